@@ -37,6 +37,6 @@ export function parseYaml(file: string, text: string): ParsedFile {
   const first = faults.filter(({ line }, index) => faults.findIndex((fault) => fault.line === line) === index);
   throw new RowsyncError('config', 'config.invalid', {
     message: [`${file} is not valid YAML:`, ...first.map((it) => `line ${it.line}: ${it.complaint}`)].join('\n  '),
-    hint: 'Check the indentation and the quotes around these lines; a text with : or # or * in it needs quotes.',
+    hint: 'Check the indentation and the quotes around these lines; a text with : or # or * or { in it needs quotes.',
   });
 }

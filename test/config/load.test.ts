@@ -191,12 +191,14 @@ test.each([
   { what: 'two documents', yaml: '{}\n---\n{}', line: 2 },
   { what: 'an unknown tag', yaml: 'a: !secret b', line: 1 },
   { what: 'an alias to nothing', yaml: 'a: *hunter2', line: 1 },
+  { what: 'an environment variable in braces without quotes', yaml: 'a: { b: ${hunter2} }', line: 1 },
 ])('names the line of $what, and quotes nothing', ({ yaml, line }) => {
   const error = failure(() => load(yaml));
 
   expect(error.code).toBe('config.invalid');
   expect(error.message).toContain(`line ${line}: `);
   expect(error.message).not.toContain('hunter2');
+  expect(error.hint).toContain('a text with : or # or * or { in it needs quotes');
 });
 
 test.each([
