@@ -62,6 +62,24 @@ test('a restore says how many edits of the former replica had not reached the or
   former.close();
 });
 
+test('a rebuild writes down edits and what waits, and no decided conflict', async () => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  using workspace = makeWorkspace(sandbox, 'tables: { "*": { push: true } }\n');
+  const { folder } = workspace;
+  await runCli(['pull'], { folder });
+  const db = new Database(join(folder, 'replica.db'));
+  db.exec(`UPDATE "Album" SET "Title" = 'discarded' WHERE _id = 1; UPDATE "Album" SET "Title" = 'mine' WHERE _id = 2`);
+  await runCli(['discard', 'Album', '1'], { folder });
+  expect(db.prepare('SELECT count(*) FROM sync_conflicts').pluck().get()).toBe(1);
+  db.close();
+
+  const { stdout } = await runCli(['rebuild'], { folder });
+
+  const script = readdirSync(folder).find((name) => name.includes('edits-')) ?? '';
+  expect(stdout).toContain(`1 edit and 0 problems are in ${join(folder, script)}\n`);
+  expect(readFileSync(join(folder, script), 'utf8')).not.toContain('discarded');
+});
+
 /** Rebuilds a replica, makes it anew, runs the script of its edits and pushes them, as the command says. */
 async function rebuildAndPush(
   folder: string,

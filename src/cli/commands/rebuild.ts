@@ -1,6 +1,6 @@
 /**
  * `rowsync rebuild`: the way out for a replica that is damaged. What was edited in it and is not at the origin goes into a SQL
- * script, with everything that waits and every loser of a conflict. The file is moved aside. The next pull makes a new one.
+ * script, with everything that waits. The file is moved aside, with its journal and decided conflicts. The next pull makes a new one.
  */
 import type { Command } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../../base/errors.ts';
@@ -116,7 +116,7 @@ function writeScript(path: string, tally: Tally, write: (line: string) => void):
   });
 }
 
-/** Rows that wait, and versions that lost a conflict, as JSON in comments. */
+/** Rows and conflicts that wait, as JSON in comments. Decided conflicts stay in the former replica. */
 function writeProblems(
   reader: ReplicaReader,
   {
@@ -132,5 +132,5 @@ function writeProblems(
     }
   };
   attempt('the failures', () => writeAll('failure', reader.failures()));
-  attempt('the conflicts', () => writeAll('conflict', reader.conflicts({ all: true })));
+  attempt('the conflicts', () => writeAll('conflict', reader.conflicts({ all: false })));
 }
