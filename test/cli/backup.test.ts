@@ -62,7 +62,7 @@ test('a restore says how many edits of the former replica had not reached the or
   former.close();
 });
 
-test('a rebuild writes down edits and what waits, and no decided conflict', async () => {
+test('a rebuild writes down edits and what waits, and says where the rest is', async () => {
   await using sandbox = await startTestSandbox({ tables: [ALBUM] });
   using workspace = makeWorkspace(sandbox, 'tables: { "*": { push: true } }\n');
   const { folder } = workspace;
@@ -75,7 +75,10 @@ test('a rebuild writes down edits and what waits, and no decided conflict', asyn
 
   const { stdout } = await runCli(['rebuild'], { folder });
 
-  const script = readdirSync(folder).find((name) => name.includes('edits-')) ?? '';
+  const [aside = '', script = ''] = ['replaced-', 'edits-'].map(
+    (part) => readdirSync(folder).find((name) => name.includes(part)) ?? '',
+  );
+  expect(stdout).toContain(`${aside}; its sync_history, sync_deleted and decided conflicts are only there\n`);
   expect(stdout).toContain(`1 edit and 0 problems are in ${join(folder, script)}\n`);
   expect(readFileSync(join(folder, script), 'utf8')).not.toContain('discarded');
 });

@@ -59,7 +59,7 @@ async function rebuild(invocation: Invocation, givesUp: boolean): Promise<number
   const { editCount, problemCount, unread } = tally;
   const report = { path, ...aside, editCount, problemCount, unread };
   const lines = [
-    `the former replica is ${aside.asidePath}`,
+    `the former replica is ${aside.asidePath}; its sync_history, sync_deleted and decided conflicts are only there`,
     aside.scriptPath === null
       ? 'nothing was edited in it that the origin does not have'
       : `${plural(editCount, 'edit')} and ${plural(problemCount, 'problem')} are in ${aside.scriptPath}`,
