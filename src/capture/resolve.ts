@@ -9,7 +9,7 @@ import { isInFlight } from '../reconcile/row-state.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
 import { attempt } from '../replica/attempt.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { findTable } from '../replica/ledger.ts';
+import { endPushHold, findTable } from '../replica/ledger.ts';
 import { evidenceText, removeRows, storedFromValue, valueFromStored, writeRows, type Stored } from '../replica/rows.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Value } from '../wire/schema.ts';
@@ -73,6 +73,7 @@ export function resolveConflict(tx: Tx, id: number, { take, value }: Decision, a
   const [row] = readVersions(tx, table, [outcome.rowId]);
   const event = isChanged(row?.base ?? null, row?.local ?? null, table.columns) ? 'resolved' : 'discarded';
   moveRows(tx, table.id, [outcome.rowId], { event, at });
+  endPushHold(tx, table.id);
   return null;
 }
 
@@ -98,6 +99,7 @@ function discard(tx: Tx, table: TwoWayTable, changes: readonly RowChange[], at: 
   moveRows(tx, table.id, ids, { event: 'discarded', at });
   captureOlderCopy(tx, table, at);
   settleQuestions(tx, table, at);
+  endPushHold(tx, table.id);
   return ids.length;
 }
 

@@ -357,6 +357,17 @@ export function storePushProblem(tx: Tx, tableId: number, problem: Complaint | n
   ).run(pushProblemParameters(tableId, problem));
 }
 
+/**
+ * Ends the hold of a table's push, with a consent to it, once none of the edits that it held is left. Columns that vanished hold the table itself.
+ */
+export function endPushHold(tx: Tx, tableId: number): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET push_code = NULL, push_message = NULL, push_hint = NULL, push_consent = NULL
+        WHERE id = @tableId AND push_code GLOB 'guard.*' AND push_code <> 'guard.columns'
+          AND NOT EXISTS (SELECT 1 FROM _rowsync_rows WHERE table_id = @tableId AND state = 'edited')`,
+  ).run({ tableId });
+}
+
 /** Whether just that is stored about the push of a table, so that nothing need be written. */
 export function isPushProblemStored(from: Connection, tableId: number, problem: Complaint | null): boolean {
   const text = sql`SELECT 1 FROM _rowsync_tables

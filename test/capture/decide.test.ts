@@ -66,6 +66,38 @@ test('a consent is to what a person was shown, and to nothing else that is held 
   ]);
 });
 
+test('a hold ends with the last edit that it held, and a consent with it', async () => {
+  await using fixture = await startTwoWay({});
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id < 3`);
+  await pushNow(fixture, { settings: { maxPushRows: 1 } });
+  const status = () => fixture.rows('SELECT state, problem IS NOT NULL AS held, pending FROM sync_status');
+  const [{ problem: shown }] = fixture.rows('SELECT problem FROM sync_status') as [{ problem: string }];
+  await decide(fixture, { kind: 'confirm', table: 'Note', shown });
+
+  await decide(fixture, { kind: 'discard', table: 'Note', rowId: 1 });
+  const between = status();
+  await decide(fixture, { kind: 'discard', table: 'Note', rowId: null });
+
+  expect(between).toEqual([{ state: 'held', held: 1, pending: 1 }]);
+  expect(status()).toEqual([{ state: 'steady', held: 0, pending: 0 }]);
+  expect(fixture.rows('SELECT push_consent FROM _rowsync_tables')).toEqual([{ push_consent: null }]);
+});
+
+test('a hold ends when a conflict is decided and no edit is left', async () => {
+  await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id < 3`);
+  await pushNow(fixture, { settings: { maxPushRows: 1 } });
+  for (const id of [1, 2]) fixture.sandbox.store.update('Note', id, { Title: 'theirs' });
+  await fixture.pull();
+  const states = () => fixture.rows('SELECT state, conflicts FROM sync_status');
+  const held = states();
+
+  for (const id of [1, 2]) await decide(fixture, { kind: 'resolve', id, take: 'remote', value: null });
+
+  expect(held).toEqual([{ state: 'held', conflicts: 2 }]);
+  expect(states()).toEqual([{ state: 'steady', conflicts: 0 }]);
+});
+
 test('is on the disk once a person is told that it is done', async () => {
   await using fixture = await startTwoWay({});
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
