@@ -7,12 +7,13 @@ import { plural } from '../base/text.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
 import { kindOfHold, storeConsent } from '../replica/consent.ts';
+import { readTables } from '../replica/ledger.ts';
 import { readWaiting, type WaitingRow } from '../replica/push-rows.ts';
 import { captureChanges, diffRows } from './changes.ts';
 import type { Resolution } from './conflicts.ts';
 import { retryRows } from './refusals.ts';
 import { discardAll, discardRow, resolveConflict } from './resolve.ts';
-import { readTwoWayTable, readTwoWayTables, type TwoWayTable } from './table.ts';
+import { MIRROR_HINT, readTwoWayTable, readTwoWayTables, type TwoWayTable } from './table.ts';
 
 /** What a person wants. */
 export type PersonDecision =
@@ -28,7 +29,7 @@ export type PersonDecision =
 /** The result; its words are for the person and may name a table, but hold no values. */
 export type DecisionOutcome =
   | { readonly kind: 'done'; readonly words: string; readonly rowCount: number }
-  | { readonly kind: 'problem'; readonly words: string };
+  | { readonly kind: 'problem'; readonly words: string; readonly hint?: string };
 
 /**
  * Carries out a decision; with a problem, nothing was changed. A decision that is reported as done is on the disk: a discarded edit must not return
@@ -70,8 +71,11 @@ function carryOutDiscard(
   { table: name, rowId }: PersonDecision & { readonly kind: 'discard' },
   at: string,
 ): DecisionOutcome {
-  const table = findTable(tx, name);
-  if (table === undefined) return { kind: 'problem', words: `no two-way table is called "${name}"` };
+  const table = findByName(readTwoWayTables(tx), name);
+  if (table === undefined) {
+    const isMirror = findByName(readTables(tx), name)?.push === 'off';
+    return { kind: 'problem', words: `no two-way table is called "${name}"`, ...(isMirror && { hint: MIRROR_HINT }) };
+  }
   captureChanges(tx, table, at);
   if (rowId !== null) {
     const problem = discardRow(tx, table, rowId, at);
@@ -83,8 +87,10 @@ function carryOutDiscard(
 }
 
 /** The table of that name: the name here wins over the one at the origin, and an exact name over another case. */
-function findTable(tx: Tx, name: string): TwoWayTable | undefined {
-  const tables = readTwoWayTables(tx);
+function findByName<T extends Pick<TwoWayTable, 'name' | 'localName'>>(
+  tables: readonly T[],
+  name: string,
+): T | undefined {
   const isAlike = (known: string): boolean => known.toLowerCase() === name.toLowerCase();
   return (
     tables.find(({ localName }) => localName === name) ??

@@ -98,6 +98,9 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
   };
 }
 
+/** What to do about a table that is here and not two-way. */
+export const MIRROR_HINT = 'It is a read-only mirror: set push: true for it in the configuration and run rowsync pull.';
+
 /** Why a table with vanished columns waits. */
 export function missingColumnsError(
   { localName }: Pick<TwoWayTable, 'localName'>,

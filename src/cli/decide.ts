@@ -24,7 +24,9 @@ export async function decide(invocation: Invocation, decision: PersonDecision): 
   if (answer.kind === 'problem') {
     throw new RowsyncError('usage', 'usage.invalid', {
       message: `Nothing was changed: ${answer.words}`,
-      hint: '`rowsync conflicts --all` lists conflicts, `rowsync failures` rows that wait, SELECT * FROM sync_changes edits.',
+      hint:
+        answer.hint ??
+        '`rowsync conflicts --all` lists conflicts, `rowsync failures` rows that wait, SELECT * FROM sync_changes edits.',
     });
   }
   const json = decision.kind === 'retry' ? { retriedCount: answer.rowCount } : { done: true };

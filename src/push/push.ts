@@ -7,7 +7,7 @@ import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { runAll } from '../base/pool.ts';
 import { moveRows, readRowStates } from '../capture/marks.ts';
-import { readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
+import { MIRROR_HINT, readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
 import type { Connection } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/failures.ts';
@@ -232,7 +232,7 @@ export function chooseTables(
     throw new RowsyncError('usage', 'usage.invalid', {
       message: `No table whose edits are pushed is called ${others.map((name) => `"${name}"`).join(', ')}`,
       hint: isKnown
-        ? 'It is a read-only mirror: set push: true for it in the configuration and run rowsync pull.'
+        ? MIRROR_HINT
         : `Pushed are: ${pushed.map(({ localName }) => localName).join(', ') || 'none; set push: true for a table'}.`,
     });
   }

@@ -86,6 +86,19 @@ test.each([
   expect(stderr).toContain(says);
 });
 
+test('discarding in a mirror says what a mirror is, as a push does', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using workspace = makeWorkspace(sandbox);
+  await runCli(['pull'], workspace);
+
+  const discarded = await runCli(['discard', 'Note', '1'], workspace);
+  const pushed = await runCli(['push', 'Note'], workspace);
+
+  expect(discarded.exitCode).toBe(2);
+  for (const { stderr } of [discarded, pushed])
+    expect(stderr).toContain('It is a read-only mirror: set push: true for it in the configuration');
+});
+
 test('discards the edit of a row', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   using workspace = await startConflict(sandbox);
