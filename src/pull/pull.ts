@@ -355,6 +355,7 @@ async function pullTable(
     }
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
+    if (isAboutRequest(error) && context.settings.tableOptions(summary.recordName)?.rows) error = withFilterHint(error);
     await noteProblem(context, summary.id, error);
   }
   const known = findTable(replica, summary.id);
@@ -482,6 +483,18 @@ async function sweepOnce(
   if (readTable(context.replica, table.target.id).push === 'waiting') await requireSameShape(table);
   await finishSweep(context, table, watermark);
   return suspects;
+}
+
+/** Whether the origin refused what a request asks for: a column or the filter, no right. */
+function isAboutRequest({ code, refusal }: RowsyncError): boolean {
+  return code === 'origin.refused' && refusal?.status === 400;
+}
+
+/** The refusal of a request with a filter: a wrong filter fails in every run. */
+function withFilterHint({ kind, code, message, hint, cause, refusal }: RowsyncError): RowsyncError {
+  const filterHint =
+    'Its filter in the configuration (rows) may be wrong: rowsync check says whether the origin takes it.';
+  return new RowsyncError(kind, code, { message, hint: `${filterHint} Otherwise: ${hint}`, cause, refusal });
 }
 
 /** A table that was pulled, ready to be read again; `name` is the replica's. @throws RowsyncError of the origin. */

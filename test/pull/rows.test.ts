@@ -119,7 +119,12 @@ describe('a filter', () => {
     const failed = report.tables.find(({ table }) => table === 'Issue');
     expect(failed?.error).toMatchObject({ kind: 'originRefused' });
     expect(failed?.error?.message).toContain('There is no such column');
-    expect(fixture.rows('SELECT state FROM sync_status WHERE "table" = \'Issue\'')).toEqual([{ state: 'failed' }]);
+    expect(fixture.rows('SELECT state, hint FROM sync_status WHERE "table" = \'Issue\'')).toEqual([
+      {
+        state: 'failed',
+        hint: expect.stringContaining('Its filter in the configuration (rows) may be wrong') as unknown,
+      },
+    ]);
   });
 
   test('refused in the middle of windows is no fault of the windows', async () => {
