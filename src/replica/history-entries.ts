@@ -114,6 +114,30 @@ export function readRunCounts(from: Connection, filter: EntryFilter): readonly R
     .all(values(filter)) as RunCount[]; // the columns just listed
 }
 
+/** The kind of a run and when it began; null if none is recorded under the number. */
+export function findRun(from: Connection, runId: number): { readonly kind: string; readonly startedAt: string } | null {
+  const found = from.prepare(sql`SELECT kind, started_at AS startedAt FROM sync_runs WHERE id = ?`).get(runId);
+  return (found as { kind: string; startedAt: string } | undefined) ?? null; // the columns just listed
+}
+
+/**
+ * Since when the edits that a push sent are in the journal: under the pull that found them, or under no run. Null if the run is no push.
+ */
+export function editsOfPushSince(from: Connection, runId: number): string | null {
+  const run = findRun(from, runId);
+  if (run?.kind !== 'push') return null;
+  const first = from
+    .prepare(
+      sql`SELECT strftime('%Y-%m-%dT%H:%M:%SZ', min((SELECT e.at FROM _rowsync_history e
+            WHERE e.row_id IN (h.row_id, h.was_id) AND e.table_id = h.table_id AND e.cause = 'edit' AND e.seq < h.seq
+            ORDER BY e.seq DESC LIMIT 1)), 'unixepoch')
+          FROM _rowsync_history h WHERE h.run_id = ?`,
+    )
+    .pluck()
+    .get(runId);
+  return typeof first === 'string' && first < run.startedAt ? first : run.startedAt;
+}
+
 /** Entries of one run, or of none at a time here; in order. */
 export function readRunEntries(
   from: Connection,

@@ -140,7 +140,10 @@ test('log lists runs, the newest first, and rows where a table or a run is named
   expect((JSON.parse(table.stdout) as { runs: { entries: unknown[] }[] }).runs.map((r) => r.entries.length)).toEqual([
     2, 2, 1, 1,
   ]);
-  expect(none.stdout).toBe('No changes\n');
+  expect(none).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(none.stderr).toContain('There is no run 99');
+  await history.run(['pull']);
+  expect(await history.run(['log', '--run', '5'])).toMatchObject({ exitCode: 0, stdout: 'No changes\n' });
 });
 
 test('diff lists what differs between two moments, and nothing that was changed back', async () => {

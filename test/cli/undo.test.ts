@@ -137,6 +137,29 @@ test('the second time there is nothing to take back', async () => {
   expect((await world.run(['undo', run])).stdout).toBe('Nothing to take back\n');
 });
 
+test.each([[['push']], [['pull', 'push']]])(
+  'undo of a push names the moment that reaches its edits, after %j',
+  async (work) => {
+    await using world = await startWorld();
+    const before = await world.cells();
+    world.execute(
+      `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1; INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'c8')`,
+    );
+    for (const command of work) await world.run([command]);
+    const runs = await world.run(['sql', '--json', `SELECT max(id) AS id FROM sync_runs WHERE kind = 'push'`]);
+    const [{ id }] = JSON.parse(runs.stdout) as [{ id: number }];
+
+    const { exitCode, stdout } = await world.run(['undo', String(id)]);
+    const since = /rowsync undo --since (\S+) --dry-run/.exec(stdout)?.[1] ?? '';
+    const undone = await world.undo('--since', since);
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('Nothing to take back\nWhat a push sent was edited before its run: ');
+    expect(undone.tables[0]?.rows.map(({ kind }) => kind)).toEqual(['delete', 'update']);
+    expect(await world.cells()).toBe(before);
+  },
+);
+
 test.each(seeds(4))('undo of undo is nothing, seed %i', async (seed) => {
   await using world = await startWorld();
   const random = new Random(seed);
@@ -197,6 +220,7 @@ test('a row that was made here, and got its id from the origin since, is the sam
   const undone = await world.undo(edit);
 
   expect(moved).toContain(`No change of run ${push} is known`);
+  expect(moved).toContain('rowsync undo --since 2026-');
   expect(undone.tables[0]).toMatchObject({ rows: [{ kind: 'delete', rowId: 7 }], refused: [] });
 });
 

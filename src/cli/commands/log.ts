@@ -3,10 +3,11 @@
  */
 import { InvalidArgumentError, type Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
-import { EXIT } from '../../base/errors.ts';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { countText, plural, printable, printableJson } from '../../base/text.ts';
 import {
   entryJson,
+  findRun,
   readRunCounts,
   readRunEntries,
   type EntryFilter,
@@ -81,6 +82,10 @@ async function showLog(invocation: Invocation, options: LogOptions): Promise<num
     const table = options.table === undefined ? null : findKnownTable(known, options.table).table;
     const filter = { table, runId: options.run ?? null, since, until };
     const runs = runsOf(readRunCounts(reader, filter));
+    if (options.run !== undefined && runs.length === 0 && findRun(reader, options.run) === null) {
+      const hint = 'rowsync log lists the runs with changes, SELECT * FROM sync_runs all.';
+      throw new RowsyncError('usage', 'usage.invalid', { message: `There is no run ${options.run}`, hint });
+    }
     const withRows = table !== null || filter.runId !== null;
     const write = invocation.isJson ? logJson : logText;
     for (const chunk of write(reader, runs, { filter, withRows })) {

@@ -6,6 +6,7 @@ import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
 import { undoTable, type TableUndo, type UndoWish } from '../../history/undo.ts';
 import { workAsClient } from '../../replica/client.ts';
+import { editsOfPushSince } from '../../replica/history-entries.ts';
 import {
   checkKnown,
   findKnownTable,
@@ -63,16 +64,17 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
     throw usage('--row needs --table', 'Name the table of the row.');
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { path } = config.replica;
-  const { tables, wish } = readWish(invocation, path, { run, options });
+  const { tables, wish, editsSince } = readWish(invocation, path, { run, options });
   becomeOwnerOf(path);
   const isKept = options.dryRun !== true;
   const all = workAsClient(path, (from) => tables.map((table) => undoTable(from, table, wish)), { isKept });
   const undone = all.filter(({ changeCount }) => changeCount > 0);
+  const ofPush = editsSince === null ? null : ofPushText(editsSince);
   if (undone.length === 0 && run !== undefined)
-    throw usage(`No change of run ${run} is known`, 'rowsync log lists runs.');
+    throw usage(`No change of run ${run} is known`, ofPush ?? 'rowsync log lists runs.');
   await (invocation.isJson
     ? printJson(invocation, undoJson(undone, isKept))
-    : invocation.session.stdout.write(undoText(undone, isKept)));
+    : invocation.session.stdout.write(undoText(undone, isKept) + (ofPush === null ? '' : `${ofPush}\n`)));
   return undone.some(({ refusals }) => refusals.length > 0) ? EXIT.needsPerson : EXIT.done;
 }
 
@@ -81,7 +83,12 @@ function readWish(
   { session }: Invocation,
   path: string,
   { run, options }: { readonly run: string | undefined; readonly options: UndoOptions },
-): { readonly tables: readonly KnownTable[]; readonly wish: UndoWish } {
+): {
+  readonly tables: readonly KnownTable[];
+  readonly wish: UndoWish;
+  /** Since when the edits that the run sent are known; null if it is no push. */
+  readonly editsSince: string | null;
+} {
   const rowId = options.row === undefined ? null : wholeNumber(options.row, '--row');
   const reader = openReader(path);
   try {
@@ -90,11 +97,14 @@ function readWish(
       options.table === undefined
         ? known.filter(({ since }) => since !== null)
         : [findKnownTable(known, options.table)];
-    if (run !== undefined) return { tables, wish: { which: { runId: wholeNumber(run, 'a run') }, rowId } };
+    if (run !== undefined) {
+      const runId = wholeNumber(run, 'a run');
+      return { tables, wish: { which: { runId }, rowId }, editsSince: editsOfPushSince(reader, runId) };
+    }
     const nowMs = session.clock.nowMs();
     const moment = momentOf(options.since ?? '', { name: '--since', nowMs });
     for (const table of tables) checkKnown(reader, table, { moment, nowMs });
-    return { tables, wish: { which: { afterSeq: lastSeqAt(reader, moment - 1) }, rowId } };
+    return { tables, wish: { which: { afterSeq: lastSeqAt(reader, moment - 1) }, rowId }, editsSince: null };
   } finally {
     reader.close();
   }
@@ -119,6 +129,11 @@ function undoJson(undone: readonly TableUndo[], isKept: boolean): unknown {
       refused: refusals,
     })),
   };
+}
+
+/** Where the edits are that a push sent. */
+function ofPushText(editsSince: string): string {
+  return `What a push sent was edited before its run: rowsync undo --since ${editsSince} --dry-run shows these edits, with all changes since.`;
 }
 
 function undoText(undone: readonly TableUndo[], isKept: boolean): string {
