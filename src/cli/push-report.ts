@@ -43,21 +43,25 @@ export function pushJson(report: PushReport, isStrict: boolean): unknown {
   };
 }
 
-const PUSH_COLUMNS: readonly TableColumn[] = [
-  { title: 'table' },
-  { title: 'inserted', align: 'right' },
-  { title: 'updated', align: 'right' },
-  { title: 'deleted', align: 'right' },
-  { title: 'refused', align: 'right' },
-  { title: 'conflicts', align: 'right' },
-  { title: 'waiting', align: 'right' },
+/** The counts of a table, in the order of the columns; rare ones are shown only where there are any. */
+const PUSH_COUNTS: readonly { title: string; count: (table: TablePushReport) => number; isRare?: true }[] = [
+  { title: 'inserted', count: ({ insertedCount }) => insertedCount },
+  { title: 'updated', count: ({ updatedCount }) => updatedCount },
+  { title: 'deleted', count: ({ deletedCount }) => deletedCount },
+  { title: 'refused', count: (table) => waitOf(table).refusedCount },
+  { title: 'in doubt', count: (table) => waitOf(table).inDoubtCount, isRare: true },
+  { title: 'unsendable', count: (table) => waitOf(table).unsendableCount, isRare: true },
+  { title: 'conflicts', count: ({ conflictCount }) => conflictCount },
+  { title: 'waiting', count: ({ waitingCount }) => waitingCount },
 ];
 
 /** A push for people: the tables in which something happened or waits, the sums, then what is wrong and what to do. */
 export function pushText(report: PushReport, width: number | null): string {
-  const busy = report.tables.filter((table) => cellsOf(table).some((count) => count > 0));
-  const rows = busy.map((table) => [printable(table.table), ...cellsOf(table).map(countText)]);
-  const box = busy.length === 0 ? '' : boxTable(PUSH_COLUMNS, rows, width);
+  const busy = report.tables.filter((table) => PUSH_COUNTS.some(({ count }) => count(table) > 0));
+  const counts = PUSH_COUNTS.filter(({ isRare, count }) => isRare !== true || busy.some((table) => count(table) > 0));
+  const rows = busy.map((table) => [printable(table.table), ...counts.map(({ count }) => countText(count(table)))]);
+  const columns = [{ title: 'table' }, ...counts.map(({ title }): TableColumn => ({ title, align: 'right' }))];
+  const box = busy.length === 0 ? '' : boxTable(columns, rows, width);
   const failed = report.tables.flatMap(({ table, error }) =>
     error === null ? [] : [{ what: 'failed', table, error }],
   );
@@ -73,20 +77,50 @@ export function pushText(report: PushReport, width: number | null): string {
   return `${box}${tables === '' ? pushed : tables}\n${problemsText([...failed, ...held, ...whole])}${waitingText(report.tables)}`;
 }
 
-function cellsOf(table: TablePushReport): readonly number[] {
-  const { insertedCount, updatedCount, deletedCount, conflictCount, waitingCount, parkedCount } = table;
-  return [insertedCount, updatedCount, deletedCount, parkedCount, conflictCount, waitingCount];
+/** Rows that wait and are in no conflict, by what they wait for. */
+interface Wait {
+  readonly refusedCount: number;
+  readonly inDoubtCount: number;
+  readonly unsendableCount: number;
+}
+
+function waitOf({ parkedCount, parkedInDoubtCount, parkedUnsendableCount }: TablePushReport): Wait {
+  const refusedCount = parkedCount - parkedInDoubtCount - parkedUnsendableCount;
+  return { refusedCount, inDoubtCount: parkedInDoubtCount, unsendableCount: parkedUnsendableCount };
+}
+
+/** Rows that wait and are in no conflict, in words, with what to do. */
+export function waitLines(wait: Wait): readonly { readonly what: string; readonly hint: string }[] {
+  const { refusedCount, inDoubtCount, unsendableCount } = wait;
+  return [
+    {
+      count: refusedCount,
+      what: `${plural(refusedCount, 'row')} refused by the origin`,
+      hint: 'rowsync failures says which, and why',
+    },
+    {
+      count: inDoubtCount,
+      what: `${plural(inDoubtCount, 'row')} in doubt: the origin may have the change`,
+      hint: 'look at the origin first; rowsync failures says which, then rowsync retry or rowsync discard',
+    },
+    {
+      count: unsendableCount,
+      what: `${plural(unsendableCount, 'row')} cannot be sent`,
+      hint: 'rowsync failures says which, and why',
+    },
+  ].filter(({ count }) => count > 0);
 }
 
 function waitingText(tables: readonly TablePushReport[]): string {
-  const parked = sumOf(tables, ({ parkedCount }) => parkedCount);
+  const waits = tables.map(waitOf);
+  const wait = {
+    refusedCount: sumOf(waits, ({ refusedCount }) => refusedCount),
+    inDoubtCount: sumOf(waits, ({ inDoubtCount }) => inDoubtCount),
+    unsendableCount: sumOf(waits, ({ unsendableCount }) => unsendableCount),
+  };
   const open = sumOf(tables, ({ openConflictCount }) => openConflictCount);
   const lines = [
-    ...(parked === 0
-      ? []
-      : [
-          `\n${plural(parked, 'row')} refused; the others went on\n  what to do: rowsync failures says which, and why\n`,
-        ]),
+    ...waitLines(wait).map(({ what, hint }) => `\n${what}\n  what to do: ${hint}\n`),
     ...(open === 0
       ? []
       : [
@@ -149,8 +183,11 @@ function tableText({ table, rows, writeCallCount, readCallCount, held }: TablePr
   return `${printable(table)}: ${head.join('; ')}\n${waits}${shown.join('')}${more}`;
 }
 
+/** What becomes of a row, where the word of the plan is not one of plain English. */
+const FATE_WORDS: Readonly<Record<string, string>> = { inDoubt: 'in doubt', unsendable: 'cannot be sent' };
+
 function rowText({ rowId, kind, fate, reason, cells }: PreviewRow): string {
-  const what = fate === 'sent' ? kind : `${fate} (${kind})`;
+  const what = fate === 'sent' ? kind : `${FATE_WORDS[fate] ?? fate} (${kind})`;
   const changes = cells.map((cell) => cellText(kind, cell)).join(', ');
   return `${what} ${rowId}${changes === '' ? '' : `  ${changes}`}${reason === null ? '' : `: ${printable(reason)}`}`;
 }

@@ -29,8 +29,11 @@ export interface PreviewCell {
 export interface PreviewRow {
   readonly rowId: number;
   readonly kind: ChangeKind;
-  /** sent · conflict and refused wait for a person or a timer · unknown was sent, and is looked up first. */
-  readonly fate: 'sent' | 'conflict' | 'refused' | 'unknown';
+  /**
+   * sent · conflict, refused (by the origin), unsendable (stopped here) and inDoubt wait for a person or a timer · unknown was sent, and is looked up
+   * first.
+   */
+  readonly fate: 'sent' | 'conflict' | 'refused' | 'unsendable' | 'inDoubt' | 'unknown';
   /** How it is sent; null if it is not. */
   readonly method: WriteMethod | null;
   /** Why it waits; null if it does not. */
@@ -92,8 +95,12 @@ function previewTable(
   const unsendable = new Map(plan.unsendable.map(({ id, reason }) => [id, reason]));
   const reasons = readReasons(tx, table.id);
   const waiting = changes.flatMap((change) => {
-    const fate = fateOf(change, unsendable);
-    const reason = unsendable.get(change.rowId) ?? reasons.get(change.rowId) ?? null;
+    const known = reasons.get(change.rowId);
+    const reason = unsendable.get(change.rowId) ?? known?.reason ?? null;
+    const fate = fateOf(change.state, {
+      isUnsendable: unsendable.has(change.rowId),
+      isOfOrigin: known?.isOfOrigin ?? true,
+    });
     return fate === 'sent' ? [] : [previewRow(table, change, { fate, method: null, reason })];
   });
   const reads = plan.batches.map(({ method, rows }) => {
@@ -110,18 +117,22 @@ function previewTable(
   };
 }
 
-function fateOf({ rowId, state }: RowChange, unsendable: ReadonlyMap<number, string>): PreviewRow['fate'] {
+function fateOf(
+  state: RowChange['state'],
+  { isUnsendable, isOfOrigin }: { readonly isUnsendable: boolean; readonly isOfOrigin: boolean },
+): PreviewRow['fate'] {
   switch (state) {
     case 'conflicted':
       return 'conflict';
     case 'refused':
+      return isOfOrigin ? 'refused' : 'unsendable';
     case 'inDoubt':
-      return 'refused';
+      return 'inDoubt';
     case 'sending':
     case 'unknown':
       return 'unknown';
     default:
-      return unsendable.has(rowId) ? 'refused' : 'sent';
+      return isUnsendable ? 'unsendable' : 'sent';
   }
 }
 

@@ -24,6 +24,10 @@ export interface TablePushReport extends Readonly<TablePushCounts> {
   readonly waitingCount: number;
   /** Rows that wait for a person or a timer, from this push and earlier ones. */
   readonly parkedCount: number;
+  /** Those of them that the origin may have taken. */
+  readonly parkedInDoubtCount: number;
+  /** Those of them that were stopped here, before they were sent. */
+  readonly parkedUnsendableCount: number;
   /** Conflicts that wait for a person. */
   readonly openConflictCount: number;
   /** The guard that holds the table's changes. */

@@ -114,12 +114,15 @@ export function readDueIds(from: Connection, tableId: number, nowMs: number): re
     .all({ tableId, now: Math.floor(nowMs) }) as number[]; // row_id is an INTEGER within 53 bits
 }
 
-/** Why rows of a table wait, or waited, by row. */
-export function readReasons(from: Connection, tableId: number): ReadonlyMap<number, string> {
+/** Why rows of a table wait, or waited, by row; `isOfOrigin` if the origin answered so. */
+export function readReasons(
+  from: Connection,
+  tableId: number,
+): ReadonlyMap<number, { readonly reason: string; readonly isOfOrigin: boolean }> {
   const rows = from
-    .prepare(sql`SELECT row_id AS rowId, reason FROM _rowsync_refusals WHERE table_id = ?`)
-    .all(tableId) as { rowId: number; reason: string }[]; // columns and types are ours
-  return new Map(rows.map(({ rowId, reason }) => [rowId, reason]));
+    .prepare(sql`SELECT row_id AS rowId, reason, status FROM _rowsync_refusals WHERE table_id = ?`)
+    .all(tableId) as { rowId: number; reason: string; status: number | null }[]; // columns and types are ours
+  return new Map(rows.map(({ rowId, reason, status }) => [rowId, { reason, isOfOrigin: status !== null }]));
 }
 
 /** A row that waits. */
@@ -146,6 +149,10 @@ export function readWaiting(from: Connection, ids: readonly number[]): readonly 
 export interface WaitingCounts {
   readonly waitingCount: number;
   readonly parkedCount: number;
+  /** Those of the parked rows that may have been taken. */
+  readonly parkedInDoubtCount: number;
+  /** Those of the parked rows that were stopped here, before they were sent. */
+  readonly parkedUnsendableCount: number;
   readonly openConflictCount: number;
 }
 
@@ -155,8 +162,12 @@ export function countWaiting(from: Connection, tableId: number): WaitingCounts {
     .prepare(
       sql`SELECT count(*) FILTER (WHERE state IN ('edited', 'sending', 'unknown')) AS waitingCount,
             count(*) FILTER (WHERE state IN ('refused', 'inDoubt')) AS parkedCount,
+            count(*) FILTER (WHERE state = 'inDoubt') AS parkedInDoubtCount,
+            count(*) FILTER (WHERE state = 'refused' AND f.id IS NOT NULL AND f.status IS NULL) AS parkedUnsendableCount,
             count(*) FILTER (WHERE state = 'conflicted') AS openConflictCount
-          FROM _rowsync_rows WHERE table_id = ?`,
+          FROM _rowsync_rows r
+          LEFT JOIN _rowsync_refusals f ON r.state = 'refused' AND f.table_id = r.table_id AND f.row_id = r.row_id
+          WHERE r.table_id = ?`,
     )
     .get(tableId) as WaitingCounts; // an aggregate always has one row
 }

@@ -53,8 +53,12 @@ export interface TableStatus {
   readonly pendingCount: number;
   /** Rows that wait for a person or a timer, those in conflict among them. */
   readonly parkedCount: number;
-  /** Those of them that the origin refused, or that may have been created. */
+  /** Those of them that are no conflict: refused by the origin, in doubt, or stopped here. */
   readonly refusedCount: number;
+  /** Those of `refusedCount` that the origin may have taken; 0 in a file of an earlier version. */
+  readonly inDoubtCount: number;
+  /** Those of `refusedCount` that were stopped here, before they were sent; 0 in a file of an earlier version. */
+  readonly unsendableCount: number;
   /** Conflicts that wait for a person. */
   readonly conflictCount: number;
   /** When the oldest of all these was edited; null where there are none. */
@@ -195,12 +199,18 @@ export class ReplicaReader implements Connection {
       this.#all(sql`SELECT 1 FROM pragma_table_info('sync_status') WHERE name = ?`, name).length > 0;
     let source: Sql = sql`sync_status`;
     for (const [name, column] of LATER_STATUS) if (!hasColumn(name)) source = sql`(SELECT *, ${column} FROM ${source})`;
+    const waits = this.isOlder()
+      ? sql`SELECT NULL AS "table", 0 AS inDoubt, 0 AS unsendable`
+      : sql`SELECT "table", count(*) FILTER (WHERE kind = 'inDoubt') AS inDoubt,
+              count(*) FILTER (WHERE kind <> 'inDoubt' AND status IS NULL) AS unsendable
+            FROM sync_failures WHERE kind <> 'read' GROUP BY "table"`;
     const tables = this.#all(
       sql`SELECT "table", state, rows AS rowCount, pages AS pageCount, last_sweep AS lastSweepAt, fresh_since AS freshSince,
             followed_at AS followedAt, one_window AS oneWindow, rows_filter IS NOT NULL AS isFiltered,
             unreadable AS unreadableCount, mode, masked AS maskedCount, pending AS pendingCount, parked AS parkedCount, refused AS refusedCount,
+            coalesce(inDoubt, 0) AS inDoubtCount, coalesce(unsendable, 0) AS unsendableCount,
             conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint
-          FROM ${source} ORDER BY "table" COLLATE NOCASE`,
+          FROM ${source} LEFT JOIN (${waits}) USING ("table") ORDER BY "table" COLLATE NOCASE`,
     ) as (Omit<TableStatus, 'isFiltered'> & { readonly isFiltered: 0 | 1 })[]; // columns and types are ours (bookkeeping.ts)
     return tables.map((table) => ({ ...table, isFiltered: table.isFiltered === 1 }));
   }

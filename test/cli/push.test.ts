@@ -17,15 +17,15 @@ interface Desk {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-async function startDesk(yaml = 'tables: { "*": { push: true, match: Code } }\n'): Promise<Desk> {
+async function startDesk(
+  yaml = 'tables: { "*": { push: true, match: Code } }\n',
+  more: readonly { readonly name: string; readonly type: 'Attachment' }[] = [],
+): Promise<Desk> {
   const sandbox = await startTestSandbox({
     tables: [
       {
         name: 'Note',
-        columns: [
-          { name: 'Title', type: 'Text' },
-          { name: 'Code', type: 'Text', options: ['Unique'] },
-        ],
+        columns: [{ name: 'Title', type: 'Text' }, { name: 'Code', type: 'Text', options: ['Unique'] }, ...more],
         rows: [1, 2, 3, 4].map((number) => ({ Title: `title ${number}`, Code: `c${number}` })),
       },
     ],
@@ -224,11 +224,37 @@ test('failures says what helps a create that may have happened', async () => {
   await using desk = await startDesk('tables: { "*": { push: true } }\n');
   desk.sandbox.faults.replace({ faults: [{ fault: 'resetBefore', method: 'create' }] });
   desk.sql(`INSERT INTO "Note" ("Title") VALUES ('new')`);
-  await desk.run('push');
+  const pushed = await desk.run('push');
 
   const { stdout } = await desk.run('failures');
 
   expect(stdout).toContain('│ inDoubt │');
   expect(stdout).toContain('│ on retry');
   expect(stdout).not.toContain('on edit');
+  const said = [pushed.stdout, (await desk.run('status')).stdout, (await desk.run('plan')).stdout];
+  for (const text of said) expect(text).not.toContain('refused by');
+  for (const text of said.slice(0, 2)) {
+    expect(text).toContain('1 row in doubt: the origin may have the change');
+    expect(text).toContain('what to do: look at the origin first');
+  }
+  expect(said[0]).toContain('│ in doubt │');
+  expect(said[2]).toContain('  in doubt (insert) -2  Title: "new": ');
+});
+
+test('a row that cannot be sent is not said to be refused by the origin', async () => {
+  await using desk = await startDesk('tables: { "*": { push: true } }\nfiles: { uploadDir: uploads }\n', [
+    { name: 'Photo', type: 'Attachment' },
+  ]);
+  desk.sql(`UPDATE "Note" SET "Photo" = 'file:none.txt' WHERE _id = 1`);
+
+  const planned = await desk.run('plan');
+  const pushed = await desk.run('push');
+  const status = await desk.run('status');
+  const after = await desk.run('plan');
+
+  for (const { stdout } of [pushed, status]) {
+    expect(stdout).toContain('1 row cannot be sent');
+    expect(stdout).not.toContain('refused by');
+  }
+  for (const { stdout } of [planned, after]) expect(stdout).toContain('  cannot be sent (update) 1  Photo: ');
 });

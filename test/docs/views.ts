@@ -33,7 +33,8 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       masked: 'Columns whose values are masked.',
       pending: 'Edited rows that are not at the origin yet.',
       parked: 'Edited rows that wait for a person or a timer.',
-      refused: 'Parked rows that the origin refused, or that may have been created.',
+      refused:
+        'Parked rows that are in no conflict: refused by the origin, in doubt, or not sendable; `sync_failures` says which.',
       conflicts: 'Open questions in `sync_conflicts`.',
       oldest_change: 'When the oldest edit was made that is not at the origin; NULL for none.',
       problem: 'What is wrong; NULL for nothing.',

@@ -83,7 +83,7 @@ describe('a value by which the origin refuses to look', () => {
     expect(fixture.rows('SELECT row_id, "column", retry_at IS NOT NULL AS isDue FROM sync_failures')).toEqual([
       { row_id: -3, column: 'Code', isDue: 1 },
     ]);
-    expect(await fatesIn(fixture, 0)).toEqual(['refused']);
+    expect(await fatesIn(fixture, 0)).toEqual(['unsendable']);
     expect(await fatesIn(fixture, 48 * 3_600_000)).toEqual(['sent']); // as the next push would
   });
 });

@@ -452,7 +452,7 @@ test('a plan and sync_changes show the file that is to be attached, and a plan w
 
   expect(preview?.rows).toMatchObject([
     { rowId: 1, fate: 'sent', method: 'update', cells: [{ column: 'Photo', base: null, local: 'file:a.txt' }] },
-    { rowId: 2, fate: 'refused', reason: 'there is no file of this name to attach' },
+    { rowId: 2, fate: 'unsendable', reason: 'there is no file of this name to attach' },
   ]);
   expect(fixture.rows('SELECT "column", local FROM sync_changes WHERE row_id = 1')).toEqual([
     { column: 'Photo', local: 'file:a.txt' },

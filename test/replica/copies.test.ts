@@ -185,7 +185,7 @@ describe('edits of a copy that is put back', () => {
     ]);
 
     expect(plans.map(({ rows }) => rows.map(({ kind, fate }) => `${kind} ${fate}`).toSorted())).toEqual([
-      ['insert refused', 'insert sent', 'update sent'],
+      ['insert inDoubt', 'insert sent', 'update sent'],
     ]);
     expect(plans[0]?.held).toContain('older copy');
   });

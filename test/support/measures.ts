@@ -22,6 +22,8 @@ export const TABLE_STATUS: TableStatus = {
   pendingCount: 0,
   parkedCount: 0,
   refusedCount: 0,
+  inDoubtCount: 0,
+  unsendableCount: 0,
   conflictCount: 0,
   oldestChangeAt: null,
   problem: null,

@@ -70,7 +70,8 @@ export function countsOf(report: PushReport): Readonly<Record<string, number>> {
   const [table] = report.tables;
   return Object.fromEntries(
     Object.entries(table ?? {}).flatMap(([name, value]) => {
-      return name.endsWith('Count') && typeof value === 'number' && value !== 0
+      // Parts of parkedCount are left out.
+      return name.endsWith('Count') && !/^parked(?!Count)/.test(name) && typeof value === 'number' && value !== 0
         ? [[name.slice(0, -'Count'.length), value]]
         : [];
     }),

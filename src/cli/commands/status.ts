@@ -13,6 +13,7 @@ import { readSinkStatus, type SinkStatus } from '../../replica/sink-book.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { sinkLines } from '../../sink/text.ts';
 import { boxTable } from '../output.ts';
+import { waitLines } from '../push-report.ts';
 import { askDaemon, type DaemonAnswer } from '../daemon-answer.ts';
 import { ageText, bytesText, countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 
@@ -254,13 +255,12 @@ function troubleText(troubled: readonly TableStatus[]): string {
             `${plural(table.unreadableCount, 'row')} cannot be read and keep their old values`,
             '  what to do: SELECT * FROM sync_failures says which, and why',
           ];
-    const refused =
-      table.refusedCount === 0
-        ? []
-        : [
-            `${plural(table.refusedCount, 'row')} refused by the origin`,
-            '  what to do: rowsync failures says which, and why',
-          ];
+    const { inDoubtCount, unsendableCount } = table;
+    const refusedCount = table.refusedCount - inDoubtCount - unsendableCount;
+    const waiting = waitLines({ refusedCount, inDoubtCount, unsendableCount }).flatMap(({ what, hint }) => [
+      what,
+      `  what to do: ${hint}`,
+    ]);
     const conflicts =
       table.conflictCount === 0
         ? []
@@ -268,7 +268,7 @@ function troubleText(troubled: readonly TableStatus[]): string {
             `${plural(table.conflictCount, 'conflict')} to decide`,
             '  what to do: rowsync conflicts, then rowsync resolve',
           ];
-    return [table.table, ...[...problem, ...unreadable, ...refused, ...conflicts].map((line) => `  ${line}`)]
+    return [table.table, ...[...problem, ...unreadable, ...waiting, ...conflicts].map((line) => `  ${line}`)]
       .map(printable)
       .join('\n');
   });

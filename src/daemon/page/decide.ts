@@ -38,7 +38,7 @@ export function deskHtml(desk: Desk, nowMs: number): Html {
     failures.length === 0
       ? null
       : html`<section aria-labelledby="waiting">
-          <h2 id="waiting">${plural(failureCount, 'row')} refused or unreadable</h2>
+          <h2 id="waiting">${plural(failureCount, 'row')} refused, in doubt or unreadable</h2>
           ${failures.map((line, index) => failureHtml(line, { index, formToken, nowMs }))}
           ${moreHtml(failureCount - failures.length, 'rowsync failures')}
           ${
@@ -133,11 +133,12 @@ export function failureHtml(
 ): Html {
   const { id, table, rowId, kind, column, reason, since, status, code, sent, retryAt } = line;
   const isInDoubt = kind === 'inDoubt';
+  const isUnsent = !isInDoubt && kind !== 'read' && status === null;
   const name = `failure-${index}`;
   const numbers = [status, code].filter((number) => number !== null).join(', ');
   return html`<article class="card" aria-labelledby="${name}">
     <h3 id="${name}"><bdi>${table}</bdi> · row ${rowId}${column === null ? null : html` · <bdi>${column}</bdi>`}</h3>
-    <p class="meta">${FAILURES[kind] ?? kind}, ${ageText(since, nowMs)}</p>
+    <p class="meta">${isUnsent ? 'cannot be sent' : (FAILURES[kind] ?? kind)}, ${ageText(since, nowMs)}</p>
     <blockquote>
       <p><bdi>${reason}</bdi></p>
       ${numbers === '' ? null : html`<footer>the origin, ${numbers}</footer>`}

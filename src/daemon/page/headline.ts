@@ -76,13 +76,21 @@ export function isTroubled(table: TableStatus): boolean {
 }
 
 function todosOf(table: TableStatus): readonly Todo[] {
-  const { table: name, problem, hint, state, conflictCount, refusedCount, unreadableCount } = table;
+  const { table: name, problem, hint, state, conflictCount, inDoubtCount, unsendableCount, unreadableCount } = table;
+  const refusedCount = table.refusedCount - inDoubtCount - unsendableCount;
   const about = (count: number, what: string, part: Todo['part'], todoHint: string): readonly Todo[] =>
     count === 0 ? [] : [{ table: name, what, hint: todoHint, part, isHeld: false }];
   return [
     ...(problem === null ? [] : [{ table: name, what: problem, hint, part: null, isHeld: state === 'held' }]),
     ...about(conflictCount, `${plural(conflictCount, 'conflict')} to decide`, 'conflicts', 'Take one of the versions.'),
     ...about(refusedCount, `${plural(refusedCount, 'row')} refused`, 'waiting', 'Edit and send again, or discard.'),
+    ...about(inDoubtCount, `${plural(inDoubtCount, 'row')} in doubt`, 'waiting', 'Look at the origin first.'),
+    ...about(
+      unsendableCount,
+      `${plural(unsendableCount, 'row')} cannot be sent`,
+      'waiting',
+      'Edit and send again, or discard.',
+    ),
     ...about(
       unreadableCount,
       `${plural(unreadableCount, 'row')} cannot be read and keep their old values`,

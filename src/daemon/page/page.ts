@@ -130,7 +130,7 @@ function signInHtml({ tables, keyPath }: PageView): Html {
   const rowCount = sum((table) => table.refusedCount + table.unreadableCount);
   const waiting = [
     conflictCount === 0 ? null : plural(conflictCount, 'conflict'),
-    rowCount === 0 ? null : `${plural(rowCount, 'row')} refused or unreadable`,
+    rowCount === 0 ? null : `${plural(rowCount, 'row')} refused, in doubt or unreadable`,
   ].filter((text) => text !== null);
   return html`<section aria-labelledby="sign-in">
     <h2 id="sign-in">Sign in to see values and to decide</h2>

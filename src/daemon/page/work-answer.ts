@@ -12,7 +12,7 @@ import { workHtml } from './work.ts';
 export function answerWork(desk: Desk): PageReply {
   const { reader, request } = desk;
   const { state, work, formToken, nowMs, said } = request;
-  const refusedCount = reader.status().reduce((sum, table) => sum + table.refusedCount, 0);
+  const refusedCount = reader.status().reduce((sum, table) => sum + table.refusedCount - table.inDoubtCount, 0);
   const body = html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
   ${workHtml({ state, work, refusedCount, runs: reader.runs(RUNS_READ_MAX), results: readRunResults(reader, RUNS_READ_MAX), formToken, nowMs })}`;
   const refreshSeconds = state.working === null ? 60 : 5;

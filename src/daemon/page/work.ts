@@ -22,7 +22,7 @@ export interface WorkView {
   readonly runs: readonly RunRecord[];
   /** What runs did to each table, by their ids. */
   readonly results: ReadonlyMap<number, readonly TableResult[]>;
-  /** Rows that the origin refused. */
+  /** Rows that the origin refused, or that cannot be sent. */
   readonly refusedCount: number;
   readonly formToken: string;
   readonly nowMs: number;

@@ -145,6 +145,12 @@ describe('the sentence at the top', () => {
       { table: 'Note', what: 'deletes wait', hint: 'rowsync pull --confirm' },
       { table: 'Note', what: '2 conflicts to decide', part: 'conflicts' },
     ]);
+    const waits = { ...TABLE, refusedCount: 6, inDoubtCount: 2, unsendableCount: 1 };
+    expect(headlineOf(STATE, [waits], NOW).todos).toMatchObject([
+      { what: '3 rows refused' },
+      { what: '2 rows in doubt', hint: 'Look at the origin first.' },
+      { what: '1 row cannot be sent' },
+    ]);
     expect(headlineOf(DOWN, [], NOW).todos).toMatchObject([{ table: null, hint: 'Renew the token' }]);
   });
 
@@ -173,7 +179,7 @@ test('a table of which only some rows come here says so', () => {
 test('who has not signed in sees that something waits, and no value', () => {
   const text = pageHtml({ ...VIEW, tables: [{ ...TABLE, conflictCount: 1, refusedCount: 1 }] });
 
-  expect(text).toContain('1 conflict and 1 row refused or unreadable');
+  expect(text).toContain('1 conflict and 1 row refused, in doubt or unreadable');
   expect(text).toContain('/var/lib/rowsync/replica.db.page-key');
   expect(text).not.toMatch(/mine|theirs|duplicate/);
   expect(text).not.toContain('name="token"');
