@@ -94,3 +94,17 @@ export interface PreparedTable {
   /** The input for merging edits; null for a table that cannot have edits. */
   readonly twoWay: { readonly table: TwoWayTable; readonly policy: ConflictPolicy } | null;
 }
+
+/** The options of one pull. */
+export interface PullOptions {
+  /** Names as at the origin or in the replica, ignoring case; empty for all that the configuration matches. */
+  readonly tables: readonly string[];
+  /** A person has looked: guards let this pull through. */
+  readonly confirm: boolean;
+  /**
+   * Read only changes of tables that have the time of changes. Other tables are swept; with `known`, tables that cannot be followed yet are skipped.
+   */
+  readonly follow?: boolean | 'known' | undefined;
+  /** Give up edits of tables that are no longer to be two-way; they are kept in `sync_conflicts`. */
+  readonly discard?: boolean | undefined;
+}

@@ -1,5 +1,5 @@
 /**
- * One pull: the calling user, the list of tables, then each table: describe, shape, sweep, settle. A table that fails does not stop the others. An
+ * One pull: the calling user, the list of tables, then each table (table.ts). A table that fails does not stop the others. An
  * origin that is down or refuses the credentials does, because every further answer would be the same. The pull is recorded as a run.
  */
 import { must } from '../base/assert.ts';
@@ -10,40 +10,29 @@ import { someOf } from '../base/text.ts';
 import { readRequestTables } from '../capture/conflicts.ts';
 import { refuseRequests } from '../capture/resolve.ts';
 import { pruneHistories } from '../history/prune.ts';
-import { LARGE_PAGES } from '../reconcile/follow.ts';
 import { isMassRemoval } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import {
-  findTable,
   isIdentityStored,
   readDatabaseDescriptor,
   readIdentity,
-  readTable,
   readTables,
   storeDescriptor,
   storeGone,
   storeIdentity,
-  storeProblem,
 } from '../replica/ledger.ts';
 import type { Tx } from '../replica/connection.ts';
-import { isSchemaHeld, useUpConsent } from '../replica/consent.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { countPages, countUnreadable } from '../replica/pages.ts';
 import { closeRun, openRun } from '../replica/run-book.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
-import type { PreparedTable, PullContext } from './context.ts';
+import type { PullContext, PullOptions } from './context.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
-import { describeTable, isSameShape, requireSameShape } from './describe.ts';
 import { estimateRowCount } from './estimate.ts';
-import { followKnown, readNewestStamp } from './follow.ts';
 import { once, runAll } from '../base/pool.ts';
-import { placeTables, prepareTable, requireSettled } from './prepare.ts';
-import type { PullReport, SweepCounts, TablePullReport } from './report.ts';
-import { settleSuspects, type SuspectsOutcome } from './suspects.ts';
-import { finishSweep, sweepPages, type SweepTally } from './sweep.ts';
+import { placeTables } from './prepare.ts';
+import type { PullReport, TablePullReport } from './report.ts';
+import { pullTable } from './table.ts';
 
-/** Descriptions of one table in one pull; if it still changes after three, the next pull continues. */
-const SHAPE_ROUNDS_MAX = 3;
 /** The hint after a change of the calling user or its rights. */
 const IDENTITY_NOTE = {
   message:
@@ -52,29 +41,6 @@ const IDENTITY_NOTE = {
 };
 /** The hint for a table that the origin no longer shows. */
 const GONE_HINT = 'If a right got lost, give it back; if the table is really gone, rowsync schema prune drops it here.';
-
-/** The result for the rows of a table. */
-type RowsOutcome = SuspectsOutcome & Pick<TablePullReport, 'isFollowed'>;
-
-/** The input for pulling one table. */
-type TableOptionsOfPull = Pick<PullOptions, 'confirm' | 'discard' | 'follow'> & {
-  /** Asks for the calling user and the database, once a pull. */
-  readonly askDatabase: () => Promise<DatabaseDescriptor>;
-};
-
-/** The options of one pull. */
-export interface PullOptions {
-  /** Names as at the origin or in the replica, ignoring case; empty for all that the configuration matches. */
-  readonly tables: readonly string[];
-  /** A person has looked: guards let this pull through. */
-  readonly confirm: boolean;
-  /**
-   * Read only changes of tables that have the time of changes. Other tables are swept; with `known`, tables that cannot be followed yet are skipped.
-   */
-  readonly follow?: boolean | 'known' | undefined;
-  /** Give up edits of tables that are no longer to be two-way; they are kept in `sync_conflicts`. */
-  readonly discard?: boolean | undefined;
-}
 
 /**
  * Brings the replica up to date with the origin. Never throws for a failure of one table.
@@ -327,195 +293,4 @@ async function refuseStrayRequests({ replica }: PullContext): Promise<void> {
   await replica.write('Answering decisions about tables that are gone', (tx) => {
     for (const id of strayIds) refuseRequests(tx, id);
   });
-}
-
-/** Pulls one table; errors are in the report and in the ledger. */
-async function pullTable(
-  context: PullContext,
-  summary: TableSummary,
-  options: TableOptionsOfPull & { readonly stop: RowsyncError | null },
-): Promise<TablePullReport> {
-  const { clock, replica } = context;
-  const startedMs = clock.monotonicMs();
-  const counts: SweepCounts = {
-    insertedCount: 0,
-    updatedCount: 0,
-    filteredCount: 0,
-    pagesReadCount: 0,
-    pagesNotModifiedCount: 0,
-  };
-  let outcome: RowsOutcome = { deletedCount: 0, held: null, isFollowed: false };
-  let error = options.stop;
-  const before = findTable(replica, summary.id);
-  const nameBefore = before?.localName ?? summary.recordName;
-  context.onProgress?.({ kind: 'tableStart', table: nameBefore, expectedRowCount: before?.rowCount ?? 0 });
-  try {
-    if (error === null) {
-      outcome = await pullRows(context, summary, counts, options);
-    }
-  } catch (thrown) {
-    error = errorFromReading(thrown, replica.path);
-    if (isAboutRequest(error) && context.settings.tableOptions(summary.recordName)?.rows) error = withFilterHint(error);
-    await noteProblem(context, summary.id, error);
-  }
-  const known = findTable(replica, summary.id);
-  const table = known?.localName ?? nameBefore;
-  const isGuard = error?.kind === 'needsPerson';
-  const report: TablePullReport = {
-    table,
-    rowCount: known?.rowCount ?? 0,
-    ...counts,
-    ...outcome,
-    ...(isGuard ? { held: error } : {}),
-    unreadableCount: countUnreadable(replica, summary.id),
-    error: isGuard ? null : error,
-    durationMs: clock.monotonicMs() - startedMs,
-  };
-  context.onProgress?.({ kind: 'tableEnd', table, report });
-  return report;
-}
-
-/**
- * Shapes a table as the origin describes it and reads its rows, until the description after them is the one before. Rows read in between may have
- * values under the names of other columns. Describes again only if rows came, and were stored without a check.
- * @throws RowsyncError of the origin and the replica, and `origin.moving` if its columns keep changing.
- */
-async function pullRows(
-  context: PullContext,
-  summary: TableSummary,
-  counts: SweepCounts,
-  options: TableOptionsOfPull,
-): Promise<RowsOutcome> {
-  requireSettled(context, summary.id);
-  const tableOptions = context.settings.tableOptions(summary.recordName) ?? { sort: null };
-  // Rows that may be lost because a person agrees now, or agreed while another process worked.
-  const known = findTable(context.replica, summary.id);
-  const given = known?.pullConsent ?? null;
-  const consent = options.confirm ? Infinity : given;
-  // Read now, since the end of a sweep forgets the problem. A consent to deletes is no consent to drop columns.
-  const confirmed = options.confirm || (given !== null && isSchemaHeld(context.replica, summary.id));
-  let deletedCount = 0;
-  if (options.follow !== undefined && options.follow !== false && !confirmed) {
-    const followed = await followKnown(context, summary, { discard: options.discard, tableOptions, counts });
-    deletedCount += followed.deletedCount;
-    if (followed.why === null) return { deletedCount, held: null, isFollowed: true };
-    if (followed.why === 'begin' && options.follow === 'known') return { deletedCount, held: null, isFollowed: false };
-    context.log.info('follow.swept', { table: known?.localName ?? summary.recordName, reason: followed.why });
-    await options.askDatabase();
-  }
-  // No "not modified" opens a table to edits.
-  const inFull = (tableOptions.editing ?? null) !== null && known?.push !== 'on';
-  let described = await describeTable(context, summary, { inFull });
-  for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
-    const before = described;
-    const prepare = (): Promise<PreparedTable> =>
-      prepareTable(context, before, { ...tableOptions, confirmed, discard: options.discard });
-    const table = await prepare();
-    const readBefore = counts.pagesReadCount;
-    let moving: unknown = null;
-    let outcome: SuspectsOutcome = { deletedCount: 0, held: null };
-    try {
-      outcome = await sweepTable(context, table, { prepare, counts, consent: consent ?? 0 });
-    } catch (thrown) {
-      if (asRowsyncError(thrown).code !== 'origin.moving') throw thrown;
-      moving = thrown;
-    }
-    deletedCount += outcome.deletedCount;
-    const isUnlooked = table.twoWay === null && counts.pagesReadCount > readBefore;
-    if (isUnlooked || moving !== null) described = await describeTable(context, summary, { inFull: moving !== null });
-    if (isSameShape(before, described)) {
-      if (moving !== null) throw moving;
-      if (given !== null) await useUp(context, summary.id);
-      if (table.problem !== null) throw table.problem;
-      return { ...outcome, deletedCount, isFollowed: false };
-    }
-    context.log.info('table.reshaped', { table: table.target.localName, round });
-  }
-  throw new RowsyncError('originDown', 'origin.moving', {
-    message: `${summary.recordName}: its columns kept changing while its rows were read (${SHAPE_ROUNDS_MAX} rounds)`,
-    hint: 'A colleague is changing the table at the origin; the next run reads it again.',
-  });
-}
-
-async function useUp({ replica }: PullContext, tableId: number): Promise<void> {
-  await replica.writeDurably('Using up a consent', (tx) => useUpConsent(tx, tableId, 'pull'));
-}
-
-/**
- * Brings the rows of a table up to date. A sweep that an earlier pull left unfinished is finished first. Its earlier pages may have changed since, so
- * a sweep from the start follows. It costs little: unchanged pages answer 304.
- */
-async function sweepTable(
-  context: PullContext,
-  table: PreparedTable,
-  options: {
-    readonly prepare: () => Promise<PreparedTable>;
-    readonly counts: SweepCounts;
-    readonly consent: number;
-  },
-): Promise<SuspectsOutcome> {
-  const { prepare, counts, consent } = options;
-  const tally = { counts, reportedPages: new Set<string>() };
-  const isResumed = readTable(context.replica, table.target.id).sweepOpen;
-  const first = await sweepOnce(context, table, { tally, consent, isResumed });
-  if (!isResumed) return first;
-  // The end of the first sweep may have opened the table to edits: from then on, rows are merged with them.
-  const second = await sweepOnce(context, await prepare(), { tally, consent, isResumed: false });
-  return { deletedCount: first.deletedCount + second.deletedCount, held: second.held };
-}
-
-/** Whether the table is to be followed until the next sweep. */
-function isFollowedLater({ replica, settings }: PullContext, { target }: PreparedTable): boolean {
-  if (settings.follows !== 'large') return settings.follows === 'all';
-  return countPages(replica, target.id) >= LARGE_PAGES;
-}
-
-async function sweepOnce(
-  context: PullContext,
-  table: PreparedTable,
-  sweep: { readonly tally: SweepTally; readonly consent: number; readonly isResumed: boolean },
-): Promise<SuspectsOutcome> {
-  // For a resumed sweep, no stamp was requested before it began.
-  const watermark = isFollowedLater(context, table) && !sweep.isResumed ? await readNewestStamp(context, table) : null;
-  await sweepPages(context, table, sweep.tally);
-  const suspects = await settleSuspects(context, table, { ...sweep, counts: sweep.tally.counts });
-  // The end of this sweep opens the table to edits, which would keep wrong values.
-  if (readTable(context.replica, table.target.id).push === 'waiting') await requireSameShape(table);
-  await finishSweep(context, table, watermark);
-  return suspects;
-}
-
-/** Whether the origin refused what a request asks for: a column or the filter, no right. */
-function isAboutRequest({ code, refusal }: RowsyncError): boolean {
-  return code === 'origin.refused' && refusal?.status === 400;
-}
-
-/** The refusal of a request with a filter: a wrong filter fails in every run. */
-function withFilterHint({ kind, code, message, hint, cause, refusal }: RowsyncError): RowsyncError {
-  const filterHint =
-    'Its filter in the configuration (rows) may be wrong: rowsync check says whether the origin takes it.';
-  return new RowsyncError(kind, code, { message, hint: `${filterHint} Otherwise: ${hint}`, cause, refusal });
-}
-
-/** A table that was pulled, ready to be read again; `name` is the replica's. @throws RowsyncError of the origin. */
-export async function prepareForReading(context: PullContext, name: string): Promise<PreparedTable> {
-  const table = must(
-    readTables(context.replica).find(({ localName }) => localName === name),
-    'a table that was just pulled is in the ledger',
-  );
-  const descriptor = await describeTable(context, { id: table.id, recordName: table.name, alias: table.alias });
-  const options = context.settings.tableOptions(table.name) ?? { sort: null };
-  return prepareTable(context, descriptor, { ...options, confirmed: false });
-}
-
-/** Stores why a table could not be finished, so that status shows it; a full disk may prevent even that. */
-async function noteProblem({ replica, log }: PullContext, tableId: number, error: RowsyncError): Promise<void> {
-  log.error('table.failed', { tableId, code: error.code });
-  if (error.code === 'origin.stopped') return;
-  try {
-    await replica.write('Noting a problem', (tx) => storeProblem(tx, tableId, error));
-  } catch (thrown) {
-    // The first error is the one that the operator must see; this one has the same cause.
-    log.error('problem.notStored', { tableId, code: asRowsyncError(thrown).code });
-  }
 }

@@ -19,7 +19,8 @@ import { PageCursor, samePageError } from './cursor.ts';
 import { findRows } from './lookup.ts';
 import { runPool } from '../base/pool.ts';
 import { plural, shellWord } from '../base/text.ts';
-import { pull, prepareForReading } from './pull.ts';
+import { pull } from './pull.ts';
+import { prepareForReading } from './table.ts';
 
 /** Looks at rows that seem to differ; each one pulls the table first. */
 const ROUNDS_MAX = 3;

@@ -8,7 +8,13 @@ import type { Config } from '../../config/load.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
 import { waysOf } from '../../daemon/ways.ts';
 import { countWaiting, proposalsFolder } from '../../mcp/proposal-names.ts';
-import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
+import {
+  openReader,
+  refusedByOrigin,
+  type ReplicaIdentity,
+  type RunRecord,
+  type TableStatus,
+} from '../../replica/reader.ts';
 import { readSinkStatus, type SinkStatus } from '../../replica/sink-book.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { sinkLines } from '../../sink/text.ts';
@@ -256,7 +262,7 @@ function troubleText(troubled: readonly TableStatus[]): string {
             '  what to do: SELECT * FROM sync_failures says which, and why',
           ];
     const { inDoubtCount, unsendableCount } = table;
-    const refusedCount = table.refusedCount - inDoubtCount - unsendableCount;
+    const refusedCount = refusedByOrigin(table);
     const waiting = waitLines({ refusedCount, inDoubtCount, unsendableCount }).flatMap(({ what, hint }) => [
       what,
       `  what to do: ${hint}`,

@@ -3,7 +3,7 @@
  * the page. Pure.
  */
 import { ageText, countText, durationText, plural } from '../../base/text.ts';
-import type { TableStatus } from '../../replica/reader.ts';
+import { refusedByOrigin, type TableStatus } from '../../replica/reader.ts';
 import type { DaemonState } from '../state.ts';
 
 /** Severity: all well · work continues in part · a person is needed · nothing works. */
@@ -77,7 +77,7 @@ export function isTroubled(table: TableStatus): boolean {
 
 function todosOf(table: TableStatus): readonly Todo[] {
   const { table: name, problem, hint, state, conflictCount, inDoubtCount, unsendableCount, unreadableCount } = table;
-  const refusedCount = table.refusedCount - inDoubtCount - unsendableCount;
+  const refusedCount = refusedByOrigin(table);
   const about = (count: number, what: string, part: Todo['part'], todoHint: string): readonly Todo[] =>
     count === 0 ? [] : [{ table: name, what, hint: todoHint, part, isHeld: false }];
   return [

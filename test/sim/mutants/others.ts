@@ -11,7 +11,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     without: 'What a person let a pull delete is let through again by every later pull.',
     edits: [
       {
-        file: 'pull/pull.ts',
+        file: 'pull/table.ts',
         find: "useUpConsent(tx, tableId, 'pull')",
         replace: "tableId < 0 && useUpConsent(tx, tableId, 'pull')",
       },

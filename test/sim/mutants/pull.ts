@@ -141,7 +141,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'A sweep that was cut off and finished later is not followed by a whole one.',
     edits: [
       {
-        file: 'pull/pull.ts',
+        file: 'pull/table.ts',
         find: 'if (!isResumed) return first;',
         replace: 'if (isResumed || !isResumed) return first;',
       },
@@ -360,7 +360,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
       'A table is opened to edits without a look whether columns changed their names while its first rows were read.',
     edits: [
       {
-        file: 'pull/pull.ts',
+        file: 'pull/table.ts',
         find: "  if (readTable(context.replica, table.target.id).push === 'waiting') await requireSameShape(table);\n",
         replace: '',
       },
