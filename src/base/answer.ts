@@ -72,11 +72,15 @@ export interface CsvOptions {
   readonly forTerminal: boolean;
 }
 
-/** An answer as CSV with a header (RFC 4180, lines ending in LF). NULL is nothing, an empty text is `""`. */
+/**
+ * An answer as CSV with a header (RFC 4180, lines ending in LF). NULL is nothing, an empty text is `""`. In an answer of one column both are `""`,
+ * because pandas and spreadsheets take a blank line for no row.
+ */
 export function* answerAsCsv(answer: Answer, options: CsvOptions): Generator<string> {
+  const isNarrow = answer.columns.length === 1;
   const write = (rows: readonly (readonly unknown[])[]): string =>
     csvText(
-      rows.map((row) => row.map((value) => csvField(value, options))),
+      rows.map((row) => row.map((value) => csvField(isNarrow ? (value ?? '') : value, options))),
       { quoted_match: /^$/ },
     );
   yield write([answer.columns]);

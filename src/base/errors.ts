@@ -74,6 +74,7 @@ export const ERROR_CODES = {
   'replica.failed': 'SQLite or the file system failed for another reason.',
   'replica.schema': 'The tables in the replica cannot be brought to the shape the origin describes.',
   'replica.query': 'The SQL given to `rowsync sql` is wrong or would write.',
+  'output.failed': 'What a command prints could not be written to the end, as on a full disk.',
   'backup.exists': 'The file that a backup would be written to exists already.',
   'backup.damaged': 'A copy of the replica did not pass its check, and was not kept.',
   'files.store': 'The folder of the file store, or one to export to, cannot be made, read or written.',

@@ -27,10 +27,28 @@ Exit codes:
 
 /** Runs one command to its end and returns the exit code. */
 export async function run(args: readonly string[], session: Session): Promise<number> {
+  const exitCode = await runCommand(args, session);
+  const { failure } = session.stdout;
+  if (failure === null) return exitCode;
+  const error = new RowsyncError('replica', 'output.failed', {
+    message: `The output is not complete; writing it failed: ${failure.message}`,
+    hint: 'Do not use what was written. Free some space, or write to another place; then run the command again.',
+  });
+  await printError(error, session, modesOf(args));
+  return exitCode === EXIT.done ? error.exitCode : exitCode;
+}
+
+/** How to print an error, also where the command line cannot be read. */
+function modesOf(args: readonly string[]): { readonly isJson: boolean; readonly isVerbose: boolean } {
+  return { isJson: args.includes('--json'), isVerbose: args.includes('--verbose') };
+}
+
+async function runCommand(args: readonly string[], session: Session): Promise<number> {
   const outcome: { exitCode: number } = { exitCode: EXIT.done };
+  const help: string[] = [];
   const usage: string[] = [];
   const given = args.map(withoutDashes);
-  const program = buildProgram(session, (text) => usage.push(text));
+  const program = buildProgram(session, { help, usage });
   const runner: Runner = async (command, work) => {
     optimiseCode();
     const globals = command.optsWithGlobals<GlobalOptions>();
@@ -46,12 +64,15 @@ export async function run(args: readonly string[], session: Session): Promise<nu
     await program.parseAsync(given, { from: 'user' });
     return outcome.exitCode;
   } catch (thrown) {
-    if (thrown instanceof CommanderError && thrown.exitCode === 0) return EXIT.done; // --help and --version
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) {
+      await session.stdout.write(help.join('')); // --help and --version
+      return EXIT.done;
+    }
     const error = thrown instanceof CommanderError ? usageError(thrown) : asRowsyncError(thrown);
-    const isJson = args.includes('--json');
-    const isHelp = thrown instanceof CommanderError && thrown.code === 'commander.help' && !isJson;
+    const modes = modesOf(args);
+    const isHelp = thrown instanceof CommanderError && thrown.code === 'commander.help' && !modes.isJson;
     if (isHelp) await session.stderr.write(usage.join(''));
-    else await printError(error, session, { isJson, isVerbose: args.includes('--verbose') });
+    else await printError(error, session, modes);
     return error.exitCode;
   }
 }
@@ -62,7 +83,10 @@ function withoutDashes(argument: string): string {
 }
 
 /** The program before any command is added. */
-function buildProgram(session: Session, onUsage: (text: string) => void): Command {
+function buildProgram(
+  session: Session,
+  { help, usage }: { readonly help: string[]; readonly usage: string[] },
+): Command {
   const program = new Command('rowsync');
   program
     .description('Keeps a local SQLite replica of a hosted table database (TeamDesk, dbFLEX).')
@@ -74,8 +98,8 @@ function buildProgram(session: Session, onUsage: (text: string) => void): Comman
     .helpCommand('help [command]', 'print help for a command')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      writeOut: (text) => void session.stdout.write(text),
-      writeErr: onUsage,
+      writeOut: (text) => void help.push(text),
+      writeErr: (text) => void usage.push(text),
       getOutHelpWidth: () => session.stdout.width() ?? 80,
       getErrHelpWidth: () => session.stderr.width() ?? 80,
       getOutHasColors: () => false,

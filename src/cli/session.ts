@@ -2,7 +2,7 @@
  * What a command is given of the world: two outputs, an input, a clock, a signal. Commands see only this, so that a test
  * can stand in for the terminal.
  */
-import { fstatSync } from 'node:fs';
+import { fstatSync, writeSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
 import { processEnvironment } from '../config/secrets.ts';
@@ -14,6 +14,8 @@ export interface Output {
   readonly isJournal: boolean;
   /** True once the reader is gone (`rowsync sql … | head`): writing continues into nothing, so a long answer may stop. */
   readonly isClosed: boolean;
+  /** Why text could not be written, such as a full disk; null while all is well, and when only the reader is gone. */
+  readonly failure: Error | null;
   /** Columns of the terminal; null if the output is not a terminal, so nothing has to fit. */
   width(): number | null;
   /** Resolves when the stream takes more. */
@@ -44,15 +46,19 @@ const WIDTH_DEFAULT = 80;
 /** Narrower than this no table is readable; wider ones are used in full. */
 const WIDTH_MIN = 40;
 
-/** An output over a Node stream. */
+/** An output over a Node stream. After a failure it writes nothing more. */
 export function outputTo(
   stream: Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly fd?: number },
 ): Output {
   let isClosed = false;
-  // Without a listener, a reader that goes away would end the process in the middle of a pull.
-  stream.on('error', () => {
+  let failure: Error | null = null;
+  const fail = (error: Error): void => {
     isClosed = true;
-  });
+    failure ??= stream.isTTY === true || isReaderGone(error) ? null : error;
+  };
+  // Without a listener, a reader that goes away would end the process in the middle of a pull.
+  stream.on('error', fail);
+  const file = stream.fd !== undefined && fstatSync(stream.fd).isFile() ? stream.fd : null;
   return {
     stream,
     isTerminal: stream.isTTY === true,
@@ -60,16 +66,34 @@ export function outputTo(
     get isClosed() {
       return isClosed;
     },
+    get failure() {
+      return failure;
+    },
     width: () => (stream.isTTY === true ? Math.max(WIDTH_MIN, stream.columns ?? WIDTH_DEFAULT) : null),
-    write: (text) =>
-      new Promise((resolve) => {
-        if (isClosed || text === '') return resolve();
-        stream.write(text, (error) => {
-          if (error) isClosed = true;
-          resolve();
-        });
-      }),
+    write: async (text) => {
+      if (isClosed || text === '') return;
+      const thrown = await (file === null ? writeTo(stream, text) : writeWhole(file, text));
+      if (thrown !== null) fail(thrown);
+    },
   };
+}
+
+function writeTo(stream: Writable, text: string): Promise<Error | null> {
+  return new Promise((resolve) => void stream.write(text, (error) => resolve(error ?? null)));
+}
+
+/** Node's stream over a file ignores that a disk took only a part of a text, so the rest is written here. */
+function writeWhole(file: number, text: string): Error | null {
+  try {
+    for (let bytes = Buffer.from(text); bytes.length > 0;) bytes = bytes.subarray(writeSync(file, bytes));
+    return null;
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown : new Error(String(thrown));
+  }
+}
+
+function isReaderGone(error: Error): boolean {
+  return 'code' in error && (error.code === 'EPIPE' || error.code === 'ECONNRESET');
 }
 
 /** Whether a descriptor is the one that systemd connected to journald (systemd.exec(5), JOURNAL_STREAM). */

@@ -121,6 +121,12 @@ test('writes CSV that tells NULL from empty text and keeps every digit', () => {
   expect(join(answerAsCsv(answer, csv))).toBe('name,count\nAna,1\n,12345678901234567890\n"",0.5\n');
 });
 
+test('CSV of one column has no blank line, which many readers skip', () => {
+  const rows = [['a'], [null], [''], [1]];
+
+  expect(join(answerAsCsv({ columns: ['x'], rows }, csv))).toBe('x\na\n""\n""\n1\n');
+});
+
 test('quotes what CSV gives a meaning', () => {
   const rows = [['a,b'], ['say "hi"'], ['two\nlines'], ['return\r'], ['=1+1']];
 

@@ -30,6 +30,7 @@ export function collectingOutput(
     isTerminal: width !== null,
     isJournal: false,
     isClosed: false,
+    failure: null,
     width: () => width,
     write: async (written) => {
       text += written;

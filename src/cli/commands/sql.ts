@@ -22,7 +22,8 @@ Examples:
   rowsync sql < report.sql
   rowsync sql --at '2026-11-01 08:00' 'SELECT * FROM "Order"'    # with history for the table
 
-A table shows at most 1,000 rows; JSON and CSV are complete. In CSV, NULL is nothing and an empty text is "".
+A table shows at most 1,000 rows; JSON and CSV are complete. In CSV, NULL is nothing and an empty text is "";
+in an answer of one column both are "", since many readers skip a blank line.
 Any other SQLite client can read the replica as well, at any time.
 
 --at takes ${MOMENT_FORMS}.
