@@ -5,6 +5,7 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NODE_FLAGS } from '../src/base/node-flags.ts';
 import { UNIT_FILES } from '../src/cli/service-plan.ts';
 import { bundleExecutable, type BundledPackage } from './bundle.ts';
 import { runProgram, TOP } from './paths.ts';
@@ -14,8 +15,12 @@ export const ADDON = join(TOP, 'node_modules/better-sqlite3/prebuilds/linux-x64.
 const ADDON_NAME = 'better_sqlite3.node';
 const NODE = join(TOP, 'node_modules/node/bin/node');
 
-/** What the unit's bounds expect, and no environment in a crash report; see `rowsync service install`. */
-const NODE_FLAGS = ['--disable-proto=delete', '--max-old-space-size=512', '--report-exclude-env'];
+/** An executable has its flags in itself, and takes none from the command line. */
+export const EXECUTABLE_FLAGS = {
+  execArgv: NODE_FLAGS,
+  execArgvExtension: 'none',
+  disableExperimentalSEAWarning: true,
+} as const;
 
 /** Builds the executable; returns the packages in it. */
 export async function buildExecutable(output: string): Promise<readonly BundledPackage[]> {
@@ -28,9 +33,8 @@ export async function buildExecutable(output: string): Promise<readonly BundledP
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'rowsync', version }));
     const units = UNIT_FILES.map((file) => [`systemd/${file}`, join(TOP, 'systemd', file)] as const);
     const assets = { 'package.json': 'package.json', [ADDON_NAME]: ADDON, ...Object.fromEntries(units) };
-    const flags = { execArgv: NODE_FLAGS, execArgvExtension: 'none', disableExperimentalSEAWarning: true };
     // Relative, since the path of the program becomes part of the executable.
-    const config = { main: 'program.cjs', executable: 'node', output, assets, ...flags };
+    const config = { main: 'program.cjs', executable: 'node', output, assets, ...EXECUTABLE_FLAGS };
     writeFileSync(join(folder, 'sea.json'), JSON.stringify(config));
     runProgram(NODE, ['--build-sea', 'sea.json'], { cwd: folder });
     return packages;

@@ -4,6 +4,7 @@
  * place that may end the process.
  */
 import { systemClock } from '../base/clock.ts';
+import { keepDebuggerShut } from '../base/node-flags.ts';
 import { PAGE_PROCESS } from '../daemon/page/request.ts';
 import { TOOL_PROCESS } from '../mcp/request.ts';
 import { keepMemorySmall, optimiseCode } from './memory.ts';
@@ -12,6 +13,7 @@ import { outputTo } from './session.ts';
 /** What a shell reports for a program that a second Ctrl-C ended (128 + SIGINT). */
 const EXIT_INTERRUPTED = 130;
 
+keepDebuggerShut();
 keepMemorySmall();
 
 const stderr = outputTo(process.stderr);

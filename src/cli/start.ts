@@ -10,6 +10,7 @@ import { enableCompileCache } from 'node:module';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { EXIT } from '../base/errors.ts';
+import { keepDebuggerShut } from '../base/node-flags.ts';
 
 /** The oldest Node that the program runs on; as `engines` in package.json says it. */
 const NODE_MIN = 24;
@@ -35,4 +36,5 @@ function start(): void {
   void import('./main.ts');
 }
 
+keepDebuggerShut();
 start();

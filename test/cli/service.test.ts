@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { describe, expect, test, vi } from 'vitest';
+import { NODE_FLAGS } from '../../src/base/node-flags.ts';
 import { optionsSchema } from '../../src/config/options.ts';
 import { firstConfig, planInstall } from '../../src/cli/service-plan.ts';
 import { temporaryFolder } from '../support/replica.ts';
@@ -133,9 +134,7 @@ test('the configuration to begin with is valid, and asks for the credential that
 });
 
 test('the flags that Node gets are ones that it knows, and the program runs under them', () => {
-  const flags = ['--disable-proto=delete', '--max-old-space-size=512', '--report-exclude-env'];
-
-  const text = execFileSync(process.execPath, [...flags, 'src/cli/main.ts', '--version'], { encoding: 'utf8' });
+  const text = execFileSync(process.execPath, [...NODE_FLAGS, 'src/cli/main.ts', '--version'], { encoding: 'utf8' });
 
   expect(text).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
@@ -186,7 +185,7 @@ describe.skipIf(!canInstall)('into a folder that stands for a machine', () => {
     expect(statSync(at('etc/rowsync')).mode & 0o777).toBe(0o750);
     expect(readFileSync(at('etc/rowsync/main.yaml'), 'utf8')).toContain('https://www.teamdesk.net');
     expect(readFileSync(at('etc/systemd/system/rowsync@.service'), 'utf8')).toContain(
-      `ExecStart=${process.execPath} --disable-proto=delete --max-old-space-size=512 --report-exclude-env `,
+      `ExecStart=${process.execPath} ${NODE_FLAGS.join(' ')} `,
     );
     expect(existsSync(at('etc/systemd/system/multi-user.target.wants/rowsync@main.service'))).toBe(false);
     expect(readdirSync(at('etc/systemd/system/multi-user.target.wants'))).toEqual(['rowsync@main.service']);

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { makeFolders } from '../../base/file-system.ts';
+import { NODE_FLAGS } from '../../base/node-flags.ts';
 import { optionsSchema } from '../../config/options.ts';
 import { systemCode } from '../../config/secrets.ts';
 import { ownCommand, readShipped } from '../installation.ts';
@@ -36,9 +37,6 @@ Examples:
   sudo rowsync service install --timer
   rowsync service status
   sudo rowsync service uninstall`;
-
-/** The flags that Node runs the service with: what the unit's bounds expect, and no environment in a crash report. */
-const NODE_FLAGS = ['--disable-proto=delete', '--max-old-space-size=512', '--report-exclude-env'];
 
 /** A token has 32 characters; see secrets.ts. */
 const TOKEN_BYTES_MAX = 16 * 1024;

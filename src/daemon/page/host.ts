@@ -10,6 +10,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
+import { childFlags } from '../../base/node-flags.ts';
 import { PAGE_PROCESS, type FromProcess, type PageRequest, type ToProcess } from './request.ts';
 
 /** The head of an answer, and its chunks. */
@@ -141,11 +142,11 @@ export class PageHost<Request = PageRequest> {
 }
 
 /** The command that starts this program once more: its sources, its bundle, or its executable. All parts of a bundle are in one folder. */
-function ownWords(word: string): readonly string[] {
+export function ownWords(word: string): readonly string[] {
   if (isSea()) return [word];
   const own = import.meta.url;
   const main = new URL(own.endsWith('.ts') ? '../../cli/main.ts' : 'main.cjs', own);
-  return [`--max-old-space-size=${HEAP_MIB_MAX}`, '--v8-pool-size=1', fileURLToPath(main), word];
+  return [...childFlags(HEAP_MIB_MAX), fileURLToPath(main), word];
 }
 
 function failureOf(late: AbortSignal, signal: AbortSignal, isClosed: boolean): PageFailure {

@@ -1,0 +1,20 @@
+/**
+ * The flags that every process of rowsync gets from Node, in one place: the executable, the service and child processes take them
+ * from here. SIGUSR1 would open Node's debugger to every process of the same user, and with it the memory that holds the token.
+ */
+
+/** For every process: no debugger by a signal, no environment in a crash report. */
+const COMMON = ['--disable-proto=delete', '--disable-sigusr1', '--report-exclude-env'];
+
+/** For a process that may hold as many rows as the systemd unit's memory allows. */
+export const NODE_FLAGS: readonly string[] = [...COMMON, '--max-old-space-size=512'];
+
+/** For a child process with a smaller heap. */
+export function childFlags(heapMiBMax: number): readonly string[] {
+  return [...COMMON, `--max-old-space-size=${heapMiBMax}`, '--v8-pool-size=1'];
+}
+
+/** Takes SIGUSR1 from Node's debugger, for a process that was started without the flags. Called before anything is loaded. */
+export function keepDebuggerShut(): void {
+  process.on('SIGUSR1', () => undefined);
+}
