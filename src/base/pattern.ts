@@ -1,5 +1,5 @@
 /**
- * Patterns of names, in which `*` stands for any text and everything else for itself. Pure.
+ * Patterns of names, in which `*` stands for any text and everything else for itself, compared in NFC. Pure.
  */
 
 /** Whether a name is what a pattern says, or is the pattern itself. `ignoreCase`: for names in which case does not count. */
@@ -8,7 +8,7 @@ export function matchesPattern(
   name: string,
   { ignoreCase = false }: { readonly ignoreCase?: boolean } = {},
 ): boolean {
-  return pattern === name || expressionOf(pattern, ignoreCase).test(name);
+  return pattern === name || expressionOf(pattern.normalize('NFC'), ignoreCase).test(name.normalize('NFC'));
 }
 
 /** The pattern as a regular expression. */

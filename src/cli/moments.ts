@@ -3,6 +3,7 @@
  * machine's. Output: seconds since 1970. Pure, but for the machine's time zone.
  */
 import { RowsyncError } from '../base/errors.ts';
+import { isZone } from '../wire/zone.ts';
 
 const WRITTEN = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?\s?(Z|[+-]\d\d:\d\d)?)?$/i;
 const AGO = /^(\d{1,6})\s?(s|m|h|d|w)(?: ago)?$/;
@@ -19,10 +20,26 @@ export const MOMENT_FORMS =
 export function momentOf(text: string, { name, nowMs }: { readonly name: string; readonly nowMs: number }): number {
   const given = text.trim();
   const ms = wordMs(given.toLowerCase(), nowMs) ?? agoMs(given, nowMs) ?? writtenMs(given);
+  if (ms !== null && isLocal(given)) requireMachineZone(name);
   if (ms !== null) return Math.floor(ms / 1000);
   throw new RowsyncError('usage', 'usage.invalid', {
     message: `"${text}" is no time that ${name} takes`,
     hint: `Write it as one of: ${MOMENT_FORMS}.`,
+  });
+}
+
+function isLocal(text: string): boolean {
+  const written = WRITTEN.exec(text);
+  return written === null ? /^(?:today|yesterday)$/i.test(text) : written.at(-1) === undefined;
+}
+
+/** Node takes a zone that it does not know, such as the rules `CET-1CEST,M3.5.0,M10.5.0`, for UTC. */
+function requireMachineZone(name: string): void {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  if (isZone(timeZone)) return;
+  throw new RowsyncError('usage', 'usage.invalid', {
+    message: `The time zone of this machine is "${timeZone}" (TZ), which is no name of a zone: ${name} cannot be a local time`,
+    hint: 'Set TZ to a name, such as Europe/Paris, or write the time in UTC: 2026-11-01T08:00:00Z.',
   });
 }
 

@@ -6,8 +6,9 @@
  * user) says which local times an expression matches, asked as if local time were UTC. From there to instants is our own way,
  * because its own fires a daily job twice, or an hour early, on the day the clocks go back. Pure.
  *
- * On that day, the repeated hour counts once for an expression that names its hours. It counts twice for one that runs at any
- * hour (`*` in the field of hours). Local times that the other day skips are due at once when the clocks have gone forward.
+ * On that day, the repeated hour counts once for an expression that names its hours. Local times that the other day skips are
+ * due for it at once when the clocks have gone forward. For `*` and `*` with a step in the field of hours, the repeated hour
+ * counts twice, and the skipped one is left out.
  */
 import { CronTime } from 'cron';
 import { offsetMsAt } from '../wire/zone.ts';

@@ -37,9 +37,9 @@ export function tableRules(tables: Readonly<Record<string, TableOptions>>): Tabl
     patterns: rules.map((rule) => rule.pattern),
     rules: rules.flatMap(({ pattern, options }) => (options === false ? [] : [{ pattern, options }])),
     find: (tableName) => {
+      const name = tableName.normalize('NFC');
       const rule =
-        rules.find(({ pattern }) => pattern === tableName) ??
-        rules.find(({ expression }) => expression.test(tableName));
+        rules.find(({ pattern }) => pattern === name) ?? rules.find(({ expression }) => expression.test(name));
       return rule === undefined || rule.options === false ? null : { pattern: rule.pattern, options: rule.options };
     },
     matches: (pattern, tableName) => matchesPattern(pattern, tableName),

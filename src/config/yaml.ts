@@ -1,8 +1,8 @@
 /**
- * Text to values: YAML, which includes JSON. Input: the text of a file that a person wrote. Output: its values with their
- * places, or one error with every line that is wrong. Invariant: what stands in the file is never quoted (I16). Pure.
+ * Reads YAML, which includes JSON, that a person wrote. Errors never quote the file, since a secret may stand in it (I16). Keys are the texts that
+ * stand in the file, in NFC: a table may be called `1.0`, and `é` has two spellings. Pure.
  */
-import { LineCounter, parseDocument, type Document } from 'yaml';
+import { isScalar, LineCounter, parseDocument, visit, type Document } from 'yaml';
 
 import { RowsyncError } from '../base/errors.ts';
 
@@ -19,7 +19,16 @@ export interface ParsedFile {
 /** Reads YAML, which includes JSON. @throws RowsyncError `config.invalid` with every invalid line; never quotes the file. */
 export function parseYaml(file: string, text: string): ParsedFile {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: (one, other) => keyText(one) !== null && keyText(one) === keyText(other),
+  });
+  visit(document, {
+    Pair: (_, { key }) => {
+      if (isScalar(key)) key.value = keyText(key);
+    },
+  });
   const faults = [...document.errors, ...document.warnings].map((fault) => ({
     line: lines.linePos(fault.pos[0]).line,
     // What follows the colon quotes the file, where a secret may have slipped in.
@@ -27,7 +36,9 @@ export function parseYaml(file: string, text: string): ParsedFile {
   }));
   if (faults.length === 0) {
     try {
-      return { document, lines, values: document.toJS({ maxAliasCount: ALIASES_MAX }) };
+      const values: unknown = document.toJS({ maxAliasCount: ALIASES_MAX });
+      if (!isEndless(values, new Set())) return { document, lines, values };
+      faults.push({ line: 1, complaint: 'an alias (*name) stands inside of what its anchor (&name) names' });
     } catch {
       // The parser leaves it to this step to resolve aliases, and says no more than that it failed.
       faults.push({ line: 1, complaint: 'an alias (*name) has no anchor (&name) before it, or there are too many' });
@@ -39,4 +50,21 @@ export function parseYaml(file: string, text: string): ParsedFile {
     message: [`${file} is not valid YAML:`, ...first.map((it) => `line ${it.line}: ${it.complaint}`)].join('\n  '),
     hint: 'Check the indentation and the quotes around these lines; a text with : or # or * or { in it needs quotes.',
   });
+}
+
+/** A key as it stands in the file; null for a key that is a list or a mapping. */
+function keyText(key: unknown): string | null {
+  if (!isScalar(key)) return null;
+  const { value, source } = key;
+  return (typeof value === 'string' ? value : (source ?? String(value))).normalize('NFC');
+}
+
+/** Whether a value contains itself. `around` are the values that it stands in. */
+function isEndless(value: unknown, around: Set<unknown>): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (around.has(value)) return true;
+  around.add(value);
+  const found = Object.values(value).some((part) => isEndless(part, around));
+  around.delete(value);
+  return found;
 }

@@ -230,6 +230,12 @@ export function isZone(zone: string): boolean {
   }
 }
 
+/** The zone that this machine's local times are in. Node takes one that it does not know (`CET-1CEST,M3.5.0,M10.5.0` in TZ) for UTC. */
+export function machineZone(): string {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  return isZone(timeZone) ? timeZone : 'UTC';
+}
+
 /** Milliseconds that clocks in a zone are ahead of UTC at an instant. @throws RangeError where Intl does not know the zone. */
 export function offsetMsAt(ms: number, zone: string): number {
   if (zone === 'UTC') return 0;

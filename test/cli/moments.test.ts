@@ -1,5 +1,5 @@
 /** Moments as people write them. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { momentOf } from '../../src/cli/moments.ts';
 
 const NOW = Date.parse('2026-11-25T10:30:15.700Z');
@@ -18,6 +18,19 @@ test.each([
 ])('%s is %s', (text, stamp) => {
   expect(read(text)).toBe(stamp);
 });
+
+test.each(['today', 'yesterday', '2026-11-01', '2026-11-01 08:00'])(
+  '%s is refused where the zone of this machine is written as rules, which Node takes for UTC',
+  (text) => {
+    const options = new Intl.DateTimeFormat('en-US').resolvedOptions();
+    using zone = vi.spyOn(Intl.DateTimeFormat.prototype, 'resolvedOptions');
+    zone.mockReturnValue({ ...options, timeZone: 'CET-1CEST,M3.5.0,M10.5.0/3' });
+
+    expect(() => read(text)).toThrow('"CET-1CEST,M3.5.0,M10.5.0/3"');
+    expect(read('2026-11-01T08:00:00Z')).toBe('2026-11-01T08:00:00');
+    expect(read('2h')).toBe('2026-11-25T08:30:15');
+  },
+);
 
 test('a time without a zone is one of this machine, and a day is its beginning', () => {
   const local = (...parts: [number, number, number, number?]): string => new Date(...parts).toISOString().slice(0, 19);

@@ -373,6 +373,36 @@ test('refuses a file that expands without bound', () => {
   expect(failure(() => load(yaml)).code).toBe('config.invalid');
 });
 
+test.each(['tables: &a { A: *a }', 'tables: &a\n  A: { sort: [x, *a] }', 'a: &a [*a]'])(
+  'refuses a value that contains itself: %j',
+  (yaml) => {
+    const error = failure(() => load(`${GOOD}\n${yaml}`));
+
+    expect(error.code).toBe('config.invalid');
+    expect(error.message).toContain('an alias (*name) stands inside of what its anchor (&name) names');
+  },
+);
+
+test('takes the keys of tables as they stand in the file, whatever YAML makes of them', () => {
+  const { config } = load(
+    `${GOOD}\ntables: { "*": {}, 1.0: false, 0x10: false, true: false, 1: { push: true }, ~: false }`,
+  );
+
+  for (const name of ['1.0', '0x10', 'true', '~']) expect(config.tables.find(name)).toBeNull();
+  expect(config.tables.find('16')?.pattern).toBe('*');
+  expect(config.tables.find('1')?.options).toEqual({ push: true });
+});
+
+test('compares the names of tables in NFC, and refuses one that stands there in two spellings', () => {
+  const { config } = load(`${GOOD}\ntables: { "*": {}, "Cafe\u0301": false, "Pa\u0301t*": false }`);
+
+  expect(config.tables.find('Caf\u00e9')).toBeNull();
+  expect(config.tables.find('Cafe\u0301')).toBeNull();
+  expect(config.tables.find('P\u00e1tio')).toBeNull();
+  expect(config.tables.find('Pa\u0301tio')).toBeNull();
+  expect(failure(() => load(`${GOOD}\ntables: { "Cafe\u0301": false, "Caf\u00e9": {} }`)).code).toBe('config.invalid');
+});
+
 test.each([
   { what: 'a file that does not exist', path: 'nowhere.yaml' },
   { what: 'a folder', path: '.' },

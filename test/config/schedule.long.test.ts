@@ -49,6 +49,13 @@ function daysOfChange(zone: string): readonly number[] {
   return days.filter((ms) => offsetMsAt(ms, zone) !== offsetMsAt(ms + DAY_MS, zone));
 }
 
+test.each([
+  ['0 */2 * * *', ['2026-03-29T02:00', '2026-03-29T04:00']], // 04:00 and 06:00 there
+  ['30 * * * *', ['2026-03-29T00:30', '2026-03-29T01:30']],
+])('the hour that the clocks skip is left out of %s, whose hours begin with a star', (expression, times) => {
+  expect(due(expression, 'Europe/Paris', '2026-03-28T23:59:00Z', 2)).toEqual(times);
+});
+
 describe.each(ZONES)('in %s, around every change of the clocks', (zone) => {
   const spans = [...daysOfChange(zone), Date.UTC(2026, 6, 1)].map((ms) => ({
     fromMs: ms - 2 * DAY_MS,

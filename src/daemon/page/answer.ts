@@ -29,6 +29,7 @@ import { answerChanges } from './changes-answer.ts';
 import { framed, problem, readReferences, saveAs, type Desk } from './desk.ts';
 import { answerFile } from './file-answer.ts';
 import type { PageReply, PageRequest } from './request.ts';
+import { machineZone } from '../../wire/zone.ts';
 import { answerRow } from './row-answer.ts';
 import { answerToday } from './today-answer.ts';
 import { answerWork } from './work-answer.ts';
@@ -159,7 +160,7 @@ function answerAsk(desk: Desk): PageReply {
     sql,
     at,
     hasHistory: !reader.isOlder() && readKnownTables(reader).some(({ since }) => since !== null),
-    zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    zone: machineZone(),
     asked,
     tables: readBrowsedTables(reader),
     views: readViews(reader),
