@@ -72,7 +72,7 @@ function mark(table: TwoWayTable, id: Sql): Sql {
     (state) => nextRowState(state, 'localEdit') === 'edited',
   );
   return sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since)
-        VALUES (${table.id}, ${id}, ${literal(nextRowState('clean', 'localEdit'))}, unixepoch())
+        VALUES (${table.id}, ${id}, ${literal(nextRowState('clean', 'localEdit'))}, CAST(strftime('%s', 'now') AS INTEGER))
         ON CONFLICT (table_id, row_id) DO UPDATE SET state = excluded.state
           WHERE state IN (${joinSql(unparked.map((state) => literal(state)))})`;
 }

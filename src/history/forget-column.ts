@@ -34,12 +34,14 @@ function forgetEntries(tx: Tx, tableId: number, { seq, kind }: LedgerColumn): nu
   const values = { tableId, seq };
   const isOther = sql`c.value ->> 0 <> @seq`;
   const has = sql`EXISTS (SELECT 1 FROM json_each(cells) c WHERE NOT ${isOther})`;
-  const rest = sql`(SELECT jsonb_group_array(jsonb(c.value)) FROM json_each(cells) c WHERE ${isOther})`;
+  const rest = (json: Sql): Sql => sql`(SELECT ${json}(json(c.value)) FROM json_each(cells) c WHERE ${isOther})`;
   const isOwn = sql`table_id = @tableId AND kind IN ('insert', 'update', 'delete')`;
   const size = sql`SELECT coalesce(sum(length(cells)), 0) FROM _rowsync_history WHERE ${isOwn}`;
   const sizeOf = (): number => Number(tx.prepare(size).pluck().get({ tableId }));
   const before = sizeOf();
-  const entries = tx.prepare(sql`UPDATE _rowsync_history SET cells = ${rest} WHERE ${isOwn} AND ${has}`).run(values);
+  const entries = tx
+    .prepare(sql`UPDATE _rowsync_history SET cells = ${rest(sql`json_group_array`)} WHERE ${isOwn} AND ${has}`)
+    .run(values);
   if (kind === 'LastModifiedBy') {
     tx.prepare(sql`UPDATE _rowsync_history SET origin_by = NULL WHERE ${isOwn} AND origin_by IS NOT NULL`).run({
       tableId,
@@ -50,7 +52,7 @@ function forgetEntries(tx: Tx, tableId: number, { seq, kind }: LedgerColumn): nu
     tableId,
   );
   tx.prepare(
-    sql`UPDATE _rowsync_history_edits SET cells = ${rest} WHERE table_id = @tableId AND cells IS NOT NULL AND ${has}`,
+    sql`UPDATE _rowsync_history_edits SET cells = ${rest(sql`jsonb_group_array`)} WHERE table_id = @tableId AND cells IS NOT NULL AND ${has}`,
   ).run(values);
   return entries.changes;
 }

@@ -96,10 +96,10 @@ function forgetEntries(tx: Tx, { tableId, column }: ForgettableRow, rowId: numbe
   const isOther = sql`c.value ->> 0 <> @seq`;
   const [has, rest, by] =
     column === null
-      ? [sql`json_array_length(cells) > 0 OR origin_by IS NOT NULL`, sql`jsonb('[]')`, sql`NULL`]
+      ? [sql`json_array_length(cells) > 0 OR origin_by IS NOT NULL`, sql`'[]'`, sql`NULL`]
       : [
           sql`EXISTS (SELECT 1 FROM json_each(cells) c WHERE NOT ${isOther})`,
-          sql`(SELECT jsonb_group_array(jsonb(c.value)) FROM json_each(cells) c WHERE ${isOther})`,
+          sql`(SELECT json_group_array(json(c.value)) FROM json_each(cells) c WHERE ${isOther})`,
           sql`origin_by`,
         ];
   const values = { tableId, rowId, seq: column?.seq ?? 0 };

@@ -8,13 +8,13 @@
 import type Database from 'better-sqlite3';
 import { assert } from '../base/assert.ts';
 import { FILE_TABLES, FILE_VIEWS } from './file-tables.ts';
-import { HISTORY_PARTS } from './history-book.ts';
+import { HISTORY_14, HISTORY_PARTS } from './history-book.ts';
 import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
 import { QUARTERS, RUNS, RUNS_11, RUNS_VIEW } from './run-book.ts';
-import { sql } from '../base/sql.ts';
+import { sql, type Sql } from '../base/sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
-export const SCHEMA_VERSION = 13;
+export const SCHEMA_VERSION = 14;
 
 /**
  * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
@@ -230,6 +230,9 @@ const TABLES_13 = [
   sql`ALTER TABLE _rowsync_columns ADD COLUMN mask TEXT`,
 ];
 
+/** What version 14 added to the tables of every earlier one. */
+const TABLES_14: readonly Sql[] = [];
+
 /**
  * Rows that left a page and were not seen on another one since. Kept here so that a crash in mid-sweep forgets none.
  *
@@ -331,7 +334,7 @@ const COLUMNS_VIEW = sql`
   CREATE VIEW sync_columns AS
   SELECT t.local_name AS "table", c.local_name AS "column", t.name AS origin_table, c.name AS origin_column,
          c.type, c.stored_as, c.kind, c.writable, c.width, c.options, c.state, c.since, c.id AS origin_id,
-         c.mask ->> '$.kind' AS mask
+         json_extract(c.mask, '$.kind') AS mask
   FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id`;
 
 const FRESHNESS_VIEW = sql`
@@ -450,6 +453,12 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
   if (fromVersion < 10) for (const statement of TABLES_10) db.exec(statement);
   if (fromVersion < 11) for (const statement of RUNS_11) db.exec(statement);
   if (fromVersion < 12) for (const statement of TABLES_12) db.exec(statement);
+  if (fromVersion < 13) for (const statement of TABLES_13) db.exec(statement);
+  for (const statement of TABLES_14) db.exec(statement);
+  // Without looking at views: one of another client may read from what is not there.
+  db.pragma('legacy_alter_table = ON');
+  if (fromVersion >= 8) for (const statement of HISTORY_14) db.exec(statement);
+  db.pragma('legacy_alter_table = OFF');
   for (const name of [sql`sync_status`, sql`sync_columns`]) db.exec(sql`DROP VIEW ${name}`);
-  for (const statement of [...TABLES_13, STATUS_VIEW, COLUMNS_VIEW]) db.exec(statement);
+  for (const statement of [STATUS_VIEW, COLUMNS_VIEW]) db.exec(statement);
 }

@@ -137,7 +137,7 @@ export function disownFile(path: string): void {
 const MARK_RESTORED = sql`
   INSERT INTO _rowsync_history (seq, kind, at, not_before, not_after, cause, cells)
   SELECT max(coalesce(max(seq), 0) + 1, @number), 'restored', @at, @at, @at, 'restore',
-         jsonb_object('knownUntil', (SELECT max(coalesce(finished_at, started_at)) FROM _rowsync_runs))
+         json_object('knownUntil', (SELECT max(coalesce(finished_at, started_at)) FROM _rowsync_runs))
   FROM _rowsync_history`;
 
 /** The next pull asks for everything anew; what is here edited now waits for a person (capture/older-copy.ts). */

@@ -19,16 +19,15 @@ import { sql, type Sql } from '../base/sql.ts';
  *    cause        pull · push · edit (by SQL, here) · decision (of a person) · schema · restore
  *    run_id       the run that wrote it, null where none was under way
  *    was_id       the `_id` that an inserted row had before
- *    cells        JSONB: [ledger row of the column, before, after], …; 0 stands for _allow. Of an insert the cells that are not
- *                 null, of a delete those that were not. What JSON cannot hold is {"blob": hex} or {"raw": hex} (text that is
+ *    cells        JSON text, which SQLite reads since 3.37: [ledger row of the column, before, after], …; 0 stands for _allow.
+ *                 Of an insert the cells that are not null, of a delete those that were not. What JSON cannot hold is {"blob": hex} or {"raw": hex} (text that is
  *                 no UTF-8). Of an entry about a table an object that says more
  */
-const HISTORY = sql`
-  CREATE TABLE _rowsync_history (
+const HISTORY_COLUMNS = sql`
     seq INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER, row_id INTEGER, kind TEXT NOT NULL, at INTEGER NOT NULL,
     not_before INTEGER, not_after INTEGER, origin_at INTEGER, origin_by TEXT, cause TEXT NOT NULL, run_id INTEGER,
-    was_id INTEGER, cells BLOB
-  ) STRICT`;
+    was_id INTEGER, cells TEXT`;
+const HISTORY = sql`CREATE TABLE _rowsync_history (${HISTORY_COLUMNS}) STRICT`;
 
 /** The life of a row. */
 const HISTORY_BY_ROW = sql`CREATE INDEX _rowsync_history_by_row ON _rowsync_history (row_id, table_id)`;
@@ -64,7 +63,7 @@ const HISTORY_DOUBTS = sql`
 /**
  * Rows of two-way tables that the journal knows to differ from their base: what it last said of them. Other rows it knows as their base.
  *
- *    cells   JSONB: [ledger row of the column, value] of the cells that differ; null where the row is deleted here
+ *    cells   JSONB, since no view shows it: [ledger row of the column, value] of the cells that differ; null where the row is deleted here
  */
 const HISTORY_EDITS = sql`
   CREATE TABLE _rowsync_history_edits (
@@ -80,9 +79,11 @@ const HISTORY_NAMES = sql`
 const TABLE_NAME = sql`coalesce((SELECT local_name FROM _rowsync_tables t WHERE t.id = h.table_id),
     (SELECT name FROM _rowsync_history_names n WHERE n.table_id = h.table_id AND n.column_seq = 0))`;
 
-const COLUMN_NAME = sql`CASE c.value ->> 0 WHEN 0 THEN '_allow' ELSE coalesce(
-    (SELECT local_name FROM _rowsync_columns k WHERE k.seq = c.value ->> 0),
-    (SELECT name FROM _rowsync_history_names n WHERE n.table_id = h.table_id AND n.column_seq = c.value ->> 0)) END`;
+const SEQ = sql`json_extract(c.value, '$[0]')`;
+
+const COLUMN_NAME = sql`CASE ${SEQ} WHEN 0 THEN '_allow' ELSE coalesce(
+    (SELECT local_name FROM _rowsync_columns k WHERE k.seq = ${SEQ}),
+    (SELECT name FROM _rowsync_history_names n WHERE n.table_id = h.table_id AND n.column_seq = ${SEQ})) END`;
 
 const IS_ROW = sql`h.kind IN ('insert', 'update', 'delete')`;
 
@@ -106,7 +107,7 @@ const HISTORY_VIEW = sql`
 const HISTORY_CELLS_VIEW = sql`
   CREATE VIEW sync_history_cells AS
   SELECT h.seq AS id, ${TABLE_NAME} AS "table", h.row_id, h.kind, ${stamp(sql`h.at`)} AS at, ${COLUMN_NAME} AS "column",
-         (SELECT k.id FROM _rowsync_columns k WHERE k.seq = c.value ->> 0) AS origin_id,
+         (SELECT k.id FROM _rowsync_columns k WHERE k.seq = ${SEQ}) AS origin_id,
          json_extract(c.value, '$[1]') AS before, json_extract(c.value, '$[2]') AS after
   FROM _rowsync_history h, json_each(h.cells) c
   WHERE ${IS_ROW}`;
@@ -120,6 +121,24 @@ export const HISTORY_PARTS = [
   HISTORY_DOUBTS,
   HISTORY_EDITS,
   HISTORY_NAMES,
+  HISTORY_VIEW,
+  HISTORY_CELLS_VIEW,
+];
+
+/** What version 14 did: entries as text, since only SQLite 3.45 and newer reads JSONB. The number of the last entry stays. */
+export const HISTORY_14 = [
+  sql`DROP VIEW sync_history`,
+  sql`DROP VIEW sync_history_cells`,
+  sql`CREATE TABLE _rowsync_history_14 (${HISTORY_COLUMNS}) STRICT`,
+  sql`INSERT INTO _rowsync_history_14
+      SELECT seq, table_id, row_id, kind, at, not_before, not_after, origin_at, origin_by, cause, run_id, was_id, json(cells)
+      FROM _rowsync_history`,
+  sql`DELETE FROM sqlite_sequence WHERE name = '_rowsync_history_14'`,
+  sql`UPDATE sqlite_sequence SET name = '_rowsync_history_14' WHERE name = '_rowsync_history'`,
+  sql`DROP TABLE _rowsync_history`,
+  sql`ALTER TABLE _rowsync_history_14 RENAME TO _rowsync_history`,
+  HISTORY_BY_ROW,
+  HISTORY_BY_TIME,
   HISTORY_VIEW,
   HISTORY_CELLS_VIEW,
 ];

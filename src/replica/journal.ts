@@ -298,7 +298,7 @@ export function exactFromJson(value: Exact, json: string): Exact {
 
 const INSERT = sql`INSERT INTO _rowsync_history
     (table_id, row_id, kind, at, not_before, not_after, origin_at, origin_by, cause, run_id, was_id, cells)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, jsonb(?))`;
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Writes the entries of one table. */
 class Flush {

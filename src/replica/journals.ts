@@ -57,7 +57,7 @@ export function markJournal(
   const { lastInsertRowid } = tx
     .prepare(
       sql`INSERT INTO _rowsync_history (table_id, row_id, kind, at, not_before, not_after, cause, run_id, cells)
-          VALUES (@tableId, @rowId, @kind, @at, @at, @at, @cause, @runId, jsonb(@note))`,
+          VALUES (@tableId, @rowId, @kind, @at, @at, @at, @cause, @runId, @note)`,
     )
     .run({
       tableId,

@@ -229,7 +229,7 @@ test('diff refuses the gap before a restore', async () => {
   await using history = await startHistory();
   const db = new Database(join(history.folder, 'replica.db'));
   db.exec(`INSERT INTO _rowsync_history (kind, at, cause, cells)
-    VALUES ('restored', unixepoch('2026-11-25T08:38:00Z'), 'restore', jsonb_object('knownUntil', '2026-11-25T08:30:00Z'))`);
+    VALUES ('restored', unixepoch('2026-11-25T08:38:00Z'), 'restore', json_object('knownUntil', '2026-11-25T08:30:00Z'))`);
   db.close();
 
   const inside = await history.run(['diff', '--from', '2026-11-25T08:33:00Z']);
@@ -244,7 +244,7 @@ test('diff refuses what was pruned, and says since when it knows', async () => {
   const db = new Database(join(history.folder, 'replica.db'));
   db.exec(`DELETE FROM _rowsync_history WHERE seq <= 2;
     INSERT INTO _rowsync_history (table_id, kind, at, cause, cells)
-    SELECT table_id, 'pruned', unixepoch('2026-11-25T08:30:00Z'), 'pull', jsonb_object('until', '2026-11-25T08:10:00Z', 'entries', 2)
+    SELECT table_id, 'pruned', unixepoch('2026-11-25T08:30:00Z'), 'pull', json_object('until', '2026-11-25T08:10:00Z', 'entries', 2)
     FROM _rowsync_history LIMIT 1`);
   db.close();
 
