@@ -53,7 +53,7 @@ export const ERROR_CODES = {
   'origin.unexpected': 'The body is JSON or XML, but not what the method returns.',
   'origin.tooLarge': 'The body is larger than the bound, compressed or not.',
   'origin.unsendable':
-    'A value has characters that its place on the wire cannot carry: controls in XML or in a file name.',
+    'A value does not fit the type of its column, or has characters that XML or a file name cannot carry.',
   'origin.cutShort': 'The body of the request could not be read to its end, so the origin never got all of it.',
   'origin.unknownOutcome': 'A change was sent, and no answer says whether it happened; it was not sent again.',
   'origin.shortPage': 'The origin returned fewer rows than it was asked for although more exist.',

@@ -70,6 +70,8 @@ export interface TypeRules extends Wire {
   readonly cellForm: CellForm | null;
   /** Why a value cannot be sent, also where triggers were removed: a sentence without the value; null where it can. */
   readonly sendProblem: (value: Given) => string | null;
+  /** The same for a value as a body carries it, where that differs: a file is then a reference to its part. */
+  readonly inputProblem?: (value: Given) => string | null;
   /** Whether two values are one although `===` says no. */
   readonly isSame: (one: Given, other: Given) => boolean;
   /** Whether the origin may have made the second value of the first one when it was sent. */
@@ -168,6 +170,10 @@ function isNumber(value: Given): boolean {
   return typeof value === 'bigint' || (typeof value === 'string' && numericFromText(value) !== undefined);
 }
 
+function isInstant(value: Given): boolean {
+  return typeof value === 'string' && value.endsWith('Z') && utcFromOffsetText(value) !== undefined;
+}
+
 /** A writer that is the same in every zone. */
 function anyZone(write: GivenWriter): (zone: string) => GivenWriter {
   return () => write;
@@ -184,8 +190,10 @@ const TEXT: TypeRules = {
   valueFromText: (stored) => stored,
   mayBeSame: null,
   cellForm: null,
-  sendProblem: (value) =>
-    typeof value === 'string' && !value.isWellFormed() ? 'the text has half a character in it' : null,
+  sendProblem: (value) => {
+    if (typeof value !== 'string') return 'the value is not a text';
+    return value.isWellFormed() ? null : 'the text has half a character in it';
+  },
   isSame: () => false,
   isTakenAs: (sent, there) => sent === '' && there === null,
   filterLiteral: (value) => textLiteral(String(value)),
@@ -219,7 +227,7 @@ const CHECKBOX: TypeRules = {
   form: 'checkbox',
   storedAs: 'INTEGER',
   cellForm: { isBroken: (value) => sql`${value} NOT IN (0, 1)`, sentence: 'takes 0 or 1' },
-  sendProblem: (value) => (typeof value === 'boolean' ? null : 'a checkbox is 0 or 1'),
+  sendProblem: (value) => (typeof value === 'boolean' ? null : 'a checkbox is true or false (in SQL, 1 or 0)'),
   // At the origin it is never empty.
   isTakenAs: (sent, there) => sent === null && there === false,
   filterLiteral: () => null,
@@ -254,7 +262,8 @@ const NUMERIC: TypeRules = {
   isTakenAs: (sent, there) => {
     return sent !== null && there !== null && isRoundedTo(plainNumber(sent), plainNumber(there));
   },
-  filterLiteral: (value) => (typeof value === 'boolean' || isTooLong(value) ? null : numberLiteral(value)),
+  filterLiteral: (value) =>
+    !isNumber(value) || typeof value === 'boolean' || isTooLong(value) ? null : numberLiteral(value),
   readOutput: readNumeric,
   readInput: () => readNumeric,
   writeOutput: plainDigits,
@@ -268,7 +277,8 @@ const DURATION: TypeRules = {
   ...NUMERIC,
   cellForm: { ...NUMERIC.cellForm, sentence: 'takes a number of seconds, such as 90' } as CellForm, // that of a number
   // A number and its unit; literals have no sign.
-  filterLiteral: (value) => (typeof value === 'number' && value >= 0 ? `${numberLiteral(value)}s` : null),
+  filterLiteral: (value) =>
+    typeof value === 'number' && value >= 0 && isNumber(value) ? `${numberLiteral(value)}s` : null,
   readXmlText: secondsFromText,
   writeXmlOutput: anyZone((value) => durationText(value as Numeric)), // readers give nothing else
 };
@@ -282,7 +292,7 @@ const DATE: TypeRules = {
     sentence: 'takes a date such as 2026-11-21',
   },
   sendProblem: (value) => (typeof value === 'string' && isDate(value) ? null : 'a date is written YYYY-MM-DD'),
-  filterLiteral: (value) => dateLiteral(String(value)),
+  filterLiteral: (value) => (typeof value === 'string' && isDate(value) ? dateLiteral(value) : null),
   readOutput: ofText(readOutputDate),
   readInput: () => ofText(readInputDate),
   writeOutput: anyZone((value) => `"${String(value)}T00:00:00+00:00"`),
@@ -297,7 +307,7 @@ const TIME: TypeRules = {
     sentence: 'takes a time of day such as 17:05:00',
   },
   sendProblem: (value) => (typeof value === 'string' && isTimeOfDay(value) ? null : 'a time is written hh:mm:ss'),
-  filterLiteral: (value) => timeLiteral(String(value)),
+  filterLiteral: (value) => (typeof value === 'string' && isTimeOfDay(value) ? timeLiteral(value) : null),
   readOutput: ofText(readOutputTime),
   readInput: () => ofText(readInputTime),
   writeOutput: anyZone((value) => `"0001-01-01T${String(value)}+00:00"`),
@@ -318,12 +328,9 @@ const TIMESTAMP: TypeRules = {
               OR substr(${value}, 21, length(${value}) - 21) GLOB '*[^0-9]*') END`,
     sentence: "takes an instant in UTC such as 2026-11-21T17:05:00Z; strftime('%Y-%m-%dT%H:%M:%SZ', ...) makes one",
   },
-  sendProblem: (value) =>
-    typeof value === 'string' && value.endsWith('Z') && utcFromOffsetText(value) !== undefined
-      ? null
-      : 'a timestamp is written YYYY-MM-DDThh:mm:ssZ, in UTC',
+  sendProblem: (value) => (isInstant(value) ? null : 'a timestamp is written YYYY-MM-DDThh:mm:ssZ, in UTC'),
   // Literals have no fraction: the rows of that very instant are not those of its second.
-  filterLiteral: (value) => (String(value).includes('.') ? null : timestampLiteral(String(value))),
+  filterLiteral: (value) => (String(value).includes('.') || !isInstant(value) ? null : timestampLiteral(String(value))),
   readOutput: ofText(utcFromOffsetText),
   readInput: (zone) => ofText((text) => utcFromInputText(text, zone)),
   writeOutput: (zone) => (value) => `"${offsetTextFromUtc(String(value), zone)}"`,
@@ -340,6 +347,10 @@ const ATTACHMENT: TypeRules = {
     typeof value === 'string' && value.startsWith(UPLOAD_PREFIX) && value !== UPLOAD_PREFIX
       ? null
       : 'a file is attached by file: and its name',
+  inputProblem: (value) =>
+    typeof value === 'string' && /^cid:/i.test(value) && value.isWellFormed()
+      ? null
+      : 'an attachment is cid: and the content id of a file that is sent with it',
   readOutput: (raw) => {
     const text = readText(raw);
     return typeof text === 'string' ? shownFile(text) : text;

@@ -4,7 +4,9 @@
  *
  * For every input, a piece is one token at the origin: a name or a text cannot end its own quotes. Pure.
  */
-import { numericToPlain, type Numeric } from './decimal.ts';
+import { RowsyncError } from '../base/errors.ts';
+import { numericFromText, numericToPlain, type Numeric } from './decimal.ts';
+import { isDate, isTimeOfDay, utcFromOffsetText } from './zone.ts';
 
 /** A reference to a column by name: `[Unit \] Price]`. */
 export function columnReference(name: string): string {
@@ -16,26 +18,42 @@ export function textLiteral(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
 }
 
-/** A number in plain digits; a negative one in parentheses, because literals have no sign of their own. */
+/**
+ * A number in plain digits; a negative one in parentheses, because literals have no sign of their own.
+ * @throws RowsyncError `usage.invalid` for a text that is not a number, and for NaN and infinities.
+ */
 export function numberLiteral(value: Numeric): string {
-  const plain = numericToPlain(value);
+  const number = typeof value === 'bigint' ? value : numericFromText(String(value));
+  if (number === undefined) throw unfit('a number');
+  const plain = numericToPlain(number);
   return plain.startsWith('-') ? `(${plain})` : plain;
 }
 
-/** A date value `YYYY-MM-DD`. */
+/** A date value `YYYY-MM-DD`. @throws RowsyncError `usage.invalid` for any other text. */
 export function dateLiteral(date: string): string {
+  if (!isDate(date)) throw unfit('a date YYYY-MM-DD');
   return `#${date}#`;
 }
 
-/** A time value `hh:mm:ss`. */
+/** A time value `hh:mm:ss`. @throws RowsyncError `usage.invalid` for any other text. */
 export function timeLiteral(time: string): string {
+  if (!isTimeOfDay(time)) throw unfit('a time of day hh:mm:ss');
   return `#${time}#`;
 }
 
 /**
  * A timestamp value `YYYY-MM-DDThh:mm:ss[.fff]Z`. Literals are in GMT and have no fractions: a fraction is cut, so that
  * `>=` with the literal misses nothing.
+ * @throws RowsyncError `usage.invalid` for any other text.
  */
 export function timestampLiteral(utc: string): string {
+  if (!utc.endsWith('Z') || utcFromOffsetText(utc) === undefined) throw unfit('an instant YYYY-MM-DDThh:mm:ssZ');
   return `#${utc.slice(0, 10)} ${utc.slice(11, 19)}#`;
+}
+
+function unfit(expected: string): RowsyncError {
+  return new RowsyncError('usage', 'usage.invalid', {
+    message: `A literal of a filter is not ${expected}`,
+    hint: 'Check the value before you build the filter.',
+  });
 }

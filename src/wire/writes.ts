@@ -7,6 +7,8 @@
  * be sent back as it was read. Faults of a body are values, because the sandbox answers them; an answer that cannot be
  * read is a `RowsyncError`. Pure.
  */
+import { RowsyncError } from '../base/errors.ts';
+import { TYPE_RULES } from './column-types.ts';
 import { ExactNumber, parseExactJson } from './exact.ts';
 import { WireFault } from './fault.ts';
 import { describeKind, Fields, isObject, readError, unexpected, type ErrorDescriptor } from './json.ts';
@@ -97,8 +99,32 @@ function isShallow(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1));
 }
 
-/** Writes the rows of a JSON body, for a user in `zone`. */
+/**
+ * Checks that every value fits the type of its column. Both formats ask before they write, so that no text of a caller
+ * reaches a body unchecked.
+ * @throws RowsyncError `origin.unsendable`, which names row and column, never the value.
+ */
+export function checkInputRows(rows: readonly OutgoingRow[]): void {
+  for (const [index, { id, cells }] of rows.entries()) {
+    if (id !== null && !Number.isSafeInteger(id)) throw unsendable(`row ${index + 1}: its id is not a whole number`);
+    for (const { name, type, value } of cells) {
+      const { sendProblem, inputProblem = sendProblem } = TYPE_RULES[type];
+      const problem = value === null ? null : inputProblem(value);
+      if (problem !== null) throw unsendable(`row ${index + 1}, column "${name}" (${type}): ${problem}`);
+    }
+  }
+}
+
+function unsendable(message: string): RowsyncError {
+  return new RowsyncError('originRefused', 'origin.unsendable', {
+    message,
+    hint: 'Nothing was sent. Correct the value.',
+  });
+}
+
+/** Writes the rows of a JSON body, for a user in `zone`. @throws RowsyncError `origin.unsendable`. */
 export function writeInputRows(rows: readonly OutgoingRow[], zone: string): string {
+  checkInputRows(rows);
   const writers = new Map<ColumnType, ValueWriter>();
   const cellText = ({ name, type, value }: OutgoingCell): string => {
     let write = writers.get(type);

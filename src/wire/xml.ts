@@ -27,6 +27,7 @@ import type {
 } from './schema.ts';
 import type { ValueReader } from './column-types.ts';
 import {
+  checkInputRows,
   deleteStatusFields,
   readStatuses,
   rowIdFrom,
@@ -347,9 +348,10 @@ export function carriesXmlInput(rows: readonly OutgoingRow[]): boolean {
 
 /**
  * Writes the rows of a write for a user in `zone`.
- * @throws RowsyncError `origin.unsendable` where a text has characters that XML cannot carry.
+ * @throws RowsyncError `origin.unsendable` where a value does not fit its type, or has characters that XML cannot carry.
  */
 export function writeXmlInputRows(rows: readonly OutgoingRow[], zone: string): string {
+  checkInputRows(rows);
   const writers = new Map<ColumnType, XmlValueWriter>();
   const cellText = ({ name, type, value }: OutgoingCell): string => {
     let write = writers.get(type);
