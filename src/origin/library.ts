@@ -5,17 +5,38 @@
  */
 import { systemClock, type Clock } from '../base/clock.ts';
 import { silentLogger, type Logger } from '../base/log.ts';
+import { errorForCaller, forCallers } from './caller-errors.ts';
 import { openOrigin as openOriginWith, type Origin, type OriginSettings } from './client.ts';
+import { nameDatabase, type NamedDatabase } from './named-rows.ts';
+
+/** Time and log of a program; the system's clock and no log where they are left out. */
+export interface LibraryOptions {
+  readonly clock?: Clock | undefined;
+  readonly log?: Logger | undefined;
+}
 
 /**
- * Opens a database; nothing is sent yet. `close` it when you are done: open connections keep a process alive.
+ * Opens a database, and asks for its description and the calling user. `close` it when you are done: open connections keep a process
+ * alive.
+ * @throws RowsyncError `config.invalid`, `config.secret`, or an `origin.…` code where it cannot be asked.
+ */
+export async function openDatabase(settings: OriginSettings, options: LibraryOptions = {}): Promise<NamedDatabase> {
+  return await nameDatabase(openOrigin(settings, options));
+}
+
+/**
+ * Opens a database for every method of the specification, one by one; nothing is sent yet. `close` it, too.
  * @throws RowsyncError `config.invalid` or `config.secret`.
  */
 export function openOrigin(
   settings: OriginSettings,
-  { clock = systemClock, log = silentLogger }: { readonly clock?: Clock; readonly log?: Logger } = {},
+  { clock = systemClock, log = silentLogger }: LibraryOptions = {},
 ): Origin {
-  return openOriginWith(settings, { clock, log });
+  try {
+    return forCallers(openOriginWith(settings, { clock, log }));
+  } catch (thrown) {
+    throw errorForCaller(thrown);
+  }
 }
 
 export { RowsyncError, type ErrorCode, type ErrorKind, type Refusal } from '../base/errors.ts';
@@ -57,6 +78,17 @@ export type { Address, FileVersion, RecordAddress } from './address.ts';
 export type { Answer, Etag, FileHeaders } from './answers.ts';
 export type { ChangeMethods, ChangeOptions, CreateRequest, DeleteRequest, MatchRequest } from './changes.ts';
 export type { Origin, OriginSettings } from './client.ts';
+export type {
+  NamedDatabase,
+  NamedPage,
+  NamedRow,
+  NamedTable,
+  NamedValues,
+  RemoveOptions,
+  RowQuery,
+  RowToWrite,
+  WriteOptions,
+} from './named-rows.ts';
 export type { ProxySettings } from './way.ts';
 export type { Credentials } from './credentials.ts';
 export type { AttachmentRequest, AttachmentsRequest, FileMethods } from './files.ts';
