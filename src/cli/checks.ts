@@ -58,6 +58,7 @@ export function checkReplica(config: Config): readonly CheckResult[] {
     ...checkFile(config),
     ...checkMode(config),
     ...checkConfiguration(config),
+    ...checkSharing(config),
     checkSqlite(),
   ];
 }
@@ -359,6 +360,15 @@ function checkConfiguration({ file, replica }: Config): readonly CheckResult[] {
   if (open.length === 0) return [];
   const message = `people who share the replica may also write ${open.join(' and ')}, and so decide what rowsync runs`;
   return [warn('config', message, 'Keep the configuration and the token in a folder that its owner alone may write.')];
+}
+
+/** Root itself should not work in a folder into which others put files and links. */
+function checkSharing({ replica: { path, shared } }: Config): readonly CheckResult[] {
+  const folder = dirname(path);
+  const { uid, mode } = statSync(folder, { throwIfNoEntry: false }) ?? { uid: -1, mode: 0 };
+  if (!shared || uid !== 0 || (mode & 0o022) === 0) return [];
+  const message = `${folder} belongs to root, and others may write it: root would follow what they put there`;
+  return [warn('owner', message, 'Give the folder to a user of its own (chown), and let rowsync run as that user.')];
 }
 
 /** The SQLite in use here, and the shell that people use beside it. */

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { EXIT, type RowsyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { journalLines } from '../base/log-form.ts';
-import type { Config } from '../config/load.ts';
+import type { Config, loadConfig } from '../config/load.ts';
 import { findConfig } from '../config/paths.ts';
 import type { FilesContext } from '../files/context.ts';
 import type { Origin } from '../origin/client.ts';
@@ -15,7 +15,8 @@ import type { PullContext } from '../pull/context.ts';
 import type { PushContext } from '../push/context.ts';
 import type { Replica } from '../replica/database.ts';
 import { prepareForRows } from './memory.ts';
-import { becomeOwnerOf } from './owner.ts';
+import { become, ownerOf } from './owner.ts';
+import type { Owner } from '../reconcile/owner.ts';
 import type { Session } from './session.ts';
 import { printable, printableJson } from '../base/text.ts';
 
@@ -38,20 +39,46 @@ export interface Invocation {
 /** Runs a command's work; the number it returns becomes the exit code. */
 export type Runner = (command: Command, work: (invocation: Invocation) => Promise<number>) => Promise<void>;
 
-/** Loads the configuration that the command line names, and prints its warnings. */
-export async function loadNamedConfig(
-  invocation: Invocation,
-  options: { readonly needsCredentials: boolean; readonly needsSinks?: boolean },
-): Promise<Config> {
+/** How a command needs its configuration. */
+interface ConfigNeeds {
+  readonly needsCredentials: boolean;
+  readonly needsSinks?: boolean;
+  /** For a command that decides itself when root becomes another user. */
+  readonly keepsRoot?: boolean;
+}
+
+/**
+ * Loads the configuration that the command line names, and prints its warnings. From then on a process of root is the owner of the replica; secrets
+ * are read before, since root alone may read them, and after it is known who that is. @throws RowsyncError of the configuration, `replica.path`.
+ */
+export async function loadNamedConfig(invocation: Invocation, needs: ConfigNeeds): Promise<Config> {
   const { session } = invocation;
-  const { loadConfig } = await import('../config/load.ts');
-  const { config, warnings } = loadConfig(findConfig(invocation.configPath, session.folder), options);
+  const { loadConfig: load } = await import('../config/load.ts');
+  const file = findConfig(invocation.configPath, session.folder);
+  const owner = process.geteuid?.() === 0 ? ownerUnder(file, load) : null;
+  const { config, warnings } = load(file, needs);
+  if (owner !== null && needs.keepsRoot !== true) {
+    // The owner may not be able to read where rowsync is installed.
+    await loadSides();
+    become(owner);
+  }
   const { stderr } = session;
   for (const warning of warnings) {
     const text = `warning: ${printable(warning)}\n`;
     await stderr.write(stderr.isJournal ? journalLines('warn', text) : text);
   }
   return config;
+}
+
+/** Whom root becomes under a configuration, without a look at its secrets; null also where the configuration is wrong, which is said when it is loaded. */
+function ownerUnder(file: string, load: typeof loadConfig): Owner | null {
+  let path: string;
+  try {
+    path = load(file, { needsCredentials: false }).config.replica.path;
+  } catch {
+    return null;
+  }
+  return ownerOf(path);
 }
 
 /** The side of the origin, loaded once a command needs it. */
@@ -103,27 +130,32 @@ export interface Sides {
   readonly files: FilesContext;
 }
 
+/** Everything that works on rows and files. */
+function loadSides() {
+  return Promise.all([
+    import('../config/settings.ts'),
+    import('../files/prune.ts'),
+    import('../files/upload.ts'),
+    import('./progress.ts'),
+    import('../replica/sink-book.ts'),
+    import('../daemon/page/key.ts'),
+    loadOrigin(),
+    loadReplica(),
+  ]);
+}
+
 /** Opens both sides of a configuration for the time of `work`, with the progress of a pull on stderr. */
 export async function withSides<T>(
   invocation: Invocation,
   config: Config,
   work: (sides: Sides) => Promise<T>,
 ): Promise<T> {
-  // Before root becomes another user, who may not be able to read where rowsync is installed.
   const [
     { filesSettings, pullSettings, pushSettings },
     { removeUnnamed },
     { uploadKeeper },
     { noProgress, startProgress },
-  ] = await Promise.all([
-    import('../config/settings.ts'),
-    import('../files/prune.ts'),
-    import('../files/upload.ts'),
-    import('./progress.ts'),
-    loadOrigin(),
-    loadReplica(),
-  ]);
-  becomeOwnerOf(config.replica.path);
+  ] = await loadSides();
   prepareForRows();
   const { clock, stderr } = invocation.session;
   const signal = invocation.session.stopSignal();
@@ -153,7 +185,6 @@ export async function withSides<T>(
 /** Opens a replica that must be there already. @throws RowsyncError `replica.path` where a pull would make one. */
 export async function openExistingReplica(invocation: Invocation, config: Config): Promise<Replica> {
   const { openReader } = await loadReplica();
-  becomeOwnerOf(config.replica.path);
   openReader(config.replica.path).close();
   return openForWriting(invocation, config);
 }

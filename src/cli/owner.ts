@@ -1,60 +1,88 @@
 /**
- * On whose behalf root works on a replica. Input: the path of the replica. Output: a process that is its owner, where root began it.
- *
- * An administrator runs a command with sudo while the service is stopped. What root made beside the replica (content of files,
- * counts, folders) would be closed to the service afterwards. Those who share the replica may write its folder, and root must not
- * follow what they put there. So the process becomes the owner of the replica permanently, once it has read the configuration and
- * the token. Nothing changes for anybody but root.
+ * On whose behalf root works on a replica. People who share it may write its folder, and root must neither follow nor run what they put there. So a
+ * process of root becomes the owner of that folder permanently. Nothing changes for other users, or where everything is root's own.
  */
-import { closeSync, lstatSync, openSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, lstatSync, mkdtempSync, openSync, readlinkSync, rmdirSync, type Stats } from 'node:fs';
+import { dirname, join, parse, resolve, sep } from 'node:path';
+import { RowsyncError } from '../base/errors.ts';
+import { decideOwner, type Owner, type PathPart } from '../reconcile/owner.ts';
 
-interface Owner {
-  readonly uid: number;
-  readonly gid: number;
-}
+/** Links that are followed on the way to one file, as in the kernel. */
+const LINKS_MAX = 40;
 
-/** Root becomes the owner of a replica, or of its folder if there is none yet; other users stay who they are. */
-export function becomeOwnerOf(path: string): void {
-  const owner = ownerOf(path);
-  if (owner !== null) become(owner);
-}
-
-/** The same where the owner may read a file that root has named, as those are that the daemon makes; otherwise root continues as itself. */
-export function becomeOwnerWhoReads(path: string, file: string): void {
-  const owner = ownerOf(path);
-  if (owner !== null && mayRead(owner, file)) become(owner);
-}
-
-/** Null if no change is needed. A link is followed if root made it; any other acts for the user who made it. */
-function ownerOf(path: string): Owner | null {
+/** Whom root becomes for a replica; null if it stays root, or is not root. @throws RowsyncError `replica.path` where it must not work. */
+export function ownerOf(path: string): Owner | null {
   if (process.geteuid?.() !== 0) return null;
-  const place = lstatSync(path, { throwIfNoEntry: false });
-  const isOwnLink = place?.isSymbolicLink() === true && place.uid === 0;
-  const found = isOwnLink ? statSync(path, { throwIfNoEntry: false }) : place;
-  const owner = found ?? statSync(dirname(path), { throwIfNoEntry: false });
-  return owner === undefined || owner.uid === 0 ? null : owner;
+  const decision = decideOwner(partsOf(resolve(path)));
+  if (decision.kind === 'stay') return null;
+  if (decision.kind === 'become') return decision.owner;
+  const { message, hint } = decision;
+  throw new RowsyncError('replica', 'replica.path', { message, hint });
 }
 
-function become({ uid, gid }: Owner): void {
+/** Gives up root for good. */
+export function become({ uid, gid }: Owner): void {
   process.setgroups?.([gid]);
   process.setgid?.(gid);
   process.setuid?.(uid);
 }
 
-function mayRead({ uid, gid }: Owner, file: string): boolean {
+/** Whether a user may read a file that root has named. */
+export function mayRead(owner: Owner, file: string): boolean {
+  return attemptAs(owner, () => closeSync(openSync(file, 'r')));
+}
+
+/** Whether a user may make a file with a name that root has given. */
+export function mayMake(owner: Owner, file: string): boolean {
+  return attemptAs(owner, () => rmdirSync(mkdtempSync(`${file}.`)));
+}
+
+function attemptAs({ uid, gid }: Owner, attempt: () => void): boolean {
   const before = { groups: process.getgroups?.() ?? [], gid: process.getegid?.() ?? 0 };
   process.setgroups?.([gid]);
   process.setegid?.(gid);
   process.seteuid?.(uid);
   try {
-    closeSync(openSync(file, 'r'));
+    attempt();
     return true;
   } catch {
-    return false; // closed to it, or missing, which is said later
+    return false; // closed to this user, or missing, which is said later
   } finally {
     process.seteuid?.(0);
     process.setegid?.(before.gid);
     process.setgroups?.(before.groups);
   }
+}
+
+/** The parts of a path as far as they exist. Links of root are followed, as root made them; any other ends the path. */
+function partsOf(path: string): readonly PathPart[] {
+  const parts: PathPart[] = [];
+  let linkCount = 0;
+  const { root } = parse(path);
+  let names = path.split(sep).filter((name) => name !== '');
+  let at = root;
+  parts.push(partOf(at, lstatSync(at)));
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
+    at = join(at, name);
+    const found = lstatSync(at, { throwIfNoEntry: false });
+    if (found === undefined) break;
+    parts.push(partOf(at, found));
+    if (!found.isSymbolicLink()) continue;
+    linkCount += 1;
+    if (found.uid !== 0 || linkCount > LINKS_MAX) break;
+    names = [
+      ...resolve(dirname(at), readlinkSync(at))
+        .split(sep)
+        .filter((part) => part !== ''),
+      ...names,
+    ];
+    at = root;
+    parts.push(partOf(at, lstatSync(at)));
+  }
+  return parts;
+}
+
+function partOf(path: string, found: Stats): PathPart {
+  const kind = found.isSymbolicLink() ? 'link' : found.isDirectory() ? 'folder' : 'file';
+  return { path, kind, uid: found.uid, gid: found.gid, mode: found.mode };
 }

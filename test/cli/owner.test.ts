@@ -12,14 +12,18 @@ const OWNER = 65_533;
 const STRANGER = 65_534;
 const MODULE = new URL('../../src/cli/owner.ts', import.meta.url).href;
 
-/** Who a process of root is after this call. */
-function uidAfter(call: string): number {
-  const source = `import { becomeOwnerOf, becomeOwnerWhoReads } from '${MODULE}';
-    ${call};
-    console.log(process.getuid() === process.geteuid() ? process.getuid() : 'both');`;
+/** What a process of root says of this expression. */
+function asRoot(expression: string): string {
+  const source = `import { become, mayMake, mayRead, ownerOf } from '${MODULE}';
+    const workOn = (path) => {
+      const owner = ownerOf(path);
+      if (owner !== null) become(owner);
+      return process.getuid() === process.geteuid() ? process.getuid() : 'both';
+    };
+    try { console.log(${expression}) } catch (thrown) { console.log(thrown.code) }`;
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', source], { encoding: 'utf8' });
   if (stdout === '') throw new Error(stderr);
-  return Number(stdout);
+  return stdout.trim();
 }
 
 /** A folder that everybody may write, of the owner of the replica, and files of root elsewhere. */
@@ -35,48 +39,68 @@ function startFolder(): { folder: string; path: string; roots: string; [Symbol.d
 }
 
 describe.skipIf(process.geteuid?.() !== 0)('root', () => {
-  test.each<[string, (path: string, roots: string) => void, number]>([
+  test.each<[string, (path: string, roots: string) => void, number | string]>([
     ['is the owner of the folder where there is no replica', () => undefined, OWNER],
     [
-      'is the owner of the replica',
+      'is the owner of the folder and the replica',
+      (path) => {
+        writeFileSync(path, '');
+        chownSync(path, OWNER, OWNER);
+      },
+      OWNER,
+    ],
+    [
+      'is not the owner of a file that another user put there',
       (path) => {
         writeFileSync(path, '');
         chownSync(path, STRANGER, STRANGER);
       },
-      STRANGER,
+      'replica.path',
     ],
-    ['stays root where the replica is its own', (path) => writeFileSync(path, ''), 0],
+    ['works on no file of its own in the folder of another', (path) => writeFileSync(path, ''), 'replica.path'],
     [
-      'is whoever made a link to a file of its own',
+      'is not whoever made a link',
       (path, roots) => {
         symlinkSync(roots, path);
         lchownSync(path, STRANGER, STRANGER);
       },
-      STRANGER,
+      'replica.path',
     ],
     [
       'follows a link that it has made itself',
       (path) => {
         writeFileSync(`${path}.real`, '');
-        chownSync(`${path}.real`, STRANGER, STRANGER);
+        chownSync(`${path}.real`, OWNER, OWNER);
         symlinkSync(`${path}.real`, path);
       },
-      STRANGER,
+      OWNER,
+    ],
+    [
+      'stays root where everything is its own',
+      (path, roots) => {
+        chownSync(join(path, '..'), 0, 0);
+        symlinkSync(roots, path);
+      },
+      0,
     ],
   ])('%s', (_what, prepare, uid) => {
     using place = startFolder();
     prepare(place.path, place.roots);
 
-    expect(uidAfter(`becomeOwnerOf(${JSON.stringify(place.path)})`)).toBe(uid);
+    expect(asRoot(`workOn(${JSON.stringify(place.path)})`)).toBe(String(uid));
   });
 
   test.each([
-    ['goes on as the owner where that may read the backup', 0o644, OWNER],
-    ['goes on as itself where it alone may', 0o600, 0],
-  ])('%s', (_what, mode, uid) => {
+    ['may read what all may read', 'mayRead', (place: { roots: string }) => place.roots, 0o644, 'true'],
+    ['may not read what root alone may', 'mayRead', (place: { roots: string }) => place.roots, 0o600, 'false'],
+    ['may make a file in its folder', 'mayMake', (place: { path: string }) => place.path, 0o600, 'true'],
+    ['may make none in a folder of root', 'mayMake', (place: { roots: string }) => place.roots, 0o600, 'false'],
+  ])('knows that the owner %s', (_what, question, pathOf, mode, expected) => {
     using place = startFolder();
     chmodSync(place.roots, mode);
 
-    expect(uidAfter(`becomeOwnerWhoReads(${JSON.stringify(place.path)}, ${JSON.stringify(place.roots)})`)).toBe(uid);
+    const asked = `${question}({ uid: ${OWNER}, gid: ${OWNER} }, ${JSON.stringify(pathOf(place))})`;
+
+    expect(asRoot(`\`\${${asked}} \${process.geteuid()}\``)).toBe(`${expected} 0`);
   });
 });

@@ -10,7 +10,7 @@ import type { CarryReport } from '../../files/carry.ts';
 import { openReader } from '../../replica/reader.ts';
 import { errorJson } from '../error-text.ts';
 import { exitCodeOf, loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
-import { becomeOwnerWhoReads } from '../owner.ts';
+import { become, mayMake, mayRead, ownerOf } from '../owner.ts';
 import { bytesText, countText, plural, printable } from '../../base/text.ts';
 
 const BACKUP_HELP = `
@@ -54,8 +54,11 @@ export function addBackupCommands(program: Command, runner: Runner): void {
 
 async function backUpAndPrint(invocation: Invocation, file: string, withFiles: boolean): Promise<number> {
   const { session } = invocation;
-  const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const report = await backUpAll(config, resolve(session.folder, file), { withFiles });
+  const config = await loadNamedConfig(invocation, { needsCredentials: false, keepsRoot: true });
+  const target = resolve(session.folder, file);
+  const owner = ownerOf(config.replica.path);
+  if (owner !== null && mayMake(owner, target)) become(owner);
+  const report = await backUpAll(config, target, { withFiles });
   const { path, bytes, tableCount, rowCount, files } = report;
   const failure = lostFilesError(files);
   const exitCode = exitCodeOf(failure === null ? [] : [failure]);
@@ -82,10 +85,11 @@ function linesText(lines: readonly string[]): string {
 
 async function restoreAndPrint(invocation: Invocation, file: string): Promise<number> {
   const { session } = invocation;
-  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const config = await loadNamedConfig(invocation, { needsCredentials: false, keepsRoot: true });
   const stamp = stampFromMs(session.clock.nowMs()).replaceAll(/[-:]/g, '');
   const backup = resolve(session.folder, file);
-  becomeOwnerWhoReads(config.replica.path, backup);
+  const owner = ownerOf(config.replica.path);
+  if (owner !== null && mayRead(owner, backup)) become(owner);
   const unpushedCount = countUnpushed(config.replica.path);
   const report = await restoreAll(config, backup, stamp);
   const { path, tableCount, rowCount, asidePath, pendingCreateCount, files } = report;

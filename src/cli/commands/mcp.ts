@@ -5,7 +5,6 @@ import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import { versionOf } from '../installation.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
-import { becomeOwnerOf } from '../owner.ts';
 
 const EXAMPLES = `
 Speaks the Model Context Protocol, until its input ends. An agent lists tables, describes and queries them, and is told how old they are. It
@@ -25,11 +24,10 @@ export function addMcpCommand(program: Command, runner: Runner): void {
 
 async function serve(invocation: Invocation): Promise<number> {
   const { session } = invocation;
-  const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
   // Before root becomes another user, who may not be able to read where rowsync is installed.
   const { serveAgents } = await import('../../mcp/server.ts');
   const version = versionOf();
-  becomeOwnerOf(replica.path);
+  const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
   await serveAgents({
     replica,
     version,

@@ -21,7 +21,6 @@ import type { Proposal } from '../../mcp/wish.ts';
 import { workAsClient } from '../../replica/client.ts';
 import { editJson, previewOf, refusalLines } from '../edit-report.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
-import { becomeOwnerOf } from '../owner.ts';
 import { planText } from '../push-report.ts';
 
 const EXAMPLES = `
@@ -73,7 +72,6 @@ interface Place {
 
 async function placeOf(invocation: Invocation): Promise<Place> {
   const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
-  becomeOwnerOf(replica.path);
   return { replica, folder: proposalsFolder(replica.path) };
 }
 

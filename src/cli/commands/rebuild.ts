@@ -14,7 +14,6 @@ import { moveAsideWithScript } from '../../replica/rebuild.ts';
 import { baseName } from '../../replica/tables.ts';
 import { damagedAmong } from '../../replica/wholeness.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
-import { becomeOwnerOf } from '../owner.ts';
 
 const HELP = `
 For a replica that is damaged (exit code 78). Nothing is changed unless every edit can be read: then they go into
@@ -51,7 +50,6 @@ async function rebuild(invocation: Invocation, givesUp: boolean): Promise<number
   const stamp = stampFromMs(session.clock.nowMs()).replaceAll(/[-:]/g, '');
   const tally: Tally = { editCount: 0, problemCount: 0, unread: [] };
   const { path } = config.replica;
-  becomeOwnerOf(path);
   const aside = moveAsideWithScript(path, stamp, (file, write) => {
     writeScript(file, tally, write);
     if (tally.unread.length > 0 && !givesUp) throw unreadError(path, tally.unread);

@@ -18,7 +18,6 @@ import { openReader } from '../../replica/reader.ts';
 import { editJson, previewOf, refusalLines } from '../edit-report.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { momentOf, MOMENT_FORMS } from '../moments.ts';
-import { becomeOwnerOf } from '../owner.ts';
 import { planText } from '../push-report.ts';
 
 const EXAMPLES = `
@@ -65,7 +64,6 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { path } = config.replica;
   const { tables, wish, editsSince } = readWish(invocation, path, { run, options });
-  becomeOwnerOf(path);
   const isKept = options.dryRun !== true;
   const all = workAsClient(path, (from) => tables.map((table) => undoTable(from, table, wish)), { isKept });
   const undone = all.filter(({ changeCount }) => changeCount > 0);

@@ -1,0 +1,63 @@
+/**
+ * Who root becomes before it works on a replica. It is decided from the folders that lead to the file: a file in a shared folder can be exchanged
+ * by everyone who may write there, the folder itself only by its owner. Pure.
+ */
+
+/** What the file system says of one part of a path. */
+export interface PathPart {
+  readonly path: string;
+  readonly kind: 'folder' | 'file' | 'link';
+  readonly uid: number;
+  readonly gid: number;
+  readonly mode: number;
+}
+
+/** A user to become. */
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Root stays root, becomes an owner, or does not work there at all. */
+export type OwnerDecision =
+  | { readonly kind: 'stay' }
+  | { readonly kind: 'become'; readonly owner: Owner }
+  | { readonly kind: 'refuse'; readonly message: string; readonly hint: string };
+
+/**
+ * Decides by the parts from `/` down to the replica, or to the last one that exists. A link of root is followed by the parts of its target; any
+ * other link is the last part. The first owner that is not root owns all that follows.
+ */
+export function decideOwner(parts: readonly PathPart[]): OwnerDecision {
+  const first = parts.findIndex(({ uid }) => uid !== 0);
+  const owner = parts[first];
+  if (owner === undefined) return { kind: 'stay' };
+  const above = parts[first - 1];
+  if (above !== undefined && mayOthersExchange(above)) return refusePlanted(owner, above);
+  const foreign = parts.slice(first).find(({ uid, kind }) => uid !== owner.uid && (uid !== 0 || kind === 'file'));
+  if (foreign !== undefined) return refuseForeign(foreign, owner);
+  const { gid } = parts.findLast(({ uid, kind }) => uid === owner.uid && kind === 'folder') ?? owner;
+  return { kind: 'become', owner: { uid: owner.uid, gid } };
+}
+
+/** Whether others than the owner of a folder may put something in the place of what is in it. */
+function mayOthersExchange({ mode, gid }: PathPart): boolean {
+  const isSticky = (mode & 0o1000) !== 0;
+  return !isSticky && ((mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== 0));
+}
+
+function refusePlanted({ path, uid }: PathPart, above: PathPart): OwnerDecision {
+  return {
+    kind: 'refuse',
+    message: `${path} belongs to the user ${uid}, and everyone who may write ${above.path} can have put it there: root does not work on it`,
+    hint: `Give ${above.path} to the user that rowsync runs as (chown), or run the command as that user.`,
+  };
+}
+
+function refuseForeign({ path, uid }: PathPart, owner: PathPart): OwnerDecision {
+  return {
+    kind: 'refuse',
+    message: `${path} belongs to the user ${uid}, but ${owner.path} to the user ${owner.uid}: somebody may have put it there, so root does not work on it`,
+    hint: `Look whose file it is. If it is the replica, give it back (chown ${owner.uid}:${owner.gid}), or run the command as the user that rowsync runs as.`,
+  };
+}
