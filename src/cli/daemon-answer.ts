@@ -1,11 +1,12 @@
 /**
- * What a running daemon says of itself, and what it makes of a person's decision, asked over its HTTP server. Input: the address that the
- * configuration names. Output: the part of `/status` that the command line shows, or the daemon's answer; null without an answer in time.
+ * Asks the running daemon over its HTTP server: what it says of itself, and to carry out a person's decision. Null without an answer in time.
  */
 import type { RequestOptions } from 'node:http';
 import type { PersonDecision } from '../capture/decide.ts';
-import type { ListenAddress } from '../config/load.ts';
+import type { Config, ListenAddress } from '../config/load.ts';
+import type { DaemonWord } from '../daemon/account.ts';
 import type { DecisionAnswer } from '../daemon/decision-queue.ts';
+import { examineUnits } from './unit-checks.ts';
 
 /** What the daemon says of itself. */
 export interface DaemonAnswer {
@@ -14,6 +15,8 @@ export interface DaemonAnswer {
   readonly working: string | null;
   readonly failure: { readonly message: string; readonly hint: string } | null;
   readonly jobs: readonly { readonly job: string; readonly nextAt: string }[];
+  /** What the account has from the daemon alone; none from a daemon of an earlier version. */
+  readonly complaints?: DaemonWord['complaints'];
 }
 
 /** A daemon that is there answers in milliseconds; a command that hangs because of it would be worse than none. */
@@ -30,6 +33,24 @@ export async function askDaemon(address: ListenAddress): Promise<DaemonAnswer | 
   } catch {
     return null; // no daemon, or one that is just stopping: either way there is nothing to show
   }
+}
+
+/** What is known of the daemon of a configuration: its answer, or what systemd says of the service. */
+export async function hearDaemon({
+  file,
+  http: { listen },
+}: Config): Promise<{ readonly answer: DaemonAnswer | null; readonly word: DaemonWord }> {
+  const answer = listen === null ? null : await askDaemon(listen);
+  if (answer !== null) return { answer, word: { keeper: 'daemon', complaints: answer.complaints ?? [] } };
+  const name = instanceOf(file);
+  const { isWanted = false, isUp = false } = (name === null ? null : examineUnits(name)) ?? {};
+  const keeper = isUp ? 'service' : isWanted || listen !== null ? 'silent' : 'nobody';
+  return { answer, word: { keeper, complaints: [] } };
+}
+
+/** The instance that a configuration of `rowsync service install` belongs to; null for any other file. */
+export function instanceOf(file: string): string | null {
+  return /^\/etc\/rowsync\/([a-z0-9_-]+)\.yaml$/.exec(file)?.[1] ?? null;
 }
 
 /**
@@ -85,12 +106,20 @@ function isAnswer(value: unknown): value is DaemonAnswer {
     (value.failure === null || isFailure(value.failure)) &&
     'jobs' in value &&
     Array.isArray(value.jobs) &&
-    value.jobs.every(isJob)
+    value.jobs.every(isJob) &&
+    (!('complaints' in value) || (Array.isArray(value.complaints) && value.complaints.every(isComplaint)))
   );
 }
 
 function isFailure(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'hint' in value && typeof value.hint === 'string';
+}
+
+function isComplaint(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const texts = ['about', 'code', 'message', 'hint'].map((key): unknown => Reflect.get(value, key));
+  const orNull = ['subject', 'since'].map((key): unknown => Reflect.get(value, key));
+  return texts.every((it) => typeof it === 'string') && orNull.every((it) => it === null || typeof it === 'string');
 }
 
 function isJob(value: unknown): boolean {

@@ -4,7 +4,7 @@
  */
 import type { Config } from '../config/load.ts';
 import { fail, ok, warn, type CheckResult } from './check-result.ts';
-import { askDaemon } from './daemon-answer.ts';
+import { askDaemon, instanceOf } from './daemon-answer.ts';
 import { examineUnits } from './unit-checks.ts';
 
 /** The findings. */
@@ -12,11 +12,6 @@ export async function checkDaemon(config: Config): Promise<readonly CheckResult[
   const name = instanceOf(config.file);
   const units = name === null ? null : examineUnits(name);
   return [...(units?.findings ?? []), ...(await checkAnswer(config))];
-}
-
-/** The instance that a configuration of `rowsync service install` belongs to; null for any other file. */
-function instanceOf(file: string): string | null {
-  return /^\/etc\/rowsync\/([a-z0-9_-]+)\.yaml$/.exec(file)?.[1] ?? null;
 }
 
 async function checkAnswer({ http: { listen } }: Config): Promise<readonly CheckResult[]> {

@@ -90,7 +90,7 @@ function waitOf({ parkedCount, parkedInDoubtCount, parkedUnsendableCount }: Tabl
 }
 
 /** Rows that wait and are in no conflict, in words, with what to do. */
-export function waitLines(wait: Wait): readonly { readonly what: string; readonly hint: string }[] {
+function waitLines(wait: Wait): readonly { readonly what: string; readonly hint: string }[] {
   const { refusedCount, inDoubtCount, unsendableCount } = wait;
   return [
     {

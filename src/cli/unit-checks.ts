@@ -12,11 +12,23 @@ export interface UnitReport {
   readonly findings: readonly CheckResult[];
   /** The units that do the work. */
   readonly units: readonly string[];
+  /** Whether systemd is to start the daemon or the timer, and whether one of them is active. */
+  readonly isWanted: boolean;
+  readonly isUp: boolean;
 }
 
 /** systemctl answers at once, or hangs with the bus. */
 const SYSTEMCTL_MS_MAX = 5_000;
-const PROPERTIES = ['Id', 'LoadState', 'ActiveState', 'SubState', 'Result', 'ExecMainStatus', 'NRestarts'];
+const PROPERTIES = [
+  'Id',
+  'LoadState',
+  'ActiveState',
+  'UnitFileState',
+  'SubState',
+  'Result',
+  'ExecMainStatus',
+  'NRestarts',
+];
 
 type Properties = ReadonlyMap<string, string>;
 
@@ -39,14 +51,17 @@ export function examineUnits(name: string): UnitReport | null {
 /** What the properties of the daemon's unit, the timer and its service mean, as `systemctl show` prints them. */
 export function judgeUnits(name: string, text: string): UnitReport {
   const [daemon, timer, cycle] = text.split('\n\n').map(propertiesOf);
+  const both = [daemon, timer];
+  const isUp = both.some((unit) => unit?.get('ActiveState') === 'active');
+  const isWanted = isUp || both.some((unit) => unit?.get('UnitFileState') === 'enabled');
   const isByTimer = daemon?.get('ActiveState') !== 'active' && timer?.get('ActiveState') === 'active';
   if (!isByTimer) {
     const unit = unitOf(name, 'daemon');
-    return { findings: [judgeDaemon(name, unit, daemon ?? new Map())], units: [unit] };
+    return { findings: [judgeDaemon(name, unit, daemon ?? new Map())], units: [unit], isWanted, isUp };
   }
   const [unit, service] = [unitOf(name, 'timer'), `rowsync-sync@${name}.service`];
   const findings = [ok('service', `${unit} is active`), ...judgeCycle(name, service, cycle ?? new Map())];
-  return { findings, units: [unit, service] };
+  return { findings, units: [unit, service], isWanted, isUp };
 }
 
 function propertiesOf(block: string): Properties {

@@ -12,11 +12,12 @@ import { errorFacts, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { filesSettings, pullSettings, pushSettings } from '../config/settings.ts';
 import { uploadKeeper } from '../files/upload.ts';
+import { readLateAfterMs } from './account.ts';
 import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
 import { questionOf, answerQuestion } from './blame.ts';
 import { afterFailure, causeOf, CLOSED, halfOpen, type Circuit, type TableTrouble } from './circuit.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { jobsOf, lateness, type Jobs, type WorkKind } from './jobs.ts';
+import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
 import { NotificationSender } from './notifications.ts';
 import { LoopDelay } from './loop-delay.ts';
 import { DecisionQueue } from './decision-queue.ts';
@@ -469,7 +470,7 @@ class Daemon {
       state: () => this.#state(),
       sides: () => this.#sides,
       work: () => this.#book.snapshot(),
-      lateness: (nowMs) => lateness(this.#jobs, nowMs),
+      lateAfterMs: (nowMs) => readLateAfterMs(this.#sides.replica, this.#jobs, nowMs),
       onWork: (listener) => this.#book.listen(listener),
       askForCycle: (work) => (work === null ? this.#ask('cycle') : this.#askFor(work)),
     });

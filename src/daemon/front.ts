@@ -13,8 +13,6 @@ import { metricsOf, pageOf, statusJson } from './measure.ts';
 import { PageHost, PROCESSES_MAX } from './page/host.ts';
 import { makePageKey, openPageAuth, type PageAuth } from './page/key.ts';
 import { plainState } from './page/request.ts';
-import { mayFollow } from '../reconcile/follow.ts';
-import { readTables } from '../replica/ledger.ts';
 import { startServer, type StatusServer } from './server.ts';
 import type { Sides } from './sides.ts';
 import { unreadyReason, type DaemonState } from './state.ts';
@@ -29,8 +27,8 @@ export interface Insides {
   state(): DaemonState;
   sides(): Sides;
   work(): WorkSnapshot;
-  /** Says how long a table may go without being read before it is late, by its name at the origin; null for ever. */
-  lateness(nowMs: number): (table: string, isFollowed: boolean) => number | null;
+  /** How long each table may go without being read before it is late, by its name here. */
+  lateAfterMs(nowMs: number): ReadonlyMap<string, number>;
   /** Calls when work begins, advances and ends; returns a function that stops the calls. */
   onWork(listener: () => void): () => void;
   /** Null for all of it. */
@@ -50,7 +48,7 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
     auth,
     isAlive: () => insides.isAlive(),
     unreadyReason: () => unreadyReason(insides.state()),
-    status: () => statusJson(insides.state(), insides.sides()),
+    status: () => statusJson(insides.state(), insides.sides(), clock.nowMs()),
     metrics: () => metricsOf(insides.state(), insides.sides(), { nowMs: clock.nowMs(), loopDelay }),
     page: ({ isSignedIn, said }) => {
       const formToken = isSignedIn ? auth().formToken : null;
@@ -68,7 +66,7 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
         recordUrl: http.recordUrl,
         state: plainState(insides.state()),
         work: insides.work(),
-        lateAfterMs: asked.path === '/' ? lateAfterMs(insides, nowMs) : new Map<string, number>(),
+        lateAfterMs: asked.path === '/' ? insides.lateAfterMs(nowMs) : new Map<string, number>(),
       };
       return (isStream ? streams : pages).ask(request, { msMax, signal });
     },
@@ -84,17 +82,6 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
     return server.close();
   };
   return { ...server, close };
-}
-
-/** After how long each table is late, by its name here. */
-function lateAfterMs(insides: Insides, nowMs: number): ReadonlyMap<string, number> {
-  const lateAfter = insides.lateness(nowMs);
-  return new Map(
-    readTables(insides.sides().replica).flatMap((table) => {
-      const ms = lateAfter(table.name, mayFollow(table));
-      return ms === null ? [] : [[table.localName, ms] as const];
-    }),
-  );
 }
 
 /** Who may decide, by the key beside the replica of a configuration; made anew for another replica. */

@@ -6,6 +6,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openReader, type ReplicaReader, type TableStatus } from '../replica/reader.ts';
 import { readSinkStatus } from '../replica/sink-book.ts';
+import { readProblems, wordOf } from './account.ts';
 import { lastBackupMs } from './backup.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import { metricsText } from './metrics.ts';
@@ -16,13 +17,22 @@ import { RUNS_SHOWN_MAX } from './page/runs.ts';
 import type { Sides } from './sides.ts';
 import { stateJson, type DaemonState } from './state.ts';
 
-/** The body of `/status`: the daemon, and every table as `sync_status` has it. @throws RowsyncError of the replica. */
-export function statusJson(state: DaemonState, { config }: Sides): unknown {
+/**
+ * The body of `/status`: the daemon, every table as `sync_status` has it, the account, and what the account has from the daemon alone.
+ * @throws RowsyncError of the replica.
+ */
+export function statusJson(state: DaemonState, { config }: Sides, nowMs: number): unknown {
   const { path } = config.replica;
+  const word = wordOf(state);
   return {
     ...stateJson(state),
     replica: { path, bytes: sizeOf(path) },
-    ...read(path, (reader) => ({ tables: reader.status(), sinks: readSinkStatus(reader) })),
+    complaints: word.complaints,
+    ...read(path, (reader) => ({
+      problems: readProblems(reader, config, word, nowMs),
+      tables: reader.status(),
+      sinks: readSinkStatus(reader),
+    })),
   };
 }
 

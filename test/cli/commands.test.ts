@@ -176,9 +176,40 @@ test('a guard holds a mass delete with exit code 3, until --confirm', async () =
   expect(held.exitCode).toBe(3);
   expect(held.stdout).toContain('Note: held:');
   expect(held.stdout).toContain('code: guard.deletes');
-  expect(status.stdout).toContain('needs attention:\nNote\n  held:');
+  expect(status.stdout).toContain('needs attention:\n  Note: the origin no longer returns 40 of 60 rows');
   expect(confirmed.exitCode).toBe(0);
   expect(confirmed.stdout).toContain('40 deleted');
+});
+
+test('status does not say that all is well after a pull whose token was refused', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  await runCli(['pull'], workspace);
+  expect((await runCli(['status', '--exit-code'], workspace)).exitCode).toBe(0);
+  writeFileSync(join(workspace.folder, 'token'), 'not-the-token');
+  await runCli(['pull'], workspace);
+
+  const status = await runCli(['status', '--exit-code'], workspace);
+
+  expect(status.exitCode).toBe(3);
+  expect(status.stdout).toMatch(/needs attention:\n {2}.*(?:401|403|credentials)/);
+  expect(status.stdout).toContain('once a daemon runs');
+  expect(status.stdout).not.toContain('by the daemon');
+});
+
+test('status says in the account that the replica is damaged', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  await runCli(['pull'], workspace);
+  const db = new Database(join(workspace.folder, 'replica.db'));
+  db.exec('DROP TABLE _rowsync_pages');
+  db.close();
+
+  const plain = await runCli(['status'], workspace);
+
+  expect(plain).toMatchObject({ exitCode: 78, stderr: '' });
+  expect(plain.stdout).toMatch(/needs attention:\n {2}Reading .*\n {4}what to do: rowsync rebuild/);
+  expect((await runCli(['status', '--exit-code'], workspace)).exitCode).toBe(78);
 });
 
 test('schema prune lists first, with exit code 3, and drops with --confirm', async () => {

@@ -112,7 +112,7 @@ origin: { url: "http://127.0.0.1:9", database: "1", tokenFile: token }
 replica: { path: replica.db }
 `;
 
-test.each(['status', 'sql SELECT', 'resync X', 'schema', 'schema prune', 'schema prune --confirm'])(
+test.each(['sql SELECT', 'resync X', 'schema', 'schema prune', 'schema prune --confirm'])(
   '%s needs no secret, and says that there is no replica',
   async (command) => {
     writeFileSync(join(folder, 'rowsync.yaml'), CONFIG);
@@ -124,6 +124,18 @@ test.each(['status', 'sql SELECT', 'resync X', 'schema', 'schema prune', 'schema
     expect(stderr).toContain('what to do: Make it with `rowsync pull`.');
   },
 );
+
+test('status needs no secret either, and renders the account of a replica that is not there', async () => {
+  writeFileSync(join(folder, 'rowsync.yaml'), CONFIG);
+
+  const plain = await runCli(['status'], { folder });
+  const coded = await runCli(['status', '--exit-code', '--json'], { folder });
+
+  expect(plain.exitCode).toBe(1);
+  expect(plain.stdout).toContain('late:\n  There is no replica yet\n    what to do: Run rowsync pull');
+  expect(coded.exitCode).toBe(75);
+  expect(JSON.parse(coded.stdout)).toMatchObject({ problems: [{ code: 'replica.unpulled', severity: 'late' }] });
+});
 
 test.each(['pull', 'verify', 'check'])('%s reports a secret that cannot be read', async (command) => {
   writeFileSync(join(folder, 'rowsync.yaml'), CONFIG);

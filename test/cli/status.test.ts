@@ -2,8 +2,10 @@
  * The status screen.
  */
 import { expect, test } from 'vitest';
+import { accountExitCode, accountText } from '../../src/cli/account-text.ts';
 import { statusText, type KeptTable, type Status } from '../../src/cli/commands/status.ts';
 import { displayWidth } from '../../src/base/text.ts';
+import type { Problem, ProblemCode } from '../../src/reconcile/account.ts';
 import { TABLE_STATUS } from '../support/measures.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
@@ -16,6 +18,17 @@ const table = (name: string, changes: Partial<KeptTable> = {}): KeptTable => ({
   lastSweepAt: '2026-11-21T11:55:00Z',
   freshSince: '2026-11-21T11:54:00Z',
   way: null,
+  ...changes,
+});
+
+const problem = (code: ProblemCode, changes: Partial<Problem> = {}): Problem => ({
+  code,
+  severity: 'person',
+  table: null,
+  count: 1,
+  since: null,
+  sentence: 'refused',
+  todo: 'ask',
   ...changes,
 });
 
@@ -32,7 +45,8 @@ const status = (tables: readonly KeptTable[]): Status => ({
   tables,
   sinks: [],
   daemon: null,
-  listens: false,
+  problems: [],
+  keeper: 'daemon',
   page: null,
   runs: [
     {
@@ -54,16 +68,18 @@ const status = (tables: readonly KeptTable[]): Status => ({
 });
 
 test('answers in one screen: how fresh, what is wrong, what to do', () => {
-  const tables = [
-    table('Customer', {
-      state: 'held',
-      problem: '60 of 91 rows would be deleted',
-      hint: 'Look, then rowsync pull --confirm',
+  const tables = [table('Customer', { state: 'held' }), table('Order')];
+  const problems = [
+    problem('table.held', {
+      table: 'Customer',
+      sentence: '60 of 91 rows would be deleted',
+      todo: 'Look, then confirm',
     }),
-    table('Order', { unreadableCount: 2 }),
+    problem('rows.unreadable', { table: 'Order', sentence: '2 rows cannot be read', todo: 'See rowsync failures' }),
+    problem('tables.late', { severity: 'late', sentence: 'Order was last read 2 h ago', todo: 'See the daemon' }),
   ];
 
-  expect(statusText(status(tables), { nowMs: NOW, width: 80 })).toBe(
+  expect(statusText({ ...status(tables), problems }, { nowMs: NOW, width: 80 })).toBe(
     [
       'replica   /data/replica.db (5.0 MiB)',
       'origin    https://example.net, database 21995',
@@ -80,12 +96,14 @@ test('answers in one screen: how fresh, what is wrong, what to do', () => {
       '2 tables, 2,468 rows; 1 held, 1 steady',
       '',
       'needs attention:',
-      'Customer',
-      '  held: 60 of 91 rows would be deleted',
-      '    what to do: Look, then rowsync pull --confirm',
-      'Order',
-      '  2 rows cannot be read and keep their old values',
-      '    what to do: SELECT * FROM sync_failures says which, and why',
+      '  Customer: 60 of 91 rows would be deleted',
+      '    what to do: Look, then confirm',
+      '  Order: 2 rows cannot be read',
+      '    what to do: See rowsync failures',
+      '',
+      'late:',
+      '  Order was last read 2 h ago',
+      '    what to do: See the daemon',
       '',
     ].join('\n'),
   );
@@ -95,10 +113,11 @@ test('keeps a large database to one screen of a terminal, the troubled and the o
   const tables = [
     ...Array.from({ length: 60 }, (_, index) => table(`T${index}`)),
     table('Old', { freshSince: '2026-11-01T00:00:00Z' }),
-    table('Bad', { state: 'failed', problem: 'refused', hint: 'ask' }),
+    table('Bad', { state: 'failed' }),
   ];
+  const problems = [problem('table.failed', { table: 'Bad' })];
 
-  const lines = statusText(status(tables), { nowMs: NOW, width: 80 }).split('\n');
+  const lines = statusText({ ...status(tables), problems }, { nowMs: NOW, width: 80 }).split('\n');
 
   expect(lines.length).toBeLessThan(45);
   expect(lines[9]).toContain('Bad');
@@ -126,29 +145,43 @@ test('shows a run that failed, with its error, and one that is under way', () =>
 });
 
 test('keeps hostile names and problems from the terminal, and tables within its width', () => {
-  const hostile = [table('\u001B[2J'.repeat(30), { problem: 'x\u0007', hint: '\u202E' })];
+  const hostile = [table('\u001B[2J'.repeat(30))];
+  const problems = [problem('table.failed', { table: hostile[0]?.table ?? '', sentence: 'x\u0007', todo: '\u202E' })];
 
-  const lines = statusText(status(hostile), { nowMs: NOW, width: 80 }).split('\n');
+  const lines = statusText({ ...status(hostile), problems }, { nowMs: NOW, width: 80 }).split('\n');
 
   expect(lines.join('')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   expect(Math.max(...lines.filter((line) => /^[│┌├└]/.test(line)).map(displayWidth))).toBeLessThanOrEqual(80);
 });
 
-test('tells how many edits wait, how old the oldest is, and what holds them up', () => {
+test('tells how many edits wait and how old the oldest is', () => {
   const edits = { mode: 'two-way', pendingCount: 3, parkedCount: 2, refusedCount: 1, conflictCount: 2 };
   const tables = [table('Customer', { ...edits, oldestChangeAt: '2026-11-21T10:00:00Z' }), table('Order')];
 
   const text = statusText(status(tables), { nowMs: NOW, width: 80 });
 
   expect(text).toContain('edits: 3 rows to push, 2 waiting; the oldest 2 h ago');
-  expect(text).toContain('1 row refused by the origin');
-  expect(text).toContain('2 conflicts to decide');
 });
 
-test('says where no daemon answers although one should', () => {
-  const text = statusText({ ...status([]), listens: true }, { nowMs: NOW, width: null });
+test('names the tables that have the same problem in one paragraph', () => {
+  const late = (name: string): Problem =>
+    problem('table.late', { severity: 'late', table: name, sentence: 'no answer' });
 
-  expect(text).toContain('daemon    none answers at http.listen: does it run?\n');
+  const text = accountText(Array.from({ length: 10 }, (_, index) => late(`T${index}`)));
+
+  expect(text).toBe('\nlate:\n  T0, T1, T2, T3, T4, T5, T6, T7, ...: no answer\n    what to do: ask\n');
+});
+
+test.each([
+  [[], 0],
+  [['notice'], 0],
+  [['late', 'notice'], 75],
+  [['late', 'person'], 3],
+  [['person', 'damaged'], 78],
+] as const)('with problems of severity %j, --exit-code gives %i', (severities, code) => {
+  const problems = severities.map((severity) => problem('run.late', { severity }));
+
+  expect(accountExitCode(problems)).toBe(code);
 });
 
 test('shows what a running daemon says of itself, and what to do', () => {
@@ -165,14 +198,6 @@ test('shows what a running daemon says of itself, and what to do', () => {
   );
   const text = statusText({ ...status([]), daemon: failing }, { nowMs: NOW, width: null });
   expect(text).toContain('daemon    ok; pull under way\n          what to do: Ask \\u001b[2J.\n');
-});
-
-test('says that an earlier version wrote the file', () => {
-  const older = { ...status([]), replica: { path: '/data/replica.db', bytes: 5, isOlder: true } };
-
-  expect(statusText(older, { nowMs: NOW, width: null })).toContain(
-    'of an earlier version: the next pull brings it up to date',
-  );
 });
 
 test('says that a table was followed since, why it has one window, and that it is filtered', () => {
@@ -207,4 +232,7 @@ test('says in a line each how tables are kept up to date', () => {
     '',
   ]);
   expect(lines(many).slice(1)).toEqual(['by the daemon:', `  ${followed}: all`, '']);
+  expect(statusText({ ...status(many), keeper: 'nobody' }, { nowMs: NOW, width: 80 })).toContain(
+    'once a daemon runs (rowsync daemon, or rowsync service install):',
+  );
 });

@@ -12,6 +12,7 @@ import { manOptions } from '../../src/cli/man-page.ts';
 import { optionsJsonSchema } from '../../src/config/options.ts';
 import { metricsText } from '../../src/daemon/metrics.ts';
 import { openReplica } from '../../src/replica/database.ts';
+import { CATALOGUE } from '../../src/reconcile/account.ts';
 import { queryRows } from '../../src/replica/query.ts';
 import { sql } from '../../src/base/sql.ts';
 import { MEASURES } from '../support/measures.ts';
@@ -117,6 +118,16 @@ function viewsPage(): string {
   }
 }
 
+function problemsPage(): string {
+  const rows = CATALOGUE.map(({ code, severity, why }) => [`\`${code}\``, severity, cell(why)]);
+  return page(
+    'Problems',
+    'What `rowsync status`, the page, `/readyz`, the metrics, notices and agents say is wrong: all show the same list. Codes are stable.',
+    'The exit code of `rowsync status --exit-code` is that of the worst: damaged 78, person 3, late 75; a notice changes nothing.',
+    table(['code', 'severity', 'meaning'], rows),
+  );
+}
+
 /** Every page, by its file name in docs/reference/. */
 export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   return new Map([
@@ -128,6 +139,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
       recordPage('Log events', 'Names are stable. No line has a secret or the value of a row.', LOG_EVENTS),
     ],
     ['metrics.md', await metricsPage()],
+    ['problems.md', problemsPage()],
     ['views.md', viewsPage()],
   ]);
 }

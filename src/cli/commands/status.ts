@@ -3,24 +3,20 @@
  */
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { EXIT } from '../../base/errors.ts';
+import { asRowsyncError, EXIT, type RowsyncError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
+import { problemsAt, type DaemonWord } from '../../daemon/account.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
 import { waysOf } from '../../daemon/ways.ts';
 import { countWaiting, proposalsFolder } from '../../mcp/proposal-names.ts';
-import {
-  openReader,
-  refusedByOrigin,
-  type ReplicaIdentity,
-  type RunRecord,
-  type TableStatus,
-} from '../../replica/reader.ts';
+import type { Problem } from '../../reconcile/account.ts';
+import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
 import { readSinkStatus, type SinkStatus } from '../../replica/sink-book.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { sinkLines } from '../../sink/text.ts';
+import { accountExitCode, accountText } from '../account-text.ts';
 import { boxTable } from '../output.ts';
-import { waitLines } from '../push-report.ts';
-import { askDaemon, type DaemonAnswer } from '../daemon-answer.ts';
+import { hearDaemon, type DaemonAnswer } from '../daemon-answer.ts';
 import { ageText, bytesText, countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 
 /** Tables listed on a terminal, so that a large database still fits on one screen; what is wrong is always listed. */
@@ -36,11 +32,13 @@ const RUNS_MAX = 10;
 
 const EXAMPLES = `
 "as of" is the age of the oldest page of the table: everything in it was equal to the origin then, or later. "changes" says when
-only changed rows were asked for since.
+only changed rows were asked for since. With --exit-code, the exit code is 0 if nothing needs attention, 3 if a person is needed, 75 if
+tables are late or the origin or the daemon cannot be reached, and 78 if the replica is damaged.
 
 Examples:
   rowsync status
-  rowsync status --json | jq '.tables[] | select(.problem != null)'
+  rowsync status --exit-code >/dev/null || echo "look at rowsync status"
+  rowsync status --json | jq '.problems[]'
   rowsync sql 'SELECT * FROM sync_runs ORDER BY id DESC LIMIT 20'`;
 
 /** A table, and how the daemon keeps it up to date, in words; null where nothing is scheduled for it. */
@@ -59,10 +57,12 @@ export interface Status {
   readonly proposalCount: number;
   /** The newest first. */
   readonly runs: readonly RunRecord[];
+  /** The account, the most severe first. */
+  readonly problems: readonly Problem[];
   /** What the daemon says of itself; null where none runs, or it does not listen (`http.listen`). */
   readonly daemon: DaemonAnswer | null;
-  /** Whether one should answer, as the configuration has it. */
-  readonly listens: boolean;
+  /** Who keeps the tables up to date. */
+  readonly keeper: DaemonWord['keeper'];
   /** The address of its status page, where a browser can reach it. */
   readonly page: string | null;
 }
@@ -72,21 +72,26 @@ export function addStatusCommand(program: Command, runner: Runner): void {
   program
     .command('status')
     .description('show how fresh each table is, what is wrong, and what to do')
+    .option('--exit-code', 'exit with 3, 75 or 78 if something is wrong')
     .addHelpText('after', EXAMPLES)
-    .action((_options: unknown, command: Command) => runner(command, showStatus));
+    .action(({ exitCode = false }: { exitCode?: boolean }, command: Command) =>
+      runner(command, (invocation) => showStatus(invocation, exitCode)),
+    );
 }
 
-async function showStatus(invocation: Invocation): Promise<number> {
-  const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const { listen } = config.http;
-  const daemon = listen === null ? null : await askDaemon(listen);
-  const page = daemon === null ? null : pageAddress(config);
-  const status = { ...readStatus(config), daemon, listens: listen !== null, page };
+async function showStatus(invocation: Invocation, wantsCode: boolean): Promise<number> {
   const { clock, stdout } = invocation.session;
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { answer: daemon, word } = await hearDaemon(config);
+  const problems = problemsAt(config, word, clock.nowMs());
+  const page = daemon === null ? null : pageAddress(config);
+  const read = readStatus(config);
+  const status = { ...read.status, problems, daemon, keeper: word.keeper, page };
   await (invocation.isJson
     ? printJson(invocation, status)
     : stdout.write(statusText(status, { nowMs: clock.nowMs(), width: stdout.width() })));
-  return EXIT.done;
+  if (wantsCode) return accountExitCode(problems);
+  return read.error?.exitCode ?? EXIT.done;
 }
 
 /** Null for a socket, which no browser opens. */
@@ -95,13 +100,27 @@ function pageAddress({ http: { listen } }: Config): string | null {
   return `http://${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${listen.port}/`;
 }
 
-function readStatus(config: Config): Omit<Status, 'daemon' | 'listens' | 'page'> {
+type ReplicaPart = Omit<Status, 'daemon' | 'keeper' | 'page' | 'problems'>;
+
+/** What the replica shows; of one that cannot be read only the path, and why. */
+function readStatus(config: Config): { readonly status: ReplicaPart; readonly error: RowsyncError | null } {
+  const { path } = config.replica;
+  const replica = { path, bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0, isOlder: false };
+  try {
+    return { status: readReplica(config, replica), error: null };
+  } catch (thrown) {
+    const nothing = { identity: null, tables: [], sinks: [], proposalCount: 0, runs: [] };
+    return { status: { replica, ...nothing }, error: asRowsyncError(thrown) };
+  }
+}
+
+function readReplica(config: Config, replica: Status['replica']): ReplicaPart {
   const reader = openReader(config.replica.path);
   try {
     const isOlder = reader.isOlder();
     const wayByTable = isOlder ? new Map<string, string>() : waysOf(reader, config, jobsOf(config));
     return {
-      replica: { path: config.replica.path, bytes: statSync(config.replica.path).size, isOlder },
+      replica: { ...replica, isOlder },
       identity: reader.identity(),
       tables: reader.status().map((table) => ({ ...table, way: wayByTable.get(table.table) ?? null })),
       sinks: readSinkStatus(reader),
@@ -118,33 +137,33 @@ export function statusText(
   status: Status,
   { nowMs, width }: { readonly nowMs: number; readonly width: number | null },
 ): string {
-  const { replica, identity, tables, proposalCount, runs, daemon, listens, page } = status;
+  const { replica, identity, tables, proposalCount, runs, problems, daemon, keeper, page } = status;
   const [last] = runs;
   const head = [
     `replica   ${printable(replica.path)} (${bytesText(replica.bytes)})`,
-    ...(replica.isOlder ? ['          of an earlier version: the next pull brings it up to date'] : []),
     ...(identity === null ? ['origin    not asked yet: run rowsync pull'] : identityLines(identity)),
     ...(last === undefined ? ['last run  none'] : runLines(last, nowMs)),
     ...status.sinks.flatMap(sinkLines),
     ...(daemon === null ? [] : daemonLines(daemon, nowMs)),
-    ...(daemon === null && listens ? ['daemon    none answers at http.listen: does it run?'] : []),
     ...(page === null ? [] : [`page      ${printable(page)}`]),
     ...(proposalCount === 0 ? [] : [`agents    ${plural(proposalCount, 'proposal')} to decide: rowsync proposals`]),
   ];
+  const troubled = new Set(problems.flatMap(({ table }) => table ?? []));
   // What is wrong comes first, then what is oldest.
   const ordered = tables.toSorted(
-    (a, b) => Number(isTroubled(b)) - Number(isTroubled(a)) || byText(a.freshSince ?? '', b.freshSince ?? ''),
+    (a, b) =>
+      Number(troubled.has(b.table)) - Number(troubled.has(a.table)) || byText(a.freshSince ?? '', b.freshSince ?? ''),
   );
-  const shown = width === null ? tables : ordered.slice(0, Math.max(TABLES_SHOWN_MAX, troubledOf(tables).length));
+  const shown = width === null ? tables : ordered.slice(0, Math.max(TABLES_SHOWN_MAX, troubled.size));
   const hiddenCount = tables.length - shown.length;
   const more = hiddenCount === 0 ? '' : `and ${plural(hiddenCount, 'more table')}, all fresher (--json lists them)\n`;
-  const box = tables.length === 0 ? '' : `\n${tableBox(shown, nowMs, width)}${more}`;
-  const rest = [sumText(tables), waysText(tables), editsText(tables, nowMs), troubleText(troubledOf(tables))];
+  const box = tables.length === 0 ? '' : `\n${tableBox(shown, troubled, { nowMs, width })}${more}`;
+  const rest = [sumText(tables), waysText(tables, keeper), editsText(tables, nowMs), accountText(problems)];
   return `${head.join('\n')}\n${box}${rest.join('')}`;
 }
 
 /** How tables are kept up to date: a line for each way, with the first tables that it is for. */
-function waysText(tables: readonly KeptTable[]): string {
+function waysText(tables: readonly KeptTable[], keeper: Status['keeper']): string {
   const byWay = Map.groupBy(
     tables.filter(({ way }) => way !== null),
     ({ way }) => way ?? '',
@@ -156,7 +175,9 @@ function waysText(tables: readonly KeptTable[]): string {
       of.length === tables.length && rest > 0 ? 'all' : names.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
     return truncate(`  ${printable(way)}: ${who}`, WAY_WIDTH);
   });
-  return lines.length === 0 ? '' : `by the daemon:\n${lines.join('\n')}\n`;
+  const by =
+    keeper === 'nobody' ? 'once a daemon runs (rowsync daemon, or rowsync service install):' : 'by the daemon:';
+  return lines.length === 0 ? '' : `${by}\n${lines.join('\n')}\n`;
 }
 
 /** The order of stamps; the order of a language would load its data. */
@@ -196,7 +217,11 @@ function daemonLines({ status, working, failure, jobs }: DaemonAnswer, nowMs: nu
   return lines.map(printable);
 }
 
-function tableBox(tables: readonly TableStatus[], nowMs: number, width: number | null): string {
+function tableBox(
+  tables: readonly TableStatus[],
+  troubled: ReadonlySet<string>,
+  { nowMs, width }: { readonly nowMs: number; readonly width: number | null },
+): string {
   const columns = [
     { title: 'table' },
     { title: 'rows', align: 'right' as const },
@@ -207,7 +232,7 @@ function tableBox(tables: readonly TableStatus[], nowMs: number, width: number |
     printable(table.table),
     countText(table.rowCount),
     ageText(table.freshSince, nowMs),
-    stateText(table, nowMs),
+    troubled.has(table.table) ? `${table.state}, see below` : stateText(table, nowMs),
   ]);
   return boxTable(columns, cells, width);
 }
@@ -220,7 +245,6 @@ const NO_WINDOWS: Readonly<Record<string, string>> = {
 
 function stateText(table: TableStatus, nowMs: number): string {
   const { state, followedAt, freshSince, oneWindow, isFiltered, maskedCount } = table;
-  if (isTroubled(table)) return `${state}, see below`;
   const isFollowed = followedAt !== null && followedAt > (freshSince ?? '');
   const parts = [
     state,
@@ -240,43 +264,4 @@ function sumText(tables: readonly TableStatus[]): string {
   );
   const text = states.length === 1 ? `all ${printable(tables[0]?.state ?? '')}` : states.join(', ');
   return `${plural(tables.length, 'table')}, ${plural(rowCount, 'row')}; ${text}\n`;
-}
-
-function isTroubled(table: TableStatus): boolean {
-  return table.problem !== null || table.unreadableCount > 0 || table.refusedCount > 0 || table.conflictCount > 0;
-}
-
-function troubledOf(tables: readonly TableStatus[]): readonly TableStatus[] {
-  return tables.filter(isTroubled);
-}
-
-function troubleText(troubled: readonly TableStatus[]): string {
-  const paragraphs = troubled.map((table) => {
-    const problem =
-      table.problem === null ? [] : [`${table.state}: ${table.problem}`, `  what to do: ${table.hint ?? ''}`];
-    const unreadable =
-      table.unreadableCount === 0
-        ? []
-        : [
-            `${plural(table.unreadableCount, 'row')} cannot be read and keep their old values`,
-            '  what to do: SELECT * FROM sync_failures says which, and why',
-          ];
-    const { inDoubtCount, unsendableCount } = table;
-    const refusedCount = refusedByOrigin(table);
-    const waiting = waitLines({ refusedCount, inDoubtCount, unsendableCount }).flatMap(({ what, hint }) => [
-      what,
-      `  what to do: ${hint}`,
-    ]);
-    const conflicts =
-      table.conflictCount === 0
-        ? []
-        : [
-            `${plural(table.conflictCount, 'conflict')} to decide`,
-            '  what to do: rowsync conflicts, then rowsync resolve',
-          ];
-    return [table.table, ...[...problem, ...unreadable, ...waiting, ...conflicts].map((line) => `  ${line}`)]
-      .map(printable)
-      .join('\n');
-  });
-  return paragraphs.length === 0 ? '' : `\nneeds attention:\n${paragraphs.join('\n')}\n`;
 }

@@ -1,0 +1,106 @@
+/**
+ * Reads the facts of the account (reconcile/account.ts) from the replica, the configuration, and what the daemon says of itself. Every surface gets its
+ * problems from here.
+ */
+import { existsSync } from 'node:fs';
+import { asRowsyncError } from '../base/errors.ts';
+import type { Config } from '../config/load.ts';
+import { mayFollow } from '../reconcile/follow.ts';
+import { accountOf, type AccountFacts, type FoundComplaint, type Problem } from '../reconcile/account.ts';
+import { readComplaints } from '../replica/complaints.ts';
+import type { Connection } from '../replica/connection.ts';
+import { errorFromReading } from '../replica/failures.ts';
+import { readTables } from '../replica/ledger.ts';
+import { openReader, type ReplicaReader } from '../replica/reader.ts';
+import { jobsOf, lateness, type Jobs } from './jobs.ts';
+import type { DaemonState } from './state.ts';
+
+/** What is known of the daemon: whether one keeps the tables, and what it says is wrong. */
+export interface DaemonWord extends Pick<AccountFacts, 'keeper'> {
+  readonly complaints: readonly FoundComplaint[];
+}
+
+/** What the daemon says of itself. */
+export function wordOf({ circuit, failure }: DaemonState): DaemonWord {
+  if (circuit.failureCount === 0 || failure === null) return { keeper: 'daemon', complaints: [] };
+  const { code, message, hint } = failure;
+  return { keeper: 'daemon', complaints: [{ about: 'daemon', subject: null, code, message, hint, since: null }] };
+}
+
+/** The problems of an open replica. @throws RowsyncError of the replica. */
+export function readProblems(
+  reader: ReplicaReader,
+  config: Config,
+  word: DaemonWord,
+  nowMs: number,
+): readonly Problem[] {
+  return accountOf(readFacts(reader, config, word, nowMs));
+}
+
+/** The problems of a replica that may be missing or damaged; that is a problem then. */
+export function problemsAt(config: Config, word: DaemonWord, nowMs: number): readonly Problem[] {
+  try {
+    const reader = openReader(config.replica.path);
+    try {
+      return readProblems(reader, config, word, nowMs);
+    } finally {
+      reader.close();
+    }
+  } catch (thrown) {
+    return accountOf(factsWithout(thrown, config, word, nowMs));
+  }
+}
+
+/** The facts where the replica cannot be read. */
+function factsWithout(thrown: unknown, { replica: { path } }: Config, word: DaemonWord, nowMs: number): AccountFacts {
+  const { code, message, hint } = asRowsyncError(thrown);
+  const facts = { nowMs, tables: [], keeper: word.keeper };
+  if (!existsSync(path)) return { ...facts, replica: 'missing', complaints: word.complaints };
+  const unusable: FoundComplaint = { about: 'replica', subject: null, code, message, hint, since: null };
+  return { ...facts, replica: 'here', complaints: [unusable, ...word.complaints] };
+}
+
+function readFacts(
+  reader: ReplicaReader,
+  config: Config,
+  { keeper, complaints }: DaemonWord,
+  nowMs: number,
+): AccountFacts {
+  const isOlder = reader.isOlder();
+  const lateAfter = isOlder ? new Map<string, number>() : readLateAfterMs(reader, jobsOf(config), nowMs);
+  const tables = reader.status().map((table) => ({ ...table, lateAfterMs: lateAfter.get(table.table) ?? null }));
+  const isUnpulled = tables.length === 0 && reader.identity() === null;
+  return {
+    nowMs,
+    replica: isOlder ? 'older' : isUnpulled ? 'unpulled' : 'here',
+    tables,
+    complaints: [...complaints, ...readRemembered(reader, config, keeper)],
+    keeper,
+  };
+}
+
+/** What the replica remembers; a daemon that answers knows better than the record of a run whether work goes on. */
+function readRemembered(
+  reader: ReplicaReader,
+  { replica: { path } }: Config,
+  keeper: DaemonWord['keeper'],
+): readonly FoundComplaint[] {
+  try {
+    const isOfRun = ({ about, code }: FoundComplaint): boolean =>
+      (about === 'pull' || about === 'push') && !code.startsWith('guard.');
+    return readComplaints(reader).filter((complaint) => keeper !== 'daemon' || !isOfRun(complaint));
+  } catch (thrown) {
+    throw errorFromReading(thrown, path);
+  }
+}
+
+/** After how long each table is late, by its name here. */
+export function readLateAfterMs(from: Connection, jobs: Jobs, nowMs: number): ReadonlyMap<string, number> {
+  const twoTicks = lateness(jobs, nowMs);
+  return new Map(
+    readTables(from).flatMap((table) => {
+      const ms = twoTicks(table.name, mayFollow(table));
+      return ms === null ? [] : [[table.localName, ms] as const];
+    }),
+  );
+}

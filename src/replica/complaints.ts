@@ -1,0 +1,70 @@
+/**
+ * The errors that the replica remembers and that are still true: of tables, of sinks, and of the last runs as a whole. Works on files of earlier versions.
+ */
+import { sql } from '../base/sql.ts';
+import type { Connection } from './connection.ts';
+import type { Complaint } from './ledger.ts';
+import { readSinkStatus } from './sink-book.ts';
+
+/** An error and what it is about; `since` is a stamp, null where it is not known. */
+export interface RememberedComplaint extends Complaint {
+  readonly about: 'pull' | 'push' | 'table' | 'sink' | 'sinkTable';
+  /** The table here, or the sink; null for a whole run. */
+  readonly subject: string | null;
+  readonly since: string | null;
+}
+
+/** All of them; those of one table may be several: its read, its deletes and its push. */
+export function readComplaints(from: Connection): readonly RememberedComplaint[] {
+  return [...ofRuns(from), ...ofTables(from), ...ofSinks(from)];
+}
+
+function hasColumn(from: Connection, table: string, column: string): boolean {
+  return from.prepare(sql`SELECT 1 FROM pragma_table_info(?) WHERE name = ?`).get(table, column) !== undefined;
+}
+
+function ofTables(from: Connection): readonly RememberedComplaint[] {
+  const push = hasColumn(from, '_rowsync_tables', 'push_code')
+    ? sql`UNION ALL SELECT local_name, push_code, push_message, push_hint, NULL FROM _rowsync_tables WHERE push_code IS NOT NULL`
+    : sql``;
+  const rows = from
+    .prepare(
+      sql`SELECT local_name AS subject, problem_code AS code, problem_message AS message, problem_hint AS hint, NULL AS since
+          FROM _rowsync_tables WHERE problem_code IS NOT NULL
+          UNION ALL SELECT local_name, held_code, held_message, held_hint, held_at FROM _rowsync_tables WHERE held_code IS NOT NULL
+          ${push} ORDER BY subject COLLATE NOCASE`,
+    )
+    .all() as (Complaint & { subject: string; since: string | null })[]; // columns and types are ours (bookkeeping.ts)
+  return rows.map((row) => ({ ...row, about: 'table' }));
+}
+
+/**
+ * What the last run in each direction failed of as a whole. A later run in the other direction that reached the origin disproves it, unless a guard
+ * stopped it. What was wrong with one command line says nothing of the next run.
+ */
+function ofRuns(from: Connection): readonly RememberedComplaint[] {
+  if (!hasColumn(from, '_rowsync_runs', 'per_table')) return [];
+  const rows = from
+    .prepare(
+      sql`SELECT kind, finished_at AS since, error_code AS code, result ->> 'problem' AS message, coalesce(result ->> 'hint', '') AS hint
+          FROM (SELECT id, kind, finished_at, error_code,
+                  (SELECT value FROM json_each(per_table) WHERE value ->> 'table' IS NULL) AS result FROM _rowsync_runs)
+          WHERE id IN (SELECT max(id) FROM _rowsync_runs WHERE finished_at IS NOT NULL AND outcome NOT IN ('stopped', 'interrupted')
+                       GROUP BY kind = 'push') ORDER BY id DESC`,
+    )
+    .all() as (Complaint & { kind: string; since: string; message: string | null })[]; // columns and types are ours
+  const isFailure = ({ message, code }: (typeof rows)[number]): boolean => message !== null && code !== 'usage.invalid';
+  const [last] = rows;
+  return rows
+    .filter((row) => isFailure(row) && (row === last || row.code.startsWith('guard.') || (last && isFailure(last))))
+    .map(({ kind, ...row }) => ({ ...row, about: kind === 'push' ? 'push' : 'pull', subject: null }));
+}
+
+function ofSinks(from: Connection): readonly RememberedComplaint[] {
+  return readSinkStatus(from).flatMap(({ name: subject, problem, tables }) => [
+    ...(problem === null ? [] : [{ about: 'sink' as const, subject, ...problem }]),
+    ...tables.flatMap(({ problem: own }) =>
+      own === null ? [] : [{ about: 'sinkTable' as const, subject, ...own, since: null }],
+    ),
+  ]);
+}

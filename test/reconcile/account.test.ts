@@ -1,0 +1,104 @@
+/** What the account makes of facts. */
+import { expect, test } from 'vitest';
+import { accountOf, type AccountFacts, type FoundComplaint, type TableFacts } from '../../src/reconcile/account.ts';
+
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+
+const TABLE: TableFacts = {
+  table: 'Customer',
+  state: 'steady',
+  freshSince: '2026-11-21T11:55:00Z',
+  followedAt: null,
+  unreadableCount: 0,
+  refusedCount: 0,
+  inDoubtCount: 0,
+  unsendableCount: 0,
+  conflictCount: 0,
+  lateAfterMs: 600_000,
+};
+
+const STEADY: AccountFacts = { nowMs: NOW, replica: 'here', tables: [TABLE], complaints: [], keeper: 'daemon' };
+
+function codes(changes: Partial<AccountFacts>): readonly string[] {
+  return accountOf({ ...STEADY, ...changes }).map(({ code, severity }) => `${severity} ${code}`);
+}
+
+function complaint(about: FoundComplaint['about'], code: string): FoundComplaint {
+  return { about, subject: null, code, message: 'said', hint: 'do', since: null };
+}
+
+test('says nothing where all is well', () => {
+  expect(accountOf(STEADY)).toEqual([]);
+});
+
+test.each([
+  ['replica', 'replica.damaged', 'damaged replica.damaged'],
+  ['daemon', 'replica.log', 'damaged replica.damaged'],
+  ['replica', 'replica.foreign', 'person run.failed'],
+  ['pull', 'origin.forbidden', 'person credentials.refused'],
+  ['daemon', 'origin.unauthorized', 'person credentials.refused'],
+  ['pull', 'origin.unreachable', 'late run.late'],
+  ['push', 'push.shape', 'late run.late'],
+  ['pull', 'guard.schema', 'person run.held'],
+  ['pull', 'replica.full', 'person run.failed'],
+  ['reload', 'config.invalid', 'person config.refused'],
+  ['table', 'guard.deletes', 'person table.held'],
+  ['table', 'origin.refused', 'person table.failed'],
+  ['table', 'origin.forbidden', 'person table.failed'],
+  ['table', 'origin.timeout', 'late table.late'],
+  ['sink', 'sink.taken', 'person sink.failed'],
+  ['sink', 'sink.unreachable', 'late sink.late'],
+  ['sinkTable', 'sink.foreign', 'person sink.held'],
+] as const)('an error of a %s with the code %s is %s', (about, code, problem) => {
+  expect(codes({ complaints: [complaint(about, code)] })).toEqual([problem]);
+});
+
+test.each([
+  [{ unreadableCount: 2 }, 'person rows.unreadable', 2],
+  [{ refusedCount: 3, inDoubtCount: 3 }, 'person rows.inDoubt', 3],
+  [{ refusedCount: 3, unsendableCount: 3 }, 'person rows.unsendable', 3],
+  [{ refusedCount: 1 }, 'person rows.refused', 1],
+  [{ conflictCount: 4 }, 'person rows.conflicts', 4],
+  [{ state: 'gone' }, 'person table.gone', 1],
+  [{ state: 'loading' }, 'late tables.loading', 1],
+  [{ freshSince: '2026-11-21T11:40:00Z' }, 'late tables.late', 1],
+] as const)('a table with %j is %s', (changes, problem, count) => {
+  const facts = { ...STEADY, tables: [{ ...TABLE, ...changes }] };
+
+  expect(codes(facts)).toEqual([problem]);
+  expect(accountOf(facts)[0]?.count).toBe(count);
+});
+
+test.each([
+  [{ freshSince: '2026-11-21T11:46:00Z' }, 'a read that takes some minutes'],
+  [{ freshSince: '2026-11-01T00:00:00Z', followedAt: '2026-11-21T11:59:00Z' }, 'changes that are followed'],
+  [{ freshSince: '2026-11-01T00:00:00Z', lateAfterMs: null }, 'a table without a schedule'],
+])('a table with %j is not late: %s', (changes, _why) => {
+  expect(codes({ tables: [{ ...TABLE, ...changes }] })).toEqual([]);
+});
+
+test('no table is late where nobody keeps them, and one that should is missed', () => {
+  const tables = [{ ...TABLE, freshSince: '2026-11-01T00:00:00Z' }];
+
+  expect(codes({ tables, keeper: 'nobody' })).toEqual([]);
+  expect(codes({ tables, keeper: 'silent' })).toEqual(['late daemon.silent', 'late tables.late']);
+});
+
+test.each([
+  ['missing', 'late replica.unpulled'],
+  ['unpulled', 'late replica.unpulled'],
+  ['older', 'notice replica.older'],
+] as const)('a replica that is %s is %s', (replica, problem) => {
+  expect(codes({ replica, tables: [] })).toEqual([problem]);
+});
+
+test('puts what is worse first, and says the same thing once', () => {
+  const complaints = [
+    complaint('table', 'origin.timeout'),
+    complaint('pull', 'origin.forbidden'),
+    complaint('push', 'origin.forbidden'),
+    complaint('replica', 'replica.damaged'),
+  ];
+
+  expect(codes({ complaints })).toEqual(['damaged replica.damaged', 'person credentials.refused', 'late table.late']);
+});
