@@ -3,9 +3,11 @@
  * hands them to a running daemon, the only writer then. The daemon's page makes the same values. Input: the replica. Output: in words, what was done,
  * or why nothing was.
  */
-import { plural } from '../base/text.ts';
+import { plainText } from '../base/answer.ts';
+import { plural, truncate } from '../base/text.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
+import { conflictVersion, readConflictLine, type ConflictLine } from '../replica/conflict-line.ts';
 import { kindOfHold, storeConsent } from '../replica/consent.ts';
 import { readTables } from '../replica/ledger.ts';
 import { readWaiting, type WaitingRow } from '../replica/push-rows.ts';
@@ -17,8 +19,7 @@ import { MIRROR_HINT, readTwoWayTable, readTwoWayTables, type TwoWayTable } from
 
 /** What a person wants. */
 export type PersonDecision =
-  /** Takes a version in a conflict; `value` counts only with `take: 'value'`. */
-  | { readonly kind: 'resolve'; readonly id: number; readonly take: Resolution; readonly value: string | null }
+  | ResolveDecision
   /** Puts a row of a table back to its base; with null, every edited row. */
   | { readonly kind: 'discard'; readonly table: string; readonly rowId: number | null }
   /** Lets rows be pushed again, by the numbers of their failures; without numbers, all refused rows that are not in doubt. */
@@ -26,7 +27,19 @@ export type PersonDecision =
   /** Lets a guard pass for a table, by its name here, if it still is what the person was shown (its `problem`). */
   | { readonly kind: 'confirm'; readonly table: string; readonly shown: string };
 
-/** The result; its words are for the person and may name a table, but hold no values. */
+/** Takes a version in a conflict; `value` counts only with `take: 'value'`. */
+interface ResolveDecision {
+  readonly kind: 'resolve';
+  readonly id: number;
+  readonly take: Resolution;
+  readonly value: string | null;
+  /** Whether a person knows that it is decided already. */
+  readonly isAgain?: boolean | undefined;
+  /** The version that a person saw (`conflictVersion`); left out where they named the conflict by its number. */
+  readonly seen?: string | undefined;
+}
+
+/** The result; its words are for the person, who may see the rows, and for no log. */
 export type DecisionOutcome =
   | { readonly kind: 'done'; readonly words: string; readonly rowCount: number }
   | { readonly kind: 'problem'; readonly words: string; readonly hint?: string };
@@ -47,10 +60,8 @@ export function carryOutDecision(
 function carryOut(tx: Tx, decision: PersonDecision, at: string): DecisionOutcome {
   tx.journal.work = { cause: 'decision', runId: null };
   switch (decision.kind) {
-    case 'resolve': {
-      const problem = resolveConflict(tx, decision.id, decision, at);
-      return problem === null ? done(`Resolved conflict ${decision.id}`) : { kind: 'problem', words: problem };
-    }
+    case 'resolve':
+      return carryOutResolve(tx, decision, at);
     case 'discard':
       return carryOutDiscard(tx, decision, at);
     case 'retry':
@@ -60,6 +71,54 @@ function carryOut(tx: Tx, decision: PersonDecision, at: string): DecisionOutcome
     default:
       return decision satisfies never;
   }
+}
+
+/** What is decided needs to be asked for again, because a mistyped number would put a discarded edit back, which the next push sends. */
+function carryOutResolve(tx: Tx, decision: ResolveDecision, at: string): DecisionOutcome {
+  const line = readConflictLine(tx, decision.id);
+  if (line === null) return { kind: 'problem', words: `there is no conflict ${decision.id}` };
+  const { isAgain = false, seen } = decision;
+  const name = `conflict ${line.id}, ${subjectOf(line)},`;
+  if (line.state !== 'open' && !isAgain)
+    return {
+      kind: 'problem',
+      words: `${name} ${STATES[line.state] ?? 'is decided already'}${line.resolution === null ? '' : ` (${line.resolution})`}`,
+      hint: 'Look whether the number is right: rowsync conflicts --all. To decide it anew, add --again.',
+    };
+  if (seen !== undefined && seen !== conflictVersion(line))
+    return { kind: 'problem', words: `${name} changed since the page was made; look at it again` };
+  const problem = resolveConflict(tx, decision.id, decision, at);
+  if (problem !== null) return { kind: 'problem', words: problem };
+  // A row that was made anew has another number now, and an open conflict took the row as it stands.
+  const taken = readConflictLine(tx, decision.id) ?? line;
+  return done(`Resolved conflict ${line.id}: ${subjectOf(taken)}, ${takenText(taken, decision)}`);
+}
+
+const STATES: Readonly<Record<string, string>> = {
+  decided: 'was decided by the policy of the table',
+  settled: 'is settled: both sides agreed',
+  resolved: 'was decided by a person',
+  discarded: 'is an edit that was discarded',
+};
+
+function subjectOf({ table, rowId, column }: ConflictLine): string {
+  return `${table} row ${rowId}${column === null ? '' : `, ${column}`}`;
+}
+
+/** Characters of a value in a sentence. */
+const VALUE_CHARS_MAX = 60;
+
+function takenText(line: ConflictLine, { take, value }: ResolveDecision): string {
+  const whose = {
+    local: 'the version here',
+    remote: 'the version of the origin',
+    base: 'the version before',
+    value: '',
+  };
+  const taken = take === 'value' ? value : line[take];
+  if (line.kind !== 'cell') return `${whose[take]}: ${taken === null ? 'no such row' : 'the row'}`;
+  const words = taken === null ? 'no value' : JSON.stringify(truncate(plainText(taken), VALUE_CHARS_MAX));
+  return take === 'value' ? words : `${whose[take]}: ${words}`;
 }
 
 function done(words: string, rowCount = 1): DecisionOutcome {

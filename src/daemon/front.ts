@@ -51,7 +51,7 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
     status: () => statusJson(insides.state(), insides.sides(), clock.nowMs()),
     metrics: () => metricsOf(insides.state(), insides.sides(), { nowMs: clock.nowMs(), loopDelay }),
     page: ({ isSignedIn, said }) => {
-      const formToken = isSignedIn ? auth().formToken : null;
+      const formToken = isSignedIn ? auth().formToken() : null;
       return pageOf(insides.state(), insides.sides(), { nowMs: clock.nowMs(), said, formToken });
     },
     document: ({ msMax, signal, isStream, ...asked }) => {
@@ -60,7 +60,7 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
       const request = {
         ...asked,
         nowMs,
-        formToken: auth().formToken,
+        formToken: auth().formToken(),
         replicaPath: resolve(replica.path),
         filesFolder: replica.files,
         recordUrl: http.recordUrl,

@@ -5,7 +5,8 @@
 import { ident, joinSql, sql } from '../base/sql.ts';
 import type { BrowsedTable, Cell, CutCell } from './browse.ts';
 import type { Connection } from './connection.ts';
-import type { ConflictLine, FailureLine } from './reader.ts';
+import { CONFLICT_LINE, type ConflictLine } from './conflict-line.ts';
+import type { FailureLine } from './reader.ts';
 
 /** Characters of a cell that the page of a row shows. */
 const SHOWN_CHARS = 4_000;
@@ -104,8 +105,7 @@ export function readWaitingCells(from: Connection, table: BrowsedTable, id: numb
 export function readRowConflicts(from: Connection, table: BrowsedTable, id: number): readonly ConflictLine[] {
   return from
     .prepare(
-      sql`SELECT id, "table", row_id AS rowId, kind, "column", base, local, remote, winner, at, state, problem
-          FROM sync_conflicts WHERE id IN (SELECT id FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ?)
+      sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id IN (SELECT id FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ?)
           ORDER BY state <> 'open', id DESC LIMIT ${LINES_MAX}`,
     )
     .all(table.id, id) as ConflictLine[]; // the columns just listed

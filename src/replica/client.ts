@@ -53,7 +53,12 @@ export type RowEdit =
       readonly cells: readonly { readonly column: string; readonly value: Stored; readonly was: string }[];
     }
   | { readonly kind: 'insert'; readonly table: string; readonly cells: readonly EditedCell[] }
-  | { readonly kind: 'delete'; readonly table: string; readonly id: number };
+  | {
+      readonly kind: 'delete';
+      readonly table: string;
+      readonly id: number;
+      readonly cells: readonly { readonly column: string; readonly was: string }[];
+    };
 
 interface EditedCell {
   readonly column: string;
@@ -97,10 +102,6 @@ const BUSY_MS_MAX = 5_000;
 function editRow(db: Database.Database, edit: RowEdit, isSame: (stored: Stored, was: string) => boolean): EditOutcome {
   const table = ident(edit.table);
   if (edit.kind === 'insert') return insertRow(db, edit);
-  if (edit.kind === 'delete') {
-    const { changes } = db.prepare(sql`DELETE FROM ${table} WHERE _id = ?`).run(edit.id);
-    return changes === 0 ? { kind: 'gone' } : { kind: 'done', id: edit.id, changedCount: 1 };
-  }
   const names = [sql`_id`, ...edit.cells.map(({ column }) => ident(column))];
   const row = db
     .prepare(sql`SELECT ${joinSql(names)} FROM ${table} WHERE _id = ?`)
@@ -108,6 +109,12 @@ function editRow(db: Database.Database, edit: RowEdit, isSame: (stored: Stored, 
     .raw()
     .get(edit.id) as Stored[] | undefined; // raw() gives arrays
   if (row === undefined) return { kind: 'gone' };
+  if (edit.kind === 'delete') {
+    const moved = edit.cells.filter(({ was }, index) => !isSame(row[index + 1] ?? null, was));
+    if (moved.length > 0) return { kind: 'moved', columns: moved.map(({ column }) => column) };
+    db.prepare(sql`DELETE FROM ${table} WHERE _id = ?`).run(edit.id);
+    return { kind: 'done', id: edit.id, changedCount: 1 };
+  }
   const cells = edit.cells.map((cell, index) => ({ ...cell, here: row[index + 1] ?? null }));
   // A value that a person left unchanged is no edit, even if the cell changed since.
   const changed = cells.filter(({ value, was }) => !isSame(value, was));

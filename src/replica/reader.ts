@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
 import { SCHEMA_VERSION } from './bookkeeping.ts';
+import { CONFLICT_LINE, type ConflictLine } from './conflict-line.ts';
 import type { Connection } from './connection.ts';
 import { checkOwner } from './database.ts';
 import { errorFromReading, replicaError, sqliteCode } from './failures.ts';
@@ -87,22 +88,6 @@ export interface RunRecord {
   readonly updatedCount: number;
   readonly deletedCount: number;
   readonly errorMessage: string | null;
-}
-
-/** A row of `sync_conflicts`; values without a lost digit, whole rows as JSON text. */
-export interface ConflictLine {
-  readonly id: number;
-  readonly table: string;
-  readonly rowId: number;
-  readonly kind: string;
-  readonly column: string | null;
-  readonly base: string | number | null;
-  readonly local: string | number | null;
-  readonly remote: string | number | null;
-  readonly winner: string;
-  readonly at: string;
-  readonly state: string;
-  readonly problem: string | null;
 }
 
 /** Something in which the origin's schema went its own way, or would if a person let it. */
@@ -234,8 +219,7 @@ export class ReplicaReader implements Connection {
   /** The conflicts that wait for a person, or all of them, oldest first; at most `limit`. */
   conflicts({ all, limit = ALL }: { readonly all: boolean; readonly limit?: number }): readonly ConflictLine[] {
     return this.#all(
-      sql`SELECT id, "table", row_id AS rowId, kind, "column", ${exact(sql`base`)} AS base, ${exact(sql`local`)} AS local,
-            ${exact(sql`remote`)} AS remote, winner, at, state, problem
+      sql`SELECT ${CONFLICT_LINE}
           FROM sync_conflicts WHERE state = 'open' OR ? ORDER BY id LIMIT ?`,
       all ? 1 : 0,
       limit,
@@ -375,12 +359,6 @@ function olderError(thrown: unknown, path: string): RowsyncError {
     hint: 'Run rowsync pull once: it brings the file up to date, and keeps it as it was beside it.',
     cause: thrown,
   });
-}
-
-/** A value without a lost digit: an integer that a double does not hold comes as text. */
-function exact(value: Sql): Sql {
-  const isLong = sql`typeof(${value}) = 'integer' AND ${value} NOT BETWEEN -9007199254740991 AND 9007199254740991`;
-  return sql`CASE WHEN ${isLong} THEN CAST(${value} AS TEXT) ELSE ${value} END`;
 }
 
 function* readAll(statement: Database.Statement, path: string): IterableIterator<readonly unknown[]> {

@@ -117,3 +117,22 @@ test('is on the disk once a person is told that it is done', async () => {
   expect(seen).toMatchObject([{ isKept: true, isDurable: true }]);
   expect(fixture.rows('SELECT * FROM sync_changes')).toEqual([]);
 });
+
+test('what is decided needs to be asked for again, and the answer names row, column and value', async () => {
+  await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id < 3`);
+  await decide(fixture, { kind: 'discard', table: 'Note', rowId: null });
+  const edits = () => fixture.rows('SELECT row_id, local FROM sync_changes');
+
+  const mistyped = await decide(fixture, { kind: 'resolve', id: 2, take: 'local', value: null });
+  const before = edits();
+  const again = await decide(fixture, { kind: 'resolve', id: 2, take: 'local', value: null, isAgain: true });
+
+  expect(mistyped).toMatchObject({
+    kind: 'problem',
+    words: 'conflict 2, Note row 2, Title, is an edit that was discarded',
+  });
+  expect(before).toEqual([]);
+  expect(again).toMatchObject({ words: 'Resolved conflict 2: Note row 2, Title, the version here: "mine"' });
+  expect(edits()).toEqual([{ row_id: 2, local: 'mine' }]);
+});

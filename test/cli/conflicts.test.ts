@@ -62,7 +62,9 @@ test.each([
   const all = await runCli(['conflicts', '--all'], workspace);
   const rows = await runCli(['sql', '--json', 'SELECT "Title" FROM "Note" WHERE _id = 1'], workspace);
 
-  expect(resolved).toMatchObject({ exitCode: 0, stdout: 'Resolved conflict 1\n' });
+  expect(resolved).toMatchObject({ exitCode: 0 });
+  expect(resolved.stdout).toMatch(/^Resolved conflict 1: Note row 1, Title, /);
+  expect(resolved.stdout).toContain(`"${title}"`);
   expect(after).toMatchObject({ exitCode: 0, stdout: 'No conflicts\n' });
   expect(all.stdout).toContain(
     '1 conflict, none of them open; any kept version can still be taken: rowsync resolve ID',

@@ -23,7 +23,7 @@ test('resolve, retry and discard work beside a daemon', async () => {
 
   expect(await runCli(['resolve', '1', '--take', 'local'], daemon)).toMatchObject({
     exitCode: 0,
-    stdout: 'Resolved conflict 1\n',
+    stdout: 'Resolved conflict 1: Note row 1, Title, the version here: "mine"\n',
   });
   expect(await runCli(['retry', '--json'], daemon)).toMatchObject({
     exitCode: 0,

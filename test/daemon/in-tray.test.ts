@@ -77,10 +77,10 @@ test('that the replica cannot take are answered with its words', async () => {
 test('wait for the work under way', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   await using daemon = await startTroubled(sandbox, PAGE_YAML);
-  const { port, cookie, token } = await signIn(daemon);
+  const { port, cookie, token, seen } = await signIn(daemon);
   const order: string[] = [];
   let answered: Promise<unknown> = Promise.resolve();
-  const body = { token, kind: 'resolve', id: '1', take: 'local' };
+  const body = { token, kind: 'resolve', id: '1', take: 'local', seen };
   sandbox.before(
     1,
     async () => {

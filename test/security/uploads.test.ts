@@ -71,7 +71,8 @@ describe('a file that the origin shows under the name of one of this machine', (
 
     await fixture.upload({ confirm: true });
     const [conflict] = fixture.rows(`SELECT id FROM sync_conflicts WHERE kind = 'deletedThere'`) as { id: number }[];
-    await carryOutDecision(fixture.replica, { kind: 'resolve', id: conflict?.id ?? 0, take: 'local', value: null }, AT);
+    const decision = { kind: 'resolve', id: conflict?.id ?? 0, take: 'local', value: null, isAgain: true } as const;
+    await carryOutDecision(fixture.replica, decision, AT);
 
     const report = await fixture.upload({ confirm: true });
 

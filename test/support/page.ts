@@ -34,6 +34,8 @@ export interface SignedIn {
   readonly port: number;
   readonly cookie: string;
   readonly token: string;
+  /** What the form of the first conflict was made from. */
+  readonly seen: string;
   readonly key: string;
 }
 
@@ -44,7 +46,8 @@ export async function signIn(daemon: TestDaemon): Promise<SignedIn> {
   const { headers } = await ask({ port }, '/sign-in', postOf({ key }, port));
   const cookie = (headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '';
   const { body } = await ask({ port }, '/', { headers: { Host: `127.0.0.1:${port}`, Cookie: cookie } });
-  return { port, key, cookie, token: /name="token" value="([^"]+)"/.exec(body)?.[1] ?? '' };
+  const field = (name: string): string => new RegExp(`name="${name}"\\s+value="([^"]+)"`).exec(body)?.[1] ?? '';
+  return { port, key, cookie, token: field('token'), seen: field('seen') };
 }
 
 /** A form as a browser sends it. */

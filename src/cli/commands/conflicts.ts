@@ -5,7 +5,8 @@
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import type { PersonDecision } from '../../capture/decide.ts';
-import { openReader, type ConflictLine } from '../../replica/reader.ts';
+import type { ConflictLine } from '../../replica/conflict-line.ts';
+import { openReader } from '../../replica/reader.ts';
 import { decide } from '../decide.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { boxTable } from '../output.ts';
@@ -13,7 +14,7 @@ import { plural, printable } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `
 Open conflicts wait for you and hold up their row only; the others were decided by the policy of the table, and any version of
-them can still be taken. The exit code is 3 while one is open.
+them can still be taken with --again. The exit code is 3 while one is open.
 
 Examples:
   rowsync conflicts
@@ -25,10 +26,11 @@ VERSION is local, remote or base, NULL, or a value of its own (=local for the te
 Examples:
   rowsync resolve 12 --take local
   rowsync resolve 12 --take 'Main Street 5'
-  UPDATE sync_conflicts SET resolution = 'remote' WHERE id = 12    the same in SQL, carried out by the next run`;
+  rowsync resolve 12 --take remote --again                         what is decided already needs --again
+  UPDATE sync_conflicts SET resolution = 'remote' WHERE id = 12 AND state = 'open'    in SQL, carried out by the next run`;
 
 const DISCARD_EXAMPLES = `
-What is given up stays in sync_conflicts, where "rowsync resolve" can take it again.
+What is given up stays in sync_conflicts, where "rowsync resolve ID --take local --again" takes it again.
 
 Examples:
   rowsync discard Customer 17
@@ -48,11 +50,17 @@ export function addConflictCommands(program: Command, runner: Runner): void {
     .command('resolve')
     .argument('<id>', 'number of the conflict')
     .requiredOption('--take <version>', 'local, remote, base, or a value')
+    .option('--again', 'decide anew what is decided, discarded or settled already')
     .description('decide a conflict')
     .addHelpText('after', RESOLVE_EXAMPLES)
-    .action((id: string, options: { take: string }, command: Command) =>
+    .action((id: string, options: { take: string; again?: boolean }, command: Command) =>
       runner(command, (invocation) =>
-        decide(invocation, { kind: 'resolve', id: wholeNumber(id, 'conflict'), ...takeFrom(options.take) }),
+        decide(invocation, {
+          kind: 'resolve',
+          id: wholeNumber(id, 'conflict'),
+          isAgain: options.again === true,
+          ...takeFrom(options.take),
+        }),
       ),
     );
   program
@@ -106,7 +114,8 @@ function listText(conflicts: readonly ConflictLine[], width: number | null): str
   );
   const openCount = conflicts.filter(({ state }) => state === 'open').length;
   const count = plural(conflicts.length, 'conflict');
-  if (openCount === 0) return `${box}${count}, none of them open; any kept version can still be taken: ${RESOLVE}\n`;
+  if (openCount === 0)
+    return `${box}${count}, none of them open; any kept version can still be taken: ${RESOLVE} --again\n`;
   const open = openCount === conflicts.length ? '' : `, ${openCount} open`;
   return `${box}${count}${open}; decide one with: ${RESOLVE}\n`;
 }

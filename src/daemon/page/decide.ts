@@ -4,7 +4,8 @@
  * HTML. Pure.
  */
 import { ageText, countText, plural } from '../../base/text.ts';
-import type { ConflictLine, FailureLine } from '../../replica/reader.ts';
+import { conflictVersion, type ConflictLine } from '../../replica/conflict-line.ts';
+import type { FailureLine } from '../../replica/reader.ts';
 import { buttonForm } from './frame.ts';
 import { html, type Html } from './html.ts';
 import { rowHtml, valueHtml } from './values.ts';
@@ -84,7 +85,11 @@ export function conflictHtml(line: ConflictLine, formToken: string, nowMs: numbe
       type="hidden"
       name="kind"
       value="resolve"
-    /><input type="hidden" name="id" value="${id}" />`;
+    /><input type="hidden" name="id" value="${id}" /><input
+      type="hidden"
+      name="seen"
+      value="${conflictVersion(line)}"
+    />`;
   return html`<article class="card" aria-labelledby="conflict-${id}">
     <h3 id="conflict-${id}">
       <bdi>${table}</bdi> · row ${rowId}${column === null ? null : html` · <bdi>${column}</bdi>`}

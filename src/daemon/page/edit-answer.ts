@@ -55,10 +55,11 @@ export function answerEdit(desk: Desk, fields: NonNullable<Desk['request']['form
   }
   const words = {
     refused: outcome.kind === 'refused' ? outcome.words : '',
-    moved: outcome.kind === 'moved' ? movedWords(outcome.columns) : '',
+    moved: outcome.kind === 'moved' ? movedWords(outcome.columns, edit.kind) : '',
     gone: 'there is no such row any more',
   }[outcome.kind];
   const id = edit.kind === 'insert' ? null : edit.id;
   const cells = id === null ? null : readRowCells(desk.reader, table, id);
-  return form(desk, { table, id, cells, typed, trouble: words }, 409);
+  // A form to delete a row had no fields.
+  return form(desk, { table, id, cells, typed: edit.kind === 'delete' ? null : typed, trouble: words }, 409);
 }

@@ -49,6 +49,7 @@ export function isAsSeen(stored: Stored, was: string): boolean {
 export function editHtml({ table, id, cells, typed, trouble, formToken }: EditView): Html {
   const path = pathPart(table.name);
   let room = FORM_CHARS_MAX;
+  const seen: Html[] = [];
   const fields = table.columns.flatMap((column, index) => {
     if (!column.isWritable) return [];
     const cell = cells?.[index] ?? { value: null, bytes: null };
@@ -61,7 +62,9 @@ export function editHtml({ table, id, cells, typed, trouble, formToken }: EditVi
       ];
     const was = fieldText(cell.value);
     room -= was.length;
-    return [fieldHtml(column, { index, text: typed?.get(column.name) ?? was, was })];
+    const hidden = html`<input type="hidden" name="${exact(`w:${column.name}`)}" value="${wasOf(was)}" />`;
+    seen.push(hidden);
+    return [fieldHtml(column, { index, text: typed?.get(column.name) ?? was, hidden })];
   });
   return html`<p class="crumbs">
       <a href="/browse">Tables</a> <a href="/browse/${path}"><bdi>${table.name}</bdi></a>
@@ -88,7 +91,7 @@ export function editHtml({ table, id, cells, typed, trouble, formToken }: EditVi
               <input type="hidden" name="token" value="${formToken}" />
               <input type="hidden" name="kind" value="delete" />
               <input type="hidden" name="table" value="${encodeURIComponent(table.name)}" />
-              <input type="hidden" name="row" value="${id}" />
+              <input type="hidden" name="row" value="${id}" />${seen}
               <p>The next push deletes it at the origin as well. Until then the edit can be taken back.</p>
               <button>Delete row ${id}</button>
             </form>
@@ -112,7 +115,7 @@ function reasonNot(column: BrowsedColumn, { value, bytes }: CutCell, room: numbe
 
 function fieldHtml(
   column: BrowsedColumn,
-  { index, text, was }: { readonly index: number; readonly text: string; readonly was: string },
+  { index, text, hidden }: { readonly index: number; readonly text: string; readonly hidden: Html },
 ): Html {
   const id = `field-${index}`;
   const name = exact(`v:${column.name}`);
@@ -120,7 +123,7 @@ function fieldHtml(
   const inner = inputHtml(column, { id, name, text });
   return html`<p class="field">
     <label for="${id}"><bdi>${column.name}</bdi>${about}</label>
-    ${inner}<input type="hidden" name="${exact(`w:${column.name}`)}" value="${wasOf(was)}" />
+    ${inner}${hidden}
   </p>`;
 }
 
@@ -178,7 +181,11 @@ export function editOf(
   }
   if (id === null) return null;
   if (kind === 'update') return { edit: { kind, table: table.name, id, cells }, typed };
-  return kind === 'delete' ? { edit: { kind, table: table.name, id }, typed } : null;
+  const seen = table.columns.flatMap(({ name }) => {
+    const was = byName.get(`w:${name}`);
+    return was === undefined ? [] : [{ column: name, was }];
+  });
+  return kind === 'delete' ? { edit: { kind, table: table.name, id, cells: seen }, typed } : null;
 }
 
 function storedOf(column: BrowsedColumn, text: string): Stored {
@@ -189,9 +196,10 @@ function storedOf(column: BrowsedColumn, text: string): Stored {
 }
 
 /** Why a row was not edited, in words for the person. */
-export function movedWords(columns: readonly string[]): string {
+export function movedWords(columns: readonly string[], kind: RowEdit['kind']): string {
   const [only = ''] = columns;
+  const rest = kind === 'delete' ? 'The row is below as it is now.' : 'What you typed is below.';
   return columns.length === 1
-    ? `“${only}” was changed meanwhile. What you typed is below; the row shows what is there now.`
-    : `${plural(columns.length, 'column')} were changed meanwhile (${columns.join(', ')}). What you typed is below.`;
+    ? `“${only}” was changed meanwhile. ${rest}`
+    : `${plural(columns.length, 'column')} were changed meanwhile (${columns.join(', ')}). ${rest}`;
 }

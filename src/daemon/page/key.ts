@@ -3,7 +3,7 @@
  * read the replica is the right to see the page. A browser shows the key once and gets a cookie.
  *
  * Every comparison of a secret takes the same time for every text. The key survives restarts; delete the file and restart to make all browsers sign
- * in again. Each start makes a new token for the page's forms.
+ * in again. Each start makes a new token for the page's forms; every page adds a number that counts once.
  */
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import {
@@ -28,6 +28,7 @@ export function pageKeyPath(replicaPath: string): string {
 /** Shorter ones could be guessed; ours have 43 characters. */
 const KEY_CHARS_MIN = 32;
 const KEY_BYTES = 32;
+const PAGE_NUMBER_BYTES = 9;
 
 /** The key of a replica; null if it is missing or may not be read. */
 export function readPageKey(replicaPath: string): string | null {
@@ -97,21 +98,21 @@ export interface PageAuth {
   /** The cookie of a browser; a thief of it does not have the key. */
   readonly session: string;
   isSession(text: string): boolean;
-  /** Part of every form; no other site can read it. */
-  readonly formToken: string;
+  /** Part of every form of one page; no other site can read it. Another one with every call. */
+  formToken(): string;
   isFormToken(text: string): boolean;
 }
 
 /** Who may decide, by a key. */
 export function openPageAuth(key: string): PageAuth {
   const session = createHmac('sha256', key).update('session of the status page').digest('base64url');
-  const formToken = randomBytes(KEY_BYTES).toString('base64url');
+  const token = randomBytes(KEY_BYTES).toString('base64url');
   return {
     isKey: (text) => isSame(text, key),
     session,
     isSession: (text) => isSame(text, session),
-    formToken,
-    isFormToken: (text) => isSame(text, formToken),
+    formToken: () => `${token}.${randomBytes(PAGE_NUMBER_BYTES).toString('base64url')}`,
+    isFormToken: (text) => isSame(text.split('.')[0] ?? '', token),
   };
 }
 

@@ -2,9 +2,10 @@
  * Requests of browsers and the command line to the page's server: signing in and out, decisions, and starting work. Input: a POST whose Host and
  * Origin are known to be the server's own. Output: a reply.
  *
- * A form counts only with the cookie of a signed-in browser and the token of the page. A program shows the key itself in a header that no form can
+ * A form counts only with the cookie of a signed-in browser and the token of the page, and once: a second click gets the answer to the first. A program shows the key itself in a header that no form can
  * send. Bodies are bounded. The daemon makes all changes, not this file.
  */
+import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { PersonDecision } from '../../capture/decide.ts';
 import type { DecisionAnswer } from '../decision-queue.ts';
@@ -120,18 +121,37 @@ export async function answerPost(request: IncomingMessage, path: string, actions
     actions.cycle(work);
     return redirect(work === null ? '/?said=cycle' : '/work?_said=work');
   }
-  if (path === '/edit') {
-    const { signal } = new AbortController();
-    return actions.document({
-      path,
-      query: '',
-      form: [...form],
-      said: null,
-      isStream: false,
-      msMax: EDIT_MS_MAX,
-      signal,
-    });
+  return once(text, () => (path === '/edit' ? edit(form, actions) : decideByForm(form, actions)));
+}
+
+/** Answers to forms that changed something, by what was sent; it includes the number of the page, so another page with the same words counts. */
+const counted = new Map<string, Promise<Reply>>();
+/** A second click comes soon after the first. */
+const COUNTED_MAX = 1_000;
+
+/** Carries out a form, unless the same form was carried out before or is on its way: it is answered as the first one was. */
+async function once(text: string, carryOut: () => Promise<Reply>): Promise<Reply> {
+  const key = hash('sha256', text);
+  // Ends: an attempt that changed nothing is forgotten by those who waited for it.
+  for (let before = counted.get(key); before !== undefined; before = counted.get(key)) {
+    const reply = await before.catch(() => null);
+    if (reply?.status === DONE) return { ...reply, body: '' };
+    if (counted.get(key) === before) counted.delete(key);
   }
+  const reply = carryOut();
+  counted.set(key, reply);
+  const [oldest = key] = counted.keys();
+  if (counted.size > COUNTED_MAX) counted.delete(oldest);
+  return reply;
+}
+
+function edit(form: URLSearchParams, actions: Actions): Promise<Reply> {
+  const { signal } = new AbortController();
+  const request = { path: '/edit', query: '', said: null, isStream: false, msMax: EDIT_MS_MAX, signal };
+  return actions.document({ ...request, form: [...form] });
+}
+
+async function decideByForm(form: URLSearchParams, actions: Actions): Promise<Reply> {
   const decision = decisionFromForm(form);
   if (decision === null) return sentence(400, 'This is not what the page sends');
   const answer = await actions.decide(decision);
@@ -144,6 +164,9 @@ export async function answerPost(request: IncomingMessage, path: string, actions
     answer.kind === 'problem' ? `Nothing was changed: ${answer.words}` : answer.words,
   );
 }
+
+/** Where a form changed something, the browser goes to another page. */
+const DONE = 303;
 
 /** The status of each answer to a decision. */
 const STATUS = { done: 200, problem: 409, busy: 503, failed: 503 } as const;
@@ -162,7 +185,7 @@ function sentence(status: number, words: string): Reply {
 
 function redirect(location: string, setCookie?: string): Reply {
   const headers = { Location: location, ...(setCookie === undefined ? {} : { 'Set-Cookie': setCookie }) };
-  return { status: 303, type: TYPES.text, body: '', headers };
+  return { status: DONE, type: TYPES.text, body: '', headers };
 }
 
 function signIn(request: IncomingMessage, form: URLSearchParams, auth: PageAuth): Reply {
@@ -205,7 +228,7 @@ function decisionFromForm(form: URLSearchParams): PersonDecision | null {
       if (id === null || take === undefined) return null;
       // Browsers send every line break of a field as two characters.
       const value = given === 'value' ? (form.get('value') ?? '').replaceAll('\r\n', '\n') : null;
-      return { kind: 'resolve', id, take, value };
+      return { kind: 'resolve', id, take, value, seen: form.get('seen') ?? '' };
     }
     case 'retry':
       return id === null ? null : { kind: 'retry', ids: [id] };
@@ -251,11 +274,12 @@ function decisionFromJson(text: string): PersonDecision | null {
   const [id, take, value, table, rowId, ids] = ['id', 'take', 'value', 'table', 'rowId', 'ids'].map((name) =>
     parts.get(name),
   );
+  const isAgain = parts.get('isAgain') === true;
   switch (parts.get('kind')) {
     case 'resolve': {
       const known = TAKES.find((name) => name === take);
       if (!isWhole(id) || known === undefined || (typeof value !== 'string' && value !== null)) return null;
-      return { kind: 'resolve', id, take: known, value };
+      return { kind: 'resolve', id, take: known, value, isAgain };
     }
     case 'discard':
       return typeof table === 'string' && (rowId === null || isWhole(rowId)) ? { kind: 'discard', table, rowId } : null;

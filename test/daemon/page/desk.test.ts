@@ -294,6 +294,52 @@ test('rows are added and deleted by form', async () => {
   expect(titles.map(([title]) => title)).not.toContain('title 4');
 });
 
+test('two clicks on a slow line add one row, and the form of another page adds another', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const person = await signIn(daemon);
+  const row = { kind: 'insert', table: 'Note', 'v:Title': 'new one' };
+
+  const clicks = await Promise.all([post(person, row), post(person, row)]);
+  const later = await post(person, row);
+  const other = await post(await signIn(daemon), row);
+
+  const [address, ...rest] = [...clicks, later].map(({ headers }) => headers.location);
+  expect(rest).toEqual([address, address]);
+  expect(other.headers.location).not.toBe(address);
+  expect(daemon.rows(`SELECT count(*) AS n FROM "Note" WHERE "Title" = 'new one'`)).toEqual([{ n: 2 }]);
+});
+
+test('a form that was refused counts once it is sent again and can be carried out', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const person = await signIn(daemon);
+  const row = { kind: 'insert', table: 'Note', 'v:Title': 'new one' };
+  daemon.execute(`CREATE TRIGGER no BEFORE INSERT ON "Note" BEGIN SELECT RAISE(ABORT, 'not now'); END`);
+
+  const refused = await post(person, row);
+  daemon.execute('DROP TRIGGER no');
+  const added = await post(person, row);
+
+  expect([refused.status, added.status]).toEqual([409, 303]);
+});
+
+test('a row that changed since the page was made is not deleted', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const person = await signIn(daemon);
+  const form = await get(person, '/edit/Note/3');
+  const was = /name="w:Title" value="([^"]+)"/.exec(form.body)?.[1] ?? '';
+  daemon.execute(`UPDATE "Note" SET "Title" = 'meanwhile' WHERE _id = 3`);
+
+  const answer = await post(person, { kind: 'delete', table: 'Note', row: '3', 'w:Title': was });
+
+  expect(form.body.match(/name="w:Title"/g)).toHaveLength(2);
+  expect(answer.status).toBe(409);
+  expect(answer.body).toContain('was changed meanwhile. The row is below as it is now');
+  expect(daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 3')).toEqual([{ Title: 'meanwhile' }]);
+});
+
 test('no edit comes from another site, without the token, or into a mirror', async () => {
   await using visits = await startVisits();
   const { person, daemon } = visits;

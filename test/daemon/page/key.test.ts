@@ -53,7 +53,9 @@ test('gives a session that survives a restart, and a token of forms that does no
   const [before, after] = [openPageAuth(key), openPageAuth(key)];
 
   expect(after.isSession(before.session)).toBe(true);
-  expect(after.isFormToken(before.formToken)).toBe(false);
+  expect(after.isFormToken(before.formToken())).toBe(false);
+  expect([after.formToken(), after.formToken()].map((token) => after.isFormToken(token))).toEqual([true, true]);
+  expect(after.formToken()).not.toBe(after.formToken());
   expect(after.isKey(readFileSync(pageKeyPath(join(folder.path, 'replica.db')), 'utf8').trim())).toBe(true);
   for (const guess of ['', key.slice(1), `${key}x`, before.session]) expect(after.isKey(guess)).toBe(false);
 });

@@ -19,12 +19,12 @@ const TROUBLED = [{ conflicts: 1, failures: 1 }];
 
 /** Sends a form as who has signed in. */
 function send(
-  { port, cookie, token }: SignedIn,
+  { port, cookie, token, seen }: SignedIn,
   path: string,
   fields: Readonly<Record<string, string>>,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Asked> {
-  return ask({ port }, path, postOf({ token, ...fields }, port, { Cookie: cookie, ...headers }));
+  return ask({ port }, path, postOf({ token, seen, ...fields }, port, { Cookie: cookie, ...headers }));
 }
 
 const RESOLVE = { kind: 'resolve', id: '1', take: 'local' };
@@ -75,6 +75,46 @@ test('a decision by button is carried out and pushed within seconds', async () =
   await daemon.seconds(8);
   expect(sandbox.store.rows('Note')[0]?.values['Title']).toBe('mine');
   expect(open(daemon)).toEqual([{ conflicts: 0, failures: 1 }]);
+});
+
+test('the later of two people who decide one conflict is told, and changes nothing', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const [first, second] = [await signIn(daemon), await signIn(daemon)];
+
+  await send(first, '/decide', RESOLVE);
+  await daemon.seconds(8);
+  const late = await send(second, '/decide', { ...RESOLVE, take: 'remote' });
+
+  expect(late.status).toBe(409);
+  expect(late.body).toContain('was decided by a person (local)');
+  await daemon.seconds(8);
+  expect(sandbox.store.rows('Note')[0]?.values['Title']).toBe('mine');
+});
+
+test('a page from before the origin changed its value decides nothing', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const person = await signIn(daemon);
+  sandbox.store.update('Note', 1, { Title: 'theirs, later' });
+  await daemon.elapse(5);
+
+  const late = await send(person, '/decide', { ...RESOLVE, take: 'remote' });
+
+  expect(late.status).toBe(409);
+  expect(late.body).toContain('changed since the page was made');
+  expect(open(daemon)).toEqual(TROUBLED);
+});
+
+test('a form counts once, and a second click gets the answer to the first', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const person = await signIn(daemon);
+
+  const clicks = await Promise.all([1, 2, 3].map(() => send(person, '/decide', RESOLVE)));
+
+  expect(clicks.map(({ status }) => status)).toEqual([303, 303, 303]);
+  expect(daemon.events('person.decided')).toHaveLength(1);
 });
 
 test.each<[string, Record<string, string>, string]>([
@@ -271,7 +311,7 @@ test('a program decides with the key itself, without cookie and token', async ()
   expect(open(daemon)).toEqual(TROUBLED);
   expect(JSON.parse((await post(keyOf(daemon), decision)).body)).toEqual({
     kind: 'done',
-    words: 'Resolved conflict 1',
+    words: 'Resolved conflict 1: Note row 1, Title, the version of the origin: "theirs"',
     rowCount: 1,
   });
 });

@@ -169,7 +169,13 @@ function decisionOf(
     () => ({ kind: 'discard', table, rowId: null }),
   ];
   const resolve = (): PersonDecision => {
-    return { kind: 'resolve', id: draw.pick(conflicts), take: draw.pick(['local', 'remote', 'base']), value: null };
+    return {
+      kind: 'resolve',
+      id: draw.pick(conflicts),
+      take: draw.pick(['local', 'remote', 'base']),
+      value: null,
+      isAgain: true,
+    };
   };
   const possible = [
     ...(refused.length === 0 ? [] : retry),

@@ -26,7 +26,7 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
       acts: [
         user(null, `UPDATE Thing SET A = 'u-1' WHERE _id = 1`),
         colleagueDeletes(moment, 1),
-        decides(CYCLE_ENDS, { kind: 'resolve', id: 1, take: 'local', value: null }),
+        decides(CYCLE_ENDS, { kind: 'resolve', id: 1, take: 'local', value: null, isAgain: true }),
       ],
       cycles: 2,
       proofs: [/^colleague: deletes/, /^person: .*Resolved/, SENT('upsert')],
