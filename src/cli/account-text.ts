@@ -3,7 +3,8 @@
  */
 import { EXIT } from '../base/errors.ts';
 import { printable } from '../base/text.ts';
-import { worstOf, type Problem, type Severity } from '../reconcile/account.ts';
+import { worstOf, type Problem } from '../reconcile/account.ts';
+import type { Severity } from '../reconcile/problems.ts';
 
 const HEADINGS: readonly (readonly [string, readonly Severity[]])[] = [
   ['needs attention', ['damaged', 'person']],

@@ -12,7 +12,7 @@ import { manOptions } from '../../src/cli/man-page.ts';
 import { optionsJsonSchema } from '../../src/config/options.ts';
 import { metricsText } from '../../src/daemon/metrics.ts';
 import { openReplica } from '../../src/replica/database.ts';
-import { CATALOGUE } from '../../src/reconcile/account.ts';
+import { CATALOGUE } from '../../src/reconcile/problems.ts';
 import { queryRows } from '../../src/replica/query.ts';
 import { sql } from '../../src/base/sql.ts';
 import { MEASURES } from '../support/measures.ts';

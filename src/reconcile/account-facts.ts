@@ -1,0 +1,44 @@
+/**
+ * The facts that the account (account.ts) is made from; `daemon/account.ts` reads them. Types only.
+ */
+
+/**
+ * An error that is still true, and where it was found: `replica` (opening the file) · `pull`, `push` (a run that failed as a whole) · `daemon` (what keeps
+ * all work of the daemon waiting) · `reload` (a changed configuration was refused) · `table` (its last attempt) · `sink`, `sinkTable`.
+ */
+export interface FoundComplaint {
+  readonly about: 'replica' | 'pull' | 'push' | 'daemon' | 'reload' | 'table' | 'sink' | 'sinkTable';
+  /** The table, or the sink; null for everything. */
+  readonly subject: string | null;
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+  readonly since: string | null;
+}
+
+/** A table as `sync_status` has it. */
+export interface TableFacts {
+  readonly table: string;
+  readonly state: string;
+  readonly freshSince: string | null;
+  readonly followedAt: string | null;
+  readonly unreadableCount: number;
+  /** Rows in doubt and rows that cannot be sent among them. */
+  readonly refusedCount: number;
+  readonly inDoubtCount: number;
+  readonly unsendableCount: number;
+  readonly conflictCount: number;
+  /** The age after which the table is late by its schedule; null for never. */
+  readonly lateAfterMs: number | null;
+}
+
+/** Everything that the account is made from. */
+export interface AccountFacts {
+  readonly nowMs: number;
+  /** missing (no file yet) · unpulled (a file in which no pull has begun) · older (written by an earlier version) · here. */
+  readonly replica: 'missing' | 'unpulled' | 'older' | 'here';
+  readonly tables: readonly TableFacts[];
+  readonly complaints: readonly FoundComplaint[];
+  /** Who keeps the tables up to date: a daemon that answers, a service that systemd says is up, one of them that should be there, or nobody. */
+  readonly keeper: 'daemon' | 'service' | 'silent' | 'nobody';
+}

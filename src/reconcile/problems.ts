@@ -1,0 +1,332 @@
+/**
+ * The catalogue of problems: which facts make each one, how severe it is, and why it matters. docs/reference/problems.md is made from it. Pure.
+ *
+ * To add a problem, give `AccountFacts` (or a complaint with a new `about`) the fact, read it in `daemon/account.ts`, and add one entry to `CATALOGUE`.
+ */
+import { ageText, countText, plural, someOf } from '../base/text.ts';
+import type { AccountFacts, FoundComplaint, TableFacts } from './account-facts.ts';
+
+/**
+ * What a problem asks for: damaged (the replica cannot be used) · person (someone has to act) · late (rowsync keeps trying; the data is behind) · notice
+ * (good to know, nothing is wrong).
+ */
+export type Severity = 'damaged' | 'person' | 'late' | 'notice';
+
+/** What a fact says; the table is null and the count 1 where it does not say. */
+interface Finding {
+  readonly sentence: string;
+  readonly todo: string;
+  readonly table?: string | null;
+  readonly count?: number;
+  readonly since?: string | null;
+}
+
+interface Entry {
+  readonly code: string;
+  readonly severity: Severity;
+  /** Why it is a problem, for docs/reference/problems.md. */
+  readonly why: string;
+  readonly find: (facts: AccountFacts) => readonly Finding[];
+}
+
+/** Errors that pass by themselves: rowsync tries again, and nobody has to act. */
+const PASSING: ReadonlySet<string> = new Set([
+  'origin.busy',
+  'origin.cutShort',
+  'origin.moving',
+  'origin.notApi',
+  'origin.proxy',
+  'origin.samePage',
+  'origin.shortPage',
+  'origin.stopped',
+  'origin.timeout',
+  'origin.truncated',
+  'origin.unexpected',
+  'origin.unknownOutcome',
+  'origin.unreachable',
+  'pull.unsettled',
+  'push.identity',
+  'push.shape',
+  'replica.busy',
+  'replica.inUse',
+  'sink.busy',
+  'sink.unreachable',
+]);
+const DAMAGED: ReadonlySet<string> = new Set(['replica.damaged', 'replica.newer', 'replica.log']);
+const CREDENTIALS: ReadonlySet<string> = new Set(['origin.unauthorized', 'origin.forbidden']);
+
+/** What an error asks for. */
+type Kind = 'damaged' | 'credentials' | 'held' | 'late' | 'failed';
+
+function kindOf({ code }: FoundComplaint): Kind {
+  if (DAMAGED.has(code)) return 'damaged';
+  if (CREDENTIALS.has(code)) return 'credentials';
+  if (code.startsWith('guard.')) return 'held';
+  return PASSING.has(code) ? 'late' : 'failed';
+}
+
+const OF_ALL: ReadonlySet<FoundComplaint['about']> = new Set(['replica', 'pull', 'push', 'daemon']);
+
+/** Complaints about everything, of some kinds. */
+function whole(...kinds: readonly Kind[]): Entry['find'] {
+  return ({ complaints }) =>
+    complaints.filter((it) => OF_ALL.has(it.about) && kinds.includes(kindOf(it))).map((it) => said(it, null));
+}
+
+function ofTables(...kinds: readonly Kind[]): Entry['find'] {
+  return ({ complaints }) =>
+    complaints.filter((it) => it.about === 'table' && kinds.includes(kindOf(it))).map((it) => said(it, it.subject));
+}
+
+function ofSinks(about: 'sink' | 'sinkTable', isLate: boolean): Entry['find'] {
+  return ({ complaints }) =>
+    complaints
+      .filter((it) => it.about === about && (kindOf(it) === 'late') === isLate)
+      .map((it) => ({ ...said(it, null), sentence: `Sink ${it.subject ?? ''}: ${it.message}` }));
+}
+
+function said({ message, hint, since }: FoundComplaint, table: string | null): Finding {
+  // Some messages begin with the name of their table, which every surface puts before the sentence.
+  const sentence = table !== null && message.startsWith(`${table}: `) ? message.slice(table.length + 2) : message;
+  return { table, sentence, todo: hint, since };
+}
+
+function counted(
+  countOf: (table: TableFacts) => number,
+  sentenceOf: (count: number) => string,
+  todo: string,
+): Entry['find'] {
+  return ({ tables }) =>
+    tables.flatMap((table) => {
+      const count = countOf(table);
+      return count === 0 ? [] : [{ table: table.table, count, sentence: sentenceOf(count), todo }];
+    });
+}
+
+/** Every problem, in the order of the account within a severity. */
+export const CATALOGUE = [
+  {
+    code: 'replica.damaged',
+    severity: 'damaged',
+    why: 'The file is damaged, newer than this program, or a copy beside the log of another file.',
+    find: whole('damaged'),
+  },
+  {
+    code: 'credentials.refused',
+    severity: 'person',
+    why: 'The origin does not accept the token or the password, or the user may not use the API.',
+    find: whole('credentials'),
+  },
+  {
+    code: 'config.refused',
+    severity: 'person',
+    why: 'The daemon was told to reload a configuration with an error. It works by the former one, and would not start again.',
+    find: ({ complaints }) =>
+      complaints
+        .filter(({ about }) => about === 'reload')
+        .map((it) => ({
+          ...said(it, null),
+          sentence: `The changed configuration is not in use, and the next restart would fail: ${it.message}`,
+        })),
+  },
+  {
+    code: 'run.held',
+    severity: 'person',
+    why: 'A guard stopped a whole run, such as when most tables vanished at once.',
+    find: whole('held'),
+  },
+  {
+    code: 'run.failed',
+    severity: 'person',
+    why: 'The last run failed as a whole, for a reason that does not pass by itself.',
+    find: whole('failed'),
+  },
+  {
+    code: 'run.late',
+    severity: 'late',
+    why: 'The last run failed as a whole, and trying again can help: the origin is down or cannot be reached.',
+    find: whole('late'),
+  },
+  {
+    code: 'replica.unpulled',
+    severity: 'late',
+    why: 'There is no replica yet, or nothing was pulled into it.',
+    find: ({ replica }) =>
+      replica === 'missing' || replica === 'unpulled'
+        ? [
+            {
+              sentence: replica === 'missing' ? 'There is no replica yet' : 'Nothing was pulled yet',
+              todo: 'Run rowsync pull, or start the daemon.',
+            },
+          ]
+        : [],
+  },
+  {
+    code: 'replica.older',
+    severity: 'notice',
+    why: 'An earlier version wrote the file; some facts are not known before the next run.',
+    find: ({ replica }) =>
+      replica === 'older'
+        ? [{ sentence: 'An earlier version wrote the replica', todo: 'Nothing: the next pull brings it up to date.' }]
+        : [],
+  },
+  {
+    code: 'daemon.silent',
+    severity: 'late',
+    why: 'The configuration, or an installed service, asks for a daemon, and none answers.',
+    find: ({ keeper }) =>
+      keeper === 'silent'
+        ? [
+            {
+              sentence: 'No daemon answers, although one should run',
+              todo: 'Start it: sudo systemctl start rowsync@NAME, or rowsync daemon. rowsync check says more.',
+            },
+          ]
+        : [],
+  },
+  {
+    code: 'table.held',
+    severity: 'person',
+    why: 'A guard keeps a table, its deletes or its edits until a person has looked.',
+    find: ofTables('held'),
+  },
+  {
+    code: 'table.failed',
+    severity: 'person',
+    why: 'The last attempt at a table failed, for a reason that does not pass by itself.',
+    find: ofTables('failed', 'credentials', 'damaged'),
+  },
+  {
+    code: 'table.late',
+    severity: 'late',
+    why: 'The last attempt at a table failed, and trying again can help.',
+    find: ofTables('late'),
+  },
+  {
+    code: 'table.gone',
+    severity: 'person',
+    why: 'The origin no longer shows a table. Its rows stay here, and its edits wait.',
+    find: ({ tables }) =>
+      tables
+        .filter(({ state }) => state === 'gone')
+        .map(({ table }) => ({
+          table,
+          sentence: 'is no longer at the origin; its rows are kept here',
+          todo: 'rowsync schema prune drops it, or give the user its rights back.',
+        })),
+  },
+  {
+    code: 'rows.conflicts',
+    severity: 'person',
+    why: 'Both sides changed the same cells or rows, and the policy leaves the decision to a person.',
+    find: counted(
+      ({ conflictCount }) => conflictCount,
+      (count) => `${plural(count, 'conflict')} to decide`,
+      'rowsync conflicts, then rowsync resolve',
+    ),
+  },
+  {
+    code: 'rows.refused',
+    severity: 'person',
+    why: 'The origin refused edited rows.',
+    find: counted(
+      ({ refusedCount, inDoubtCount, unsendableCount }) => refusedCount - inDoubtCount - unsendableCount,
+      (count) => `${plural(count, 'row')} refused by the origin`,
+      'rowsync failures says which, and why',
+    ),
+  },
+  {
+    code: 'rows.inDoubt',
+    severity: 'person',
+    why: 'The origin may have taken a change; only a person can tell.',
+    find: counted(
+      ({ inDoubtCount }) => inDoubtCount,
+      (count) => `${plural(count, 'row')} in doubt: the origin may have the change`,
+      'look at the origin first; rowsync failures says which, then rowsync retry or rowsync discard',
+    ),
+  },
+  {
+    code: 'rows.unsendable',
+    severity: 'person',
+    why: 'An edited row holds a value that cannot be sent.',
+    find: counted(
+      ({ unsendableCount }) => unsendableCount,
+      (count) => `${plural(count, 'row')} cannot be sent`,
+      'rowsync failures says which, and why',
+    ),
+  },
+  {
+    code: 'rows.unreadable',
+    severity: 'person',
+    why: 'The origin sends values that its own description rules out, so the rows are missing or old here.',
+    find: counted(
+      ({ unreadableCount }) => unreadableCount,
+      (count) => `${plural(count, 'row')} cannot be read and keep their old values`,
+      'rowsync failures says which, and why',
+    ),
+  },
+  {
+    code: 'sink.failed',
+    severity: 'person',
+    why: 'A sink cannot continue, for a reason that does not pass by itself.',
+    find: ofSinks('sink', false),
+  },
+  {
+    code: 'sink.late',
+    severity: 'late',
+    why: 'A sink cannot continue, and trying again can help.',
+    find: ofSinks('sink', true),
+  },
+  {
+    code: 'sink.held',
+    severity: 'person',
+    why: 'A sink holds one of its tables because of a problem.',
+    find: (facts) => [...ofSinks('sinkTable', false)(facts), ...ofSinks('sinkTable', true)(facts)],
+  },
+  {
+    code: 'tables.loading',
+    severity: 'late',
+    why: 'Tables that were never read to their end: rows are missing here.',
+    find: ({ tables }) => {
+      const loading = tables.filter(({ state }) => state === 'loading');
+      if (loading.length === 0) return [];
+      const sentence = `${loading.length} of ${plural(tables.length, 'table')} not read to the end yet`;
+      return [{ count: loading.length, sentence, todo: 'Wait, or run rowsync pull where no daemon does.' }];
+    },
+  },
+  {
+    code: 'tables.late',
+    severity: 'late',
+    why: 'Tables that were last read longer ago than their schedule allows, though a daemon should keep them.',
+    find: lateTables,
+  },
+] as const satisfies readonly Entry[];
+
+/** A stable identifier of a problem; scripts may match on it. */
+export type ProblemCode = (typeof CATALOGUE)[number]['code'];
+
+/** Shorter delays are those of a long read, not of a schedule that is missed. */
+const LATE_MS_MIN = 15 * 60_000;
+
+function lateTables({ tables, nowMs, keeper }: AccountFacts): readonly Finding[] {
+  if (keeper === 'nobody') return [];
+  const late = tables
+    .flatMap(({ table, state, freshSince, followedAt, lateAfterMs }) => {
+      const last = [freshSince, followedAt]
+        .filter((stamp) => stamp !== null)
+        .toSorted()
+        .at(-1);
+      if (last === undefined || lateAfterMs === null || state === 'gone' || state === 'loading') return [];
+      return nowMs - Date.parse(last) > Math.max(LATE_MS_MIN, lateAfterMs) ? [{ table, last }] : [];
+    })
+    .toSorted((a, b) => (a.last < b.last ? -1 : 1));
+  const [oldest] = late;
+  if (oldest === undefined) return [];
+  const names = someOf(late.map(({ table }) => table));
+  const sentence =
+    late.length === 1
+      ? `${names} was last read ${ageText(oldest.last, nowMs)}, later than its schedule says`
+      : `${countText(late.length)} tables were not read as their schedule says, the oldest ${ageText(oldest.last, nowMs)}: ${names}`;
+  const todo = 'See whether the daemon works (rowsync check), and whether one read takes longer than schedule.pull.';
+  return [{ count: late.length, since: oldest.last, sentence, todo }];
+}
