@@ -5,6 +5,7 @@
 import type { AttachmentInfo } from '../wire/attachments.ts';
 import type { WireFormat } from '../wire/format.ts';
 import type { Route } from './route.ts';
+import type { ServerRules } from './rules.ts';
 import type { Role, User } from './store/catalog.ts';
 import type { Store } from './store/store.ts';
 
@@ -25,6 +26,7 @@ export interface Call {
   /** The format of the answer. */
   readonly format: WireFormat;
   readonly route: Route;
+  readonly rules: ServerRules;
   readonly pairs: Pairs;
   /** When the request came, in epoch milliseconds. */
   readonly nowMs: number;

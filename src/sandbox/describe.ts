@@ -5,6 +5,7 @@
 import { isWritable, type ColumnDescriptor, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
 import type { Answer, Call } from './call.ts';
 import { visibleColumns, visibleTables } from './parameters.ts';
+import type { ServerRules } from './rules.ts';
 import type { Column, Role, Table } from './store/catalog.ts';
 import { describeViews } from './view.ts';
 
@@ -24,12 +25,12 @@ export function describeUser({ user, format }: Call): Answer {
 }
 
 /** Describe (Table). */
-export function describeTable({ role, format }: Call, table: Table): Answer {
+export function describeTable({ role, format, rules }: Call, table: Table): Answer {
   const descriptor: TableDescriptor = {
     ...summary(table),
     allowAdd: table.allowAdd && role.canWrite,
     key: table.key.name,
-    columns: visibleColumns(table, role).map((column) => describeColumn(column, role)),
+    columns: visibleColumns(table, role).map((column) => describeColumn(column, role, rules)),
     views: describeViews(table, role),
   };
   return { kind: 'page', text: format.writeTable(descriptor), tableIds: [] };
@@ -40,8 +41,10 @@ function summary(table: Table): TableSummary {
   return { id, recordName: name, recordsName: plural, alias, showTab, color, other: {} };
 }
 
-function describeColumn(column: Column, role: Role): ColumnDescriptor {
-  const { id, name, alias, type, options, displayOptions, width, kind } = column;
+/** Where the length of a value is not bounded, its width is 0. */
+function describeColumn(column: Column, role: Role, { widthsOfTextOnly }: ServerRules): ColumnDescriptor {
+  const { id, name, alias, type, options, displayOptions, kind } = column;
+  const width = column.width ?? (widthsOfTextOnly ? null : 0);
   const readOnly = column.readOnly || !role.canWrite || !isWritable({ kind, readOnly: null });
   return { id, name, alias, type, dataOptions: options, displayOptions, width, kind, readOnly, other: {} };
 }

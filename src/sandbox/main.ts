@@ -52,6 +52,10 @@ export interface SandboxOptions {
   readonly login?: LoginMode | undefined;
   /** False answers Updated, Deleted and Select on a view, which stand in no specification, with 405. True unless given. */
   readonly extensions?: boolean | undefined;
+  /** Escapes a colon in the name of a column in XML, as .NET may. False unless given. */
+  readonly escapesColons?: boolean | undefined;
+  /** Describes the width of columns with a bounded text alone, as vendors' clients expect. False unless given. */
+  readonly widthsOfTextOnly?: boolean | undefined;
   /** Faults to answer with: a `FaultPlan` (faults.ts), which usually comes from a file, and is checked for that reason. */
   readonly faults?: unknown;
   /** Port of the control endpoint on 127.0.0.1; 0 takes any free port. There is none unless given. */
@@ -145,9 +149,9 @@ async function serveStore(
   settings: Settings,
   cleanUp: () => void,
 ): Promise<Sandbox> {
-  const { clock, intercept, extensions = true } = options;
+  const { clock, intercept, extensions = true, escapesColons = false, widthsOfTextOnly = false } = options;
   const session = `rowsync_session=${randomBytes(16).toString('hex')}`;
-  const rules: ServerRules = { login: settings.login, extensions, session };
+  const rules: ServerRules = { login: settings.login, extensions, escapesColons, widthsOfTextOnly, session };
   const requests = new RequestLog();
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -11,6 +11,7 @@ import { describeDatabase, describeTable, describeUser } from './describe.ts';
 import { visibleTables } from './parameters.ts';
 import { badParameter, noTable, type Refusal } from './refusal.ts';
 import type { Method, Route } from './route.ts';
+import type { ServerRules } from './rules.ts';
 import { retrieve, select } from './select.ts';
 import { findByName, type Role, type Table, type User } from './store/catalog.ts';
 import type { Store } from './store/store.ts';
@@ -39,6 +40,7 @@ const TABLE_METHODS: Readonly<Partial<Record<Method, (call: Call, table: Table) 
 export interface MethodRequest {
   readonly store: Store;
   readonly user: User;
+  readonly rules: ServerRules;
   /** As sent, without the question mark. */
   readonly query: string;
   readonly nowMs: number;
@@ -47,10 +49,11 @@ export interface MethodRequest {
 
 /** Runs a method for a user. */
 export function answer(route: Route, request: MethodRequest): Answer | Refusal {
-  const { store, user, query, nowMs, body } = request;
+  const { query, ...rest } = request;
+  const { store, user } = request;
   const pairs = pairsFromQuery(query);
   if (pairs === undefined) return badParameter('query', 'The query string is not valid percent-encoded UTF-8');
-  const call: Call = { store, user, role: roleOf(store, user), format: route.format, route, pairs, nowMs, body };
+  const call: Call = { ...rest, role: roleOf(store, user), format: route.format, route, pairs };
   if (route.tableNames === null) return DATABASE_METHODS[route.method]?.(call) ?? noTable('');
   const table = findTable(call, route.tableNames);
   if (table === undefined) return noTable(route.tableNames[0] ?? '');

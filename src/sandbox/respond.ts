@@ -97,7 +97,8 @@ async function outcome(request: IncomingMessage, api: ApiRequest, parts: Respond
   if (route instanceof Refusal) return route;
   const body = await bodyFor(route, request);
   if (body instanceof Refusal) return body;
-  const made = answer(route, { store, user, query: api.query, nowMs: clock.nowMs(), body });
+  const { rules } = parts;
+  const made = answer(route, { store, user, rules, query: api.query, nowMs: clock.nowMs(), body });
   if (made instanceof Refusal) return made;
   const { contentType } = route.format;
   if (made.kind === 'file') return sendFile(request, made.file, parts);

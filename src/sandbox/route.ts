@@ -3,9 +3,10 @@
  * and `…/{table}/{column}/attachment[/{guid}]` (specification, sections 4 and 5; origin facts 7.2). Input: the raw path. Output: the parts, decoded, or a refusal.
  * Knows no credentials and no tables. Pure.
  */
-import { WIRE_FORMATS, type WireFormat } from '../wire/format.ts';
+import { WIRE_FORMATS, XML_WITHOUT_COLONS, type WireFormat } from '../wire/format.ts';
 import { namesFromSegment } from '../wire/query.ts';
 import { badParameter, unknownMethod, type Refusal } from './refusal.ts';
+import type { ServerRules } from './rules.ts';
 
 /**
  * A method with the places it can stand at. Directly below the database, below a table, below a table's view or column, or (of an
@@ -102,11 +103,11 @@ function formatFromSegment(segment: string): WireFormat | undefined {
   return extension === 'json' || extension === 'xml' ? WIRE_FORMATS[extension] : undefined;
 }
 
-/** Finds the method, or says why there is none; `extensions` are Updated, Deleted and Select on a view. */
+/** Finds the method, or says why there is none. */
 export function findRoute(
   verb: string,
   segments: readonly string[],
-  { extensions }: { readonly extensions: boolean },
+  { extensions, escapesColons }: Pick<ServerRules, 'extensions' | 'escapesColons'>,
 ): Route | Refusal {
   const last = segments.at(-1) ?? '';
   const method = methodName(segments);
@@ -122,7 +123,8 @@ export function findRoute(
     return unknownMethod(`The method takes ${METHODS[method].verbs.join(' or ')}`, method);
   }
   // A file comes in the format that it was stored in, and what goes wrong with it in JSON.
-  const format = method === 'attachment' ? WIRE_FORMATS.json : formatFromSegment(last);
+  const named = method === 'attachment' ? WIRE_FORMATS.json : formatFromSegment(last);
+  const format = escapesColons && named === WIRE_FORMATS.xml ? XML_WITHOUT_COLONS : named;
   if (format === undefined) return unknownMethod('The extension of a method is .json or .xml', last);
   if (method === 'attachment' && depth === 2 && last.toLowerCase() !== method) {
     return unknownMethod('The method takes no extension', last);

@@ -14,6 +14,10 @@ export interface ServerRules {
   readonly login: LoginMode;
   /** Whether Updated, Deleted and Select on a view are served, which stand in no specification. */
   readonly extensions: boolean;
+  /** Whether XML answers escape a colon in the name of a column, which XML 1.0 allows in names. */
+  readonly escapesColons: boolean;
+  /** Whether only columns with a bounded text have a width; else every column has one. */
+  readonly widthsOfTextOnly: boolean;
   /** `name=value` of the one session cookie; it stands for the sandbox's own user. */
   readonly session: string;
 }

@@ -314,6 +314,8 @@ const TIME: TypeRules = {
   readXmlText: trimmed,
 };
 
+const wholeSecond = (utc: string): string => utc.replace(/\.\d+Z$/, 'Z');
+
 const TIMESTAMP: TypeRules = {
   ...TEXT,
   form: 'timestamp',
@@ -333,10 +335,12 @@ const TIMESTAMP: TypeRules = {
   filterLiteral: (value) => (String(value).includes('.') || !isInstant(value) ? null : timestampLiteral(String(value))),
   readOutput: ofText(utcFromOffsetText),
   readInput: (zone) => ofText((text) => utcFromInputText(text, zone)),
-  writeOutput: (zone) => (value) => `"${offsetTextFromUtc(String(value), zone)}"`,
+  // Both formats show whole seconds.
+  isTakenAs: (sent, there) => typeof sent === 'string' && wholeSecond(sent) === there,
+  writeOutput: (zone) => (value) => `"${offsetTextFromUtc(wholeSecond(String(value)), zone)}"`,
   writeInput: (zone) => (value) => `"${inputTextFromUtc(String(value), zone)}"`,
   readXmlText: trimmed,
-  writeXmlOutput: (zone) => (value) => offsetTextFromUtc(String(value), zone),
+  writeXmlOutput: (zone) => (value) => offsetTextFromUtc(wholeSecond(String(value)), zone),
   writeXmlInput: (zone) => (value) => inputTextFromUtc(String(value), zone),
 };
 

@@ -129,5 +129,12 @@ const xmlFormat: WireFormat = {
   writeInputRows: xml.writeXmlInputRows,
 };
 
+/** XML of a server that escapes a colon in the name of a column, which XML allows there. */
+export const XML_WITHOUT_COLONS: WireFormat = {
+  ...xmlFormat,
+  rowsWriter: (columns, zone) => xml.xmlRowsWriter(columns, zone, 'escaped'),
+  rollupsWriter: (columns, zone) => xml.xmlRollupsWriter(columns, zone, 'escaped'),
+};
+
 /** The format that an extension names. */
 export const WIRE_FORMATS: Readonly<Record<Extension, WireFormat>> = { json: jsonFormat, xml: xmlFormat };

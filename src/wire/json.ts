@@ -196,7 +196,7 @@ function readColumn(json: unknown, what: string): ColumnDescriptor {
     type: fields.text('type'),
     dataOptions: fields.names('dataOptions'),
     displayOptions: fields.names('displayOptions'),
-    width: fields.nullableInteger('width'),
+    width: fields.nullableInteger('width') || null,
     kind: fields.nullableText('kind'),
     readOnly: fields.nullableBoolean('readOnly'),
     other: fields.rest(),

@@ -44,7 +44,7 @@ export interface ColumnDescriptor {
   readonly dataOptions: readonly string[];
   /** For example ShowInViews. */
   readonly displayOptions: readonly string[];
-  /** Longest text in characters; null where the origin sends none. */
+  /** Longest text in characters; null where the origin sends none, or 0. */
   readonly width: number | null;
   /** Updatable, Key, RecordOwner, Lookup, Summary, …; null where the origin sends none. */
   readonly kind: string | null;

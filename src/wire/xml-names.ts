@@ -3,10 +3,11 @@
  * an XML 1.0 (fourth edition) name becomes `_xHHHH_`. A name outside the BMP therefore takes two escapes. An underscore becomes
  * `_x005f_` only where it would otherwise read as the start of an escape.
  *
- * Invariant: `nameFromElement(elementFromName(name)) === name` for every name. The colon is escaped although a name may
- * hold one, because readers take it for a namespace prefix (.NET's XmlConvert.EncodeLocalName, which the origin's
- * rule describes, does the same). That library writes eight digits for characters outside the BMP: read here, never
- * written. Character classes: https://www.w3.org/TR/2006/REC-xml-20060816/, appendix B. Pure.
+ * Invariant: `nameFromElement(elementFromName(name)) === name` for every name. XML allows a colon in a name, so the rule does not
+ * escape it, but readers that know namespaces take what stands before it for a prefix. Both forms are read; the client
+ * writes the escape, which no reader of the rule mistakes. .NET, whose XmlConvert the rule describes, writes eight digits for
+ * characters outside the BMP: read here, never written. Character classes: https://www.w3.org/TR/2006/REC-xml-20060816/,
+ * appendix B. Pure.
  */
 import { assert } from '../base/assert.ts';
 
@@ -63,34 +64,52 @@ const LETTER = classFromRanges(BASE_CHAR + IDEOGRAPHIC);
 /** What may stand inside a name, without the colon. */
 const INNER = `${LETTER}${classFromRanges(COMBINING_CHAR + DIGIT + EXTENDER)}._\\-`;
 
-const FIRST_UNIT = new RegExp(`[${LETTER}_]`);
-const INNER_UNIT = new RegExp(`[${INNER}]`);
-/** Names that are their own element names: no underscore, nothing to escape. */
-const PLAIN_NAME = new RegExp(`^[${LETTER}](?:(?!_)[${INNER}])*$`);
-/**
- * An underscore that would read as an escape once the rest of the name is written. What closes it is an underscore, or a unit
- * that becomes an escape itself and so begins with one. The capital X and eight digits are escapes to .NET.
- */
-const READS_AS_ESCAPE = new RegExp(`_[xX](?:[0-9A-Fa-f]{8}|[0-9A-Fa-f]{4})(?:_|[^${INNER}])`, 'y');
+/** What becomes of a colon in a name. */
+export type Colons = 'kept' | 'escaped';
+
+/** What needs no escape, where colons are kept or escaped. */
+interface NameForm {
+  readonly firstUnit: RegExp;
+  readonly innerUnit: RegExp;
+  /** Names that are their own element names: no underscore, nothing to escape. */
+  readonly plainName: RegExp;
+  /**
+   * An underscore that would read as an escape once the rest of the name is written. What closes it is an underscore, or a unit
+   * that becomes an escape itself and so begins with one. The capital X and eight digits are escapes to .NET.
+   */
+  readonly readsAsEscape: RegExp;
+}
+
+function nameForm(colon: string): NameForm {
+  return {
+    firstUnit: new RegExp(`[${LETTER}_${colon}]`),
+    innerUnit: new RegExp(`[${INNER}${colon}]`),
+    plainName: new RegExp(`^[${LETTER}${colon}](?:(?!_)[${INNER}${colon}])*$`),
+    readsAsEscape: new RegExp(`_[xX](?:[0-9A-Fa-f]{8}|[0-9A-Fa-f]{4})(?:_|[^${INNER}${colon}])`, 'y'),
+  };
+}
+
+const FORMS: Readonly<Record<Colons, NameForm>> = { kept: nameForm(':'), escaped: nameForm('') };
 
 /** The element name of a column name. The name has at least one character. */
-export function elementFromName(name: string): string {
+export function elementFromName(name: string, colons: Colons = 'escaped'): string {
   assert(name !== '', 'a column has a name');
-  if (PLAIN_NAME.test(name)) return name;
+  const form = FORMS[colons];
+  if (form.plainName.test(name)) return name;
   let element = '';
   for (let at = 0; at < name.length; at += 1) {
     const unit = name.charAt(at);
-    element += mustEscape(name, at) ? escapeOf(unit) : unit;
+    element += mustEscape(name, at, form) ? escapeOf(unit) : unit;
   }
   return element;
 }
 
-function mustEscape(name: string, at: number): boolean {
+function mustEscape(name: string, at: number, { firstUnit, innerUnit, readsAsEscape }: NameForm): boolean {
   if (name.charAt(at) === '_') {
-    READS_AS_ESCAPE.lastIndex = at;
-    return READS_AS_ESCAPE.test(name);
+    readsAsEscape.lastIndex = at;
+    return readsAsEscape.test(name);
   }
-  return !(at === 0 ? FIRST_UNIT : INNER_UNIT).test(name.charAt(at));
+  return !(at === 0 ? firstUnit : innerUnit).test(name.charAt(at));
 }
 
 function escapeOf(unit: string): string {

@@ -37,7 +37,7 @@ import {
   type OutgoingRow,
   type StatusDescriptor,
 } from './writes.ts';
-import { elementFromName } from './xml-names.ts';
+import { elementFromName, type Colons } from './xml-names.ts';
 import { escapeAttribute, escapeText, isXmlText, xmlText } from './xml-text.ts';
 import { readXml, type XmlElement } from './xml-tree.ts';
 import {
@@ -303,8 +303,15 @@ export function writeXmlAttachments(attachments: readonly AttachmentInfo[], zone
 }
 
 /** Writes rows as Select and Retrieve send them, for a user in `zone`. */
-export function xmlRowsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Row[]) => string {
-  const cells = columns.map(({ name, type }) => ({ tag: elementFromName(name), write: writeXmlOutput(type, zone) }));
+export function xmlRowsWriter(
+  columns: readonly ColumnShape[],
+  zone: string,
+  colons: Colons = 'kept',
+): (rows: readonly Row[]) => string {
+  const cells = columns.map(({ name, type }) => ({
+    tag: elementFromName(name, colons),
+    write: writeXmlOutput(type, zone),
+  }));
   return (rows) => {
     let content = '';
     for (const { id, allow, values } of rows) {
@@ -327,8 +334,15 @@ export function xmlRowsWriter(columns: readonly ColumnShape[], zone: string): (r
 }
 
 /** Writes rows that stand for others, for a user in `zone`. */
-export function xmlRollupsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Rollup[]) => string {
-  const cells = columns.map(({ name, type }) => ({ tag: elementFromName(name), write: writeXmlOutput(type, zone) }));
+export function xmlRollupsWriter(
+  columns: readonly ColumnShape[],
+  zone: string,
+  colons: Colons = 'kept',
+): (rows: readonly Rollup[]) => string {
+  const cells = columns.map(({ name, type }) => ({
+    tag: elementFromName(name, colons),
+    write: writeXmlOutput(type, zone),
+  }));
   return (rows) => {
     const texts = rows.map(({ type, values }) => {
       const attribute = type === null ? '' : ` type="${escapeAttribute(xmlText(type))}"`;

@@ -74,6 +74,21 @@ describe('methods', () => {
     expect(answer).toMatchObject({ value: { rows: [{ values: ['', '', null] }] } });
   });
 
+  test.each(['Size:_x0020_cm', 'Size_x003a__x0020_cm'])(
+    'a colon in the name of a column is read from <%s>, whatever namespaces there are',
+    async (tag) => {
+      const row = `<row id="1"><${tag}>x</${tag}><i:B i:nil="true"/></row>`;
+      const document = `<Response xmlns:i="http://www.w3.org/2001/XMLSchema-instance">${row}</Response>`;
+      await using server = await startFaultServer(() => typed(document));
+      await using origin = open(server.url);
+      const columns = (['Size: cm', 'i:B'] as const).map((name) => ({ name, type: 'Text' }) as const);
+
+      const answer = await origin.select({ ...PAGE, columns });
+
+      expect(answer).toMatchObject({ value: { rows: [{ values: ['x', null] }], unreadable: [] } });
+    },
+  );
+
   test('the key of a page names the format', async () => {
     await using server = await startFaultServer(() => typed(golden.ROWS_XML));
     await using origin = open(server.url);

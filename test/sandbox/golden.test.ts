@@ -87,7 +87,7 @@ test('describes a table with its key, system columns and view', async () => {
   const column = (id: number, name: string, type: string, rest: string): string =>
     `{"id":${id},"name":"${name}","alias":"f_${id}","type":"${type}",${rest}}`;
   const system = (id: number, name: string, type: string, kind: string): string =>
-    column(id, name, type, `"dataOptions":"","displayOptions":"","kind":"${kind}","readOnly":true`);
+    column(id, name, type, `"dataOptions":"","displayOptions":"","width":0,"kind":"${kind}","readOnly":true`);
   expect(text).toBe(
     '{"id":115442,"recordName":"Test","recordsName":"Tests","alias":"t_115442","showTab":true,"color":"#0061B0",' +
       '"allowAdd":true,"key":"Id","columns":[' +
@@ -96,7 +96,7 @@ test('describes a table with its key, system columns and view', async () => {
           2445930,
           'Id',
           'Autonumber',
-          '"dataOptions":"Unique, Required","displayOptions":"ShowInViews","kind":"Key","readOnly":false',
+          '"dataOptions":"Unique, Required","displayOptions":"ShowInViews","width":0,"kind":"Key","readOnly":false',
         ),
         column(
           2445931,
@@ -114,7 +114,7 @@ test('describes a table with its key, system columns and view', async () => {
           2445933,
           'Record Owner',
           'User',
-          '"dataOptions":"","displayOptions":"ShowInViews","kind":"RecordOwner","readOnly":false',
+          '"dataOptions":"","displayOptions":"ShowInViews","width":0,"kind":"RecordOwner","readOnly":false',
         ),
         system(2445934, 'Created By', 'User', 'CreatedBy'),
         system(2445935, 'Date Created', 'Timestamp', 'DateCreated'),
@@ -259,4 +259,74 @@ test('writes every type in XML as the specification shows them', async () => {
       `<My_x0020_Attachment>${String(guid)}</My_x0020_Attachment>`,
     ].join(''),
   );
+});
+
+test.each(['json', 'xml'])(
+  'shows a Timestamp in whole seconds, with whatever fraction it was sent: %s',
+  async (format) => {
+    await using sandbox = await startTestSandbox({
+      tables: [{ name: 'T', columns: [{ name: 'Seen', type: 'Timestamp' }] }],
+    });
+
+    const sent = await call(sandbox, 'T/create.json', {
+      verb: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '[{"Seen":"2026-07-01T14:00:00.75"},{"Seen":"2026-07-01T14:00:01.999+02:00"}]',
+    });
+    const { text } = await call(sandbox, `T/select.${format}?column=Seen`);
+
+    expect(sent.text).toBe('[{"status":201,"id":1,"key":"1"},{"status":201,"id":2,"key":"2"}]');
+    expect(text.match(/2026-[^"<]*/g)).toEqual(['2026-07-01T14:00:00+02:00', '2026-07-01T14:00:01+02:00']);
+  },
+);
+
+const COLON: TableSpec = {
+  name: 'T',
+  systemColumns: false,
+  columns: [{ name: 'Size: cm', type: 'Text' }],
+  rows: [{ 'Size: cm': 'x' }],
+};
+
+test.each([
+  ['as XML 1.0 allows it', false, '<Size:_x0020_cm>x</Size:_x0020_cm>'],
+  ['escaped, if told so', true, '<Size_x003a__x0020_cm>x</Size_x003a__x0020_cm>'],
+])('writes a colon in the name of a column %s', async (_how, escapesColons, element) => {
+  await using sandbox = await startTestSandbox({ tables: [COLON], escapesColons });
+
+  const { text } = await call(sandbox, 'T/select.xml?column=Size:%20cm');
+
+  expect(text).toBe(
+    '<?xml version="1.0" encoding="utf-8"?><Response xmlns:i="http://www.w3.org/2001/XMLSchema-instance">' +
+      `<row id="1" allow="Edit Delete">${element}</row></Response>`,
+  );
+});
+
+test.each(['Size:_x0020_cm', 'Size_x003a__x0020_cm'])(
+  'reads a colon in the name of a column from <%s>',
+  async (tag) => {
+    await using sandbox = await startTestSandbox({ tables: [COLON] });
+
+    const answer = await call(sandbox, 'T/update.json', {
+      verb: 'POST',
+      headers: { 'Content-Type': 'text/xml' },
+      body: `<rows><row id="1"><${tag}>y</${tag}></row></rows>`,
+    });
+
+    expect(answer.text).toBe('[{"status":200,"id":1,"key":"1"}]');
+    expect(sandbox.store.rows('T')[0]?.values['Size: cm']).toBe('y');
+  },
+);
+
+test('describes a width of every column, 0 where none bounds its values, or of text alone if told so', async () => {
+  const tables: readonly TableSpec[] = [
+    { name: 'T', systemColumns: false, columns: [{ name: 'A', type: 'Text', width: 40 }, ...everyType.columns] },
+  ];
+  const widthsOf = async (widthsOfTextOnly: boolean): Promise<readonly unknown[]> => {
+    await using sandbox = await startTestSandbox({ tables, widthsOfTextOnly });
+    const { columns } = JSON.parse((await call(sandbox, 'T/describe.json')).text) as { columns: { width?: number }[] };
+    return columns.map(({ width }) => width);
+  };
+
+  expect(await widthsOf(false)).toEqual([0, 40, 255, ...TYPES.slice(1).map(() => 0)]);
+  expect(await widthsOf(true)).toEqual([undefined, 40, 255, ...TYPES.slice(1).map(() => undefined)]);
 });

@@ -64,7 +64,6 @@ test.each<readonly [ColumnType, string, Value]>([
   ['Timestamp', '"2026-07-01T14:05:07+02:00"', '2026-07-01T12:05:07Z'],
   ['Timestamp', '"2026-10-25T02:30:00+02:00"', '2026-10-25T00:30:00Z'],
   ['Timestamp', '"2026-10-25T02:30:00+01:00"', '2026-10-25T01:30:00Z'],
-  ['Timestamp', '"2026-07-01T14:05:07.123+02:00"', '2026-07-01T12:05:07.123Z'],
 ])('carries a %s as output: %s', (type, json, value) => {
   expect(readOutputText(type, json)).toBe(value);
   expect(writeOutput(type, PARIS)(value)).toBe(json);
@@ -116,6 +115,7 @@ test.each<readonly [ColumnType, string, Value]>([
   ['Date', '"1969-07-20T00:00:00Z"', '1969-07-20'],
   ['Time', '"08:30:00"', '08:30:00'],
   ['Time', '"1899-12-30T08:30:00Z"', '08:30:00'],
+  ['Timestamp', '"2026-07-01T14:05:07.123+02:00"', '2026-07-01T12:05:07.123Z'],
 ])('also reads a %s %s', (type, json, value) => {
   expect(readOutputText(type, json)).toBe(value);
 });

@@ -33,6 +33,20 @@ test.each([
 });
 
 test.each([
+  ['a:b', 'a:b'],
+  [':', ':'],
+  [':a 1', ':a_x0020_1'],
+  ['xmlns:i', 'xmlns:i'],
+  // A colon that is kept closes no escape, so that this underscore begins none.
+  ['_x0041:', '_x0041:'],
+  ['_x0041_:', '_x005f_x0041_:'],
+])('%j is written as %s where colons are kept', (name, element) => {
+  expect(elementFromName(name, 'kept')).toBe(element);
+  expect(nameFromElement(element)).toBe(name);
+  expect(readXml(`<${element} i:nil="true"/>`)).toMatchObject({ name });
+});
+
+test.each([
   ['a_b', 'a_b'],
   ['_', '_'],
   ['__', '__'],
@@ -79,7 +93,7 @@ test('the classes have as many characters as the tables of the fourth edition', 
 
 const TRICKY = fc.string({
   minLength: 1,
-  unit: fc.constantFrom('_', 'x', 'X', '0', '4', '1', 'f', ' ', 'a', '😀', '-', '\ud800'),
+  unit: fc.constantFrom('_', 'x', 'X', '0', '4', '1', 'f', ' ', 'a', ':', '😀', '-', '\ud800'),
 });
 
 test('every name survives, and is a name to the parser', () => {
@@ -89,8 +103,8 @@ test('every name survives, and is a name to the parser', () => {
     TRICKY,
   );
   fc.assert(
-    fc.property(names, (name) => {
-      const element = elementFromName(name);
+    fc.property(names, fc.constantFrom('kept', 'escaped'), (name, colons) => {
+      const element = elementFromName(name, colons);
 
       expect(nameFromElement(element)).toBe(name);
       expect(readXml(`<${element}/>`)).toMatchObject({ name });

@@ -34,6 +34,8 @@ interface SandboxCommandOptions {
   readonly control?: number;
   readonly tls?: readonly string[];
   readonly extensions: boolean;
+  readonly escapeColons?: boolean;
+  readonly textWidthsOnly?: boolean;
 }
 
 /** Adds the command. */
@@ -69,6 +71,8 @@ export function addSandboxCommand(program: Command, runner: Runner): void {
     )
     .option('--tls <files...>', 'speak https with a certificate and its key: two PEM files')
     .option('--no-extensions', 'answer updated, deleted and select on a view, which no specification names, with 405')
+    .option('--escape-colons', 'write a colon in the name of a column as _x003a_ in XML, as some servers do')
+    .option('--text-widths-only', 'describe a width of columns with bounded text alone, as some servers do')
     .addHelpText('after', EXAMPLES)
     .action((options: SandboxCommandOptions, command: Command) =>
       runner(command, (invocation) => serve(invocation, options)),
@@ -96,6 +100,8 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
     controlPort: options.control,
     tls: options.tls === undefined ? undefined : tlsFiles(options.tls.map((path) => resolve(session.folder, path))),
     extensions: options.extensions,
+    escapesColons: options.escapeColons,
+    widthsOfTextOnly: options.textWidthsOnly,
   });
   try {
     const { url, database, token, session: cookie, users, controlUrl } = sandbox;

@@ -53,7 +53,7 @@ function describeColumn(column: ModelColumn, role: ModelRole): object {
     type,
     dataOptions: options.join(', '),
     displayOptions: displayOptions.join(', '),
-    ...(width === null ? {} : { width }),
+    width: width ?? 0,
     kind,
     readOnly: column.readOnly || !role.canWrite || !isUpdatable(column),
   };

@@ -81,7 +81,13 @@ export class Pair {
       store,
       clock: this.clock,
       cache: new PageCache((tableIds) => store.version(tableIds)),
-      rules: { login: 'tokens and users', extensions: false, session: 'none=none' },
+      rules: {
+        login: 'tokens and users',
+        extensions: false,
+        escapesColons: false,
+        widthsOfTextOnly: false,
+        session: 'none=none',
+      },
     };
   }
 

@@ -90,18 +90,18 @@ export function msFromInstant(instant: string): number {
   return Date.parse(instant);
 }
 
-/** An instant as Select shows it to a caller in `zone`. */
+/** An instant as Select shows it to a caller in `zone`: in whole seconds. */
 export function shownInstant(instant: string, zone: string): string {
   const ms = Date.parse(`${instant.slice(0, 19)}Z`);
   const minutes = Math.trunc(zoneOffsetMs(ms, zone) / 60_000);
   const localMs = ms + minutes * 60_000;
   const [fields, shown] = yearsFit(localMs) ? [localMs, minutes] : [ms, 0];
-  return `${new Date(fields).toISOString().slice(0, 19)}${instant.slice(19, -1)}${offsetText(shown)}`;
+  return `${new Date(fields).toISOString().slice(0, 19)}${offsetText(shown)}`;
 }
 
 /** A moment as attachments show it, with three digits of a second. */
 export function shownMoment(ms: number, zone: string): string {
-  const whole = shownInstant(new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z'), zone);
+  const whole = shownInstant(new Date(ms).toISOString(), zone);
   return `${whole.slice(0, 19)}.${String(ms % 1000).padStart(3, '0')}${whole.slice(19)}`;
 }
 
