@@ -7,7 +7,8 @@
  * one without headers, takes any two bytes for the line end after a delimiter, and refuses a preamble. A body that is read wrongly becomes invented
  * rows.
  *
- * Lines end with CR LF. Faults are values; nothing is thrown at what came. Pure.
+ * Lines end with CR LF (RFC 9110, 8.3.3): nothing else is written. A boundary behind LF alone is refused, since it could be meant as one or be
+ * content, and a guess would cut a file or join two. Faults are values; nothing is thrown at what came. Pure.
  */
 import { assert, must } from '../base/assert.ts';
 import { WireFault } from './fault.ts';
@@ -52,6 +53,7 @@ export function boundaryFrom(contentType: string | undefined): string | WireFaul
 
 type State = 'preamble' | 'delimiter' | 'headers' | 'body' | 'epilogue';
 
+const CR = 0x0d;
 const CR_LF = Buffer.from('\r\n');
 const EMPTY_LINE = Buffer.from('\r\n\r\n');
 /** Spaces that a gateway may have put behind a delimiter (RFC 2046, transport padding). */
@@ -59,6 +61,7 @@ const PADDING_MAX = 256;
 
 /** Reads one body: `write` each chunk, then `end`. After a fault both give that fault again. */
 export class MultipartReader {
+  /** A boundary with the LF before it, which CR must precede. */
   readonly #delimiter: Buffer;
   readonly #limits: MultipartLimits;
   readonly #parts: Part[] = [];
@@ -73,7 +76,7 @@ export class MultipartReader {
   #fault: WireFault | undefined;
 
   constructor(boundary: string, limits: MultipartLimits = MULTIPART_LIMITS) {
-    this.#delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
+    this.#delimiter = Buffer.from(`\n--${boundary}`, 'latin1');
     this.#limits = limits;
   }
 
@@ -130,8 +133,14 @@ export class MultipartReader {
   }
 
   #readToDelimiter(): boolean {
-    const at = this.#pending.indexOf(this.#delimiter);
-    const upTo = at === -1 ? Math.max(0, this.#pending.length - this.#delimiter.length + 1) : at;
+    const lineFeedAt = this.#pending.indexOf(this.#delimiter);
+    const at = lineFeedAt === -1 ? -1 : lineFeedAt - 1;
+    if (lineFeedAt !== -1 && this.#pending[at] !== CR) {
+      this.#complain(new WireFault('A boundary is behind LF alone: the lines of a body end with CR LF'));
+      return false;
+    }
+    // What may be the start of a delimiter is kept, with the byte before it.
+    const upTo = at === -1 ? Math.max(0, this.#pending.length - this.#delimiter.length) : at;
     const from = Math.min(this.#skip, upTo);
     this.#skip -= from;
     if (this.#state === 'body' && upTo > from) this.#chunks.push(this.#pending.subarray(from, upTo));
@@ -139,7 +148,7 @@ export class MultipartReader {
       this.#pending = this.#pending.subarray(upTo);
       return false;
     }
-    this.#pending = this.#pending.subarray(at + this.#delimiter.length);
+    this.#pending = this.#pending.subarray(lineFeedAt + this.#delimiter.length);
     if (this.#state === 'body') {
       this.#parts.push({ headers: this.#headers, bytes: Buffer.concat(this.#chunks) });
       this.#chunks = [];
@@ -160,7 +169,7 @@ export class MultipartReader {
     while (at < pending.length && (pending[at] === 0x20 || pending[at] === 0x09)) at += 1;
     const number = this.#parts.length + 1;
     if (at <= PADDING_MAX && pending.length < at + 2) return false;
-    if (at > PADDING_MAX || pending[at] !== 0x0d || pending[at + 1] !== 0x0a) {
+    if (at > PADDING_MAX || pending[at] !== CR || pending[at + 1] !== 0x0a) {
       this.#complain(
         new WireFault(`The boundary line before part ${number} does not end with CR LF behind the boundary`),
       );

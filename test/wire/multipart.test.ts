@@ -102,6 +102,12 @@ describe('reading', () => {
     }
   });
 
+  test('LF alone is content, whatever line it begins', () => {
+    const text = `\none\n\ntwo\n--part-\n--\n${BOUNDARY}\n`;
+
+    expect(plain(read(lines(`--${BOUNDARY}`, '', text, `--${BOUNDARY}--`)))).toEqual([[{}, text]]);
+  });
+
   test('a part may consist of line breaks', () => {
     const body = lines(`--${BOUNDARY}`, '', '\r\n\r\n', `--${BOUNDARY}--`);
 
@@ -145,6 +151,31 @@ describe('faults', () => {
       'lines that end with LF',
       Buffer.from(VENDOR.toString('latin1').replaceAll('\r\n', '\n')),
       'does not end with CR LF',
+    ],
+    [
+      'a first boundary behind LF alone',
+      lines(`preamble\n--${BOUNDARY}`, '', 'x', `--${BOUNDARY}--`),
+      'A boundary is behind LF alone',
+    ],
+    [
+      'a file that runs into the next part, whose boundary is behind LF alone',
+      lines(`--${BOUNDARY}`, '', `x\n--${BOUNDARY}`, '', 'y', `--${BOUNDARY}--`),
+      'A boundary is behind LF alone',
+    ],
+    [
+      'a last boundary behind LF alone',
+      lines(`--${BOUNDARY}`, '', `x\n--${BOUNDARY}--`, ''),
+      'A boundary is behind LF alone',
+    ],
+    [
+      'headers with LF between them',
+      lines(`--${BOUNDARY}`, 'A: 1\nB: 2', '', 'x', `--${BOUNDARY}--`),
+      'Part 1 has a line that is no header',
+    ],
+    [
+      'headers that end with LF',
+      lines(`--${BOUNDARY}`, 'A: 1\n\nx', `--${BOUNDARY}--`, '', ''),
+      'Part 1 has a line that is no header',
     ],
     ['a boundary that goes on', lines(`--${BOUNDARY}x`, '', 'x', `--${BOUNDARY}--`), 'The boundary line before part 1'],
     [
