@@ -8,6 +8,7 @@ import { FOLLOW_MUTANTS } from './follow.ts';
 import { OTHER_MUTANTS } from './others.ts';
 import { PULL_MUTANTS } from './pull.ts';
 import { PUSH_MUTANTS } from './push.ts';
+import { STATEMENT_MUTANTS } from './statements.ts';
 
 /** Every planted bug. */
 export const MUTANTS: readonly Mutant[] = [
@@ -17,6 +18,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CHOICE_MUTANTS,
   ...FOLLOW_MUTANTS,
   ...OTHER_MUTANTS,
+  ...STATEMENT_MUTANTS,
 ];
 
 /** Pairs in which one defence stands in for the other. */
