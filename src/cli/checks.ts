@@ -12,6 +12,7 @@ import { systemCode } from '../config/secrets.ts';
 import { filesSettings } from '../config/settings.ts';
 import type { Origin } from '../origin/client.ts';
 import { judgeMatch } from '../reconcile/match.ts';
+import { mayOthersWrite } from '../reconcile/owner.ts';
 import { planSelection } from '../reconcile/selection.ts';
 import { checkWhole } from '../replica/wholeness.ts';
 import { openReader, sqliteVersion, type ReplicaReader } from '../replica/reader.ts';
@@ -365,8 +366,8 @@ function checkConfiguration({ file, replica }: Config): readonly CheckResult[] {
 /** Root itself should not work in a folder into which others put files and links. */
 function checkSharing({ replica: { path, shared } }: Config): readonly CheckResult[] {
   const folder = dirname(path);
-  const { uid, mode } = statSync(folder, { throwIfNoEntry: false }) ?? { uid: -1, mode: 0 };
-  if (!shared || uid !== 0 || (mode & 0o022) === 0) return [];
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (!shared || found?.uid !== 0 || !mayOthersWrite(found)) return [];
   const message = `${folder} belongs to root, and others may write it: root would follow what they put there`;
   return [warn('owner', message, 'Give the folder to a user of its own (chown), and let rowsync run as that user.')];
 }

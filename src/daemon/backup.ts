@@ -2,8 +2,8 @@
  * A whole backup: the replica, then the files that it names. For the command and the daemon. Input: a configuration. Output: a file, and a folder
  * beside it where there are any files; the folder has its name before the file has (I15), and is removed after it.
  */
-import { chmodSync, chownSync, existsSync, lchownSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import type { Config } from '../config/load.ts';
 import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../files/carry.ts';
@@ -108,35 +108,8 @@ export async function restoreAll(
   backup: string,
   stamp: string,
 ): Promise<RestoreReport<CarryReport>> {
-  requireNoLink(replica);
   const place = { backup, folder: replica.files, isShared: replica.shared };
   const report = await restore(backup, { path: replica.path, stamp }, (contents) => carryFromBackup(contents, place));
   if (replica.shared) chmodSync(replica.path, 0o660);
-  giveToOwner(replica);
   return report;
-}
-
-/** People who share the replica may write to its folder. Restored files get their owner afterwards, so root must not follow their links. */
-function requireNoLink({ path, files }: Config['replica']): void {
-  if (process.getuid?.() !== 0) return;
-  for (const place of [path, `${path}.lock`, files]) {
-    const found = lstatSync(place, { throwIfNoEntry: false });
-    if (found?.isSymbolicLink() !== true || found.uid === 0) continue;
-    throw new RowsyncError('replica', 'replica.path', {
-      message: `${place} is a link that another user made, which root does not follow`,
-      hint: 'Look where it leads, and remove it, or run the command as the user that rowsync runs as.',
-    });
-  }
-}
-
-/** Files that root restores get the owner of the replica's folder, as whom the daemon runs. */
-function giveToOwner({ path, files }: Config['replica']): void {
-  if (process.getuid?.() !== 0) return;
-  const { uid, gid } = statSync(dirname(path));
-  for (const ending of ['', '.lock', '.sent']) if (existsSync(path + ending)) lchownSync(path + ending, uid, gid);
-  if (!existsSync(files)) return;
-  chownSync(files, uid, gid);
-  for (const entry of readdirSync(files, { recursive: true, withFileTypes: true })) {
-    lchownSync(join(entry.parentPath, entry.name), uid, gid);
-  }
 }

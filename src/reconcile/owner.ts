@@ -33,17 +33,17 @@ export function decideOwner(parts: readonly PathPart[]): OwnerDecision {
   const owner = parts[first];
   if (owner === undefined) return { kind: 'stay' };
   const above = parts[first - 1];
-  if (above !== undefined && mayOthersExchange(above)) return refusePlanted(owner, above);
+  // What is in a sticky folder can be exchanged by its owner alone.
+  if (above !== undefined && mayOthersWrite(above) && (above.mode & 0o1000) === 0) return refusePlanted(owner, above);
   const foreign = parts.slice(first).find(({ uid, kind }) => uid !== owner.uid && (uid !== 0 || kind === 'file'));
   if (foreign !== undefined) return refuseForeign(foreign, owner);
   const { gid } = parts.findLast(({ uid, kind }) => uid === owner.uid && kind === 'folder') ?? owner;
   return { kind: 'become', owner: { uid: owner.uid, gid } };
 }
 
-/** Whether others than the owner of a folder may put something in the place of what is in it. */
-function mayOthersExchange({ mode, gid }: PathPart): boolean {
-  const isSticky = (mode & 0o1000) !== 0;
-  return !isSticky && ((mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== 0));
+/** Whether others than root may put something into a folder of root. */
+export function mayOthersWrite({ mode, gid }: Pick<PathPart, 'mode' | 'gid'>): boolean {
+  return (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== 0);
 }
 
 function refusePlanted({ path, uid }: PathPart, above: PathPart): OwnerDecision {

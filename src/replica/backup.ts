@@ -49,20 +49,7 @@ export async function backUp<T = null>(
   onAdvance?: () => void,
 ): Promise<CopyReport & { readonly files: T | null }> {
   const path = resolve(target);
-  // SQLite would write a log that was left there into the copy.
-  const inTheWay = ['', ...LOGS].map((ending) => path + ending).find((name) => existsSync(name));
-  if (inTheWay !== undefined) {
-    throw new RowsyncError('usage', 'backup.exists', {
-      message: `${inTheWay} exists already`,
-      hint: 'Name a new file; a backup never replaces anything.',
-    });
-  }
-  if (!existsSync(dirname(path))) {
-    throw new RowsyncError('replica', 'replica.path', {
-      message: `The folder ${dirname(path)} for the backup does not exist`,
-      hint: `Create it (mkdir -p ${dirname(path)}), or name another one; backup.folder is that of the daemon.`,
-    });
-  }
+  requireFree(path);
   const partial = path + PARTIAL;
   let db: Database.Database | undefined;
   try {
@@ -88,6 +75,24 @@ export async function backUp<T = null>(
     throw replicaError(thrown, `Backing up ${source} to ${path}`);
   } finally {
     db?.close();
+  }
+}
+
+/** Makes sure that a backup can be made under a name. @throws RowsyncError `backup.exists`, `replica.path`. */
+export function requireFree(path: string): void {
+  // SQLite would write a log that was left there into the copy.
+  const inTheWay = ['', ...LOGS].map((ending) => path + ending).find((name) => existsSync(name));
+  if (inTheWay !== undefined) {
+    throw new RowsyncError('usage', 'backup.exists', {
+      message: `${inTheWay} exists already`,
+      hint: 'Name a new file; a backup never replaces anything.',
+    });
+  }
+  if (!existsSync(dirname(path))) {
+    throw new RowsyncError('replica', 'replica.path', {
+      message: `The folder ${dirname(path)} for the backup does not exist`,
+      hint: `Create it (mkdir -p ${dirname(path)}), or name another one; backup.folder is that of the daemon.`,
+    });
   }
 }
 

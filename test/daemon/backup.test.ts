@@ -4,16 +4,13 @@
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
-  chownSync,
   existsSync,
-  lchownSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -162,56 +159,6 @@ test('a restore brings files back, whole, and the next pull fetches those that t
   expect(fixture.files().map(({ state }) => state)).toEqual(['here', 'here', 'here']);
   expect(fixture.problems()).toEqual([]);
 });
-
-test.skipIf(process.getuid?.() !== 0)(
-  'what root restores belongs to the owner of the folder, with its group if that is wanted',
-  async () => {
-    await using fixture = await startAlbum();
-    const target = join(fixture.folder, 'copy.db');
-    await backUpAll(fixture.config, target, { withFiles: true });
-    const folder = join(fixture.folder, 'service');
-    mkdirSync(folder);
-    chownSync(folder, 65_534, 65_533);
-    const places = { path: join(folder, 'replica.db'), files: join(folder, 'files') };
-    const replica = { ...fixture.config.replica, ...places, shared: true };
-
-    await restoreAll({ ...fixture.config, replica }, target, STAMP);
-
-    const found = readdirSync(folder, { recursive: true }).map((name) => statSync(join(folder, String(name))));
-    expect(found.length).toBeGreaterThan(6);
-    expect(new Set(found.map(({ uid, gid }) => `${uid} ${gid}`))).toEqual(new Set(['65534 65533']));
-    expect(statSync(replica.path).mode & 0o777).toBe(0o660);
-  },
-);
-
-test.skipIf(process.getuid?.() !== 0).each(['replica.db', 'replica.db.lock', 'files'])(
-  'root restores nothing where another user has made a link of %s',
-  async (name) => {
-    await using fixture = await startAlbum();
-    const target = join(fixture.folder, 'copy.db');
-    await backUpAll(fixture.config, target, { withFiles: true });
-    const [folder, roots] = [join(fixture.folder, 'service'), join(fixture.folder, 'of root')];
-    mkdirSync(folder);
-    chownSync(folder, 65_534, 65_533);
-    mkdirSync(roots);
-    writeFileSync(join(roots, 'file'), '', { mode: 0o600 });
-    symlinkSync(name === 'files' ? roots : join(roots, 'file'), join(folder, name));
-    lchownSync(join(folder, name), 65_534, 65_534);
-    const places = { path: join(folder, 'replica.db'), files: join(folder, 'files') };
-    const replica = { ...fixture.config.replica, ...places, shared: true };
-
-    const restored = restoreAll({ ...fixture.config, replica }, target, STAMP);
-
-    await expect(restored).rejects.toMatchObject({ code: 'replica.path' });
-    const found = [roots, join(roots, 'file')].map((path) => statSync(path));
-    expect(found.map(({ uid, gid }) => [uid, gid])).toEqual([
-      [0, 0],
-      [0, 0],
-    ]);
-    expect(found[1]?.mode).toBe(0o100600);
-    expect(readdirSync(roots)).toEqual(['file']);
-  },
-);
 
 test('a restore leaves content alone that the store holds already', async () => {
   await using fixture = await startAlbum();

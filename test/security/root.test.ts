@@ -2,16 +2,28 @@
  * Commands that root runs on a replica whose folder members of a group may write. Root is rowsync's user there, whatever they put into the folder,
  * and reads no secret before it knows who that is.
  */
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { runRowsync } from '../support/child.ts';
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { fileOf } from '../support/files.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
+import type { RunResult } from '../support/session.ts';
 import { isRoot, makeSharedFolder, MEMBER, ROWSYNC, runAs } from '../support/shared-folder.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
 const NOTE = { name: 'Note', columns: [{ name: 'Title', type: 'Text' }], rows: [{ Title: 'a' }] } as const;
+
+const ALBUM: TableSpec = {
+  name: 'Album',
+  columns: [
+    { name: 'Title', type: 'Text' },
+    { name: 'Photo', type: 'Attachment' },
+  ],
+  rows: [1, 2].map((n) => ({ Title: `album ${n}`, Photo: fileOf(`photo-${n}.jpg`, 300_000 * n, 'image/jpeg') })),
+};
 
 /** Everything below a folder that is not of rowsync's user. */
 function foreignBelow(folder: string): readonly string[] {
@@ -101,5 +113,83 @@ describe.skipIf(!isRoot)('root', () => {
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
     expect(lstatSync(join(place.top, 'own/replica.db')).uid).toBe(0);
     expect(existsSync(place.replica)).toBe(false);
+  });
+
+  test('backs up into a folder of its own, and restores from there, without a file of root beside the replica', async () => {
+    await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+    using place = makeSharedFolder(sandbox, 'tables: { "*": { files: latest } }\n');
+    const own = join(place.top, 'own');
+    mkdirSync(own, { mode: 0o700 });
+    const run = (...command: string[]): Promise<RunResult> =>
+      runRowsync([...command, '--config', place.config], { folder: own });
+    await run('pull');
+    const content = readdirSync(`${place.replica}.files`, { recursive: true, encoding: 'utf8' }).toSorted();
+
+    const made = await run('backup', 'copy.db');
+    const twice = await run('backup', 'copy.db');
+    rmSync(place.replica);
+    rmSync(`${place.replica}.files`, { recursive: true });
+    const restored = await run('restore', 'copy.db');
+    const checked = await run('files', 'verify');
+
+    expect(made).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(made.stdout).toMatch(/own\/copy\.db: 1 table, 2 rows, .*\n.*own\/copy\.db\.files: 0 linked, 2 copied/);
+    expect(twice).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(readdirSync(own).toSorted()).toEqual(['copy.db', 'copy.db.files']);
+    expect(lstatSync(join(own, 'copy.db')).mode & 0o777).toBe(0o600);
+    expect(restored).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(restored.stdout).toContain('replica.db: 1 table, 2 rows\n');
+    expect(lstatSync(place.replica)).toMatchObject({ uid: ROWSYNC, gid: ROWSYNC, mode: 0o100660 });
+    expect(readdirSync(`${place.replica}.files`, { recursive: true, encoding: 'utf8' }).toSorted()).toEqual(content);
+    expect(foreignBelow(place.folder)).toEqual([]);
+    expect(readdirSync(place.folder).filter((name) => name.includes('.backup-'))).toEqual([]);
+    expect(checked).toMatchObject({ exitCode: 0 });
+  });
+
+  test('restores nothing into a tree that a member has linked, and changes no owner anywhere', async () => {
+    await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+    using place = makeSharedFolder(sandbox, 'tables: { "*": { files: latest } }\n');
+    const own = join(place.top, 'own');
+    mkdirSync(own, { mode: 0o700 });
+    const run = (...command: string[]): Promise<RunResult> =>
+      runRowsync([...command, '--config', place.config], { folder: own });
+    await run('pull');
+    await run('backup', 'copy.db');
+    const secret = join(own, 'secret');
+    writeFileSync(secret, 'of root', { mode: 0o640 });
+    runAs(MEMBER, 'mv "$1.files" "$1.former"; ln -s "$2" "$1.files"', place.replica, own);
+
+    const { exitCode } = await run('restore', 'copy.db');
+
+    expect(exitCode).not.toBe(0);
+    expect(lstatSync(own)).toMatchObject({ uid: 0, mode: 0o40700 });
+    expect(lstatSync(secret)).toMatchObject({ uid: 0, gid: 0, mode: 0o100640 });
+    expect(readdirSync(own).toSorted()).toEqual(['copy.db', 'copy.db.files', 'secret']);
+  });
+
+  test('reads no backup for members that they could not read themselves', async () => {
+    await using sandbox = await startTestSandbox({ tables: [NOTE] });
+    using place = makeSharedFolder(sandbox);
+    const own = join(place.top, 'own');
+    mkdirSync(own, { mode: 0o700 });
+    await runRowsync(['pull', '--config', place.config], { folder: place.top });
+    await runRowsync(['backup', join(own, 'copy.db'), '--config', place.config], { folder: place.top });
+    const planted = `${place.replica}.before-5`;
+    runAs(MEMBER, 'ln -s "$2" "$1"', planted, join(own, 'copy.db'));
+
+    const { exitCode, stderr } = await runRowsync(['restore', planted, '--config', place.config], { folder: own });
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('replica.path');
+    expect(readdirSync(place.folder).filter((name) => name.includes('.replaced-'))).toEqual([]);
+  });
+
+  test('changes the owner of no file, in no command', () => {
+    const sources = join(import.meta.dirname, '../../src');
+    const changing = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter(
+      (name) => name.endsWith('.ts') && /chown(?:Sync)?\(/.test(readFileSync(join(sources, name), 'utf8')),
+    );
+
+    expect(changing).toEqual([]);
   });
 });

@@ -10,7 +10,8 @@ import type { CarryReport } from '../../files/carry.ts';
 import { openReader } from '../../replica/reader.ts';
 import { errorJson } from '../error-text.ts';
 import { exitCodeOf, loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
-import { become, mayMake, mayRead, ownerOf } from '../owner.ts';
+import { become, mayMake, ownerOf } from '../owner.ts';
+import { backUpByChild, mayReadBackup, PIPE, restoreByChild, restoreReceived, sendBackup } from '../piped-backup.ts';
 import { bytesText, countText, plural, printable } from '../../base/text.ts';
 
 const BACKUP_HELP = `
@@ -57,8 +58,14 @@ async function backUpAndPrint(invocation: Invocation, file: string, withFiles: b
   const config = await loadNamedConfig(invocation, { needsCredentials: false, keepsRoot: true });
   const target = resolve(session.folder, file);
   const owner = ownerOf(config.replica.path);
-  if (owner !== null && mayMake(owner, target)) become(owner);
-  const report = await backUpAll(config, target, { withFiles });
+  const isPiped = file === PIPE;
+  const isOwners = owner === null || isPiped || mayMake(owner, target);
+  if (owner !== null && isOwners) become(owner);
+  if (isPiped) return sendBackup(session, config, withFiles);
+  const report = isOwners
+    ? await backUpAll(config, target, { withFiles })
+    : await backUpByChild(invocation, config, { target, withFiles });
+  if (typeof report === 'number') return report;
   const { path, bytes, tableCount, rowCount, files } = report;
   const failure = lostFilesError(files);
   const exitCode = exitCodeOf(failure === null ? [] : [failure]);
@@ -89,9 +96,11 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
   const stamp = stampFromMs(session.clock.nowMs()).replaceAll(/[-:]/g, '');
   const backup = resolve(session.folder, file);
   const owner = ownerOf(config.replica.path);
-  if (owner !== null && mayRead(owner, backup)) become(owner);
+  const isPiped = file === PIPE;
+  if (owner !== null && !isPiped && !mayReadBackup(owner, backup)) return restoreByChild(invocation, config, backup);
+  if (owner !== null) become(owner);
   const unpushedCount = countUnpushed(config.replica.path);
-  const report = await restoreAll(config, backup, stamp);
+  const report = await (isPiped ? restoreReceived(session, config, stamp) : restoreAll(config, backup, stamp));
   const { path, tableCount, rowCount, asidePath, pendingCreateCount, files } = report;
   const lostCount = files?.lost.length ?? 0;
   const lines = [
