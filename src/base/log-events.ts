@@ -20,6 +20,8 @@ export const LOG_EVENTS = {
   'work.finished': 'It has ended; `outcome` is done, held, failed or stopped.',
   'work.failed': 'A job such as a backup failed; it is tried again at its next scheduled time.',
   'table.failed': 'A table could not be finished in this run.',
+  'history.pruned':
+    'Entries of the history of a table were removed because they exceed its bounds; `rowCount` says how many.',
   'file.failed': 'An attached file could not be fetched; sync_files says which, and why.',
   'files.stopped': 'The work on attached files ended before its end.',
   'table.waits': 'A table that failed is left out for `waitMs`.',

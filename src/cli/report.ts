@@ -23,6 +23,7 @@ export function pullJson(report: PullReport): Readonly<Record<string, unknown>> 
     notModifiedCount: report.notModifiedCount,
     receivedBytes: report.receivedBytes,
     durationMs: Math.round(report.durationMs),
+    removedEntryCount: report.removedEntryCount,
     error: orNull(report.error),
     tables: report.tables.map((table) => ({
       ...table,
@@ -53,7 +54,11 @@ export function pullText(report: PullReport, width: number | null): string {
   const box = changed.length === 0 ? '' : boxTable(PULL_COLUMNS, changed.map(pullCells), width);
   const quietCount = report.tables.filter((table) => table.error === null && changeCount(table) === 0).length;
   const quiet = quietCount === 0 ? '' : `${plural(quietCount, 'table')} without changes\n`;
-  return `${box}${filteredText(report)}${quiet}${sumsText(report)}\n${pullProblemsText(report)}`;
+  const removed =
+    report.removedEntryCount === 0
+      ? ''
+      : `History: ${countText(report.removedEntryCount)} of its entries removed, being beyond keep or maxBytes\n`;
+  return `${box}${filteredText(report)}${removed}${quiet}${sumsText(report)}\n${pullProblemsText(report)}`;
 }
 
 function pullCells(table: TablePullReport): readonly string[] {

@@ -7,7 +7,7 @@ import type { FilesSettings } from '../files/context.ts';
 import type { OriginSettings } from '../origin/client.ts';
 import { proxySecrets } from '../origin/way.ts';
 import { secretsOf } from '../origin/credentials.ts';
-import type { HistoryBounds } from '../history/prune.ts';
+import type { Bounds as HistoryBounds } from '../reconcile/retention.ts';
 import type { PullSettings, TableOptions } from '../pull/context.ts';
 import type { PushSettings } from '../push/context.ts';
 import type { ColumnChoice } from '../reconcile/choose.ts';

@@ -13,7 +13,7 @@ import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { WireFormat } from '../wire/format.ts';
-import { readEtag } from '../wire/headers.ts';
+import { clockAheadMs, readEtag } from '../wire/headers.ts';
 import type { OutgoingBody } from '../wire/multipart.ts';
 import { KEYS_MAX, QUERY_BYTES_MAX } from '../wire/query.ts';
 import {
@@ -89,8 +89,10 @@ export interface Counters {
   readonly receivedBytes: number;
   /** Requests that ended, by class of their answer's status; `none` had no answer. */
   readonly countByClass: Readonly<Record<StatusClass, number>>;
-  /** For how much longer the origin asked to be left alone; the one part that is no sum. */
+  /** For how much longer the origin asked to be left alone; no sum. */
   readonly quietMs: number;
+  /** By how much this machine's clock was ahead of the date of the last answer; null where none had one. No sum. */
+  readonly clockAheadMs: number | null;
 }
 
 /** The class of a status, or that there was none. */
@@ -137,6 +139,7 @@ export class Requests {
   readonly #countByClass = { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, none: 0 };
   /** Until then (monotonic) the origin asked to be left alone. */
   #quietUntilMs = Number.NEGATIVE_INFINITY;
+  #clockAheadMs: number | null = null;
 
   constructor(parts: RequestParts) {
     this.#parts = parts;
@@ -216,7 +219,7 @@ export class Requests {
   /** The sums so far. */
   counters(): Counters {
     const quietMs = Math.max(0, this.#quietUntilMs - this.#parts.clock.monotonicMs());
-    return { ...this.#counters, countByClass: { ...this.#countByClass }, quietMs };
+    return { ...this.#counters, countByClass: { ...this.#countByClass }, quietMs, clockAheadMs: this.#clockAheadMs };
   }
 
   /** Ends every call with `origin.stopped` and closes the connections. May be called twice. */
@@ -358,6 +361,8 @@ export class Requests {
     const result = await transport.send({ ...request, path, headers: [...headers, ...request.headers] });
     this.#counters.receivedBytes += result.receivedBytes;
     this.#countByClass[classOf(result)] += 1;
+    if (result.kind === 'answer')
+      this.#clockAheadMs = clockAheadMs(result.headers, clock.nowMs()) ?? this.#clockAheadMs;
     this.#logRequest(target, result, clock.monotonicMs() - sentAtMs);
     return result;
   }

@@ -7,7 +7,7 @@ import type { Logger } from '../base/log.ts';
 import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
 import type { TwoWayTable } from '../capture/table.ts';
-import type { HistoryBounds } from '../history/prune.ts';
+import type { Bounds as HistoryBounds } from '../reconcile/retention.ts';
 import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { Selection } from '../reconcile/selection.ts';

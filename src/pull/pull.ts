@@ -57,9 +57,11 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
   const tables: TablePullReport[] = [];
   let error: RowsyncError | null = null;
   let stop: RowsyncError | null = null;
+  let removedEntryCount = 0;
   try {
     ({ error, stop } = await pullTables(context, options, tables));
-    await pruneHistories(context);
+    const clockAheadMs = error === null && stop === null ? origin.counters().clockAheadMs : null;
+    removedEntryCount = await pruneHistories({ ...context, clockAheadMs });
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
   }
@@ -71,6 +73,7 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
     notModifiedCount: after.notModifiedCount - before.notModifiedCount,
     receivedBytes: after.receivedBytes - before.receivedBytes,
     durationMs: clock.monotonicMs() - startedMs,
+    removedEntryCount,
     error,
     stop,
   };

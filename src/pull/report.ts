@@ -57,6 +57,8 @@ export interface PullReport {
   /** Bytes of answers as they came over the wire (compressed). */
   readonly receivedBytes: number;
   readonly durationMs: number;
+  /** Entries of the history that were removed, by age or size. */
+  readonly removedEntryCount: number;
   /** A failure that concerns all tables (list of tables, credentials); the pull ended there. */
   readonly error: RowsyncError | null;
   /** The error of a table that would occur for every other table too; tables that had not begun have it too. */

@@ -4,10 +4,11 @@
 
 /**
  * An error that is still true, and where it was found: `replica` (opening the file) · `pull`, `push` (a run that failed as a whole) · `daemon` (what keeps
- * all work of the daemon waiting) · `reload` (a changed configuration was refused) · `table` (its last attempt) · `sink`, `sinkTable`.
+ * all work of the daemon waiting) · `reload` (a changed configuration was refused) · `table` (its last attempt) · `sink`, `sinkTable` ·
+ * `history` (why old entries are kept).
  */
 export interface FoundComplaint {
-  readonly about: 'replica' | 'pull' | 'push' | 'daemon' | 'reload' | 'table' | 'sink' | 'sinkTable';
+  readonly about: 'replica' | 'pull' | 'push' | 'daemon' | 'reload' | 'table' | 'sink' | 'sinkTable' | 'history';
   /** The table, or the sink; null for everything. */
   readonly subject: string | null;
   readonly code: string;

@@ -284,6 +284,19 @@ export const CATALOGUE = [
     find: (facts) => [...ofSinks('sinkTable', false)(facts), ...ofSinks('sinkTable', true)(facts)],
   },
   {
+    code: 'history.held',
+    severity: 'person',
+    why: 'Old entries of the history are kept because the origin does not confirm the clock of this machine.',
+    find: ({ complaints }) =>
+      complaints
+        .filter(({ about }) => about === 'history')
+        .map(({ subject, message }) => ({
+          table: subject,
+          sentence: `entries older than history.keep are not removed: ${message}`,
+          todo: 'Set the clock of this machine (timedatectl). The next pull looks again.',
+        })),
+  },
+  {
     code: 'tables.loading',
     severity: 'late',
     why: 'Tables that were never read to their end: rows are missing here.',

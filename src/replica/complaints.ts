@@ -8,7 +8,7 @@ import { readSinkStatus } from './sink-book.ts';
 
 /** An error and what it is about; `since` is a stamp, null where it is not known. */
 export interface RememberedComplaint extends Complaint {
-  readonly about: 'pull' | 'push' | 'table' | 'sink' | 'sinkTable';
+  readonly about: 'pull' | 'push' | 'table' | 'sink' | 'sinkTable' | 'history';
   /** The table here, or the sink; null for a whole run. */
   readonly subject: string | null;
   readonly since: string | null;
@@ -16,7 +16,7 @@ export interface RememberedComplaint extends Complaint {
 
 /** All of them; those of one table may be several: its read, its deletes and its push. */
 export function readComplaints(from: Connection): readonly RememberedComplaint[] {
-  return [...ofRuns(from), ...ofTables(from), ...ofSinks(from)];
+  return [...ofRuns(from), ...ofTables(from), ...ofSinks(from), ...ofHistory(from)];
 }
 
 function hasColumn(from: Connection, table: string, column: string): boolean {
@@ -67,4 +67,15 @@ function ofSinks(from: Connection): readonly RememberedComplaint[] {
       own === null ? [] : [{ about: 'sinkTable' as const, subject, ...own, since: null }],
     ),
   ]);
+}
+
+function ofHistory(from: Connection): readonly RememberedComplaint[] {
+  if (!hasColumn(from, '_rowsync_history_tables', 'pruning_held')) return [];
+  const rows = from
+    .prepare(
+      sql`SELECT t.local_name AS subject, h.pruning_held AS message FROM _rowsync_history_tables h JOIN _rowsync_tables t ON t.id = h.table_id
+          WHERE h.pruning_held IS NOT NULL ORDER BY t.local_name COLLATE NOCASE`,
+    )
+    .all() as { subject: string; message: string }[]; // columns and types are ours
+  return rows.map((row) => ({ ...row, about: 'history', code: 'history.held', hint: '', since: null }));
 }

@@ -51,7 +51,7 @@ const HISTORY_BY_TIME = sql`CREATE INDEX _rowsync_history_by_time ON _rowsync_hi
 const HISTORY_TABLES = sql`
   CREATE TABLE _rowsync_history_tables (
     table_id INTEGER PRIMARY KEY, begun_seq INTEGER, proven_at INTEGER, captured_at INTEGER,
-    bytes INTEGER NOT NULL DEFAULT 0, oldest_at INTEGER
+    bytes INTEGER NOT NULL DEFAULT 0, oldest_at INTEGER, pruning_held TEXT
   ) STRICT`;
 
 /** Rows that the last finished sweep did not prove (suspects, and rows that cannot be read), and when they were proven last. */
@@ -127,6 +127,7 @@ export const HISTORY_PARTS = [
 
 /** What version 14 did: entries as text, since only SQLite 3.45 and newer reads JSONB. The number of the last entry stays. */
 export const HISTORY_14 = [
+  sql`ALTER TABLE _rowsync_history_tables ADD COLUMN pruning_held TEXT`,
   sql`DROP VIEW sync_history`,
   sql`DROP VIEW sync_history_cells`,
   sql`CREATE TABLE _rowsync_history_14 (${HISTORY_COLUMNS}) STRICT`,

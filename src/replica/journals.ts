@@ -15,10 +15,12 @@ export interface TableJournal {
   readonly capturedAt: number | null;
   readonly bytes: number;
   readonly oldestAt: number | null;
+  /** Why old entries are not removed; null if nothing keeps them. */
+  readonly pruningHeld: string | null;
 }
 
 const JOURNAL_COLUMNS = sql`table_id AS tableId, begun_seq AS begunSeq, proven_at AS provenAt, captured_at AS capturedAt,
-  bytes, oldest_at AS oldestAt`;
+  bytes, oldest_at AS oldestAt, pruning_held AS pruningHeld`;
 
 /** The journal of a table, or null where its changes are not kept. */
 export function findJournal(from: Connection, tableId: number): TableJournal | null {
@@ -31,6 +33,11 @@ export function readJournals(from: Connection): readonly TableJournal[] {
   return from
     .prepare(sql`SELECT ${JOURNAL_COLUMNS} FROM _rowsync_history_tables ORDER BY table_id`)
     .all() as TableJournal[]; // columns and types are ours
+}
+
+/** Notes why old entries are not removed, or with null that nothing keeps them. */
+export function holdPruning(tx: Tx, tableId: number, why: string | null): void {
+  tx.prepare(sql`UPDATE _rowsync_history_tables SET pruning_held = ? WHERE table_id = ?`).run(why, tableId);
 }
 
 /** What may be said of the journal of a table, or of all. */

@@ -76,6 +76,7 @@ interface Context extends ServerParts {
 
 async function serve(request: IncomingMessage, response: ServerResponse, context: Context): Promise<void> {
   const verb = request.method ?? 'GET';
+  response.setHeader('Date', new Date(context.clock.nowMs()).toUTCString());
   const url = (request.url ?? '/').replace(/^https?:\/\/[^/]*/i, '');
   const queryAt = url.indexOf('?');
   const path = queryAt < 0 ? url : url.slice(0, queryAt);

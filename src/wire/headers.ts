@@ -47,6 +47,17 @@ function waitsMs(text: string, nowMs: number): readonly number[] {
   return Number.isNaN(atMs) ? [] : [Math.max(0, atMs - nowMs)];
 }
 
+/** By how much a clock is ahead of the one that dated an answer; a cache says for how long it kept it (RFC 9111, 5.1). Null without a date. */
+export function clockAheadMs(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  nowMs: number,
+): number | null {
+  const [date, age] = [headers['date'], headers['age']].map((field) => [field ?? ''].flat()[0] ?? '');
+  const datedMs = Date.parse(date ?? '');
+  const ageMs = /^\d{1,9}$/.test(age ?? '') ? Number(age) * 1000 : 0;
+  return Number.isNaN(datedMs) ? null : nowMs - datedMs - ageMs;
+}
+
 /** The media type of a Content-Type header, lower case, without parameters; empty where the header is missing. */
 export function mediaType(header: string | undefined): string {
   return (header?.split(';')[0] ?? '').trim().toLowerCase();

@@ -38,6 +38,7 @@ const report = (tables: readonly TablePullReport[], failure: RowsyncError | null
   notModifiedCount: 9,
   receivedBytes: 2_048,
   durationMs: 2_300,
+  removedEntryCount: 0,
   error: failure,
   stop: null,
 });
@@ -156,6 +157,7 @@ test('the JSON of a pull holds every count, every problem and the exit code', ()
     requestCount: 12,
     notModifiedCount: 9,
     receivedBytes: 2_048,
+    removedEntryCount: 0,
     durationMs: 2_300,
     error: { code: 'origin.timeout', kind: 'originDown', message: 'origin.timeout happened', hint: 'do this' },
     tables: [

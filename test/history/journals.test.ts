@@ -65,6 +65,36 @@ test('entries go when they are older than they are to be kept', async () => {
 
   expect(fixture.rows('SELECT kind, note FROM sync_history ORDER BY id')).toEqual([
     { kind: 'update', note: null },
-    { kind: 'pruned', note: '{"until":"2026-01-01T00:00:00Z","entries":2}' },
+    { kind: 'update', note: null },
+    { kind: 'pruned', note: '{"until":"2026-01-01T00:00:00Z","entries":1}' },
   ]);
+});
+
+/** Rows of history beside the clock of this machine, which the origin does not follow. */
+async function startDrifting(): Promise<{ readonly fixture: Fixture; readonly drift: (ms: number) => void }> {
+  let driftMs = 0;
+  const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + driftMs };
+  const fixture = await startFixture({ tables: [NOTE] }, { ...kept({ keepDays: 10 }), clock });
+  await fixture.pull();
+  await change(fixture, ['one', 'two', 'three']);
+  return { fixture, drift: (ms) => (driftMs = ms) };
+}
+
+test('a clock that the origin does not confirm removes nothing, and the account says so', async () => {
+  const { fixture, drift } = await startDrifting();
+  await using _ = fixture;
+  const count = () => fixture.rows('SELECT count(*) AS n FROM sync_history');
+  const held = () => fixture.rows('SELECT pruning_held FROM _rowsync_history_tables');
+  const before = count();
+
+  drift(500 * 86_400_000);
+  const { removedEntryCount } = await fixture.pull();
+  const ahead = held();
+  drift(0);
+  await fixture.pull();
+
+  expect(removedEntryCount).toBe(0);
+  expect(count()).toEqual(before);
+  expect(ahead).toEqual([{ pruning_held: 'the clock of this machine is 500 days ahead of that of the origin' }]);
+  expect(held()).toEqual([{ pruning_held: null }]);
 });

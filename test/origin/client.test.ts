@@ -248,6 +248,7 @@ describe('conditional requests', () => {
       receivedBytes: 0,
       countByClass: { '2xx': 0, '3xx': 1, '4xx': 0, '5xx': 0, none: 0 },
       quietMs: 0,
+      clockAheadMs: null,
     });
   });
 

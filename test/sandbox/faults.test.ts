@@ -132,7 +132,7 @@ describe('on the wire', () => {
 
     const answer = await exchange(sandbox, 'Note/select.json');
 
-    expect(answer.text).toMatch(/^HTTP\/1\.1 200 OK\r\nContent-Type: text\/html/);
+    expect(answer.text).toMatch(/^HTTP\/1\.1 200 OK\r\n(?:Date: [^\r]*\r\n)?Content-Type: text\/html/);
     expect(bodyOf(answer)).toMatch(/<!DOCTYPE html>/);
   });
 

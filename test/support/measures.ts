@@ -48,6 +48,7 @@ export const MEASURES: Measures = {
     retryCount: 0,
     receivedBytes: 0,
     countByClass: { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, none: 0 },
+    clockAheadMs: null,
     quietMs: 0,
   },
   busyMs: 0,

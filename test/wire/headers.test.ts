@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   basicHeader,
   bearerHeader,
+  clockAheadMs,
   isCacheable,
   matchesEtag,
   mediaType,
@@ -117,4 +118,13 @@ test.each([
   ['test', '123£', 'Basic dGVzdDoxMjPCow=='],
 ])('a Basic header of %s is what RFC 7617 says', (user, password, header) => {
   expect(basicHeader(user, password)).toBe(header);
+});
+
+test.each<[string, Record<string, string>, number | null]>([
+  ['a date', { date: 'Thu, 26 Nov 2026 12:00:00 GMT' }, 60_000],
+  ['an answer that a cache kept', { date: 'Thu, 26 Nov 2026 11:00:00 GMT', age: '3600' }, 60_000],
+  ['no date', {}, null],
+  ['what is no date', { date: 'soon' }, null],
+])('%s says by how much a clock is ahead', (_what, headers, expected) => {
+  expect(clockAheadMs(headers, Date.UTC(2026, 10, 26, 12, 1))).toBe(expected);
 });
