@@ -51,7 +51,7 @@ export const ERROR_CODES = {
   'origin.notApi': 'The answer is not an answer of the Records API (an HTML page, a proxy, another host).',
   'origin.truncated': 'The body ended early or is not valid JSON or XML.',
   'origin.unexpected': 'The body is JSON or XML, but not what the method returns.',
-  'origin.tooLarge': 'The body is larger than the bound, compressed or not.',
+  'origin.tooLarge': 'The body is larger than the bound, compressed or not, or would cost too much to be parsed.',
   'origin.unsendable':
     'A value does not fit the type of its column, or has characters that XML or a file name cannot carry.',
   'origin.cutShort': 'The body of the request could not be read to its end, so the origin never got all of it.',

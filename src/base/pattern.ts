@@ -1,5 +1,6 @@
 /**
- * Patterns of names, in which `*` stands for any text and everything else for itself, compared in NFC. Pure.
+ * Patterns of names, in which `*` stands for any text and everything else for itself, compared in NFC. Each piece between two stars is
+ * looked for once, from left to right: one expression for the whole pattern would try every way to share a long name among the stars. Pure.
  */
 
 /** Whether a name is what a pattern says, or is the pattern itself. `ignoreCase`: for names in which case does not count. */
@@ -8,14 +9,26 @@ export function matchesPattern(
   name: string,
   { ignoreCase = false }: { readonly ignoreCase?: boolean } = {},
 ): boolean {
-  return pattern === name || expressionOf(pattern.normalize('NFC'), ignoreCase).test(name.normalize('NFC'));
+  return pattern === name || matcherOf(pattern.normalize('NFC'), ignoreCase)(name.normalize('NFC'));
 }
 
-/** The pattern as a regular expression. */
-export function expressionOf(pattern: string, ignoreCase = false): RegExp {
-  // Adjacent stars mean the same as one; left in, they would make matching exponential.
-  const parts = pattern.split(/\*+/).map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
-  return new RegExp(`^${parts.join('.*')}$`, ignoreCase ? 'sui' : 'su');
+/** A function that says whether a text is what the pattern says; both are compared as they are. */
+export function matcherOf(pattern: string, ignoreCase = false): (text: string) => boolean {
+  const pieces = pattern.split('*').map((piece) => piece.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
+  const expressions = pieces.map((piece, index) => {
+    const isFirst = index === 0;
+    const isLast = index === pieces.length - 1;
+    return new RegExp(`${isFirst ? '^' : ''}${piece}${isLast ? '$' : ''}`, ignoreCase ? 'gui' : 'gu');
+  });
+  return (text) => {
+    let at = 0;
+    return expressions.every((expression) => {
+      expression.lastIndex = at;
+      const isThere = expression.test(text);
+      at = expression.lastIndex;
+      return isThere;
+    });
+  };
 }
 
 /** Orders patterns: a name without `*` first, then by the number of literal characters, then by fewer stars. */

@@ -4,7 +4,7 @@
  * The most specific pattern that matches decides alone. Options of several patterns are never mixed, so that one line of the file
  * tells all there is to know of a table. Pure.
  */
-import { comparePatterns, expressionOf, matchesPattern } from '../base/pattern.ts';
+import { comparePatterns, matcherOf, matchesPattern } from '../base/pattern.ts';
 import type { TableOptions } from './options.ts';
 
 /** The patterns of `tables` in the order in which they are tried. */
@@ -31,15 +31,14 @@ export interface TableRule {
  */
 export function tableRules(tables: Readonly<Record<string, TableOptions>>): TableRules {
   const rules = Object.entries(tables)
-    .map(([pattern, options]) => ({ pattern, options, expression: expressionOf(pattern) }))
+    .map(([pattern, options]) => ({ pattern, options, isMatch: matcherOf(pattern) }))
     .toSorted((a, b) => comparePatterns(a.pattern, b.pattern));
   return {
     patterns: rules.map((rule) => rule.pattern),
     rules: rules.flatMap(({ pattern, options }) => (options === false ? [] : [{ pattern, options }])),
     find: (tableName) => {
       const name = tableName.normalize('NFC');
-      const rule =
-        rules.find(({ pattern }) => pattern === name) ?? rules.find(({ expression }) => expression.test(name));
+      const rule = rules.find(({ pattern }) => pattern === name) ?? rules.find(({ isMatch }) => isMatch(name));
       return rule === undefined || rule.options === false ? null : { pattern: rule.pattern, options: rule.options };
     },
     matches: (pattern, tableName) => matchesPattern(pattern, tableName),

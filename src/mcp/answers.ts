@@ -12,14 +12,52 @@ import type { Question } from './request.ts';
 
 /** Tables, and columns of a table, that are listed. */
 const LISTED_MAX = 500;
-/** Characters of one value, and of all values of an answer; agents do not read more. */
+/** Characters of one value, and of a whole answer as JSON; agents do not read more. */
 const VALUE_CHARS_MAX = 2_000;
 const ANSWER_CHARS_MAX = 100_000;
 /** Characters of a name, and of the origin's words. */
 const NAME_CHARS_MAX = 300;
 
-/** Answers a question. @throws RowsyncError of the replica and of SQL. */
+/** Answers a question, in at most `ANSWER_CHARS_MAX` characters. @throws RowsyncError of the replica and of SQL. */
 export function answerQuestion(reader: ReplicaReader, question: Question, nowMs: number): unknown {
+  const answer = wholeAnswer(reader, question, nowMs);
+  // What a person is to review is bounded by how many edits a proposal may have.
+  return question.tool === 'look_at_edits' ? answer : bounded(answer);
+}
+
+/** Lists that may be cut, the one that matters least first. */
+const CUT_LISTS = ['how_old', 'rows', 'tables', 'columns'] as const;
+
+/** Shortens the lists of an answer until it fits, and says so. Columns of rows are not cut, since the rows are in their order. */
+function bounded(answer: Readonly<Record<string, unknown>>): unknown {
+  let shown = answer;
+  for (const list of CUT_LISTS) {
+    const items = shown[list];
+    if (!Array.isArray(items) || (list === 'columns' && 'rows' in shown)) continue;
+    let count = items.length;
+    for (let length = lengthOf(shown); length > ANSWER_CHARS_MAX && count > 0; length = lengthOf(shown)) {
+      count = Math.min(count - 1, Math.floor((count * ANSWER_CHARS_MAX) / length));
+      shown = {
+        ...shown,
+        [list]: items.slice(0, count),
+        ...(list === 'rows' ? { row_count: count } : {}),
+        is_cut: true,
+      };
+    }
+  }
+  const isEmptied = shown['row_count'] === 0 && answer['row_count'] !== 0;
+  if (lengthOf(shown) <= ANSWER_CHARS_MAX && !isEmptied) return shown;
+  throw usage(
+    `The answer has more than ${ANSWER_CHARS_MAX} characters`,
+    'Ask for fewer columns, or for parts of long values.',
+  );
+}
+
+function lengthOf(answer: unknown): number {
+  return JSON.stringify(answer).length;
+}
+
+function wholeAnswer(reader: ReplicaReader, question: Question, nowMs: number): Readonly<Record<string, unknown>> {
   switch (question.tool) {
     case 'list_tables':
       return listTables(reader, nowMs);
@@ -36,13 +74,13 @@ export function answerQuestion(reader: ReplicaReader, question: Question, nowMs:
     case 'query':
       return query(reader, question, nowMs);
     case 'look_at_edits':
-      return lookAtEdits(reader, question.edits);
+      return { ...lookAtEdits(reader, question.edits) };
     default:
       return question satisfies never;
   }
 }
 
-function listTables(reader: ReplicaReader, nowMs: number): unknown {
+function listTables(reader: ReplicaReader, nowMs: number): Readonly<Record<string, unknown>> {
   const described = new Map(readBrowsedTables(reader).map((table) => [table.name, table]));
   const tables = reader.status();
   return {
@@ -78,7 +116,7 @@ function freshnessOf(table: TableStatus, nowMs: number): object {
   };
 }
 
-function describeTable(reader: ReplicaReader, name: string, nowMs: number): unknown {
+function describeTable(reader: ReplicaReader, name: string, nowMs: number): Readonly<Record<string, unknown>> {
   const table = findBrowsedTable(reader, name);
   if (table === null) throw usage(`There is no table ${cut(name, NAME_CHARS_MAX)}`, 'list_tables lists them.');
   const status = reader.status().filter((each) => each.table === name);
@@ -106,13 +144,13 @@ function columnsOf(table: BrowsedTable): readonly object[] {
 }
 
 /** The words that begin a query; blanks and comments may precede them. */
-const ASKS = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*(?:SELECT|WITH|VALUES)\b/i;
+const ASKS = /^(?:\s|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:SELECT|WITH|VALUES)\b/i;
 
 function query(
   reader: ReplicaReader,
   { sql, rowsMax }: { readonly sql: string; readonly rowsMax: number },
   nowMs: number,
-): unknown {
+): Readonly<Record<string, unknown>> {
   if (!ASKS.test(sql)) throw usage('Only one SELECT is answered', 'Edits are proposed with propose_edits.');
   const { columns, rows } = reader.query(sql);
   const shown: (readonly unknown[])[] = [];
@@ -123,7 +161,8 @@ function query(
       isCut = true;
       break;
     }
-    const values = row.map(shownValue);
+    const charsMax = Math.min(VALUE_CHARS_MAX, Math.ceil(ANSWER_CHARS_MAX / (2 * row.length)));
+    const values = row.map((value) => shownValue(value, charsMax));
     chars += values.reduce<number>((sum, value) => sum + String(value).length, 0);
     shown.push(values);
   }
@@ -141,8 +180,8 @@ function query(
   };
 }
 
-function shownValue(value: unknown): unknown {
-  if (typeof value === 'string') return cut(value, VALUE_CHARS_MAX);
+function shownValue(value: unknown, charsMax: number): unknown {
+  if (typeof value === 'string') return cut(value, charsMax);
   if (typeof value === 'bigint') return value.toString();
   return value instanceof Uint8Array ? `(${value.length} bytes)` : value;
 }

@@ -199,6 +199,8 @@ function readValue<T>(
     if (!(error instanceof RowsyncError)) throw error;
     // Cut short although the transfer looked complete: a Content-Length that is too small does this.
     if (error.code === 'origin.truncated') return { kind: 'failed', error, isTransient: true };
+    // Too costly to be parsed, also to see whether it is an error.
+    if (error.code === 'origin.tooLarge') return { kind: 'failed', error, isTransient: false };
     const descriptor = format.readError(text);
     if (descriptor === undefined) return { kind: 'failed', error, isTransient: false };
     return unexpectedFailure(

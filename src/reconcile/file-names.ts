@@ -28,7 +28,9 @@ export function safeName(name: string, fallback: string): string {
 
 /** Windows drops spaces and dots at the end; spaces in front are easily overlooked. */
 function trimEnds(name: string): string {
-  return name.replace(/^\s+/u, '').replace(/[\s.]+$/u, '');
+  let end = name.length;
+  while (end > 0 && /[\s.]/u.test(name.charAt(end - 1))) end -= 1;
+  return name.slice(0, end).trimStart();
 }
 
 function shortened(name: string, bytesMax: number): string {

@@ -5,6 +5,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { ExactNumber, parseExactJson } from './exact.ts';
+import { overBudget } from './json-budget.ts';
 import type {
   ColumnDescriptor,
   ColumnShape,
@@ -32,8 +33,21 @@ export interface ErrorDescriptor {
   readonly source: string | null;
 }
 
-/** Parses a body. @throws RowsyncError `origin.truncated` when it is not complete JSON. */
+/** A document that costs more than it can rightly cost (json-budget.ts, xml-check.ts); `complaint` says why. */
+export function tooCostly(what: string, complaint: string): RowsyncError {
+  return new RowsyncError('wireFormat', 'origin.tooLarge', {
+    message: `${what}: the answer was not read, because ${complaint}`,
+    hint: 'Ask for fewer rows at a time (limits.pageRows); if the rows are not that large, this is not the Records API.',
+  });
+}
+
+/**
+ * Parses a body.
+ * @throws RowsyncError `origin.tooLarge`, or `origin.truncated` when it is not complete JSON.
+ */
 export function parseBody(text: string, what: string): unknown {
+  const complaint = overBudget(text);
+  if (complaint !== null) throw tooCostly(what, complaint);
   try {
     return parseExactJson(text);
   } catch {
@@ -71,6 +85,9 @@ export function describeKind(json: unknown): string {
   return `a ${typeof json}`;
 }
 
+/** Names are compared with patterns, sent in URLs and shown; the service allows some hundred characters. */
+const NAME_CHARACTERS_MAX = 1_000;
+
 /** Typed access to the fields of one descriptor; remembers which ones were read, the rest is `other`. */
 export class Fields {
   readonly #json: JsonObject;
@@ -103,6 +120,13 @@ export class Fields {
     if (typeof value === 'string') return value;
     if (typeof value === 'number') return String(value);
     throw this.#missing(field, 'a text');
+  }
+
+  /** The name of a table, a column or a type. */
+  nameText(field: string): string {
+    const name = this.text(field);
+    if (name.length > NAME_CHARACTERS_MAX) throw this.#missing(field, `at most ${NAME_CHARACTERS_MAX} characters long`);
+    return name;
   }
 
   /** A text that some databases leave out or set to null. */
@@ -149,7 +173,7 @@ export class Fields {
 function readTableFields(fields: Fields): Omit<TableSummary, 'other'> {
   return {
     id: fields.integer('id'),
-    recordName: fields.text('recordName'),
+    recordName: fields.nameText('recordName'),
     recordsName: fields.optionalText('recordsName'),
     alias: fields.optionalText('alias'),
     showTab: fields.nullableBoolean('showTab') ?? false,
@@ -191,9 +215,9 @@ function readColumn(json: unknown, what: string): ColumnDescriptor {
   const fields = new Fields(json, what);
   return {
     id: fields.integer('id'),
-    name: fields.text('name'),
+    name: fields.nameText('name'),
     alias: fields.optionalText('alias'),
-    type: fields.text('type'),
+    type: fields.nameText('type'),
     dataOptions: fields.names('dataOptions'),
     displayOptions: fields.names('displayOptions'),
     width: fields.nullableInteger('width') || null,

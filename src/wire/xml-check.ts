@@ -19,6 +19,8 @@ export interface XmlLimits {
   readonly depthMax: number;
   /** Entity and character references in the document. */
   readonly referencesMax: number;
+  /** Characters of the text of one element. */
+  readonly textCharactersMax: number;
   /** Characters of one tag with its attributes. */
   readonly tagCharactersMax: number;
 }
@@ -33,6 +35,7 @@ export const XML_LIMITS: XmlLimits = {
   nodesMax: 1_000_000,
   depthMax: 16,
   referencesMax: 1_000_000,
+  textCharactersMax: 8 * 1024 * 1024,
   tagCharactersMax: 16_384,
 };
 
@@ -82,6 +85,7 @@ class Check {
   #referenceCount = 0;
   #nextReference = -1;
   #nextSectionEnd = -1;
+  #textLength = 0;
   #fault: WireFault | undefined;
 
   constructor(text: string, limits: XmlLimits) {
@@ -105,7 +109,12 @@ class Check {
     return this.#kept.join('') + this.#text.slice(this.#keptFrom);
   }
 
-  #complain(at: number, complaint: string): void {
+  /** What is well-formed, but more than the bounds allow. */
+  #exceed(at: number, complaint: string): void {
+    this.#complain(at, complaint, 413);
+  }
+
+  #complain(at: number, complaint: string, status: 400 | 413 = 400): void {
     let line = 1;
     let lineAt = 0;
     for (let next = this.#text.indexOf('\n'); next !== -1 && next < at; next = this.#text.indexOf('\n', lineAt)) {
@@ -113,7 +122,7 @@ class Check {
       lineAt = next + 1;
     }
     const column = at - lineAt + 1;
-    this.#fault ??= new WireFault(`The XML document, line ${line}, column ${column}: ${complaint}`);
+    this.#fault ??= new WireFault(`The XML document, line ${line}, column ${column}: ${complaint}`, { status });
   }
 
   #declaration(): void {
@@ -136,9 +145,17 @@ class Check {
         this.#complain(from, 'there is text outside of the root element');
       return;
     }
+    this.#countText(from, to - from);
     this.#references(from, to);
     if (this.#nextSectionEnd < from) this.#nextSectionEnd = this.#indexAfter(']]>', from);
     if (this.#nextSectionEnd < to) this.#complain(this.#nextSectionEnd, '"]]>" stands in text');
+  }
+
+  /** Text of the element that is open; a tag ends it, a comment does not. */
+  #countText(at: number, length: number): void {
+    this.#textLength += length;
+    const { textCharactersMax } = this.#limits;
+    if (this.#textLength > textCharactersMax) this.#exceed(at, `a value has more than ${textCharactersMax} characters`);
   }
 
   /** Like indexOf, but past the end where there is none, so that the answer can be kept until it is passed. */
@@ -157,7 +174,7 @@ class Check {
       }
       this.#referenceCount += 1;
       if (this.#referenceCount > this.#limits.referencesMax) {
-        return this.#complain(this.#nextReference, `there are more than ${this.#limits.referencesMax} references`);
+        return this.#exceed(this.#nextReference, `there are more than ${this.#limits.referencesMax} references`);
       }
       this.#nextReference = this.#indexAfter('&', REFERENCE.lastIndex);
     }
@@ -174,6 +191,7 @@ class Check {
       const endAt = text.indexOf(']]>', at + 9);
       if (endAt === -1) return this.#complain(at, 'a CDATA section does not end');
       if (this.#open.length === 0) return this.#complain(at, 'there is text outside of the root element');
+      this.#countText(at, endAt - at);
       this.#at = endAt + 3;
     } else if (text.startsWith('<!', at)) {
       this.#complain(at, 'a document type or another declaration is not accepted');
@@ -197,6 +215,7 @@ class Check {
   }
 
   #tag(at: number): void {
+    this.#textLength = 0;
     const tag = this.#tagAt(at);
     if (tag === null || tag[0].length > this.#limits.tagCharactersMax) {
       return this.#complain(at, `this is no tag, or one of more than ${this.#limits.tagCharactersMax} characters`);
@@ -212,7 +231,7 @@ class Check {
     if (this.#open.length === 0 && this.#nodeCount > 0) return this.#complain(at, 'there is a second root element');
     this.#countNode(at);
     if (this.#open.length >= this.#limits.depthMax) {
-      return this.#complain(at, `elements are nested deeper than ${this.#limits.depthMax} levels`);
+      return this.#exceed(at, `elements are nested deeper than ${this.#limits.depthMax} levels`);
     }
     if (attributes !== '') this.#attributes(at + 1 + name.length, attributes);
     if (empty !== '/') this.#open.push(name);
@@ -230,7 +249,7 @@ class Check {
   #countNode(at: number): void {
     this.#nodeCount += 1;
     if (this.#nodeCount <= this.#limits.nodesMax) return;
-    this.#complain(at, `there are more than ${this.#limits.nodesMax} elements and attributes`);
+    this.#exceed(at, `there are more than ${this.#limits.nodesMax} elements and attributes`);
   }
 
   #attributes(at: number, attributes: string): void {

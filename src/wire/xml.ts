@@ -54,6 +54,7 @@ const RESPONSE = '<Response xmlns:i="http://www.w3.org/2001/XMLSchema-instance">
 function readDocument(text: string, what: string): XmlElement {
   const root = readXml(text);
   if (!(root instanceof WireFault)) return root;
+  if (root.status === 413) throw json.tooCostly(what, root.message);
   throw new RowsyncError('wireFormat', 'origin.truncated', {
     message: `${what}: the answer (${text.length} characters) is not complete XML. ${root.message}`,
     hint: 'The connection was probably cut, or a proxy changed the answer; run the command again.',

@@ -113,6 +113,29 @@ describe('answers', () => {
     ]);
   });
 
+  test('have 100,000 characters at most, whatever was asked', async () => {
+    const wide = Array.from({ length: 600 }, (_, index) => `hex(zeroblob(1000)) AS c${index}`).join(', ');
+    const tall = 'SELECT printf(\'%.*c\', 2000, char(1)) AS x FROM "Note" LIMIT 500';
+    const hopeless = Array.from({ length: 600 }, (_, index) => `1 AS "${'n'.repeat(200)}${index}"`).join(', ');
+
+    const answers = [await agent.call('query', { sql: `SELECT ${wide}` }), await agent.call('query', { sql: tall })];
+
+    for (const { text, isError } of answers) {
+      expect(isError).toBe(false);
+      expect(text.length).toBeLessThanOrEqual(100_000);
+    }
+    expect(answers.map(({ value }) => value['row_count'])).toEqual([1, expect.any(Number)]);
+    expect(answers[1]?.value['is_cut']).toBe(true);
+    expect(await agent.call('query', { sql: `SELECT ${hopeless}` })).toMatchObject({ isError: true });
+  });
+
+  test('refuse at once what is no query, however many blanks precede it', async () => {
+    const { isError, text } = await agent.call('query', { sql: `${' '.repeat(5_000)}x` });
+
+    expect(isError).toBe(true);
+    expect(text).toContain('Only one SELECT is answered');
+  });
+
   test('have masked values only as they are masked', async () => {
     const { value, text } = await agent.call('query', { sql: 'SELECT "Phone" FROM "Note" WHERE _id = 1' });
 

@@ -1,11 +1,13 @@
 /** The memory that a hostile answer takes, with the real bounds, in a process of its own for each. */
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
 import { expect, test } from 'vitest';
 
+import { NODE_FLAGS } from '../../src/base/node-flags.ts';
 import { http, json, startFaultServer, type FaultAnswer } from '../support/fault-server.ts';
 
 const CHILD = fileURLToPath(new URL('../support/bomb-child.ts', import.meta.url));
@@ -79,11 +81,58 @@ test('a bomb as large as the wire may be is refused within the bound of what a p
   expect(result.grownBytes).toBeLessThan(2 * GROWN_BYTES_MAX);
 });
 
+/** A page of one row whose text does not shrink, so that the ratio of the whole says nothing; then what costs much. */
+function behindNoise(rest: string): Buffer {
+  const noise = randomBytes(1_700_000).toString('base64');
+  return gzip(Buffer.from(`[{"@row.id":1,"Title":"${noise}"},${rest}`));
+}
+
+/** A page of XML with one value of so many characters. */
+function xmlPage(characters: number): Buffer {
+  return Buffer.from(`<Response><row id="1"><Title>${'x'.repeat(characters)}</Title></row></Response>`);
+}
+
+/** Four rows of one id with values of 7 MiB, of which so much is noise that the ratio is that of rows. */
+function fourValues(): Buffer {
+  const value = Array.from({ length: 850 }, () => randomBytes(300).toString('base64') + 'x'.repeat(8_000)).join('');
+  return gzip(Buffer.from(`<Response>${`<row id="1"><Title>${value}</Title></row>`.repeat(4)}</Response>`));
+}
+
+test.each<[string, () => Buffer, 'json' | 'xml', string]>([
+  ['8 million brackets', () => gzip(Buffer.alloc(8_000_000, '[')), 'json', 'origin.tooLarge'],
+  ['31 million brackets behind noise', () => behindNoise('['.repeat(31_000_000)), 'json', 'origin.tooLarge'],
+  ['20 million objects behind noise', () => behindNoise('{},'.repeat(20_000_000)), 'json', 'origin.tooLarge'],
+  ['a million long decimals', () => behindNoise('12345678901234567.5,'.repeat(1_000_000)), 'json', 'origin.truncated'],
+  ['XML with a value of 15 million characters', () => gzip(xmlPage(15_000_000)), 'xml', 'origin.tooLarge'],
+  ['XML with a value that is just within the bound', () => gzip(xmlPage(8 * MIB)), 'xml', 'done'],
+  ['XML with four such values, between noise', fourValues, 'xml', 'origin.unexpected'],
+])(
+  'with the heap of the service, an answer that costs much is survived: %s',
+  { timeout: 180_000 },
+  async (_, make, format, code) => {
+    const contentType = format === 'xml' ? 'text/xml' : 'application/json';
+    const answer = http(200, { 'Content-Type': contentType, 'Content-Encoding': 'gzip' }, make());
+
+    const result = await bombed(answer, format);
+
+    expect(result.code).toBe(code);
+    expect(result.peakBytes).toBeLessThan(700 * MIB);
+  },
+);
+
+const PLAIN: Readonly<Record<'json' | 'xml', FaultAnswer>> = {
+  json: json([{ '@row.id': 1, Title: 'a' }]),
+  xml: http(200, { 'Content-Type': 'text/xml' }, xmlPage(1)),
+};
+
 /** What becomes of a client that is answered so. */
-async function bombed(bomb: FaultAnswer): Promise<{ code: string; grownBytes: number }> {
-  await using server = await startFaultServer((nth) => (nth <= 3 ? json([{ '@row.id': 1, Title: 'a' }]) : bomb));
+async function bombed(
+  bomb: FaultAnswer,
+  format: 'json' | 'xml' = 'json',
+): Promise<{ code: string; grownBytes: number; peakBytes: number }> {
+  await using server = await startFaultServer((nth) => (nth <= 3 ? PLAIN[format] : bomb));
 
-  const { stdout } = await promisify(execFile)(process.execPath, [CHILD, server.url]);
+  const { stdout } = await promisify(execFile)(process.execPath, [...NODE_FLAGS, CHILD, server.url, format]);
 
-  return JSON.parse(stdout) as { code: string; grownBytes: number };
+  return JSON.parse(stdout) as { code: string; grownBytes: number; peakBytes: number };
 }

@@ -36,4 +36,4 @@ const code = await origin.select(request).then(
   (error: unknown) => (error instanceof RowsyncError ? error.code : String(error)),
 );
 await origin.close();
-writeFileSync(1, JSON.stringify({ code, grownBytes: peakBytes() - before }));
+writeFileSync(1, JSON.stringify({ code, grownBytes: peakBytes() - before, peakBytes: peakBytes() }));

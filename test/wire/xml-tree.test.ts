@@ -151,7 +151,14 @@ describe('faults', () => {
 });
 
 describe('bounds', () => {
-  const small = { charactersMax: 200, nodesMax: 5, depthMax: 3, referencesMax: 2, tagCharactersMax: 30 };
+  const small = {
+    charactersMax: 200,
+    nodesMax: 5,
+    depthMax: 3,
+    referencesMax: 2,
+    textCharactersMax: 195,
+    tagCharactersMax: 30,
+  };
 
   test.each([
     ['characters', `<a>${'x'.repeat(193)}</a>`, `<a>${'x'.repeat(194)}</a>`],
@@ -165,13 +172,25 @@ describe('bounds', () => {
     expect(readXml(beyond, small)).toBeInstanceOf(WireFault);
   });
 
-  test('too many characters are answered with 413, everything else with 400', () => {
+  test('the text of one element is bounded, whatever cuts it into pieces', () => {
+    const limits = { ...small, textCharactersMax: 4 };
+
+    expect(readXml('<a><b>xx<!---->xx</b><c>xxxx</c></a>', limits)).not.toBeInstanceOf(WireFault);
+    expect(readXml('<a><b>xx<!---->xxx</b></a>', limits)).toMatchObject({ status: 413 });
+    expect(readXml('<a><b>xx<?p ?>xxx</b></a>', limits)).toMatchObject({ status: 413 });
+    expect(readXml('<a><b><![CDATA[xxxxx]]></b></a>', { ...limits, textCharactersMax: 13 })).toMatchObject({
+      status: 413,
+    });
+  });
+
+  test('what exceeds a bound is answered with 413, everything else with 400', () => {
     expect(readXml('<a></a>', { ...small, charactersMax: 6 })).toMatchObject({ status: 413 });
+    expect(readXml('<a><b><c><d/></c></b></a>', small)).toMatchObject({ status: 413 });
     expect(readXml('<a>')).toMatchObject({ status: 400 });
   });
 
   test.each([
-    ['two million numeric references', `<a>${'&#65;'.repeat(2_000_000)}</a>`, 'references'],
+    ['1.1 million numeric references', `<a>${'&#65;'.repeat(1_100_000)}</a>`, 'references'],
     ['a million open elements', '<a>'.repeat(1_000_000), 'nested deeper'],
     ['two million elements', `<a>${'<b/>'.repeat(2_000_000)}</a>`, 'elements and attributes'],
     ['a million attributes', `<a ${Array.from({ length: 1_000_000 }, (_, n) => `b${n}=""`).join(' ')}/>`, 'no tag'],

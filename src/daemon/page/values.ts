@@ -75,5 +75,6 @@ export function fileNameOf(value: string): string {
 
 /** `Ana Ruiz <ana@example.com>` and `ana@example.com` are long for a list; the part in front is enough. */
 export function shortName(name: string): string {
-  return /^(.+?)\s*<[^>]*>$/.exec(name)?.[1] ?? name;
+  const at = name.endsWith('>') ? name.lastIndexOf('<') : 0;
+  return name.slice(0, at).trim() || name;
 }

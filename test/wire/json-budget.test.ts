@@ -1,0 +1,37 @@
+/** What a JSON text may cost: looked at before it is parsed, whether or not it is JSON. */
+import { describe, expect, test } from 'vitest';
+import { parseBody } from '../../src/wire/json.ts';
+import { overBudget } from '../../src/wire/json-budget.ts';
+
+const LARGE = 1_100_000;
+
+describe('within the budget', () => {
+  test.each([
+    ['a page of 500 rows with 1,997 columns', JSON.stringify(Array.from({ length: 500 }, () => wideRow()))],
+    ['a small page with many brackets in its texts', JSON.stringify([{ Code: '[[{{'.repeat(10_000) }])],
+    ['a large text of commas, brackets and quotes', JSON.stringify([{ Code: ',[{"'.repeat(LARGE) }])],
+    ['a text that ends in backslashes', `["${'\\\\'.repeat(LARGE)}", 1]`],
+    ['64 levels', `${'['.repeat(64)}${']'.repeat(64)}`],
+  ])('is %s', (_, text) => {
+    expect(overBudget(text)).toBeNull();
+    expect(() => parseBody(text, 'select')).not.toThrow();
+  });
+
+  function wideRow(): unknown {
+    return Object.fromEntries(Array.from({ length: 1_997 }, (_, index) => [`c${index}`, 1]));
+  }
+});
+
+describe('over the budget', () => {
+  test.each([
+    ['brackets', '['.repeat(31_000_000), 'deeper than 64'],
+    ['a thousand levels in a small text', '['.repeat(1_001), 'deeper than 64'],
+    ['objects', `[${'{},'.repeat(5_000_000)}{}]`, 'values'],
+    ['numbers', `[${'1,'.repeat(5_000_000)}1]`, 'values'],
+    ['one long text', `["${'x'.repeat(8 * 1_024 * 1_024 + 1)}"]`, 'characters'],
+    ['a long text that does not end', `["${'x'.repeat(9 * 1_024 * 1_024)}`, 'characters'],
+  ])('are %s', (_, text, complaint) => {
+    expect(overBudget(text)).toContain(complaint);
+    expect(() => parseBody(text, 'select')).toThrow(expect.objectContaining({ code: 'origin.tooLarge' }) as Error);
+  });
+});
