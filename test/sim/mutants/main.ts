@@ -84,20 +84,25 @@ function huntsOf(only: string | undefined): readonly Hunt[] {
 /** A copy of the source with everything planted; the packages are shared. */
 function makeCopy(mutants: readonly Mutant[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'rowsync-mutant-'));
-  for (const part of ['src', 'test', 'package.json'])
+  for (const part of ['src', 'test', 'package.json', 'tsconfig.json'])
     cpSync(join(PROJECT, part), join(folder, part), { recursive: true });
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
   for (const mutant of mutants) plant(mutant, join(folder, 'src'));
   return folder;
 }
 
-/** Runs the test that owns a planted bug, in a copy of everything. */
+/** Runs the test that owns a planted bug in a copy with the bug, and in one without: what fails in every copy finds nothing. */
 function runTest(folder: string, { test }: OwningTest): Catch {
   const vitest = join(PROJECT, 'node_modules/vitest/vitest.mjs');
   const failed = (root: string): boolean =>
     spawnSync(process.execPath, [vitest, 'run', test, '--maxWorkers=1'], { cwd: root }).status !== 0;
-  const isFound = failed(folder) && !failed(PROJECT);
-  return { found: isFound ? { world: test, oracle: 'test', what: 'it fails' } : null, seedCount: 0 };
+  const unplanted = makeCopy([]);
+  try {
+    const isFound = failed(folder) && !failed(unplanted);
+    return { found: isFound ? { world: test, oracle: 'test', what: 'it fails' } : null, seedCount: 0 };
+  } finally {
+    rmSync(unplanted, { recursive: true, force: true });
+  }
 }
 
 /** Looks where it was found before, then in every story, then in seeds. */

@@ -142,7 +142,9 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
       {
         file: 'sandbox/attachments.ts',
         find: 'if (!(column instanceof Refusal)) return',
-        replace: 'if (!(column instanceof Refusal) && column.alias !== name) return',
+        replace:
+          'if (!(column instanceof Refusal) && column.alias === name) return noColumn(name);\n' +
+          '    if (!(column instanceof Refusal)) return',
       },
     ],
   },
