@@ -37,6 +37,7 @@ async function valuesOfType(type: string, context: TestContext): Promise<readonl
 const STAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/;
 
 describe('descriptors and the user', () => {
+  // Specification, sandbox: 2.2-1, 2.2-2, 2.2-3, 2.2-4, 2.2-5, 2.2-6, 2.2-7, 2.2-8, 4.1-1
   test('the database descriptor has every field of section 2.2', async () => {
     expect(await target.json('describe.json')).toMatchObject({
       id: expect.any(String) as string,
@@ -57,12 +58,14 @@ describe('descriptors and the user', () => {
     });
   });
 
+  // Specification, sandbox: 2.1-1, 2.1-2, 4.3-1
   test('a table is described under its name and under its alias alike', async () => {
     const byName = await target.json(`${segment(target.table.recordName)}/describe.json`);
 
     expect(byName).toEqual(await target.json(`${target.table.alias}/describe.json`));
   });
 
+  // Specification, sandbox: 2.3-1, 2.3-2, 2.3-3, 2.3-4, 2.3-5, 2.3-6
   test('the table descriptor has every field of section 2.3', async () => {
     const table = await target.json(`${target.table.alias}/describe.json`);
 
@@ -84,6 +87,7 @@ describe('descriptors and the user', () => {
     expect(target.table.columns.map(({ name }) => name)).toContain(target.table.key);
   });
 
+  // Specification, sandbox: 2.9-1, 2.9-2, 2.9-3, 4.2-1
   test('the user descriptor has every field of section 2.9', async () => {
     expect(await target.json('user.json')).toMatchObject({
       id: expect.any(Number) as number,
@@ -99,6 +103,7 @@ describe('descriptors and the user', () => {
 });
 
 describe('values in JSON (2.4)', () => {
+  // Specification, sandbox: 2.5-1, 2.5-3
   test('every row has an integer id and its allowed actions', async () => {
     for (const row of await select(['top', 5])) {
       expect(Number.isSafeInteger(row['@row.id'])).toBe(true);
@@ -106,6 +111,7 @@ describe('values in JSON (2.4)', () => {
     }
   });
 
+  // Specification, sandbox: 2.4-26, 2.4-27, 2.4-28, 2.4-29, 2.4-30
   test.for([
     ['Text', 'string'],
     ['Multiline', 'string'],
@@ -122,24 +128,28 @@ describe('values in JSON (2.4)', () => {
     for (const value of await valuesOfType(type, context)) expect(typeof value).toBe(jsonType);
   });
 
+  // Specification, sandbox: 2.4-31
   test('Multiline separates lines with \\r\\n', async (context) => {
     for (const value of await valuesOfType('Multiline', context)) {
       expect(String(value).replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
     }
   });
 
+  // Specification, sandbox: 2.4-32
   test('Date is midnight in UTC', async (context) => {
     for (const value of await valuesOfType('Date', context)) {
       expect(value).toMatch(/^\d{4}-\d\d-\d\dT00:00:00\+00:00$/);
     }
   });
 
+  // Specification, sandbox: 2.4-33
   test('Time is on the first day of year one, in UTC', async (context) => {
     for (const value of await valuesOfType('Time', context)) {
       expect(value).toMatch(/^0001-01-01T\d\d:\d\d:\d\d\+00:00$/);
     }
   });
 
+  // Specification, sandbox: 2.4-34, 2.4-35
   test("Timestamp has the offset of the calling user's zone", async (context) => {
     const { timezone } = (await target.json('user.json')) as { readonly timezone: string };
     const format = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' });
@@ -153,6 +163,7 @@ describe('values in JSON (2.4)', () => {
 });
 
 describe('select (4.4)', () => {
+  // Specification, sandbox: 4.4-6, 4.4-13
   test('without parameters returns at most 500 rows', async () => {
     const rows = await select();
 
@@ -166,6 +177,7 @@ describe('select (4.4)', () => {
     );
   });
 
+  // Specification, sandbox: 2.1-3, 2.1-4, 4.4-1
   test('returns the named columns under their names, by name or by alias', async () => {
     const [key] = target.table.columns.filter(({ name }) => name === target.table.key);
     const byName = await select(['column', target.table.key], ['top', 2], ['sort', target.table.key]);
@@ -175,6 +187,7 @@ describe('select (4.4)', () => {
     expect(byAlias).toEqual(byName);
   });
 
+  // Specification, sandbox: 4.4-4
   test('combines `*` with other columns', async (context) => {
     const all = await select(['top', 1]);
     const extra = need(
@@ -188,6 +201,7 @@ describe('select (4.4)', () => {
     expect(Object.keys(row ?? {})).toEqual(expect.arrayContaining([...Object.keys(all[0] ?? {}), extra.name]));
   });
 
+  // Specification, sandbox: 4.4-14
   test('top and skip cut the same order into pages', async () => {
     const sort = ['sort', target.table.key] as const;
     const whole = await select(sort, ['top', 4]);
@@ -200,6 +214,7 @@ describe('select (4.4)', () => {
     expect(await select(['skip', 100_000_000], ['top', 1])).toEqual([]);
   });
 
+  // Specification, sandbox: 4.4-7, 4.4-10, 4.4-11
   test('sorts ascending by default, descending with //DESC', async () => {
     const key = target.table.key;
     const up = await select(['sort', key], ['column', key], ['top', 500]);
@@ -210,6 +225,7 @@ describe('select (4.4)', () => {
     expect(down[0]?.[key]).not.toEqual(up[0]?.[key]);
   });
 
+  // Specification, sandbox: 4.4-5
   test('a filter keeps only matching rows', async (context) => {
     const [first] = await select(['column', target.table.key], ['top', 1]);
     const value = need(first?.[target.table.key], 'key', context);
@@ -222,6 +238,7 @@ describe('select (4.4)', () => {
     expect(rows.map((row) => row[target.table.key])).toEqual([value]);
   });
 
+  // Specification, sandbox: 4.4-12, 7-2
   test.each([
     ['top', 0],
     ['top', 501],
@@ -240,6 +257,7 @@ describe('select (4.4)', () => {
 });
 
 describe('retrieve (4.5)', () => {
+  // Specification, sandbox: 2.1-5, 2.1-6, 4.5-2, 4.5-3, 4.5-7
   test('returns rows by id and by key', async () => {
     const rows = await select(['top', 2], ['sort', target.table.key]);
     const byId = (await target.json(
@@ -260,6 +278,7 @@ describe('retrieve (4.5)', () => {
     expect(await target.json(`${target.table.alias}/retrieve.json?id=2147483600`)).toEqual([]);
   });
 
+  // Specification, sandbox: 2.1-7, 4.5-4, 4.5-5
   test.each([
     ['keys mixed with ids', 'id=1&key=1'],
     ['neither', 'column=*'],
@@ -273,6 +292,7 @@ describe('retrieve (4.5)', () => {
 });
 
 describe('conditional requests (4.10)', () => {
+  // Specification, sandbox: 4.10-1, 4.10-4, 4.10-5
   test('a read carries the cache policy and an ETag, and its repetition is answered 304 without a body', async () => {
     const path = `${target.table.alias}/select.json?${query(['sort', target.table.key], ['top', 2])}`;
     const first = await target.call(path);
@@ -298,6 +318,7 @@ describe('conditional requests (4.10)', () => {
 });
 
 describe('authorization (5)', () => {
+  // Specification, sandbox: 5-2, 5-3
   test('a token in the URL is as good as one in the header', async () => {
     const answer = await target.call(`${target.token}/user.json`, { anonymous: true });
 
@@ -305,6 +326,7 @@ describe('authorization (5)', () => {
     expect(JSON.parse(answer.text)).toEqual(await target.json('user.json'));
   });
 
+  // Specification, sandbox: 5-1
   test('no credentials: 401 with a Basic challenge and no body', async () => {
     const answer = await target.call('user.json', { anonymous: true });
 
@@ -325,6 +347,7 @@ describe('authorization (5)', () => {
 });
 
 describe('XML (2.4)', () => {
+  // Specification, sandbox: 2.4-38, 2.5-2, 2.5-4, 4-2, 4.4-16
   test('rows stand in <Response> as <row> with id and allow', async () => {
     const [row] = await select(['top', 1], ['sort', target.table.key], ['column', target.table.key]);
     const answer = await target.call(
@@ -338,6 +361,7 @@ describe('XML (2.4)', () => {
     expect(answer.text).toMatch(/<row [^>]*\ballow="[A-Za-z ]*"/);
   });
 
+  // Specification, sandbox: 2.4-40, 2.4-41, 2.4-42, 2.4-43, 2.4-44, 2.4-45, 2.4-46
   test.for([
     ['Date', /^\d{4}-\d\d-\d\d$/],
     ['Time', /^\d\d:\d\d:\d\d$/],

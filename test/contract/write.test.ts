@@ -89,6 +89,7 @@ async function read(table: TableFields, id: number | undefined, columns: readonl
 }
 
 describe('create, update, upsert (4.6)', () => {
+  // Specification, sandbox: 2.6-1, 2.6-2, 2.6-3, 4.6-1, 4.6-11, 4.6-26, 4.6-28
   test('creates rows: 201, an integer id, the key as a string, in input order', async (context) => {
     const { table, text, unique } = start(context);
 
@@ -102,6 +103,7 @@ describe('create, update, upsert (4.6)', () => {
     expect((await read(table, statuses[1]?.id, [text]))[text]).toBe(`${unique} b`);
   });
 
+  // Specification, sandbox: 2.5-6, 4.6-6, 4.6-27, 4.6-29
   test('updates by id and by key; an unchanged row is 304', async (context) => {
     const { table, text, unique } = start(context);
     const [made] = await write('create', table, [{ [text]: unique }]);
@@ -118,6 +120,7 @@ describe('create, update, upsert (4.6)', () => {
     expect((await read(table, made?.id, [text]))[text]).toBe(`${unique} 3`);
   });
 
+  // Specification, sandbox: 2.6-5, 2.7-1, 2.7-3, 4.6-17, 4.6-30, 4.6-31
   test('a failed row leaves the others alone, and says why', async (context) => {
     const { table, text, unique } = start(context);
 
@@ -137,6 +140,7 @@ describe('create, update, upsert (4.6)', () => {
     expect(mixed?.status).toBe(201);
   });
 
+  // Specification, sandbox: 4.6-18, 7-1
   test('create refuses a key that exists', async (context) => {
     const { table, text, unique } = start(context);
     const [made] = await write('create', table, [{ [text]: unique }]);
@@ -146,6 +150,7 @@ describe('create, update, upsert (4.6)', () => {
     expect(again).toMatchObject({ status: 400, errors: [{ error: 409 }] });
   });
 
+  // Specification, sandbox: 4.6-23, 4.6-24
   test('upsert creates what does not exist and updates what does', async (context) => {
     const { table, text, unique } = start(context);
     const [made] = await write('upsert', table, [{ [text]: unique }]);
@@ -156,6 +161,7 @@ describe('create, update, upsert (4.6)', () => {
     expect(again).toMatchObject({ status: 200, id: made?.id });
   });
 
+  // Specification, sandbox: 4.6-22
   test('the id takes precedence over the key of another row, which stays as it is', async (context) => {
     const { table, text, unique } = start(context);
     const [one, other] = await write('create', table, [{ [text]: `${unique} 1` }, { [text]: `${unique} 2` }]);
@@ -172,6 +178,7 @@ describe('create, update, upsert (4.6)', () => {
     expect((await read(table, other?.id, [text]))[text]).toBe(`${unique} 2`);
   });
 
+  // Specification, sandbox: 4.6-4
   test('match finds the row by a unique column', async (context) => {
     const { table, text, unique } = start(context);
     const match = need(
@@ -200,6 +207,7 @@ describe('create, update, upsert (4.6)', () => {
     expect(JSON.parse(answer.text)).toMatchObject({ error: 400, code: 3106 });
   });
 
+  // Specification, sandbox: 2.4-1
   test('null empties a cell', async (context) => {
     const { table, text, unique } = start(context);
     const column = need(columnFor(table, 'Multiline'), 'Multiline column to write to', context);
@@ -210,6 +218,7 @@ describe('create, update, upsert (4.6)', () => {
     expect((await read(table, made?.id, [column.name]))[column.name]).toBeNull();
   });
 
+  // Specification, sandbox: 2.4-5, 2.4-7, 2.4-9, 2.4-11, 2.4-14, 2.4-19
   test.for([
     ['Multiline', 'one\ntwo', 'one\r\ntwo'],
     ['Checkbox', true, true],
@@ -227,6 +236,7 @@ describe('create, update, upsert (4.6)', () => {
     expect((await read(table, made?.id, [column.name]))[column.name]).toBe(expected);
   });
 
+  // Specification, sandbox: 2.4-17, 2.4-35
   test("Timestamp without an offset is in the calling user's zone", async (context) => {
     const { table, text, unique } = start(context);
     const column = need(columnFor(table, 'Timestamp'), 'Timestamp column to write to', context);
@@ -237,6 +247,7 @@ describe('create, update, upsert (4.6)', () => {
     expect(value).toMatch(/^2026-07-01T12:34:56[+-]\d\d:\d\d$/);
   });
 
+  // Specification, sandbox: 1-2, 2.4-4, 4.6-10, 4.6-13, 4.6-14
   test('XML in and JSON out, JSON in and XML out', async (context) => {
     const { table, text, unique } = start(context);
     const column = columnFor(table, 'Text');
@@ -282,6 +293,7 @@ describe('create, update, upsert (4.6)', () => {
 });
 
 describe('delete (4.7)', () => {
+  // Specification, sandbox: 2.6-4, 2.6-6, 2.7-1, 2.7-2, 4.7-2, 4.7-8, 4.7-9, 4.7-10, 4.7-11
   test('deletes each record by itself, with HTTP 200 for the whole', async (context) => {
     const { table, text, unique } = start(context);
     const [made] = await write('create', table, [{ [text]: unique }]);
@@ -298,6 +310,7 @@ describe('delete (4.7)', () => {
     created.delete(made?.id ?? 0);
   });
 
+  // Specification, sandbox: 4.7-1
   test('deletes by key', async (context) => {
     const { table, text, unique } = start(context);
     const [made] = await write('create', table, [{ [text]: unique }]);
@@ -310,6 +323,7 @@ describe('delete (4.7)', () => {
     created.delete(made?.id ?? 0);
   });
 
+  // Specification, sandbox: 2.1-7, 4.7-6
   test('refuses keys mixed with ids, and none at all', async (context) => {
     const { table } = start(context);
 
@@ -348,6 +362,7 @@ describe('attachments (4.6, 4.8, 4.9)', () => {
     return { table, column, status: statuses[0] as Status };
   }
 
+  // Specification, sandbox: 2.8-1, 2.8-2, 2.8-3, 2.8-4, 4.8-1, 4.8-3, 4.8-5
   test('a file sent with a row is listed with all its fields', async (context) => {
     const { table, column, status } = await attach(context);
 
@@ -366,6 +381,7 @@ describe('attachments (4.6, 4.8, 4.9)', () => {
     ]);
   });
 
+  // Specification, sandbox: 4.6-9, 4.9-1, 4.9-5, 4.9-7, 4.9-8, 4.9-9, 4.9-10, 4.9-11, 4.9-12, 4.9-13, 4.9-14, 4.9-15
   test('the file comes back byte for byte, by id, by key and by guid, with the headers of 4.9', async (context) => {
     const { table, column, status } = await attach(context);
     const path = `${table.alias}/${segment(column.name)}`;
@@ -401,6 +417,7 @@ describe('attachments (4.6, 4.8, 4.9)', () => {
     expect(byId.headers.get('etag')).not.toBeNull();
   });
 
+  // Specification, sandbox: 4.9-2
   test('HEAD returns the headers alone', async (context) => {
     const { table, column, status } = await attach(context);
 

@@ -15,6 +15,8 @@ import { openReplica } from '../../src/replica/database.ts';
 import { CATALOGUE } from '../../src/reconcile/problems.ts';
 import { queryRows } from '../../src/replica/query.ts';
 import { sql } from '../../src/base/sql.ts';
+import { readProofs, type Proof } from '../specification/markers.ts';
+import { CHAPTERS, NOT_CONCERNED, SIDES, STATEMENTS, type Side } from '../specification/statements.ts';
 import { MEASURES } from '../support/measures.ts';
 import { runCli } from '../support/session.ts';
 import { VIEWS } from './views.ts';
@@ -128,6 +130,39 @@ function problemsPage(): string {
   );
 }
 
+/** The files whose tests prove a statement of a side; why that is not needed; or that there is none. */
+function proofCell(statement: string, side: Side, proofs: readonly Proof[]): string {
+  const files = proofs.flatMap((proof) => (proof.side === side && proof.statement === statement ? [proof.file] : []));
+  if (files.length > 0) return [...new Set(files)].map((file) => `\`${file.replace('.test.ts', '')}\``).join(', ');
+  return NOT_CONCERNED[side][statement] ?? '**none**';
+}
+
+function specificationPage(): string {
+  const proofs = readProofs();
+  const numbers = Object.keys(STATEMENTS);
+  const parts = CHAPTERS.map(([chapter, title]) => {
+    const rows = numbers
+      .filter((number) => number.startsWith(`${chapter}-`))
+      .map((number) => [
+        number,
+        cell(STATEMENTS[number] ?? ''),
+        ...SIDES.map((side) => proofCell(number, side, proofs)),
+      ]);
+    return `## ${chapter} ${title}\n\n${table(['', 'statement', 'client: tests', 'sandbox: tests'], rows)}`;
+  });
+  const counts = SIDES.map((side) => {
+    const cells = numbers.map((number) => proofCell(number, side, proofs));
+    const noneCount = cells.filter((text) => text === '**none**').length;
+    const testedCount = cells.filter((text) => text.startsWith('`')).length;
+    return `- ${side}: ${testedCount} have an independent test, ${noneCount} have none, ${numbers.length - testedCount - noneCount} leave it nothing to do.`;
+  });
+  const intro =
+    'The specification of the Records API, statement by statement, in our own words, with the chapters of the original. Beside each ' +
+    'statement stand the files in test/ that prove it independently: over raw HTTP, or with bytes that were written by hand. Search ' +
+    'such a file for the number to find the test.';
+  return page('The specification and its tests', intro, `${numbers.length} statements:`, counts.join('\n'), ...parts);
+}
+
 /** Every page, by its file name in docs/reference/. */
 export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   return new Map([
@@ -139,6 +174,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
       recordPage('Log events', 'Names are stable. No line has a secret or the value of a row.', LOG_EVENTS),
     ],
     ['metrics.md', await metricsPage()],
+    ['specification.md', specificationPage()],
     ['problems.md', problemsPage()],
     ['views.md', viewsPage()],
   ]);

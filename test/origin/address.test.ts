@@ -63,6 +63,7 @@ describe('originAddress', () => {
 });
 
 describe('segment', () => {
+  // Specification, client: 2.1-1, 2.1-2
   test.each([
     ['the alias', { name: 'Customer', alias: 't_115442' }, 't_115442'],
     ['the name where there is no alias', { name: 'Order Details', alias: '' }, 'Order%20Details'],
@@ -88,6 +89,7 @@ describe('paths', () => {
     );
   });
 
+  // Specification, client: 4.4-2
   test('select without parameters has no question mark', () => {
     expect(selectPath('json', table, { columns: [], sort: [] })).toBe('/t_1/select.json');
   });
@@ -102,6 +104,7 @@ describe('idBatches', () => {
     expect(idBatches(['*'], [])).toEqual([]);
   });
 
+  // Specification, client: 4.5-5
   test('500 ids go in one request, 501 in two', () => {
     const ids = Array.from({ length: KEYS_MAX + 1 }, (_, index) => index + 1);
 

@@ -80,6 +80,7 @@ async function changeAt(
 }
 
 describe('what is sent', () => {
+  // Specification, client: 1-2, 4.6-10
   test.each([
     ['an empty text', '', '""'],
     ['a control character', 'a\u0001b', String.raw`"a\u0001b"`],
@@ -97,6 +98,7 @@ describe('what is sent', () => {
     expect(server.requests[0]?.body.toString()).toBe(`[{"Name":${inJson}}]`);
   });
 
+  // Specification, client: 2.4-17, 2.5-6, 4.6-1, 4.6-2, 4.6-4, 4.6-7, 4.6-8, 4.6-11
   test('create, update and upsert post rows in JSON, with timestamps in the zone of the user', async () => {
     await using server = await startFaultServer(() => json(WRITTEN));
     await using origin = open(server.url);
@@ -126,6 +128,9 @@ describe('what is sent', () => {
     }
   });
 
+  // Specification, client: 2.4-1, 2.4-2, 2.4-3, 2.4-4, 2.4-5, 2.4-6, 2.4-7, 2.4-8, 2.4-9, 2.4-10, 2.4-11, 2.4-12
+  // Specification, client: 2.4-14, 2.4-15, 2.4-17, 2.4-18, 2.4-19, 2.4-20, 2.4-23, 2.4-24, 2.5-6, 2.5-7, 4.6-8
+  // Specification, client: 4.6-6, 4.6-14, 4.6-16
   test('every form of a value leaves as the specification writes it, in JSON and in XML', async () => {
     const answers = { json: json(WRITTEN), xml: http(200, { 'Content-Type': 'text/xml' }, golden.STATUSES_XML) };
     const rows = golden.OUTGOING.map((row) => ({ ...row, id: row.id === null ? null : 7 }));
@@ -146,6 +151,7 @@ describe('what is sent', () => {
     }
   });
 
+  // Specification, client: 4.6-9, 4.6-33, 4.6-34, 4.6-35, 4.6-36, 4.6-37, 4.6-38, 4.6-39, 9-2
   test('files travel with the rows in a multipart/related body', async () => {
     await using server = await startFaultServer(() => json([{ status: 200, id: 8, key: '8' }]));
     await using origin = open(server.url);
@@ -198,6 +204,7 @@ describe('what is sent', () => {
     },
   );
 
+  // Specification, client: 4.7-1, 4.7-2, 4.7-3, 4.7-5, 4.10-2
   test('delete is a GET that nothing on the way may remember', async () => {
     await using server = await startFaultServer((nth) =>
       nth === 1
@@ -231,6 +238,7 @@ describe('what is sent', () => {
     expect(server.connectionCount).toBe(0);
   });
 
+  // Specification, client: 4.7-7
   test.each<[string, number, (origin: Origin) => Promise<unknown>]>([
     [
       '501 deletes',
@@ -253,6 +261,7 @@ describe('what is sent', () => {
 });
 
 describe('what comes back', () => {
+  // Specification, client: 2.6-1, 2.6-2, 2.6-3, 2.6-5, 4.6-26, 4.6-27, 4.6-28, 4.6-29, 4.6-30, 4.6-31, 4.6-32, 7-1
   test.each([
     ['json', 'application/json', golden.STATUSES_JSON],
     ['xml', 'text/xml', golden.STATUSES_XML],
@@ -264,6 +273,7 @@ describe('what comes back', () => {
     expect(await origin.upsert({ ...WRITE, rows })).toEqual(golden.STATUSES);
   });
 
+  // Specification, client: 2.6-4, 2.6-6, 2.7-1, 2.7-2, 2.7-3, 4.7-8, 4.7-9, 4.7-10, 4.7-11
   test('one status for each row that was to be deleted', async () => {
     await using server = await startFaultServer(() =>
       json([

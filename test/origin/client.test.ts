@@ -42,6 +42,7 @@ function jsonText(text: string): Buffer {
 }
 
 describe('methods', () => {
+  // Specification, client: 2.1-2, 4-1, 4.1-1, 4.2-1, 4.3-1, 9-1
   test.each([
     [
       'describeDatabase',
@@ -67,6 +68,7 @@ describe('methods', () => {
     expect(answer.kind === 'ok' && 'id' in answer.value && answer.value.id).toBeTruthy();
   });
 
+  // Specification, client: 2.1-3, 2.5-1, 2.5-3, 4-2, 4.4-1, 4.4-4, 4.4-10, 4.4-12, 4.4-14, 4.4-15
   test('select asks for a page and reads its rows in the order of the columns', async () => {
     await using server = await startFaultServer(() =>
       json([
@@ -126,6 +128,7 @@ describe('methods', () => {
 });
 
 describe('what is sent', () => {
+  // Specification, client: 5-1, 5-2
   test('a bearer token, the type and the one encoding that is understood', async () => {
     await using server = await startFaultServer(() => json([]));
     await using origin = open(server.url);
@@ -173,6 +176,7 @@ describe('what is sent', () => {
     expect(server.requests).toHaveLength(5);
   });
 
+  // Specification, client: 5-3
   test('a token in the path, and in no key of a page', async () => {
     await using server = await startFaultServer(() => json([]));
     await using origin = open(server.url, { credentials: { kind: 'urlToken', token: TOKEN } });
@@ -187,6 +191,7 @@ describe('what is sent', () => {
     expect(JSON.stringify(origin)).not.toContain(TOKEN);
   });
 
+  // Specification, client: 5-5
   test('the cookies of a session, with a minus in the path', async () => {
     await using server = await startFaultServer(() => json([]));
     await using origin = open(server.url, { credentials: { kind: 'session', cookie: `lang=en; td=${TOKEN}` } });
@@ -268,6 +273,7 @@ describe('conditional requests', () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  // Specification, client: 4.10-3, 4.10-4
   test.each([
     ['a weak ETag', { ETag: 'W/"e2"' }, 'W/"e2"'],
     ['no ETag', { ETag: null }, null],

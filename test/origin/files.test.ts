@@ -58,6 +58,7 @@ async function download(
 }
 
 describe('attachments', () => {
+  // Specification, client: 2.8-1, 2.8-2, 2.8-3, 2.8-4, 4.8-1, 4.8-3, 4.8-5, 4.8-6
   test.each([
     ['json', 'application/json', golden.ATTACHMENTS_JSON],
     ['xml', 'text/xml', golden.ATTACHMENTS_XML],
@@ -80,6 +81,7 @@ describe('attachment', () => {
   const guid = '6f9619ff-8b86-d011-b42d-00cf4fc964ff';
   const withoutRecord = { table: PHOTO.table, column: PHOTO.column };
 
+  // Specification, client: 2.1-4, 4-3, 4.9-1, 4.9-2, 4.9-3, 4.9-4, 4.9-5, 4.9-7, 4.9-8, 4.9-9
   test.each<[string, AttachmentRequest, string]>([
     ['by id', PHOTO, '?id=5'],
     ['by key', { ...PHOTO, record: { key: 'A&1' } }, '?key=A%261'],
@@ -103,6 +105,7 @@ describe('attachment', () => {
     }
   });
 
+  // Specification, client: 4.9-10, 4.9-11, 4.9-12, 4.9-13, 4.9-14
   test('gives the bytes and what the headers say', async () => {
     const { bytes, answer } = await download(() => http(200, HEADERS, Buffer.from([0, 255, 13, 10, 7])));
 
@@ -145,6 +148,7 @@ describe('attachment', () => {
     });
   });
 
+  // Specification, client: 4.9-15
   test('is not modified where its ETag is known', async () => {
     await using server = await startFaultServer(() => http(304, { ETag: '"f1"' }));
     await using origin = open(server.url);

@@ -29,6 +29,7 @@ function open(url: string, settings: Partial<OriginSettings> = {}): Origin & Asy
 const typeOf = (format: 'json' | 'xml'): string => (format === 'json' ? 'application/json' : 'text/xml');
 
 describe('rows', () => {
+  // Specification, client: 2.5-5
   test.each([
     [
       'fields @row.* that no specification names, such as the color of a row',
@@ -61,6 +62,7 @@ describe('rows', () => {
     });
   });
 
+  // Specification, client: 2.1-5, 2.4-35, 4.5-1, 4.5-3, 4.5-7
   test('are retrieved with `*` and another column', async () => {
     const document = '[{"@row.id":7,"@row.allow":"","Name":"a","Date Modified":"2026-07-01T14:05:07+02:00"}]';
     await using server = await startFaultServer(() => http(200, { 'Content-Type': 'application/json' }, document));
@@ -73,6 +75,7 @@ describe('rows', () => {
     expect(answer).toMatchObject({ value: { rows: [{ id: 7, values: ['a', '2026-07-01T12:05:07Z'] }] } });
   });
 
+  // Specification, client: 4.4-7, 4.4-9, 4.4-10, 4.4-11, 4.4-14
   test('are sorted by the name of a column, with the order behind two slashes', async () => {
     await using server = await startFaultServer(() => http(200, { 'Content-Type': 'application/json' }, '[]'));
     await using origin = open(server.url);
@@ -86,7 +89,25 @@ describe('rows', () => {
   });
 });
 
+describe('rows that are sent', () => {
+  // Specification, client: 2.4-22
+  test('have a User as name and e-mail, in XML', async () => {
+    const document = `${RESPONSE}<row><status>200</status><id>7</id><key>7</key></row></Response>`;
+    await using server = await startFaultServer(() => http(200, { 'Content-Type': 'text/xml' }, document));
+    await using origin = open(server.url, { format: 'xml' });
+    const rows = [{ id: 7, cells: [{ name: 'Boss', type: 'User', value: 'Ann Lee <ann@example.com>' }] }] as const;
+
+    await origin.update({ table: TEST, rows, zone: 'UTC' });
+
+    expect(server.requests[0]?.body.toString()).toBe(
+      '<?xml version="1.0" encoding="utf-8"?><rows><row id="7">' +
+        '<Boss>Ann Lee &lt;ann@example.com&gt;</Boss></row></rows>',
+    );
+  });
+});
+
 describe('descriptors', () => {
+  // Specification, client: 2.3-8
   test.each([
     [0, null],
     [40, 40],
@@ -104,6 +125,7 @@ describe('descriptors', () => {
 });
 
 describe('conditional requests', () => {
+  // Specification, client: 4.10-1, 4.10-5
   test.each<[string, (origin: Origin, etag: string) => Promise<unknown>]>([
     ['describe.xml', (origin, etag) => origin.describeDatabase({ etag })],
     ['user.xml', (origin, etag) => origin.user({ etag })],
@@ -130,6 +152,7 @@ describe('files', () => {
     'X-Author': 'Ann Lee <ann@example.com>',
   };
 
+  // Specification, client: 2.1-4, 4.9-2, 4.9-10, 4.9-11, 4.9-12, 4.9-13, 4.9-14
   test('stand in the path under the alias of their column; a HEAD by id has no ETag', async () => {
     const headers = { ...HEADERS, 'Content-Length': '4096', 'Cache-Control': 'no-cache' };
     await using server = await startFaultServer(() => http(200, headers));
@@ -152,6 +175,20 @@ describe('files', () => {
     });
   });
 
+  // Specification, client: 4.9-16, 4.10-3
+  test('have no ETag that could be sent again where a HEAD by guid must not be kept', async () => {
+    const headers = { ...HEADERS, 'Content-Length': '4096', 'Cache-Control': 'no-cache', ETag: '"e1"' };
+    await using server = await startFaultServer(() => http(200, headers));
+    await using origin = open(server.url);
+    const guid = '6f9619ff-8b86-d011-b42d-00cf4fc964ff';
+
+    const answer = await origin.attachmentHeaders({ ...FILE, version: { guid } });
+
+    expect(server.requests).toMatchObject([{ method: 'HEAD', path: `${ROOT}/t_1/f_9/attachment/${guid}?id=5` }]);
+    expect(answer).toMatchObject({ kind: 'ok', etag: null });
+  });
+
+  // Specification, client: 4.9-15, 4.10-6
   test('by key come with an ETag, by which they are asked for again', async () => {
     await using server = await startFaultServer((nth) =>
       nth === 1 ? http(200, { ...HEADERS, ...KEPT }, 'abc') : http(304, KEPT),
@@ -172,6 +209,7 @@ describe('files', () => {
 });
 
 describe('rights', () => {
+  // Specification, client: 4.6-2, 4.6-3, 7-2
   test.each(['create', 'upsert'] as const)(
     '%s with workflow=0, which the user may not say, is refused and not tried again',
     async (method) => {
@@ -189,6 +227,21 @@ describe('rights', () => {
     },
   );
 
+  // Specification, client: 4.7-4
+  test('delete with workflow=0, which the user may not say, is refused and not tried again', async () => {
+    const document = '<Error><error>403</error><code>0</code><message>You have no permission</message></Error>';
+    await using server = await startFaultServer(() => http(403, { 'Content-Type': 'text/xml' }, document));
+    await using origin = open(server.url, { format: 'xml' });
+
+    const refused: unknown = await origin
+      .delete({ table: TEST, ids: [1], workflow: 'suppress' })
+      .catch((thrown: unknown) => thrown);
+
+    expect(refused).toMatchObject({ code: 'origin.forbidden' });
+    expect(server.requests).toMatchObject([{ method: 'GET', path: `${ROOT}/t_1/delete.xml?id=1&workflow=0` }]);
+  });
+
+  // Specification, client: 5-4
   test('a password keeps its colons', async () => {
     await using server = await startFaultServer(() => http(200, { 'Content-Type': 'application/json' }, '[]'));
     await using origin = open(server.url, {

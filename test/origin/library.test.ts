@@ -28,6 +28,7 @@ afterEach(async () => {
   nock.enableNetConnect();
 });
 
+// Specification, client: 2.9-4
 test('a descriptor with fields of a later version is read, and keeps them', async () => {
   const user = { id: 7, email: 'a@b.example', role: 'Admin', mood: { now: 'fine' } };
   scope.get(`${API}/user.json`).reply(200, user);
@@ -49,6 +50,7 @@ test('an origin that is busy twice is asked a third time', async () => {
   expect(origin.counters()).toMatchObject({ requestCount: 3, retryCount: 2 });
 });
 
+// Specification, client: 4.6-17, 4.6-30, 4.6-31
 test('a write whose rows fared differently gives each its status, with codes that no specification names', async () => {
   const statuses = [
     { status: 201, id: 8, key: 'K-8', warnings: ['later'] },

@@ -21,6 +21,7 @@ function typed(format: 'json' | 'xml', text: string): Buffer {
   return http(200, { 'Content-Type': format === 'json' ? 'application/json' : 'text/xml' }, text);
 }
 
+// Specification, client: 2.1-6, 4.5-2
 test('retrieve asks by key', async () => {
   await using server = await startFaultServer(() => json([{ '@row.id': 5, Name: 'x' }]));
   await using origin = open(server.url);

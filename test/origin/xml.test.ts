@@ -33,6 +33,11 @@ async function selectFrom(answer: FaultAnswer): Promise<{ error: unknown; reques
 }
 
 describe('methods', () => {
+  // Specification, client: 1-1, 2.2-1, 2.2-2, 2.2-3, 2.2-4, 2.2-5, 2.2-6, 2.2-7, 2.2-8, 2.3-1, 2.3-2, 2.3-3, 2.3-4
+  // Specification, client: 2.3-5, 2.3-6, 2.3-7, 2.3-8, 2.3-9, 2.3-10, 2.3-11, 2.4-35, 2.4-36, 2.4-38, 2.4-39, 2.4-41
+  // Specification, client: 2.4-42, 2.4-43, 2.4-44, 2.4-45, 2.4-46, 2.5-2, 2.5-4, 2.9-1, 2.9-2, 2.9-3, 4-2, 4.4-16
+  // Specification, client: 4.5-6, 4.5-7
+  // Specification, client: 4.4-3
   test.each<[string, string, string, unknown, (origin: Origin) => Promise<unknown>]>([
     ['describeDatabase', 'describe.xml', golden.DATABASE_XML, golden.DATABASE, (origin) => origin.describeDatabase()],
     ['describeTable', 't_115442/describe.xml', golden.TABLE_XML, golden.TABLE, (origin) => origin.describeTable(TEST)],
@@ -62,6 +67,7 @@ describe('methods', () => {
     expect(server.requests[0]?.headers['accept']).toBe('text/xml');
   });
 
+  // Specification, client: 2.4-40
   test('an empty element is an empty text, and only i:nil is null', async () => {
     const rows = '<row id="1"><A></A><B/><C i:nil="true"/></row>';
     const document = `<Response xmlns:i="http://www.w3.org/2001/XMLSchema-instance">${rows}</Response>`;
@@ -74,6 +80,7 @@ describe('methods', () => {
     expect(answer).toMatchObject({ value: { rows: [{ values: ['', '', null] }] } });
   });
 
+  // Specification, client: 2.4-47
   test.each(['Size:_x0020_cm', 'Size_x003a__x0020_cm'])(
     'a colon in the name of a column is read from <%s>, whatever namespaces there are',
     async (tag) => {
@@ -89,6 +96,7 @@ describe('methods', () => {
     },
   );
 
+  // Specification, client: 4.10-7
   test('the key of a page names the format', async () => {
     await using server = await startFaultServer(() => typed(golden.ROWS_XML));
     await using origin = open(server.url);

@@ -53,6 +53,8 @@ function errorOf({ status, text }: RawAnswer): unknown {
 }
 
 describe('the list', () => {
+  // Specification, sandbox: 2.8-1, 2.8-2, 2.8-3, 2.8-4, 4.8-1, 4.8-5
+  // Specification, sandbox: 4.8-3
   test('has the bytes of the specification in JSON', async () => {
     await using sandbox = await start();
     const guid = guidOf(sandbox, 'Photo / Big');
@@ -65,6 +67,7 @@ describe('the list', () => {
     );
   });
 
+  // Specification, sandbox: 2.8-1, 2.8-2, 2.8-3, 2.8-4, 4.8-6
   test('has the bytes of the specification in XML', async () => {
     await using sandbox = await start();
     const guid = guidOf(sandbox, 'Photo / Big');
@@ -78,6 +81,7 @@ describe('the list', () => {
     );
   });
 
+  // Specification, sandbox: 4.8-3
   test('shows as many revisions as are asked for, the newest first', async () => {
     await using sandbox = await start();
     const revisions = async (query: string): Promise<readonly number[]> => {
@@ -103,6 +107,7 @@ describe('the list', () => {
     expect([same.status, changed.status]).toEqual([304, 200]);
   });
 
+  // Specification, sandbox: 4.8-2, 4.8-4
   test.each([
     ['no record', '', [400, 2100, 'key']],
     ['a key and an id', 'id=1&key=1', [400, 2100, 'id']],
@@ -119,6 +124,7 @@ describe('the list', () => {
 });
 
 describe('a file', () => {
+  // Specification, sandbox: 4.9-1, 4.9-9, 4.9-10, 4.9-11, 4.9-12, 4.9-13, 4.9-14, 4.9-15
   test('comes with the headers of the specification', async () => {
     await using sandbox = await start();
     const guid = guidOf(sandbox, 'Photo / Big');
@@ -141,6 +147,7 @@ describe('a file', () => {
     }
   });
 
+  // Specification, sandbox: 4.9-5, 4.9-10
   test('keeps its name, whatever that is', async () => {
     await using sandbox = await start();
 
@@ -152,6 +159,7 @@ describe('a file', () => {
     );
   });
 
+  // Specification, sandbox: 4.9-5, 4.9-7, 4.9-8
   test('is found by key, revision, guid parameter and guid in the path alike', async () => {
     await using sandbox = await start();
     const guid = guidOf(sandbox, 'Photo / Big');
@@ -178,6 +186,7 @@ describe('a file', () => {
     expect(changed).toMatchObject({ status: 200, text: 'scan 3' });
   });
 
+  // Specification, sandbox: 4.9-2, 4.9-16
   test('shows its headers alone to HEAD, which is never kept', async () => {
     await using sandbox = await start();
     const guid = guidOf(sandbox, 'Scan');
@@ -192,6 +201,7 @@ describe('a file', () => {
     expect(answer.headers['etag']).toBeUndefined();
   });
 
+  // Specification, sandbox: 4.9-4
   test('of a public column needs no record beside its guid', async () => {
     await using sandbox = await start();
     const guid = guidOf(sandbox, 'Logo');
@@ -204,6 +214,7 @@ describe('a file', () => {
     expect(errorOf(await call(sandbox, `Document/Logo/attachment/${guid}`))).toEqual([404, 4202, 'guid']);
   });
 
+  // Specification, sandbox: 4-3, 4.9-3, 4.9-6
   test.each([
     ['no record', 'Document/Scan/attachment', [400, 2100, 'key']],
     ['a guid without a record', 'Document/Scan/attachment?guid=CURRENT', [400, 2100, 'key']],
@@ -291,6 +302,7 @@ describe('files that come with rows', () => {
     return JSON.parse(answer.text);
   };
 
+  // Specification, sandbox: 2.4-23, 4.6-9, 4.6-33, 4.6-34, 4.6-35, 4.6-36, 4.6-37, 4.6-38, 4.6-39, 4.6-40, 9-2
   test('are stored as new revisions, for several rows at once', async () => {
     await using sandbox = await start();
 
@@ -355,6 +367,7 @@ describe('files that come with rows', () => {
     expect(await call(sandbox, `${PHOTO}/attachment?id=1&revision=2`)).toMatchObject({ text: 'second' });
   });
 
+  // Specification, sandbox: 2.4-24, 4.6-36, 4.6-37, 4.6-38
   test('come with rows in XML too', async () => {
     await using sandbox = await start();
     const type = 'Multipart/Related; boundary="x y"';

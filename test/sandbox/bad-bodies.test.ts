@@ -93,6 +93,7 @@ test.each<[string, string | Uint8Array, string, number, object]>([
   expect(contents(sandbox)).toBe(before);
 });
 
+// Specification, sandbox: 4.6-7
 test('answers rows without a Content-Type with 400', async () => {
   await using sandbox = await startPeople();
 

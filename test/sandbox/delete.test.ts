@@ -17,6 +17,7 @@ async function deletedIds(sandbox: TestSandbox): Promise<readonly number[]> {
 }
 
 describe('the bytes of the specification', () => {
+  // Specification, sandbox: 2.6-4, 2.6-6, 2.7-1, 2.7-2, 2.7-3, 4.7-1, 4.7-9, 4.7-10, 4.7-11
   test('in JSON, by key', async () => {
     await using sandbox = await startPeople();
 
@@ -29,6 +30,7 @@ describe('the bytes of the specification', () => {
     );
   });
 
+  // Specification, sandbox: 2.6-4, 2.6-6, 4.7-2, 4.7-10, 4.7-11
   test('in XML, by id', async () => {
     await using sandbox = await startPeople();
 
@@ -65,6 +67,7 @@ test('finds a key that is a number, however it is spelled', async () => {
   expect(JSON.parse(answer.text)).toMatchObject([{ status: 200 }, { status: 200 }, { status: 403 }]);
 });
 
+// Specification, sandbox: 4.7-5
 test('puts deleted records into the recycle bin, and purged ones nowhere', async () => {
   await using sandbox = await startPeople([{ ...people, rows: [...rowsNamed('a', 'b', 'c', 'd')] }]);
 
@@ -105,6 +108,7 @@ test('changes the ETag of the pages that showed the record', async () => {
 
 const MANY = Array.from({ length: 501 }, (_, index) => `id=${index}`).join('&');
 
+// Specification, sandbox: 4.7-6, 4.7-7
 test.each([
   ['ids mixed with keys', 'id=1&key=1', 'id'],
   ['neither id nor key', 'purge=1', 'key'],
@@ -124,6 +128,7 @@ test.each([
   expect(sandbox.store.count('Person')).toBe(2);
 });
 
+// Specification, sandbox: 4.7-7
 test('takes 500 ids', async () => {
   await using sandbox = await startPeople();
 
@@ -132,6 +137,7 @@ test('takes 500 ids', async () => {
   expect(JSON.parse(answer.text)).toHaveLength(500);
 });
 
+// Specification, sandbox: 4.7-4
 test('takes workflow=0 only from those who manage data', async () => {
   await using sandbox = await startPeople();
 

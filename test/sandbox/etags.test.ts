@@ -39,6 +39,7 @@ async function statuses(path: string, change: (sandbox: TestSandbox) => unknown)
   return [before.status, after.status];
 }
 
+// Specification, sandbox: 4.10-1, 4.10-4, 4.10-5
 test.each(['describe.json', 'user.json', 'Order/describe.json', 'Order/select.json', 'Order/retrieve.json?id=1'])(
   'answers %s with an ETag, and a repeat with 304 and nothing else',
   async (path) => {
@@ -70,6 +71,7 @@ test('answers failures without an ETag', async () => {
   expect(answer.headers['cache-control']).toBe('no-cache');
 });
 
+// Specification, sandbox: 4.10-6
 test.each([
   ['an edit of a shown cell', (sandbox: TestSandbox) => sandbox.store.update('Order', 1, { Note: 'y' }), 200],
   ['an edit of a cell that is not shown', (s: TestSandbox) => s.store.update('Order', 1, { Customer: '2' }), 304],

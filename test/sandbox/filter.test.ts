@@ -48,6 +48,7 @@ function conditional(sandbox: TestSandbox, path: string, { headers }: RawAnswer)
 }
 
 describe('a filter keeps the rows', () => {
+  // Specification, sandbox: 4.4-5
   test.each([
     ['that match', '[Age] > 4', 'Cid Dot'],
     ['that match by alias', '[ALIAS] = "b"', 'Cid Bob'],

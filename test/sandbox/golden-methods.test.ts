@@ -36,6 +36,7 @@ function titles(sandbox: TestSandbox): readonly unknown[] {
 }
 
 describe('aliases', () => {
+  // Specification, sandbox: 2.1-2, 2.1-4, 4.4-8
   test.each([
     ['sort=f_2445931', '[{"@row.id":3,"@row.allow":"Edit, Delete","Title":"a"},'],
     ['sort=f_2445931//ASC', '[{"@row.id":3,"@row.allow":"Edit, Delete","Title":"a"},'],
@@ -49,6 +50,7 @@ describe('aliases', () => {
     expect(text.slice(0, first.length)).toBe(first);
   });
 
+  // Specification, sandbox: 2.1-4, 4.8-1, 4.9-1
   test('an attachment column stands in the path under its alias', async () => {
     await using sandbox = await start();
 
@@ -59,6 +61,7 @@ describe('aliases', () => {
     expect(file).toMatchObject({ status: 200, text: 'abc' });
   });
 
+  // Specification, sandbox: 4.6-13, 4.6-15
   test('elements of an XML body are called by alias', async () => {
     await using sandbox = await start();
     const body = '<any><thing id="1"><f_2445931>x</f_2445931></thing><thing><f_2445931>y</f_2445931></thing></any>';
@@ -70,7 +73,43 @@ describe('aliases', () => {
   });
 });
 
+describe('bodies', () => {
+  // Specification, sandbox: 2.4-2, 2.4-4, 2.4-6, 2.4-8, 2.4-10, 2.4-12, 2.4-15, 2.4-18, 2.4-20, 2.4-22, 2.5-7
+  test('every form of a value is taken from XML', async () => {
+    const types = [
+      'Text',
+      'Multiline',
+      'Checkbox',
+      'Numeric',
+      'Date',
+      'Time',
+      'Timestamp',
+      'Duration',
+      'User',
+      'Phone',
+    ];
+    await using sandbox = await startTestSandbox({
+      tables: [{ name: 'T', columns: types.map((type) => ({ name: type, type })), rows: [{ Phone: '1' }] }],
+    });
+    const body =
+      '<rows><row id="1"><Text> a &amp; b</Text><Multiline>one\ntwo</Multiline><Checkbox>true</Checkbox>' +
+      '<Numeric>-12.50</Numeric><Date>2024-02-29</Date><Time>23:59:58</Time><Timestamp>2026-07-01T14:00:00</Timestamp>' +
+      '<Duration>5400</Duration><User>Ann &lt;ann@example.com&gt;</User><Phone/></row></rows>';
+
+    const answer = await post(sandbox, 'T/update.json', body, { type: 'text/xml' });
+
+    expect(answer.text).toBe('[{"status":200,"id":1,"key":"1"}]');
+    expect((await call(sandbox, 'T/select.json?column=*')).text).toBe(
+      '[{"@row.id":1,"@row.allow":"Edit, Delete","Id":"1","Text":" a & b","Multiline":"one\\r\\ntwo","Checkbox":true,' +
+        '"Numeric":-12.5,"Date":"2024-02-29T00:00:00+00:00","Time":"0001-01-01T23:59:58+00:00",' +
+        '"Timestamp":"2026-07-01T14:00:00+02:00","Duration":5400,"User":"Ann <ann@example.com>","Phone":null,' +
+        `"Record Owner":"${OWNER}"}]`,
+    );
+  });
+});
+
 describe('documents', () => {
+  // Specification, sandbox: 4.4-4, 4.5-1, 4.5-7
   test('retrieve combines `*` with another column', async () => {
     await using sandbox = await start();
 
@@ -82,6 +121,7 @@ describe('documents', () => {
     );
   });
 
+  // Specification, sandbox: 2.4-38, 2.4-39, 2.4-40, 4-2, 4.5-7
   test('retrieve.xml', async () => {
     await using sandbox = await start();
 
@@ -93,6 +133,7 @@ describe('documents', () => {
     );
   });
 
+  // Specification, sandbox: 1-1, 2.9-1, 2.9-2, 2.9-3, 4-2, 4.2-1
   test('user.xml', async () => {
     await using sandbox = await start();
 
@@ -106,6 +147,7 @@ describe('documents', () => {
     );
   });
 
+  // Specification, sandbox: 2.2-1, 2.2-2, 2.2-3, 2.2-4, 2.2-5, 2.2-6, 2.2-7, 2.2-8, 4-2, 4.1-1
   test('describe.xml of the database', async () => {
     await using sandbox = await start();
 
@@ -120,6 +162,7 @@ describe('documents', () => {
     );
   });
 
+  // Specification, sandbox: 2.3-1, 2.3-2, 2.3-3, 2.3-4, 2.3-5, 2.3-6, 2.3-7, 2.3-8, 2.3-9, 2.3-10, 2.3-11, 4-2, 4.3-1
   test('describe.xml of a table', async () => {
     await using sandbox = await startTestSandbox({
       tables: [{ name: 'Tag', systemColumns: false, columns: [{ name: 'Name', type: 'Text', width: 40 }] }],
@@ -143,6 +186,7 @@ describe('documents', () => {
 });
 
 describe('what may be kept', () => {
+  // Specification, sandbox: 4.10-1, 4.10-4, 4.10-5
   test.each([
     'describe.xml',
     'user.xml',
@@ -164,6 +208,7 @@ describe('what may be kept', () => {
     expect(other).toMatchObject({ status: 200, text: first.text });
   });
 
+  // Specification, sandbox: 4.10-6
   test('a page of XML is sent again once it changed', async () => {
     await using sandbox = await start();
     const first = await call(sandbox, 'Note/select.xml?top=1&column=Title');
@@ -177,6 +222,7 @@ describe('what may be kept', () => {
     expect(again.headers['etag']).not.toBe(first.headers['etag']);
   });
 
+  // Specification, sandbox: 4.9-15
   test('a GET of a file by key has an ETag, by which it is not sent again', async () => {
     await using sandbox = await start();
 
@@ -191,6 +237,7 @@ describe('what may be kept', () => {
     expect(again).toMatchObject({ status: 304, text: '' });
   });
 
+  // Specification, sandbox: 4.9-2, 4.10-2
   test('a HEAD of a file by id has no ETag', async () => {
     await using sandbox = await start();
 
@@ -209,6 +256,20 @@ describe('what may be kept', () => {
 });
 
 describe('who may', () => {
+  // Specification, sandbox: 5-2, 5-6
+  test('a token stands for its user', async () => {
+    await using sandbox = await start();
+    const callers = sandbox.users.slice(0, 2);
+
+    const texts = await Promise.all(
+      callers.map(async ({ token }) => (await call(sandbox, 'user.json', { authorization: `Bearer ${token}` })).text),
+    );
+
+    expect(texts.map((text) => /"email":"([^"]+)"/.exec(text)?.[1])).toEqual(callers.map(({ email }) => email));
+    expect(new Set(callers.map(({ email }) => email)).size).toBe(2);
+  });
+
+  // Specification, sandbox: 4.6-3
   test.each(['create', 'update', 'upsert'])(
     '%s with workflow=0 fails as a whole without ManageData, and writes nothing',
     async (method) => {
@@ -225,6 +286,7 @@ describe('who may', () => {
     },
   );
 
+  // Specification, sandbox: 5-4
   test.each([
     ['the whole of it', 'YW5uQGV4YW1wbGUuY29tOnA6YTpzczo=', 200], // ann@example.com:p:a:ss:
     ['what is before its last colon', 'YW5uQGV4YW1wbGUuY29tOnA6YTpzcw==', 403], // ann@example.com:p:a:ss
@@ -248,6 +310,7 @@ describe('who may', () => {
 });
 
 describe('an id and a key in one row', () => {
+  // Specification, sandbox: 4.6-22
   test('the id finds the row, and the key is a value like others', async () => {
     await using sandbox = await start();
 
@@ -257,6 +320,7 @@ describe('an id and a key in one row', () => {
     expect(titles(sandbox)).toEqual(['x', 'c', 'a']);
   });
 
+  // Specification, sandbox: 4.6-22, 7-1
   test.each(['update', 'upsert'])('%s with the key of another row leaves that row alone', async (method) => {
     await using sandbox = await start();
 

@@ -57,6 +57,7 @@ function numbers(...values: readonly (number | bigint | string)[]): TableSpec {
   };
 }
 
+// Specification, sandbox: 2.2-1, 2.2-2, 2.2-3, 2.2-4, 2.2-5, 2.2-6, 2.2-7, 2.2-8, 4.1-1
 test('describes the database', async () => {
   await using sandbox = await startTestSandbox({ tables: [{ name: 'Test', columns: [] }] });
 
@@ -69,6 +70,7 @@ test('describes the database', async () => {
   );
 });
 
+// Specification, sandbox: 2.3-1, 2.3-2, 2.3-3, 2.3-4, 2.3-5, 2.3-6, 2.3-7, 2.3-8, 2.3-9, 2.3-10, 2.3-11, 4.3-1
 test('describes a table with its key, system columns and view', async () => {
   await using sandbox = await startTestSandbox({
     tables: [
@@ -126,6 +128,7 @@ test('describes a table with its key, system columns and view', async () => {
   );
 });
 
+// Specification, sandbox: 2.9-1, 2.9-2, 2.9-3, 4.2-1
 test('describes the calling user', async () => {
   await using sandbox = await startTestSandbox({ tables: [] });
 
@@ -137,6 +140,8 @@ test('describes the calling user', async () => {
   );
 });
 
+// Specification, sandbox: 2.4-25, 2.4-26, 2.4-27, 2.4-28, 2.4-29, 2.4-30, 2.4-31, 2.4-32, 2.4-33, 2.4-34, 2.4-35
+// Specification, sandbox: 2.4-36, 2.5-1, 2.5-3, 4.4-15
 test('sends a value of every type, timestamps in the zone of the user', async () => {
   await using sandbox = await startTestSandbox({ tables: [everyType], clock: testClock() });
 
@@ -204,6 +209,7 @@ test('sends no rows as an empty array', async () => {
   expect((await call(sandbox, 'T/retrieve.json?id=7')).text).toBe('[]');
 });
 
+// Specification, sandbox: 7-2
 test.each([
   ['GET', 'Nope/select.json', 403, '{"error":403,"code":3000,"message":"Table does not exist","source":"Nope"}'],
   [
@@ -233,6 +239,7 @@ test.each([
   expect(answer).toMatchObject({ status, text: body });
 });
 
+// Specification, sandbox: 2.4-39, 2.4-41, 2.4-42, 2.4-43, 2.4-44, 2.4-45, 2.4-46
 test('writes every type in XML as the specification shows them', async () => {
   await using sandbox = await startTestSandbox({ tables: [everyType], clock: testClock() });
   sandbox.store.changeUser({ timezone: 'Europe/Paris' });
@@ -261,6 +268,7 @@ test('writes every type in XML as the specification shows them', async () => {
   );
 });
 
+// Specification, sandbox: 2.4-34, 2.4-43
 test.each(['json', 'xml'])(
   'shows a Timestamp in whole seconds, with whatever fraction it was sent: %s',
   async (format) => {
@@ -287,6 +295,7 @@ const COLON: TableSpec = {
   rows: [{ 'Size: cm': 'x' }],
 };
 
+// Specification, sandbox: 2.4-47
 test.each([
   ['as XML 1.0 allows it', false, '<Size:_x0020_cm>x</Size:_x0020_cm>'],
   ['escaped, if told so', true, '<Size_x003a__x0020_cm>x</Size_x003a__x0020_cm>'],
@@ -317,6 +326,7 @@ test.each(['Size:_x0020_cm', 'Size_x003a__x0020_cm'])(
   },
 );
 
+// Specification, sandbox: 2.3-8
 test('describes a width of every column, 0 where none bounds its values, or of text alone if told so', async () => {
   const tables: readonly TableSpec[] = [
     { name: 'T', systemColumns: false, columns: [{ name: 'A', type: 'Text', width: 40 }, ...everyType.columns] },

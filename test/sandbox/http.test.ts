@@ -20,6 +20,7 @@ function basic(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
+// Specification, sandbox: 5-2
 test('accepts a bearer token, in any case', async () => {
   await using sandbox = await startTestSandbox({ tables: [notes], token: TOKEN });
 
@@ -31,6 +32,7 @@ test('accepts a bearer token, in any case', async () => {
   });
 });
 
+// Specification, sandbox: 5-4
 test('accepts a user name and a password', async () => {
   await using sandbox = await startTestSandbox({ tables: [notes] });
   const { email, password } = sandbox.user;
@@ -41,6 +43,7 @@ test('accepts a user name and a password', async () => {
   expect(JSON.parse(answer.text)).toMatchObject({ email });
 });
 
+// Specification, sandbox: 5-3
 test('accepts a token behind the database id, and keeps it out of the request log', async () => {
   await using sandbox = await startTestSandbox({ tables: [notes], token: TOKEN });
   const root = `/secure/api/v2/${sandbox.database}`;
@@ -58,6 +61,7 @@ test('accepts a header behind a minus sign', async () => {
   expect(await call(sandbox, '-/user.json', { authorization: null })).toMatchObject({ status: 401 });
 });
 
+// Specification, sandbox: 5-1
 test('asks for credentials where there are none: 401, a Basic challenge, no body', async () => {
   await using sandbox = await startTestSandbox({ tables: [notes] });
 
@@ -100,6 +104,7 @@ test('refuses a user and a password in the path', async () => {
   expect(await call(sandbox, 'user:secret/Note/select.json', { authorization: null })).toMatchObject({ status: 403 });
 });
 
+// Specification, sandbox: 5-7
 test('refuses good credentials for another database', async () => {
   await using sandbox = await startTestSandbox({ tables: [notes], token: TOKEN });
   const { email, password } = sandbox.user;
@@ -114,6 +119,7 @@ test('refuses good credentials for another database', async () => {
   });
 });
 
+// Specification, sandbox: 5-8
 test('refuses a token that was revoked, and only that one', async () => {
   await using sandbox = await startTestSandbox({ tables: [notes], token: TOKEN });
   sandbox.store.addToken(OTHER_TOKEN);
@@ -167,6 +173,7 @@ test('answers errors in XML where XML was asked for', async () => {
   expect(answer.text).toMatch(/<source>top<\/source><\/Error>$/);
 });
 
+// Specification, sandbox: 4-1, 9-1
 test.each(['/', '/favicon.ico', '/secure/api/v1/21995/describe.json', '/secure/api/v2', '//', '/%'])(
   'answers the path %j, which is outside of the API, with 405 and a descriptor',
   async (path) => {

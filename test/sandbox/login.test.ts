@@ -13,6 +13,7 @@ function basic({ email, password }: { readonly email: string; readonly password:
   return `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`;
 }
 
+// Specification, sandbox: 5-5
 test('accepts the session cookie behind a minus sign, among other cookies', async () => {
   await using sandbox = await startTestSandbox({ tables });
   const headers = { Cookie: `a=b; ${sandbox.session}; c` };

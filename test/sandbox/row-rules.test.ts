@@ -27,6 +27,7 @@ describe('the rules of rows', () => {
   });
   const missing = { code: 4000, message: 'Record is not found or not accessible' };
 
+  // Specification, sandbox: 4.6-4, 4.6-5, 4.6-6, 4.6-12, 4.6-18, 4.6-20, 4.6-21, 4.6-22, 4.6-23, 4.6-24, 7-1
   test.each<[string, string, object, object]>([
     // create
     ['create makes a record', 'create', { Name: 'Cy' }, ok(201, 3)],

@@ -37,6 +37,7 @@ function fields(row: Json | undefined): readonly string[] {
   return Object.keys(row ?? {}).filter((field) => !field.startsWith('@row.'));
 }
 
+// Specification, sandbox: 4.4-2, 4.4-3
 test.each(['', '?column=*', '?column='])('returns the columns that can be written for %j', async (query) => {
   await using sandbox = await startTestSandbox({ tables: [people] });
 
@@ -45,6 +46,7 @@ test.each(['', '?column=*', '?column='])('returns the columns that can be writte
   expect(fields(row)).toEqual(['Id', 'Name', 'Team', 'Age', 'Record Owner']);
 });
 
+// Specification, sandbox: 4.4-1, 4.4-4
 test('returns named columns in their order, and computed and system columns only when named', async () => {
   await using sandbox = await startTestSandbox({ tables: [people] });
 
@@ -94,6 +96,7 @@ test('tells two columns that differ only in case apart', async () => {
   expect(await rows(sandbox, 'T/select.json?column=name&column=Name')).toMatchObject([{ name: 'low', Name: 'high' }]);
 });
 
+// Specification, sandbox: 4.4-7, 4.4-9, 4.4-10, 4.4-11
 test.each([
   ['sort=Name', ['ann', 'Bob', 'Cid', 'Dot']],
   ['sort=Name//DESC', ['Dot', 'Cid', 'Bob', 'ann']],
@@ -151,6 +154,7 @@ test('sorts timestamps by time, down to the fraction of a second, and finds the 
   expect(sandbox.store.rows('All')[0]?.values['Last']).toBe('2026-01-31T12:00:00.5Z');
 });
 
+// Specification, sandbox: 4.4-14
 test('pages through a table without losing or repeating a row', async () => {
   const many = Array.from({ length: 1203 }, (_, index) => ({ Name: `n${index % 7}` }));
   await using sandbox = await startTestSandbox({ tables: [{ ...people, rows: many }] });
@@ -177,6 +181,7 @@ test.each([
   expect(await rows(sandbox, `Person/select.json?${query}`)).toHaveLength(count);
 });
 
+// Specification, sandbox: 4.4-12
 test.each([
   ['top=0', 'top'],
   ['top=501', 'top'],
@@ -234,6 +239,7 @@ test('prefers the name as decoded once to the one decoded twice', async () => {
   expect(await rows(sandbox, 'A%252FB/select.json')).toHaveLength(1);
 });
 
+// Specification, sandbox: 4.5-1, 4.5-2, 4.5-3
 test('retrieves by id and by key, each row once', async () => {
   await using sandbox = await startTestSandbox({
     tables: [{ ...people, key: 'Name' }],
@@ -247,6 +253,7 @@ test('retrieves by id and by key, each row once', async () => {
   expect(new Set(byKey.map((row) => row['Age']))).toEqual(new Set([4, 200]));
 });
 
+// Specification, sandbox: 4.5-5
 test('retrieves exactly 500, and no more', async () => {
   await using sandbox = await startTestSandbox({
     tables: [{ ...people, rows: Array.from({ length: 500 }, () => ({ Name: 'x' })) }],
@@ -257,6 +264,7 @@ test('retrieves exactly 500, and no more', async () => {
   expect(await refusal(sandbox, `Person/retrieve.json?${ids(501)}`)).toMatchObject({ status: 400, source: 'id' });
 });
 
+// Specification, sandbox: 2.1-7, 4.5-4
 test.each([
   ['id=1&key=1', 'id'],
   ['', 'key'],

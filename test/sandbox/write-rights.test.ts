@@ -77,6 +77,7 @@ describe('workflow rules', () => {
     ],
   };
 
+  // Specification, sandbox: 1-3, 4.6-25
   test('change other columns after a write, in their order', async () => {
     await using sandbox = await startPeople([ruled]);
 
@@ -95,6 +96,7 @@ describe('workflow rules', () => {
     expect(person(sandbox, 1)).toMatchObject({ Boss: null });
   });
 
+  // Specification, sandbox: 4.6-2
   test('are suppressed by workflow=0, for those who may', async () => {
     await using sandbox = await startPeople([ruled]);
 
@@ -105,6 +107,7 @@ describe('workflow rules', () => {
     expect(person(sandbox, 2)).toMatchObject({ Notes: 'was Bob' });
   });
 
+  // Specification, sandbox: 4.6-3
   test('cannot be suppressed without ManageData: the call fails', async () => {
     await using sandbox = await startPeople([ruled]);
     sandbox.store.changeUser({ admin: ['ManageUsers'] });

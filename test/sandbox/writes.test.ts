@@ -9,6 +9,7 @@ function person(sandbox: TestSandbox, id: number): Readonly<Record<string, unkno
   return sandbox.store.rows('Person').find((row) => row.id === id)?.values;
 }
 
+// Specification, sandbox: 4.6-16, 4.6-17, 4.6-26
 test('answers a status for each row in its order; rows that fail touch no others', async () => {
   await using sandbox = await startPeople();
 
@@ -80,6 +81,7 @@ test('takes no number for a row that fails', async () => {
   ]);
 });
 
+// Specification, sandbox: 2.4-1, 4.6-19
 test('gives omitted columns their defaults and explicit nulls none', async () => {
   await using sandbox = await startPeople();
 
@@ -89,6 +91,7 @@ test('gives omitted columns their defaults and explicit nulls none', async () =>
   expect(person(sandbox, 4)).toMatchObject({ Score: null, Active: null });
 });
 
+// Specification, sandbox: 2.4-9, 2.4-17, 2.4-19, 2.4-21, 2.4-37
 test('stores every type of value, timestamps in the zone of the user', async () => {
   await using sandbox = await startPeople();
   sandbox.store.changeUser({ timezone: 'America/New_York' });
@@ -168,6 +171,7 @@ test('changes the ETags of the pages that show a change, and of no others', asyn
   expect(after.map((tag, index) => tag === before[index])).toEqual([true, false, true, true]);
 });
 
+// Specification, sandbox: 4.10-2
 test('answers a call that may not be kept: no ETag, no-cache', async () => {
   await using sandbox = await startPeople();
 
@@ -199,6 +203,8 @@ describe('the bytes of the specification', () => {
     '<row><status>201</status><id>3</id><key>3</key></row><row><status>400</status><key>2</key><errors><Error>' +
     '<error>400</error><code>3100</code><message>Column does not exist</message><source>Nope</source></Error></errors></row>';
 
+  // Specification, sandbox: 1-1, 1-2, 2.5-7, 2.6-1, 2.6-2, 2.6-3, 2.6-5, 2.7-1, 2.7-3, 4.6-8, 4.6-10, 4.6-26, 4.6-27
+  // Specification, sandbox: 4.6-28, 4.6-29, 4.6-30, 4.6-31, 4.6-32
   test.each([
     ['JSON', 'json', 'JSON', json, 'application/json'],
     ['JSON', 'xml', 'XML', json, 'Application/JSON; charset=UTF-8'],
@@ -223,6 +229,7 @@ test('takes one bare object for one row, and no rows at all', async () => {
   expect(await statuses(sandbox, 'Person/create.json', [])).toEqual([]);
 });
 
+// Specification, sandbox: 4.6-1
 test.each([
   ['create', 'GET'],
   ['update', 'HEAD'],

@@ -45,6 +45,7 @@ function failureOf(read: () => unknown): { code: string; message: string } {
 
 describe('descriptors', () => {
   // Shape: specification 2.2. Ids, alias and colour: the vendor's sample (origin facts 3.2); `logo`: 3.1; the rest made up.
+  // Specification, client: 2.2-1, 2.2-2, 2.2-3, 2.2-4, 2.2-5, 2.2-6, 2.2-7, 2.2-8, 2.2-9
   test('reads the database descriptor, and keeps what it does not know', () => {
     const database = readDatabase(parseBody(golden('database'), 'x'));
 
@@ -68,6 +69,7 @@ describe('descriptors', () => {
   });
 
   // Shape: specification 2.3. Column, view and table sample: origin facts 3.2; kind, readOnly, columns, groups: 3.3, 3.4.
+  // Specification, client: 2.3-1, 2.3-2, 2.3-3, 2.3-4, 2.3-5, 2.3-6, 2.3-7, 2.3-8, 2.3-9, 2.3-10, 2.3-11, 2.3-12
   test('reads the table descriptor, and keeps what it does not know', () => {
     const table = readTable(parseBody(golden('table'), 'x'));
 
@@ -91,6 +93,7 @@ describe('descriptors', () => {
   });
 
   // Shape: specification 2.9; `lastSeen` is made up.
+  // Specification, client: 2.9-1, 2.9-2, 2.9-3, 2.9-4
   test('reads the user descriptor, and keeps what it does not know', () => {
     const user = readUser(parseBody(golden('user'), 'x'));
 
@@ -250,6 +253,8 @@ describe('rows', () => {
   });
 
   // Value forms: specification 2.4, output; row properties: 2.5; the attachment's text: origin facts 2.1.
+  // Specification, client: 2.4-25, 2.4-26, 2.4-27, 2.4-28, 2.4-29, 2.4-30, 2.4-31, 2.4-32, 2.4-33, 2.4-34, 2.4-36
+  // Specification, client: 2.5-1, 2.5-3
   test('are read from what Select sends, every type', () => {
     const page = readRows(parseBody(golden('select'), 'x'), EVERY_TYPE, 'select "Test"');
 
@@ -262,6 +267,8 @@ describe('rows', () => {
   });
 
   // Value forms: specification 2.4, input. A row of a write is one object from column names to values (4.6).
+  // Specification, client: 2.4-3, 2.4-5, 2.4-7, 2.4-9, 2.4-11, 2.4-14, 2.4-17, 2.4-19, 2.4-21, 2.4-23
+  // Specification, sandbox: 2.4-3, 2.4-5, 2.4-7, 2.4-9, 2.4-11, 2.4-14, 2.4-17, 2.4-19, 2.4-21, 2.4-23
   test('have the input forms of every type', () => {
     const values = [...(ROWS[0]?.values ?? [])].with(13, 'cid:part-1');
 

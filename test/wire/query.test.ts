@@ -59,6 +59,7 @@ describe('namesFromSegment', () => {
 });
 
 describe('selectQuery', () => {
+  // Specification, client: 4.4-5, 4.4-6, 4.4-13
   test.each([
     ['nothing', { columns: [], sort: [] }, ''],
     [

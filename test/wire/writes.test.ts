@@ -144,6 +144,7 @@ describe('XML bodies', () => {
     ]);
   });
 
+  // Specification, sandbox: 2.4-2
   test('an empty element and one marked nil are null, spaces are not', () => {
     const body = '<r><r><a/><b></b><c i:nil="true" xmlns:i="urn:i">x</c><d> </d></r></r>';
 

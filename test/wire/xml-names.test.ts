@@ -6,6 +6,8 @@ import { elementFromName, nameFromElement } from '../../src/wire/xml-names.ts';
 import { readXml } from '../../src/wire/xml-tree.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
+// Specification, client: 2.4-47
+// Specification, sandbox: 2.4-47
 test.each([
   ['Name', 'Name'],
   ['Order Details', 'Order_x0020_Details'],
@@ -46,6 +48,8 @@ test.each([
   expect(readXml(`<${element} i:nil="true"/>`)).toMatchObject({ name });
 });
 
+// Specification, client: 2.4-48
+// Specification, sandbox: 2.4-48
 test.each([
   ['a_b', 'a_b'],
   ['_', '_'],

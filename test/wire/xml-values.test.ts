@@ -62,6 +62,7 @@ describe('durations', () => {
 });
 
 describe('input', () => {
+  // Specification, sandbox: 2.4-4, 2.4-6, 2.4-8, 2.4-10, 2.4-12, 2.4-13, 2.4-15, 2.4-16, 2.4-18, 2.4-22, 2.4-24
   test.each<[ColumnType, string, unknown]>([
     ['Date', '2024-02-29', '2024-02-29'],
     ['Date', '2024-02-29T23:59:59', '2024-02-29'],
