@@ -86,6 +86,9 @@ export const ERROR_CODES = {
     'Most tables or most columns of a table vanished at once, or columns with values are to be left out or masked.',
   'guard.columns':
     'Writable columns of a two-way table vanished at the origin; it waits until they are back or pruned.',
+  'guard.keys':
+    'A key under tables that keeps something out matches no table, and nothing was read into the new replica yet.',
+  'guard.names': 'A table took the name under which the configuration knows another table, so it waits.',
   'guard.pending': 'A table cannot become a read-only mirror while edits of it are not at the origin.',
   'guard.pushRows': 'More rows of a table were changed here than safety.maxPushRows allows to be pushed.',
   'guard.pushDeletes': 'More rows of a table were deleted here than safety.maxDeletePercent allows to be pushed.',

@@ -6,7 +6,9 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { asRowsyncError } from '../base/errors.ts';
-import { checkChoice, readKnownChoices, type KnownChoices } from './column-checks.ts';
+import { withBoundNames } from '../config/tables.ts';
+import { bindTables, misnamedIn } from '../reconcile/bindings.ts';
+import { checkChoice, readKnownTables, type KnownChoices } from './column-checks.ts';
 import type { Config } from '../config/load.ts';
 import { systemCode } from '../config/secrets.ts';
 import { filesSettings } from '../config/settings.ts';
@@ -172,7 +174,7 @@ function checkZone({ timezone }: UserDescriptor): CheckResult {
 }
 
 async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<CheckResult> {
-  const { origin, config, signal } = parts;
+  const { origin, signal } = parts;
   let database: DatabaseDescriptor;
   try {
     database = (await origin.describeDatabase({ signal })).value;
@@ -182,6 +184,13 @@ async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<Ch
   }
   yield ok('database', `${database.name}, ${plural(database.tables.length, 'table')}`);
   const names = database.tables.map(({ recordName }) => recordName);
+  const known = readKnownTables(parts.config);
+  const { bindings } = bindTables(
+    database.tables.map(({ id, recordName: name }) => ({ id, name })),
+    { known: known.described, configured: parts.config.tables.byName, isConfirmed: () => false },
+  );
+  const boundNames = new Map(bindings.map(({ name, boundName }) => [name, boundName ?? name]));
+  const config = withBoundNames(parts.config, (name) => boundNames.get(name) ?? name);
   const chosen = database.tables.filter(({ recordName }) => config.tables.find(recordName) !== null);
   const left = names.filter((name) => config.tables.find(name) === null);
   const leftText = left.length === 0 ? '' : `; left alone: ${someOf(left)}`;
@@ -192,23 +201,18 @@ async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<Ch
         `no table matches the patterns under tables; the database has ${someOf(names)}`,
         'Correct the patterns.',
       );
-  const unused = config.tables.patterns.filter(
-    (pattern) => pattern !== '*' && !names.some((name) => config.tables.matches(pattern, name)),
-  );
-  if (unused.length > 0) {
-    yield warn(
-      'tables',
-      `nothing matches ${someOf(unused)}`,
-      'Names are case-sensitive, and singular as at the origin.',
-    );
+  const described = bindings.map((binding) => ({ ...binding, isDescribed: true }));
+  for (const { sentence } of misnamedIn(config.tables.byName, described)) {
+    yield warn('tables', sentence, 'Names are case-sensitive, and singular as at the origin.');
   }
-  const known = readKnownChoices(config);
-  const looks = await Promise.all(chosen.map((table) => checkTable(origin, { config, known }, table, signal)));
+  const looks = await Promise.all(
+    chosen.map((table) => checkTable(origin, { config, known: known.choices }, table, signal)),
+  );
   yield* looks.flatMap(({ problems }) => problems);
-  const described = looks.flatMap(({ descriptor }) => descriptor ?? []);
-  if (described.length > 0) yield ok('columns', columnsText(described));
-  yield* checkFiles(described, config);
-  yield* checkAnswers(parts, { tables: described, zone });
+  const readable = looks.flatMap(({ descriptor }) => descriptor ?? []);
+  if (readable.length > 0) yield ok('columns', columnsText(readable));
+  yield* checkFiles(readable, config);
+  yield* checkAnswers({ ...parts, config }, { tables: readable, zone });
 }
 
 /** The tables whose files are fetched, and their rules. */

@@ -9,6 +9,7 @@ import { columnChoice } from '../config/settings.ts';
 import type { TableRule } from '../config/tables.ts';
 import { chooseColumns, uselessPatterns, type Chosen, type Choosing } from '../reconcile/choose.ts';
 import { readColumns } from '../replica/columns.ts';
+import { readDescribed, type DescribedTable } from '../replica/described.ts';
 import { readTables } from '../replica/ledger.ts';
 import { openReader } from '../replica/reader.ts';
 import { maskKeyDigest } from '../wire/mask.ts';
@@ -19,19 +20,25 @@ import { someOf } from '../base/text.ts';
 /** What the replica remembers of the columns of a table, by its id. */
 export type KnownChoices = ReadonlyMap<number, Pick<Choosing, 'leftOut' | 'known'>>;
 
-/** What the replica remembers; nothing without a replica, or for one of an earlier version. */
-export function readKnownChoices({ replica: { path } }: Config): KnownChoices {
-  if (!existsSync(path)) return new Map();
+/** What the replica remembers of tables; nothing without a replica, or for one of an earlier version. */
+export function readKnownTables({ replica: { path } }: Config): {
+  readonly choices: KnownChoices;
+  readonly described: readonly DescribedTable[];
+} {
+  const none = { choices: new Map(), described: [] };
+  if (!existsSync(path)) return none;
   try {
     const reader = openReader(path);
     try {
-      if (reader.isOlder()) return new Map();
-      return new Map(readTables(reader).map(({ id, leftOut }) => [id, { leftOut, known: readColumns(reader, id) }]));
+      if (reader.isOlder()) return none;
+      const tables = readTables(reader);
+      const choices = new Map(tables.map(({ id, leftOut }) => [id, { leftOut, known: readColumns(reader, id) }]));
+      return { choices, described: readDescribed(reader) };
     } finally {
       reader.close();
     }
   } catch {
-    return new Map(); // the check of the replica says what is wrong with it
+    return none; // the check of the replica says what is wrong with it
   }
 }
 

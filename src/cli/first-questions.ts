@@ -190,7 +190,7 @@ async function askTables(prompter: Prompter, tables: readonly TableSummary[]): P
     preset: '*',
     complain: (given) => {
       const rules = tableRules({});
-      const isUsed = (name: string): boolean => tables.some(({ recordName }) => rules.matches(name, recordName));
+      const isUsed = (name: string): boolean => tables.some(({ recordName }) => rules.byName.matches(name, recordName));
       const unused = splitNames(given).filter((name) => !isUsed(name));
       return unused.length === 0 ? null : `There is no table ${listText(unused)}; capital letters count.`;
     },

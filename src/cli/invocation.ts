@@ -137,6 +137,8 @@ function loadSides() {
     import('../files/prune.ts'),
     import('../files/upload.ts'),
     import('./progress.ts'),
+    import('../config/tables.ts'),
+    import('../replica/described.ts'),
     import('../replica/sink-book.ts'),
     import('../daemon/page/key.ts'),
     loadOrigin(),
@@ -155,6 +157,8 @@ export async function withSides<T>(
     { removeUnnamed },
     { uploadKeeper },
     { noProgress, startProgress },
+    { withBoundNames },
+    { boundNameOf },
   ] = await loadSides();
   prepareForRows();
   const { clock, stderr } = invocation.session;
@@ -164,15 +168,16 @@ export async function withSides<T>(
     // The log of --verbose goes to the same stream.
     const progress = invocation.isJson ? noProgress : startProgress(stderr, clock, { isShared: invocation.isVerbose });
     try {
-      const settings = pullSettings(config);
+      const bound = withBoundNames(config, (name) => boundNameOf(replica, name));
+      const settings = pullSettings(bound);
       const { onProgress, onFiles, wantsEstimates: estimates } = progress;
       const shared = { origin, replica, clock, log, signal };
-      const filing = { ...shared, settings: filesSettings(config) };
+      const filing = { ...shared, settings: filesSettings(bound) };
       const removeContents = (hashes: readonly string[]): Promise<number> =>
         removeUnnamed(replica, config.replica.files, hashes);
       return await work({
         pull: { ...shared, settings, onProgress, estimates, removeContents },
-        push: { ...shared, settings: pushSettings(config), files: { keep: uploadKeeper(filing) } },
+        push: { ...shared, settings: pushSettings(bound), files: { keep: uploadKeeper(filing) } },
         files: { ...filing, onProgress: onFiles },
       });
     } finally {

@@ -25,6 +25,7 @@ export function pullJson(report: PullReport): Readonly<Record<string, unknown>> 
     durationMs: Math.round(report.durationMs),
     removedEntryCount: report.removedEntryCount,
     error: orNull(report.error),
+    notes: report.notes,
     tables: report.tables.map((table) => ({
       ...table,
       durationMs: Math.round(table.durationMs),
@@ -58,7 +59,8 @@ export function pullText(report: PullReport, width: number | null): string {
     report.removedEntryCount === 0
       ? ''
       : `History: ${countText(report.removedEntryCount)} of its entries removed, being beyond keep or maxBytes\n`;
-  return `${box}${filteredText(report)}${removed}${quiet}${sumsText(report)}\n${pullProblemsText(report)}`;
+  const notes = report.notes.map((note) => `${note}\n`).join('');
+  return `${box}${filteredText(report)}${removed}${quiet}${sumsText(report)}\n${notes}${pullProblemsText(report)}`;
 }
 
 function pullCells(table: TablePullReport): readonly string[] {

@@ -38,7 +38,12 @@ export function originSecrets({ origin }: Pick<Config, 'origin'>): readonly stri
 }
 
 /** The settings of every pull under a configuration. */
-export function pullSettings({ limits, safety, schedule, tables }: Config): PullSettings {
+export function pullSettings({
+  limits,
+  safety,
+  schedule,
+  tables,
+}: Pick<Config, 'limits' | 'safety' | 'schedule' | 'tables'>): PullSettings {
   const ofTables = tables.rules.map(({ options }) => options.schedule?.follow);
   return {
     follows: followsOf([schedule.follow, ...ofTables]),
@@ -49,7 +54,7 @@ export function pullSettings({ limits, safety, schedule, tables }: Config): Pull
       const rule = tables.find(table);
       return rule === null ? null : tableOptions(rule);
     },
-    isConfigured: (table) => tables.find(table) !== null,
+    configured: tables.byName,
   };
 }
 

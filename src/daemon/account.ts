@@ -5,11 +5,14 @@
 import { existsSync } from 'node:fs';
 import { asRowsyncError } from '../base/errors.ts';
 import type { Config } from '../config/load.ts';
+import { withBoundNames } from '../config/tables.ts';
 import { mayFollow } from '../reconcile/follow.ts';
 import type { AccountFacts, FoundComplaint } from '../reconcile/account-facts.ts';
 import { accountOf, type Problem } from '../reconcile/account.ts';
+import { misnamedIn } from '../reconcile/bindings.ts';
 import { readComplaints } from '../replica/complaints.ts';
 import type { Connection } from '../replica/connection.ts';
+import { boundNameOf, readDescribed } from '../replica/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readTables } from '../replica/ledger.ts';
 import { openReader, type ReplicaReader } from '../replica/reader.ts';
@@ -55,7 +58,7 @@ export function problemsAt(config: Config, word: DaemonWord, nowMs: number): rea
 /** The facts where the replica cannot be read. */
 function factsWithout(thrown: unknown, { replica: { path } }: Config, word: DaemonWord, nowMs: number): AccountFacts {
   const { code, message, hint } = asRowsyncError(thrown);
-  const facts = { nowMs, tables: [], keeper: word.keeper };
+  const facts = { nowMs, tables: [], misnamed: [], keeper: word.keeper };
   if (!existsSync(path)) return { ...facts, replica: 'missing', complaints: word.complaints };
   const unusable: FoundComplaint = { about: 'replica', subject: null, code, message, hint, since: null };
   return { ...facts, replica: 'here', complaints: [unusable, ...word.complaints] };
@@ -68,7 +71,8 @@ function readFacts(
   nowMs: number,
 ): AccountFacts {
   const isOlder = reader.isOlder();
-  const lateAfter = isOlder ? new Map<string, number>() : readLateAfterMs(reader, jobsOf(config), nowMs);
+  const bound = withBoundNames(config, (name) => boundNameOf(reader, name));
+  const lateAfter = isOlder ? new Map<string, number>() : readLateAfterMs(reader, jobsOf(bound), nowMs);
   const tables = reader.status().map((table) => ({ ...table, lateAfterMs: lateAfter.get(table.table) ?? null }));
   const isUnpulled = tables.length === 0 && reader.identity() === null;
   return {
@@ -76,6 +80,7 @@ function readFacts(
     replica: isOlder ? 'older' : isUnpulled ? 'unpulled' : 'here',
     tables,
     complaints: [...complaints, ...readRemembered(reader, config, keeper)],
+    misnamed: misnamedIn(config.tables.byName, readDescribed(reader)),
     keeper,
   };
 }

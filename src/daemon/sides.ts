@@ -6,9 +6,11 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { originSettings } from '../config/settings.ts';
+import { withBoundNames } from '../config/tables.ts';
 import { removeUnnamed } from '../files/prune.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
+import { boundNameOf } from '../replica/described.ts';
 import { startSinks, type RunningSinks } from '../sink/runner.ts';
 import { WholeWatch } from './whole.ts';
 
@@ -59,7 +61,7 @@ function sidesOf(
   sinkClock: Clock,
 ): Sides {
   return {
-    config,
+    config: withBoundNames(config, (name) => boundNameOf(open.replica, name)),
     origin: open.origin,
     replica: open.replica,
     log: open.log,

@@ -8,6 +8,7 @@ import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import type { Bounds as HistoryBounds } from '../reconcile/retention.ts';
+import type { ConfiguredTables } from '../reconcile/bindings.ts';
 import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { Selection } from '../reconcile/selection.ts';
@@ -28,8 +29,8 @@ export interface PullSettings {
   /** Which tables are followed between sweeps: their sweeps also ask for the watermark. Left out for none. */
   readonly follows?: 'all' | 'large' | 'none' | undefined;
   readonly tableOptions: (name: string) => TableOptions | null;
-  /** Whether the configuration matches a table, be it its turn or not; left out if tables need not match. */
-  readonly isConfigured?: ((name: string) => boolean) | undefined;
+  /** What the configuration says of tables by their names; left out if none is bound to one, and none need match. */
+  readonly configured?: ConfiguredTables | undefined;
 }
 
 /** The configuration of one table. */

@@ -7,7 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
-import { foldName, localName } from '../reconcile/naming.ts';
+import { foldName, planTableNames } from '../reconcile/naming.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/selection.ts';
@@ -25,10 +25,11 @@ import {
 } from '../capture/table.ts';
 import { ensureChangesView, hasChangesView } from '../capture/view.ts';
 import { describeColumn, readColumns, storeColumnState, type LedgerColumn } from '../replica/columns.ts';
-import type { Tx } from '../replica/connection.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { distrustRows } from '../replica/distrust.ts';
 import {
   findTable,
+  readTable,
   readTables,
   storeEditing,
   storeMissingColumns,
@@ -49,10 +50,11 @@ import {
   readPhysicalColumns,
   readTakenNames,
   renameColumns,
-  renameTable,
+  renameTables,
   restoreColumn,
   restoreTable,
   requireShape,
+  storeTableName,
 } from '../replica/tables.ts';
 import { isWritable, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
 import { applyChoice } from './choice.ts';
@@ -226,27 +228,21 @@ function matchColumn(
 }
 
 /**
- * Gives every table its place in the replica before any of them is described, in the order of their ids. Tables are pulled in parallel, and the
- * choice between two names that differ only in case must not depend on the order of answers. The view of changes is checked here too, once for all
- * tables, since another client may have dropped it.
+ * Gives every table its place and its name in the replica before any of them is described. Tables are pulled in parallel, and who gets a name must not
+ * depend on the order of answers. `tables` are all that come here now or came before. The view of changes is checked here too, once for all tables,
+ * since another client may have dropped it.
  */
 export async function placeTables(context: PullContext, tables: readonly TableSummary[]): Promise<void> {
   const { replica } = context;
-  const knownById = new Map(readTables(replica).map((table) => [table.id, table]));
-  const isPlaced = tables.every(({ id, recordName }) => knownById.get(id)?.name === recordName);
-  if (isPlaced && hasChangesView(replica)) return;
   const at = stampFromMs(context.clock.nowMs());
+  const knownById = new Map(readTables(replica).map((table) => [table.id, table]));
+  const isPlaced =
+    tables.every(({ id, recordName }) => knownById.get(id)?.name === recordName) &&
+    movesOf(replica, tables, at).length === 0;
+  if (isPlaced && hasChangesView(replica)) return;
   await replica.write('Placing tables', (tx) => {
     // A placed table that is missing is made again when it is prepared, which logs it.
-    for (const table of isPlaced ? [] : tables.toSorted((a, b) => a.id - b.id)) {
-      // Checked first: triggers are made again under another name, which would hide that one was missing.
-      const known = knownById.get(table.id);
-      const wasOpenToEdits = known !== undefined && hasTable(tx, known.localName) && isTampered(tx, known.id);
-      const placed = placeTable(tx, table, at);
-      if (!placed.changed) continue;
-      if (wasOpenToEdits) noteOpenness(tx, placed, at);
-      ensureCapture(tx, placed.id);
-    }
+    if (!isPlaced) for (const id of placeAll(tx, tables, at)) ensureCapture(tx, id);
     ensureChangesView(tx);
   });
   replica.forgetStatements();
@@ -291,7 +287,9 @@ function shapeTable(
   const before = findTable(tx, descriptor.id);
   const wasDropped = before !== null && before.state !== 'gone' && !hasTable(tx, before.localName);
   const wasTampered = before !== null && isTampered(tx, descriptor.id, options.twoWay);
-  const table = placeTable(tx, descriptor, options.at);
+  const changedIds = isInPlace(tx, descriptor) ? [] : placeAll(tx, [descriptor], options.at);
+  for (const id of changedIds) if (id !== descriptor.id) ensureCapture(tx, id);
+  const table = { ...readTable(tx, descriptor.id), changed: changedIds.includes(descriptor.id) };
   const known = readColumns(tx, descriptor.id);
   const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
   const ours = new Set(['_id', ...[ALLOW, ...known].map((column) => foldName(column.localName))]);
@@ -339,40 +337,86 @@ function isChange({ kind }: SchemaAction): boolean {
   return kind !== 'keep';
 }
 
-/** Creates the table, or renames it, or finds it in place. A table that another client dropped is made again, empty. */
-function placeTable(tx: Tx, descriptor: TableSummary, at: string): { id: number; localName: string; changed: boolean } {
+/** Whether a table has its place, under the name that the origin has now. */
+function isInPlace(tx: Tx, { id, recordName, alias }: TableSummary): boolean {
+  const known = findTable(tx, id);
+  const isHere = known !== null && known.state !== 'gone' && hasTable(tx, known.localName);
+  return isHere && known.name === recordName && known.alias === alias;
+}
+
+/** A table that gets another name here. */
+interface Move {
+  readonly table: LedgerTable;
+  readonly to: string;
+}
+
+function namesOf(from: Connection, tables: readonly TableSummary[], at: string): ReadonlyMap<number, string> {
+  const known = readTables(from).map(({ id, name, localName, state }) => ({
+    id,
+    name,
+    localName,
+    isGone: state === 'gone',
+  }));
+  const ours = new Set(known.map(({ localName }) => foldName(localName)));
+  const taken = new Set(
+    readTakenNames(from)
+      .map(foldName)
+      .filter((name) => !ours.has(name)),
+  );
+  const described = tables.map(({ id, recordName: name }) => ({ id, name }));
+  return planTableNames(known, described, { taken, day: at.slice(0, 10) });
+}
+
+/** Tables in the file that another name is due, be it to make room for one that the origin still shows. */
+function movesOf(from: Connection, tables: readonly TableSummary[], at: string): readonly Move[] {
+  const names = namesOf(from, tables, at);
+  return readTables(from).flatMap((table) => {
+    const to = names.get(table.id) ?? table.localName;
+    return to === table.localName || !hasTable(from, table.localName) ? [] : [{ table, to }];
+  });
+}
+
+/**
+ * Gives all tables their names, all at once, and creates those that are missing; a table that another client dropped is made again. Returns the ids
+ * of those that changed: their triggers have to be made.
+ */
+function placeAll(tx: Tx, tables: readonly TableSummary[], at: string): readonly number[] {
+  const moves = movesOf(tx, tables, at);
+  const names = namesOf(tx, tables, at);
+  // Checked first: triggers are made again under another name, which would hide that one was missing.
+  const tampered = moves.filter(({ table }) => isTampered(tx, table.id));
+  const renames = moves.map(({ table, to }) => ({ id: table.id, from: table.localName, to }));
+  const described = new Set(tables.map(({ id }) => id));
+  renameTables(tx, renames, { makesRoom: moves.some(({ table }) => !described.has(table.id)) });
+  for (const { table, to } of tampered) noteOpenness(tx, { id: table.id, localName: to }, at);
+  const created = tables
+    .toSorted((a, b) => a.id - b.id)
+    .flatMap((table) => (placeTable(tx, table, names.get(table.id) ?? table.recordName, at) ? [table.id] : []));
+  return [...new Set([...renames.map(({ id }) => id), ...created])];
+}
+
+/** Creates a table, or finds it in place, under the name that it has now. Returns whether it was made. */
+function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: string): boolean {
   const { id, recordName: name, alias } = descriptor;
   const known = findTable(tx, id);
-  const isHere = known !== null && hasTable(tx, known.localName);
   if (known?.state === 'gone') storeReturned(tx, id);
-  if (known !== null && !isHere && known.push === 'on' && hasBase(tx, id)) {
+  if (known !== null && hasTable(tx, localName)) {
+    if (known.name !== name || known.alias !== alias) storeTableName(tx, { id, name, alias, localName });
+    return false;
+  }
+  if (known?.push === 'on' && hasBase(tx, id)) {
     // A missing table is no delete of its rows: the base has what the origin last confirmed. Waiting deletes are listed, and continue waiting.
-    restoreTable(tx, known);
+    storeTableName(tx, { id, name, alias, localName });
+    restoreTable(tx, { id, localName });
     const twoWay = readTwoWayTable(tx, id);
     if (twoWay !== null) {
       doubtBatches(tx, twoWay, at);
       removeRows(tx, twoWay, readWaitingDeletes(tx, id));
     }
-    return { ...placeTable(tx, descriptor, at), changed: true };
+    return true;
   }
-  if (known !== null && isHere && known.name === name) {
-    if (known.alias !== alias) renameTable(tx, { id, name, alias, localName: known.localName }, known.localName);
-    return { id, localName: known.localName, changed: false };
-  }
-  const local = freeTableName(tx, { id, name }, known);
-  if (known !== null && isHere) renameTable(tx, { id, name, alias, localName: local }, known.localName);
-  else createTable(tx, { id, name, alias, localName: local }, at);
-  return { id, localName: local, changed: true };
-}
-
-function freeTableName(tx: Tx, thing: { id: number; name: string }, known: LedgerTable | null): string {
-  if (known?.name === thing.name) return known.localName;
-  const others = readTables(tx)
-    .filter(({ id }) => id !== thing.id)
-    .map((table) => table.localName);
-  const taken = new Set([...readTakenNames(tx), ...others].map(foldName));
-  if (known !== null) taken.delete(foldName(known.localName));
-  return localName('table', thing, taken);
+  createTable(tx, { id, name, alias, localName }, at);
+  return true;
 }
 
 function applyActions(

@@ -22,13 +22,16 @@ import {
   storeIdentity,
 } from '../replica/ledger.ts';
 import type { Tx } from '../replica/connection.ts';
+import { readDescribed } from '../replica/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
+import { hasTable } from '../replica/objects.ts';
 import { closeRun, openRun } from '../replica/run-book.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PullContext, PullOptions } from './context.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
 import { estimateRowCount } from './estimate.ts';
 import { once, runAll } from '../base/pool.ts';
+import { bindDescribed } from './bind.ts';
 import { placeTables } from './prepare.ts';
 import type { PullReport, TablePullReport } from './report.ts';
 import { pullTable } from './table.ts';
@@ -55,11 +58,12 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
   const context = { ...around, log: withFacts(around.log, { runId }) };
   const before = origin.counters();
   const tables: TablePullReport[] = [];
+  const notes: string[] = [];
   let error: RowsyncError | null = null;
   let stop: RowsyncError | null = null;
   let removedEntryCount = 0;
   try {
-    ({ error, stop } = await pullTables(context, options, tables));
+    ({ error, stop } = await pullTables(context, options, { tables, notes }));
     const clockAheadMs = error === null && stop === null ? origin.counters().clockAheadMs : null;
     removedEntryCount = await pruneHistories({ ...context, clockAheadMs });
   } catch (thrown) {
@@ -69,6 +73,7 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
   const report: PullReport = {
     runId,
     tables,
+    notes,
     requestCount: after.requestCount - before.requestCount,
     notModifiedCount: after.notModifiedCount - before.notModifiedCount,
     receivedBytes: after.receivedBytes - before.receivedBytes,
@@ -120,7 +125,7 @@ async function recordRun(
 async function pullTables(
   context: PullContext,
   options: PullOptions,
-  reports: TablePullReport[],
+  { tables: reports, notes }: { readonly tables: TablePullReport[]; readonly notes: string[] },
 ): Promise<Pick<PullReport, 'error' | 'stop'>> {
   // Following asks for the calling user only if a sweep has to look, or nothing is known yet.
   const known = isFollow(options) ? knownDatabase(context) : null;
@@ -131,10 +136,12 @@ async function pullTables(
     return asked;
   });
   const database = known ?? (await askDatabase());
+  const bound = await bindDescribed(context, database, options);
+  notes.push(...bound.notes);
   const wanted = chooseTables(context, database, options.tables);
   if (wanted.length === 0) requireMatch(context, database);
   await refuseStrayRequests(context);
-  await placeTables(context, wanted);
+  await placeTables(context, [...wanted, ...standingTables(context, database, wanted)]);
   const expected = readTables(context.replica).filter(({ id }) => wanted.some((table) => table.id === id));
   // Tables that were never read whole come first: pulls that are cut off again and again must not starve the last ones.
   const loaded = new Set(expected.flatMap(({ id, sweptAt }) => (sweptAt === null ? [] : [id])));
@@ -156,6 +163,7 @@ async function pullTables(
       ...options,
       follow: known !== null && options.follow,
       stop,
+      waits: bound.waiting.get(table.id) ?? null,
       askDatabase,
     });
     if (report.error === null) outage.noteFinished();
@@ -251,11 +259,27 @@ function chooseTables(
   return configured.filter((table) => names.some((name) => isNamed(table, name)));
 }
 
+/** The other tables at the origin that are here: their names follow too, or they would keep one that another table has now. */
+function standingTables(
+  { replica }: PullContext,
+  { tables }: DatabaseDescriptor,
+  wanted: readonly TableSummary[],
+): readonly TableSummary[] {
+  const wantedIds = new Set(wanted.map(({ id }) => id));
+  const standing = readTables(replica).filter(
+    ({ state, localName }) => state !== 'gone' && hasTable(replica, localName),
+  );
+  const standingIds = new Set(standing.map(({ id }) => id));
+  return tables.filter(({ id }) => standingIds.has(id) && !wantedIds.has(id));
+}
+
 /** Makes sure that the configuration matches a table at the origin, or one that was there. @throws RowsyncError `config.invalid`. */
-function requireMatch({ settings: { isConfigured }, replica }: PullContext, { tables }: DatabaseDescriptor): void {
-  if (isConfigured === undefined || tables.length === 0) return;
+function requireMatch({ settings: { configured }, replica }: PullContext, { tables }: DatabaseDescriptor): void {
+  if (configured === undefined || tables.length === 0) return;
   const names = tables.map(({ recordName }) => recordName);
-  if ([...names, ...readTables(replica).map(({ name }) => name)].some(isConfigured)) return;
+  const isConfigured = (name: string): boolean => (configured.find(name)?.says ?? 'false') !== 'false';
+  const bound = readDescribed(replica).map(({ name, boundName }) => boundName ?? name);
+  if ([...bound, ...readTables(replica).map(({ name }) => name)].some(isConfigured)) return;
   throw new RowsyncError('config', 'config.invalid', {
     message: `No table matches the patterns under tables; the database has ${someOf(names)}`,
     hint: 'Correct the patterns: names are case-sensitive, and singular as at the origin.',

@@ -52,6 +52,8 @@ export interface PullReport {
   /** Its `id` in `sync_runs`. */
   readonly runId: number;
   readonly tables: readonly TablePullReport[];
+  /** What a person should change in the configuration: a sentence each. */
+  readonly notes: readonly string[];
   readonly requestCount: number;
   readonly notModifiedCount: number;
   /** Bytes of answers as they came over the wire (compressed). */

@@ -32,7 +32,7 @@ type TableOptionsOfPull = Pick<PullOptions, 'confirm' | 'discard' | 'follow'> & 
 export async function pullTable(
   context: PullContext,
   summary: TableSummary,
-  options: TableOptionsOfPull & { readonly stop: RowsyncError | null },
+  options: TableOptionsOfPull & { readonly stop: RowsyncError | null; readonly waits: RowsyncError | null },
 ): Promise<TablePullReport> {
   const { clock, replica } = context;
   const startedMs = clock.monotonicMs();
@@ -50,6 +50,7 @@ export async function pullTable(
   context.onProgress?.({ kind: 'tableStart', table: nameBefore, expectedRowCount: before?.rowCount ?? 0 });
   try {
     if (error === null) {
+      if (options.waits !== null) throw options.waits;
       outcome = await pullRows(context, summary, counts, options);
     }
   } catch (thrown) {

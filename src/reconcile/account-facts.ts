@@ -33,6 +33,15 @@ export interface TableFacts {
   readonly lateAfterMs: number | null;
 }
 
+/**
+ * A name in the configuration: renamed (what stands under it still applies to the table that had it) · excluding (it matches nothing, so what it keeps
+ * out may come) · stray (it matches nothing).
+ */
+export interface Misnamed {
+  readonly kind: 'renamed' | 'excluding' | 'stray';
+  readonly sentence: string;
+}
+
 /** Everything that the account is made from. */
 export interface AccountFacts {
   readonly nowMs: number;
@@ -40,6 +49,8 @@ export interface AccountFacts {
   readonly replica: 'missing' | 'unpulled' | 'older' | 'here';
   readonly tables: readonly TableFacts[];
   readonly complaints: readonly FoundComplaint[];
+  /** Names in the configuration that are not those at the origin. */
+  readonly misnamed: readonly Misnamed[];
   /** Who keeps the tables up to date: a daemon that answers, a service that systemd says is up, one of them that should be there, or nobody. */
   readonly keeper: 'daemon' | 'service' | 'silent' | 'nobody';
 }

@@ -4,7 +4,7 @@
  * To add a problem, give `AccountFacts` (or a complaint with a new `about`) the fact, read it in `daemon/account.ts`, and add one entry to `CATALOGUE`.
  */
 import { ageText, countText, plural, someOf } from '../base/text.ts';
-import type { AccountFacts, FoundComplaint, TableFacts } from './account-facts.ts';
+import type { AccountFacts, FoundComplaint, Misnamed, TableFacts } from './account-facts.ts';
 
 /**
  * What a problem asks for: damaged (the replica cannot be used) · person (someone has to act) · late (rowsync keeps trying; the data is behind) · notice
@@ -101,6 +101,10 @@ function counted(
       const count = countOf(table);
       return count === 0 ? [] : [{ table: table.table, count, sentence: sentenceOf(count), todo }];
     });
+}
+
+function misnamed(kind: Misnamed['kind'], todo: string): Entry['find'] {
+  return (facts) => facts.misnamed.filter((it) => it.kind === kind).map(({ sentence }) => ({ sentence, todo }));
 }
 
 /** Every problem, in the order of the account within a severity. */
@@ -214,6 +218,27 @@ export const CATALOGUE = [
           sentence: 'is no longer at the origin; its rows are kept here',
           todo: 'rowsync schema prune drops it, or give the user its rights back.',
         })),
+  },
+  {
+    code: 'config.excluding',
+    severity: 'person',
+    why: 'A key under tables that keeps tables, columns or rows out, or masks values, matches no table: what it names may be here.',
+    find: misnamed(
+      'excluding',
+      'Correct the name in the configuration: it is singular, as at the origin, and case counts.',
+    ),
+  },
+  {
+    code: 'config.renamed',
+    severity: 'notice',
+    why: 'A table was renamed at the origin, and the configuration has its former name. What stands there still applies.',
+    find: misnamed('renamed', 'Change the name in the configuration.'),
+  },
+  {
+    code: 'config.stray',
+    severity: 'notice',
+    why: 'A key under tables matches no table.',
+    find: misnamed('stray', 'Correct or remove the key: a name is singular, as at the origin, and case counts.'),
   },
   {
     code: 'rows.conflicts',

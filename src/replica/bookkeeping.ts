@@ -7,11 +7,12 @@
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../base/assert.ts';
+import { DESCRIBED_14, DESCRIBED_TABLES } from './described.ts';
 import { FILE_TABLES, FILE_VIEWS } from './file-tables.ts';
 import { HISTORY_14, HISTORY_PARTS } from './history-book.ts';
 import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
 import { QUARTERS, RUNS, RUNS_11, RUNS_VIEW } from './run-book.ts';
-import { sql, type Sql } from '../base/sql.ts';
+import { sql } from '../base/sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
 export const SCHEMA_VERSION = 14;
@@ -231,7 +232,7 @@ const TABLES_13 = [
 ];
 
 /** What version 14 added to the tables of every earlier one. */
-const TABLES_14: readonly Sql[] = [];
+const TABLES_14 = [...DESCRIBED_TABLES, DESCRIBED_14];
 
 /**
  * Rows that left a page and were not seen on another one since. Kept here so that a crash in mid-sweep forgets none.
@@ -411,6 +412,7 @@ const STATEMENTS = [
   ...ADDED_3,
   SENT,
   ...HISTORY_PARTS,
+  ...DESCRIBED_TABLES,
 ];
 
 const VIEW_NAMES = [

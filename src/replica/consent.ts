@@ -24,7 +24,7 @@ const WAIT_MS_MAX = 10_000;
 const HELD = {
   pull: sql`SELECT id, name, local_name AS localName,
       (SELECT count(*) FROM _rowsync_suspects s WHERE s.table_id = t.id) AS rowCount
-    FROM _rowsync_tables t WHERE held_code IS NOT NULL OR problem_code = 'guard.schema'`,
+    FROM _rowsync_tables t WHERE held_code IS NOT NULL OR problem_code IN ('guard.schema', 'guard.names')`,
   push: sql`SELECT id, name, local_name AS localName,
       (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'edited') AS rowCount
     FROM _rowsync_tables t WHERE push_code GLOB 'guard.*'`,

@@ -146,6 +146,7 @@ export interface LedgerTable {
   readonly identityChecked: boolean;
   readonly sweptAt: string | null;
   readonly heldCode: string | null;
+  readonly problemCode: string | null;
   /** off: a mirror · waiting: to be two-way after the next finished sweep · on: two-way. */
   readonly push: 'off' | 'waiting' | 'on';
   readonly matchColumn: string | null;
@@ -183,7 +184,7 @@ export interface LedgerTable {
 
 const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, sweep,
   sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
-  held_code AS heldCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted AS isDistrusted, compare_due AS compareDue,
+  held_code AS heldCode, problem_code AS problemCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted AS isDistrusted, compare_due AS compareDue,
   doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
   missing_columns AS missingColumns, left_out AS leftOut, watermark, late_ms AS lateMs, large_tail AS tailSince, ignored_measures AS ignoredMeasures,
   unixepoch(max(coalesce(followed_at, sweep_started_at), coalesce(sweep_started_at, followed_at))) AS readAt,

@@ -205,29 +205,44 @@ export function dropBase(tx: Tx, tableId: number): void {
   tx.prepare(sql`DROP TABLE IF EXISTS ${ident(baseName(tableId))}`).run();
 }
 
-/** Follows a table's name and alias; the file's table is renamed where the local name differs. */
-export function renameTable(
+/** Stores what a table is called at the origin and here. */
+export function storeTableName(
   tx: Tx,
-  table: { id: number; name: string; alias: string; localName: string },
-  from: string,
+  { id, name, alias, localName }: { id: number; name: string; alias: string; localName: string },
 ): void {
-  if (from !== table.localName) {
-    dropDependents(tx, table.id);
-    const rename = (one: string, other: string): void => {
-      tx.prepare(sql`ALTER TABLE ${ident(one)} RENAME TO ${ident(other)}`).run();
-    };
-    // SQLite takes two names that differ only in case for one.
-    const between = `_rowsync_renaming_${table.id}`;
-    const isSame = foldIdent(from) === foldIdent(table.localName);
-    if (isSame) rename(from, between);
-    rename(isSame ? between : from, table.localName);
+  const text = sql`UPDATE _rowsync_tables SET name = ?, alias = ?, local_name = ? WHERE id = ?`;
+  tx.prepare(text).run(name, alias, localName, id);
+}
+
+/**
+ * Renames tables of the file; several at once, because they may exchange their names. The caller makes triggers and the view of changes again.
+ * SQLite lets a user's views and triggers follow their tables. Where a table that is gone makes room, they keep their words, and so read the table
+ * that has the name now.
+ */
+export function renameTables(
+  tx: Tx,
+  renames: readonly { readonly id: number; readonly from: string; readonly to: string }[],
+  { makesRoom }: { readonly makesRoom: boolean },
+): void {
+  if (renames.length === 0) return;
+  for (const { id } of renames) dropTriggers(tx, id);
+  emptyChangesView(tx);
+  const rename = (id: number, from: string, to: string): void => {
+    tx.prepare(sql`ALTER TABLE ${ident(from)} RENAME TO ${ident(to)}`).run();
+    tx.prepare(sql`UPDATE _rowsync_tables SET local_name = ? WHERE id = ?`).run(to, id);
+  };
+  const between = (id: number): string => `_rowsync_renaming_${id}`;
+  // SQLite takes two names that differ only in case for one.
+  const leaving = new Set(renames.map(({ from }) => foldIdent(from)));
+  const later = renames.filter(({ to }) => leaving.has(foldIdent(to)));
+  if (makesRoom) tx.prepare(sql`PRAGMA legacy_alter_table = ON`).run();
+  try {
+    for (const { id, from } of later) rename(id, from, between(id));
+    for (const { id, from, to } of renames) if (!later.some((one) => one.id === id)) rename(id, from, to);
+    for (const { id, to } of later) rename(id, between(id), to);
+  } finally {
+    if (makesRoom) tx.prepare(sql`PRAGMA legacy_alter_table = OFF`).run();
   }
-  tx.prepare(sql`UPDATE _rowsync_tables SET name = ?, alias = ?, local_name = ? WHERE id = ?`).run(
-    table.name,
-    table.alias,
-    table.localName,
-    table.id,
-  );
 }
 
 /** Renames columns of a user table; several at once, because two may swap their names. */

@@ -34,6 +34,7 @@ const table = (name: string, changes: Partial<TablePullReport> = {}): TablePullR
 const report = (tables: readonly TablePullReport[], failure: RowsyncError | null = null): PullReport => ({
   runId: 1,
   tables,
+  notes: [],
   requestCount: 12,
   notModifiedCount: 9,
   receivedBytes: 2_048,
@@ -157,6 +158,7 @@ test('the JSON of a pull holds every count, every problem and the exit code', ()
     requestCount: 12,
     notModifiedCount: 9,
     receivedBytes: 2_048,
+    notes: [],
     removedEntryCount: 0,
     durationMs: 2_300,
     error: { code: 'origin.timeout', kind: 'originDown', message: 'origin.timeout happened', hint: 'do this' },

@@ -18,7 +18,14 @@ const TABLE: TableFacts = {
   lateAfterMs: 600_000,
 };
 
-const STEADY: AccountFacts = { nowMs: NOW, replica: 'here', tables: [TABLE], complaints: [], keeper: 'daemon' };
+const STEADY: AccountFacts = {
+  nowMs: NOW,
+  replica: 'here',
+  tables: [TABLE],
+  complaints: [],
+  misnamed: [],
+  keeper: 'daemon',
+};
 
 function codes(changes: Partial<AccountFacts>): readonly string[] {
   return accountOf({ ...STEADY, ...changes }).map(({ code, severity }) => `${severity} ${code}`);
@@ -27,6 +34,12 @@ function codes(changes: Partial<AccountFacts>): readonly string[] {
 function complaint(about: FoundComplaint['about'], code: string): FoundComplaint {
   return { about, subject: null, code, message: 'said', hint: 'do', since: null };
 }
+
+test('names in the configuration that are not at the origin are told', () => {
+  const misnamed = (['stray', 'renamed', 'excluding'] as const).map((kind) => ({ kind, sentence: kind }));
+
+  expect(codes({ misnamed })).toEqual(['person config.excluding', 'notice config.renamed', 'notice config.stray']);
+});
 
 test('says nothing where all is well', () => {
   expect(accountOf(STEADY)).toEqual([]);

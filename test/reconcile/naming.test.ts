@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { asideName, foldName, localName, type NameScope } from '../../src/reconcile/naming.ts';
+import {
+  asideName,
+  foldName,
+  localName,
+  planTableNames,
+  type NamedTable,
+  type NameScope,
+} from '../../src/reconcile/naming.ts';
 
 const CASES: readonly (readonly [NameScope, string, string])[] = [
   ['table', 'Order Details', 'Order Details'],
@@ -62,4 +69,94 @@ test('never gives two things the same name, and never a reserved one', () => {
       }
     }),
   );
+});
+
+const table = (id: number, name: string, local = name, isGone = false): NamedTable => ({
+  id,
+  name,
+  localName: local,
+  isGone,
+});
+
+test.each<{
+  what: string;
+  known: readonly NamedTable[];
+  described: readonly (readonly [id: number, name: string])[];
+  taken?: readonly string[];
+  names: Readonly<Record<number, string>>;
+}>([
+  { what: 'a new table', known: [], described: [[1, 'A']], names: { 1: 'A' } },
+  {
+    what: 'a chain of renames',
+    known: [table(1, 'Alpha'), table(2, 'Beta')],
+    described: [
+      [1, 'Beta'],
+      [2, 'Beta 2025'],
+    ],
+    names: { 1: 'Beta', 2: 'Beta 2025' },
+  },
+  {
+    what: 'a swap',
+    known: [table(1, 'A'), table(2, 'B')],
+    described: [
+      [1, 'B'],
+      [2, 'A'],
+    ],
+    names: { 1: 'B', 2: 'A' },
+  },
+  {
+    what: 'a table that was dropped and made again',
+    known: [table(1, 'A', 'A', true)],
+    described: [[2, 'A']],
+    names: { 1: 'A (gone 2026-11-26)', 2: 'A' },
+  },
+  {
+    what: 'two tables that are gone, whose dated names meet',
+    known: [table(1, 'A', 'A', true), table(2, 'B', 'A (gone 2026-11-26)', true)],
+    described: [[3, 'A']],
+    names: { 1: 'A (gone 2026-11-26, 2)', 3: 'A' },
+  },
+  {
+    what: 'a table that is gone, and whose name no other one has',
+    known: [table(1, 'A', 'A', true)],
+    described: [[2, 'B']],
+    names: { 2: 'B' },
+  },
+  {
+    what: 'a table with a number behind its name, once that is free',
+    known: [table(1, 'A', 'A_1')],
+    described: [[1, 'A']],
+    names: { 1: 'A' },
+  },
+  {
+    what: 'a table whose name another one keeps that is not described now',
+    known: [table(1, 'A'), table(2, 'B')],
+    described: [[2, 'A']],
+    names: { 2: 'A_2' },
+  },
+  {
+    what: 'a table whose name a view of a user has',
+    known: [],
+    described: [[1, 'A']],
+    taken: ['a'],
+    names: { 1: 'A_1' },
+  },
+  {
+    what: 'two tables whose names differ in case',
+    known: [table(1, 'NOTE', 'NOTE_1'), table(2, 'Note')],
+    described: [
+      [1, 'NOTE'],
+      [2, 'Note'],
+    ],
+    names: { 1: 'NOTE_1', 2: 'Note' },
+  },
+  { what: 'another case', known: [table(1, 'Thing')], described: [[1, 'thing']], names: { 1: 'thing' } },
+])('names the tables: $what', ({ known, described, taken = [], names }) => {
+  const planned = planTableNames(
+    known,
+    described.map(([id, name]) => ({ id, name })),
+    { taken: new Set(taken), day: '2026-11-26' },
+  );
+
+  expect(Object.fromEntries(planned)).toEqual(names);
 });

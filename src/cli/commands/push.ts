@@ -6,10 +6,12 @@ import type { Command } from 'commander';
 import { asRowsyncError, EXIT } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
 import { pushSettings } from '../../config/settings.ts';
+import { withBoundNames } from '../../config/tables.ts';
 import { chooseTables, push, type PushOptions } from '../../push/push.ts';
 import { previewPush, type TablePreview } from '../../push/preview.ts';
 import type { PushReport } from '../../push/report.ts';
 import { openForRehearsal, type Rehearsal } from '../../replica/database.ts';
+import { boundNameOf } from '../../replica/described.ts';
 import {
   loadNamedConfig,
   openExistingReplica,
@@ -77,7 +79,7 @@ export async function runPlan(invocation: Invocation, names: readonly string[]):
   const { clock } = invocation.session;
   const replica = await openToRehearse(invocation, config);
   try {
-    const settings = pushSettings(config);
+    const settings = pushSettings(withBoundNames(config, (name) => boundNameOf(replica, name)));
     const tables = chooseTables({ replica, settings }, names);
     return await previewPush({ replica, clock, uploadDir: settings.uploadDir }, tables);
   } finally {

@@ -5,9 +5,11 @@ import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { asRowsyncError, EXIT, type RowsyncError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
+import { withBoundNames } from '../../config/tables.ts';
 import { problemsAt, type DaemonWord } from '../../daemon/account.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
 import { waysOf } from '../../daemon/ways.ts';
+import { boundNameOf } from '../../replica/described.ts';
 import { countWaiting, proposalsFolder } from '../../mcp/proposal-names.ts';
 import type { Problem } from '../../reconcile/account.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
@@ -118,7 +120,8 @@ function readReplica(config: Config, replica: Status['replica']): ReplicaPart {
   const reader = openReader(config.replica.path);
   try {
     const isOlder = reader.isOlder();
-    const wayByTable = isOlder ? new Map<string, string>() : waysOf(reader, config, jobsOf(config));
+    const bound = withBoundNames(config, (name) => boundNameOf(reader, name));
+    const wayByTable = isOlder ? new Map<string, string>() : waysOf(reader, bound, jobsOf(bound));
     return {
       replica: { ...replica, isOlder },
       identity: reader.identity(),

@@ -1,0 +1,110 @@
+/**
+ * Binds the configuration to the tables that the origin describes (reconcile/bindings.ts), before anything of them is read. Notes what became of
+ * tables: new, renamed, gone, back.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { RowsyncError } from '../base/errors.ts';
+import { printable, shellWord, someOf } from '../base/text.ts';
+import {
+  bindTables,
+  renamedSentence,
+  renamedTables,
+  strayKeys,
+  straySentence,
+  type ConfiguredTables,
+  type WaitingTable,
+} from '../reconcile/bindings.ts';
+import { readDescribed, storeDescribed } from '../replica/described.ts';
+import { readTables } from '../replica/ledger.ts';
+import type { DatabaseDescriptor } from '../wire/schema.ts';
+import type { PullContext, PullOptions, PullSettings } from './context.ts';
+
+/** What came of binding. */
+export interface Bound {
+  /** Why tables wait for a person, by their ids. */
+  readonly waiting: ReadonlyMap<number, RowsyncError>;
+  /** What a person should change in the configuration: a sentence each. */
+  readonly notes: readonly string[];
+}
+
+/** Binds the described tables, and stores it. @throws RowsyncError `guard.keys`. */
+export async function bindDescribed(
+  { replica, settings }: PullContext,
+  { tables }: DatabaseDescriptor,
+  options: Pick<PullOptions, 'tables' | 'confirm'>,
+): Promise<Bound> {
+  const known = readDescribed(replica);
+  const configured = settings.configured ?? configuredByName(settings);
+  const described = tables.map(({ id, recordName }) => ({ id, name: recordName }));
+  const { bindings, waiting } = bindTables(described, {
+    known,
+    configured,
+    isConfirmed: confirmedBy(replica, options),
+  });
+  const strays = settings.configured === undefined ? [] : strayKeys(configured, bindings);
+  const excluding = strays.filter(({ excludes }) => excludes);
+  const isOpen = configured.keys.some(({ key, says }) => key.includes('*') && says !== 'false');
+  if (excluding.length > 0 && isOpen && readTables(replica).length === 0 && !options.confirm) {
+    throw new RowsyncError('needsPerson', 'guard.keys', {
+      message: `Nothing was read, so that nothing comes that was to stay out: ${excluding.map(straySentence).join('; ')}`,
+      hint: `Correct ${excluding.length === 1 ? 'the name' : 'the names'} in the configuration; the database has ${someOf(described.map(({ name }) => name))}. If it is right as it is: rowsync pull --confirm.`,
+    });
+  }
+  const ids = new Set(described.map(({ id }) => id));
+  const live = new Set(readTables(replica).flatMap(({ id, state }) => (state === 'gone' ? [] : [id])));
+  // Tables that vanished, and count as gone only once a person has looked.
+  const unseen = known.filter(({ id, isDescribed }) => isDescribed && !ids.has(id) && live.has(id));
+  const now = [...bindings.map((binding) => ({ ...binding, isDescribed: true })), ...unseen];
+  const before = known.filter(({ isDescribed }) => isDescribed);
+  if (
+    !isDeepStrictEqual(
+      now.toSorted((a, b) => a.id - b.id),
+      before,
+    )
+  ) {
+    await replica.write('Binding the configuration to tables', (tx) => storeDescribed(tx, now));
+  }
+  return {
+    waiting: new Map(waiting.map((table) => [table.id, waitingError(table)])),
+    notes: [...renamedTables(bindings).map(renamedSentence), ...strays.map(straySentence)],
+  };
+}
+
+/** For settings without patterns: what they say of a name is its own key. */
+function configuredByName({ tableOptions }: PullSettings): ConfiguredTables {
+  return {
+    keys: [],
+    find: (name) => (tableOptions(name) === null ? null : { key: name, says: '', excludes: false }),
+    matches: (key, name) => key === name,
+  };
+}
+
+/** Whether a person who was told that a table waits let it take what stands under its present name: in this run, or meanwhile beside it. */
+function confirmedBy(
+  replica: PullContext['replica'],
+  { tables, confirm }: Pick<PullOptions, 'tables' | 'confirm'>,
+): (name: string) => boolean {
+  const named = new Set(tables.map((name) => name.toLowerCase()));
+  const isNamed = (...names: readonly string[]): boolean =>
+    named.size === 0 || names.some((name) => named.has(name.toLowerCase()));
+  const confirmed = readTables(replica).flatMap(({ name, localName, pullConsent, problemCode }) => {
+    const isConsented = pullConsent !== null || (confirm && isNamed(name, localName));
+    return problemCode === 'guard.names' && isConsented ? [name] : [];
+  });
+  return (name) => confirmed.includes(name);
+}
+
+function waitingError({ name, formerName, owner }: WaitingTable): RowsyncError {
+  const [now, former] = [printable(name), printable(formerName ?? '')];
+  const confirm = `rowsync pull ${shellWord(name)} --confirm applies what stands under ${now} as it is.`;
+  if (formerName !== null) {
+    return new RowsyncError('needsPerson', 'guard.names', {
+      message: `${now} was called ${former}, and the configuration has both names; nothing was read`,
+      hint: `Correct what stands under ${now} in the configuration, and remove ${former} if no table has that name; or ${confirm}`,
+    });
+  }
+  return new RowsyncError('needsPerson', 'guard.names', {
+    message: `${now}: what the configuration says of this name belongs to the table that is now called ${printable(owner ?? '')}; nothing was read`,
+    hint: `Name ${printable(owner ?? '')} in the configuration; this table then has what stands under ${now}. Or ${confirm}`,
+  });
+}
