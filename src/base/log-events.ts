@@ -15,7 +15,7 @@ export const LOG_EVENTS = {
   'http.listening': 'The HTTP server answers at `path`.',
   'notify.failed': 'systemd cannot be told how the daemon is.',
   'notice.sent': 'A person was told something; `reason` is needsPerson, failing or recovered.',
-  'notice.failed': 'The command or the webhook of `notify` failed; the next notice is the next try.',
+  'notice.failed': 'The command or the webhook of `notify` failed; `waitMs` says when it is tried again.',
   'work.started': 'A piece of scheduled work begins.',
   'work.finished': 'It has ended; `outcome` is done, held, failed or stopped.',
   'work.failed': 'A job such as a backup failed; it is tried again at its next scheduled time.',

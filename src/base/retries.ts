@@ -32,6 +32,8 @@ export const BACKOFFS = {
   replica: { firstMs: MINUTE_MS / 2, longestMs: 5 * MINUTE_MS },
   /** A PostgreSQL server that cannot be reached: a restart takes seconds, and looking costs a connection. */
   sink: { firstMs: 5_000, longestMs: 5 * MINUTE_MS },
+  /** A notice that did not get through: a chat service that is down recovers within minutes, and a person waits for the notice. */
+  notice: { firstMs: MINUTE_MS / 2, longestMs: HOUR_MS },
   /** Any other failure that concerns all tables. */
   other: { firstMs: MINUTE_MS, longestMs: 15 * MINUTE_MS },
 } as const satisfies Readonly<Record<string, Backoff>>;

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { asRowsyncError } from '../base/errors.ts';
+import { plural } from '../base/text.ts';
 import type { Config } from '../config/load.ts';
 import { withBoundNames } from '../config/tables.ts';
 import { mayFollow } from '../reconcile/follow.ts';
@@ -25,10 +26,19 @@ export interface DaemonWord extends Pick<AccountFacts, 'keeper'> {
 }
 
 /** What the daemon says of itself. */
-export function wordOf({ circuit, failure }: DaemonState): DaemonWord {
-  if (circuit.failureCount === 0 || failure === null) return { keeper: 'daemon', complaints: [] };
+export function wordOf({ circuit, failure, blockedNotices }: DaemonState): DaemonWord {
+  const blocked = blockedNotices.map(({ way, reason, since, waitingCount }): FoundComplaint => ({
+    about: 'notices',
+    subject: way,
+    code: 'notices.failed',
+    message: `${reason}; ${plural(waitingCount, 'notice')} waiting`,
+    hint: '',
+    since,
+  }));
+  if (circuit.failureCount === 0 || failure === null) return { keeper: 'daemon', complaints: blocked };
   const { code, message, hint } = failure;
-  return { keeper: 'daemon', complaints: [{ about: 'daemon', subject: null, code, message, hint, since: null }] };
+  const own: FoundComplaint = { about: 'daemon', subject: null, code, message, hint, since: null };
+  return { keeper: 'daemon', complaints: [own, ...blocked] };
 }
 
 /** The problems of an open replica. @throws RowsyncError of the replica. */

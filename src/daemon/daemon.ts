@@ -76,7 +76,7 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
   notifier.starting();
   await notifier.flush(); // opening may take long, and lets nothing else run meanwhile
   const sides = openSides(config, { clock, sinkClock: parts.clock, log: logFor(config) });
-  const daemon = new Daemon(sides, { ...parts, clock, logFor }, pulse);
+  const daemon = new Daemon(sides, { ...parts, clock, logFor, notifications }, pulse);
   const ended = new AbortController();
   const watching = watch(parts, ended.signal, () => daemon.hasAdvanced());
   try {
@@ -92,7 +92,7 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
 }
 
 class Daemon {
-  readonly #parts: DaemonParts;
+  readonly #parts: DaemonParts & { readonly notifications: NotificationSender };
   #sides: Sides;
   #jobs: Jobs;
   #entryById = new Map<string, Entry>();
@@ -117,7 +117,7 @@ class Daemon {
   #isCycleAsked = false;
   #wake = new AbortController();
 
-  constructor(sides: Sides, parts: DaemonParts, pulse: Pulse) {
+  constructor(sides: Sides, parts: DaemonParts & { readonly notifications: NotificationSender }, pulse: Pulse) {
     this.#parts = parts;
     this.#pulse = pulse;
     this.#startedAtMs = parts.clock.nowMs();
@@ -132,11 +132,12 @@ class Daemon {
   }
 
   async run(): Promise<void> {
-    const { signals, clock, notifier } = this.#parts;
+    const { signals, clock, notifier, notifications } = this.#parts;
     signals.stop.addEventListener('abort', () => {
       notifier.stopping();
       this.#wake.abort();
     });
+    notifications.onFailed(() => this.#wake.abort());
     signals.onReload(() => this.#ask('reload'));
     signals.onCycle(() => this.#ask('cycle'));
     this.#log.info('daemon.started', { path: this.#sides.config.replica.path });
@@ -158,7 +159,9 @@ class Daemon {
         // The current work is done; from here on, a wake-up ends this wait.
         this.#wake = new AbortController();
         this.#parts.atRest?.();
-        if (!this.#isAnythingAsked()) await clock.sleep(step.ms, this.#wake.signal);
+        notifications.send();
+        const waitMs = Math.min(step.ms, notifications.waitMs());
+        if (!this.#isAnythingAsked()) await clock.sleep(waitMs, this.#wake.signal);
         continue;
       }
       const work = this.#run(step);
@@ -505,6 +508,7 @@ class Daemon {
       workCounts: this.#results.workCounts,
       mismatchCount: this.#results.mismatchCount,
       wayByTable: this.#ways.textByTable,
+      blockedNotices: this.#parts.notifications.blocked(),
     };
   }
 }

@@ -1,82 +1,182 @@
 /**
- * Sends notices as one JSON object: to a command on its standard input, and to a webhook by POST. Input: the events of the log. Output: processes and
- * requests, one at a time, each with a deadline. A failure is logged without the address, which may be a secret, and never retried: the next notice
- * is the next try.
+ * Sends notices as one JSON object: to a command on its standard input, and to a webhook by POST, each in order. One that fails is tried again, at
+ * growing intervals; reasons never name the address, which may be a secret.
  */
 import { spawn } from 'node:child_process';
-import type { Clock } from '../base/clock.ts';
+import type { Writable } from 'node:stream';
+import { stampFromMs, type Clock } from '../base/clock.ts';
 import type { LogEvent } from '../base/log-events.ts';
+import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
 import { printable } from '../base/text.ts';
-import type { LogFacts, Logger } from '../base/log.ts';
+import { silentLogger, type LogFacts, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { judgeNotice, NOTHING_TOLD, type Notice, type Told } from './notices.ts';
 
-/** Mail servers may be slow; a longer command hangs. */
+/** Mail servers may be slow; a longer command hangs, and is killed. */
 const COMMAND_MS_MAX = 60_000;
 
 /** Chat services answer within a second. */
 const WEBHOOK_MS_MAX = 30_000;
 
-/** The ways to a person, from the configuration. */
-type Ways = Pick<Config['notify'], 'command' | 'webhook'>;
+/** Notices that wait for one way; the oldest are given up. */
+const WAITING_MAX = 50;
+
+/** A way to a person: an option under `notify`. */
+type Way = 'command' | 'webhook';
+
+/** A way by which notices do not get through at present. */
+export interface BlockedWay {
+  readonly way: Way;
+  readonly reason: string;
+  readonly since: string;
+  readonly waitingCount: number;
+}
+
+/** The notices of one way, the oldest first, and how the last attempt went. */
+interface Line {
+  notices: readonly Notice[];
+  sending: Promise<void> | null;
+  failureCount: number;
+  retryAtMs: number;
+  blocked: Pick<BlockedWay, 'reason' | 'since'> | null;
+}
 
 /** Watches a log and sends its notices. */
 export class NotificationSender {
   readonly #clock: Clock;
   #told: Told = NOTHING_TOLD;
-  #sending: Promise<void> = Promise.resolve();
+  /** How each way is gone, by the present configuration. */
+  #sendBy: Readonly<Record<Way, ((notice: Notice) => Promise<string | null>) | null>> = {
+    command: null,
+    webhook: null,
+  };
+  readonly #lines: Readonly<Record<Way, Line>> = { command: newLine(), webhook: newLine() };
+  #log: Logger = silentLogger;
+  #onFailed: () => void = () => undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** A log that writes to `log`, and whose events are judged under a configuration. */
-  listen(log: Logger, { notify }: Config): Logger {
+  listen(log: Logger, { notify }: Pick<Config, 'notify'>): Logger {
     const { command, webhook, repeatMinutes } = notify;
-    if (command === null && webhook === null) return log;
+    this.#log = log;
+    this.#sendBy = {
+      command: command === null ? null : (notice) => run(command, `${JSON.stringify(notice)}\n`),
+      webhook: webhook === null ? null : (notice) => post(webhook, notice),
+    };
     const look = (event: LogEvent, facts: LogFacts = {}): void => {
       const options = { nowMs: this.#clock.monotonicMs(), repeatMs: repeatMinutes * 60_000 };
       const judged = judgeNotice(event, facts, this.#told, options);
-      if (judged === null) return;
-      this.#told = judged.told;
-      this.#sending = this.#sendAfter(this.#sending, { command, webhook, notice: judged.notice, log });
+      if (judged !== null) {
+        this.#told = judged.told;
+        for (const line of this.#inUse()) line.notices = [...line.notices, judged.notice].slice(-WAITING_MAX);
+      }
+      this.send();
     };
     const writer =
       (level: keyof Logger): Logger['info'] =>
       (event, facts) => {
         log[level](event, facts);
-        look(event, facts);
+        if (command !== null || webhook !== null) look(event, facts);
       };
     return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
   }
 
-  /** Resolves when all notices are sent. */
-  flush(): Promise<void> {
-    return this.#sending;
+  /** Calls when an attempt failed, so that the next one is waited for. */
+  onFailed(listener: () => void): void {
+    this.#onFailed = listener;
   }
 
-  async #sendAfter(
-    before: Promise<void>,
-    { command, webhook, notice, log }: Ways & { readonly notice: Notice; readonly log: Logger },
-  ): Promise<void> {
-    await before;
-    const failures = [
-      command === null ? null : await run(command, `${JSON.stringify(notice)}\n`),
-      webhook === null ? null : await post(webhook, notice),
-    ].filter((reason) => reason !== null);
-    for (const reason of failures) log.error('notice.failed', { reason });
-    if (failures.length === 0) log.info('notice.sent', { reason: notice.kind });
+  /** Sends what waits and may be tried now. */
+  send(): void {
+    for (const way of WAYS) {
+      const line = this.#lines[way];
+      if (this.#sendBy[way] === null) Object.assign(line, newLine());
+      if (line.sending !== null || line.notices.length === 0 || this.#clock.monotonicMs() < line.retryAtMs) continue;
+      line.sending = this.#sendLine(way).finally(() => (line.sending = null));
+    }
   }
+
+  /** How long until something is tried again; infinite if nothing waits. */
+  waitMs(): number {
+    const waiting = this.#inUse().filter(({ notices, sending }) => notices.length > 0 && sending === null);
+    return Math.min(...waiting.map(({ retryAtMs }) => Math.max(0, retryAtMs - this.#clock.monotonicMs())), Infinity);
+  }
+
+  /** The ways by which nothing gets through. */
+  blocked(): readonly BlockedWay[] {
+    return WAYS.flatMap((way) => {
+      const { blocked, notices } = this.#lines[way];
+      return blocked === null ? [] : [{ way, ...blocked, waitingCount: notices.length }];
+    });
+  }
+
+  /** Tries once more what waits; resolves when that has ended. */
+  async flush(): Promise<void> {
+    await this.#sent();
+    for (const line of this.#inUse()) line.retryAtMs = 0;
+    this.send();
+    await this.#sent();
+  }
+
+  async #sent(): Promise<void> {
+    for (const { sending } of this.#inUse()) await sending;
+  }
+
+  #inUse(): readonly Line[] {
+    return WAYS.filter((way) => this.#sendBy[way] !== null).map((way) => this.#lines[way]);
+  }
+
+  async #sendLine(way: Way): Promise<void> {
+    const line = this.#lines[way];
+    for (let [notice] = line.notices; notice !== undefined; [notice] = line.notices) {
+      const sent = notice;
+      const reason = (await this.#sendBy[way]?.(sent)) ?? null;
+      if (reason !== null) return this.#noteFailure(way, reason);
+      // While it was sent, the line may have lost it for being too long.
+      line.notices = line.notices.filter((waiting) => waiting !== sent);
+      Object.assign(line, { failureCount: 0, retryAtMs: 0, blocked: null });
+      this.#log.info('notice.sent', { reason: sent.kind, way });
+    }
+  }
+
+  #noteFailure(way: Way, reason: string): void {
+    const line = this.#lines[way];
+    line.failureCount += 1;
+    const waitMs = spreadBackoffMs(BACKOFFS.notice, line.failureCount, this.#clock.random());
+    line.retryAtMs = this.#clock.monotonicMs() + waitMs;
+    line.blocked = { reason, since: line.blocked?.since ?? stampFromMs(this.#clock.nowMs()) };
+    this.#log.error('notice.failed', { reason, way, attempt: line.failureCount, waitMs });
+    this.#onFailed();
+  }
+}
+
+const WAYS: readonly Way[] = ['command', 'webhook'];
+
+function newLine(): Line {
+  return { notices: [], sending: null, failureCount: 0, retryAtMs: 0, blocked: null };
 }
 
 /** Runs the command with a text on its standard input; why it failed, or null. */
 function run([program = '', ...given]: readonly string[], input: string): Promise<string | null> {
   return new Promise((resolve) => {
-    const child = spawn(program, given, { stdio: ['pipe', 'ignore', 'ignore'], timeout: COMMAND_MS_MAX });
-    child.once('error', (error) => resolve(error.message));
-    child.once('exit', (code, signal) => resolve(code === 0 ? null : `ended with ${String(code ?? signal)}`));
-    child.stdin.on('error', () => undefined); // it may not want to read; its exit code says how it went
-    child.stdin.end(input);
+    try {
+      const child = spawn(program, given, {
+        stdio: ['pipe', 'ignore', 'ignore'],
+        timeout: COMMAND_MS_MAX,
+        killSignal: 'SIGKILL',
+      });
+      child.once('error', (error) => resolve(error.message));
+      child.once('exit', (code, signal) => resolve(code === 0 ? null : `ended with ${String(code ?? signal)}`));
+      const stdin: Writable | undefined = child.stdin; // none where no descriptor is left
+      stdin?.on('error', () => undefined); // it may not want to read; its exit code says how it went
+      stdin?.end(input);
+    } catch (thrown) {
+      // Node reports some failures as an event, and throws others, such as ENOTDIR.
+      resolve(thrown instanceof Error ? thrown.message : String(thrown));
+    }
   });
 }
 

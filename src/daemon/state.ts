@@ -5,6 +5,7 @@
 import { stampFromMs } from '../base/clock.ts';
 import type { Circuit, TableTrouble } from './circuit.ts';
 import type { WorkKind } from './jobs.ts';
+import type { BlockedWay } from './notifications.ts';
 
 /** The end of the last piece of work of a kind. */
 export interface LastWork {
@@ -33,6 +34,8 @@ export interface DaemonState {
   readonly mismatchCount: number;
   /** How each table is kept up to date, in words, by its name here. */
   readonly wayByTable: ReadonlyMap<string, string>;
+  /** Ways by which notices do not get through. */
+  readonly blockedNotices: readonly BlockedWay[];
 }
 
 /** Why the daemon cannot do its work; null if it can, or waits for an origin that is down. */

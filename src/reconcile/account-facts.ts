@@ -5,11 +5,21 @@
 /**
  * An error that is still true, and where it was found: `replica` (opening the file) · `pull`, `push` (a run that failed as a whole) · `daemon` (what keeps
  * all work of the daemon waiting) · `reload` (a changed configuration was refused) · `table` (its last attempt) · `sink`, `sinkTable` ·
- * `history` (why old entries are kept).
+ * `history` (why old entries are kept) · `notices` (a way to a person that does not work).
  */
 export interface FoundComplaint {
-  readonly about: 'replica' | 'pull' | 'push' | 'daemon' | 'reload' | 'table' | 'sink' | 'sinkTable' | 'history';
-  /** The table, or the sink; null for everything. */
+  readonly about:
+    | 'replica'
+    | 'pull'
+    | 'push'
+    | 'daemon'
+    | 'reload'
+    | 'table'
+    | 'sink'
+    | 'sinkTable'
+    | 'history'
+    | 'notices';
+  /** The table, the sink, or the option under `notify`; null for everything. */
   readonly subject: string | null;
   readonly code: string;
   readonly message: string;

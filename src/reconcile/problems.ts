@@ -309,6 +309,19 @@ export const CATALOGUE = [
     find: (facts) => [...ofSinks('sinkTable', false)(facts), ...ofSinks('sinkTable', true)(facts)],
   },
   {
+    code: 'notices.failed',
+    severity: 'person',
+    why: 'The daemon cannot tell anybody: the command or the webhook under `notify` fails. It keeps trying.',
+    find: ({ complaints }) =>
+      complaints
+        .filter(({ about }) => about === 'notices')
+        .map(({ subject, message, since }) => ({
+          since,
+          sentence: `Notices do not get through by notify.${subject ?? ''}: ${message}`,
+          todo: 'Correct notify in the configuration, or what it names; then systemctl reload, or SIGHUP to the daemon.',
+        })),
+  },
+  {
     code: 'history.held',
     severity: 'person',
     why: 'Old entries of the history are kept because the origin does not confirm the clock of this machine.',

@@ -2,13 +2,19 @@
  * Notices: what is worth telling, how often, and that the command gets it.
  */
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LogEvent } from '../../src/base/log-events.ts';
-import type { LogFacts } from '../../src/base/log.ts';
+import { silentLogger, type LogFacts } from '../../src/base/log.ts';
+import type { Config } from '../../src/config/load.ts';
+import { NotificationSender, type BlockedWay } from '../../src/daemon/notifications.ts';
+import { wordOf } from '../../src/daemon/account.ts';
 import { judgeNotice, NOTHING_TOLD } from '../../src/daemon/notices.ts';
+import { accountOf } from '../../src/reconcile/account.ts';
+import { testClock } from '../support/clock.ts';
+import { RESTING_STATE } from '../support/daemon-state.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
 
@@ -147,20 +153,122 @@ test('the command gets the notice on its standard input, without the token', asy
   await daemon[Symbol.asyncDispose]();
 });
 
-test('a command that cannot be run is logged, and changes nothing else', async () => {
+/** A sender on a clock that a test moves, and what it has logged. */
+function startSender(notify: Partial<Config['notify']>) {
+  const clock = testClock({ sleepsAdvance: false });
+  const sender = new NotificationSender(clock);
+  const logged: (LogFacts & { readonly event: LogEvent })[] = [];
+  const note = (event: LogEvent, facts: LogFacts = {}) => void logged.push({ event, ...facts });
+  const options = { notify: { command: null, webhook: null, repeatMinutes: 360, ...notify } };
+  const log = sender.listen({ ...silentLogger, info: note, error: note }, options);
+  return { clock, sender, logged, fail: (work: string) => log.error('work.failed', { work }) };
+}
+
+test.each([
+  ['is not there', '/no/such/program'],
+  ['is below a file', '/etc/passwd/program'],
+  ['has too long a name', `/${'x'.repeat(300)}`],
+  ['has a name that no system takes', 'a\0b'],
+  ['fails', 'false'],
+])('a command that %s is logged, and tried again', async (_what, program) => {
+  const { sender, logged, fail } = startSender({ command: [program] });
+
+  fail('backup');
+  await sender.flush();
+
+  const tries = logged.filter(({ event }) => event === 'notice.failed');
+  expect(tries).toMatchObject([
+    { way: 'command', attempt: 1 },
+    { way: 'command', attempt: 2 },
+  ]);
+  expect(sender.blocked()).toMatchObject([{ way: 'command', waitingCount: 1 }]);
+  expect(sender.waitMs()).toBe(52_500);
+});
+
+test('without a free descriptor the command fails, and nothing is thrown', async () => {
+  const { sender, fail } = startSender({ command: ['true'] });
+  const files: number[] = [];
+  try {
+    for (;;) files.push(openSync('/dev/null', 'r'));
+  } catch {
+    fail('backup');
+    await sender.flush();
+  } finally {
+    for (const file of files) closeSync(file);
+  }
+
+  expect(sender.blocked()[0]?.reason).toContain('EMFILE');
+});
+
+test('a webhook that was down gets every notice in order once it is back', async () => {
+  await using hook = await startHook(503);
+  const { clock, sender, logged, fail } = startSender({ webhook: hook.url });
+  fail('backup');
+  await sender.flush();
+  fail('verify');
+  const blocked = sender.blocked();
+  hook.posted.length = 0;
+  hook.answerWith(200);
+
+  clock.advance(sender.waitMs());
+  sender.send();
+  await sender.flush();
+
+  expect(blocked).toEqual([
+    { way: 'webhook', reason: 'the webhook answered 503', since: '2026-01-01T00:00:00Z', waitingCount: 2 },
+  ]);
+  expect(hook.posted).toMatchObject([{ subject: 'backup' }, { subject: 'verify' }]);
+  expect(logged.filter(({ event }) => event === 'notice.sent')).toHaveLength(2);
+  expect(sender.blocked()).toEqual([]);
+  expect(sender.waitMs()).toBe(Infinity);
+});
+
+test('one way that fails keeps nothing from the other', async () => {
+  await using hook = await startHook();
+  const { sender, fail } = startSender({ command: ['false'], webhook: hook.url });
+
+  fail('backup');
+  await sender.flush();
+
+  expect(hook.posted).toHaveLength(1);
+  expect(sender.blocked()).toMatchObject([{ way: 'command' }]);
+});
+
+test('the account says that notices do not get through', () => {
+  const blocked = {
+    way: 'webhook',
+    reason: 'the webhook answered 503',
+    since: '2026-01-01T00:00:00Z',
+    waitingCount: 2,
+  };
+
+  const word = wordOf({ ...RESTING_STATE, blockedNotices: [blocked as BlockedWay] });
+
+  expect(accountOf({ ...word, nowMs: 0, replica: 'here', tables: [], misnamed: [] })).toMatchObject([
+    {
+      code: 'notices.failed',
+      severity: 'person',
+      sentence: 'Notices do not get through by notify.webhook: the webhook answered 503; 2 notices waiting',
+    },
+  ]);
+});
+
+test('a command that cannot be run changes nothing else of the daemon', async () => {
   await using sandbox = await startTestSandbox({ tables: [{ name: 'Note', columns: [], rows: [{}] }] });
-  await using daemon = startDaemon(sandbox, 'notify: { command: [/no/such/program] }\n');
+  await using daemon = startDaemon(sandbox, 'notify: { command: [/etc/passwd/program] }\n');
   await daemon.idle();
   sandbox.store.revokeToken(sandbox.token);
   await daemon.elapse(5);
 
   await daemon.stop();
 
-  expect(daemon.events('notice.failed')).toHaveLength(1);
+  expect(daemon.events('notice.failed').length).toBeGreaterThan(0);
+  expect(daemon.events('daemon.stopped')).toHaveLength(1);
 });
 
 /** A chat service: what it was posted, and what it answers. */
 async function startHook(status = 200) {
+  let answer = status;
   const posted: unknown[] = [];
   const authorizations: (string | undefined)[] = [];
   const server = createServer((request, response) => {
@@ -169,7 +277,7 @@ async function startHook(status = 200) {
     request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
     request.on('end', () => {
       posted.push(JSON.parse(text));
-      response.writeHead(status, { Location: '/elsewhere' }).end();
+      response.writeHead(answer, { Location: '/elsewhere' }).end();
     });
   });
   server.listen(0, '127.0.0.1');
@@ -180,6 +288,7 @@ async function startHook(status = 200) {
     posted,
     authorizations,
     url: `http://127.0.0.1:${port}/hooks/secret-path`,
+    answerWith: (next: number) => (answer = next),
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -230,8 +339,9 @@ test.each([500, 302])(
 
     await daemon.stop();
 
-    expect(hook.posted).toHaveLength(1);
-    expect(daemon.events('notice.failed')).toMatchObject([{ reason: `the webhook answered ${status}` }]);
+    expect(daemon.events('notice.failed').length).toBeGreaterThan(0);
+    expect(hook.posted).toHaveLength(daemon.events('notice.failed').length);
+    expect(daemon.events('notice.failed')[0]).toMatchObject({ reason: `the webhook answered ${status}` });
     expect(JSON.stringify(daemon.events())).not.toContain('secret-path');
   },
 );
@@ -245,6 +355,6 @@ test('a webhook that nobody answers is logged with the reason alone', async () =
 
   await daemon.stop();
 
-  expect(daemon.events('notice.failed')).toHaveLength(1);
+  expect(daemon.events('notice.failed').length).toBeGreaterThan(0);
   expect(JSON.stringify(daemon.events())).not.toContain('secret-path');
 });

@@ -16,4 +16,5 @@ export const RESTING_STATE: DaemonState = {
   workCounts: new Map(),
   mismatchCount: 0,
   wayByTable: new Map(),
+  blockedNotices: [],
 };
