@@ -4,6 +4,7 @@
  */
 import { asRowsyncError, EXIT } from '../base/errors.ts';
 import { plural, printable } from '../base/text.ts';
+import { isInUse } from '../replica/database.ts';
 import { giveConsent, type ConsentKind } from '../replica/consent.ts';
 import { loadNamedConfig, printJson, type Invocation } from './invocation.ts';
 
@@ -16,8 +17,11 @@ export async function orLeaveConsent(
   try {
     return await work();
   } catch (thrown) {
-    if (!asked.confirm || asRowsyncError(thrown).code !== 'replica.inUse') throw thrown;
+    const { code } = asRowsyncError(thrown);
+    if (!asked.confirm || (code !== 'replica.inUse' && code !== 'config.secret')) throw thrown;
     const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
+    // Members of the group cannot read the token, and a consent needs none.
+    if (code === 'config.secret' && !isInUse(replica.path, replica.shared)) throw thrown;
     const consents = giveConsent(replica.path, asked.kinds, asked.tables);
     if (consents.length === 0) throw thrown;
     const lines = consents.map(({ table, kind, rowCount }) => {

@@ -394,6 +394,17 @@ export function takeLock(path: string, mode: number, connect: Connect = connectA
   }
 }
 
+/** Whether another process works on a replica. @throws RowsyncError `replica.path` where there is no folder for one. */
+export function isInUse(path: string, shared: boolean): boolean {
+  try {
+    takeLock(resolve(path), shared ? SHARED_MODE : PRIVATE_MODE).close();
+    return false;
+  } catch (thrown) {
+    if (thrown instanceof RowsyncError && thrown.code === 'replica.inUse') return true;
+    throw thrown;
+  }
+}
+
 /**
  * Whether nothing stands in the file yet; a file of another client is refused. It is opened read-only, because closing a writable file carries over
  * its log, and even that would change it. @throws RowsyncError `replica.foreign` or `replica.newer`.
