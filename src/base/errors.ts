@@ -39,6 +39,8 @@ export const ERROR_CODES = {
   'config.missing': 'The configuration file does not exist or cannot be read.',
   'config.invalid': 'The configuration has one or more problems; all of them are listed.',
   'config.secret': 'A secret named by the configuration cannot be read or is empty.',
+  'config.maskKey':
+    'The key of the masks is in a file of another user, or in one that others may write, and is not used.',
   'origin.unreachable': 'No connection to the origin: name not found, refused, reset or no route.',
   'origin.proxy': 'The proxy under `origin.proxy` cannot be reached, or made no connection to the origin.',
   'origin.tls': 'The TLS handshake with the origin failed.',
@@ -84,6 +86,7 @@ export const ERROR_CODES = {
   'guard.filter': 'The filter of a table (rows) changed, and rows that are here lie outside of it.',
   'guard.schema':
     'Most tables or most columns of a table vanished at once, or columns with values are to be left out or masked.',
+  'guard.maskKey': 'Hashes of a table were made with another key; only a command with --confirm reads it anew.',
   'guard.columns':
     'Writable columns of a two-way table vanished at the origin; it waits until they are back or pruned.',
   'guard.keys':

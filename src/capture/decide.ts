@@ -182,7 +182,8 @@ function carryOutConfirm(tx: Tx, { table, shown }: PersonDecision & { readonly k
   const kind = kindOfHold(tx, { table, problem: shown });
   if (kind === null) return { kind: 'problem', words: `what is held of "${table}" is not what was shown any more` };
   const consents = storeConsent(tx, [kind], ({ localName }) => localName === table);
-  if (consents.length === 0) return { kind: 'problem', words: `nothing of "${table}" is held any more` };
+  if (consents.length === 0)
+    return { kind: 'problem', words: `nothing of "${table}" can be let through here; what it waits for says how` };
   const rowCount = consents.reduce((sum, consent) => sum + consent.rowCount, 0);
   return done(`The next run may continue with ${plural(rowCount, 'held row')} of ${table}`, rowCount);
 }

@@ -10,6 +10,7 @@ import { withBoundNames } from '../config/tables.ts';
 import { bindTables, misnamedIn } from '../reconcile/bindings.ts';
 import { checkChoice, readKnownTables, type KnownChoices } from './column-checks.ts';
 import type { Config } from '../config/load.ts';
+import { maskKeyProblem } from '../config/mask-key.ts';
 import { systemCode } from '../config/secrets.ts';
 import { filesSettings } from '../config/settings.ts';
 import type { Origin } from '../origin/client.ts';
@@ -62,6 +63,7 @@ export function checkReplica(config: Config): readonly CheckResult[] {
     ...checkMode(config),
     ...checkConfiguration(config),
     ...checkSharing(config),
+    ...checkMaskKey(config),
     checkSqlite(),
   ];
 }
@@ -374,6 +376,17 @@ function checkSharing({ replica: { path, shared } }: Config): readonly CheckResu
   if (!shared || found?.uid !== 0 || !mayOthersWrite(found)) return [];
   const message = `${folder} belongs to root, and others may write it: root would follow what they put there`;
   return [warn('owner', message, 'Give the folder to a user of its own (chown), and let rowsync run as that user.')];
+}
+
+/** Whether the key of the masks is believed, and whether people who share the replica could exchange it. */
+function checkMaskKey({ replica: { maskKeyFile }, tables }: Config): readonly CheckResult[] {
+  const problem = maskKeyProblem(maskKeyFile);
+  const hint = 'Keep the key in a folder that others cannot write, and name it in replica.maskKeyFile: docs/choose.md.';
+  if (problem !== null) return [fail('masks', problem, hint)];
+  const hasHashes = tables.rules.some(({ options }) => Object.values(options.mask ?? {}).includes('hash'));
+  const folder = statSync(dirname(maskKeyFile), { throwIfNoEntry: false });
+  if (!hasHashes || folder === undefined || !mayOthersWrite(folder)) return [];
+  return [warn('masks', `others may remove or exchange ${maskKeyFile}; then masked tables wait`, hint)];
 }
 
 /** The SQLite in use here, and the shell that people use beside it. */

@@ -49,7 +49,7 @@ export function checkChoice(
 ): { readonly descriptor: TableDescriptor; readonly results: readonly CheckResult[] } {
   const choice = rule === null ? null : columnChoice(rule);
   if (rule === null || choice === null) return { descriptor: described, results: [] };
-  const key = findMaskKey(config.replica.maskKeyFile);
+  const key = config.replica.maskKey ?? findMaskKey(config.replica.maskKeyFile);
   const before = known.get(described.id) ?? { leftOut: [], known: [] };
   const chosen = chooseColumns(described, {
     choice,

@@ -40,6 +40,8 @@ export interface ServiceChoice {
   readonly config: string | null;
   /** The token to store; null to keep the one that is there. */
   readonly token: string | null;
+  /** A key of masks for the configuration that is written. */
+  readonly maskKey: string;
 }
 
 const UNIT_FOLDER = '/etc/systemd/system';
@@ -53,13 +55,14 @@ const SERVICE_UNITS = ['rowsync@.service', 'rowsync-sync@.service', 'rowsync-syn
 /** The files in systemd/: the units, and what makes the user and the folders. */
 export const UNIT_FILES = [...SERVICE_UNITS, 'rowsync.sysusers.conf', 'rowsync.tmpfiles.conf'] as const;
 
-/** The token is root's: systemd reads it, and hands a copy to the service. */
+/** The token and the key of masks are root's: systemd reads them, and hands copies to the service. */
 const TOKEN_MODE = 0o600;
 
 /** Where things of an instance stand. */
 export interface ServicePaths {
   readonly config: string;
   readonly token: string;
+  readonly maskKey: string;
   readonly state: string;
 }
 
@@ -68,6 +71,7 @@ export function servicePaths(name: string): ServicePaths {
   return {
     config: `/etc/rowsync/${name}.yaml`,
     token: `/etc/rowsync/${name}.token`,
+    maskKey: `/etc/rowsync/${name}.mask-key`,
     state: `/var/lib/rowsync/${name}`,
   };
 }
@@ -78,7 +82,15 @@ export function unitOf(name: string, by: ServiceChoice['by']): string {
 }
 
 /** The steps that set the service up, enable and start it. */
-export function planInstall({ name, by, program, units, config, token }: ServiceChoice): readonly ServiceStep[] {
+export function planInstall({
+  name,
+  by,
+  program,
+  units,
+  config,
+  token,
+  maskKey,
+}: ServiceChoice): readonly ServiceStep[] {
   const paths = servicePaths(name);
   const [own, other] = [unitOf(name, by), unitOf(name, by === 'daemon' ? 'timer' : 'daemon')];
   const write = (path: string, text: string, mode = 0o644, once = false): ServiceStep => ({
@@ -96,7 +108,9 @@ export function planInstall({ name, by, program, units, config, token }: Service
     run(false, 'systemd-sysusers', basename(SYSUSERS)),
     run(false, 'systemd-tmpfiles', '--create', basename(TMPFILES)),
     // What an administrator wrote is never written over.
-    ...(config === null ? [] : [write(paths.config, config, 0o644, true)]),
+    ...(config === null
+      ? []
+      : [write(paths.config, config, 0o644, true), write(paths.maskKey, maskKey, TOKEN_MODE, true)]),
     token === null ? { kind: 'protect', path: paths.token, mode: TOKEN_MODE } : write(paths.token, token, TOKEN_MODE),
     ...(isOurs ? SERVICE_UNITS : []).map((file) => write(`${UNIT_FOLDER}/${file}`, withProgram(unit(file), program))),
     run(true, 'systemctl', 'daemon-reload'),
@@ -151,6 +165,8 @@ origin:
   tokenFile: \${CREDENTIALS_DIRECTORY:-/etc/rowsync}/${name}.token
 replica:
   path: /var/lib/rowsync/${name}/replica.db
+  # The key of hashes (mask), where members of the group cannot exchange it; keep a copy.
+  maskKeyFile: \${CREDENTIALS_DIRECTORY:-/etc/rowsync}/${name}.mask-key
   shared: true # members of the group rowsync may use it
 schedule:
   sync: '*/5 * * * *'

@@ -11,6 +11,7 @@ import { RowsyncError } from '../base/errors.ts';
 import type { Credentials } from '../origin/credentials.ts';
 import type { Way } from '../origin/way.ts';
 import type { SinkSettings } from '../sink/context.ts';
+import { findMaskKey } from './mask-key.ts';
 import { optionsSchema, type Options } from './options.ts';
 import { describeProblems, problemsFromIssues, type Problem } from './problems.ts';
 import {
@@ -47,6 +48,8 @@ export interface Config {
     readonly files: string;
     /** The file with the key of masks. */
     readonly maskKeyFile: string;
+    /** The key, where credentials are loaded and there is one to be believed. Root may be the only one who can read it. */
+    readonly maskKey: string | null;
   };
   readonly tables: TableRules;
   readonly files: {
@@ -143,8 +146,9 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
     });
   }
   const config = configFromOptions(file, parsed.data, { credentials: login.credentials, way: way.way });
+  const maskKey = options.needsCredentials ? findMaskKey(config.replica.maskKeyFile) : null;
   return {
-    config: { ...config, sinks: sinks.sinks },
+    config: { ...config, replica: { ...config.replica, maskKey }, sinks: sinks.sinks },
     warnings: [...login.warnings, ...way.warnings, ...sinks.warnings, ...addressWarnings(config)],
   };
 }
@@ -209,6 +213,7 @@ function configFromOptions(
       files: options.replica.files === undefined ? `${path}.files` : resolve(folder, options.replica.files),
       maskKeyFile:
         options.replica.maskKeyFile === undefined ? `${path}.mask-key` : resolve(folder, options.replica.maskKeyFile),
+      maskKey: null,
     },
     tables: tableRules(options.tables),
     files: {

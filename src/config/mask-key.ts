@@ -1,10 +1,12 @@
 /**
- * The key for hashing values: a separate secret file, made when it is first needed. With the key, values can be tried until one has a given hash.
- * Output: the key. Invariant: it gets into no message (I16).
+ * The key for hashing values: a separate secret file, made when it is first needed. With the key, values can be tried until one has a given hash, so a
+ * key that another user may know is refused. The key gets into no message (I16).
  */
-import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, lstatSync, openSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
-import { processEnvironment, readNamedSecret, systemCode } from './secrets.ts';
+import { keyFileProblem } from '../reconcile/key-file.ts';
+import { isSystemdCredential, processEnvironment, readNamedSecret, systemCode } from './secrets.ts';
 
 const KEY_BYTES = 32;
 /** Shorter ones could be guessed. */
@@ -12,16 +14,49 @@ const KEY_CHARS_MIN = 16;
 
 /** The key in a file, or null where there is no such file or it cannot be used. */
 export function findMaskKey(path: string): string | null {
-  return existsSync(path) ? readKey(path).secret : null;
+  return isThere(path) && maskKeyProblem(path) === null ? readKey(path).secret : null;
 }
 
-/** The key in a file, which is made if it is missing. @throws RowsyncError `config.secret`. */
+/** Why the key in a file is not believed, as a sentence; null if it is, or there is none. */
+export function maskKeyProblem(path: string): string | null {
+  const place = lstatSync(path, { throwIfNoEntry: false });
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (place === undefined || file === undefined || isSystemdCredential(path, processEnvironment())) return null;
+  const { uid, mode } = file;
+  const linkUid = place.isSymbolicLink() ? place.uid : null;
+  const folderMode = statSync(dirname(path)).mode;
+  const why = keyFileProblem({ uid, mode, linkUid, folderMode }, process.geteuid?.() ?? uid);
+  return why === null
+    ? null
+    : `The key of the masks in ${path} is not used: the file ${why}, who then may know the key`;
+}
+
+/** The key in a file, which is made if it is missing. @throws RowsyncError `config.maskKey` for a key that others may know, `config.secret`. */
 export function maskKey(path: string): string {
-  if (!existsSync(path)) makeKey(path);
+  if (!isThere(path)) makeKey(path);
+  const refused = maskKeyProblem(path);
+  if (refused !== null) {
+    throw new RowsyncError('config', 'config.maskKey', {
+      message: `${refused}; no row was read`,
+      hint: `Find out who put it there. Put the former key back, as a file of rowsync's user in a folder that others cannot write (replica.maskKeyFile).`,
+    });
+  }
   const { secret, problems } = readKey(path);
   if (secret !== null && secret.length >= KEY_CHARS_MIN) return secret;
   const why = problems[0]?.complaint ?? `finds a key of fewer than ${KEY_CHARS_MIN} characters`;
   throw secretError(`replica.maskKeyFile ${why}`);
+}
+
+/** A new key, as its file holds it. */
+export function newMaskKey(): string {
+  // Commands that make no key do not load it: it takes 7 MiB.
+  const { randomBytes } = process.getBuiltinModule('node:crypto');
+  return `${randomBytes(KEY_BYTES).toString('base64url')}\n`;
+}
+
+/** Also for a link that leads nowhere: nothing is made through it. */
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 function readKey(path: string): ReturnType<typeof readNamedSecret> {
@@ -29,12 +64,10 @@ function readKey(path: string): ReturnType<typeof readNamedSecret> {
 }
 
 function makeKey(path: string): void {
-  // Commands that make no key do not load it: it takes 7 MiB.
-  const { randomBytes } = process.getBuiltinModule('node:crypto');
   try {
     const file = openSync(path, 'wx', 0o600);
     try {
-      writeSync(file, `${randomBytes(KEY_BYTES).toString('base64url')}\n`);
+      writeSync(file, newMaskKey());
       fsyncSync(file);
     } finally {
       closeSync(file);

@@ -178,7 +178,7 @@ function readSecretFile(key: string, path: string, environment: Environment): Se
 }
 
 /** systemd guards its credentials with an access list that the plain mode bits do not show. */
-function isSystemdCredential(path: string, environment: Environment): boolean {
+export function isSystemdCredential(path: string, environment: Environment): boolean {
   const folder = environment['CREDENTIALS_DIRECTORY'];
   if (folder === undefined || folder === '') return false;
   const below = relative(folder, path);

@@ -18,7 +18,7 @@ import type { TableRule } from './tables.ts';
 
 /** How to open the origin of a configuration that was loaded with its credentials. */
 export function originSettings({ origin, limits, replica }: Config): OriginSettings {
-  let key: string | null = null;
+  let key = replica.maskKey;
   return {
     url: origin.url,
     database: origin.database,
@@ -72,7 +72,7 @@ export function pushSettings(config: Config): PushSettings {
     uploadDir: files.uploadDir,
     // Read each time: a pull may have made the key of masks since.
     get secrets() {
-      const key = findMaskKey(replica.maskKeyFile);
+      const key = replica.maskKey ?? findMaskKey(replica.maskKeyFile);
       return [...originSecrets(config), ...(key === null ? [] : [key])];
     },
     maxPushRows: safety.maxPushRows,

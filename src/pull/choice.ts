@@ -22,17 +22,25 @@ import { hasTable } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/pages.ts';
 import { dropColumn } from '../replica/tables.ts';
 import { touchTable } from '../replica/touched.ts';
+import { isSameMask } from '../wire/mask.ts';
 import type { TableDescriptor } from '../wire/schema.ts';
 import type { PullContext, TableOptions } from './context.ts';
 
+/** What a person agreed to. */
+export interface Confirmation {
+  readonly confirmed: boolean;
+  /** By an option of this command; a consent in the replica can be written by everyone who may edit it. */
+  readonly confirmedHere?: boolean | undefined;
+}
+
 /**
  * The description of a table with the columns that come here. Removes the values of columns that must not be here as they are. @throws RowsyncError
- * `config.invalid`, `guard.schema` if that waits for a person.
+ * `config.invalid`, `guard.schema` or `guard.maskKey` if that waits for a person.
  */
 export async function applyChoice(
   context: PullContext,
   described: TableDescriptor,
-  { columns, confirmed }: Pick<TableOptions, 'columns'> & { readonly confirmed: boolean },
+  { columns, confirmed, confirmedHere }: Pick<TableOptions, 'columns'> & Confirmation,
 ): Promise<TableDescriptor> {
   const { replica, origin } = context;
   const ledger = findTable(replica, described.id);
@@ -53,6 +61,8 @@ export async function applyChoice(
   }
   if (ledger === null) return chosen.descriptor;
   const overtaken = overtakenColumns(known, chosen, choosing);
+  if (confirmedHere !== true && overtaken.some((column) => hasOtherKey(column, chosen.descriptor)))
+    throw otherKeyError(ledger);
   if (overtaken.length > 0 && !confirmed) throw heldError(ledger, overtaken, countEdits(replica, ledger, overtaken));
   if (overtaken.length > 0) await removeColumns(context, ledger, { chosen, overtaken });
   else if (!isDeepStrictEqual(chosen.leftOut, ledger.leftOut)) {
@@ -78,7 +88,22 @@ function heldError({ localName }: LedgerTable, columns: readonly LedgerColumn[],
   const edits = editCount === 0 ? '' : `, among them edits of ${plural(editCount, 'row')} that were not pushed`;
   return new RowsyncError('needsPerson', 'guard.schema', {
     message: `${localName}: the configuration leaves out columns, or masks them in another way, that hold values here (${namesOf(columns)})${edits}; nothing was read`,
-    hint: `rowsync pull ${shellWord(localName)} --confirm removes these values, also from history, deleted rows and conflicts, and reads the table anew. To keep them, change tables.${localName} back; if only the key of the masks changed, put the former key file back.`,
+    hint: `rowsync pull ${shellWord(localName)} --confirm removes these values, also from history, deleted rows and conflicts, and reads the table anew. To keep them, change tables.${localName} back.`,
+  });
+}
+
+/** Whether the key is all that is new about the mask of a column. */
+function hasOtherKey({ id, mask }: LedgerColumn, { columns }: TableDescriptor): boolean {
+  const now = columns.find((column) => column.id === id)?.mask;
+  return (
+    mask?.key !== undefined && now !== undefined && now.key !== mask.key && isSameMask({ ...now, key: mask.key }, mask)
+  );
+}
+
+function otherKeyError({ localName }: LedgerTable): RowsyncError {
+  return new RowsyncError('needsPerson', 'guard.maskKey', {
+    message: `${localName}: the key of the masks is another one than its hashes were made with; nothing was read`,
+    hint: `Put the former key file back (replica.maskKeyFile). If a new key is wanted, stop the daemon and run rowsync pull ${shellWord(localName)} --confirm: it removes all hashes, also from history, and reads the table anew.`,
   });
 }
 

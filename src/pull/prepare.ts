@@ -57,7 +57,7 @@ import {
   storeTableName,
 } from '../replica/tables.ts';
 import { isWritable, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
-import { applyChoice } from './choice.ts';
+import { applyChoice, type Confirmation } from './choice.ts';
 import type { LocalShape, PreparedTable, PullContext, TableOptions } from './context.ts';
 import { shapeWatch } from './describe.ts';
 
@@ -68,7 +68,7 @@ import { shapeWatch } from './describe.ts';
 export async function prepareTable(
   context: PullContext,
   described: TableDescriptor,
-  options: TableOptions & { readonly confirmed: boolean; readonly discard?: boolean | undefined },
+  options: TableOptions & Confirmation & { readonly discard?: boolean | undefined },
 ): Promise<PreparedTable> {
   const descriptor = await applyChoice(context, described, options);
   const { selection, unknownSort } = planSelection(descriptor, options.sort);

@@ -109,7 +109,12 @@ async function pullRows(
   for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
     const before = described;
     const prepare = (): Promise<PreparedTable> =>
-      prepareTable(context, before, { ...tableOptions, confirmed, discard: options.discard });
+      prepareTable(context, before, {
+        ...tableOptions,
+        confirmed,
+        confirmedHere: options.confirm,
+        discard: options.discard,
+      });
     const table = await prepare();
     const readBefore = counts.pagesReadCount;
     let moving: unknown = null;

@@ -56,11 +56,12 @@ const DAMAGED: ReadonlySet<string> = new Set(['replica.damaged', 'replica.newer'
 const CREDENTIALS: ReadonlySet<string> = new Set(['origin.unauthorized', 'origin.forbidden']);
 
 /** What an error asks for. */
-type Kind = 'damaged' | 'credentials' | 'held' | 'late' | 'failed';
+type Kind = 'damaged' | 'credentials' | 'maskKey' | 'held' | 'late' | 'failed';
 
 function kindOf({ code }: FoundComplaint): Kind {
   if (DAMAGED.has(code)) return 'damaged';
   if (CREDENTIALS.has(code)) return 'credentials';
+  if (code === 'config.maskKey') return 'maskKey';
   if (code.startsWith('guard.')) return 'held';
   return PASSING.has(code) ? 'late' : 'failed';
 }
@@ -193,6 +194,12 @@ export const CATALOGUE = [
     severity: 'person',
     why: 'A guard keeps a table, its deletes or its edits until a person has looked.',
     find: ofTables('held'),
+  },
+  {
+    code: 'table.maskKey',
+    severity: 'person',
+    why: 'The key of hashes is in a file of another user, or in one that others may write. They may know the key, so it is not used.',
+    find: ofTables('maskKey'),
   },
   {
     code: 'table.failed',

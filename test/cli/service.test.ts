@@ -116,7 +116,7 @@ test('a program with blanks and percent signs is quoted as systemd reads it', ()
   const units = new Map(readdirSync('systemd').map((name) => [name, unit(name)]));
   const program = ['/opt/my node/100%', '--flag=1'];
 
-  const steps = planInstall({ name: 'main', by: 'daemon', program, units, config: null, token: null });
+  const steps = planInstall({ name: 'main', by: 'daemon', program, units, config: null, token: null, maskKey: '' });
 
   const texts = steps.flatMap((step) => (step.kind === 'write' && step.path.endsWith('.service') ? [step.text] : []));
   expect(texts).toEqual([
@@ -129,8 +129,13 @@ test('the configuration to begin with is valid, and asks for the credential that
   const values: unknown = parse(firstConfig('main', { url: 'https://www.teamdesk.net', database: '21995' }));
 
   expect(optionsSchema.safeParse(values).success).toBe(true);
-  expect(values).toMatchObject({ origin: { tokenFile: '${CREDENTIALS_DIRECTORY:-/etc/rowsync}/main.token' } });
-  expect(unit('rowsync@.service')).toContain('LoadCredential=%i.token:/etc/rowsync/%i.token');
+  expect(values).toMatchObject({
+    origin: { tokenFile: '${CREDENTIALS_DIRECTORY:-/etc/rowsync}/main.token' },
+    replica: { maskKeyFile: '${CREDENTIALS_DIRECTORY:-/etc/rowsync}/main.mask-key' },
+  });
+  for (const file of ['rowsync@.service', 'rowsync-sync@.service'])
+    for (const name of ['token', 'mask-key'])
+      expect(unit(file)).toContain(`LoadCredential=%i.${name}:/etc/rowsync/%i.${name}\n`);
 });
 
 test('the flags that Node gets are ones that it knows, and the program runs under them', () => {
@@ -182,6 +187,8 @@ describe.skipIf(!canInstall)('into a folder that stands for a machine', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(readFileSync(at('etc/passwd'), 'utf8')).toMatch(/^rowsync:/m);
     expect(statSync(at('etc/rowsync/main.token')).mode & 0o777).toBe(0o600);
+    expect(statSync(at('etc/rowsync/main.mask-key')).mode & 0o777).toBe(0o600);
+    expect(readFileSync(at('etc/rowsync/main.mask-key'), 'utf8')).toMatch(/^[\w-]{43}\n$/);
     expect(statSync(at('etc/rowsync')).mode & 0o777).toBe(0o750);
     expect(readFileSync(at('etc/rowsync/main.yaml'), 'utf8')).toContain('https://www.teamdesk.net');
     expect(readFileSync(at('etc/systemd/system/rowsync@.service'), 'utf8')).toContain(
@@ -228,6 +235,7 @@ describe.skipIf(!canInstall)('into a folder that stands for a machine', () => {
     const root = join(folder.path, 'root');
     expect(readdirSync(join(root, 'etc/systemd/system')).filter((name) => name.startsWith('rowsync'))).toEqual([]);
     expect(readdirSync(join(root, 'etc/rowsync')).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
+      'main.mask-key',
       'main.token',
       'main.yaml',
     ]);

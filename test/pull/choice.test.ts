@@ -200,7 +200,7 @@ test('another mask, and another key, wait for a person and read the column anew'
   const third = mail();
   await pullAs(fixture, {}, { confirm: true });
 
-  expect(held.tables[0]?.held).toMatchObject({ code: 'guard.schema' });
+  expect(held.tables[0]?.held).toMatchObject({ code: 'guard.maskKey' });
   expect(kept).toEqual(first);
   expect(second).not.toEqual(first);
   expect(third).toEqual([{ mail: 'example.net' }]);

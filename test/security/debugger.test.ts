@@ -28,7 +28,7 @@ test('units start the executable, or Node with the flags', () => {
     ['rowsync@.service', 'rowsync-sync@.service'].map((name) => [name, text(`systemd/${name}`)] as const),
   );
   const program = ['/opt/node', ...NODE_FLAGS, '/opt/main.cjs'];
-  const steps = planInstall({ name: 'main', by: 'daemon', program, units, config: null, token: null });
+  const steps = planInstall({ name: 'main', by: 'daemon', program, units, config: null, token: null, maskKey: '' });
 
   const starts = [...units.values()].map((unit) => /^ExecStart=(\S+) /m.exec(unit)?.[1]);
   const installed = steps.flatMap((step) => (step.kind === 'write' ? (/^ExecStart=.*$/m.exec(step.text) ?? []) : []));

@@ -8,6 +8,7 @@ import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { makeFolders } from '../../base/file-system.ts';
 import { NODE_FLAGS } from '../../base/node-flags.ts';
+import { newMaskKey } from '../../config/mask-key.ts';
 import { optionsSchema } from '../../config/options.ts';
 import { systemCode } from '../../config/secrets.ts';
 import { ownCommand, readShipped } from '../installation.ts';
@@ -120,6 +121,7 @@ function installSteps(name: string, options: ServiceOptions): readonly ServiceSt
     units: isPackaged(root) ? null : readUnits(),
     config: hasConfig ? null : firstConfig(name, origin),
     token: options.tokenFile === undefined ? null : readToken(options.tokenFile),
+    maskKey: newMaskKey(),
   });
 }
 
@@ -142,8 +144,8 @@ function isPackaged(root: string): boolean {
 
 /** What an uninstall leaves, and how to remove it. */
 function keptText(name: string, root: string): string {
-  const { config, token, state } = servicePaths(name);
-  const kept = [config, token, state].filter((path) => existsSync(join(root, path)));
+  const { config, token, maskKey, state } = servicePaths(name);
+  const kept = [config, token, maskKey, state].filter((path) => existsSync(join(root, path)));
   if (kept.length === 0) return '';
   const lines = kept.map((path) => `kept: ${path}\n`).join('');
   return `${lines}kept: the user and the group rowsync\nTo remove the replica and its edits as well: rm -r ${kept.join(' ')}\n`;
