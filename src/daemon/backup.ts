@@ -8,8 +8,7 @@ import { RowsyncError } from '../base/errors.ts';
 import type { Config } from '../config/load.ts';
 import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../files/carry.ts';
 import { backUp, dateOfBackup, datedBackups, restore, type CopyReport, type RestoreReport } from '../replica/backup.ts';
-import { readStoreFolder, type Content } from '../replica/files.ts';
-import { openReader } from '../replica/reader.ts';
+import type { Content } from '../replica/files.ts';
 
 /** A backup; `files` is null if they were left out. */
 export type BackupReport = CopyReport & { readonly files: CarryReport | null };
@@ -28,7 +27,7 @@ export async function backUpAll(
   const { onAdvance } = options;
   if (!options.withFiles) return backUp<CarryReport>(replica.path, path, undefined, onAdvance);
   const earlier = (options.earlier ?? []).map(filesBeside).filter((folder) => existsSync(folder));
-  const sources = [storeFolder(replica), ...earlier.slice(0, 1)];
+  const sources = [replica.files, ...earlier.slice(0, 1)];
   let made: string | null = null;
   try {
     const carry = async (contents: readonly Content[]): Promise<CarryReport> => {
@@ -51,16 +50,6 @@ export function lostFilesError(files: CarryReport | null): RowsyncError | null {
     message: `The backup is made, but lacks ${count} of its files: they are lost or damaged in the file store`,
     hint: 'rowsync files verify fetches them again; then make another backup.',
   });
-}
-
-/** Where the named content is; the configuration may have changed since it was stored. */
-function storeFolder({ path, files }: Config['replica']): string {
-  const reader = openReader(path);
-  try {
-    return reader.isOlder() ? files : (readStoreFolder(reader) ?? files);
-  } finally {
-    reader.close();
-  }
 }
 
 /**

@@ -36,11 +36,17 @@ export interface ExportOptions {
   /** The store. */
   readonly store: string;
   readonly folder: string;
+  /** Whether the group may read what is made. */
+  readonly isShared?: boolean | undefined;
   /** Only the revisions that cells show. */
   readonly latestOnly: boolean;
   /** Names as at the origin or in the replica; empty for all. */
   readonly tables: readonly string[];
 }
+
+/** Names of folders show people and files. */
+const PRIVATE = { file: 0o600, folder: 0o700 };
+const SHARED = { file: 0o640, folder: 0o750 };
 
 type Tally = { -readonly [Count in keyof ExportReport]: number };
 
@@ -53,8 +59,9 @@ export async function exportFiles(
   const tableIds = options.tables.length === 0 ? null : chooseTables(from, options.tables).map(({ id }) => id);
   const store = new FileStore(options.store);
   const tally: Tally = { linkedCount: 0, copiedCount: 0, unchangedCount: 0, bytes: 0, lostCount: 0 };
-  openExportFolder(options.folder);
-  const places = new Places(from, options.folder);
+  const modes = options.isShared === true ? SHARED : PRIVATE;
+  openExportFolder(options.folder, modes.folder);
+  const places = new Places(from, options.folder, modes.folder);
   for (const file of readFilesHere(from, tableIds)) {
     if (options.latestOnly && !file.isLatest) continue;
     if (signal?.aborted === true) throw stopped();
@@ -62,7 +69,7 @@ export async function exportFiles(
     const content = await lstatOrNull(source);
     // What is no content of ours stands where a row of the replica says that the store is.
     if (content?.isFile() !== true || content.size !== file.bytes) tally.lostCount += 1;
-    else await place({ source, content, sha256: file.sha256 }, await places.pathFor(file), tally);
+    else await place({ source, content, sha256: file.sha256, mode: modes.file }, await places.pathFor(file), tally);
   }
   return tally;
 }
@@ -82,28 +89,30 @@ class Places {
   #row = { id: Number.NaN, path: '', columns: new FolderNames() };
   #cell = { id: Number.NaN, path: '', names: new FolderNames() };
   readonly #folder: string;
+  readonly #mode: number;
 
-  constructor(from: Connection, folder: string) {
+  constructor(from: Connection, folder: string, mode: number) {
     this.#from = from;
     this.#folder = folder;
+    this.#mode = mode;
   }
 
   async pathFor(file: FileHere): Promise<string> {
     if (file.tableId !== this.#table.id) {
       const name = this.#tableNames.take(safeName(file.tableName, `table ${file.tableId}`));
-      this.#table = { id: file.tableId, path: await below(this.#folder, name), keys: new FolderNames() };
+      this.#table = { id: file.tableId, path: await this.#below(this.#folder, name), keys: new FolderNames() };
       this.#row.id = Number.NaN;
     }
     if (file.rowId !== this.#row.id) {
       const fallback = `row ${file.rowId}`;
       const key = readKeyText(this.#from, file.tableId, file.rowId) ?? fallback;
       const name = this.#table.keys.take(safeName(key, fallback));
-      this.#row = { id: file.rowId, path: await below(this.#table.path, name), columns: new FolderNames() };
+      this.#row = { id: file.rowId, path: await this.#below(this.#table.path, name), columns: new FolderNames() };
       this.#cell.id = Number.NaN;
     }
     if (file.columnId !== this.#cell.id) {
       const name = this.#row.columns.take(safeName(file.columnName, `column ${file.columnId}`));
-      this.#cell = { id: file.columnId, path: await below(this.#row.path, name), names: new FolderNames() };
+      this.#cell = { id: file.columnId, path: await this.#below(this.#row.path, name), names: new FolderNames() };
     }
     const name = safeName(file.name, 'file');
     return join(
@@ -111,18 +120,18 @@ class Places {
       this.#cell.names.take(file.isLatest ? name : nameWithRemark(name, `revision ${file.revision}`)),
     );
   }
-}
 
-async function below(folder: string, name: string): Promise<string> {
-  const path = join(folder, name);
-  await makeFolder(path);
-  return path;
+  async #below(folder: string, name: string): Promise<string> {
+    const path = join(folder, name);
+    await makeFolder(path, this.#mode);
+    return path;
+  }
 }
 
 /** Makes a folder below the named one, or finds it; a link to a folder does not count. */
-async function makeFolder(path: string): Promise<void> {
+async function makeFolder(path: string, mode: number): Promise<void> {
   try {
-    await mkdir(path);
+    await mkdir(path, { mode });
   } catch (thrown) {
     if (fileErrorCode(thrown) !== 'EEXIST') throw fileError(thrown, `Making the folder ${path}`);
   }
@@ -136,7 +145,7 @@ async function makeFolder(path: string): Promise<void> {
 
 /** Brings content to a path: leaves it where it is the same, links it where that is possible, else copies it. */
 async function place(
-  { source, content, sha256 }: { source: string; content: Stats; sha256: string },
+  { source, content, sha256, mode }: { source: string; content: Stats; sha256: string; mode: number },
   path: string,
   tally: Tally,
 ): Promise<void> {
@@ -147,7 +156,7 @@ async function place(
     }
     const between = `${path.slice(0, path.lastIndexOf('/'))}/.rowsync-export`;
     await rm(between, { force: true });
-    const isLinked = await linkOrCopy(source, between);
+    const isLinked = await linkOrCopy(source, between, mode);
     // A link shares the content of the store; of a copy it is compared, as for a backup.
     if (!isLinked && (await hashOfFile(between)) !== sha256) {
       await rm(between);
@@ -170,11 +179,11 @@ async function isThere(path: string, content: Stats, sha256: string): Promise<bo
   return (content.ino === present.ino && content.dev === present.dev) || (await hashOfFile(path)) === sha256;
 }
 
-async function linkOrCopy(source: string, path: string): Promise<boolean> {
+async function linkOrCopy(source: string, path: string, mode: number): Promise<boolean> {
   if (await tryLink(source, path)) return true;
   await copyTo(source, path);
   // A copy belongs to the reader; a link shares the content of the store, which must not be changed.
-  await chmod(path, 0o600);
+  await chmod(path, mode);
   return false;
 }
 

@@ -7,7 +7,7 @@
  * each replica needs a store of its own. Files may be read, not written, since exports may be links to them.
  */
 import { createHash, type Hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, type Stats } from 'node:fs';
 import { chmod, lstat, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -134,8 +134,9 @@ export class FileStore {
     try {
       for (const mayCopy of [false, true]) {
         for (const source of sources) {
-          if ((await sizeOf(source)) !== bytes) continue;
-          const isLinked = await tryLink(source, path);
+          const found = await lookAt(source);
+          if (found?.size !== bytes) continue;
+          const isLinked = isLinkable(found) && (await tryLink(source, path));
           if (!isLinked && !mayCopy) continue;
           if (!isLinked) await copyTo(source, path);
           if ((isLinked && !comparesLinks) || (await hashOfFile(path)) === sha256) {
@@ -210,7 +211,7 @@ export class FileStore {
   async holds({ sha256, bytes }: StoredContent): Promise<boolean> {
     const path = this.pathOf(sha256);
     try {
-      return (await sizeOf(path)) === bytes;
+      return (await lookAt(path))?.size === bytes;
     } catch (thrown) {
       throw fileError(thrown, `Reading ${path}`);
     }
@@ -306,11 +307,16 @@ async function syncAbove(files: FileSystem, folder: string): Promise<void> {
   await syncAbove(files, above);
 }
 
-/** The size of a file; null where none stands. A link does not count. */
-async function sizeOf(path: string): Promise<number | null> {
+/** Whether a file may become content by a link: others could change theirs, or one that they may write, afterwards. */
+function isLinkable({ uid, mode }: Stats): boolean {
+  return uid === (process.geteuid?.() ?? uid) && (mode & 0o022) === 0;
+}
+
+/** A file; null where none stands. A link does not count. */
+async function lookAt(path: string): Promise<Stats | null> {
   try {
     const found = await lstat(path);
-    return found.isFile() ? found.size : null;
+    return found.isFile() ? found : null;
   } catch (thrown) {
     if (fileErrorCode(thrown) === 'ENOENT') return null;
     throw thrown;

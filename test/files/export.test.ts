@@ -196,3 +196,24 @@ test('pruning removes what no row refers to, and a dry run only counts it', asyn
   expect(contentsOf(fixture.store)).toHaveLength(8);
   expect(fixture.problems().filter((problem) => !problem.includes('README'))).toEqual([]);
 });
+
+test.each([
+  ['for this user alone', false, 0o700],
+  ['and for its group where the replica is shared', true, 0o750],
+])('folders of an export show their names %s', async (_what, isShared, mode) => {
+  await using fixture = await pulled();
+  const before = process.umask(0o022);
+  try {
+    await exported(fixture, { isShared });
+  } finally {
+    process.umask(before);
+  }
+
+  const out = join(fixture.folder, 'out');
+  const folders = readdirSync(out, { recursive: true, withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const modes = [out, ...folders.map((entry) => join(entry.parentPath, entry.name))].map(
+    (path) => statSync(path).mode & 0o777,
+  );
+  expect(folders.length).toBeGreaterThan(3);
+  expect(new Set(modes)).toEqual(new Set([mode]));
+});

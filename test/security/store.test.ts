@@ -2,13 +2,16 @@
  * The file store takes its paths from the replica, which other SQL clients write. Whatever they put in the place of a hash, nothing
  * outside of the store is read into an export or a backup, replaced or removed.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { carryToBackup } from '../../src/files/carry.ts';
 import { exportFiles } from '../../src/files/export.ts';
 import { pruneFiles } from '../../src/files/prune.ts';
 import { verifyFiles } from '../../src/files/verify.ts';
+import { backUpAll } from '../../src/daemon/backup.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import { readStoreFolder } from '../../src/replica/files.ts';
 import { fileOf, startFilesFixture, type FilesFixture } from '../support/files.ts';
 import { canMount, mountTmpfs } from '../support/tmpfs.ts';
@@ -114,4 +117,43 @@ test.each(HASHES)('%s in the place of a hash leads nowhere, and verifying mends 
   expect(verified).toMatchObject({ damagedCount: 1, lostCount: 0, error: null });
   expect(readFileSync(join(fixture.folder, 'secret'), 'utf8')).toBe(SECRET);
   expect(fixture.problems()).toEqual([]);
+});
+
+test('a folder that a client wrote into the replica leads no backup to a file', async () => {
+  await using fixture = await spoiled(() => 'a'.repeat(64));
+  const { folder } = fixture;
+  const planted = join(folder, 'planted');
+  mkdirSync(join(planted, 'aa'), { recursive: true });
+  writeFileSync(join(planted, 'aa', 'a'.repeat(64)), SECRET);
+  fixture.execute(`UPDATE _rowsync_file_store SET folder = '${planted}'`);
+  const file = join(folder, 'rowsync.yaml');
+  const { url, database } = fixture.sandbox;
+  writeFileSync(
+    file,
+    `origin: { url: "${url}", database: "${database}", token: "\${TOKEN}" }\nreplica: { path: replica.db, files: files }\n`,
+  );
+  const { config } = loadConfig(file, { needsCredentials: false });
+  const replica = { ...config.replica, path: fixture.replica.path, files: fixture.store };
+
+  const { files } = await backUpAll({ ...config, replica }, join(folder, 'copy.db'), { withFiles: true });
+
+  expect(files).toMatchObject({ linkedCount: 0, copiedCount: 0, lost: ['a'.repeat(64)] });
+  expect(contentsBelow(join(folder, 'copy.db.files'))).toEqual([]);
+});
+
+test('content of another store that others may still write is copied, not linked', async () => {
+  await using fixture = await spoiled(() => createHash('sha256').update(SECRET).digest('hex'));
+  const sha256 = createHash('sha256').update(SECRET).digest('hex');
+  const source = join(fixture.folder, 'planted');
+  const path = join(source, sha256.slice(0, 2), sha256);
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, SECRET);
+  chmodSync(path, 0o660);
+
+  const carried = await carryToBackup([{ sha256, bytes: SECRET.length }], {
+    backup: join(fixture.folder, 'copy.db'),
+    sources: [source],
+  });
+
+  expect(carried).toMatchObject({ linkedCount: 0, copiedCount: 1, lost: [] });
 });

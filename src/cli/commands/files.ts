@@ -11,7 +11,6 @@ import { pruneFiles } from '../../files/prune.ts';
 import { pullFiles } from '../../files/pull.ts';
 import { chooseTables } from '../../files/tables.ts';
 import { verifyFiles } from '../../files/verify.ts';
-import { readStoreFolder } from '../../replica/files.ts';
 import { openReader } from '../../replica/reader.ts';
 import {
   exportFailures,
@@ -145,8 +144,8 @@ async function exportAndPrint(
   const reader = openReader(config.replica.path);
   try {
     const folder = resolve(session.folder, options.folder);
-    const store = readStoreFolder(reader) ?? config.replica.files;
-    const report = await exportFiles(reader, { ...options, folder, store }, session.stopSignal());
+    const { files: store, shared: isShared } = config.replica;
+    const report = await exportFiles(reader, { ...options, folder, store, isShared }, session.stopSignal());
     const failures = exportFailures(report);
     const exitCode = exitCodeOf(failures);
     const errors = failures.map(errorJson);
