@@ -92,6 +92,56 @@ export function dropProposal(folder: string, { name, state }: FoundProposal): vo
   }
 }
 
+/** What proposals had of a row, or of a column of it. */
+export interface ForgottenProposals {
+  /** Applied ones that lost values. */
+  readonly changed: readonly string[];
+  /** That a person has to look at: they wait with values of the row, or have inserted rows of its table, which may be this one. */
+  readonly others: readonly string[];
+}
+
+/** Removes the values of a row from applied proposals, which are only a record. A note may repeat values, and goes too. */
+export function forgetInProposals(
+  folder: string,
+  row: { readonly table: string; readonly ids: readonly number[]; readonly column: string | null },
+): ForgottenProposals {
+  const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+  const isMeant = (column: string): boolean => row.column === null || isSame(column, row.column);
+  const changed: string[] = [];
+  const others: string[] = [];
+  for (const { name, state, proposal } of listProposals(folder)) {
+    if (proposal === null) continue;
+    const having = proposal.edits.filter(
+      (edit) => isSame(edit.table, row.table) && edit.cells.some(({ column }) => isMeant(column)),
+    );
+    const ofRow = having.filter(({ rowId }) => rowId !== null && row.ids.includes(rowId));
+    const isApplied = state === 'applied';
+    if (isApplied && ofRow.length > 0) {
+      const edits = proposal.edits.map((edit) =>
+        ofRow.includes(edit) ? { ...edit, cells: edit.cells.filter(({ column }) => !isMeant(column)) } : edit,
+      );
+      replaceProposal(join(folder, `${name}${ENDINGS[state]}`), { ...proposal, note: '', edits });
+      changed.push(name);
+    }
+    if ((!isApplied && ofRow.length > 0) || having.some(({ kind }) => kind === 'insert')) others.push(name);
+  }
+  return { changed, others };
+}
+
+function replaceProposal(path: string, proposal: Proposal): void {
+  const partial = `${path}.${process.pid}.partial`;
+  try {
+    const mode = statSync(path).mode & 0o660;
+    writeFileSync(partial, `${JSON.stringify(proposal, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
+    chmodSync(partial, mode);
+    renameSync(partial, path);
+  } catch (thrown) {
+    throw replicaError(thrown, `Removing values from the proposal ${path}`);
+  } finally {
+    rmSync(partial, { force: true });
+  }
+}
+
 function move(folder: string, name: string, [from, to]: readonly [ProposalState, ProposalState]): void {
   try {
     renameSync(join(folder, `${name}${ENDINGS[from]}`), join(folder, `${name}${ENDINGS[to]}`));

@@ -221,3 +221,40 @@ test.each([
   expect(refused.exitCode).toBe(2);
   expect(refused.stderr).toContain(says);
 });
+
+test('proposals lose what they had of the row where they are applied, and are named where they wait', async () => {
+  await using world = await startWorld();
+  const folder = `${world.path}.proposals`;
+  mkdirSync(folder);
+  const edit = {
+    table: 'Note',
+    kind: 'update',
+    rowId: 1,
+    cells: [{ column: 'Body', was: '"x"', value: `"${SECRET}"` }],
+  };
+  const other = { ...edit, rowId: 2, cells: [{ column: 'Body', was: '"x"', value: '"kept"' }] };
+  const inserted = {
+    table: 'Note',
+    kind: 'insert',
+    rowId: null,
+    cells: [{ column: 'Body', was: null, value: '"new"' }],
+  };
+  const proposal = { note: `about ${SECRET}`, proposedAt: '2026-06-01T12:00:00Z' };
+  const put = (name: string, ending: string, edits: readonly unknown[]): void =>
+    writeFileSync(join(folder, `${name}${ending}`), JSON.stringify({ name, ...proposal, edits }));
+  put('done', '.applied.json', [edit, other]);
+  put('waiting', '.json', [edit]);
+  put('new-rows', '.applied.json', [inserted]);
+  put('elsewhere', '.applied.json', [other]);
+
+  const { stdout } = await world.run(['history', 'forget', 'note', '1', '--column', 'body']);
+
+  const done = readFileSync(join(folder, 'done.applied.json'), 'utf8');
+  expect(stdout).toContain(', 1 applied proposal\n');
+  expect(stdout).toContain('may have it: the proposal waiting (rowsync proposals show waiting, or drop)\n');
+  expect(stdout).toContain('may have it: the proposal new-rows');
+  expect(stdout).not.toContain('elsewhere');
+  expect(done).not.toContain(SECRET);
+  expect(JSON.parse(done)).toMatchObject({ note: '', edits: [{ rowId: 1, cells: [] }, other] });
+  expect((await world.run(['proposals'])).stdout).toContain('done  2 edits');
+});

@@ -20,10 +20,12 @@ import {
 import { datedBackups } from '../../replica/backup.ts';
 import type { Replica } from '../../replica/database.ts';
 import { copiesBeside, hasRow, type SoughtRow } from '../../replica/row-copies.ts';
+import { forgetInProposals, type ForgottenProposals } from '../../mcp/proposal-files.ts';
+import { proposalsFolder } from '../../mcp/proposal-names.ts';
 import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
 
 const EXAMPLES = `
-Removes the values from the journal, sync_deleted and decided conflicts, and the files of the row if it is deleted. An entry
+Removes the values from the journal, sync_deleted, decided conflicts and applied proposals, and the files of the row if it is deleted. An entry
 "forgotten" stays, with the _id. The row itself is not touched: delete it at the origin, or here, first. Stop the daemon before.
 
 Examples:
@@ -70,10 +72,16 @@ async function forget(invocation: Invocation, wish: Wish): Promise<number> {
     replica.prepare(sql`PRAGMA wal_checkpoint(TRUNCATE)`).get();
     // After a crash before this, `rowsync files prune` finds them.
     const removedCount = await removeUnnamed(replica, config.replica.files, report.contents);
+    const { table, column } = row;
+    const proposals = forgetInProposals(proposalsFolder(config.replica.path), {
+      table,
+      ids: sought.ids,
+      column: column?.name ?? null,
+    });
     const copies = findCopies(config, sought, clock.nowMs());
     await (invocation.isJson
-      ? printJson(invocation, reportJson(row, { report, removedCount, copies }, config))
-      : invocation.session.stdout.write(reportText(row, { report, removedCount, copies }, config)));
+      ? printJson(invocation, reportJson(row, { report, removedCount, copies, proposals }, config))
+      : invocation.session.stdout.write(reportText(row, { report, removedCount, copies, proposals }, config)));
     return EXIT.done;
   } finally {
     replica.close();
@@ -124,21 +132,27 @@ interface Outcome {
   readonly report: ForgetReport;
   readonly removedCount: number;
   readonly copies: Copies;
+  readonly proposals: ForgottenProposals;
 }
 
 function reportJson(
   { table, rowId, column }: ForgettableRow,
-  { report, removedCount, copies }: Outcome,
+  { report, removedCount, copies, proposals }: Outcome,
   { sinks }: Config,
 ) {
   const { contents: _contents, ...counts } = report;
-  const elsewhere = { copies: copies.having, unreadCopies: copies.unread, sinks: sinks.map(({ name }) => name) };
+  const elsewhere = {
+    copies: copies.having,
+    unreadCopies: copies.unread,
+    sinks: sinks.map(({ name }) => name),
+    proposals,
+  };
   return { table, rowId, column: column?.name ?? null, ...counts, contentCount: removedCount, ...elsewhere };
 }
 
 function reportText(
   { table, rowId, column }: ForgettableRow,
-  { report, removedCount, copies }: Outcome,
+  { report, removedCount, copies, proposals }: Outcome,
   { sinks, backup }: Config,
 ): string {
   const { entryCount, deletedCount, conflictCount, fileCount } = report;
@@ -147,6 +161,7 @@ function reportText(
     ...(deletedCount === 0 ? [] : [`${plural(deletedCount, 'line')} of sync_deleted`]),
     ...(conflictCount === 0 ? [] : [plural(conflictCount, 'conflict')]),
     ...(fileCount === 0 ? [] : [`${plural(fileCount, 'file')} (${plural(removedCount, 'content')} removed)`]),
+    ...(proposals.changed.length === 0 ? [] : [plural(proposals.changed.length, 'applied proposal')]),
   ];
   const what = `${table} ${rowId}${column === null ? '' : `, ${column.name}`}`;
   const lines = [
@@ -155,6 +170,7 @@ function reportText(
       ? []
       : ['unused parts of the file may still have bytes of it; VACUUM in any SQLite client rewrites the file']),
     ...copies.having.map((path) => `still has it: ${path}`),
+    ...proposals.others.map((name) => `may have it: the proposal ${name} (rowsync proposals show ${name}, or drop)`),
     ...copies.unread.map((path) => `could not be read: ${path}`),
     ...(backup.folder === null ? ['backups that were made by hand are not known: look there as well'] : []),
     ...sinks.map(({ name }) => `the sink ${name} may still have it, in sync_history there`),
