@@ -39,7 +39,7 @@ export interface Insides {
 export async function openFront(config: Config, insides: Insides): Promise<StatusServer | null> {
   if (config.http.listen === null) return null;
   const { clock, decisionQueue, loopDelay } = insides;
-  const pageAuthOf = gates();
+  const pageAuthOf = gates(clock);
   pageAuthOf(config);
   const auth = (): PageAuth => pageAuthOf(insides.sides().config);
   const pages = new PageHost(PROCESSES_MAX.pages);
@@ -85,10 +85,10 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
 }
 
 /** Who may decide, by the key beside the replica of a configuration; made anew for another replica. */
-function gates(): (config: Config) => PageAuth {
+function gates(clock: Clock): (config: Config) => PageAuth {
   let last: { readonly path: string; readonly auth: PageAuth } | null = null;
   return ({ replica: { path, shared } }) => {
-    if (last?.path !== path) last = { path, auth: openPageAuth(makePageKey(path, { shared })) };
+    if (last?.path !== path) last = { path, auth: openPageAuth(makePageKey(path, { shared }), clock) };
     return last.auth;
   };
 }

@@ -8,10 +8,11 @@
  */
 import { rmSync, statSync, chmodSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { isIPv6, type Socket } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { RowsyncError } from '../base/errors.ts';
 import type { ListenAddress } from '../config/load.ts';
+import { handBounded } from './connections.ts';
 import { METRICS_TYPE } from './metrics.ts';
 import { PAGE_CSS, PAGE_ICON, PAGE_JS } from './page/assets.ts';
 import { Feeds, type FeedView } from './page/feed.ts';
@@ -40,8 +41,6 @@ export interface StatusServer {
   close(): Promise<void>;
 }
 
-/** Connections at once: enough for a monitor or two and some browsers, without slowing down a pull. */
-const CONNECTIONS_MAX = 32;
 const REQUEST_MS_MAX = 10_000;
 /** The group may read and write the replica, so it may also read the status. */
 const SOCKET_MODE = 0o660;
@@ -49,10 +48,10 @@ const SOCKET_MODE = 0o660;
 /** Starts the server. @throws RowsyncError `daemon.listen` if the address cannot be used. */
 export async function startServer(address: ListenAddress, view: ServerView): Promise<StatusServer> {
   const feeds = new Feeds(view, HEADERS);
-  const server = createServer({ requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX }, (request, response) =>
+  const server = createServer({ requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX });
+  handBounded(server, (request, response) =>
     answer(request, response, { view, feeds, names: namesOf(server, address) }),
   );
-  boundConnections(server);
   if (address.kind === 'socket') removeStaleSocket(address.path);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => reject(listenError(address, cause)));
@@ -70,29 +69,6 @@ export async function startServer(address: ListenAddress, view: ServerView): Pro
       await closed;
     },
   };
-}
-
-/** If there are too many connections, the one that was idle for longest is closed, so that a probe is always answered. */
-function boundConnections(server: Server): void {
-  const waiting = new Set<Socket>();
-  const open = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    open.add(socket);
-    waiting.add(socket);
-    socket.once('close', () => {
-      open.delete(socket);
-      waiting.delete(socket);
-    });
-    if (open.size <= CONNECTIONS_MAX) return;
-    const [oldest = socket] = waiting;
-    oldest.destroy();
-  });
-  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    waiting.delete(socket);
-    response.once('close', () => {
-      if (open.has(socket)) waiting.add(socket);
-    });
-  });
 }
 
 /** The socket of a daemon that was killed. We hold the lock of the replica, so no process listens there. */

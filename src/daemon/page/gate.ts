@@ -103,6 +103,7 @@ export function streamWork(
   headers: Readonly<Record<string, string>>,
 ): void {
   response.writeHead(200, { ...headers, 'Content-Type': 'text/event-stream; charset=utf-8' });
+  response.setTimeout(0); // nothing is sent while nothing happens
   const tell = (): void => {
     // A browser that does not read gets the next state instead.
     if (!response.writableNeedDrain) response.write(`data: ${JSON.stringify(view.progress())}\n\n`);

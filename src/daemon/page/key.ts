@@ -2,10 +2,10 @@
  * Who may see values of rows on the page and decide: everyone with the key, a file beside the replica with the mode of the replica. So the right to
  * read the replica is the right to see the page. A browser shows the key once and gets a cookie.
  *
- * Every comparison of a secret takes the same time for every text. The key survives restarts; delete the file and restart to make all browsers sign
- * in again. Each start makes a new token for the page's forms; every page adds a number that counts once.
+ * Every comparison of a secret takes the same time for every text. Each sign-in has a session of its own, which the daemon keeps in memory: signing
+ * out ends it, and so does a restart. Each start makes a new token for the page's forms; every page adds a number that counts once.
  */
-import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -17,6 +17,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
+import type { Clock } from '../../base/clock.ts';
 import { RowsyncError } from '../../base/errors.ts';
 import { replicaError } from '../../replica/failures.ts';
 
@@ -95,22 +96,52 @@ function makeKey(path: string, mode: number): string {
 export interface PageAuth {
   /** Whether a text is the key. */
   isKey(text: string): boolean;
-  /** The cookie of a browser; a thief of it does not have the key. */
-  readonly session: string;
+  /** Begins a session: its text is the cookie of one browser, and says nothing of the key. */
+  signIn(): string;
+  /** Whether a session is under way; asking keeps it from becoming idle. */
   isSession(text: string): boolean;
+  signOut(session: string): void;
   /** Part of every form of one page; no other site can read it. Another one with every call. */
   formToken(): string;
   isFormToken(text: string): boolean;
 }
 
+/** A session ends after twelve hours without a request, and after thirty days in any case. */
+const IDLE_MS_MAX = 12 * 3_600_000;
+export const SESSION_MS_MAX = 30 * 24 * 3_600_000;
+/** Browsers that are signed in at once; the one that was idle for longest gives way. */
+const SESSIONS_MAX = 200;
+
 /** Who may decide, by a key. */
-export function openPageAuth(key: string): PageAuth {
-  const session = createHmac('sha256', key).update('session of the status page').digest('base64url');
+export function openPageAuth(key: string, clock: Pick<Clock, 'monotonicMs'>): PageAuth {
   const token = randomBytes(KEY_BYTES).toString('base64url');
+  const sessions = new Map<string, { readonly begunMs: number; readonly usedMs: number }>();
+  // A look-up by digest tells nothing of a session by the time it takes.
+  const digestOf = (text: string): string => hash('sha256', text);
+  const use = (digest: string, begunMs: number): void => {
+    sessions.delete(digest); // the one that was idle for longest is the first
+    sessions.set(digest, { begunMs, usedMs: clock.monotonicMs() });
+    const [idle = digest] = sessions.keys();
+    if (sessions.size > SESSIONS_MAX) sessions.delete(idle);
+  };
   return {
     isKey: (text) => isSame(text, key),
-    session,
-    isSession: (text) => isSame(text, session),
+    signIn: () => {
+      const session = randomBytes(KEY_BYTES).toString('base64url');
+      use(digestOf(session), clock.monotonicMs());
+      return session;
+    },
+    isSession: (text) => {
+      const digest = digestOf(text);
+      const found = sessions.get(digest);
+      if (found === undefined) return false;
+      const nowMs = clock.monotonicMs();
+      const isOver = nowMs - found.usedMs > IDLE_MS_MAX || nowMs - found.begunMs > SESSION_MS_MAX;
+      if (isOver) sessions.delete(digest);
+      else use(digest, found.begunMs);
+      return !isOver;
+    },
+    signOut: (session) => void sessions.delete(digestOf(session)),
     formToken: () => `${token}.${randomBytes(PAGE_NUMBER_BYTES).toString('base64url')}`,
     isFormToken: (text) => isSame(text.split('.')[0] ?? '', token),
   };

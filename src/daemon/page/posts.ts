@@ -10,7 +10,7 @@ import type { IncomingMessage } from 'node:http';
 import type { PersonDecision } from '../../capture/decide.ts';
 import type { DecisionAnswer } from '../decision-queue.ts';
 import { WORK_KINDS, type WorkKind } from '../jobs.ts';
-import type { PageAuth } from './key.ts';
+import { SESSION_MS_MAX, type PageAuth } from './key.ts';
 import { sentenceHtml } from './frame.ts';
 
 /** A reply; a streamed body is made as it is read. */
@@ -61,8 +61,6 @@ export const POST_PATHS: ReadonlySet<string> = new Set(['/sign-in', '/sign-out',
 const BODY_BYTES_MAX = 256 * 1024;
 /** How long an edit may take; it waits for the write lock at most half of that. */
 const EDIT_MS_MAX = 10_000;
-/** How long a browser stays signed in. */
-const SESSION_SECONDS = 30 * 24 * 3600;
 
 /** What the page says after a decision; its address has the names. */
 export const SAID: ReadonlyMap<string, string> = new Map([
@@ -85,10 +83,15 @@ function cookieName(request: IncomingMessage): string {
 
 /** Whether a request comes from a browser that has signed in. */
 export function isSignedIn(request: IncomingMessage, auth: PageAuth): boolean {
+  return sessionsOf(request).some((session) => auth.isSession(session));
+}
+
+/** The sessions that a request claims to have; a browser may send several cookies of one name. */
+function sessionsOf(request: IncomingMessage): readonly string[] {
   const name = cookieName(request);
-  return (request.headers.cookie ?? '').split(';').some((pair) => {
+  return (request.headers.cookie ?? '').split(';').flatMap((pair) => {
     const [key = '', value = ''] = pair.trim().split('=', 2);
-    return key === name && auth.isSession(value);
+    return key === name ? [value] : [];
   });
 }
 
@@ -115,7 +118,10 @@ export async function answerPost(request: IncomingMessage, path: string, actions
   if (!auth.isFormToken(form.get('token') ?? '')) {
     return sentence(403, 'The page was from before the daemon was started anew; nothing was changed');
   }
-  if (path === '/sign-out') return redirect('/', cookie(request, '', 0));
+  if (path === '/sign-out') {
+    for (const session of sessionsOf(request)) auth.signOut(session);
+    return redirect('/', cookie(request, '', 0));
+  }
   if (path === '/cycle') {
     const work = WORK_KINDS.find((kind) => kind === form.get('work')) ?? null;
     actions.cycle(work);
@@ -190,7 +196,7 @@ function redirect(location: string, setCookie?: string): Reply {
 
 function signIn(request: IncomingMessage, form: URLSearchParams, auth: PageAuth): Reply {
   if (!auth.isKey((form.get('key') ?? '').trim())) return sentence(403, 'This is not the key');
-  return redirect(ownPath(form.get('next') ?? ''), cookie(request, auth.session, SESSION_SECONDS));
+  return redirect(ownPath(form.get('next') ?? ''), cookie(request, auth.signIn(), SESSION_MS_MAX / 1000));
 }
 
 /** The page after signing in: always one of this server. */

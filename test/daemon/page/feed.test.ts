@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { Feeds } from '../../../src/daemon/page/feed.ts';
 import { openPageAuth } from '../../../src/daemon/page/key.ts';
+import { testClock } from '../../support/clock.ts';
 import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
 import { ask, portOf } from '../../support/http.ts';
 import { keyOf, signIn } from '../../support/page.ts';
@@ -157,7 +158,7 @@ test('readers beyond the eighth are told so, and one that leaves makes room', as
 });
 
 test('a reader is told that it is still connected while nothing happens', async () => {
-  const auth = openPageAuth('key');
+  const auth = openPageAuth('key', testClock());
   const document = () => Promise.resolve({ status: 200, type: '', body: (async function* () {})() });
   const view = { auth: () => auth, document, lastChange: () => 7, onWork: () => () => undefined };
   const feeds = new Feeds(view, {}, { heartbeatMs: 1 });

@@ -3,8 +3,9 @@
  */
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makePageKey, openPageAuth, pageKeyPath, readPageKey } from '../../../src/daemon/page/key.ts';
+import { testClock } from '../../support/clock.ts';
 import { temporaryFolder } from '../../support/replica.ts';
 
 test.each([
@@ -47,15 +48,55 @@ test('cannot be made in a folder that is not there', () => {
   expect(existsSync(path)).toBe(false);
 });
 
-test('gives a session that survives a restart, and a token of forms that does not', () => {
+test('gives tokens of forms that end with the process, and no other secret is the key', () => {
   using folder = temporaryFolder();
   const key = makePageKey(join(folder.path, 'replica.db'), { shared: false });
-  const [before, after] = [openPageAuth(key), openPageAuth(key)];
+  const [before, after] = [openPageAuth(key, testClock()), openPageAuth(key, testClock())];
 
-  expect(after.isSession(before.session)).toBe(true);
   expect(after.isFormToken(before.formToken())).toBe(false);
   expect([after.formToken(), after.formToken()].map((token) => after.isFormToken(token))).toEqual([true, true]);
   expect(after.formToken()).not.toBe(after.formToken());
   expect(after.isKey(readFileSync(pageKeyPath(join(folder.path, 'replica.db')), 'utf8').trim())).toBe(true);
-  for (const guess of ['', key.slice(1), `${key}x`, before.session]) expect(after.isKey(guess)).toBe(false);
+  for (const guess of ['', key.slice(1), `${key}x`, before.signIn()]) expect(after.isKey(guess)).toBe(false);
+});
+
+describe('sessions', () => {
+  const HOUR_MS = 3_600_000;
+
+  test('are one for each sign-in, and end when it is signed out', () => {
+    const auth = openPageAuth('key', testClock());
+    const [mine, yours] = [auth.signIn(), auth.signIn()];
+
+    auth.signOut(mine);
+
+    expect([mine, yours, '', 'key'].map((text) => auth.isSession(text))).toEqual([false, true, false, false]);
+  });
+
+  test('end after twelve idle hours, and after thirty days of use', () => {
+    const clock = testClock();
+    const auth = openPageAuth('key', clock);
+    const [used, idle] = [auth.signIn(), auth.signIn()];
+
+    for (let hours = 0; hours < 13; hours += 1) {
+      clock.advance(HOUR_MS);
+      expect(auth.isSession(used)).toBe(true);
+    }
+    expect(auth.isSession(idle)).toBe(false);
+    for (let hours = 13; hours < 30 * 24; hours += 1) {
+      clock.advance(HOUR_MS);
+      expect(auth.isSession(used)).toBe(true);
+    }
+    clock.advance(1);
+    expect(auth.isSession(used)).toBe(false);
+  });
+
+  test('are bounded: the one that was idle for longest gives way', () => {
+    const auth = openPageAuth('key', testClock());
+    const [first, second] = [auth.signIn(), auth.signIn()];
+    auth.isSession(first);
+
+    for (let count = 0; count < 199; count += 1) auth.signIn();
+
+    expect([first, second].map((session) => auth.isSession(session))).toEqual([true, false]);
+  });
 });
