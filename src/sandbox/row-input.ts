@@ -7,11 +7,10 @@
 import { must } from '../base/assert.ts';
 import type { ErrorDescriptor } from '../wire/json.ts';
 import { hasOption, isWritable, type Value } from '../wire/schema.ts';
-import type { ValueReader } from '../wire/column-types.ts';
+import { emailOfUser, type ValueReader } from '../wire/column-types.ts';
 import { contentIdFrom, fileByContentId, type FilePart, type WriteBody } from '../wire/write-body.ts';
 import type { InputRow } from '../wire/writes.ts';
 import type { Call } from './call.ts';
-import { emailOfUser } from './formula/operators.ts';
 import { findColumn } from './parameters.ts';
 import { CODES, Refusal } from './refusal.ts';
 import { userText, type Catalog, type Column, type Table } from './store/catalog.ts';

@@ -2,9 +2,9 @@
  * What a role may do with a single row (specification 2.5, `@row.allow`). Nothing but read it, or edit and delete it, or that
  * only where the caller is its Record Owner. Input: a call, and who owns the row. Output: rights, and rows that tell them.
  */
+import { emailOfUser } from '../wire/column-types.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { Call } from './call.ts';
-import { emailOfUser } from './formula/operators.ts';
 import type { Column, Table } from './store/catalog.ts';
 
 /** The column that says whose a row is. */

@@ -208,6 +208,22 @@ const TEXT: TypeRules = {
 /** In formulas a type of its own: a filter that compares it with a text would be refused. */
 const UNFILTERED: TypeRules = { ...TEXT, filterLiteral: () => null };
 
+/** The e-mail of a User: between < and >, or all of it. */
+export function emailOfUser(user: string): string {
+  const open = user.lastIndexOf('<');
+  return open >= 0 && user.endsWith('>') ? user.slice(open + 1, -1).trim() : user.trim();
+}
+
+const USER: TypeRules = {
+  ...UNFILTERED,
+  // The name is for display.
+  isTakenAs: (sent, there) =>
+    TEXT.isTakenAs(sent, there) ||
+    (typeof sent === 'string' &&
+      typeof there === 'string' &&
+      emailOfUser(sent).toLowerCase() === emailOfUser(there).toLowerCase()),
+};
+
 const withLineEnds = (value: Given): string => String(value).replaceAll(/\r\n|\n/g, '\r\n');
 const withoutReturns = (text: string): string => (text.includes('\r') ? text.replaceAll('\r\n', '\n') : text);
 
@@ -367,7 +383,7 @@ export const TYPE_RULES: Readonly<Record<ColumnType, TypeRules>> = {
   Phone: TEXT,
   EMail: TEXT,
   URL: TEXT,
-  User: UNFILTERED,
+  User: USER,
   Autonumber: {
     ...TEXT,
     readOutput: (raw) => (typeof raw === 'number' || raw instanceof ExactNumber ? readAnyText(raw) : readText(raw)),

@@ -141,6 +141,21 @@ describe('conditional requests', () => {
     expect(server.requests).toMatchObject([{ path: `${ROOT}/${path}`, headers: { 'if-none-match': '"e1"' } }]);
     expect(answer).toEqual({ kind: 'notModified' });
   });
+
+  // Specification, client: 4.10-6
+  test.each([
+    ['json', '[{"@row.id":1,"@row.allow":"","Name":"new"}]'],
+    ['xml', `${RESPONSE}<row id="1" allow=""><Name>new</Name></row></Response>`],
+  ] as const)('what changed comes with its new ETag, in %s', async (format, document) => {
+    const headers = { 'Content-Type': typeOf(format), ...KEPT, ETag: '"e2"' };
+    await using server = await startFaultServer(() => http(200, headers, document));
+    await using origin = open(server.url, { format });
+
+    const answer = await origin.select(PAGE, { etag: '"e1"' });
+
+    expect(server.requests[0]?.headers['if-none-match']).toBe('"e1"');
+    expect(answer).toMatchObject({ kind: 'ok', etag: '"e2"', value: { rows: [{ id: 1, values: ['new'] }] } });
+  });
 });
 
 describe('files', () => {
@@ -188,7 +203,7 @@ describe('files', () => {
     expect(answer).toMatchObject({ kind: 'ok', etag: null });
   });
 
-  // Specification, client: 4.9-15, 4.10-6
+  // Specification, client: 4.9-15
   test('by key come with an ETag, by which they are asked for again', async () => {
     await using server = await startFaultServer((nth) =>
       nth === 1 ? http(200, { ...HEADERS, ...KEPT }, 'abc') : http(304, KEPT),

@@ -114,6 +114,37 @@ test.each(['json', 'xml'] as const)(
   },
 );
 
+// Specification, client: 2.4-37
+test.each(['jonas.weber@example.com', 'JONAS.WEBER@example.com', 'J. W. <jonas.weber@example.com>'])(
+  'a user who is named by "%s" is known again by the e-mail where the answer got lost',
+  async (written) => {
+    const tables = [
+      {
+        name: 'Note',
+        columns: [
+          { name: 'Code', type: 'Text', options: ['Unique'] },
+          { name: 'Boss', type: 'User' },
+        ],
+        rows: [{ Code: 'c1' }],
+      },
+    ];
+    await using fixture = await startTwoWay({ tables, editing: { conflict: 'ask', match: 'Code' } });
+    fixture.execute(`UPDATE "Note" SET "Boss" = '${written}' WHERE _id = 1;
+      INSERT INTO "Note" ("Code", "Boss") VALUES ('n1', '${written}')`);
+    setFaults(fixture, [
+      { fault: 'resetAfter', method: 'update', nth: 1 },
+      { fault: 'resetAfter', method: 'upsert', nth: 1 },
+    ]);
+
+    const report = await pushNow(fixture, { options: { conflict: 'ask' } });
+
+    expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 1, updated: 1 }]);
+    expect(await captured(fixture)).toEqual([]);
+    const boss = 'Jonas Weber <jonas.weber@example.com>';
+    expect(here(fixture, ['Boss'])).toEqual([1, 2].map((id) => [id, boss]));
+  },
+);
+
 const REFORMED: TableSpec = {
   name: 'Note',
   columns: [

@@ -16,7 +16,10 @@ test.each([
 });
 
 test.each([
-  ['User', 'a@b.example', 'Ann <a@b.example>', false],
+  ['User', 'a@b.example', 'Ann <A@b.example>', true],
+  ['User', 'Bob <a@b.example>', 'Ann <a@b.example>', true],
+  ['User', 'a@b.example', 'Ann <a@b.example.org>', false],
+  ['User', 'a@b.example', null, false],
   ['Numeric', 0.333333333333333, 0.333333, true],
   ['Numeric', 0.6666666, 0.666667, true],
   ['Numeric', -0.0000004, 0, true],

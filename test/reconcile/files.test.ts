@@ -57,6 +57,7 @@ describe('the value of a cell', () => {
 });
 
 describe('what is asked for', () => {
+  // Specification, client: 4.8-4
   test.each([
     ['all', ['Required', 'AllowSeeRevisionHistory'], 'all'],
     ['all', ['Allow See Revision History'], 'all'],

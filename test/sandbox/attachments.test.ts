@@ -256,6 +256,7 @@ describe('a file', () => {
     expect(errorOf(await call(sandbox, 'Document/Scan/attachments.json?id=1'))).toEqual([403, 3101, 'Scan']);
   });
 
+  // Specification, sandbox: 9-2
   test.each(['POST', 'PUT', 'DELETE'])('is not taken by %s', async (verb) => {
     await using sandbox = await start();
 

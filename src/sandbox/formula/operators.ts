@@ -6,6 +6,7 @@
  * finds what `=` does not would surprise; accents count. Users compare by e-mail. Arithmetic takes a null number or
  * duration for 0; a null date, time or text makes the result null. There are no conversions between types. Pure.
  */
+import { emailOfUser } from '../../wire/column-types.ts';
 import type { Numeric } from '../../wire/decimal.ts';
 import { DAY_SECONDS, dayInRange, instantInRange } from './calendar.ts';
 import {
@@ -50,12 +51,6 @@ export const TEST_BY_OPERATOR: ReadonlyMap<string, (sign: number) => boolean> = 
 /** The text by which texts are compared. */
 export function foldCase(text: string): string {
   return text.toLowerCase();
-}
-
-/** The e-mail of a user cell: between < and >, or all of it. */
-export function emailOfUser(user: string): string {
-  const open = user.lastIndexOf('<');
-  return open >= 0 && user.endsWith('>') ? user.slice(open + 1, -1).trim() : user.trim();
 }
 
 /** Texts with a delimiter between them; null where that is too long, which is known before it is built. */

@@ -4,6 +4,7 @@
  * GMT). Text that names no number, date, time, user or place is null. The origin's variants with a culture are absent.
  * Pure but for a bounded memory of zone names.
  */
+import { emailOfUser } from '../../wire/column-types.ts';
 import { numericFromText, type Numeric } from '../../wire/decimal.ts';
 import { isZone } from '../../wire/zone.ts';
 import {
@@ -17,7 +18,7 @@ import {
 } from './calendar.ts';
 import { formatNumber, formatTime } from './format.ts';
 import { compareNumeric, fixedText, integerOf, negate } from './numbers.ts';
-import { emailOfUser, foldCase } from './operators.ts';
+import { foldCase } from './operators.ts';
 import { overload, type FunctionTable, type Overload } from './signatures.ts';
 import type { DataType, FormulaUser, Moment } from './types.ts';
 
