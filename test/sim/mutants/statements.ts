@@ -117,7 +117,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
       {
         file: 'sandbox/parameters.ts',
         find: 'sort.push({ column, descending: descending === true });',
-        replace: 'if (column.name === name) sort.push({ column, descending: descending === true });',
+        replace: 'if (column.alias !== name) sort.push({ column, descending: descending === true });',
       },
     ],
   },
