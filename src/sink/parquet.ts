@@ -18,6 +18,8 @@ export interface FileColumn {
 export interface WrittenColumn {
   readonly name: string;
   readonly type: string;
+  /** Values that its type cannot hold, such as stamps of the year 0: they are empty in the file. Absent for none. */
+  readonly emptiedCount?: number;
 }
 
 /** Rows of a group, which is held in memory. */
@@ -50,6 +52,7 @@ export async function writeParquet(
   const writer = new ParquetWriter({ writer: fileWriter(path), schema });
   let group: ParquetValue[][] = forms.map(() => []);
   let count = 0;
+  const emptied = forms.map(() => 0);
   const flush = async (): Promise<void> => {
     await writer.write({
       columnData: columns.map(({ name }, index) => ({ name, data: group[index] ?? [] })),
@@ -61,14 +64,19 @@ export async function writeParquet(
   for (const row of rows()) {
     for (const [index, form] of forms.entries()) {
       const stored = row[index] ?? null;
-      group[index]?.push(stored === null ? null : form.valueOf(stored));
+      const value = stored === null ? null : form.valueOf(stored);
+      if (value === null && stored !== null) emptied[index] = (emptied[index] ?? 0) + 1;
+      group[index]?.push(value);
     }
     count += 1;
     if (count === GROUP_ROWS) await flush();
   }
   if (count > 0) await flush();
   await writer.finish();
-  return forms.map(({ words }, index) => ({ name: columns[index]?.name ?? '', type: words }));
+  return forms.map(({ words }, index) => {
+    const emptiedCount = emptied[index] ?? 0;
+    return { name: columns[index]?.name ?? '', type: words, ...(emptiedCount === 0 ? {} : { emptiedCount }) };
+  });
 }
 
 interface Digits {
@@ -109,7 +117,7 @@ function formOf({ name, type }: FileColumn, digits: Digits): Form {
     words: 'text',
     valueOf: String,
   };
-  /** A value that does not fit its type is not written. */
+  /** A value that does not fit its type is not written, but counted. */
   const checked =
     (convert: (given: string) => ParquetValue) =>
     (stored: Exclude<Stored, null>): ParquetValue =>

@@ -44,6 +44,22 @@ test('a Parquet file has every cell with its type and all its digits', async () 
   expect(second).toMatchObject({ Count: 2, Done: false, Body: null });
 });
 
+test('values that a type of Parquet cannot hold are counted', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  fixture.sandbox.store.update('Note', 1, { Seen: '2026-11-21T17:05:00Z', Due: '2026-11-21' });
+  await fixture.pull();
+  fixture.execute(`BEGIN; INSERT INTO _rowsync_writer VALUES (1);
+    UPDATE "Note" SET "Seen" = '0000-01-01T00:00:00Z' WHERE _id < 3; DELETE FROM _rowsync_writer; COMMIT`);
+  const options = { folder: join(fixture.folder, 'lake'), tables: [], at: '2026-11-21T12:00:00Z' };
+
+  const [parquet] = await exportTables(fixture.path, { ...options, format: 'parquet' });
+  const [csv] = await exportTables(fixture.path, { ...options, format: 'csv' });
+
+  const emptied = parquet?.columns.filter((column) => column.emptiedCount !== undefined);
+  expect(emptied).toEqual([{ name: 'Seen', type: 'timestamp with time zone', emptiedCount: 2 }]);
+  expect(csv?.columns.some((column) => column.emptiedCount !== undefined)).toBe(false);
+});
+
 test('an export takes the place of the one before, and leaves other files alone', async () => {
   await using fixture = await startFixture({ tables: [NOTE] });
   await fixture.pull();

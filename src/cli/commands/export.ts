@@ -7,6 +7,7 @@ import { stampFromMs } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
 import { countText, plural, printable } from '../../base/text.ts';
 import { EXPORT_FORMATS, exportTables, type ExportFormat } from '../../sink/export.ts';
+import type { WrittenColumn } from '../../sink/parquet.ts';
 import { loadNamedConfig, printJson, type Runner } from '../invocation.ts';
 
 const EXAMPLES = `
@@ -17,6 +18,11 @@ Examples:
   rowsync export /data/lake                      as Parquet; numbers are DECIMAL
   rowsync export /data/csv --format csv Customer
   duckdb -c "SELECT * FROM read_parquet('/data/lake/Customer-*.parquet')"`;
+
+function emptiedText({ name, type, emptiedCount = 0 }: WrittenColumn): readonly string[] {
+  if (emptiedCount === 0) return [];
+  return [`  ${name}: ${plural(emptiedCount, 'value')} outside of ${type}, empty in the file; --format csv has them`];
+}
 
 /** Adds the command. */
 export function addExportCommand(program: Command, runner: Runner): void {
@@ -40,7 +46,10 @@ export function addExportCommand(program: Command, runner: Runner): void {
         });
         const rowCount = exported.reduce((sum, table) => sum + table.rowCount, 0);
         const lines = [
-          ...exported.map(({ table, rowCount: rows, file }) => `${table}: ${countText(rows)} in ${file}`),
+          ...exported.flatMap(({ table, rowCount: rows, file, columns }) => [
+            `${table}: ${countText(rows)} in ${file}`,
+            ...columns.flatMap((column) => emptiedText(column)),
+          ]),
           `${plural(exported.length, 'table')}, ${plural(rowCount, 'row')}`,
         ];
         await (invocation.isJson
