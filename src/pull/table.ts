@@ -215,8 +215,9 @@ export async function prepareForReading(context: PullContext, name: string): Pro
 
 /** Stores why a table could not be finished, so that status shows it; a full disk may prevent even that. */
 async function noteProblem({ replica, log }: PullContext, tableId: number, error: RowsyncError): Promise<void> {
-  log.error('table.failed', { tableId, code: error.code });
+  // The process ends: the table did not fail.
   if (error.code === 'origin.stopped') return;
+  log.error('table.failed', { tableId, code: error.code });
   try {
     await replica.write('Noting a problem', (tx) => storeProblem(tx, tableId, error));
   } catch (thrown) {

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
+import { silentLogger } from '../../src/base/log.ts';
+import { pull } from '../../src/pull/pull.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 
@@ -377,7 +379,7 @@ describe('an origin that answers 500', () => {
   });
 });
 
-test('keeps the old row, stores no ETag and says so when a value cannot be read', async () => {
+test('keeps the old value, stores no ETag and says so when a value cannot be read', async () => {
   await using fixture = await startFixture({
     tables: [
       {
@@ -391,7 +393,8 @@ test('keeps the old row, stores no ETag and says so when a value cannot be read'
   await fixture.pull();
   const [first, second] = fixture.sandbox.store.ids('Note');
   fixture.sandbox.store.update('Note', second ?? 0, { Done: true });
-  const body = `[{"@row.id":${first},"Id":"1","Done":"maybe"},{"@row.id":${second},"Id":"2","Done":true}]`;
+  const allow = '"@row.allow":"Edit, Delete"';
+  const body = `[{"@row.id":${first},${allow},"Id":"1","Done":"maybe"},{"@row.id":${second},${allow},"Id":"2","Done":true}]`;
   fixture.sandbox.answerInstead(
     1,
     { status: 200, headers: { 'Content-Type': 'application/json', ETag: '"x"' }, body },
@@ -525,4 +528,17 @@ test('stops at once, with what was applied in place, when it is told to', async 
   expect(stopped.tables[0]?.error?.code).toBe('origin.stopped');
   expect(whole.tables[0]).toMatchObject({ error: null, rowCount: 43 });
   expect(sides(fixture).here).toEqual(sides(fixture).there);
+});
+
+test('a pull that is stopped logs no failure of the table', async () => {
+  await using fixture = await startFixture({ tables: [notes(3)] });
+  const stop = new AbortController();
+  fixture.sandbox.before(1, () => stop.abort(), { method: 'select' });
+  const errors: unknown[] = [];
+  const log = { ...silentLogger, error: (event: string) => void errors.push(event) };
+
+  const report = await pull({ ...fixture.context(), log, signal: stop.signal }, { tables: [], confirm: false });
+
+  expect(report.tables[0]?.error?.code).toBe('origin.stopped');
+  expect(errors).toEqual([]);
 });
