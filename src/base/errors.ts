@@ -103,6 +103,9 @@ export const ERROR_CODES = {
   'push.shape':
     'Columns of a table changed at the origin, or in the configuration, since the last pull; nothing is pushed before the next one.',
   'push.workflow': 'Suppressing workflow rules needs a permission that the calling user does not have.',
+  'verify.notModified':
+    'Something between here and the origin answers "not modified" whatever it is asked; rows are older here.',
+  'verify.unreadable': 'Rows of the origin have a value that cannot be read, so they cannot be equal here.',
   'verify.mismatch': 'The replica differs from the origin although nothing changed meanwhile.',
   'verify.history': 'An entry of the journal does not begin with the values that the entry before it ended with.',
   'history.unknown': 'The journal does not cover what was asked for.',

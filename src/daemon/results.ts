@@ -2,11 +2,14 @@
  * Results of work: the last one of each kind, and counts since the start of the daemon. Input: outcomes. Output: events of the log, lines of the
  * work book, and values for the state of the daemon.
  */
+import type { ErrorCode } from '../base/errors.ts';
 import { errorFacts, type Logger } from '../base/log.ts';
 import type { WorkKind } from './jobs.ts';
 import type { LastWork } from './state.ts';
 import type { WorkBook } from './work-book.ts';
 import type { WorkOutcome } from './work.ts';
+
+const DIFFERENCES: ReadonlySet<ErrorCode | undefined> = new Set(['verify.mismatch', 'verify.notModified']);
 
 /** Remembers results. */
 export class Results {
@@ -33,8 +36,7 @@ export class Results {
     const isHeld = held !== null || tables.some((table) => table.held !== null);
     const outcome = isStopped ? 'stopped' : isWhole ? (isHeld ? 'held' : 'done') : 'failed';
     log.info('work.finished', { work, outcome, durationMs: Math.round(durationMs), ...facts });
-    if (work === 'verify')
-      this.mismatchCount += tables.filter((table) => table.held?.code === 'verify.mismatch').length;
+    if (work === 'verify') this.mismatchCount += tables.filter(({ held }) => DIFFERENCES.has(held?.code)).length;
     const ended = { outcome, durationMs, finishedAtMs } as const;
     this.lastByWork.set(work, ended);
     const { message: words = null, hint = null } = error ?? own ?? held ?? {};

@@ -16,7 +16,7 @@ import type { FileRule } from '../reconcile/files.ts';
 import { mayFollow } from '../reconcile/follow.ts';
 import type { PullContext } from '../pull/context.ts';
 import { concernsAllTables, pull } from '../pull/pull.ts';
-import { mismatchOf, verify } from '../pull/verify.ts';
+import { differenceOf, verify } from '../pull/verify.ts';
 import type { PushContext } from '../push/context.ts';
 import { finishPushes, push } from '../push/push.ts';
 import { readTables } from '../replica/ledger.ts';
@@ -189,7 +189,7 @@ async function runVerify({ pull: context, push: pushing }: WorkContext): Promise
     table: table.table,
     error: table.error,
     // A person has to decide, so waiting does not help, and the next pull includes the table.
-    held: mismatchOf(table) ?? table.held,
+    held: differenceOf(table) ?? table.held,
   }));
   const facts = {
     requestCount: report.requestCount,

@@ -4,10 +4,9 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { Replica } from '../replica/database.ts';
-import { distrustRows } from '../replica/distrust.ts';
+import { distrustBase, distrustRows } from '../replica/distrust.ts';
 import { forgetDescriptor, readTables } from '../replica/ledger.ts';
 import { hasTable } from '../replica/objects.ts';
-import { forgetEtags } from '../replica/pages.ts';
 
 /**
  * Forgets the ETags of the named tables (as at the origin or in the replica, ignoring case); empty for all. Returns the names of the tables in the
@@ -31,8 +30,7 @@ export async function resync(replica: Replica, names: readonly string[]): Promis
       forgetDescriptor(tx, table.id);
       // A table that another client dropped is made again, and read whole, in any case.
       if (!hasTable(tx, table.localName)) continue;
-      // A two-way table with edits needs no doubt: it is compared with its base at once.
-      if (table.push === 'on') forgetEtags(tx, table.id);
+      if (table.push === 'on') distrustBase(tx, table);
       else distrustRows(tx, table);
     }
   });

@@ -2,7 +2,7 @@
  * Compares the replica with the origin, cell by cell, without trusting any ETag. People work meanwhile, so rows that differ are checked again: the
  * table is pulled, and the rows are requested by id. A row that still differs although the origin reports no change is a mismatch. For a two-way
  * table the base is compared, so a waiting edit is no mismatch. Nor are rows whose delete a guard holds; they are reported as such. Nothing is
- * repaired here; `resync` does that.
+ * repaired here; `resync` does that. Rows that cannot be read are listed apart: they cannot be equal.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { findBrokenLinks } from '../history/chains.ts';
@@ -13,7 +13,7 @@ import { readTable } from '../replica/ledger.ts';
 import { suspectsAmong } from '../replica/pages.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readIds, readRowsById, type RowTarget } from '../replica/rows.ts';
-import type { Row } from '../wire/schema.ts';
+import type { Row, UnreadableRow } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { PageCursor, samePageError } from './cursor.ts';
 import { findRows } from './lookup.ts';
@@ -29,12 +29,17 @@ const BLOCK_ROWS = 5_000;
 /** Mismatches listed per table; all are counted. */
 const LISTED_MAX = 100;
 
-/** A row that differs although the origin says nothing changed. */
+/** No origin gives it. */
+const UNKNOWN_ETAG = '"rowsync-verify"';
+
+/** A row that differs although the origin says nothing changed, or that cannot be read. */
 export interface Mismatch {
   readonly rowId: number;
-  readonly problem: 'differs' | 'missing here' | 'not at the origin' | 'outside of the filter';
+  readonly problem: 'differs' | 'missing here' | 'not at the origin' | 'outside of the filter' | 'cannot be read';
   /** The columns that differ, as named in the replica; empty for whole rows. */
   readonly columns: readonly string[];
+  /** Why it cannot be read. */
+  readonly reason?: string | undefined;
 }
 
 /** What the comparison of one table found. */
@@ -47,6 +52,11 @@ export interface TableVerifyReport {
   readonly mismatchCount: number;
   /** The first of them. */
   readonly mismatches: readonly Mismatch[];
+  /** Rows with a value that cannot be read, and the first of them. */
+  readonly unreadableCount: number;
+  readonly unreadable: readonly Mismatch[];
+  /** Whether something on the way answers "not modified" whatever the ETag is. */
+  readonly isAlwaysUnmodified: boolean;
   /** The guard that keeps rows here that the origin does not return, or null. */
   readonly held: RowsyncError | null;
   readonly error: RowsyncError | null;
@@ -85,23 +95,49 @@ export async function verify(
 
 /** Everything that prevents the result "equal". */
 export function verifyFailures(report: VerifyReport): readonly RowsyncError[] {
-  return [report.error, ...report.tables.flatMap((table) => [table.error, mismatchOf(table), table.held])].filter(
-    (error) => error !== null,
-  );
+  const ofTable = (table: TableVerifyReport): readonly (RowsyncError | null)[] => [
+    table.error,
+    mismatchOf(table),
+    unreadableOf(table),
+    table.held,
+  ];
+  return [report.error, ...report.tables.flatMap(ofTable)].filter((error) => error !== null);
+}
+
+/** The rows of a table that differ or, if there are none, those that cannot be read, as an error; null without any. */
+export function differenceOf(table: TableVerifyReport): RowsyncError | null {
+  return mismatchOf(table) ?? unreadableOf(table);
 }
 
 /** The error with the number of rows that differ; null for none. */
-export function mismatchOf({ table, mismatchCount }: TableVerifyReport): RowsyncError | null {
+function mismatchOf({ table, mismatchCount, isAlwaysUnmodified }: TableVerifyReport): RowsyncError | null {
   if (mismatchCount === 0) return null;
   const rows = mismatchCount === 1 ? '1 row differs' : `${mismatchCount} rows differ`;
+  const mend = `rowsync resync ${shellWord(table)} && rowsync pull ${shellWord(table)}`;
+  if (isAlwaysUnmodified) {
+    return new RowsyncError('replica', 'verify.notModified', {
+      message: `${table}: ${rows} from the origin: something on the way answers "not modified" (304) even to an ETag that the origin never gave`,
+      hint: `Let the proxy or cache pass If-None-Match and every answer of the origin unchanged; then ${mend}`,
+    });
+  }
   return new RowsyncError('replica', 'verify.mismatch', {
     message: `${table}: ${rows} from the origin although nothing changed meanwhile`,
-    hint: `Run rowsync resync ${shellWord(table)}, then rowsync pull, and report this: it should not happen.`,
+    hint: `${mend} mends it. Another program wrote into the file around its guards, or a cache on the way keeps old answers; if neither can be, report this.`,
+  });
+}
+
+/** The error with the number of rows that cannot be read; null for none. */
+function unreadableOf({ table, unreadableCount }: TableVerifyReport): RowsyncError | null {
+  if (unreadableCount === 0) return null;
+  return new RowsyncError('replica', 'verify.unreadable', {
+    message: `${table}: ${plural(unreadableCount, 'row')} cannot be read, and may be missing or older here`,
+    hint: 'Correct the values at the origin, then rowsync pull. rowsync failures names row, column and reason.',
   });
 }
 
 function unverified(table: string, error: RowsyncError): TableVerifyReport {
-  return { table, comparedCount: 0, changedMeanwhileCount: 0, mismatchCount: 0, mismatches: [], held: null, error };
+  const none = { comparedCount: 0, changedMeanwhileCount: 0, mismatchCount: 0, unreadableCount: 0 };
+  return { table, ...none, mismatches: [], unreadable: [], isAlwaysUnmodified: false, held: null, error };
 }
 
 async function verifyTable(context: PullContext, name: string): Promise<TableVerifyReport> {
@@ -109,19 +145,28 @@ async function verifyTable(context: PullContext, name: string): Promise<TableVer
     const table = await prepareForReading(context, name);
     const seen = await compareAll(context, table);
     const first = seen.differing;
-    const { mismatches, heldCount, held } = await lookAgain(context, table, first);
+    const { mismatches, unreadable, heldCount, held } = await lookAgain(context, table, first);
     return {
       table: name,
-      comparedCount: seen.comparedCount,
-      changedMeanwhileCount: first.length - mismatches.length - heldCount,
+      comparedCount: seen.comparedCount - unreadable.length,
+      changedMeanwhileCount: first.length - mismatches.length - unreadable.length - heldCount,
       mismatchCount: mismatches.length,
       mismatches: mismatches.slice(0, LISTED_MAX),
+      unreadableCount: unreadable.length,
+      unreadable: unreadable.slice(0, LISTED_MAX),
+      isAlwaysUnmodified: mismatches.length > 0 && (await isAlwaysUnmodified(context, table)),
       held,
       error: brokenError(context, table.target),
     };
   } catch (thrown) {
     return unverified(name, errorFromReading(thrown, context.replica.path));
   }
+}
+
+/** Whether an ETag that the origin never gave is answered "not modified". */
+async function isAlwaysUnmodified({ origin, signal }: PullContext, { address }: PreparedTable): Promise<boolean> {
+  const request = { table: address, columns: [], query: { columns: [], sort: [], top: 1 } };
+  return (await origin.select(request, { etag: UNKNOWN_ETAG, signal })).kind === 'notModified';
 }
 
 /** The error about contradictions in the journal of a table; null without any, or without a journal. */
@@ -135,7 +180,7 @@ function brokenError({ replica }: PullContext, { id, localName }: RowTarget): Ro
   });
 }
 
-/** Reads every page without an ETag; returns the ids of rows that differ, are missing here, or were not returned. */
+/** Reads every page without an ETag; returns the ids of rows that differ, are missing here, were not returned, or cannot be read. */
 async function compareAll(
   context: PullContext,
   table: PreparedTable,
@@ -155,8 +200,9 @@ async function compareAll(
       const sort = table.selection.sort.map((column) => ({ column }));
       const query = { columns: table.selection.columns, sort, top: pageRows, skip: pageSkip(page, pageRows) };
       const request = { table: table.address, columns: table.shapes, query };
-      const { ids, rows } = (await context.origin.select(request, { signal: context.signal })).value;
+      const { ids, rows, unreadable } = (await context.origin.select(request, { signal: context.signal })).value;
       for (const id of ids) returned.add(id);
+      for (const { id } of unreadable) differing.add(id);
       for (const { rowId } of compare(context, table, rows)) differing.add(rowId);
       cursor.answered(page, ids.length < pageRows, ids[0] ?? null);
       const ownRowCount = Math.max(0, ids.length - (page === 0 ? 0 : 1)); // pages share a row
@@ -201,6 +247,8 @@ function compare(context: PullContext, table: PreparedTable, rows: readonly Row[
 /** The rows in question that remain after another check. */
 interface Looked {
   readonly mismatches: readonly Mismatch[];
+  /** Rows that cannot be read; they are not checked again. */
+  readonly unreadable: readonly Mismatch[];
   /** Rows that the origin does not return, and whose delete waits for a person. */
   readonly heldCount: number;
   readonly held: RowsyncError | null;
@@ -208,7 +256,7 @@ interface Looked {
 
 /** Pulls and compares the rows in question until none differs, or no round is left. */
 async function lookAgain(context: PullContext, table: PreparedTable, first: readonly number[]): Promise<Looked> {
-  let looked: Looked = { mismatches: [], heldCount: 0, held: null };
+  let looked: Looked = { mismatches: [], unreadable: [], heldCount: 0, held: null };
   let ids = first;
   for (let round = 1; ids.length > 0 && round <= ROUNDS_MAX; round += 1) {
     const { tables } = await pull(
@@ -219,8 +267,11 @@ async function lookAgain(context: PullContext, table: PreparedTable, first: read
     if (failed) throw failed;
     const held = tables.find((report) => report.held !== null)?.held ?? null;
     const found = await compareById(context, table, ids);
-    const mismatches = withoutWaiting(context, table, found, held !== null);
-    looked = { mismatches, heldCount: looked.heldCount + found.length - mismatches.length, held };
+    const remaining = withoutWaiting(context, table, found, held !== null);
+    const heldCount = looked.heldCount + found.length - remaining.length;
+    const mismatches = remaining.filter(({ problem }) => problem !== 'cannot be read');
+    const unreadable = [...looked.unreadable, ...remaining.filter(({ problem }) => problem === 'cannot be read')];
+    looked = { mismatches, unreadable, heldCount, held };
     ids = mismatches.map(({ rowId }) => rowId);
   }
   return looked;
@@ -250,10 +301,17 @@ async function compareById(
   const { replica } = context;
   const mismatches: Mismatch[] = [];
   for await (const { page, outside, gone } of findRows(context, table, ids)) {
-    mismatches.push(...compare(context, table, page.rows));
+    mismatches.push(...compare(context, table, page.rows), ...unreadableAmong(table, page.unreadable));
     const left = (problem: Mismatch['problem'], rows: readonly number[]): readonly Mismatch[] =>
       readRowsById(replica, provenRows(table), rows).map(({ id }) => ({ rowId: id, problem, columns: [] }));
     mismatches.push(...left('not at the origin', gone), ...left('outside of the filter', outside));
   }
   return mismatches;
+}
+
+function unreadableAmong({ target, shapes }: PreparedTable, rows: readonly UnreadableRow[]): readonly Mismatch[] {
+  return rows.map(({ id, column, reason }) => {
+    const index = shapes.findIndex(({ name }) => name === column);
+    return { rowId: id, problem: 'cannot be read', columns: [target.columns[index]?.localName ?? column], reason };
+  });
 }

@@ -7,7 +7,7 @@ import { verify, verifyFailures } from '../../src/pull/verify.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { atOrigin, pushNow } from '../support/push.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
-import { startTwoWay } from '../support/two-way.ts';
+import { captured, NOTE, startTwoWay } from '../support/two-way.ts';
 
 const NOTES: TableSpec = {
   name: 'Note',
@@ -143,3 +143,108 @@ test('compares no table with rows whose answers are awaited', async () => {
 
   expect(report.tables).toMatchObject([{ mismatchCount: 0, mismatches: [], error: { code: 'pull.unsettled' } }]);
 });
+
+test('names rows that cannot be read, and does not call the table equal', async () => {
+  await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
+  fixture.rewrite = (body) => body.replaceAll('"note 7"', String.raw`"note \ud83d"`);
+  await fixture.pull();
+
+  const report = await verify(fixture.context(), { tables: [] });
+
+  const [seventh] = fixture.sandbox.store.ids('Note').slice(6);
+  expect(report.tables[0]).toMatchObject({
+    comparedCount: 22,
+    changedMeanwhileCount: 0,
+    mismatchCount: 0,
+    unreadableCount: 1,
+    unreadable: [
+      {
+        rowId: seventh,
+        columns: ['Title'],
+        reason: 'half of an emoji (U+D83D) as character 6: the text was probably cut at its maximum length',
+      },
+    ],
+    error: null,
+  });
+  const failures = verifyFailures(report);
+  expect(failures.map(({ code, exitCode }) => [code, exitCode])).toEqual([['verify.unreadable', 1]]);
+});
+
+test('says that something on the way answers "not modified" whatever it is asked', async () => {
+  await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
+  await fixture.pull();
+  const [first = 0] = fixture.sandbox.store.ids('Note');
+  fixture.sandbox.store.update('Note', first, { Title: 'changed' });
+  fixture.sandbox.faults.replace({ faults: [{ fault: 'notModified' }] });
+
+  const report = await verify(fixture.context(), { tables: [] });
+
+  const [failure] = verifyFailures(report);
+  expect(failure).toMatchObject({ code: 'verify.notModified' });
+  expect(failure?.message).toContain(
+    '1 row differs from the origin: something on the way answers "not modified" (304)',
+  );
+});
+
+const MIRROR = { settings: { pageRows: 5, maxDeletePercent: 50 } };
+
+/** What an SQL client can do to confirmed rows around the guards; ids are those of the first rows. */
+const TAMPERINGS = [
+  { what: 'a changed cell', statement: `UPDATE T SET "Title" = 'tampered' WHERE _id = 1`, problem: 'differs' },
+  { what: 'a missing row', statement: 'DELETE FROM T WHERE _id = 2', problem: 'missing here' },
+  {
+    what: 'an extra row',
+    statement: `INSERT INTO T (_id, "Title") VALUES (999, 'invented')`,
+    problem: 'not at the origin',
+  },
+  {
+    what: 'a row outside of the filter',
+    statement: `INSERT INTO T (_id, "Title") VALUES (6, 'title 6')`,
+    problem: 'outside of the filter',
+    rows: '[Code] <> "c6"',
+  },
+] as const;
+
+/** Where it can be done. A row that is missing in the base alone is a new row of a user, and one outside of the filter a deleted one. */
+const KINDS = {
+  differs: ['mirror', 'two-way table', 'base'],
+  'missing here': ['mirror', 'two-way table'],
+  'not at the origin': ['mirror', 'two-way table', 'base'],
+  'outside of the filter': ['mirror', 'two-way table'],
+} as const;
+
+/** A mirror, or a two-way table, with or without a filter; `tables` are those that hold its rows. */
+async function startTamperable(
+  kind: string,
+  rows: string | null,
+): Promise<{ fixture: Fixture; tables: readonly string[] }> {
+  const editing = kind === 'mirror' ? {} : { editing: { match: 'Code', conflict: 'origin', workflow: 'run' } as const };
+  const settings = { ...MIRROR.settings, tableOptions: () => ({ sort: null, rows, ...editing }) };
+  const fixture = await startFixture({ tables: [NOTE] }, { settings });
+  await fixture.pull();
+  const [base] = fixture.rows(`SELECT name FROM sqlite_schema WHERE name GLOB '_rowsync_base_*'`) as { name: string }[];
+  const tables = kind === 'mirror' ? ['Note'] : kind === 'base' ? [base?.name ?? ''] : ['Note', base?.name ?? ''];
+  return { fixture, tables };
+}
+
+test.each(TAMPERINGS.flatMap((tampering) => KINDS[tampering.problem].map((kind) => ({ kind, ...tampering }))))(
+  'resync and pull mend $what in a $kind',
+  async ({ kind, statement, problem, ...options }) => {
+    const { fixture, tables } = await startTamperable(kind, 'rows' in options ? options.rows : null);
+    await using _ = fixture;
+    const before = fixture.rows('SELECT * FROM "Note" ORDER BY _id');
+    tamper(fixture, tables.map((name) => statement.replace(/\bT\b/, `"${name}"`)).join(';'));
+
+    const found = await verify(fixture.context(), { tables: [] });
+    await resync(fixture.replica, ['Note']);
+    await fixture.pull();
+    const again = await verify(fixture.context(), { tables: [] });
+
+    expect(found.tables[0]?.mismatches.map((mismatch) => mismatch.problem)).toEqual([problem]);
+    expect(verifyFailures(found)[0]?.hint).toMatch(/^rowsync resync "Note" && rowsync pull "Note" mends it/);
+    expect(verifyFailures(again)).toEqual([]);
+    expect(fixture.rows('SELECT * FROM "Note" ORDER BY _id')).toEqual(before);
+    expect(fixture.rows('SELECT rows FROM sync_status')).toEqual([{ rows: before.length }]);
+    expect(kind === 'mirror' ? [] : await captured(fixture)).toEqual([]);
+  },
+);

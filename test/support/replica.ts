@@ -8,12 +8,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 
 import Database from 'better-sqlite3';
 
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { openOrigin, type Origin } from '../../src/origin/client.ts';
+import { ORIGIN_LIMITS, type OriginLimits } from '../../src/origin/limits.ts';
+import { openTransport, type Transport } from '../../src/origin/transport.ts';
 import type { PullContext, PullSettings } from '../../src/pull/context.ts';
 import type { PullOptions } from '../../src/pull/context.ts';
 import { pull } from '../../src/pull/pull.ts';
@@ -42,6 +45,8 @@ export interface Fixture {
   origin: Origin;
   replica: Replica;
   readonly progress: PullProgress[];
+  /** Changes the text of every answer with rows; null to leave them as they are. */
+  rewrite: ((body: string) => string) | null;
   /** The key of masks; another one counts from the next request on. */
   maskKey: string;
   context(settings?: Partial<PullSettings>): PullContext;
@@ -68,6 +73,7 @@ export async function startFixture(
     /** Where the replica goes instead of a folder of its own. */
     readonly folder?: string;
     readonly format?: Extension;
+    readonly limits?: Partial<OriginLimits>;
   } = {},
 ): Promise<Fixture> {
   const folder = temporaryFolder();
@@ -85,10 +91,16 @@ export async function startFixture(
         concurrency: extra.settings?.concurrency ?? 4,
         requestsPerSecond: 0,
         maskKey: () => fixture.maskKey,
+        limits: extra.limits,
       },
-      { clock: { ...clock, sleep: async () => undefined }, log: silentLogger },
+      {
+        clock: { ...clock, sleep: async () => undefined },
+        log: silentLogger,
+        transport: rewriting(sandbox.url, () => fixture.rewrite, { ...ORIGIN_LIMITS, ...extra.limits }),
+      },
     );
   const fixture: Fixture = {
+    rewrite: null,
     maskKey: 'the key of masks in tests',
     sandbox,
     folder: extra.folder ?? folder.path,
@@ -138,4 +150,20 @@ export async function startFixture(
     },
   };
   return fixture;
+}
+
+/** Connections whose answers with rows are changed on the way, as `rewrite` says at that time. */
+function rewriting(url: string, rewrite: () => Fixture['rewrite'], limits: OriginLimits): Transport {
+  const transport = openTransport(new URL(url).origin, limits, 4, {});
+  return {
+    ...transport,
+    send: async (request) => {
+      const answer = await transport.send(request);
+      const change = rewrite();
+      if (change === null || answer.kind === 'fault' || !/\/(select|retrieve)\./.test(request.path)) return answer;
+      const { 'content-encoding': encoding, 'content-length': _, ...headers } = answer.headers;
+      const body = encoding === 'gzip' ? gunzipSync(answer.body) : answer.body;
+      return { ...answer, headers, body: Buffer.from(change(body.toString('utf8'))) };
+    },
+  };
 }

@@ -17,8 +17,8 @@ const ROWS_NAMED_MAX = 10;
 
 const EXAMPLES = `
 It costs one request for every page of the tables. Rows that people change while it runs are looked at again; what still
-differs although the origin says that nothing changed is a mismatch, and the exit code is 1. Nothing is repaired. Rows whose delete a guard
-holds are no mismatch, and the exit code is 3 then.
+differs although the origin says that nothing changed is a mismatch, and the exit code is 1, also for rows that cannot be read. Nothing is
+repaired. Rows whose delete a guard holds are no mismatch, and the exit code is 3 then.
 
 Examples:
   rowsync verify
@@ -88,7 +88,7 @@ export function verifyText(report: VerifyReport, width: number | null): string {
   const failures = verifyFailures(report);
   const verdict =
     failures.length === 0 ? 'every cell is equal to the origin' : 'not everything is equal, or could be compared';
-  const mismatches = compared.filter((table) => table.mismatchCount > 0).map(mismatchText);
+  const mismatches = compared.filter((table) => rowCountOf(table) > 0).map(mismatchText);
   const named = failures.map((error) => ({ what: wordFor(error), error }));
   return (
     (rows.length === 0 ? '' : boxTable(COLUMNS, rows, width)) +
@@ -100,16 +100,23 @@ export function verifyText(report: VerifyReport, width: number | null): string {
 }
 
 function wordFor({ code, kind }: RowsyncError): string {
-  if (code === 'verify.mismatch') return 'different';
+  if (code === 'verify.mismatch' || code === 'verify.notModified') return 'different';
+  if (code === 'verify.unreadable') return 'unreadable';
   return kind === 'needsPerson' ? 'held' : 'failed';
 }
 
 function mismatchText(table: TableVerifyReport): string {
-  const shown = table.mismatches.slice(0, ROWS_NAMED_MAX).map((mismatch) => `  ${printable(rowText(mismatch))}\n`);
-  const rest = table.mismatchCount - shown.length;
+  const rows = [...table.mismatches, ...table.unreadable];
+  const shown = rows.slice(0, ROWS_NAMED_MAX).map((mismatch) => `  ${printable(rowText(mismatch))}\n`);
+  const rest = rowCountOf(table) - shown.length;
   return `\n${printable(table.table)}:\n${shown.join('')}${rest > 0 ? `  and ${plural(rest, 'more row')}\n` : ''}`;
 }
 
-function rowText({ rowId, problem, columns }: Mismatch): string {
-  return `_id ${rowId}: ${problem}${columns.length === 0 ? '' : ` in ${columns.join(', ')}`}`;
+function rowCountOf({ mismatchCount, unreadableCount }: TableVerifyReport): number {
+  return mismatchCount + unreadableCount;
+}
+
+function rowText({ rowId, problem, columns, reason }: Mismatch): string {
+  const where = columns.length === 0 ? '' : ` in ${columns.join(', ')}`;
+  return `_id ${rowId}: ${problem}${where}${reason === undefined ? '' : `: ${reason}`}`;
 }
