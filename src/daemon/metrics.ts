@@ -104,7 +104,7 @@ function tableMetrics({ tables, replica, nowMs }: Measures): readonly Metric[] {
     ),
     gauge(
       'fresh_since_timestamp_seconds',
-      'Every row of the table was equal to the origin at this time or later.',
+      'Every row of the table was equal to the origin at this time or later; absent while a row cannot be read.',
       perTable(({ freshSince }) => secondsOf(freshSince)),
     ),
     gauge(

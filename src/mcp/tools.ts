@@ -89,7 +89,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'freshness',
     title: 'How old the copy is',
     description:
-      'For each table: every row was equal to the origin at fresh_since or later; changed rows were last asked for at followed_at.',
+      'For each table: every row was equal to the origin at fresh_since or later (null while a row cannot be read); changed rows were last asked for at followed_at.',
     takes: NOTHING,
     ask: () => question({ tool: 'freshness' }),
   }),

@@ -29,13 +29,7 @@ import {
 import { isSameRow } from '../reconcile/diff.ts';
 import { createdColumn, NO_STAMP_WINDOW, windowFilter } from '../reconcile/windows.ts';
 import { findTable, readTable, readTableDescriptor, storeFollowed, storeTail } from '../replica/ledger.ts';
-import {
-  countExpected,
-  countStampedFrom,
-  readPagedWindows,
-  storeUnreadable,
-  suspectPushedRows,
-} from '../replica/pages.ts';
+import { countExpected, countStampedFrom, readPagedWindows, suspectPushedRows } from '../replica/pages.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/query.ts';
@@ -349,9 +343,9 @@ async function readChangedPage(
   const sort = [shape.name, key].map((column) => ({ column, descending }));
   const query = { columns: table.selection.columns, sort, filter, top, skip };
   const { value: page } = await origin.select({ table: table.address, columns: table.shapes, query }, { signal });
-  const { rows, ids } = page;
+  const { rows, ids, unreadable } = page;
   const stampById = new Map(
-    rows.flatMap(({ id, values }) => {
+    [...rows, ...unreadable.flatMap(({ rest }) => rest ?? [])].flatMap(({ id, values }) => {
       const stamp = values[index] ?? null;
       return typeof stamp === 'string' ? [[id, stamp] as const] : [];
     }),
@@ -379,8 +373,7 @@ async function storeChanges(
   const what = `Storing what changed in ${target.localName}`;
   const stored = await writeInShape(context, table, { what, answer: page }, (tx) => {
     const at = stampFromMs(clock.nowMs());
-    const changes = storeRows(tx, table, news, at);
-    storeUnreadable(tx, target.id, { ids, unreadable: page.unreadable }, at);
+    const changes = storeRows(tx, table, { rows: news, unreadable: page.unreadable, ids }, at);
     suspectPushedRows(tx, target.id, ids);
     return changes;
   });

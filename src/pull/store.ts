@@ -5,13 +5,44 @@
 import { readIdleIds, storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
 import { earlyBase } from '../capture/mode.ts';
 import type { Tx } from '../replica/connection.ts';
+import { storeUnreadable } from '../replica/pages.ts';
 import { deleteRows, readRowsById, removeRows, upsertRows, writeRows, type RowChanges } from '../replica/rows.ts';
-import type { Row } from '../wire/schema.ts';
+import type { Row, RowPage, UnreadableRow } from '../wire/schema.ts';
 import type { PreparedTable } from './context.ts';
 import { confirmedRows } from './stamps.ts';
 
-/** Stores rows as the origin returned them. A row that entered the filter of its table is not a created row. */
-export function storeRows(tx: Tx, table: PreparedTable, rows: readonly Row[], at: string): RowChanges {
+/** Stores a page as the origin returned it, and which of its rows could not be read. A row that entered the filter of its table is not a created row. */
+export function storeRows(
+  tx: Tx,
+  table: PreparedTable,
+  { rows: readable, ids, unreadable }: RowPage,
+  at: string,
+): RowChanges {
+  storeUnreadable(tx, table.target.id, { ids, unreadable }, at);
+  const rows = unreadable.length === 0 ? readable : [...readable, ...readableParts(tx, table, unreadable)];
+  return storeByFilter(tx, table, rows, at);
+}
+
+/**
+ * Rows of a mirror without their one unreadable cell, which stays as it was, or empty. Never for a table with a base, where an empty cell might be
+ * pushed, nor without more than that cell.
+ */
+function readableParts(tx: Tx, table: PreparedTable, unreadable: readonly UnreadableRow[]): readonly Row[] {
+  const { target, twoWay, shapes } = table;
+  if (twoWay !== null || earlyBase(tx, target) !== null) return [];
+  const ids = unreadable.map(({ id }) => id);
+  const known = new Map(readRowsById(tx, target, ids).map(({ id, values }) => [id, values]));
+  return unreadable.flatMap(({ id, column, rest }) => {
+    if (rest === undefined) return [];
+    const before = known.get(id);
+    const values = rest.values.map((value, index) =>
+      shapes[index]?.name === column ? (before?.[index] ?? null) : value,
+    );
+    return [{ ...rest, values }];
+  });
+}
+
+function storeByFilter(tx: Tx, table: PreparedTable, rows: readonly Row[], at: string): RowChanges {
   if (!table.mayEnter || rows.length === 0) return storeAsTheyCame(tx, table, rows, at);
   const ids = rows.map(({ id }) => id);
   const here = new Set(readRowsById(tx, confirmedRows(table), ids).map(({ id }) => id));

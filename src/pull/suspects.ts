@@ -22,13 +22,7 @@ import {
   storeRowsFilter,
   type LedgerTable,
 } from '../replica/ledger.ts';
-import {
-  clearSeenSuspects,
-  countSuspects,
-  readSuspects,
-  storeUnreadable,
-  suspectPushedRows,
-} from '../replica/pages.ts';
+import { clearSeenSuspects, countSuspects, readSuspects, suspectPushedRows } from '../replica/pages.ts';
 import { readBatchTables } from '../replica/push-rows.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { PreparedTable, PullContext } from './context.ts';
@@ -239,8 +233,7 @@ async function lookUp(
       const what = `Deleting rows of ${target.localName}`;
       const went = await writeInShape(context, table, { what, answer: page }, (tx) => {
         const at = stampFromMs(context.clock.nowMs());
-        storeRows(tx, table, page.rows, at);
-        storeUnreadable(tx, target.id, page, at);
+        storeRows(tx, table, page, at);
         const deletedCount = storeMissing(tx, table, gone, { reason: 'the origin does not return the row', at });
         const filteredCount = storeOutside(tx, table, outside, at);
         if (order.isOutsideOfSweep === true) suspectPushedRows(tx, target.id, ids);

@@ -251,7 +251,10 @@ const DELETED = sql`
     deleted_at TEXT NOT NULL, reason TEXT NOT NULL, row_values TEXT NOT NULL
   ) STRICT`;
 
-/** Rows that could not be read, with the column and why; never with the value. Gone once the row can be read. */
+/**
+ * Rows that could not be read, with the column and why; never with the value. Gone once the row can be read. In a mirror, the other cells of such a
+ * row are as the origin has them (pull/store.ts).
+ */
 const UNREADABLE = sql`
   CREATE TABLE _rowsync_unreadable (
     table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, column_name TEXT NOT NULL, reason TEXT NOT NULL,
@@ -315,7 +318,8 @@ const STATUS_VIEW = sql`
          (SELECT count(*) FROM _rowsync_pages p WHERE p.table_id = t.id) AS pages,
          (SELECT count(DISTINCT "window") FROM _rowsync_pages p WHERE p.table_id = t.id) AS windows, t.one_window, t.rows_filter,
          t.swept_at AS last_sweep,
-         (SELECT min(p.verified_at) FROM _rowsync_pages p WHERE p.table_id = t.id) AS fresh_since,
+         CASE WHEN NOT EXISTS (SELECT 1 FROM _rowsync_unreadable u WHERE u.table_id = t.id)
+           THEN (SELECT min(p.verified_at) FROM _rowsync_pages p WHERE p.table_id = t.id) END AS fresh_since,
          t.followed_at,
          (SELECT count(*) FROM _rowsync_unreadable u WHERE u.table_id = t.id) AS unreadable,
          CASE t.push WHEN 'off' THEN 'mirror' WHEN 'on' THEN 'two-way' ELSE 'waiting' END AS mode,

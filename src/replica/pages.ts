@@ -92,7 +92,6 @@ export function notePage(tx: Tx, tableId: number, answer: AnsweredPage, changes:
     .pluck()
     .get(tableId);
   storePageRows(tx, tableId, answer, JSON.stringify(content.ids));
-  storeUnreadable(tx, tableId, content, answer.at);
   tx.prepare(
     sql`INSERT INTO _rowsync_pages (table_id, "window", page, url, etag, row_count, first_id, last_id, last_stamp, tie_count, applied,
           sweep, verified_at)

@@ -23,6 +23,7 @@ import type {
   ViewDescriptor,
 } from './schema.ts';
 import type { ValueReader } from './column-types.ts';
+import { unreadableRow, whyUnreadable, type UnreadableCell } from './unreadable.ts';
 import { readColumnOutput, readOutput, writeOutput } from './values.ts';
 
 /** An error descriptor (2.7, origin facts 4.1); `error` is HTTP-like, `source` names a parameter, column or view. */
@@ -302,9 +303,11 @@ export function readRows(
       throw unexpected(what, `row ${index + 1} has no integer "@row.id"`);
     }
     ids.push(id);
-    const allow = object['@row.allow'];
-    const values = readValues(object, readers, { what, id, unreadable });
-    if (values !== undefined) rows.push({ id, allow: readAllow(allow), values });
+    const { values, faults } = readValues(object, readers, what);
+    const row = { id, allow: readAllow(object['@row.allow']), values };
+    const [fault, ...others] = faults;
+    if (fault === undefined) rows.push(row);
+    else unreadable.push(unreadableRow(row, [fault, ...others]));
   }
   return { rows, unreadable, ids };
 }
@@ -332,24 +335,25 @@ export function readRollups(json: unknown, columns: readonly RollupShape[], what
   });
 }
 
+/** No row has faults but the few that cannot be read. */
+const NO_FAULTS: readonly UnreadableCell[] = [];
+
 function readValues(
   object: JsonObject,
   readers: readonly ColumnReader[],
-  page: { what: string; id: number; unreadable: UnreadableRow[] },
-): Value[] | undefined {
+  what: string,
+): { readonly values: readonly Value[]; readonly faults: readonly UnreadableCell[] } {
   const values: Value[] = [];
+  let faults = NO_FAULTS;
   for (const reader of readers) {
     const raw = reader.inherited && !Object.hasOwn(object, reader.name) ? undefined : object[reader.name];
-    if (raw === undefined) throw unexpected(page.what, `rows lack the column "${reader.name}" that describe lists`);
+    if (raw === undefined) throw unexpected(what, `rows lack the column "${reader.name}" that describe lists`);
     const value = reader.read(raw);
-    if (value === undefined) {
-      const reason = `${describeKind(raw)} that does not fit the type of the column`;
-      page.unreadable.push({ id: page.id, column: reader.name, reason });
-      return undefined;
-    }
-    values.push(value);
+    if (value === undefined)
+      faults = [...faults, { column: reader.name, reason: whyUnreadable(raw, describeKind(raw)) }];
+    values.push(value ?? null);
   }
-  return values;
+  return { values, faults };
 }
 
 /** Writes rows as Select and Retrieve send them, for a user in `zone`. */

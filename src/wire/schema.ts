@@ -200,8 +200,11 @@ export interface Rollup {
 /** A row whose id is known but one of whose values has no meaning for its column's type; never contains the value. */
 export interface UnreadableRow {
   readonly id: number;
+  /** The first such column, by its name at the origin. */
   readonly column: string;
   readonly reason: string;
+  /** The row with null in that column; absent if more than one value could not be read. */
+  readonly rest?: Row | undefined;
 }
 
 /** The rows of one answer of Select or Retrieve, in the origin's order. */

@@ -37,6 +37,7 @@ import {
   type OutgoingRow,
   type StatusDescriptor,
 } from './writes.ts';
+import { unreadableRow, whyUnreadable, type UnreadableCell } from './unreadable.ts';
 import { elementFromName, type Colons } from './xml-names.ts';
 import { escapeAttribute, escapeText, isXmlText, xmlText } from './xml-text.ts';
 import { readXml, type XmlElement } from './xml-tree.ts';
@@ -152,8 +153,10 @@ export function readXmlRows(
     if (id === undefined) throw json.unexpected(what, `row ${index + 1} has no integer attribute "id"`);
     ids.push(id);
     const allow = element.attributes.get('allow')?.trim().replaceAll(/\s+/g, ',') ?? null;
-    const values = readValues(element, readers, { what, id, unreadable });
-    if (values !== undefined) rows.push({ id, allow, values });
+    const { values, faults } = readValues(element, readers, what);
+    const [fault, ...others] = faults;
+    if (fault === undefined) rows.push({ id, allow, values });
+    else unreadable.push(unreadableRow({ id, allow, values }, [fault, ...others]));
   }
   return { rows, unreadable, ids };
 }
@@ -177,25 +180,24 @@ export function readXmlRollups(text: string, columns: readonly RollupShape[], wh
 function readValues(
   row: XmlElement,
   readers: readonly ColumnReader[],
-  page: { what: string; id: number; unreadable: UnreadableRow[] },
-): Value[] | undefined {
+  what: string,
+): { readonly values: readonly Value[]; readonly faults: readonly UnreadableCell[] } {
   const values: Value[] = [];
+  let faults: readonly UnreadableCell[] = [];
   let byName: ReadonlyMap<string, XmlElement> | undefined;
   for (const [index, { name, read }] of readers.entries()) {
     let cell = row.children[index];
     // Answers keep the order of the request, so that a search is needed only where columns were added or left out.
     if (cell?.name !== name) cell = (byName ??= cellByName(row)).get(name);
-    if (cell === undefined) throw json.unexpected(page.what, `rows lack the column "${name}" that describe lists`);
+    if (cell === undefined) throw json.unexpected(what, `rows lack the column "${name}" that describe lists`);
     const value = cell.children.length > 0 ? undefined : read(isNil(cell) ? null : cell.text);
     if (value === undefined) {
-      const reason =
-        cell.children.length > 0 ? 'elements instead of text' : 'text that does not fit the type of the column';
-      page.unreadable.push({ id: page.id, column: name, reason });
-      return undefined;
+      const reason = cell.children.length > 0 ? 'elements instead of text' : whyUnreadable(cell.text, 'text');
+      faults = [...faults, { column: name, reason }];
     }
-    values.push(value);
+    values.push(value ?? null);
   }
-  return values;
+  return { values, faults };
 }
 
 function cellByName(row: XmlElement): ReadonlyMap<string, XmlElement> {

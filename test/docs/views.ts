@@ -25,7 +25,7 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
         'Why the table has one window: `hidden` (no creation time is shown), `sort` (another order is configured), `filter` or `order` (the origin does not keep to it). NULL where windows are in use.',
       rows_filter: 'The filter of the configuration (`rows`) by which its rows were chosen. NULL for all rows.',
       last_sweep: 'End of the last pull that read the whole table.',
-      fresh_since: 'Every row was equal to the origin at this time or later.',
+      fresh_since: 'Every row was equal to the origin at this time or later; NULL while a row cannot be read.',
       followed_at:
         'When only changed rows were last asked for: all that the origin stamps as changed before is here. NULL for never.',
       unreadable: 'Rows that could not be read; see `sync_failures`.',

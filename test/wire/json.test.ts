@@ -313,18 +313,28 @@ describe('rows', () => {
   });
 
   test.each([
-    ['Text', String.raw`"secret\ud800"`],
-    ['Timestamp', '"secret"'],
-    ['Numeric', '"secret"'],
-  ] as const)('with an unreadable %s are listed without the value, and the others are kept', (type, cell) => {
-    const json = `[{"@row.id":1,"A":${cell}},{"@row.id":2,"A":null}]`;
+    [
+      'Text',
+      String.raw`"secret\ud800"`,
+      'half of an emoji (U+D800) as character 7: the text was probably cut at its maximum length',
+    ],
+    [
+      'Text',
+      String.raw`"😀\udc00secret"`,
+      'half of an emoji (U+DC00) as character 2: the text was probably cut there, and joined to another',
+    ],
+    ['Timestamp', '"secret"', 'a string that does not fit the type of the column'],
+    ['Numeric', '"secret"', 'a string that does not fit the type of the column'],
+  ] as const)('with an unreadable %s are listed without the value, and the others are kept', (type, cell, reason) => {
+    const json = `[{"@row.id":1,"A":${cell},"B":"rest"},{"@row.id":2,"A":null,"B":null}]`;
+    const columns = [{ name: 'A', type } as const, { name: 'B', type: 'Text' } as const];
 
-    const page = readRows(parseBody(json, 'x'), [{ name: 'A', type }], 'x');
+    const page = readRows(parseBody(json, 'x'), columns, 'x');
 
     expect(page.ids).toEqual([1, 2]);
     expect(page.rows.map(({ id }) => id)).toEqual([2]);
     expect(page.unreadable).toEqual([
-      { id: 1, column: 'A', reason: 'a string that does not fit the type of the column' },
+      { id: 1, column: 'A', reason, rest: { id: 1, allow: null, values: [null, 'rest'] } },
     ]);
   });
 
