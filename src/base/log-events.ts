@@ -39,6 +39,7 @@ export const LOG_EVENTS = {
     'The user, its role, permissions or time zone is another than before; no ETag is trusted, and deletes wait.',
   'push.lookUp': 'Rows whose batch had no answer are looked up at the origin before anything is sent again.',
   'push.unfinished': 'What an earlier push left behind could not be settled yet.',
+  'pages.halved': 'An answer was beyond the bound; from now on the pages of the table have `rowCount` rows.',
   'windows.none': 'A table is read as one run of pages, because its windows do not hold: the reason says what.',
   'windows.differ': 'Totals of days differ from the origin in some windows of a table; these windows are read.',
   'sweep.torn': 'Rows shifted between two pages while they were read; they are read again.',

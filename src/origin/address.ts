@@ -191,26 +191,36 @@ function withQuery(path: string, query: string): string {
  * are those that each request names besides. Where they alone fill the query string, one row goes at a time, and the
  * origin has the last word.
  */
-export function idBatches(columns: readonly string[], ids: readonly number[]): readonly (readonly number[])[] {
-  return batches(ids, retrieveQuery(columns, { ids: [] }).length, (id) => `&id=${id}`.length);
+export function idBatches(
+  columns: readonly string[],
+  ids: readonly number[],
+  countMax = KEYS_MAX,
+): readonly (readonly number[])[] {
+  const fixedBytes = retrieveQuery(columns, { ids: [] }).length;
+  return batches(ids, { fixedBytes, bytesOf: (id) => `&id=${id}`.length, countMax: Math.min(countMax, KEYS_MAX) });
 }
 
 /** Cuts keys like ids. */
 export function keyBatches(columns: readonly string[], keys: readonly string[]): readonly (readonly string[])[] {
-  return batches(
-    keys,
-    retrieveQuery(columns, { ids: [] }).length,
-    (key) => `&${queryFromPairs([['key', key]])}`.length,
-  );
+  const fixedBytes = retrieveQuery(columns, { ids: [] }).length;
+  const bytesOf = (key: string): number => `&${queryFromPairs([['key', key]])}`.length;
+  return batches(keys, { fixedBytes, bytesOf, countMax: KEYS_MAX });
 }
 
-function batches<T>(items: readonly T[], fixedBytes: number, bytesOf: (item: T) => number): readonly (readonly T[])[] {
+function batches<T>(
+  items: readonly T[],
+  {
+    fixedBytes,
+    bytesOf,
+    countMax,
+  }: { readonly fixedBytes: number; readonly bytesOf: (item: T) => number; readonly countMax: number },
+): readonly (readonly T[])[] {
   const whole: T[][] = [];
   let batch: T[] = [];
   let bytes = fixedBytes;
   for (const item of items) {
     const itemBytes = bytesOf(item);
-    if (batch.length > 0 && (batch.length === KEYS_MAX || bytes + itemBytes > QUERY_BYTES_MAX)) {
+    if (batch.length > 0 && (batch.length === countMax || bytes + itemBytes > QUERY_BYTES_MAX)) {
       whole.push(batch);
       batch = [];
       bytes = fixedBytes;

@@ -67,8 +67,8 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   readonly user: ReadMethod<[], UserDescriptor>;
   /** The full URL of a Select, without any secret: the key under which its ETag is kept. */
   selectUrl(table: Address, query: SelectParameters): string;
-  /** Cuts ids, in order, into as few Retrieve or Delete requests as possible; `names` are the columns of a Retrieve. */
-  idBatches(ids: readonly number[], names?: readonly string[]): readonly (readonly number[])[];
+  /** Cuts ids, in order, into as few Retrieve or Delete requests as possible; `names` are the columns of a Retrieve, `countMax` bounds its rows. */
+  idBatches(ids: readonly number[], names?: readonly string[], countMax?: number): readonly (readonly number[])[];
   /** Cuts keys, as `idBatches` ids. */
   keyBatches(keys: readonly string[], names?: readonly string[]): readonly (readonly string[])[];
   /**
@@ -122,7 +122,7 @@ export function openOrigin(
     ...changeMethods(requests, format, () => deps.clock.random()),
     ...fileMethods(requests, format),
     selectUrl: (table, query) => url + root + selectPath(format.extension, table, query),
-    idBatches: (ids, names = []) => idBatches(names, ids),
+    idBatches: (ids, names = [], countMax) => idBatches(names, ids, countMax),
     keyBatches: (keys, names = []) => keyBatches(names, keys),
     requestsLeave: () => requests.requestsLeave(),
     counters: () => requests.counters(),

@@ -97,7 +97,7 @@ export function stoppedFailure(attempted: Attempted): Failure {
 export function tooLargeFailure(attempted: Attempted): Failure {
   return failure(attempted, 'wireFormat', 'origin.tooLarge', false, {
     came: `the answer of ${attempted.host} is larger than the bound`,
-    hint: 'Ask for fewer rows at a time (limits.pageRows); if the rows are not that large, this is not the Records API.',
+    hint: 'Rows of which two do not fit into an answer of 64 MiB cannot be copied: make them smaller, or exclude the column. If none is that large, this is not the Records API.',
   });
 }
 

@@ -37,6 +37,7 @@ import type { RowPage, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
 import { describeTable, isSameShape, writeInShape } from './describe.ts';
 import { findChangedWindows, readChangedWindows } from './fingerprint.ts';
+import { shrinkPages } from './page-size.ts';
 import { prepareTable } from './prepare.ts';
 import { confirmedRows, stampsOf, type Stamps } from './stamps.ts';
 import { storeRows } from './store.ts';
@@ -45,9 +46,9 @@ import { sweepWindows } from './sweep.ts';
 import type { SweepCounts } from './report.ts';
 
 /**
- * Why a table was not followed: nothing to begin from · its filter is another one · rows are missing · the origin's stamps, or its answers, do not hold · its columns changed.
+ * Why a table was not followed: nothing to begin from · its filter is another one · rows are missing · the origin's stamps, or its answers, do not hold · its columns changed · a page was too large.
  */
-export type WhySwept = 'begin' | 'filter' | 'count' | 'stamps' | 'unreadable' | 'moving' | 'many' | 'shape';
+export type WhySwept = 'begin' | 'filter' | 'count' | 'stamps' | 'unreadable' | 'moving' | 'many' | 'shape' | 'large';
 
 /** The result of following a table. */
 interface Followed {
@@ -108,6 +109,7 @@ export async function followKnown(
   } catch (thrown) {
     const { code, kind } = asRowsyncError(thrown);
     if (code === 'origin.moving') return { why: 'moving', deletedCount: 0 };
+    if (await shrinkPages(context, table, thrown)) return { why: 'large', deletedCount: 0 };
     // The origin refuses the former name of a renamed column, or leaves it out of the answer.
     const mayBeShape = kind === 'originRefused' || kind === 'wireFormat';
     if (!mayBeShape || isSameShape(stored, await describeTable(context, summary))) throw thrown;
@@ -336,9 +338,9 @@ async function readChangedPage(
   { stamps, counts }: ChangesFrom,
   { after, skip, descending = false }: Pick<FollowCursor, 'after' | 'skip'> & { readonly descending?: boolean },
 ): Promise<ChangedPage> {
-  const { origin, settings, signal } = context;
+  const { origin, signal } = context;
   const { shape, index, key } = stamps;
-  const top = settings.pageRows;
+  const top = table.pageRows;
   const filter = `${columnReference(shape.name)} >= ${timestampLiteral(after)}`;
   const sort = [shape.name, key].map((column) => ({ column, descending }));
   const query = { columns: table.selection.columns, sort, filter, top, skip };

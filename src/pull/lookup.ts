@@ -31,7 +31,7 @@ export async function* findRows(
   ids: readonly number[],
 ): AsyncGenerator<FoundRows & { readonly ids: readonly number[] }> {
   const { names } = asked(table);
-  for (const batch of context.origin.idBatches(ids, names))
+  for (const batch of context.origin.idBatches(ids, names, table.pageRows))
     yield { ids: batch, ...(await findBatch(context, table, batch)) };
 }
 

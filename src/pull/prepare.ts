@@ -129,6 +129,7 @@ export async function prepareTable(
     target: twoWay ?? target,
     shapes: target.columns,
     selection,
+    pageRows: Math.min(context.settings.pageRows, known?.pageRows ?? Infinity),
     problem: match.problem,
     twoWay: twoWay === null ? null : { table: twoWay, policy: options.editing?.conflict ?? 'origin' },
   };

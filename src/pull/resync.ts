@@ -5,7 +5,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import type { Replica } from '../replica/database.ts';
 import { distrustBase, distrustRows } from '../replica/distrust.ts';
-import { forgetDescriptor, readTables } from '../replica/ledger.ts';
+import { forgetDescriptor, readTables, storePageRows } from '../replica/ledger.ts';
 import { hasTable } from '../replica/objects.ts';
 
 /**
@@ -28,6 +28,7 @@ export async function resync(replica: Replica, names: readonly string[]): Promis
   await replica.writeDurably('Forgetting ETags', (tx) => {
     for (const table of chosen) {
       forgetDescriptor(tx, table.id);
+      storePageRows(tx, table.id, null);
       // A table that another client dropped is made again, and read whole, in any case.
       if (!hasTable(tx, table.localName)) continue;
       if (table.push === 'on') distrustBase(tx, table);

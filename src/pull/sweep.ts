@@ -186,9 +186,7 @@ async function repairWindow(pass: Pass, { window, pages, isAlone }: JudgedWindow
   if (step.kind === 'done') return false;
   if (step.kind === 'giveUp') {
     if (behind === null || step.why !== 'short') throw movingError(table);
-    throw behind.isSamePage
-      ? samePageError(table.address.name)
-      : shortPageError(table, behind, context.settings.pageRows);
+    throw behind.isSamePage ? samePageError(table.address.name) : shortPageError(table, behind);
   }
   Object.assign(repair, { round: round + 1, before: pages, wasInFull: wasInFull || step.inFull });
   context.log.info('sweep.torn', { table: table.target.localName, page: step.from, round });
@@ -236,16 +234,15 @@ function pagesByWindow({ context, table }: Pass): PageMap {
 
 /** Whether a window that ends at `end` ends on a page. */
 function isEndPage(
-  { context }: Pass,
+  { table }: Pass,
   { rowCount, lastStamp }: Pick<KnownPage, 'rowCount' | 'lastStamp'>,
   end: string | null,
 ): boolean {
-  return rowCount < context.settings.pageRows || (end !== null && lastStamp !== null && lastStamp >= end);
+  return rowCount < table.pageRows || (end !== null && lastStamp !== null && lastStamp >= end);
 }
 
 function pageQuery(pass: Pass, { window, page }: PagePlace): SelectParameters {
-  const { selection } = pass.table;
-  const { pageRows } = pass.context.settings;
+  const { selection, pageRows } = pass.table;
   const sort = selection.sort.map((column) => ({ column }));
   const filter = pass.created === null ? undefined : windowFilter(window, pass.created);
   return { columns: selection.columns, sort, filter, top: pageRows, skip: pageSkip(page, pageRows) };
@@ -343,9 +340,8 @@ function noteAnswer(
 ): boolean {
   const { windows, known, cursor } = reading;
   const end = endOfWindow(windows, window);
-  const { pageRows } = reading.context.settings;
   const lastKnown = known.get(window)?.at(-1)?.page ?? -1;
-  const isFull = answer.rowCount >= pageRows;
+  const isFull = answer.rowCount >= reading.table.pageRows;
   const next = cutWindow({ ...answer, window, page, end, isFull, lastKnown, windowPages: windowPages(reading) });
   cursor.of(window)?.answered(page, isEndPage(reading, answer, end), answer.firstId);
   if (next === null) return false;
@@ -456,7 +452,7 @@ async function dropBehindEnd<P extends KnownPage & PageEdges>(pass: Pass, pages:
   if (end === undefined) return pages;
   const behind = pages.filter(({ page }) => page > end.page);
   if (behind.length === 0) return pages;
-  const isNotFull = end.rowCount < context.settings.pageRows;
+  const isNotFull = end.rowCount < table.pageRows;
   if (isNotFull && behind.some((page) => page.sweep === sweep && page.rowCount > 0)) return pages;
   await context.replica.write(`Dropping pages of ${table.target.localName}`, (tx) => {
     dropPagesFrom(tx, table.target.id, { window: end.window, page: end.page + 1 });
@@ -481,7 +477,7 @@ interface RowsBehind {
 async function findRowsBehind(pass: Pass, last: KnownPage): Promise<RowsBehind | null> {
   const { context, table } = pass;
   if (last.rowCount === 0 || readTable(context.replica, table.target.id).endProven) return null;
-  const skip = pageSkip(last.page, context.settings.pageRows) + last.rowCount;
+  const skip = pageSkip(last.page, table.pageRows) + last.rowCount;
   const request = { table: table.address, columns: table.shapes, query: { ...pageQuery(pass, last), skip } };
   const { ids } = (await context.origin.select(request, { signal: context.signal })).value;
   if (ids.length === 0) return null;
@@ -489,10 +485,10 @@ async function findRowsBehind(pass: Pass, last: KnownPage): Promise<RowsBehind |
   return { page: last.page, pageRowCount: last.rowCount, followingCount: ids.length, isSamePage };
 }
 
-function shortPageError(table: PreparedTable, behind: RowsBehind, pageRows: number): RowsyncError {
+function shortPageError({ address, pageRows }: PreparedTable, behind: RowsBehind): RowsyncError {
   const { pageRowCount, followingCount } = behind;
   return new RowsyncError('wireFormat', 'origin.shortPage', {
-    message: `select of "${table.address.name}": a page of ${pageRowCount} rows came where ${pageRows} were asked for, yet ${followingCount} more rows follow`,
+    message: `select of "${address.name}": a page of ${pageRowCount} rows came where ${pageRows} were asked for, yet ${followingCount} more rows follow`,
     hint: `The origin seems to limit its pages; set limits.pageRows to ${Math.max(2, pageRowCount)}.`,
   });
 }

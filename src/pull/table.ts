@@ -12,6 +12,7 @@ import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, PullOptions } from './context.ts';
 import { describeTable, isSameShape, requireSameShape } from './describe.ts';
 import { followKnown, readNewestStamp } from './follow.ts';
+import { shrinkPages } from './page-size.ts';
 import { prepareTable, requireSettled } from './prepare.ts';
 import type { SweepCounts, TablePullReport } from './report.ts';
 import { settleSuspects, type SuspectsOutcome } from './suspects.ts';
@@ -146,20 +147,32 @@ async function useUp({ replica }: PullContext, tableId: number): Promise<void> {
   await replica.writeDurably('Using up a consent', (tx) => useUpConsent(tx, tableId, 'pull'));
 }
 
+/** Brings the rows of a table up to date, in pages that fit into an answer. */
+async function sweepTable(context: PullContext, table: PreparedTable, options: SweepOptions): Promise<SuspectsOutcome> {
+  for (let current = table; ; current = await options.prepare()) {
+    try {
+      return await sweepFitting(context, current, options);
+    } catch (thrown) {
+      if (!(await shrinkPages(context, current, thrown))) throw thrown; // ends: each round halves the pages
+    }
+  }
+}
+
+interface SweepOptions {
+  readonly prepare: () => Promise<PreparedTable>;
+  readonly counts: SweepCounts;
+  readonly consent: number;
+}
+
 /**
- * Brings the rows of a table up to date. A sweep that an earlier pull left unfinished is finished first. Its earlier pages may have changed since, so
+ * Sweeps a table. A sweep that an earlier pull left unfinished is finished first. Its earlier pages may have changed since, so
  * a sweep from the start follows. It costs little: unchanged pages answer 304.
  */
-async function sweepTable(
+async function sweepFitting(
   context: PullContext,
   table: PreparedTable,
-  options: {
-    readonly prepare: () => Promise<PreparedTable>;
-    readonly counts: SweepCounts;
-    readonly consent: number;
-  },
+  { prepare, counts, consent }: SweepOptions,
 ): Promise<SuspectsOutcome> {
-  const { prepare, counts, consent } = options;
   const tally = { counts, reportedPages: new Set<string>() };
   const isResumed = readTable(context.replica, table.target.id).sweepOpen;
   const first = await sweepOnce(context, table, { tally, consent, isResumed });

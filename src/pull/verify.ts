@@ -17,6 +17,7 @@ import type { Row, UnreadableRow } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { PageCursor, samePageError } from './cursor.ts';
 import { findRows } from './lookup.ts';
+import { shrinkPages } from './page-size.ts';
 import { runPool } from '../base/pool.ts';
 import { plural, shellWord } from '../base/text.ts';
 import { pull } from './pull.ts';
@@ -142,8 +143,7 @@ function unverified(table: string, error: RowsyncError): TableVerifyReport {
 
 async function verifyTable(context: PullContext, name: string): Promise<TableVerifyReport> {
   try {
-    const table = await prepareForReading(context, name);
-    const seen = await compareAll(context, table);
+    const { table, ...seen } = await compareFitting(context, name);
     const first = seen.differing;
     const { mismatches, unreadable, heldCount, held } = await lookAgain(context, table, first);
     return {
@@ -180,12 +180,30 @@ function brokenError({ replica }: PullContext, { id, localName }: RowTarget): Ro
   });
 }
 
-/** Reads every page without an ETag; returns the ids of rows that differ, are missing here, were not returned, or cannot be read. */
-async function compareAll(
+/** Compares a table in pages that fit into an answer. */
+async function compareFitting(
   context: PullContext,
-  table: PreparedTable,
-): Promise<{ comparedCount: number; differing: readonly number[] }> {
-  const { pageRows, concurrency } = context.settings;
+  name: string,
+): Promise<Compared & { readonly table: PreparedTable }> {
+  for (;;) {
+    const table = await prepareForReading(context, name);
+    try {
+      return { ...(await compareAll(context, table)), table };
+    } catch (thrown) {
+      if (!(await shrinkPages(context, table, thrown))) throw thrown; // ends: each round halves the pages
+    }
+  }
+}
+
+interface Compared {
+  readonly comparedCount: number;
+  readonly differing: readonly number[];
+}
+
+/** Reads every page without an ETag; returns the ids of rows that differ, are missing here, were not returned, or cannot be read. */
+async function compareAll(context: PullContext, table: PreparedTable): Promise<Compared> {
+  const { concurrency } = context.settings;
+  const { pageRows } = table;
   // Without windows, to see rows that windows hide. The rows here fill at least this many pages.
   const { rowCount } = readTable(context.replica, table.target.id);
   const known = Array.from({ length: Math.ceil(rowCount / (pageRows - 1)) }, (_, page) => page);

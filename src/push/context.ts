@@ -92,6 +92,8 @@ export interface TableReading {
   readonly address: Address;
   readonly columns: readonly ColumnShape[];
   readonly names: readonly string[];
+  /** Rows of one answer at most, if larger ones did not fit. */
+  readonly pageRows: number | undefined;
 }
 
 /** The state of a push over all its tables. */

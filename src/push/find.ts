@@ -21,7 +21,7 @@ export async function findById({ context, reading }: TablePush, ids: readonly nu
   const { address: table, columns, names } = reading;
   const byId = new Map<number, Row>();
   const unreadable = new Set<number>();
-  for (const batch of context.origin.idBatches(ids, names)) {
+  for (const batch of context.origin.idBatches(ids, names, reading.pageRows)) {
     const request = { table, columns, names, ids: batch };
     const { value: page } = await context.origin.retrieve(request, { signal: context.signal });
     for (const row of page.rows) byId.set(row.id, row);

@@ -27,11 +27,16 @@ export function openUnasked(
   table: TwoWayTable,
   { options, counts, tally }: OpenOrder,
 ): TablePush {
-  const { name, alias } = readTable(context.replica, table.id);
+  const { name, alias, pageRows } = readTable(context.replica, table.id);
   return {
     context,
     table,
-    reading: { address: { name, alias }, columns: table.columns, names: table.columns.map((column) => column.name) },
+    reading: {
+      address: { name, alias },
+      columns: table.columns,
+      names: table.columns.map((column) => column.name),
+      pageRows: pageRows ?? undefined,
+    },
     planned: pushTable(table),
     options,
     zone: 'UTC',

@@ -30,6 +30,14 @@ export function pageSkip(page: number, pageRows: number): number {
   return page * (pageRows - 1);
 }
 
+/** A page shares a row with the next one, so that it has at least another one. */
+const PAGE_ROWS_MIN = 2;
+
+/** The page size to try after an answer that was too large; null if there is no smaller one. */
+export function smallerPage(pageRows: number): number | null {
+  return pageRows <= PAGE_ROWS_MIN ? null : Math.max(PAGE_ROWS_MIN, Math.floor(pageRows / 2));
+}
+
 /** Whether two page maps name the same edges, so that one fits together just as badly as the other. */
 export function isSameMap(one: readonly PageEdges[], other: readonly PageEdges[]): boolean {
   const isSame = (page: PageEdges, index: number): boolean => {

@@ -88,6 +88,7 @@ const DESCRIPTORS = sql`
  *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
  *                              pruned. Null where none did
  *    left_out                  JSON: the columns that the configuration leaves out, by id, each with the pattern that did so (reconcile/choose.ts)
+ *    page_rows                 rows of a page, since larger ones are beyond the bound of an answer; null where that of the configuration fits
  *    compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
  */
 const TABLES = sql`
@@ -106,7 +107,7 @@ const TABLES = sql`
     push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
     pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT,
     late_ms INTEGER NOT NULL DEFAULT 0, large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT, rows_filter TEXT,
-    left_out TEXT
+    left_out TEXT, page_rows INTEGER
   ) STRICT`;
 
 /** What version 4 added to the tables of version 3. */
@@ -232,7 +233,7 @@ const TABLES_13 = [
 ];
 
 /** What version 14 added to the tables of every earlier one. */
-const TABLES_14 = [...DESCRIBED_TABLES, DESCRIBED_14];
+const TABLES_14 = [...DESCRIBED_TABLES, DESCRIBED_14, sql`ALTER TABLE _rowsync_tables ADD COLUMN page_rows INTEGER`];
 
 /**
  * Rows that left a page and were not seen on another one since. Kept here so that a crash in mid-sweep forgets none.
@@ -316,7 +317,7 @@ const STATUS_VIEW = sql`
               WHEN t.held_code IS NOT NULL THEN 'held' WHEN t.push_code GLOB 'guard.*' THEN 'held' WHEN t.push_code IS NOT NULL THEN 'failed' ELSE t.state END AS state,
          t.row_count AS rows,
          (SELECT count(*) FROM _rowsync_pages p WHERE p.table_id = t.id) AS pages,
-         (SELECT count(DISTINCT "window") FROM _rowsync_pages p WHERE p.table_id = t.id) AS windows, t.one_window, t.rows_filter,
+         (SELECT count(DISTINCT "window") FROM _rowsync_pages p WHERE p.table_id = t.id) AS windows, t.one_window, t.rows_filter, t.page_rows,
          t.swept_at AS last_sweep,
          CASE WHEN NOT EXISTS (SELECT 1 FROM _rowsync_unreadable u WHERE u.table_id = t.id)
            THEN (SELECT min(p.verified_at) FROM _rowsync_pages p WHERE p.table_id = t.id) END AS fresh_since,

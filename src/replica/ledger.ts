@@ -180,6 +180,8 @@ export interface LedgerTable {
   readonly oneWindow: string | null;
   /** The filter of the configuration by which the rows here were chosen; null for all rows. */
   readonly rowsFilter: string | null;
+  /** Rows of a page, since larger ones did not fit; null if those of the configuration do. */
+  readonly pageRows: number | null;
 }
 
 const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, sweep,
@@ -188,7 +190,7 @@ const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_c
   doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
   missing_columns AS missingColumns, left_out AS leftOut, watermark, late_ms AS lateMs, large_tail AS tailSince, ignored_measures AS ignoredMeasures,
   unixepoch(max(coalesce(followed_at, sweep_started_at), coalesce(sweep_started_at, followed_at))) AS readAt,
-  compared_at AS comparedAt, one_window AS oneWindow, rows_filter AS rowsFilter`;
+  compared_at AS comparedAt, one_window AS oneWindow, rows_filter AS rowsFilter, page_rows AS pageRows`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {
@@ -290,6 +292,11 @@ export function storeOneWindow(tx: Tx, tableId: number, why: string | null): voi
 /** Notes by which filter the rows that are here were chosen; null for all rows. */
 export function storeRowsFilter(tx: Tx, tableId: number, filter: string | null): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET rows_filter = ? WHERE id = ?`).run(filter, tableId);
+}
+
+/** Stores how many rows of a page fit into an answer; null for as many as the configuration says. */
+export function storePageRows(tx: Tx, tableId: number, pageRows: number | null): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET page_rows = ? WHERE id = ?`).run(pageRows, tableId);
 }
 
 /** Ends a sweep: the table is steady, and the last failure is forgotten; what a trigger may have changed meanwhile is not (mirrors.ts). */

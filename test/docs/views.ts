@@ -23,6 +23,8 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       windows: 'Windows of the creation time into which the pages are divided.',
       one_window:
         'Why the table has one window: `hidden` (no creation time is shown), `sort` (another order is configured), `filter` or `order` (the origin does not keep to it). NULL where windows are in use.',
+      page_rows:
+        'Rows of a page, since larger pages are beyond the bound of an answer. NULL where they are as the configuration says.',
       rows_filter: 'The filter of the configuration (`rows`) by which its rows were chosen. NULL for all rows.',
       last_sweep: 'End of the last pull that read the whole table.',
       fresh_since: 'Every row was equal to the origin at this time or later; NULL while a row cannot be read.',

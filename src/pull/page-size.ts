@@ -1,0 +1,30 @@
+/**
+ * Pages that fit into an answer. Rows may be so large that a page of them is beyond the bound of the origin client; then the pages of that table are
+ * halved, and stay so until `resync`.
+ */
+import { RowsyncError } from '../base/errors.ts';
+import { smallerPage } from '../reconcile/pages.ts';
+import { storePageRows } from '../replica/ledger.ts';
+import { forgetEtags } from '../replica/pages.ts';
+import type { PreparedTable, PullContext } from './context.ts';
+
+/**
+ * Halves the pages of a table after an answer that was too large; false for any other error, or if there is no smaller page. No page of the former size
+ * says anything about one of the new size, so their ETags are forgotten, and the next sweep begins anew. Rows stay.
+ */
+export async function shrinkPages(
+  { replica, log }: PullContext,
+  table: PreparedTable,
+  thrown: unknown,
+): Promise<boolean> {
+  if (!(thrown instanceof RowsyncError) || thrown.code !== 'origin.tooLarge') return false;
+  const { id, localName } = table.target;
+  const pageRows = smallerPage(table.pageRows);
+  if (pageRows === null) return false;
+  await replica.write(`Halving the pages of ${localName}`, (tx) => {
+    storePageRows(tx, id, pageRows);
+    forgetEtags(tx, id);
+  });
+  log.info('pages.halved', { table: localName, rowCount: pageRows });
+  return true;
+}
