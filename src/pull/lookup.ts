@@ -31,7 +31,9 @@ export async function* findRows(
   ids: readonly number[],
 ): AsyncGenerator<FoundRows & { readonly ids: readonly number[] }> {
   const { names } = asked(table);
-  for (const batch of context.origin.idBatches(ids, names, table.pageRows))
+  // Fewer, larger batches otherwise: a guard judges all deletes of a batch together.
+  const countMax = table.pageRows < context.settings.pageRows ? table.pageRows : undefined;
+  for (const batch of context.origin.idBatches(ids, names, countMax))
     yield { ids: batch, ...(await findBatch(context, table, batch)) };
 }
 

@@ -65,13 +65,13 @@ export async function settleSuspects(
   const { id, localName } = table.target;
   const filter = table.address.rows ?? null;
   const next = (after: number): readonly number[] => readSuspects(context.replica, id, after, BATCH_ROWS);
-  let settling = await judgeSuspects(context, table, { consent, stayingCount: 0 });
+  let settling = await judgeSuspects(context, table, { consent, stayingCount: 0, deletedCount: 0 });
   let deletedCount = 0;
   if (filter !== null && isAskedFirst(settling)) {
     // The question about deletes must not count rows that only left the filter, and vice versa.
     const looked = await lookUp(context, table, { next, counts, ...settling });
     deletedCount = looked.deletedCount;
-    settling = await judgeSuspects(context, table, { consent, stayingCount: looked.stayingCount });
+    settling = await judgeSuspects(context, table, { consent, ...looked });
   }
   const { verdict, known, count, missingCount } = settling;
   if (verdict.kind === 'hold') {
@@ -117,11 +117,14 @@ interface Settling {
   readonly mayLeave: (count: number) => boolean;
 }
 
-/** Forgets suspects that were seen since, and judges the others; `stayingCount` of them are known to stay for an edit. */
+/**
+ * Forgets suspects that were seen since, and judges the others; `stayingCount` of them are known to stay for an edit. Rows that this sweep deleted
+ * before count with those that are missing now.
+ */
 async function judgeSuspects(
   context: PullContext,
   table: PreparedTable,
-  { consent, stayingCount }: { readonly consent: number; readonly stayingCount: number },
+  { consent, stayingCount, deletedCount }: { readonly consent: number } & Omit<LookedUp, 'isSettled'>,
 ): Promise<Settling> {
   const { replica, settings } = context;
   const { target } = table;
@@ -134,10 +137,18 @@ async function judgeSuspects(
   const { count } = left;
   const missingCount = Math.max(0, left.missingCount - stayingCount);
   const known = readTable(replica, target.id);
-  const facts = guardFacts(table, known);
+  const facts = guardFacts(table, { ...known, rowCount: known.rowCount + deletedCount });
   const { maxDeletePercent } = settings;
-  const judge = (missing: number, rules: Partial<DeletionFacts>): DeletionVerdict =>
-    judgeDeletion({ ...facts, maxDeletePercent, missingCount: missing, confirmed: missing <= consent, ...rules });
+  const judge = (missing: number, rules: Partial<DeletionFacts>): DeletionVerdict => {
+    const missingOfAll = missing === 0 ? 0 : missing + deletedCount;
+    return judgeDeletion({
+      ...facts,
+      maxDeletePercent,
+      missingCount: missingOfAll,
+      confirmed: missing <= consent,
+      ...rules,
+    });
+  };
   return {
     known,
     count,

@@ -235,6 +235,20 @@ describe('a row that leaves the filter', () => {
     expect(confirmed.tables).toMatchObject([{ filteredCount: 0, deletedCount: 6, held: null }]);
   });
 
+  test('does not let more deletes through in several requests', async () => {
+    await using fixture = await start();
+    fixture.execute('UPDATE _rowsync_tables SET page_rows = 3');
+    for (const id of [1, 3, 5]) fixture.sandbox.store.update('Issue', id, { Status: 'Closed' });
+    for (const id of [7, 9, 11, 13, 15, 17]) fixture.sandbox.store.delete('Issue', id);
+
+    const report = await fixture.pull();
+
+    expect(report.tables).toMatchObject([{ held: { code: 'guard.deletes' } }]);
+    // Half of the ten rows at most.
+    expect(report.tables[0]?.deletedCount).toBeLessThanOrEqual(5);
+    expect(idsHere(fixture)).toContain(17);
+  });
+
   test('is no other one behind a first load that was broken off and missed deletes', async () => {
     await using fixture = await start();
     fixture.execute(`UPDATE _rowsync_tables SET state = 'loading', swept_at = NULL, rows_filter = NULL`);
