@@ -143,7 +143,7 @@ export function problemsText(problems: readonly Problem[]): string {
 
 function unreadableText(table: TablePullReport): string {
   return (
-    `\n${printable(table.table)}: ${plural(table.unreadableCount, 'row')} could not be read and stayed as before\n` +
+    `\n${printable(table.table)}: ${plural(table.unreadableCount, 'row')} could not be read, so that values are old or missing here\n` +
     '  what to do: SELECT * FROM sync_failures says which, and why\n'
   );
 }

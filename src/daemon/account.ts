@@ -11,7 +11,7 @@ import { mayFollow } from '../reconcile/follow.ts';
 import type { AccountFacts, FoundComplaint } from '../reconcile/account-facts.ts';
 import { accountOf, type Problem } from '../reconcile/account.ts';
 import { misnamedIn } from '../reconcile/bindings.ts';
-import { readComplaints } from '../replica/complaints.ts';
+import { readComplaints, readFirstUnreadable } from '../replica/complaints.ts';
 import type { Connection } from '../replica/connection.ts';
 import { boundNameOf, readDescribed } from '../replica/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
@@ -83,7 +83,12 @@ function readFacts(
   const isOlder = reader.isOlder();
   const bound = withBoundNames(config, (name) => boundNameOf(reader, name));
   const lateAfter = isOlder ? new Map<string, number>() : readLateAfterMs(reader, jobsOf(bound), nowMs);
-  const tables = reader.status().map((table) => ({ ...table, lateAfterMs: lateAfter.get(table.table) ?? null }));
+  const firstUnreadable = readFirstUnreadable(reader);
+  const tables = reader.status().map((table) => ({
+    ...table,
+    lateAfterMs: lateAfter.get(table.table) ?? null,
+    firstUnreadable: firstUnreadable.get(table.table) ?? null,
+  }));
   const isUnpulled = tables.length === 0 && reader.identity() === null;
   return {
     nowMs,

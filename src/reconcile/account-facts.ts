@@ -34,6 +34,10 @@ export interface TableFacts {
   readonly freshSince: string | null;
   readonly followedAt: string | null;
   readonly unreadableCount: number;
+  /** The first row that cannot be read, in words: id, column and reason, without the value; null for none. */
+  readonly firstUnreadable: { readonly words: string; readonly since: string } | null;
+  /** Rows of a page, since larger ones did not fit into an answer; null where those of the configuration do. */
+  readonly pageRows: number | null;
   /** Rows in doubt and rows that cannot be sent among them. */
   readonly refusedCount: number;
   readonly inDoubtCount: number;

@@ -290,12 +290,34 @@ export const CATALOGUE = [
   {
     code: 'rows.unreadable',
     severity: 'person',
-    why: 'The origin sends values that its own description rules out, so the rows are missing or old here.',
-    find: counted(
-      ({ unreadableCount }) => unreadableCount,
-      (count) => `${plural(count, 'row')} cannot be read and keep their old values`,
-      'rowsync failures says which, and why',
-    ),
+    why: 'The origin sends values that do not fit their column, such as half of an emoji. In a mirror the cell is old or empty here, elsewhere the row is old or missing.',
+    find: ({ tables }) =>
+      tables
+        .filter(({ unreadableCount }) => unreadableCount > 0)
+        .map(({ table, unreadableCount: count, firstUnreadable: first }) => ({
+          table,
+          count,
+          since: first?.since ?? null,
+          sentence: `${plural(count, 'row')} cannot be read, so that values are old or missing here${first === null ? '' : `; the first is ${first.words}`}`,
+          todo: 'Correct the values at the origin, then rowsync pull. rowsync failures lists row, column and reason.',
+        })),
+  },
+  {
+    code: 'pages.small',
+    severity: 'notice',
+    why: 'Rows of a table are so large that a page of them was beyond the bound of an answer. The table is read in smaller pages, with more requests.',
+    find: ({ tables }) =>
+      tables.flatMap(({ table, pageRows }) =>
+        pageRows === null
+          ? []
+          : [
+              {
+                table,
+                sentence: `is read in pages of ${plural(pageRows, 'row')}, since larger ones do not fit into an answer`,
+                todo: 'Nothing. rowsync resync tries the full size again.',
+              },
+            ],
+      ),
   },
   {
     code: 'sink.failed',

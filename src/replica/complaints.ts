@@ -19,6 +19,22 @@ export function readComplaints(from: Connection): readonly RememberedComplaint[]
   return [...ofRuns(from), ...ofTables(from), ...ofSinks(from), ...ofHistory(from)];
 }
 
+/** The first row of each table that cannot be read, in words. */
+export function readFirstUnreadable(
+  from: Connection,
+): ReadonlyMap<string, { readonly words: string; readonly since: string }> {
+  const rows = from
+    .prepare(
+      sql`SELECT t.local_name, u.row_id, u.column_name, u.reason, min(u.since) FROM _rowsync_unreadable u JOIN _rowsync_tables t ON t.id = u.table_id
+          GROUP BY t.id`,
+    )
+    .raw()
+    .all() as [string, number, string, string, string][]; // the columns just listed
+  return new Map(
+    rows.map(([table, id, column, reason, since]) => [table, { words: `_id ${id}, "${column}": ${reason}`, since }]),
+  );
+}
+
 function hasColumn(from: Connection, table: string, column: string): boolean {
   return from.prepare(sql`SELECT 1 FROM pragma_table_info(?) WHERE name = ?`).get(table, column) !== undefined;
 }

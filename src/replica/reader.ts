@@ -27,6 +27,7 @@ const LATER_STATUS = [
   ['one_window', sql`NULL AS one_window`],
   ['rows_filter', sql`NULL AS rows_filter`],
   ['masked', sql`0 AS masked`],
+  ['page_rows', sql`NULL AS page_rows`],
 ] as const;
 
 /** A row of `sync_status`; stamps are UTC text. */
@@ -45,6 +46,8 @@ export interface TableStatus {
   readonly oneWindow: string | null;
   /** Whether only the rows of a filter come here (`rows`). */
   readonly isFiltered: boolean;
+  /** Rows of a page, since larger ones did not fit into an answer; null where those of the configuration do. */
+  readonly pageRows: number | null;
   readonly unreadableCount: number;
   /** mirror · waiting (to be two-way after the next sweep) · two-way. */
   readonly mode: string;
@@ -196,7 +199,7 @@ export class ReplicaReader implements Connection {
             FROM sync_failures WHERE kind <> 'read' GROUP BY "table"`;
     const tables = this.#all(
       sql`SELECT "table", state, rows AS rowCount, pages AS pageCount, last_sweep AS lastSweepAt, fresh_since AS freshSince,
-            followed_at AS followedAt, one_window AS oneWindow, rows_filter IS NOT NULL AS isFiltered,
+            followed_at AS followedAt, one_window AS oneWindow, rows_filter IS NOT NULL AS isFiltered, page_rows AS pageRows,
             unreadable AS unreadableCount, mode, masked AS maskedCount, pending AS pendingCount, parked AS parkedCount, refused AS refusedCount,
             coalesce(inDoubt, 0) AS inDoubtCount, coalesce(unsendable, 0) AS unsendableCount,
             conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint

@@ -105,7 +105,7 @@ test('a pull says what went wrong and what to do', () => {
   expect(text).toContain('\nA: failed: origin.refused happened\n  what to do: do this\n  code: origin.refused\n');
   expect(text).toContain('\nB: held: guard.deletes happened\n');
   expect(text).toContain(
-    '\nC: 2 rows could not be read and stayed as before\n  what to do: SELECT * FROM sync_failures',
+    '\nC: 2 rows could not be read, so that values are old or missing here\n  what to do: SELECT * FROM sync_failures',
   );
 });
 

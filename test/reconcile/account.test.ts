@@ -11,6 +11,8 @@ const TABLE: TableFacts = {
   freshSince: '2026-11-21T11:55:00Z',
   followedAt: null,
   unreadableCount: 0,
+  firstUnreadable: null,
+  pageRows: null,
   refusedCount: 0,
   inDoubtCount: 0,
   unsendableCount: 0,
@@ -69,6 +71,7 @@ test.each([
 
 test.each([
   [{ unreadableCount: 2 }, 'person rows.unreadable', 2],
+  [{ pageRows: 125 }, 'notice pages.small', 1],
   [{ refusedCount: 3, inDoubtCount: 3 }, 'person rows.inDoubt', 3],
   [{ refusedCount: 3, unsendableCount: 3 }, 'person rows.unsendable', 3],
   [{ refusedCount: 1 }, 'person rows.refused', 1],
@@ -115,4 +118,17 @@ test('puts what is worse first, and says the same thing once', () => {
   ];
 
   expect(codes({ complaints })).toEqual(['damaged replica.damaged', 'person credentials.refused', 'late table.late']);
+});
+
+test('the first row that cannot be read is named with column and reason', () => {
+  const first = { words: '_id 7, "Title": half of an emoji', since: '2026-11-20T08:00:00Z' };
+  const facts = { ...STEADY, tables: [{ ...TABLE, unreadableCount: 3, firstUnreadable: first }] };
+
+  expect(accountOf(facts)).toMatchObject([
+    {
+      since: first.since,
+      sentence:
+        '3 rows cannot be read, so that values are old or missing here; the first is _id 7, "Title": half of an emoji',
+    },
+  ]);
 });

@@ -16,6 +16,7 @@ export const TABLE_STATUS: TableStatus = {
   followedAt: null,
   oneWindow: null,
   isFiltered: false,
+  pageRows: null,
   maskedCount: 0,
   unreadableCount: 0,
   mode: 'mirror',

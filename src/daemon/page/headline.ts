@@ -93,7 +93,7 @@ function todosOf(table: TableStatus): readonly Todo[] {
     ),
     ...about(
       unreadableCount,
-      `${plural(unreadableCount, 'row')} cannot be read and keep their old values`,
+      `${plural(unreadableCount, 'row')} cannot be read, so that values are old or missing here`,
       'waiting',
       'The origin sends values that its own description rules out; each row has the reason.',
     ),
