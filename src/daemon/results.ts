@@ -36,7 +36,7 @@ export class Results {
     const isHeld = held !== null || tables.some((table) => table.held !== null);
     const outcome = isStopped ? 'stopped' : isWhole ? (isHeld ? 'held' : 'done') : 'failed';
     log.info('work.finished', { work, outcome, durationMs: Math.round(durationMs), ...facts });
-    if (work === 'verify') this.mismatchCount += tables.filter(({ held }) => DIFFERENCES.has(held?.code)).length;
+    if (work === 'verify') this.mismatchCount += tables.filter((table) => DIFFERENCES.has(table.held?.code)).length;
     const ended = { outcome, durationMs, finishedAtMs } as const;
     this.lastByWork.set(work, ended);
     const { message: words = null, hint = null } = error ?? own ?? held ?? {};

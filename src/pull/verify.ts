@@ -154,7 +154,7 @@ async function verifyTable(context: PullContext, name: string): Promise<TableVer
       mismatches: mismatches.slice(0, LISTED_MAX),
       unreadableCount: unreadable.length,
       unreadable: unreadable.slice(0, LISTED_MAX),
-      isAlwaysUnmodified: mismatches.length > 0 && (await isAlwaysUnmodified(context, table)),
+      isAlwaysUnmodified: mismatches.length > 0 && (await confirmsUnknownEtag(context, table)),
       held,
       error: brokenError(context, table.target),
     };
@@ -164,7 +164,7 @@ async function verifyTable(context: PullContext, name: string): Promise<TableVer
 }
 
 /** Whether an ETag that the origin never gave is answered "not modified". */
-async function isAlwaysUnmodified({ origin, signal }: PullContext, { address }: PreparedTable): Promise<boolean> {
+async function confirmsUnknownEtag({ origin, signal }: PullContext, { address }: PreparedTable): Promise<boolean> {
   const request = { table: address, columns: [], query: { columns: [], sort: [], top: 1 } };
   return (await origin.select(request, { etag: UNKNOWN_ETAG, signal })).kind === 'notModified';
 }

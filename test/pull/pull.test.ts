@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { silentLogger } from '../../src/base/log.ts';
-import { pull } from '../../src/pull/pull.ts';
+import { pull as pullTables } from '../../src/pull/pull.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 
@@ -537,7 +537,7 @@ test('a pull that is stopped logs no failure of the table', async () => {
   const errors: unknown[] = [];
   const log = { ...silentLogger, error: (event: string) => void errors.push(event) };
 
-  const report = await pull({ ...fixture.context(), log, signal: stop.signal }, { tables: [], confirm: false });
+  const report = await pullTables({ ...fixture.context(), log, signal: stop.signal }, { tables: [], confirm: false });
 
   expect(report.tables[0]?.error?.code).toBe('origin.stopped');
   expect(errors).toEqual([]);

@@ -12,11 +12,13 @@ function cut(title: string): (body: string) => string {
 function titles(fixture: Fixture): readonly unknown[] {
   return fixture
     .rows('SELECT _id, "Title", "Count" FROM "Note" WHERE _id < 4 ORDER BY _id')
-    .map((row) => Object.values(row as object));
+    .map((row) => Object.values(row as Record<string, unknown>));
 }
 
 function failures(fixture: Fixture): readonly unknown[] {
-  return fixture.rows('SELECT row_id, "column", reason FROM sync_failures').map((row) => Object.values(row as object));
+  return fixture
+    .rows('SELECT row_id, "column", reason FROM sync_failures')
+    .map((row) => Object.values(row as Record<string, unknown>));
 }
 
 const HALF = 'half of an emoji (U+D83D) as character 5: the text was probably cut at its maximum length';
