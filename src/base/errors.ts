@@ -127,6 +127,7 @@ export const ERROR_CODES = {
   'sandbox.data': 'The file to serve is missing, unreadable, or not a SQLite database.',
   'sandbox.store': "The sandbox's own database cannot be created or opened, or belongs to something else.",
   'sandbox.listen': 'The sandbox cannot listen on the address: the port is taken or not allowed.',
+  'system.descriptors': 'The limit of open files was reached, of this process or of the system.',
   'bug.assertion': 'A broken assumption inside rowsync.',
 } as const;
 
@@ -180,10 +181,17 @@ export class RowsyncError extends Error {
   }
 }
 
-/** Wraps anything thrown into a `RowsyncError`; what is not one already is a bug of ours. */
+/** Wraps anything thrown into a `RowsyncError`; what is not one already, nor a limit of the system, is a bug of ours. */
 export function asRowsyncError(thrown: unknown): RowsyncError {
   if (thrown instanceof RowsyncError) return thrown;
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : null;
+  if (code === 'EMFILE' || code === 'ENFILE')
+    return new RowsyncError('replica', 'system.descriptors', {
+      message: `The system opens no more files for this process: ${reason}`,
+      hint: 'Raise the limit (ulimit -n, or LimitNOFILE= of the service); rowsync needs some 100.',
+      cause: thrown,
+    });
   return new RowsyncError('bug', 'bug.assertion', {
     message: `Unexpected failure inside rowsync: ${reason}`,
     hint: 'Please report this with the output of the same command and --verbose.',

@@ -112,7 +112,7 @@ export async function withOrigin<T>(
   const settings = originSettings(config);
   const log = createLogger({
     level: invocation.isVerbose ? 'debug' : 'silent',
-    destination: { write: (line) => void stderr.write(line) },
+    destination: { write: (line) => stderr.log(line) },
     secrets: originSecrets(config),
   });
   const origin = openOrigin({ ...settings, limits }, { clock, log });

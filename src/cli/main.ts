@@ -3,6 +3,7 @@
  * The process: connects the command line to the real terminal, clock and signals, and ends with its exit code. The only
  * place that may end the process.
  */
+import { isatty } from 'node:tty';
 import { systemClock } from '../base/clock.ts';
 import { keepDebuggerShut } from '../base/node-flags.ts';
 import { PAGE_PROCESS } from '../daemon/page/request.ts';
@@ -59,6 +60,7 @@ async function main(): Promise<void> {
     },
     clock: systemClock,
     stopSignal,
+    hasTerminal: () => isatty(0),
     onSignal: (name, listener) => void process.on(name, listener),
     folder: process.cwd(),
   });

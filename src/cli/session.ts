@@ -20,6 +20,10 @@ export interface Output {
   width(): number | null;
   /** Resolves when the stream takes more. */
   write(text: string): Promise<void>;
+  /** Writes a line of a log: one that cannot be written is lost, and the next one is tried, since a full disk gets room again. */
+  log(line: string): void;
+  /** Why the last line of the log could not be written; null if it was. */
+  readonly logFailure: string | null;
   /** For the progress bar, which moves the cursor itself. */
   readonly stream: Writable;
 }
@@ -37,6 +41,8 @@ export interface Session {
   stopSignal(): AbortSignal;
   /** Calls the listener for every such signal, which would end the process otherwise (or start Node's debugger). */
   onSignal(name: 'SIGHUP' | 'SIGUSR1', listener: () => void): void;
+  /** Whether its input is a terminal that is still there. */
+  hasTerminal(): boolean;
   /** The folder that relative paths of the command line start from. */
   readonly folder: string;
 }
@@ -52,6 +58,7 @@ export function outputTo(
 ): Output {
   let isClosed = false;
   let failure: Error | null = null;
+  let logFailure: string | null = null;
   const fail = (error: Error): void => {
     isClosed = true;
     failure ??= stream.isTTY === true || isReaderGone(error) ? null : error;
@@ -68,6 +75,16 @@ export function outputTo(
     },
     get failure() {
       return failure;
+    },
+    get logFailure() {
+      return logFailure;
+    },
+    log: (line) => {
+      // After a failure half a line may stand in the file.
+      const text = logFailure === null ? line : `\n${line}`;
+      const note = (thrown: Error | null): void => void (logFailure = thrown?.message ?? null);
+      if (file !== null) note(writeWhole(file, text));
+      else stream.write(text, (error) => note(error ?? null));
     },
     width: () => (stream.isTTY === true ? Math.max(WIDTH_MIN, stream.columns ?? WIDTH_DEFAULT) : null),
     write: async (text) => {

@@ -26,7 +26,7 @@ export interface DaemonWord extends Pick<AccountFacts, 'keeper'> {
 }
 
 /** What the daemon says of itself. */
-export function wordOf({ circuit, failure, blockedNotices }: DaemonState): DaemonWord {
+export function wordOf({ circuit, failure, blockedNotices, logFailure }: DaemonState): DaemonWord {
   const blocked = blockedNotices.map(({ way, reason, since, waitingCount }): FoundComplaint => ({
     about: 'notices',
     subject: way,
@@ -35,10 +35,15 @@ export function wordOf({ circuit, failure, blockedNotices }: DaemonState): Daemo
     hint: '',
     since,
   }));
-  if (circuit.failureCount === 0 || failure === null) return { keeper: 'daemon', complaints: blocked };
+  const log: readonly FoundComplaint[] =
+    logFailure === null
+      ? []
+      : [{ about: 'log', subject: null, code: 'log.failed', message: logFailure, hint: '', since: null }];
+  const others = [...blocked, ...log];
+  if (circuit.failureCount === 0 || failure === null) return { keeper: 'daemon', complaints: others };
   const { code, message, hint } = failure;
   const own: FoundComplaint = { about: 'daemon', subject: null, code, message, hint, since: null };
-  return { keeper: 'daemon', complaints: [own, ...blocked] };
+  return { keeper: 'daemon', complaints: [own, ...others] };
 }
 
 /** The problems of an open replica. @throws RowsyncError of the replica. */

@@ -54,6 +54,8 @@ export interface DaemonParts {
   readonly atRest?: () => void;
   /** The log; made anew for every configuration, because it hides that configuration's secrets. */
   readonly logFor: (config: Config) => Logger;
+  /** Why the log cannot be written; null if it can. */
+  readonly logFailure?: () => string | null;
 }
 
 /** How long current work may take to end once it was asked to. With FLUSH_MS_MAX after it, the daemon ends within 20 seconds. */
@@ -452,7 +454,9 @@ class Daemon {
     const { logFor, clock } = this.#parts;
     const before = this.#server;
     const isSameAddress = isDeepStrictEqual(config.http.listen, this.#sides.config.http.listen);
-    const server = isSameAddress ? before : await this.#serve(config);
+    // Closing a server removes its socket, so one whose socket is gone is closed before the new one opens.
+    if (before?.isReachable() === false) await before.close();
+    const server = isSameAddress && before?.isReachable() !== false ? before : await this.#serve(config);
     try {
       this.#sides = await this.#sides.changeTo(config, { clock, log: logFor(config) });
     } catch (thrown) {
@@ -509,6 +513,7 @@ class Daemon {
       mismatchCount: this.#results.mismatchCount,
       wayByTable: this.#ways.textByTable,
       blockedNotices: this.#parts.notifications.blocked(),
+      logFailure: this.#parts.logFailure?.() ?? null,
     };
   }
 }

@@ -174,7 +174,11 @@ function fileMetrics(measures: Measures): readonly Metric[] {
       measures.replica.pendingFrameCount,
     ),
     gauge('free_bytes', 'Free space where the replica is.', measures.freeBytes),
-    counter('db_busy_ms_total', 'Milliseconds that writes waited for transactions of other clients.', measures.busyMs),
+    counter(
+      'db_busy_seconds_total',
+      'Seconds that writes waited for transactions of other clients.',
+      measures.busyMs / 1000,
+    ),
     counter(
       'shadow_diff_uncaptured_total',
       'Edits that the triggers missed and a comparison of all rows found.',

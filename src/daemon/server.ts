@@ -6,7 +6,7 @@
  * It listens on a loopback address or a unix socket, and refuses requests that another web page could cause. The Host has to be one of its own names
  * (DNS rebinding), and an Origin has to be itself. A GET never changes anything.
  */
-import { rmSync, statSync, chmodSync } from 'node:fs';
+import { chmodSync, existsSync, rmSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { pipeline } from 'node:stream/promises';
@@ -38,6 +38,8 @@ export interface ServerView extends Actions, FeedView {
 export interface StatusServer {
   /** Its address, with the port that was chosen for port 0. */
   readonly address: string;
+  /** False once its socket was removed from the file system. */
+  isReachable(): boolean;
   close(): Promise<void>;
 }
 
@@ -62,6 +64,7 @@ export async function startServer(address: ListenAddress, view: ServerView): Pro
   if (address.kind === 'socket') chmodSync(address.path, SOCKET_MODE);
   return {
     address: address.kind === 'socket' ? address.path : (namesOf(server, address)?.[0] ?? ''),
+    isReachable: () => address.kind === 'tcp' || existsSync(address.path),
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       await feeds.close();

@@ -36,6 +36,8 @@ export interface DaemonState {
   readonly wayByTable: ReadonlyMap<string, string>;
   /** Ways by which notices do not get through. */
   readonly blockedNotices: readonly BlockedWay[];
+  /** Why the log cannot be written; null if it can. */
+  readonly logFailure: string | null;
 }
 
 /** Why the daemon cannot do its work; null if it can, or waits for an origin that is down. */

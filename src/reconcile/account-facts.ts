@@ -5,7 +5,8 @@
 /**
  * An error that is still true, and where it was found: `replica` (opening the file) · `pull`, `push` (a run that failed as a whole) · `daemon` (what keeps
  * all work of the daemon waiting) · `reload` (a changed configuration was refused) · `table` (its last attempt) · `sink`, `sinkTable` ·
- * `history` (why old entries are kept) · `notices` (a way to a person that does not work).
+ * `history` (why old entries are kept) · `notices` (a way to a person that does not work) ·
+ * `log` (it cannot be written).
  */
 export interface FoundComplaint {
   readonly about:
@@ -18,7 +19,8 @@ export interface FoundComplaint {
     | 'sink'
     | 'sinkTable'
     | 'history'
-    | 'notices';
+    | 'notices'
+    | 'log';
   /** The table, the sink, or the option under `notify`; null for everything. */
   readonly subject: string | null;
   readonly code: string;

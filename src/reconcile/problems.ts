@@ -351,6 +351,18 @@ export const CATALOGUE = [
         })),
   },
   {
+    code: 'log.failed',
+    severity: 'person',
+    why: 'The daemon cannot write its log. It works on, and writes again once that is possible.',
+    find: ({ complaints }) =>
+      complaints
+        .filter(({ about }) => about === 'log')
+        .map(({ message }) => ({
+          sentence: `The log of the daemon cannot be written: ${message}`,
+          todo: 'Free some space where the log goes. Lines of the meantime are lost.',
+        })),
+  },
+  {
     code: 'history.held',
     severity: 'person',
     why: 'Old entries of the history are kept because the origin does not confirm the clock of this machine.',

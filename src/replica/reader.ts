@@ -176,7 +176,7 @@ export class ReplicaReader implements Connection {
     try {
       return this.#db.prepare(text).all(...values);
     } catch (thrown) {
-      throw this.isOlder() ? olderError(thrown, this.#path) : errorFromReading(thrown, this.#path);
+      throw this.isOlder() ? olderError(thrown, this.#path) : readerError(errorFromReading(thrown, this.#path));
     }
   }
 
@@ -356,7 +356,7 @@ export class ReplicaReader implements Connection {
 
 /** What an earlier version did not have cannot be read yet; anything else is told as it is. */
 function olderError(thrown: unknown, path: string): RowsyncError {
-  if (sqliteCode(thrown) !== 'SQLITE_ERROR') return errorFromReading(thrown, path);
+  if (sqliteCode(thrown) !== 'SQLITE_ERROR') return readerError(errorFromReading(thrown, path));
   return new RowsyncError('replica', 'replica.older', {
     message: `${path} was written by an earlier version of rowsync, which did not keep what was asked for`,
     hint: 'Run rowsync pull once: it brings the file up to date, and keeps it as it was beside it.',
@@ -384,7 +384,7 @@ function plainInteger(value: unknown): unknown {
 const OF_THE_FILE = /^SQLITE_(CORRUPT|NOTADB|IOERR|CANTOPEN|BUSY|FULL)/;
 
 function queryError(thrown: unknown, path: string): RowsyncError {
-  if (OF_THE_FILE.test(sqliteCode(thrown) ?? '')) return errorFromReading(thrown, path);
+  if (OF_THE_FILE.test(sqliteCode(thrown) ?? '')) return readerError(errorFromReading(thrown, path));
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   return new RowsyncError('usage', 'replica.query', {
     message: `SQLite does not accept the query: ${reason}`,
@@ -412,8 +412,17 @@ export function openReader(path: string): ReplicaReader {
     return new ReplicaReader(db, absolute);
   } catch (thrown) {
     db?.close();
-    throw replicaError(thrown, `Reading the replica ${absolute}`);
+    throw readerError(replicaError(thrown, `Reading the replica ${absolute}`));
   }
+}
+
+/** Beside a writer, SQLite has even readers write, to a file in the folder of the replica; people who should only read get another way. */
+function readerError(error: RowsyncError): RowsyncError {
+  if (error.code !== 'replica.path') return error;
+  const hint =
+    'To read beside rowsync, SQLite writes into the folder of the replica. Without that right, read a backup (backup.folder, rowsync export), or, while ' +
+    'nothing writes, open file:replica.db?immutable=1 in another SQLite client.';
+  return new RowsyncError(error.kind, error.code, { message: error.message, hint, cause: error.cause });
 }
 
 /** The version of SQLite that reads and writes here. */

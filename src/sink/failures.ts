@@ -54,6 +54,15 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
     },
   ],
   [
+    /^22P05/,
+    {
+      kind: 'originRefused',
+      code: 'sink.refused',
+      hint: "Name a database that is in UTF8: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0. rowsync sink check looks.",
+      words: 'the encoding of the database has no such character',
+    },
+  ],
+  [
     /^(22|23)/,
     {
       kind: 'originRefused',

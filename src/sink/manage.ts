@@ -39,10 +39,13 @@ export function checkSink(settings: SinkSettings): Promise<SinkCheck> {
     const [row] = await session.query(
       sql`SELECT to_regnamespace($1) IS NULL AS absent, has_database_privilege(current_database(), 'CREATE') AS can_make,
             has_database_privilege(current_database(), 'TEMPORARY') AS can_temp,
-            coalesce(has_schema_privilege(to_regnamespace($1)::oid, 'CREATE, USAGE'), false) AS can_use, pg_is_in_recovery() AS is_standby`,
+            coalesce(has_schema_privilege(to_regnamespace($1)::oid, 'CREATE, USAGE'), false) AS can_use, pg_is_in_recovery() AS is_standby,
+            current_setting('server_encoding') AS encoding`,
       [ident(schema)],
     );
+    const encoding = String(row?.['encoding']);
     const missing = [
+      ...(encoding === 'UTF8' ? [] : [`the database is in ${encoding}, and most texts go into UTF8 only`]),
       ...(row?.['is_standby'] === true ? ['the server is a standby, which takes no writes'] : []),
       ...(row?.['absent'] === true && row['can_make'] !== true
         ? [`the schema ${schema} is missing, and the user may not make it`]

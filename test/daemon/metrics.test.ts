@@ -22,6 +22,43 @@ async function scrape(daemon: TestDaemon): Promise<readonly string[]> {
   return text.split('\n').filter((line) => line.startsWith('rowsync_'));
 }
 
+/** What `promtool check metrics` objects to in a name, given the kind of the metric. */
+function objections(name: string, kind: string): readonly string[] {
+  const parts = name.split('_');
+  const units = [
+    'ms',
+    'us',
+    'ns',
+    's',
+    'sec',
+    'milliseconds',
+    'minutes',
+    'hours',
+    'days',
+    'kb',
+    'mb',
+    'gb',
+    'kilobytes',
+    'megabytes',
+  ];
+  return [
+    ...parts.filter((part) => units.includes(part)).map((part) => `${part} is no base unit`),
+    ...(kind === 'counter' && !name.endsWith('_total') ? ['a counter ends in _total'] : []),
+    ...(kind !== 'counter' && name.endsWith('_total') ? ['only a counter ends in _total'] : []),
+    ...(/_(?:count|sum|bucket|info)$/.test(name) ? ['the ending has another meaning'] : []),
+    ...parts.filter((part) => ['counter', 'gauge', 'histogram', 'summary'].includes(part)),
+    ...(/[A-Z:]/.test(name) ? ['it is not in snake case'] : []),
+  ];
+}
+
+test('every name keeps to the rules of promtool', async () => {
+  const text = await metricsText(MEASURES);
+  const metrics = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', kind = '']) => [name, kind] as const);
+
+  expect(metrics.length).toBeGreaterThan(20);
+  expect(metrics.flatMap(([name, kind]) => objections(name, kind).map((why) => `${name}: ${why}`))).toEqual([]);
+});
+
 test('names of tables are escaped', async () => {
   const text = await metricsText({ ...MEASURES, tables: [{ ...TABLE_STATUS, table: 'a\n"\\' }] });
 

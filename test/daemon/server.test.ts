@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
-import { copyFileSync, existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/replica.ts';
@@ -115,6 +115,25 @@ test('a probe is answered although others hold connections on which they ask not
   } finally {
     for (const socket of silent) socket.destroy();
   }
+});
+
+test('a socket that was removed is made again at the next reload', async () => {
+  await using sandbox = await notes();
+  using folder = temporaryFolder();
+  const socketPath = join(folder.path, 'rowsync.sock');
+  await using daemon = startDaemon(sandbox, `http: { listen: "${socketPath}" }\n`);
+  await daemon.idle();
+  rmSync(socketPath);
+
+  daemon.reload();
+  await daemon.elapse(1);
+
+  expect((await ask({ socketPath }, '/livez')).status).toBe(200);
+  expect(daemon.events('http.listening')).toHaveLength(2);
+  daemon.reload();
+  await daemon.elapse(1);
+  expect((await ask({ socketPath }, '/livez')).status).toBe(200);
+  expect(daemon.events('http.listening')).toHaveLength(2);
 });
 
 test('answers on a unix socket that its group may use, also after a crash left one behind', async () => {

@@ -17,4 +17,5 @@ export const RESTING_STATE: DaemonState = {
   mismatchCount: 0,
   wayByTable: new Map(),
   blockedNotices: [],
+  logFailure: null,
 };

@@ -31,6 +31,8 @@ export function collectingOutput(
     isJournal: false,
     isClosed: false,
     failure: null,
+    logFailure: null,
+    log: (line) => void output.write(line),
     width: () => width,
     write: async (written) => {
       text += written;
@@ -80,6 +82,7 @@ export async function runCli(
     stdin,
     clock: world.clock ?? systemClock,
     stopSignal: () => world.signal ?? new AbortController().signal,
+    hasTerminal: () => false,
     onSignal: () => undefined,
     folder: world.folder ?? process.cwd(),
   });

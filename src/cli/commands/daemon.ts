@@ -21,7 +21,8 @@ status, sql and other readers work beside it.
 
 Signals:
   SIGTERM, SIGINT   end within 20 seconds; the file is consistent whenever the process ends
-  SIGHUP            read the configuration again; one with problems is refused, and the present one stays
+  SIGHUP            read the configuration again; one with problems is refused, and the present one stays;
+                    from a terminal that is closed: end
   SIGUSR1           start a cycle now, also for what waits after a failure
 
 Examples:
@@ -40,14 +41,16 @@ export function addDaemonCommand(program: Command, runner: Runner): void {
 
 async function runUntilStopped(invocation: Invocation): Promise<number> {
   const { session } = invocation;
-  const stop = session.stopSignal();
+  const hadTerminal = session.hasTerminal();
+  const hungUp = new AbortController();
+  const stop = AbortSignal.any([session.stopSignal(), hungUp.signal]);
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   // Found once: a daemon must not change over to a file that turns up in its folder later.
   const path = findConfig(invocation.configPath, session.folder);
   const logFor = (of: Config): Logger =>
     createLogger({
       level: invocation.isVerbose ? 'debug' : 'info',
-      destination: { write: (line) => void session.stdout.write(line) },
+      destination: { write: (line) => session.stdout.log(line) },
       secrets: [
         ...originSecrets(of),
         ...(of.notify.webhook === null ? [] : [of.notify.webhook]),
@@ -59,13 +62,19 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
     clock: session.clock,
     signals: {
       stop,
-      onReload: (listener) => session.onSignal('SIGHUP', listener),
+      // A terminal that is closed sends the same signal; nobody could see or stop the daemon any more.
+      onReload: (listener) =>
+        session.onSignal('SIGHUP', () => {
+          if (hadTerminal && !session.hasTerminal()) hungUp.abort();
+          else listener();
+        }),
       onCycle: (listener) => session.onSignal('SIGUSR1', listener),
     },
     notifier: openNotifier(processEnvironment(), logFor(config)),
     atRest: memoryKeeper(),
     load: () => loadConfig(path).config,
     logFor,
+    logFailure: () => session.stdout.logFailure,
   });
   return EXIT.done;
 }
