@@ -120,7 +120,7 @@ export function openExportFolder(folder: string, mode?: number): void {
   } catch (cause) {
     throw new RowsyncError('replica', 'files.store', {
       message: `Exporting to ${folder}: ${cause instanceof Error ? cause.message : String(cause)}`,
-      hint: `Name another folder, or make ${folder} one that this user may write to.`,
+      hint: `Name another folder, or make ${folder} one that this user (${process.geteuid?.() ?? 'you'}) may write to.`,
       cause,
     });
   }

@@ -57,6 +57,6 @@ test.each([
 
   await expect(systemFiles.makeFolder(path, 0o700)).rejects.toMatchObject({ code });
   expect(() => openExportFolder(path)).toThrow(`Exporting to ${path}: ${code}`);
-  const hint = `Name another folder, or make ${path} one that this user may write to.`;
+  const hint = `Name another folder, or make ${path} one that this user (${process.geteuid?.()}) may write to.`;
   expect(() => openExportFolder(path)).toThrow(expect.objectContaining({ code: 'files.store', hint }));
 });

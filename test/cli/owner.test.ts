@@ -13,15 +13,17 @@ const STRANGER = 65_534;
 const MODULE = new URL('../../src/cli/owner.ts', import.meta.url).href;
 
 /** What a process of root says of this expression. */
-function asRoot(expression: string): string {
-  const source = `import { become, mayMake, mayRead, ownerOf } from '${MODULE}';
+function asRoot(expression: string, within: readonly string[] = []): string {
+  const source = `import { lstatSync } from 'node:fs';
+    import { become, mayMake, mayRead, ownerOf } from '${MODULE}';
     const workOn = (path) => {
       const owner = ownerOf(path);
       if (owner !== null) become(owner);
       return process.getuid() === process.geteuid() ? process.getuid() : 'both';
     };
     try { console.log(${expression}) } catch (thrown) { console.log(thrown.code) }`;
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', source], { encoding: 'utf8' });
+  const [program, ...words] = [...within, process.execPath, '--input-type=module', '-e', source];
+  const { stdout, stderr } = spawnSync(program, words, { encoding: 'utf8' });
   if (stdout === '') throw new Error(stderr);
   return stdout.trim();
 }
@@ -103,4 +105,24 @@ describe.skipIf(process.geteuid?.() !== 0)('root', () => {
 
     expect(asRoot(`\`\${${asked}} \${process.geteuid()}\``)).toBe(`${expected} 0`);
   });
+
+  test('says so where the system does not let it become the owner', () => {
+    using place = startFolder();
+
+    const said = asRoot(`workOn(${JSON.stringify(place.path)})`, ['setpriv', '--bounding-set=-setuid,-setgid']);
+
+    expect(said).toBe('replica.path');
+  });
+
+  test.skipIf(spawnSync('unshare', ['-U', '-r', 'true']).status !== 0)(
+    'stays root in a container that does not know who owns the folders above',
+    () => {
+      using place = startFolder();
+      const container = ['setpriv', `--reuid=${OWNER}`, `--regid=${OWNER}`, '--clear-groups', 'unshare', '-U', '-r'];
+
+      const said = asRoot(`\`\${lstatSync('/').uid} \${workOn(${JSON.stringify(place.path)})}\``, container);
+
+      expect(said).toBe('65534 0');
+    },
+  );
 });

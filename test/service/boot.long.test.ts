@@ -58,6 +58,7 @@ describe.skipIf(reason !== null)(`on a clean Debian${reason === null ? '' : ` (n
     ).toBe(
       [
         'etc/rowsync 750 root:rowsync',
+        'etc/rowsync/main.mask-key 600 root:root',
         'etc/rowsync/main.token 600 root:root',
         'etc/rowsync/main.yaml 644 root:root',
         'var/lib/rowsync 750 rowsync:rowsync',
