@@ -47,9 +47,11 @@ export function missingRule(table: TwoWayTable, column: TwoWayColumn, row: 'new'
 /** Why a column that may not be written keeps its value. */
 export function keptSentence(
   table: TwoWayTable,
-  column: { readonly localName: string; readonly mask: Mask | null },
+  column: { readonly localName: string; readonly mask: Mask | null; readonly isUnknown?: boolean },
 ): string {
   if (column.mask !== null) return `${cellName(table, column)} cannot be changed here: it is masked`;
+  if (column.isUnknown === true)
+    return `${cellName(table, column)} cannot be changed here yet: the origin shows what you may write only once the table has a row there`;
   return `${cellName(table, column)} cannot be changed here: the origin computes it, or does not let you write it`;
 }
 

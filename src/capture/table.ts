@@ -10,6 +10,7 @@ import { findTable, readTable, readTables, type LedgerTable } from '../replica/l
 import { hasTable } from '../replica/objects.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { hasBase, readStanding } from '../replica/tables.ts';
+import { UNKNOWN_KIND } from '../wire/rights.ts';
 import { hasOption, isWritable, type Mask } from '../wire/schema.ts';
 
 /** A live column of a two-way table. */
@@ -29,6 +30,8 @@ export interface TwoWayColumn extends MergeColumn {
   /** The origin gives a new row a value here if it has none: keys, numbers, owners. */
   readonly automatic: boolean;
   readonly locked: boolean;
+  /** Whether it may be written shows only once the table has a row at the origin. */
+  readonly isUnknown: boolean;
   /** Has the time of the row's last change. */
   readonly isStamp: boolean;
   readonly mask: Mask | null;
@@ -91,6 +94,7 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
       width: column.width,
       automatic: column.type === 'Autonumber' || column.kind === 'Key' || column.kind === 'RecordOwner',
       locked: !column.writable && isWritable({ kind: column.kind, readOnly: null }),
+      isUnknown: column.kind === UNKNOWN_KIND,
       isStamp: column.kind === 'DateModified',
       mask: column.mask,
     })),

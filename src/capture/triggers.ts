@@ -104,7 +104,7 @@ function newRow(table: TwoWayTable): readonly Sql[] {
   ];
 }
 
-function kept(table: TwoWayTable, column: Pick<TwoWayColumn, 'localName' | 'mask'>): CellRule {
+function kept(table: TwoWayTable, column: Parameters<typeof keptSentence>[1]): CellRule {
   return { isBroken: sql`NEW.${ident(column.localName)} IS NOT NULL`, sentence: keptSentence(table, column) };
 }
 
@@ -176,7 +176,10 @@ function cellTrigger(table: TwoWayTable, column: TwoWayColumn): readonly Trigger
 }
 
 /** Refuses another value in a column that may not be written. */
-function keptTrigger(table: TwoWayTable, column: Pick<TwoWayColumn, 'seq' | 'localName' | 'mask'>): readonly Trigger[] {
+function keptTrigger(
+  table: TwoWayTable,
+  column: Parameters<typeof keptSentence>[1] & Pick<TwoWayColumn, 'seq'>,
+): readonly Trigger[] {
   return [
     trigger(
       table,

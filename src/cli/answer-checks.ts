@@ -22,7 +22,7 @@ import { hasBase } from '../replica/tables.ts';
 import { columnType, type ColumnShape, type RowPage, type TableDescriptor } from '../wire/schema.ts';
 import { checkAggregates } from './aggregate-check.ts';
 import { addressOf, type AnswerParts } from './answer-parts.ts';
-import { checkFollow } from './follow-check.ts';
+import { checkFollow, checkWindows } from './follow-check.ts';
 import { fail, failed, ok, warn, type CheckResult } from './check-result.ts';
 import { plural, shellWord, someOf } from '../base/text.ts';
 
@@ -41,6 +41,7 @@ export async function* checkAnswers(
   try {
     yield* await checkFirstPages(parts, tables.slice(0, TABLES_MAX));
     if (parts.reader !== null) yield* await checkStoredPages(parts, parts.reader, tables);
+    yield* checkWindows(tables);
     yield await checkFollow(parts, tables);
     yield await checkAggregates(parts, tables, zone);
   } catch (thrown) {

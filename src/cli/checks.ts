@@ -13,13 +13,14 @@ import type { Config } from '../config/load.ts';
 import { maskKeyProblem } from '../config/mask-key.ts';
 import { systemCode } from '../config/secrets.ts';
 import { filesSettings } from '../config/settings.ts';
-import type { Origin } from '../origin/client.ts';
+import { describeWithRights, type Origin } from '../origin/client.ts';
 import { judgeMatch } from '../reconcile/match.ts';
 import { mayOthersWrite } from '../reconcile/owner.ts';
 import { planSelection } from '../reconcile/selection.ts';
 import { checkWhole } from '../replica/wholeness.ts';
 import { openReader, sqliteVersion, type ReplicaReader } from '../replica/reader.ts';
 import { readForeignTriggers } from '../replica/triggers.ts';
+import { areRightsUnknown } from '../wire/rights.ts';
 import {
   columnType,
   hasOption,
@@ -96,7 +97,7 @@ export async function* checkOrigin(origin: Origin, config: Config, session: Sess
     );
   }
   yield ok('credentials', `${user.email}, role ${user.role}`);
-  yield checkRights(user, config);
+  yield checkPermissions(user, config);
   yield checkZone(user);
   const reader = openMatchingReader(config);
   try {
@@ -153,7 +154,7 @@ function checkClock(skewMs: number | null): CheckResult {
       );
 }
 
-function checkRights({ admin }: UserDescriptor, config: Config): CheckResult {
+function checkPermissions({ admin }: UserDescriptor, config: Config): CheckResult {
   const suppressed = config.tables.rules.filter(({ options }) => options.workflow === 'suppress');
   if (suppressed.length > 0 && !hasOption(admin, 'ManageData')) {
     const patterns = suppressed.map(({ pattern }) => pattern);
@@ -213,6 +214,8 @@ async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<Ch
   yield* looks.flatMap(({ problems }) => problems);
   const readable = looks.flatMap(({ descriptor }) => descriptor ?? []);
   if (readable.length > 0) yield ok('columns', columnsText(readable));
+  const asked = looks.flatMap(({ descriptor, isAsked }) => (isAsked && descriptor !== null ? [descriptor] : []));
+  if (asked.length > 0) yield* checkRights(asked);
   yield* checkFiles(readable, config);
   yield* checkAnswers({ ...parts, config }, { tables: readable, zone });
 }
@@ -241,9 +244,31 @@ function columnsText(tables: readonly TableDescriptor[]): string {
   );
 }
 
+/** Tables whose description does not say what may be written: whether `*` did. */
+function checkRights(asked: readonly TableDescriptor[]): readonly CheckResult[] {
+  const names = (tables: readonly TableDescriptor[]): string => someOf(tables.map(({ recordName }) => recordName));
+  const [unknown, known] = [asked.filter(areRightsUnknown), asked.filter((table) => !areRightsUnknown(table))];
+  return [
+    ...(known.length === 0
+      ? []
+      : [ok('columns', `not described as writable or not; column=* says which are writable: ${names(known)}`)]),
+    ...(unknown.length === 0
+      ? []
+      : [
+          warn(
+            'columns',
+            `not known what may be written, since column=* returns no row: ${names(unknown)}`,
+            'Such a table is read-only here until it has a row at the origin and was pulled again.',
+          ),
+        ]),
+  ];
+}
+
 /** A table as it is described; null where it cannot be. */
 interface TableLook {
   readonly descriptor: TableDescriptor | null;
+  /** Whether its description leaves open what may be written. */
+  readonly isAsked: boolean;
   readonly problems: readonly CheckResult[];
 }
 
@@ -255,23 +280,27 @@ async function checkTable(
 ): Promise<TableLook> {
   const name = table.recordName;
   try {
-    const { value: described } = await origin.describeTable({ name, alias: table.alias }, { signal });
+    const { descriptor: described, isAsked } = await describeWithRights(
+      origin,
+      { name, alias: table.alias },
+      { signal },
+    );
     const rule = config.tables.find(name);
     const { descriptor, results } = checkChoice(described, { config, rule, known });
     const { unknownSort } = planSelection(descriptor, rule?.options.sort ?? null);
     const pushed =
-      rule?.options.push === true
+      rule?.options.push === true && !areRightsUnknown(described)
         ? [...checkWritable(descriptor), ...checkMatch(descriptor, rule.options.match ?? null, rule.pattern)]
         : [];
     const rows = await checkRows({ origin, signal }, descriptor, rule);
     const found = [...results, ...rows, ...pushed];
-    if (rows.some(({ outcome }) => outcome === 'fail')) return { descriptor: null, problems: found };
-    if (unknownSort.length === 0) return { descriptor, problems: found };
+    if (rows.some(({ outcome }) => outcome === 'fail')) return { descriptor: null, isAsked, problems: found };
+    if (unknownSort.length === 0) return { descriptor, isAsked, problems: found };
     const message = `${name}: sort names columns that do not exist: ${someOf(unknownSort)}`;
     const wrong = fail('columns', message, `Correct tables.${rule?.pattern ?? name}.sort.`);
-    return { descriptor, problems: [wrong, ...found] };
+    return { descriptor, isAsked, problems: [wrong, ...found] };
   } catch (thrown) {
-    return { descriptor: null, problems: [failed('columns', asRowsyncError(thrown))] };
+    return { descriptor: null, isAsked: false, problems: [failed('columns', asRowsyncError(thrown))] };
   }
 }
 

@@ -10,10 +10,11 @@ import { origin as originOptions } from '../config/origin-options.ts';
 import { processEnvironment, readCredentials } from '../config/secrets.ts';
 import { tableRules } from '../config/tables.ts';
 import { readWay } from '../config/way.ts';
-import { openOrigin, type Origin } from '../origin/client.ts';
+import { describeWithRights, openOrigin, type Origin } from '../origin/client.ts';
 import { ORIGIN_LIMITS } from '../origin/limits.ts';
 import type { Way } from '../origin/way.ts';
 import { judgeMatch } from '../reconcile/match.ts';
+import { areRightsUnknown } from '../wire/rights.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import { readAddress, type Answers, type PushedTable } from './first-config.ts';
 import type { Invocation } from './invocation.ts';
@@ -214,7 +215,13 @@ async function askPushed(
   const chosen = splitNames(text).flatMap((name) => find(name) ?? []);
   const pushed: PushedTable[] = [];
   for (const { recordName: name, alias } of chosen) {
-    const { usable } = judgeMatch((await origin.describeTable({ name, alias })).value, null);
+    const { descriptor } = await describeWithRights(origin, { name, alias });
+    if (areRightsUnknown(descriptor)) {
+      await prompter.say(`What you may write in ${name} is not known until it has a row; it is read-only until then.`);
+      pushed.push({ table: name, match: null });
+      continue;
+    }
+    const { usable } = judgeMatch(descriptor, null);
     pushed.push({ table: name, match: await askMatch(prompter, name, usable) });
   }
   return pushed;

@@ -3,10 +3,11 @@
  * the schedules and by the pages and runs that the replica knows? Output: one result.
  */
 import { asRowsyncError } from '../base/errors.ts';
-import { bytesText, countText, plural, printable } from '../base/text.ts';
+import { bytesText, countText, plural, printable, someOf } from '../base/text.ts';
 import type { Schedule } from '../config/schedule.ts';
 import { jobsOf } from '../daemon/jobs.ts';
 import { stampColumn } from '../reconcile/follow.ts';
+import { createdColumn } from '../reconcile/windows.ts';
 import { readTables } from '../replica/ledger.ts';
 import { countPages } from '../replica/pages.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
@@ -22,6 +23,15 @@ const RUNS_MAX = 50;
 /** Requests of a follow that finds nothing new. */
 const FOLLOW_REQUESTS = 2;
 
+const SHOW_STAMPS =
+  'Show Date Modified to the role of the calling user. If the origin does not tell which columns are its own, it must have that name.';
+
+/** Tables that are read as one window, because they show no time of creation. */
+export function checkWindows(tables: readonly TableDescriptor[]): readonly CheckResult[] {
+  const names = tables.filter(({ columns }) => createdColumn(columns) === null).map(({ recordName }) => recordName);
+  return names.length === 0 ? [] : [ok('windows', `none, since no Date Created is shown: ${someOf(names)}`)];
+}
+
 /** Whether changed rows can be asked for: the columns of every table, and what the origin answers for one of them. */
 export async function checkFollow(parts: AnswerParts, tables: readonly TableDescriptor[]): Promise<CheckResult> {
   const { origin, config, signal } = parts;
@@ -32,8 +42,7 @@ export async function checkFollow(parts: AnswerParts, tables: readonly TableDesc
   const [first] = stamped;
   const isAsked = config.schedule.follow !== 'auto' && config.schedule.follow !== false;
   const say = isAsked ? warn : (name: string, message: string) => ok(name, message);
-  if (first === undefined)
-    return say('follow', 'no table says when a row was changed', 'Show Date Modified to the role of the calling user.');
+  if (first === undefined) return say('follow', 'no table says when a row was changed', SHOW_STAMPS);
   const { table, column } = first;
   const filter = `${columnReference(column.name)} >= ${timestampLiteral('1970-01-01T00:00:00Z')}`;
   const columns = [{ name: column.name, type: columnType(column.type) }];

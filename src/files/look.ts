@@ -29,6 +29,7 @@ import {
   type FileColumn,
 } from '../replica/file-cells.ts';
 import type { AttachmentInfo } from '../wire/attachments.ts';
+import { etagFor, keptEtag } from '../wire/headers.ts';
 import type { FilesContext, FilesTally } from './context.ts';
 import { OutageWatch } from './outage.ts';
 
@@ -104,11 +105,12 @@ async function list({ origin, signal }: FilesContext, column: FileColumn, { cell
     record: { id: cell.rowId },
     revisions: plan.kind === 'list' ? plan.revisions : undefined,
   };
+  const url = origin.attachmentsUrl(request);
   // The ETag of a list says nothing once its cell says something else.
-  const etag = plan.kind === 'list' && plan.file === null ? cell.etag : null;
+  const etag = plan.kind === 'list' && plan.file === null ? etagFor(url, cell.etag) : null;
   try {
     const answer = await origin.attachments(request, { etag, signal });
-    return answer.kind === 'ok' ? { kind: 'list', etag: answer.etag, files: answer.value } : answer;
+    return answer.kind === 'ok' ? { kind: 'list', etag: keptEtag(url, answer.etag), files: answer.value } : answer;
   } catch (thrown) {
     return { kind: 'failed', error: asRowsyncError(thrown) };
   }

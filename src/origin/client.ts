@@ -12,14 +12,23 @@ import { WIRE_FORMATS, type Extension, type WireFormat } from '../wire/format.ts
 import { mediaType } from '../wire/headers.ts';
 import { maskKeyDigest } from '../wire/mask.ts';
 import type { SelectParameters } from '../wire/query.ts';
+import { leavesRightsOpen, withRights } from '../wire/rights.ts';
 import type { DatabaseDescriptor, TableDescriptor, UserDescriptor } from '../wire/schema.ts';
-import { describePath, idBatches, keyBatches, originAddress, selectPath, type Address } from './address.ts';
+import {
+  attachmentsPath,
+  describePath,
+  idBatches,
+  keyBatches,
+  originAddress,
+  selectPath,
+  type Address,
+} from './address.ts';
 import { changeMethods, type ChangeMethods } from './changes.ts';
 import { proxySecrets, type ProxySettings } from './way.ts';
 import { authorizationOf, secretsOf, type Credentials } from './credentials.ts';
-import { fileMethods, type FileMethods } from './files.ts';
+import { fileMethods, type AttachmentsRequest, type FileMethods } from './files.ts';
 import { ORIGIN_LIMITS, type OriginLimits } from './limits.ts';
-import { Requests, type Counters, type ReadMethod } from './requests.ts';
+import { Requests, type Counters, type ReadMethod, type ReadOptions } from './requests.ts';
 import { rowMethods, type RowMethods } from './rows.ts';
 import { openTransport, type Transport } from './transport.ts';
 
@@ -65,8 +74,10 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   readonly describeTable: ReadMethod<[table: Address], TableDescriptor>;
   /** The user that the credentials stand for (4.2). */
   readonly user: ReadMethod<[], UserDescriptor>;
-  /** The full URL of a Select, without any secret: the key under which its ETag is kept. */
+  /** Full URLs without any secret: the keys under which ETags are kept (specification 4.10). */
   selectUrl(table: Address, query: SelectParameters): string;
+  describeUrl(table?: Address): string;
+  attachmentsUrl(request: AttachmentsRequest): string;
   /** Cuts ids, in order, into as few Retrieve or Delete requests as possible; `names` are the columns of a Retrieve, `countMax` bounds its rows. */
   idBatches(ids: readonly number[], names?: readonly string[], countMax?: number): readonly (readonly number[])[];
   /** Cuts keys, as `idBatches` ids. */
@@ -122,12 +133,25 @@ export function openOrigin(
     ...changeMethods(requests, format, () => deps.clock.random()),
     ...fileMethods(requests, format),
     selectUrl: (table, query) => url + root + selectPath(format.extension, table, query),
+    describeUrl: (table) => url + root + describePath(format.extension, table),
+    attachmentsUrl: (request) => url + root + attachmentsPath(format.extension, request, request.revisions),
     idBatches: (ids, names = [], countMax) => idBatches(names, ids, countMax),
     keyBatches: (keys, names = []) => keyBatches(names, keys),
     requestsLeave: () => requests.requestsLeave(),
     counters: () => requests.counters(),
     close: () => requests.close(),
   };
+}
+
+/** Describes a table, and asks what its description leaves open; whether it did is told as well. @throws RowsyncError of the origin. */
+export async function describeWithRights(
+  origin: Pick<Origin, 'describeTable' | 'updateableColumns'>,
+  table: Address,
+  options: Pick<ReadOptions, 'signal'> = {},
+): Promise<{ readonly descriptor: TableDescriptor; readonly isAsked: boolean }> {
+  const { value } = await origin.describeTable(table, options);
+  if (!leavesRightsOpen(value)) return { descriptor: value, isAsked: false };
+  return { descriptor: withRights(value, await origin.updateableColumns(table, options)), isAsked: true };
 }
 
 function descriptionMethods(

@@ -102,6 +102,8 @@ export interface RowMethods {
   readonly selectView: ReadMethod<[request: SelectViewRequest], RowPage>;
   /** Rows by id or key, in any order, without those that do not exist (4.5); at most one of `idBatches` or `keyBatches`. */
   readonly retrieve: ReadMethod<[request: RetrieveRequest], RowPage>;
+  /** The names that `column=*` stands for, from one row whose values are dropped unread; null if the caller is shown no row. */
+  updateableColumns(table: Address, options?: Pick<ReadOptions, 'signal'>): Promise<ReadonlySet<string> | null>;
   /** How many rows the caller is shown (origin facts 1.2); null where the origin refuses to count. */
   count(request: CountRequest, options?: Pick<ReadOptions, 'signal'>): Promise<number | null>;
   /** What groups of rows add up to (origin facts 1.2), without the row of everything; null where the origin refuses. */
@@ -162,6 +164,11 @@ export function rowMethods(requests: Requests, format: WireFormat, maskKey: () =
         (text, what) => answeringPage(pageOf(columns)(text, what), asked, what),
         options,
       );
+    },
+    updateableColumns: async (table, { signal } = {}) => {
+      const path = selectPath(extension, table, { columns: ['*'], sort: [], top: 1 });
+      const read = (text: string, what: string) => format.readColumnNames(text, what);
+      return (await requests.run({ method: 'select', table: table.name, path, read }, { signal })).value;
     },
     count: (request, options) => countRows({ requests, format }, request, options),
     aggregate: (request, options) => aggregateRows({ requests, format }, request, options),
@@ -259,9 +266,14 @@ async function unlessRefused<T>(asked: Promise<Answer<T, undefined>>): Promise<T
   try {
     return (await asked).value;
   } catch (thrown) {
-    if (thrown instanceof RowsyncError && thrown.kind === 'originRefused') return null;
+    if (isUnsupported(thrown)) return null;
     throw thrown;
   }
+}
+
+/** Whether an origin refused what is beyond the specification; such a refusal may have any form, as a page of its web server. */
+export function isUnsupported(thrown: unknown): boolean {
+  return thrown instanceof RowsyncError && (thrown.kind === 'originRefused' || thrown.code === 'origin.notApi');
 }
 
 /** Without groups there is one row, and perhaps the same once more as that of everything. */

@@ -4,34 +4,79 @@
  * two-way table are stored only after a full description that follows their answer. An edit, or a delete at the origin meanwhile, would keep wrong
  * values permanently.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
 import { shareNext } from '../base/pool.ts';
 import type { Address } from '../origin/address.ts';
 import { must } from '../base/assert.ts';
 import { hasNews } from '../reconcile/diff.ts';
+import { readColumns } from '../replica/columns.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { readTableDescriptor, storeDescriptor } from '../replica/ledger.ts';
 import { readRowsById, type RowTarget } from '../replica/rows.ts';
+import { etagFor, keptEtag } from '../wire/headers.ts';
+import { leavesRightsOpen, withRights } from '../wire/rights.ts';
 import type { RowPage, TableDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 
-/** Describes a table, conditionally unless `inFull`. @throws RowsyncError of the origin and the replica. */
+/** How often rights are asked for while a description changes. */
+const RIGHTS_ROUNDS_MAX = 3;
+
+/**
+ * Describes a table, conditionally unless `inFull`. What a description leaves open is asked once, and kept with it; a table without a row is asked
+ * again each time. @throws RowsyncError of the origin and the replica.
+ */
 export async function describeTable(
   context: PullContext,
   { id, recordName, alias }: Pick<TableSummary, 'id' | 'recordName' | 'alias'>,
   { inFull = false }: { readonly inFull?: boolean } = {},
 ): Promise<TableDescriptor> {
   const { origin, replica, signal } = context;
+  const address = { name: recordName, alias };
+  const url = origin.describeUrl(address);
   const stored = readTableDescriptor(replica, id, origin.format);
-  const etag = inFull ? undefined : stored?.etag;
-  const answer = await origin.describeTable({ name: recordName, alias }, { etag, signal });
-  if (answer.kind === 'ok') {
+  const etag = inFull ? null : etagFor(url, stored?.etag);
+  const answer = await origin.describeTable(address, { etag, signal });
+  const value = answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;
+  const asked = leavesRightsOpen(value) ? await askRights(context, address, value) : null;
+  const news = asked ?? (answer.kind === 'ok' ? answer : null);
+  if (news !== null) {
     await replica.write(`Storing the description of ${recordName}`, (tx) =>
-      storeDescriptor(tx, { of: id, format: origin.format }, answer),
+      storeDescriptor(tx, { of: id, format: origin.format }, { etag: keptEtag(url, news.etag), value: news.value }),
     );
   }
-  return answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;
+  return withKnownRights(replica, news?.value ?? value);
+}
+
+/**
+ * Completes a description by what `*` stands for, and requests it once more: a column that was hidden in between would seem to be read-only.
+ * Null for a table without a row. @throws RowsyncError `origin.moving`.
+ */
+async function askRights(
+  { origin, signal }: PullContext,
+  address: Address,
+  first: TableDescriptor,
+): Promise<{ readonly value: TableDescriptor; readonly etag: string | null } | null> {
+  let described = first;
+  for (let round = 1; round <= RIGHTS_ROUNDS_MAX; round += 1) {
+    const updateable = await origin.updateableColumns(address, { signal });
+    if (updateable === null) return null;
+    const { value, etag } = await origin.describeTable(address, { signal });
+    if (isDeepStrictEqual(value, described)) return { value: withRights(value, updateable), etag };
+    described = value;
+  }
+  throw movingError(address.name);
+}
+
+/** The last description of a table; null without one. */
+export function storedDescription({ origin, replica }: PullContext, tableId: number): TableDescriptor | null {
+  const stored = readTableDescriptor(replica, tableId, origin.format);
+  return stored === null ? null : withKnownRights(replica, stored.descriptor);
+}
+
+function withKnownRights(from: Connection, descriptor: TableDescriptor): TableDescriptor {
+  return withRights(descriptor, null, readColumns(from, descriptor.id));
 }
 
 /**
@@ -75,9 +120,12 @@ export async function writeInShape<T>(
 
 /** Makes sure that the columns of a table have the names that they had when it was prepared. @throws RowsyncError `origin.moving`. */
 export async function requireSameShape({ target, keepsShape }: PreparedTable): Promise<void> {
-  if (await keepsShape()) return;
-  throw new RowsyncError('originDown', 'origin.moving', {
-    message: `${target.localName}: its columns changed while its rows were read`,
+  if (!(await keepsShape())) throw movingError(target.localName);
+}
+
+function movingError(table: string): RowsyncError {
+  return new RowsyncError('originDown', 'origin.moving', {
+    message: `${table}: its columns changed while its rows were read`,
     hint: 'A colleague is changing the table at the origin; the next run reads it again.',
   });
 }

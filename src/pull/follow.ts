@@ -12,7 +12,8 @@
  */
 import { stampFromMs } from '../base/clock.ts';
 import { must } from '../base/assert.ts';
-import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { asRowsyncError } from '../base/errors.ts';
+import { isUnsupported } from '../origin/rows.ts';
 import {
   firstCursor,
   FOLLOW_PAGES_MAX,
@@ -28,14 +29,14 @@ import {
 } from '../reconcile/follow.ts';
 import { isSameRow } from '../reconcile/diff.ts';
 import { createdColumn, NO_STAMP_WINDOW, windowFilter } from '../reconcile/windows.ts';
-import { findTable, readTable, readTableDescriptor, storeFollowed, storeTail } from '../replica/ledger.ts';
+import { findTable, readTable, storeFollowed, storeTail } from '../replica/ledger.ts';
 import { countExpected, countStampedFrom, readPagedWindows, suspectPushedRows } from '../replica/pages.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import type { RowPage, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
-import { describeTable, isSameShape, writeInShape } from './describe.ts';
+import { describeTable, isSameShape, storedDescription, writeInShape } from './describe.ts';
 import { findChangedWindows, readChangedWindows } from './fingerprint.ts';
 import { shrinkPages } from './page-size.ts';
 import { prepareTable } from './prepare.ts';
@@ -97,8 +98,8 @@ export async function followKnown(
     discard,
   }: { readonly tableOptions: TableOptions; readonly counts: SweepCounts; readonly discard: boolean | undefined },
 ): Promise<Followed> {
-  const { origin, replica } = context;
-  const stored = readTableDescriptor(replica, summary.id, origin.format)?.descriptor ?? null;
+  const { replica } = context;
+  const stored = storedDescription(context, summary.id);
   const none = { why: 'begin', deletedCount: 0 } as const;
   if (stored === null || findTable(replica, summary.id)?.sweptAt == null) return none;
   const table = await prepareTable(context, stored, { ...tableOptions, confirmed: false, discard });
@@ -263,7 +264,7 @@ async function listDeleted(
     const { value: rows } = await origin.deleted({ table: table.address, columns: [], from }, { signal });
     return rows.map(({ id }) => id);
   } catch (thrown) {
-    if (thrown instanceof RowsyncError && thrown.kind === 'originRefused') return [];
+    if (isUnsupported(thrown)) return [];
     throw thrown;
   }
 }

@@ -26,6 +26,7 @@ import { readDescribed } from '../replica/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { hasTable } from '../replica/objects.ts';
 import { closeRun, openRun } from '../replica/run-book.ts';
+import { etagFor, keptEtag } from '../wire/headers.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PullContext, PullOptions } from './context.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
@@ -208,9 +209,10 @@ function knownDatabase({ origin, replica }: PullContext): DatabaseDescriptor | n
 async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   const { origin, replica, signal, clock } = context;
   const stored = readDatabaseDescriptor(replica, origin.format);
+  const url = origin.describeUrl();
   const [{ value: caller }, first] = await Promise.all([
     origin.user({ signal }),
-    origin.describeDatabase({ etag: stored?.etag, signal }),
+    origin.describeDatabase({ etag: etagFor(url, stored?.etag), signal }),
   ]);
   const present = identityOf(origin, caller);
   const identity = readIdentity(replica);
@@ -232,7 +234,9 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   if (changed || isNews || !isIdentityStored(replica, who)) {
     await replica.write('Storing who is calling', (tx) => {
       storeIdentity(tx, who, { changed, at: stampFromMs(clock.nowMs()) });
-      if (answer.kind === 'ok') storeDescriptor(tx, { of: 'database', format: origin.format }, answer);
+      if (answer.kind !== 'ok') return;
+      const { value, etag } = answer;
+      storeDescriptor(tx, { of: 'database', format: origin.format }, { etag: keptEtag(url, etag), value });
     });
   }
   return database;

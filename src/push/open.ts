@@ -59,12 +59,12 @@ export async function openTable(
   if (table.matchColumn !== null && verdict.column === null) {
     throw matchError(address.name, table.matchColumn, verdict);
   }
-  const isChosen = descriptor.isChosen === true || (context.settings.columns?.(table.name) ?? null) !== null;
+  const asksByName = descriptor.asksByName === true || (context.settings.columns?.(table.name) ?? null) !== null;
   return {
     ...run,
     choiceProblem,
     // The configuration may omit some columns that are new here.
-    reading: isChosen ? run.reading : { ...run.reading, names: columnNames(descriptor) },
+    reading: asksByName ? run.reading : { ...run.reading, names: columnNames(descriptor) },
     planned: { ...run.planned, allowAdd: descriptor.allowAdd },
     zone: order.caller.timezone,
   };

@@ -16,6 +16,8 @@ import { readColumns } from '../replica/columns.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readTable, readTableDescriptor } from '../replica/ledger.ts';
 import { readRowsById } from '../replica/rows.ts';
+import { etagFor } from '../wire/headers.ts';
+import { withRights } from '../wire/rights.ts';
 import { columnType, isWritable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
 import type { PushContext, RecordedRows, RowNews, TablePush } from './context.ts';
 
@@ -27,8 +29,10 @@ export async function describeTable(
 ): Promise<{ readonly descriptor: TableDescriptor; readonly choiceProblem: RowsyncError | null }> {
   const { origin, replica, signal } = context;
   const stored = readTableDescriptor(replica, table.id, origin.format);
-  const answer = await origin.describeTable(address, { etag: stored?.etag, signal });
-  const described = answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;
+  const etag = etagFor(origin.describeUrl(address), stored?.etag);
+  const answer = await origin.describeTable(address, { etag, signal });
+  const value = answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;
+  const described = withRights(value, null, readColumns(replica, table.id));
   const descriptor = asRead(context, table, described);
   const problem = shapeProblem(table, descriptor);
   if (problem !== null) throw problem;
@@ -63,8 +67,9 @@ function choiceProblem(
  * have moved. Concurrent checks share the result.
  */
 async function describeAgain({ context, table, reading, progress }: TablePush): Promise<void> {
-  const { origin, signal } = context;
-  const descriptor = asRead(context, table, (await origin.describeTable(reading.address, { signal })).value);
+  const { origin, replica, signal } = context;
+  const { value } = await origin.describeTable(reading.address, { signal });
+  const descriptor = asRead(context, table, withRights(value, null, readColumns(replica, table.id)));
   progress.shapeProblem ??= shapeProblem(table, descriptor);
   if (progress.shapeProblem !== null) throw progress.shapeProblem;
 }

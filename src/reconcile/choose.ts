@@ -92,7 +92,7 @@ export function chooseColumns(descriptor: TableDescriptor, choosing: Choosing): 
   problems.push(...strayMasks(descriptor, choosing));
   leftOut.push(...unseenLeftOut(descriptor, choosing));
   const isChosen = leftOut.length > 0 || columns.some(({ mask }) => mask !== undefined);
-  return { descriptor: isChosen ? { ...descriptor, columns, isChosen } : descriptor, leftOut, kept, problems };
+  return { descriptor: isChosen ? { ...descriptor, columns, asksByName: true } : descriptor, leftOut, kept, problems };
 }
 
 /** The description as chosen when the table was read. A column with another type than then is unknown. */
@@ -111,7 +111,7 @@ export function chosenAsRead(
     if (mask === undefined) return [column];
     return [{ ...maskedAs(column, mask), ...(columnType(column.type) === mask.from ? {} : { type: 'Unknown' }) }];
   });
-  return { ...descriptor, columns, isChosen: true };
+  return { ...descriptor, columns, asksByName: true };
 }
 
 /** The patterns of `include` and `exclude` that no column of the table matches. */

@@ -19,7 +19,7 @@ export interface Selection {
  * The key ends the order in any case, because it is what makes it total.
  */
 export function planSelection(
-  table: Pick<TableDescriptor, 'key' | 'columns' | 'isChosen'>,
+  table: Pick<TableDescriptor, 'key' | 'columns' | 'asksByName'>,
   sortOverride: readonly string[] | null,
 ): { readonly selection: Selection; readonly unknownSort: readonly string[] } {
   const byLowerName = new Map(table.columns.map(({ name }) => [name.toLowerCase(), name]));
@@ -33,8 +33,11 @@ export function planSelection(
 }
 
 /** The `column` parameters for exactly the columns of the description. */
-export function columnNames({ columns, isChosen }: Pick<TableDescriptor, 'columns' | 'isChosen'>): readonly string[] {
-  if (isChosen === true) return columns.map(({ name }) => name);
+export function columnNames({
+  columns,
+  asksByName,
+}: Pick<TableDescriptor, 'columns' | 'asksByName'>): readonly string[] {
+  if (asksByName === true) return columns.map(({ name }) => name);
   return ['*', ...columns.filter((column) => !isWritable(column)).map(({ name }) => name)];
 }
 

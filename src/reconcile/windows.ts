@@ -5,7 +5,7 @@
  * window. So a new window invalidates no earlier page. Pure.
  */
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
-import { columnType, type ColumnDescriptor } from '../wire/schema.ts';
+import { columnType, isWritable, type ColumnDescriptor } from '../wire/schema.ts';
 import { secondOf } from './follow.ts';
 
 /** The window that begins with the first row of the table; it is requested without a filter. */
@@ -24,10 +24,10 @@ export type OneWindow = 'hidden' | 'sort' | 'filter' | 'order';
 const CREATED_COLUMN = 'date created';
 
 /** The column of the creation time; null if the calling user does not see it. */
-export function createdColumn<C extends Pick<ColumnDescriptor, 'name' | 'type'>>(columns: readonly C[]): C | null {
-  return (
-    columns.find(({ name, type }) => name.toLowerCase() === CREATED_COLUMN && columnType(type) === 'Timestamp') ?? null
-  );
+export function createdColumn(columns: readonly ColumnDescriptor[]): ColumnDescriptor | null {
+  const isCreated = (column: ColumnDescriptor): boolean =>
+    column.name.toLowerCase() === CREATED_COLUMN && columnType(column.type) === 'Timestamp' && !isWritable(column);
+  return columns.find(isCreated) ?? null;
 }
 
 /** Why a table cannot have windows, from its order and columns; null if it can. */

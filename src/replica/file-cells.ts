@@ -66,7 +66,7 @@ export function readFileColumns(from: Connection, tableId: number): readonly Fil
 export interface CellToLookAt {
   readonly rowId: number;
   readonly value: string | null;
-  /** Of the last list, if it was one of the same mode. */
+  /** Of the last list, with its URL (`keptEtag`), if it was one of the same mode. */
   readonly etag: string | null;
   /** How often in a row its revisions could not be listed. */
   readonly failureCount: number;

@@ -24,7 +24,7 @@ const FILE_STORE = sql`
  *    value           what the cell said
  *    mode            latest or all: which revisions were looked for
  *    guid            the latest revision, null where there is none
- *    etag            of the list, where the origin had to be asked for it
+ *    etag            of the list, behind its URL, where the origin had to be asked for it
  *    form            value (name;revision;guid) · list (anything else, so that the origin has to be asked each time)
  *    problem         why the revisions could not be listed, null after a success
  *    failures        how often in a row; retry_at is when it is worth another try

@@ -83,7 +83,7 @@ function scopeText({ of, format }: DescriptorScope): string {
   return format === 'json' ? text : `${text}.${format}`;
 }
 
-/** A stored descriptor of the database with its ETag, or null. */
+/** A stored descriptor of the database with its ETag (`etagFor` reads it), or null. */
 export function readDatabaseDescriptor(
   from: Connection,
   format: Extension,
@@ -109,7 +109,7 @@ function readDescriptor(from: Connection, scope: DescriptorScope): { etag: strin
   return row === undefined ? null : { etag: row.etag, descriptor: JSON.parse(row.descriptor) };
 }
 
-/** Remembers a descriptor with its ETag; without one there is nothing to ask with later, and it is forgotten. */
+/** Remembers a descriptor with its ETag and URL (`keptEtag`); without one there is nothing to ask with later, and it is forgotten. */
 export function storeDescriptor(
   tx: Tx,
   scope: DescriptorScope,

@@ -44,6 +44,9 @@ export interface WireFormat {
   /** A writer of pages of rows, prepared once for their columns. */
   rowsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Row[]) => string;
 
+  /** The names of the columns that the first row has; null without a row. */
+  readColumnNames(text: string, what: string): ReadonlySet<string> | null;
+
   readRollups(text: string, columns: readonly RollupShape[], what: string): readonly Rollup[];
   /** A writer of rows that stand for others (origin facts 1.2). */
   rollupsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Rollup[]) => string;
@@ -80,6 +83,7 @@ const jsonFormat: WireFormat = {
   writeUser: json.writeUser,
   readRows: (text, columns, what, maskKey) => json.readRows(json.parseBody(text, what), columns, what, maskKey),
   rowsWriter: json.rowsWriter,
+  readColumnNames: (text, what) => json.readColumnNames(json.parseBody(text, what), what),
   readRollups: (text, columns, what) => json.readRollups(json.parseBody(text, what), columns, what),
   rollupsWriter: json.rollupsWriter,
   readStatuses: (text, rowCount, what) => writes.readStatuses(json.parseBody(text, what), rowCount, what),
@@ -114,6 +118,7 @@ const xmlFormat: WireFormat = {
   writeUser: xml.writeXmlUser,
   readRows: xml.readXmlRows,
   rowsWriter: xml.xmlRowsWriter,
+  readColumnNames: xml.readXmlColumnNames,
   readRollups: xml.readXmlRollups,
   rollupsWriter: xml.xmlRollupsWriter,
   readStatuses: xml.readXmlStatuses,

@@ -15,6 +15,16 @@ export function readEtag(header: string | undefined): string | null {
   return /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/.test(tag) ? tag : null;
 }
 
+/** An ETag as it is stored: with the URL that it belongs to (specification 4.10), so that it is sent with no other. */
+export function keptEtag(url: string, etag: string | null): string | null {
+  return etag === null ? null : `${url} ${etag}`;
+}
+
+/** The ETag that was kept for this URL; null where it belongs to another one. */
+export function etagFor(url: string, kept: string | null | undefined): string | null {
+  return kept?.startsWith(`${url} `) === true ? kept.slice(url.length + 1) : null;
+}
+
 /** Whether an If-None-Match header names the tag; weak comparison, `*` matches anything. */
 export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
   const bare = (tag: string): string => tag.trim().replace(/^W\//, '');

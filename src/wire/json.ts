@@ -312,6 +312,14 @@ export function readRows(
   return { rows, unreadable, ids };
 }
 
+/** The names of the columns that the first row of an answer has; null without a row. @throws RowsyncError `origin.unexpected`. */
+export function readColumnNames(json: unknown, what: string): ReadonlySet<string> | null {
+  if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
+  const [first] = json as unknown[];
+  if (first === undefined) return null;
+  return new Set(Object.keys(readObject(first, `${what}, row 1`)).filter((name) => !name.startsWith('@row.')));
+}
+
 /** `Edit, Delete` at the service, `Edit,Delete` in the specification: one text for both. */
 function readAllow(allow: unknown): string | null {
   if (typeof allow !== 'string') return null;

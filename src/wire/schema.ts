@@ -74,8 +74,8 @@ export interface TableDescriptor extends TableSummary {
   readonly key: string;
   readonly columns: readonly ColumnDescriptor[];
   readonly views: readonly ViewDescriptor[];
-  /** Columns of it are left out or masked here (reconcile/choose.ts), so that each of the others is asked for by its name. */
-  readonly isChosen?: boolean | undefined;
+  /** Each column is asked for by its name, since `*` may stand for others (reconcile/choose.ts, rights.ts). */
+  readonly asksByName?: boolean | undefined;
 }
 
 /** The calling user (2.9). */
@@ -127,12 +127,9 @@ export function columnType(type: string): ColumnType {
 /** Kinds that `column=*` covers and that a caller may write. */
 const WRITABLE_KINDS: ReadonlySet<string> = new Set(['Updatable', 'Key', 'RecordOwner']);
 
-/**
- * Whether the caller may write the column. Without the vendor's `kind` and `readOnly` fields a column counts as
- * writable only where the specification leaves no doubt, which is nowhere: the answer is then false.
- */
-export function isWritable(column: Pick<ColumnDescriptor, 'kind' | 'readOnly'>): boolean {
-  return column.kind !== null && WRITABLE_KINDS.has(column.kind) && column.readOnly !== true;
+/** Whether the caller may write the column. A description that says neither `kind` nor `readOnly` is completed first (rights.ts). */
+export function isWritable({ kind, readOnly }: Pick<ColumnDescriptor, 'kind' | 'readOnly'>): boolean {
+  return kind === null ? readOnly === false : WRITABLE_KINDS.has(kind) && readOnly !== true;
 }
 
 /** Whether a descriptor has the option, ignoring case. */

@@ -161,6 +161,12 @@ export function readXmlRows(
   return { rows, unreadable, ids };
 }
 
+/** The names of the columns that the first row of an answer has; null without a row. */
+export function readXmlColumnNames(text: string, what: string): ReadonlySet<string> | null {
+  const [first] = readResponse(text, what).children;
+  return first === undefined ? null : new Set(first.children.map(({ name }) => name));
+}
+
 /** Reads rows that stand for others (origin facts 1.2). @throws RowsyncError `origin.unexpected`. */
 export function readXmlRollups(text: string, columns: readonly RollupShape[], what: string): readonly Rollup[] {
   return readResponse(text, what).children.map((row, index) => {

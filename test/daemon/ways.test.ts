@@ -39,7 +39,10 @@ test('a sentence says when a table is followed and swept, or why it is only swep
   expect(text({}, { watermark: null })).toBe('swept every hour, not followed (fewer than 8 pages)');
   expect(text({ isLarge: () => true }, { watermark: null })).toMatch(/not followed \(from the next sweep on\)$/);
   expect(text({ follows: 'all' }, { watermark: null })).toMatch(/not followed \(from the next sweep on\)$/);
-  expect(text({ hasStamp: () => false }, { watermark: null })).toMatch(/\(its Date Modified is not shown\)$/);
+  expect(text({ hasStamp: () => false }, { watermark: null })).toMatch(/\(no Date Modified is shown\)$/);
+  expect(text({ follow: null }, { oneWindow: 'hidden' })).toBe(
+    'swept every hour as one window (no Date Created is shown)',
+  );
   expect(text({}, { endProven: false })).toMatch(/not followed \(not proven until the next sweep\)$/);
 });
 

@@ -114,7 +114,7 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       origin_column: 'Name of the column at the origin.',
       type: 'Type at the origin.',
       stored_as: '`TEXT`, `INTEGER` or `ANY`.',
-      kind: 'Kind at the origin, such as `Formula`.',
+      kind: 'Kind at the origin, such as `Formula`; `Unknown` while it is not known whether the column may be written.',
       writable: '1 where the calling user may write it at the origin.',
       width: 'Characters that it takes; NULL for no limit.',
       options: 'Options at the origin, such as `Unique`.',

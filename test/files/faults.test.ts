@@ -237,6 +237,31 @@ test('where the origin shows attachments in another form, each cell is asked for
   ]);
 });
 
+test('the ETag of a list goes with its own URL only, so not into the other format', async () => {
+  await using fixture = await startFilesFixture({ tables: [ALBUM] });
+  await fixture.pull();
+  fixture.execute(`DROP TRIGGER ${guardOf(fixture)}; UPDATE "Album" SET "Cover" = 'a file'`);
+  const sent: (string | null | undefined)[] = [];
+  const listen = (): void => {
+    const { origin } = fixture;
+    const attachments: typeof origin.attachments = (request, options) => {
+      sent.push(options?.etag);
+      return origin.attachments(request, options);
+    };
+    fixture.origin = { ...origin, attachments };
+  };
+  await fixture.pullFiles();
+
+  await fixture.useFormat('xml');
+  listen();
+  await fixture.pullFiles();
+  await fixture.pullFiles();
+
+  expect(sent).toHaveLength(6);
+  expect(sent.slice(0, 3)).toEqual([null, null, null]);
+  expect(sent.slice(3).filter((etag) => /^(?:W\/)?"/.test(etag ?? ''))).toHaveLength(3);
+});
+
 function guardOf(fixture: FilesFixture): string {
   const [row] = fixture.rows('SELECT id FROM _rowsync_tables') as { id: number }[];
   return `"_rowsync_guard_update_${row?.id}"`;

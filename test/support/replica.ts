@@ -74,10 +74,12 @@ export async function startFixture(
     readonly folder?: string;
     readonly format?: Extension;
     readonly limits?: Partial<OriginLimits>;
+    /** What the client talks to. Default a test sandbox. */
+    readonly start?: (options: Partial<SandboxOptions>) => Promise<TestSandbox>;
   } = {},
 ): Promise<Fixture> {
   const folder = temporaryFolder();
-  const sandbox = await startTestSandbox(options);
+  const sandbox = await (extra.start ?? startTestSandbox)(options);
   const path = join(extra.folder ?? folder.path, 'replica.db');
   const clock = extra.clock ?? systemClock;
   const progress: PullProgress[] = [];
@@ -145,7 +147,7 @@ export async function startFixture(
     [Symbol.asyncDispose]: async () => {
       fixture.replica.close();
       await fixture.origin.close();
-      await sandbox.stop();
+      await sandbox[Symbol.asyncDispose]();
       folder[Symbol.dispose]();
     },
   };

@@ -218,3 +218,15 @@ test.each([
     expect.objectContaining({ code: 'origin.unexpected' }),
   );
 });
+
+test.each([
+  [json, '[{"@row.id":1,"@row.allow":"Edit","A b":null,"__proto__":1},{"@row.id":2,"C":1}]', '[]'],
+  [
+    xml,
+    '<Response xmlns:i="x"><row id="1" allow="Edit"><A_x0020_b i:nil="true"/><__proto__>1</__proto__></row></Response>',
+    '<Response/>',
+  ],
+])('the names of the columns of a row are read without its values', (format, text, empty) => {
+  expect(format.readColumnNames(text, 'select')).toEqual(new Set(['A b', '__proto__']));
+  expect(format.readColumnNames(empty, 'select')).toBeNull();
+});

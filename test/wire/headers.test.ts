@@ -4,7 +4,9 @@ import {
   basicHeader,
   bearerHeader,
   clockAheadMs,
+  etagFor,
   isCacheable,
+  keptEtag,
   matchesEtag,
   mediaType,
   readEtag,
@@ -127,4 +129,15 @@ test.each<[string, Record<string, string>, number | null]>([
   ['what is no date', { date: 'soon' }, null],
 ])('%s says by how much a clock is ahead', (_what, headers, expected) => {
   expect(clockAheadMs(headers, Date.UTC(2026, 10, 26, 12, 1))).toBe(expected);
+});
+
+test('a kept ETag comes back for its own URL only, and without one where there was none', () => {
+  const kept = keptEtag('https://a.example/x/attachments.json?id=1', 'W/"a"');
+
+  expect(etagFor('https://a.example/x/attachments.json?id=1', kept)).toBe('W/"a"');
+  expect(etagFor('https://a.example/x/attachments.xml?id=1', kept)).toBeNull();
+  expect(etagFor('https://a.example/x/attachments.json?id=1&revisions=2', kept)).toBeNull();
+  expect(etagFor('https://a.example/x/attachments.json?id=1', '"of an earlier version"')).toBeNull();
+  expect(keptEtag('https://a.example/x', null)).toBeNull();
+  expect(etagFor('https://a.example/x', undefined)).toBeNull();
 });

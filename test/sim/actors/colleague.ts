@@ -19,7 +19,7 @@ const NUMBER = 'N';
 
 /** An origin as a world begins with it. */
 export function makeOrigin(
-  { rowCount, systemColumns, etag, rules, files, refusedShare, follow, choosing = null }: Setup,
+  { rowCount, systemColumns, etag, rules, files, refusedShare, follow, choosing = null, isLetter = false }: Setup,
   { tokens, nowMs, draw }: { readonly tokens: Tokens; readonly nowMs: () => number; readonly draw: ModelDraw },
 ): OriginModel {
   const thing: TableSpec = {
@@ -48,8 +48,9 @@ export function makeOrigin(
   };
   const knobs = {
     etag,
-    listsDeleted: follow?.listsDeleted ?? true,
-    addsUp: follow?.addsUp ?? 'days',
+    isBare: isLetter,
+    listsDeleted: !isLetter && (follow?.listsDeleted ?? true),
+    addsUp: isLetter ? 'none' : (follow?.addsUp ?? 'days'),
     lateMsMax: follow?.lateMsMax ?? 0,
     rules: rules.map((rule) => ({ table: 'Thing', when: 'write', ...rule }) as const),
     refusesCell: refusedShare === 0 ? null : ({ value }: { readonly value: unknown }) => isRefused(value, refusedShare),

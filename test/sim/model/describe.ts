@@ -3,6 +3,7 @@
  * state, writes nothing.
  */
 import { isUpdatable, visibleColumns, type Call, type Made } from './call.ts';
+import type { ModelKnobs } from './knobs.ts';
 import { hasOption, keyOf, type ModelColumn, type ModelRole, type ModelTable, type ModelView } from './state.ts';
 
 /** What the database says of itself; the specification leaves it all to its owner. */
@@ -27,11 +28,11 @@ export function describeUser({ user }: Call): Made {
 }
 
 /** Describe (Table). */
-export function describeTable({ role }: Call, table: ModelTable): Made {
-  const columns = visibleColumns(table, role).map((column) => describeColumn(column, role));
+export function describeTable({ role, knobs }: Call, table: ModelTable): Made {
+  const columns = visibleColumns(table, role).map((column) => describeColumn(column, role, knobs));
   const views = table.views
     .filter(({ spec }) => spec.roles === undefined || spec.roles.includes(role.name))
-    .map((view) => describeView(table, view, role));
+    .map((view) => describeView(table, view, { role, knobs }));
   const allowAdd = table.allowAdd && role.canWrite;
   return page({ ...summary(table), allowAdd, key: keyOf(table).name, columns, views }, [table.id]);
 }
@@ -44,7 +45,7 @@ function summary({ id, name, plural, alias, showTab, color }: ModelTable): objec
   return { id, recordName: name, recordsName: plural, alias, showTab, color };
 }
 
-function describeColumn(column: ModelColumn, role: ModelRole): object {
+function describeColumn(column: ModelColumn, role: ModelRole, { isBare }: Pick<ModelKnobs, 'isBare'>): object {
   const { id, name, alias, type, options, displayOptions, width, kind } = column;
   return {
     id,
@@ -54,12 +55,15 @@ function describeColumn(column: ModelColumn, role: ModelRole): object {
     dataOptions: options.join(', '),
     displayOptions: displayOptions.join(', '),
     width: width ?? 0,
-    kind,
-    readOnly: column.readOnly || !role.canWrite || !isUpdatable(column),
+    ...(isBare ? {} : { kind, readOnly: column.readOnly || !role.canWrite || !isUpdatable(column) }),
   };
 }
 
-function describeView(table: ModelTable, { id, alias, spec, columns, groups }: ModelView, role: ModelRole): object {
+function describeView(
+  table: ModelTable,
+  { id, alias, spec, columns, groups }: ModelView,
+  { role, knobs }: Pick<Call, 'role' | 'knobs'>,
+): object {
   const visible = visibleColumns(table, role);
   const byId = (wanted: number): readonly ModelColumn[] => visible.filter((column) => column.id === wanted);
   const shown = columns?.flatMap(byId) ?? visible.filter((column) => hasOption(column.displayOptions, 'ShowInViews'));
@@ -71,7 +75,7 @@ function describeView(table: ModelTable, { id, alias, spec, columns, groups }: M
     alias,
     showInMenu: spec.showInMenu ?? true,
     actions: (spec.actions ?? ['Add', 'Edit', 'View', 'Delete']).join(', '),
-    ...(columns === null ? {} : { columns: shown.map(({ name }) => name) }),
-    ...(grouped.length === 0 ? {} : { groups: grouped }),
+    ...(columns === null || knobs.isBare ? {} : { columns: shown.map(({ name }) => name) }),
+    ...(grouped.length === 0 || knobs.isBare ? {} : { groups: grouped }),
   };
 }

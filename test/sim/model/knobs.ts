@@ -53,6 +53,8 @@ export interface ModelKnobs {
   hidesRow: ((row: { table: string; id: number; values: Readonly<Record<string, Value>> }) => boolean) | null;
   /** Values that the API may not write: the row fails, as where a workflow rule fails it. */
   refusesCell: ((cell: { readonly table: string; readonly column: string; readonly value: Value }) => boolean) | null;
+  /** Whether descriptions have only the fields of the specification, so that they do not say what may be written. */
+  isBare: boolean;
   /** Whether the calling user is given the list of deleted rows. */
   listsDeleted: boolean;
   addsUp: AddUpMode;
@@ -70,6 +72,7 @@ export function steadyKnobs(): ModelKnobs {
     rules: [],
     hidesRow: null,
     refusesCell: null,
+    isBare: false,
     listsDeleted: true,
     addsUp: 'days',
     lateMsMax: 0,

@@ -23,8 +23,8 @@ export const CHOICE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/selection.ts',
-        find: 'if (isChosen === true) return',
-        replace: 'if (isChosen === undefined && columns.length === 0) return',
+        find: 'if (asksByName === true) return',
+        replace: 'if (asksByName === undefined && columns.length === 0) return',
       },
     ],
   },

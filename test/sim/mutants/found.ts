@@ -148,4 +148,8 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'boundaries-behind-lf-are-content': { test: 'test/sandbox/bad-bodies.test.ts' },
   'seconds-have-fractions': { test: 'test/sandbox/golden.test.ts' },
   'colons-are-escaped': { test: 'test/sandbox/golden.test.ts' },
+  'rights-beside-a-description': { kept: 'hidden-as-rights-are-asked.json' },
+  'what-star-returns-is-not-writable': { test: 'test/scenario/letter.test.ts' },
+  'unknown-rights-are-kept': { test: 'test/scenario/letter.test.ts' },
+  'etag-of-another-format': { test: 'test/files/faults.test.ts' },
 };

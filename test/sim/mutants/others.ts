@@ -55,4 +55,38 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'what-star-returns-is-not-writable',
+    without: 'At an origin that does not describe rights, the columns that `*` returns count as read-only.',
+    edits: [
+      {
+        file: 'wire/rights.ts',
+        find: "return isReturned ? { kind: 'Updatable', readOnly: false }",
+        replace: "return isReturned && isKey ? { kind: 'Updatable', readOnly: false }",
+      },
+    ],
+  },
+  {
+    name: 'unknown-rights-are-kept',
+    without: 'A table that had no row when its rights were asked for stays read-only once it has one.',
+    edits: [
+      {
+        file: 'pull/describe.ts',
+        find: 'leavesRightsOpen(value) ? await',
+        replace: "leavesRightsOpen(value) && answer.kind === 'ok' ? await",
+      },
+    ],
+  },
+  {
+    name: 'etag-of-another-format',
+    without:
+      'An ETag is sent with another URL than the one that it came from, such as the same list in another format.',
+    edits: [
+      {
+        file: 'wire/headers.ts',
+        find: 'return kept?.startsWith(`${url} `) === true ? kept.slice(url.length + 1) : null;',
+        replace: "return kept?.split(' ')[url === '' ? 0 : 1] ?? null;",
+      },
+    ],
+  },
 ];

@@ -464,4 +464,16 @@ export const PULL_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'rights-beside-a-description',
+    without:
+      'What `*` stands for goes with the description before it, and with the ETag of the one behind it, though they differ.',
+    edits: [
+      {
+        file: 'pull/describe.ts',
+        find: 'if (isDeepStrictEqual(value, described)) return { value: withRights(value,',
+        replace: 'if (value.id === described.id) return { value: withRights(described,',
+      },
+    ],
+  },
 ];

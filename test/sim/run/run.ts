@@ -9,7 +9,7 @@ import type { Script } from '../stories/script.ts';
 import { drawFollow } from '../world/follow-setup.ts';
 import { drawFiles } from '../world/files-setup.ts';
 import { drawRows, withRows } from '../world/rows.ts';
-import { drawHideWeight, drawSetup, type Setup } from '../world/setup.ts';
+import { drawHideWeight, drawLetter, drawSetup, type Setup } from '../world/setup.ts';
 import { Tapes, type TapeRecord } from '../world/tape.ts';
 import type { Complaint } from '../oracles/verdict.ts';
 import type { WarmStarts } from '../world/warm.ts';
@@ -43,6 +43,7 @@ export function setupOf(tapes: Tapes): Setup {
     ...drawSetup(tapes.of('setup'), drawn, tapes.isLong),
     history: tapes.history,
     choosing: tapes.choosing,
+    isLetter: drawLetter(tapes),
   };
   const rows = drawRows(tapes);
   const setup = rows === null ? base : withRows(base, rows);

@@ -65,10 +65,15 @@ export function choiceOf(choosing: Choosing | null, life: number, match: string 
   };
 }
 
-/** What is wrong with a request: it asks for what is left out. */
-export function wronglyAsked({ choosing = null }: Pick<Setup, 'choosing'>, path: string): string | null {
+/** What is wrong with a request: it asks for what is left out, but to learn once which columns may be written. */
+export function wronglyAsked(
+  { choosing = null, isLetter = false }: Pick<Setup, 'choosing' | 'isLetter'>,
+  path: string,
+): string | null {
   if (choosing === null) return null;
-  const asked = new URL(path, 'https://origin.example').searchParams.getAll('column');
+  const { searchParams } = new URL(path, 'https://origin.example');
+  const asked = searchParams.getAll('column');
+  if (isLetter && asked.join() === '*' && searchParams.get('top') === '1') return null;
   // Every name that the column ever has begins so, and no other column's does.
   const wrong = asked.find((name) => name.startsWith('Out') || name === '*');
   return wrong === undefined ? null : `a request asks for the column ${wrong}`;

@@ -13,7 +13,7 @@ import type { EtagMode, RuleEffect } from '../model/knobs.ts';
 import { MODEL_TOKEN } from '../model/origin.ts';
 import type { Weather } from './network.ts';
 import { rowsOfLife, type RowsSetup } from './rows.ts';
-import { Draw, type Tape } from './tape.ts';
+import { Draw, type Tape, type Tapes } from './tape.ts';
 
 /** When every world begins. */
 export const START_MS = Date.UTC(2026, 0, 1);
@@ -72,6 +72,8 @@ export interface Setup {
   readonly rows?: RowsSetup;
   /** Which columns come here, and how they are masked; left out where all come as they are. */
   readonly choosing?: Choosing | null;
+  /** Whether the origin describes its columns by the letter of the specification, and adds nothing up. */
+  readonly isLetter?: boolean;
 }
 
 /** Cycles until nothing moves any more, once the faults have stopped (L1), and the one that shows it. */
@@ -101,6 +103,11 @@ const WORLDS_PER_HIDER = 20;
 /** Draws whether and how often columns are hidden; from a tape of its own, so that all other worlds stay as they are. */
 export function drawHideWeight(tape: Tape): number {
   return tape.decide(1 / WORLDS_PER_HIDER) === 0 ? 0 : tape.draw().pick([3, 8]);
+}
+
+/** Draws whether the origin keeps to the letter, from a tape of its own; none of these seeds is named anywhere as one that finds something. */
+export function drawLetter(tapes: Tapes): boolean {
+  return !tapes.of('letter').draw().isCalm && tapes.seed % 11 === 10;
 }
 
 /** Draws a setup; whether and how it has files, and hidden columns, was drawn before. A long world does not end early. */
@@ -175,6 +182,7 @@ export const TRAITS: Readonly<Record<string, (setup: Setup) => boolean>> = {
   rules: ({ rules }) => rules.length > 0,
   mirror: ({ isMirror }) => isMirror,
   rows: ({ rows }) => rows !== undefined,
+  letter: ({ isLetter }) => isLetter === true,
   cold: ({ isWarm }) => !isWarm,
   match: ({ match }) => match !== null,
   unmatched: ({ match, isMirror }) => match === null && !isMirror,
@@ -252,6 +260,7 @@ export function calmSetup(setup: Setup): { readonly key: string; readonly calm: 
       setup.history === true,
       rowsOfLife(setup, 1)?.text,
       setup.choosing,
+      setup.isLetter === true,
     ]),
     calm,
   };

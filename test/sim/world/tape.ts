@@ -25,6 +25,7 @@ export const TAPE_NAMES = [
   'hider',
   'rows',
   'follow',
+  'letter',
 ] as const;
 
 /** Whose tape it is. */

@@ -8,6 +8,7 @@
  * and for how often pages were read by an origin without ETags (warm.test.ts).
  */
 import type Database from 'better-sqlite3';
+import { keptEtag } from '../../../src/wire/headers.ts';
 import { Admin } from '../actors/admin.ts';
 import { Tokens } from './books.ts';
 import { makeOrigin } from '../actors/colleague.ts';
@@ -15,7 +16,7 @@ import { USER_OPTIONS } from './connections.ts';
 import type { Disk, Start } from './disk.ts';
 import { MODEL_TOKEN, type OriginModel } from '../model/origin.ts';
 import { Names } from './names.ts';
-import { calmSetup, DATABASE, START_MS, type Setup } from './setup.ts';
+import { calmSetup, START_MS, type Setup } from './setup.ts';
 
 /** Runs a world in which nothing happens but a pull, and keeps what it leaves. */
 type Pull = (calm: Setup) => Promise<Start>;
@@ -82,10 +83,10 @@ function storeEtags(db: Database.Database, setup: Setup): void {
     const { pathname, search } = new URL(url);
     db.prepare('UPDATE _rowsync_pages SET etag = ? WHERE url = ?').run(etagOf(origin, pathname + search), url);
   }
-  const scopes = db.prepare('SELECT scope FROM _rowsync_descriptors').pluck().all() as string[];
-  for (const scope of scopes) {
-    const table = scope === 'database' ? '' : '/Thing';
-    const etag = etagOf(origin, `/secure/api/v2/${DATABASE}${table}/describe.json`);
+  const descriptors = db.prepare('SELECT scope, etag FROM _rowsync_descriptors').raw().all() as [string, string][];
+  for (const [scope, kept] of descriptors) {
+    const url = new URL(kept.split(' ')[0] ?? '');
+    const etag = keptEtag(url.href, etagOf(origin, url.pathname));
     db.prepare('UPDATE _rowsync_descriptors SET etag = ? WHERE scope = ?').run(etag, scope);
   }
 }
