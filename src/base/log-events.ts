@@ -31,8 +31,8 @@ export const LOG_EVENTS = {
   'circuit.closed': 'The failure that concerned everything is over.',
   'guard.held': 'Deletes of a table wait for a person.',
   'guard.waits': 'Something waits for a person; `hint` says what to do.',
-  'rows.parked': 'More rows of a table wait for a person or a timer than before; `rowCount` is how many wait.',
-  'rows.settled': 'No row of the table waits any more.',
+  'problem.found': 'Something is wrong that was not before, or not to this extent; `code` as in problems.md.',
+  'problem.solved': 'A problem is over.',
   'person.decided':
     'A person decided something, on the page or by a command; `reason` is resolve, discard, retry or confirm.',
   'identity.changed':

@@ -3,7 +3,7 @@
  * problems from here.
  */
 import { existsSync } from 'node:fs';
-import { asRowsyncError } from '../base/errors.ts';
+import type { RowsyncError } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import type { Config } from '../config/load.ts';
 import { withBoundNames } from '../config/tables.ts';
@@ -17,7 +17,7 @@ import { boundNameOf, readDescribed } from '../replica/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readTables } from '../replica/ledger.ts';
 import { openReader, type ReplicaReader } from '../replica/reader.ts';
-import { jobsOf, lateness, type Jobs } from './jobs.ts';
+import { jobsOf, lateness } from './jobs.ts';
 import type { DaemonState } from './state.ts';
 
 /** What is known of the daemon: whether one keeps the tables, and what it says is wrong. */
@@ -25,8 +25,23 @@ export interface DaemonWord extends Pick<AccountFacts, 'keeper'> {
   readonly complaints: readonly FoundComplaint[];
 }
 
-/** What the daemon says of itself. */
-export function wordOf({ circuit, failure, blockedNotices, logFailure }: DaemonState): DaemonWord {
+/** What the configuration has about tables, by their names here. */
+interface KeptTables extends Pick<AccountFacts, 'misnamed'> {
+  /** After how long a table is late. */
+  readonly lateAfterMs: ReadonlyMap<string, number>;
+  /** Tables that are left out by now; what their last attempt failed of does not matter any more. */
+  readonly leftOut: ReadonlySet<string>;
+}
+
+/** The facts that do not stand in the replica. */
+export interface Surroundings extends KeptTables {
+  readonly word: DaemonWord;
+  readonly nowMs: number;
+}
+
+/** What a daemon says of itself. */
+export function wordOf({ failure, blockedNotices, logFailure, complaints }: DaemonState): DaemonWord {
+  const ofAll: DaemonWord['complaints'] = failure === null ? [] : [{ about: 'daemon', subject: null, ...failure }];
   const blocked = blockedNotices.map(({ way, reason, since, waitingCount }): FoundComplaint => ({
     about: 'notices',
     subject: way,
@@ -39,94 +54,88 @@ export function wordOf({ circuit, failure, blockedNotices, logFailure }: DaemonS
     logFailure === null
       ? []
       : [{ about: 'log', subject: null, code: 'log.failed', message: logFailure, hint: '', since: null }];
-  const others = [...blocked, ...log];
-  if (circuit.failureCount === 0 || failure === null) return { keeper: 'daemon', complaints: others };
-  const { code, message, hint } = failure;
-  const own: FoundComplaint = { about: 'daemon', subject: null, code, message, hint, since: null };
-  return { keeper: 'daemon', complaints: [own, ...others] };
+  return { keeper: 'daemon', complaints: [...ofAll, ...complaints, ...blocked, ...log] };
 }
 
 /** The problems of an open replica. @throws RowsyncError of the replica. */
-export function readProblems(
-  reader: ReplicaReader,
-  config: Config,
-  word: DaemonWord,
-  nowMs: number,
-): readonly Problem[] {
-  return accountOf(readFacts(reader, config, word, nowMs));
+export function readProblems(reader: ReplicaReader, around: Surroundings): readonly Problem[] {
+  return accountOf(readFacts(reader, around));
 }
 
-/** The problems of a replica that may be missing or damaged; that is a problem then. */
-export function problemsAt(config: Config, word: DaemonWord, nowMs: number): readonly Problem[] {
+/** The problems of a replica that may be missing or damaged; that is a problem then. A daemon's configuration is bound already. */
+export function problemsAt(
+  config: Config,
+  around: Omit<Surroundings, keyof KeptTables>,
+  bind: (from: Connection) => Config = (from) => boundTo(from, config),
+): readonly Problem[] {
+  const { path } = config.replica;
   try {
-    const reader = openReader(config.replica.path);
+    const reader = openReader(path);
     try {
-      return readProblems(reader, config, word, nowMs);
+      const nothing: KeptTables = { lateAfterMs: new Map(), leftOut: new Set(), misnamed: [] };
+      const kept = reader.isOlder() ? nothing : readKept(reader, bind(reader), around.nowMs);
+      return readProblems(reader, { ...around, ...kept });
     } finally {
       reader.close();
     }
   } catch (thrown) {
-    return accountOf(factsWithout(thrown, config, word, nowMs));
+    return accountOf(factsWithout(errorFromReading(thrown, path), path, around));
   }
 }
 
 /** The facts where the replica cannot be read. */
-function factsWithout(thrown: unknown, { replica: { path } }: Config, word: DaemonWord, nowMs: number): AccountFacts {
-  const { code, message, hint } = asRowsyncError(thrown);
-  const facts = { nowMs, tables: [], misnamed: [], keeper: word.keeper };
-  if (!existsSync(path)) return { ...facts, replica: 'missing', complaints: word.complaints };
+function factsWithout(
+  { code, message, hint }: RowsyncError,
+  path: string,
+  { word: { keeper, complaints }, nowMs }: Omit<Surroundings, keyof KeptTables>,
+): AccountFacts {
+  const facts = { nowMs, tables: [], misnamed: [], keeper };
+  if (!existsSync(path) && complaints.length === 0) return { ...facts, replica: 'missing', complaints };
   const unusable: FoundComplaint = { about: 'replica', subject: null, code, message, hint, since: null };
-  return { ...facts, replica: 'here', complaints: [unusable, ...word.complaints] };
+  return { ...facts, replica: 'here', complaints: [...complaints, unusable] };
 }
 
-function readFacts(
-  reader: ReplicaReader,
-  config: Config,
-  { keeper, complaints }: DaemonWord,
-  nowMs: number,
-): AccountFacts {
-  const isOlder = reader.isOlder();
-  const bound = withBoundNames(config, (name) => boundNameOf(reader, name));
-  const lateAfter = isOlder ? new Map<string, number>() : readLateAfterMs(reader, jobsOf(bound), nowMs);
+function readFacts(reader: ReplicaReader, { word, lateAfterMs, leftOut, misnamed, nowMs }: Surroundings): AccountFacts {
+  const { keeper, complaints } = word;
   const firstUnreadable = readFirstUnreadable(reader);
   const tables = reader.status().map((table) => ({
     ...table,
-    lateAfterMs: lateAfter.get(table.table) ?? null,
+    lateAfterMs: lateAfterMs.get(table.table) ?? null,
     firstUnreadable: firstUnreadable.get(table.table) ?? null,
   }));
+  const isMoot = ({ about, subject }: FoundComplaint): boolean => about === 'table' && leftOut.has(subject ?? '');
+  const isKnownBetter = (complaint: FoundComplaint): boolean => keeper === 'daemon' && isOfRun(complaint);
+  const remembered = readComplaints(reader).filter((it) => !isMoot(it) && !isKnownBetter(it));
   const isUnpulled = tables.length === 0 && reader.identity() === null;
   return {
     nowMs,
-    replica: isOlder ? 'older' : isUnpulled ? 'unpulled' : 'here',
+    replica: reader.isOlder() ? 'older' : isUnpulled ? 'unpulled' : 'here',
     tables,
-    complaints: [...complaints, ...readRemembered(reader, config, keeper)],
-    misnamed: misnamedIn(config.tables.byName, readDescribed(reader)),
+    complaints: [...complaints, ...remembered],
+    misnamed,
     keeper,
   };
 }
 
-/** What the replica remembers; a daemon that answers knows better than the record of a run whether work goes on. */
-function readRemembered(
-  reader: ReplicaReader,
-  { replica: { path } }: Config,
-  keeper: DaemonWord['keeper'],
-): readonly FoundComplaint[] {
-  try {
-    const isOfRun = ({ about, code }: FoundComplaint): boolean =>
-      (about === 'pull' || about === 'push') && !code.startsWith('guard.');
-    return readComplaints(reader).filter((complaint) => keeper !== 'daemon' || !isOfRun(complaint));
-  } catch (thrown) {
-    throw errorFromReading(thrown, path);
-  }
+/** A daemon that answers knows better than the record of a run whether work goes on. */
+function isOfRun({ about, code }: FoundComplaint): boolean {
+  return (about === 'pull' || about === 'push') && !code.startsWith('guard.');
 }
 
-/** After how long each table is late, by its name here. */
-export function readLateAfterMs(from: Connection, jobs: Jobs, nowMs: number): ReadonlyMap<string, number> {
-  const twoTicks = lateness(jobs, nowMs);
-  return new Map(
-    readTables(from).flatMap((table) => {
-      const ms = twoTicks(table.name, mayFollow(table));
-      return ms === null ? [] : [[table.localName, ms] as const];
-    }),
-  );
+/** The configuration as the tables of a replica are bound to it. */
+export function boundTo(from: Connection, config: Config): Config {
+  return withBoundNames(config, (name) => boundNameOf(from, name));
+}
+
+/** What the configuration has about the tables of a replica. */
+export function readKept(from: Connection, bound: Config, nowMs: number): KeptTables {
+  const twoTicks = lateness(jobsOf(bound), nowMs);
+  const tables = readTables(from);
+  const lateAfterMs = tables.flatMap((table) => {
+    const ms = twoTicks(table.name, mayFollow(table));
+    return ms === null ? [] : [[table.localName, ms] as const];
+  });
+  const leftOut = tables.filter(({ name }) => bound.tables.find(name) === null).map(({ localName }) => localName);
+  const misnamed = misnamedIn(bound.tables.byName, readDescribed(from));
+  return { lateAfterMs: new Map(lateAfterMs), leftOut: new Set(leftOut), misnamed };
 }

@@ -7,24 +7,26 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
-import { stampFromMs, type Clock } from '../base/clock.ts';
+import { stampFromMs } from '../base/clock.ts';
 import { errorFacts, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { filesSettings, pullSettings, pushSettings } from '../config/settings.ts';
 import { uploadKeeper } from '../files/upload.ts';
-import { readLateAfterMs } from './account.ts';
+import { AccountWatch } from './account-watch.ts';
+import { problemsAt, readKept, wordOf, type DaemonWord, type Surroundings } from './account.ts';
 import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
 import { questionOf, answerQuestion } from './blame.ts';
 import { afterFailure, causeOf, CLOSED, halfOpen, type Circuit, type TableTrouble } from './circuit.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
+import type { FoundComplaint } from '../reconcile/account-facts.ts';
+import type { Problem } from '../reconcile/account.ts';
 import { NotificationSender } from './notifications.ts';
 import { LoopDelay } from './loop-delay.ts';
 import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
 import { openFront } from './front.ts';
-import type { Notifier } from './systemd.ts';
-import { ParkedWatch } from './parked.ts';
+import type { DaemonParts } from './parts.ts';
 import { Pulse, watch } from './pulse.ts';
 import { Results } from './results.ts';
 import type { StatusServer } from './server.ts';
@@ -36,32 +38,13 @@ import { isAnyFollowed, runWork, type WorkContext, type WorkOutcome } from './wo
 import { WayWatch } from './ways.ts';
 import { WorkBook } from './work-book.ts';
 
-/** The signals that a running daemon gets; each listener is called for every signal. */
-export interface DaemonSignals {
-  readonly stop: AbortSignal;
-  onReload(listener: () => void): void;
-  onCycle(listener: () => void): void;
-}
-
-/** The surroundings of a daemon. */
-export interface DaemonParts {
-  readonly clock: Clock;
-  readonly signals: DaemonSignals;
-  /** Reads the configuration anew. @throws RowsyncError with every problem there is. */
-  readonly load: () => Config;
-  readonly notifier: Notifier;
-  /** Called before a wait. */
-  readonly atRest?: () => void;
-  /** The log; made anew for every configuration, because it hides that configuration's secrets. */
-  readonly logFor: (config: Config) => Logger;
-  /** Why the log cannot be written; null if it can. */
-  readonly logFailure?: () => string | null;
+/** What the daemon itself is made with. */
+interface InnerParts extends DaemonParts {
+  readonly notifications: NotificationSender;
 }
 
 /** How long current work may take to end once it was asked to. With FLUSH_MS_MAX after it, the daemon ends within 20 seconds. */
 const STOP_MS_MAX = 14_000;
-/** What a person does about rows that wait. */
-const PARKED_HINT = 'rowsync failures and rowsync conflicts list them, with the reasons.';
 /** How long a notice may still take at the end. */
 const FLUSH_MS_MAX = 5_000;
 
@@ -94,12 +77,11 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
 }
 
 class Daemon {
-  readonly #parts: DaemonParts & { readonly notifications: NotificationSender };
+  readonly #parts: InnerParts;
   #sides: Sides;
   #jobs: Jobs;
   #entryById = new Map<string, Entry>();
   #edits: EditWatch;
-  #parked = new ParkedWatch();
   #ways = new WayWatch();
   #circuit: Circuit = CLOSED;
   readonly #troubles = new Troubles();
@@ -109,8 +91,9 @@ class Daemon {
   readonly #startedAtMs: number;
   #server: StatusServer | null = null;
   #working: WorkKind | null = null;
-  #failure: RowsyncError | null = null;
-  #heldTables: readonly string[] = [];
+  #failure: DaemonState['failure'] = null;
+  #refusedReload: readonly FoundComplaint[] = [];
+  readonly #account = new AccountWatch();
   readonly #book = new WorkBook();
   readonly #results = new Results(this.#book);
   readonly #loopDelay = new LoopDelay();
@@ -119,7 +102,7 @@ class Daemon {
   #isCycleAsked = false;
   #wake = new AbortController();
 
-  constructor(sides: Sides, parts: DaemonParts & { readonly notifications: NotificationSender }, pulse: Pulse) {
+  constructor(sides: Sides, parts: InnerParts, pulse: Pulse) {
     this.#parts = parts;
     this.#pulse = pulse;
     this.#startedAtMs = parts.clock.nowMs();
@@ -371,10 +354,6 @@ class Daemon {
     this.#results.note(work, outcome, end, this.#log);
     if (outcome.error !== null) return; // the replica itself may be what cannot be used
     this.#ways.tell(this.#sides, this.#jobs, this.#log);
-    for (const { table, rowCount } of this.#parked.look(this.#sides.replica)) {
-      if (rowCount === 0) this.#log.info('rows.settled', { table });
-      else this.#log.warn('rows.parked', { table, rowCount, hint: PARKED_HINT });
-    }
   }
 
   /** Everything failed: the jobs stay due, and are tried again when the circuit lets them. */
@@ -384,7 +363,8 @@ class Daemon {
     const { clock } = this.#parts;
     const nowMs = clock.monotonicMs();
     this.#circuit = afterFailure(this.#circuit, causeOf(error), { nowMs, random: clock.random() });
-    this.#failure = error;
+    const { code, message, hint } = error;
+    this.#failure = { code, message, hint, since: this.#failure?.since ?? stampFromMs(clock.nowMs()) };
     const { failureCount, retryAtMs, cause } = this.#circuit;
     this.#log.error('circuit.opened', {
       ...errorFacts(error),
@@ -412,9 +392,6 @@ class Daemon {
     this.#circuit = CLOSED;
     this.#failure = null;
     if (run.editedTables.size > 0) this.#edits.serve();
-    const answered = new Set(tables.map(({ name }) => name));
-    const held = tables.flatMap((table) => (table.held === null ? [] : [table.name]));
-    this.#heldTables = [...this.#heldTables.filter((name) => !answered.has(name)), ...held];
     this.#serveTicks(run);
     const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
     const at = { clock, log: this.#log };
@@ -433,11 +410,13 @@ class Daemon {
       const error = asRowsyncError(thrown);
       const { code, hint } = error;
       for (const message of error.message.split('\n')) this.#log.error('config.refused', { code, message, hint });
-      return;
+      const since = stampFromMs(this.#parts.clock.nowMs());
+      this.#refusedReload = [{ about: 'reload', subject: null, code, message: error.message, hint, since }];
+      return this.#tellStatus();
     }
+    this.#refusedReload = [];
     this.#jobs = jobsOf(this.#sides.config);
     this.#edits = new EditWatch(this.#sides.replica);
-    this.#parked = new ParkedWatch();
     this.#ways = new WayWatch();
     this.#circuit = halfOpen(this.#circuit); // the credentials may be what was changed
     const settings = pullSettings(this.#sides.config);
@@ -477,7 +456,8 @@ class Daemon {
       state: () => this.#state(),
       sides: () => this.#sides,
       work: () => this.#book.snapshot(),
-      lateAfterMs: (nowMs) => readLateAfterMs(this.#sides.replica, this.#jobs, nowMs),
+      surroundings: () => this.#surroundings(),
+      problems: () => this.#readProblems(),
       onWork: (listener) => this.#book.listen(listener),
       askForCycle: (work) => (work === null ? this.#ask('cycle') : this.#askFor(work)),
     });
@@ -490,7 +470,27 @@ class Daemon {
     return this.#pulse.hasAdvanced(this.#sides.origin.counters().requestCount);
   }
 
+  /** What the account has from outside of the replica. */
+  #surroundings(): Surroundings {
+    const nowMs = this.#parts.clock.nowMs();
+    return { word: this.#word(), ...readKept(this.#sides.replica, this.#sides.config, nowMs), nowMs };
+  }
+
+  #word(): DaemonWord {
+    return wordOf(this.#state());
+  }
+
+  #readProblems(): readonly Problem[] {
+    const around = { word: this.#word(), nowMs: this.#parts.clock.nowMs() };
+    return problemsAt(this.#sides.config, around, () => this.#sides.config);
+  }
+
   #tellStatus(): void {
+    if (this.#working === null) {
+      const problems = this.#readProblems();
+      this.#account.take(problems, this.#log);
+      this.#parts.notifications.tell(problems);
+    }
     const state = this.#state();
     this.#parts.notifier.status(state.working === null ? statusLine(state) : `${state.working} under way`);
   }
@@ -503,7 +503,6 @@ class Daemon {
       failure: this.#failure,
       circuitWaitMs: Math.max(0, this.#circuit.retryAtMs - this.#parts.clock.monotonicMs()),
       troubleByTable: this.#allTroubles(),
-      heldTables: this.#heldTables,
       jobs: this.#jobs.all.flatMap(({ id }) => {
         const entry = this.#entryById.get(id);
         return entry === undefined ? [] : [{ id, ...entry }];
@@ -514,6 +513,8 @@ class Daemon {
       wayByTable: this.#ways.textByTable,
       blockedNotices: this.#parts.notifications.blocked(),
       logFailure: this.#parts.logFailure?.() ?? null,
+      complaints: [...this.#refusedReload, ...this.#results.complaints],
+      problems: this.#account.problems,
     };
   }
 }

@@ -6,6 +6,8 @@ import { resolve } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config/load.ts';
 import { lastSeq } from '../replica/history-entries.ts';
+import type { Problem } from '../reconcile/account.ts';
+import type { Surroundings } from './account.ts';
 import type { DecisionQueue } from './decision-queue.ts';
 import type { WorkKind } from './jobs.ts';
 import type { LoopDelay } from './loop-delay.ts';
@@ -15,7 +17,7 @@ import { makePageKey, openPageAuth, type PageAuth } from './page/key.ts';
 import { plainState } from './page/request.ts';
 import { startServer, type StatusServer } from './server.ts';
 import type { Sides } from './sides.ts';
-import { unreadyReason, type DaemonState } from './state.ts';
+import type { DaemonState } from './state.ts';
 import type { WorkSnapshot } from './work-book.ts';
 
 /** What the server may see and request. */
@@ -27,8 +29,9 @@ export interface Insides {
   state(): DaemonState;
   sides(): Sides;
   work(): WorkSnapshot;
-  /** How long each table may go without being read before it is late, by its name here. */
-  lateAfterMs(nowMs: number): ReadonlyMap<string, number>;
+  /** What the account has from outside of the replica. */
+  surroundings(): Surroundings;
+  problems(): readonly Problem[];
   /** Calls when work begins, advances and ends; returns a function that stops the calls. */
   onWork(listener: () => void): () => void;
   /** Null for all of it. */
@@ -47,12 +50,12 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
   const server = await startServer(config.http.listen, {
     auth,
     isAlive: () => insides.isAlive(),
-    unreadyReason: () => unreadyReason(insides.state()),
-    status: () => statusJson(insides.state(), insides.sides(), clock.nowMs()),
-    metrics: () => metricsOf(insides.state(), insides.sides(), { nowMs: clock.nowMs(), loopDelay }),
+    problems: () => insides.problems(),
+    status: () => statusJson(insides.state(), insides.sides(), insides.surroundings()),
+    metrics: () => metricsOf(insides.state(), insides.sides(), { around: insides.surroundings(), loopDelay }),
     page: ({ isSignedIn, said }) => {
       const formToken = isSignedIn ? auth().formToken() : null;
-      return pageOf(insides.state(), insides.sides(), { nowMs: clock.nowMs(), said, formToken });
+      return pageOf(insides.state(), insides.sides(), { around: insides.surroundings(), said, formToken });
     },
     document: ({ msMax, signal, isStream, ...asked }) => {
       const { replica, http } = insides.sides().config;
@@ -66,7 +69,7 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
         recordUrl: http.recordUrl,
         state: plainState(insides.state()),
         work: insides.work(),
-        lateAfterMs: asked.path === '/' ? insides.lateAfterMs(nowMs) : new Map<string, number>(),
+        around: asked.path === '/' ? insides.surroundings() : null,
       };
       return (isStream ? streams : pages).ask(request, { msMax, signal });
     },

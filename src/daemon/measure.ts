@@ -6,7 +6,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openReader, type ReplicaReader, type TableStatus } from '../replica/reader.ts';
 import { readSinkStatus } from '../replica/sink-book.ts';
-import { readProblems, wordOf } from './account.ts';
+import { readProblems, type Surroundings } from './account.ts';
 import { lastBackupMs } from './backup.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import { metricsText } from './metrics.ts';
@@ -21,15 +21,14 @@ import { stateJson, type DaemonState } from './state.ts';
  * The body of `/status`: the daemon, every table as `sync_status` has it, the account, and what the account has from the daemon alone.
  * @throws RowsyncError of the replica.
  */
-export function statusJson(state: DaemonState, { config }: Sides, nowMs: number): unknown {
+export function statusJson(state: DaemonState, { config }: Sides, around: Surroundings): unknown {
   const { path } = config.replica;
-  const word = wordOf(state);
   return {
     ...stateJson(state),
     replica: { path, bytes: sizeOf(path) },
-    complaints: word.complaints,
+    complaints: around.word.complaints,
     ...read(path, (reader) => ({
-      problems: readProblems(reader, config, word, nowMs),
+      problems: readProblems(reader, around),
       tables: reader.status(),
       sinks: readSinkStatus(reader),
     })),
@@ -40,14 +39,15 @@ export function statusJson(state: DaemonState, { config }: Sides, nowMs: number)
 export function pageOf(
   state: DaemonState,
   { config }: Sides,
-  options: { readonly nowMs: number; readonly said: string | null; readonly formToken: string | null },
+  options: { readonly around: Surroundings; readonly said: string | null; readonly formToken: string | null },
 ): string {
-  const { nowMs, said, formToken } = options;
+  const { around, said, formToken } = options;
   const { path } = config.replica;
   return read(path, (reader) => {
     const tables = reader.status();
     return pageHtml({
       state,
+      problems: readProblems(reader, around),
       replica: { path, bytes: sizeOf(path) },
       identity: reader.identity(),
       tables,
@@ -56,7 +56,7 @@ export function pageOf(
       desk: formToken === null ? null : { ...readDesk(reader, tables), formToken },
       keyPath: pageKeyPath(path),
       said,
-      nowMs,
+      nowMs: around.nowMs,
     });
   });
 }
@@ -78,13 +78,15 @@ function readDesk(reader: ReplicaReader, tables: readonly TableStatus[]): Omit<D
 export function metricsOf(
   state: DaemonState,
   { config, origin, replica }: Sides,
-  { nowMs, loopDelay }: { readonly nowMs: number; readonly loopDelay: LoopDelay },
+  { around, loopDelay }: { readonly around: Surroundings; readonly loopDelay: LoopDelay },
 ): Promise<string> {
+  const { nowMs } = around;
   const { path } = config.replica;
   const { bavail, bsize } = statfsSync(dirname(path));
   return metricsText({
     state,
     ...read(path, (reader) => ({
+      problems: readProblems(reader, around),
       tables: reader.status(),
       replica: reader.measures(),
       sinks: readSinkStatus(reader),

@@ -5,6 +5,8 @@
  */
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Counters } from '../origin/requests.ts';
+import type { Problem } from '../reconcile/account.ts';
+import { CATALOGUE } from '../reconcile/problems.ts';
 import type { ReplicaMeasures, TableStatus } from '../replica/reader.ts';
 import type { SinkStatus } from '../replica/sink-book.ts';
 import type { DaemonState } from './state.ts';
@@ -12,6 +14,7 @@ import type { DaemonState } from './state.ts';
 /** The input of the metrics. */
 export interface Measures {
   readonly state: DaemonState;
+  readonly problems: readonly Problem[];
   readonly tables: readonly TableStatus[];
   readonly replica: ReplicaMeasures;
   readonly sinks: readonly SinkStatus[];
@@ -87,7 +90,7 @@ function daemonMetrics({ state, loopDelaySeconds }: Measures): readonly Metric[]
   ];
 }
 
-function tableMetrics({ tables, replica, nowMs }: Measures): readonly Metric[] {
+function tableMetrics({ problems, tables, replica, nowMs }: Measures): readonly Metric[] {
   const perTable = (valueOf: (table: TableStatus) => number | null): readonly Sample[] =>
     tables.flatMap((table) => {
       const value = valueOf(table);
@@ -112,7 +115,11 @@ function tableMetrics({ tables, replica, nowMs }: Measures): readonly Metric[] {
       'Rows in the replica.',
       perTable(({ rowCount }) => rowCount),
     ),
-    gauge('problems', 'Tables in a state that needs attention, by state.', problemSamples(tables)),
+    gauge(
+      'problems',
+      'What is wrong, by code and severity as in problems.md: rows, conflicts or tables, 1 where nothing is counted.',
+      problemSamples(problems),
+    ),
     gauge(
       'unreadable_rows',
       'Rows that could not be read.',
@@ -227,10 +234,11 @@ function workSamples({ workCounts }: DaemonState): readonly Sample[] {
   });
 }
 
-function problemSamples(tables: readonly TableStatus[]): readonly Sample[] {
-  return ['failed', 'held', 'gone', 'loading'].map((kind) => ({
-    labels: { kind },
-    value: tables.filter(({ state }) => state === kind).length,
+/** Every code has a sample, so that an alarm ends when a problem does. */
+function problemSamples(problems: readonly Problem[]): readonly Sample[] {
+  return CATALOGUE.map(({ code, severity }) => ({
+    labels: { code, severity },
+    value: problems.reduce((sum, problem) => sum + (problem.code === code ? problem.count : 0), 0),
   }));
 }
 

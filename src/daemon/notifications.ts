@@ -10,7 +10,8 @@ import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
 import { printable } from '../base/text.ts';
 import { silentLogger, type LogFacts, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
-import { judgeNotice, NOTHING_TOLD, type Notice, type Told } from './notices.ts';
+import type { Problem } from '../reconcile/account.ts';
+import { judgeNotices, noticeOfEvent, NOTHING_TOLD, type Notice, type Told } from './notices.ts';
 
 /** Mail servers may be slow; a longer command hangs, and is killed. */
 const COMMAND_MS_MAX = 60_000;
@@ -45,6 +46,7 @@ interface Line {
 export class NotificationSender {
   readonly #clock: Clock;
   #told: Told = NOTHING_TOLD;
+  #repeatMs = 0;
   /** How each way is gone, by the present configuration. */
   #sendBy: Readonly<Record<Way, ((notice: Notice) => Promise<string | null>) | null>> = {
     command: null,
@@ -58,21 +60,31 @@ export class NotificationSender {
     this.#clock = clock;
   }
 
-  /** A log that writes to `log`, and whose events are judged under a configuration. */
+  /** Sends the notices that the account asks for. */
+  tell(problems: readonly Problem[]): void {
+    const options = { nowMs: this.#clock.monotonicMs(), repeatMs: this.#repeatMs };
+    const { notices, told } = judgeNotices(problems, this.#told, options);
+    this.#told = told;
+    for (const notice of notices) this.#add(notice);
+    this.send();
+  }
+
+  #add(notice: Notice): void {
+    for (const line of this.#inUse()) line.notices = [...line.notices, notice].slice(-WAITING_MAX);
+  }
+
+  /** Takes over a configuration; returns a log that writes to `log`, and of whose events some are told as they happen. */
   listen(log: Logger, { notify }: Pick<Config, 'notify'>): Logger {
     const { command, webhook, repeatMinutes } = notify;
     this.#log = log;
+    this.#repeatMs = repeatMinutes * 60_000;
     this.#sendBy = {
       command: command === null ? null : (notice) => run(command, `${JSON.stringify(notice)}\n`),
       webhook: webhook === null ? null : (notice) => post(webhook, notice),
     };
     const look = (event: LogEvent, facts: LogFacts = {}): void => {
-      const options = { nowMs: this.#clock.monotonicMs(), repeatMs: repeatMinutes * 60_000 };
-      const judged = judgeNotice(event, facts, this.#told, options);
-      if (judged !== null) {
-        this.#told = judged.told;
-        for (const line of this.#inUse()) line.notices = [...line.notices, judged.notice].slice(-WAITING_MAX);
-      }
+      const notice = noticeOfEvent(event, facts);
+      if (notice !== null) this.#add(notice);
       this.send();
     };
     const writer =

@@ -1,9 +1,11 @@
 /**
- * Results of work: the last one of each kind, and counts since the start of the daemon. Input: outcomes. Output: events of the log, lines of the
- * work book, and values for the state of the daemon.
+ * Results of work: the last one of each kind, counts since the start of the daemon, and what the account has of jobs that leave no record in the replica.
  */
+import { stampFromMs } from '../base/clock.ts';
 import type { ErrorCode } from '../base/errors.ts';
 import { errorFacts, type Logger } from '../base/log.ts';
+import type { FoundComplaint } from '../reconcile/account-facts.ts';
+import type { Complaint } from '../replica/ledger.ts';
 import type { WorkKind } from './jobs.ts';
 import type { LastWork } from './state.ts';
 import type { WorkBook } from './work-book.ts';
@@ -18,10 +20,18 @@ export class Results {
   readonly workCounts = new Map<string, number>();
   /** Tables that verify found to differ from the origin. */
   mismatchCount = 0;
+  readonly #failureByWork = new Map<WorkKind, FoundComplaint>();
+  /** Tables that differed when they were last verified, by their names here. */
+  readonly #differenceByTable = new Map<string, FoundComplaint>();
   readonly #book: WorkBook;
 
   constructor(book: WorkBook) {
     this.#book = book;
+  }
+
+  /** What went wrong the last time, of jobs that leave no record in the replica. */
+  get complaints(): readonly FoundComplaint[] {
+    return [...this.#failureByWork.values(), ...this.#differenceByTable.values()];
   }
 
   /** Notes and logs the end of a piece of work. */
@@ -36,7 +46,24 @@ export class Results {
     const isHeld = held !== null || tables.some((table) => table.held !== null);
     const outcome = isStopped ? 'stopped' : isWhole ? (isHeld ? 'held' : 'done') : 'failed';
     log.info('work.finished', { work, outcome, durationMs: Math.round(durationMs), ...facts });
-    if (work === 'verify') this.mismatchCount += tables.filter((table) => DIFFERENCES.has(table.held?.code)).length;
+    const complain = (
+      about: FoundComplaint['about'],
+      subject: string,
+      { code, message, hint }: Complaint,
+    ): FoundComplaint => {
+      return { about, subject, code, message, hint, since: stampFromMs(finishedAtMs) };
+    };
+    if (own !== null) this.#failureByWork.set(work, complain('work', work, own));
+    else if (error === null) this.#failureByWork.delete(work);
+    for (const table of work === 'verify' ? tables : []) {
+      const { localName, held: hold } = table;
+      if (hold === null || !DIFFERENCES.has(hold.code)) {
+        this.#differenceByTable.delete(localName);
+        continue;
+      }
+      this.#differenceByTable.set(localName, complain('verify', localName, hold));
+      this.mismatchCount += 1;
+    }
     const ended = { outcome, durationMs, finishedAtMs } as const;
     this.lastByWork.set(work, ended);
     const { message: words = null, hint = null } = error ?? own ?? held ?? {};

@@ -11,8 +11,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { isIPv6 } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { RowsyncError } from '../base/errors.ts';
+import { printable } from '../base/text.ts';
 import type { ListenAddress } from '../config/load.ts';
 import { handBounded } from './connections.ts';
+import { stopOf, type Problem } from '../reconcile/account.ts';
 import { METRICS_TYPE } from './metrics.ts';
 import { PAGE_CSS, PAGE_ICON, PAGE_JS } from './page/assets.ts';
 import { Feeds, type FeedView } from './page/feed.ts';
@@ -24,8 +26,8 @@ import type { WorkProgress } from './work-book.ts';
 export interface ServerView extends Actions, FeedView {
   /** Whether work advances. */
   isAlive(): boolean;
-  /** Why the daemon cannot work; null if it can. */
-  unreadyReason(): string | null;
+  /** The account, also while the replica cannot be read. */
+  problems(): readonly Problem[];
   status(): unknown;
   metrics(): Promise<string>;
   /** The status page; with values and buttons after signing in. */
@@ -206,14 +208,21 @@ const ASSETS: ReadonlyMap<string, Reply> = new Map([
   ['/icon.svg', { status: 200, type: 'image/svg+xml', body: PAGE_ICON }],
 ]);
 
+function problemLine({ code, severity, table, sentence }: Problem): string {
+  return printable(`${severity} ${code} ${table === null ? '' : `${table}: `}${sentence}`) + '\n';
+}
+
 async function answerMonitor(path: string, view: ServerView): Promise<Reply> {
   if (path === '/livez') {
     const isAlive = view.isAlive();
     return plain(isAlive ? 200 : 503, isAlive ? 'ok\n' : 'work does not advance\n');
   }
   if (path === '/readyz') {
-    const reason = view.unreadyReason();
-    return plain(reason === null ? 200 : 503, `${reason ?? 'ok'}\n`);
+    const problems = view.problems();
+    const stop = stopOf(problems);
+    // While the origin is away, the daemon does what it can.
+    const isReady = stop === null || stop.severity === 'late';
+    return plain(isReady ? 200 : 503, (isReady ? 'ok\n' : '') + problems.map(problemLine).join(''));
   }
   if (path === '/status') {
     return { status: 200, type: TYPES.json, body: `${JSON.stringify(view.status(), null, 2)}\n` };

@@ -3,6 +3,10 @@
  * Pure.
  */
 import { stampFromMs } from '../base/clock.ts';
+import { plural } from '../base/text.ts';
+import type { FoundComplaint } from '../reconcile/account-facts.ts';
+import type { Problem } from '../reconcile/account.ts';
+import type { Complaint } from '../replica/ledger.ts';
 import type { Circuit, TableTrouble } from './circuit.ts';
 import type { WorkKind } from './jobs.ts';
 import type { BlockedWay } from './notifications.ts';
@@ -21,11 +25,10 @@ export interface DaemonState {
   readonly working: WorkKind | null;
   readonly circuit: Circuit;
   /** The code and words of the failure that opened the circuit; null while it is closed. */
-  readonly failure: { readonly code: string; readonly message: string; readonly hint: string } | null;
+  readonly failure: (Complaint & { readonly since: string }) | null;
   /** The time until the circuit lets work through; 0 if it does. */
   readonly circuitWaitMs: number;
   readonly troubleByTable: ReadonlyMap<string, TableTrouble>;
-  readonly heldTables: readonly string[];
   readonly jobs: readonly { readonly id: string; readonly nextAtMs: number; readonly isDue: boolean }[];
   readonly lastByWork: ReadonlyMap<WorkKind, LastWork>;
   /** Pieces of work that ended, by kind and outcome, as `pull done`. */
@@ -38,36 +41,22 @@ export interface DaemonState {
   readonly blockedNotices: readonly BlockedWay[];
   /** Why the log cannot be written; null if it can. */
   readonly logFailure: string | null;
+  /** What else the daemon knows to be wrong: a refused reload, jobs that failed. */
+  readonly complaints: readonly FoundComplaint[];
+  /** The account as of the end of the last work. */
+  readonly problems: readonly Problem[];
 }
 
-/** Why the daemon cannot do its work; null if it can, or waits for an origin that is down. */
-export function unreadyReason({ circuit, failure }: DaemonState): string | null {
-  const isOurs = circuit.cause === 'auth' || circuit.cause === 'replica';
-  return circuit.failureCount > 0 && isOurs ? (failure?.message ?? circuit.cause) : null;
-}
-
-/** One line, such as `ok, last pull done 2026-06-01T12:00:00Z; 1 table fails; 2 tables wait for a person`. */
-export function statusLine(state: DaemonState): string {
-  const { circuit, failure, troubleByTable, heldTables, lastByWork } = state;
+/** One line, such as `ok; last pull done 2026-06-01T12:00:00Z`, or with the worst problem and how many more there are. */
+export function statusLine({ problems, lastByWork }: DaemonState): string {
+  const [worst, ...others] = problems.filter(({ severity }) => severity !== 'notice');
   const last = [...lastByWork].map(
     ([work, { outcome, finishedAtMs }]) => `last ${work} ${outcome} ${stampFromMs(finishedAtMs)}`,
   );
-  const parts = [
-    circuit.failureCount > 0 ? `${failingText(circuit.failureCount)}: ${failure?.message ?? ''}` : null,
-    troubleByTable.size > 0 ? `${tablesText(troubleByTable.size)} failing` : null,
-    heldTables.length > 0 ? `${tablesText(heldTables.length)} waiting for a person` : null,
-    ...last,
-  ].filter((part) => part !== null);
-  const isWell = circuit.failureCount === 0 && troubleByTable.size === 0 && heldTables.length === 0;
-  return [isWell ? 'ok' : null, ...parts].filter((part) => part !== null).join('; ');
-}
-
-function failingText(count: number): string {
-  return count === 1 ? 'failing' : `failing ${count} times in a row`;
-}
-
-function tablesText(count: number): string {
-  return count === 1 ? '1 table' : `${count} tables`;
+  if (worst === undefined) return ['ok', ...last].join('; ');
+  const where = worst.table === null ? '' : `${worst.table}: `;
+  const more = others.length === 0 ? '' : ` (and ${plural(others.length, 'more problem')})`;
+  return [`${where}${worst.sentence}${more}`, ...last].join('; ');
 }
 
 /** The snapshot as JSON. */
@@ -89,8 +78,6 @@ export function stateJson(state: DaemonState): Readonly<Record<string, unknown>>
             count: circuit.failureCount,
             retryInMs: Math.round(state.circuitWaitMs),
           },
-    failingTables: [...state.troubleByTable.keys()],
-    heldTables: state.heldTables,
     jobs: state.jobs.map(({ id, nextAtMs, isDue }) => ({ job: id, nextAt: stampFromMs(nextAtMs), isDue })),
     last: Object.fromEntries(
       [...state.lastByWork].map(([work, { finishedAtMs, outcome, durationMs }]) => [

@@ -2,26 +2,36 @@
  * The facts that the account (account.ts) is made from; `daemon/account.ts` reads them. Types only.
  */
 
-/**
- * An error that is still true, and where it was found: `replica` (opening the file) · `pull`, `push` (a run that failed as a whole) · `daemon` (what keeps
- * all work of the daemon waiting) · `reload` (a changed configuration was refused) · `table` (its last attempt) · `sink`, `sinkTable` ·
- * `history` (why old entries are kept) · `notices` (a way to a person that does not work) ·
- * `log` (it cannot be written).
- */
+/** Where an error was found. */
+export type FoundAbout =
+  /** Opening the file. */
+  | 'replica'
+  /** A run that failed as a whole. */
+  | 'pull'
+  | 'push'
+  /** What keeps all work of the daemon waiting. */
+  | 'daemon'
+  /** A changed configuration was refused. */
+  | 'reload'
+  /** A job of the daemon, by its kind. */
+  | 'work'
+  /** A table that differs. */
+  | 'verify'
+  /** The last attempt at a table. */
+  | 'table'
+  | 'sink'
+  | 'sinkTable'
+  /** Why old entries are kept. */
+  | 'history'
+  /** A way to a person that does not work. */
+  | 'notices'
+  /** The log cannot be written. */
+  | 'log';
+
+/** An error that is still true. */
 export interface FoundComplaint {
-  readonly about:
-    | 'replica'
-    | 'pull'
-    | 'push'
-    | 'daemon'
-    | 'reload'
-    | 'table'
-    | 'sink'
-    | 'sinkTable'
-    | 'history'
-    | 'notices'
-    | 'log';
-  /** The table, the sink, or the option under `notify`; null for everything. */
+  readonly about: FoundAbout;
+  /** The table, the sink, the kind of work, or the option under `notify`; null for everything. */
   readonly subject: string | null;
   readonly code: string;
   readonly message: string;

@@ -27,10 +27,28 @@ export function accountOf(facts: AccountFacts): readonly Problem[] {
   const problems = CATALOGUE.flatMap(({ code, severity, find }) =>
     find(facts).map((found): Problem => ({ code, severity, table: null, count: 1, since: null, ...found })),
   );
-  const distinct = new Map(
-    problems.map((problem) => [`${problem.code} ${problem.table} ${problem.sentence}`, problem]),
-  );
+  // Where all work stops, tables are late because of it.
+  const causes = stopOf(problems) === null ? problems : problems.filter(({ code }) => code !== 'tables.late');
+  const distinct = new Map(causes.map((problem) => [`${problem.code} ${problem.table} ${problem.sentence}`, problem]));
   return [...distinct.values()].toSorted((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
+}
+
+/** Problems for which all work stops. */
+const STOPPING: ReadonlySet<ProblemCode> = new Set(CATALOGUE.filter((it) => 'stopsAll' in it).map(({ code }) => code));
+
+/** Problems of which people are sent notices. */
+export const TOLD: ReadonlySet<ProblemCode> = new Set(
+  CATALOGUE.filter((it) => !('untold' in it)).map(({ code }) => code),
+);
+
+/** The first problem for which all work stops; null where some goes on. */
+export function stopOf(problems: readonly Problem[]): Problem | null {
+  return problems.find(({ code }) => STOPPING.has(code)) ?? null;
+}
+
+/** Names of the tables that have a problem of their own. */
+export function troubledTables(problems: readonly Problem[]): ReadonlySet<string> {
+  return new Set(problems.flatMap(({ table }) => table ?? []));
 }
 
 /** The worst severity of an account; null if it is empty. */

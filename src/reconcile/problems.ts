@@ -26,6 +26,10 @@ interface Entry {
   readonly severity: Severity;
   /** Why it is a problem, for docs/reference/problems.md. */
   readonly why: string;
+  /** Set where nothing at all goes on. */
+  readonly stopsAll?: true;
+  /** Why no notice is sent of it; each problem of a person has one, and so has one that is late for minutes. */
+  readonly untold?: string;
   readonly find: (facts: AccountFacts) => readonly Finding[];
 }
 
@@ -113,12 +117,14 @@ export const CATALOGUE = [
   {
     code: 'replica.damaged',
     severity: 'damaged',
+    stopsAll: true,
     why: 'The file is damaged, newer than this program, or a copy beside the log of another file.',
     find: whole('damaged'),
   },
   {
     code: 'credentials.refused',
     severity: 'person',
+    stopsAll: true,
     why: 'The origin does not accept the token or the password, or the user may not use the API.',
     find: whole('credentials'),
   },
@@ -143,18 +149,21 @@ export const CATALOGUE = [
   {
     code: 'run.failed',
     severity: 'person',
+    stopsAll: true,
     why: 'The last run failed as a whole, for a reason that does not pass by itself.',
     find: whole('failed'),
   },
   {
     code: 'run.late',
     severity: 'late',
+    stopsAll: true,
     why: 'The last run failed as a whole, and trying again can help: the origin is down or cannot be reached.',
     find: whole('late'),
   },
   {
     code: 'replica.unpulled',
     severity: 'late',
+    untold: 'The daemon makes the replica when it starts.',
     why: 'There is no replica yet, or nothing was pulled into it.',
     find: ({ replica }) =>
       replica === 'missing' || replica === 'unpulled'
@@ -169,6 +178,7 @@ export const CATALOGUE = [
   {
     code: 'replica.older',
     severity: 'notice',
+    untold: 'The daemon brings the file up to date when it starts.',
     why: 'An earlier version wrote the file; some facts are not known before the next run.',
     find: ({ replica }) =>
       replica === 'older'
@@ -178,6 +188,7 @@ export const CATALOGUE = [
   {
     code: 'daemon.silent',
     severity: 'late',
+    untold: 'It is the daemon that sends notices.',
     why: 'The configuration, or an installed service, asks for a daemon, and none answers.',
     find: ({ keeper }) =>
       keeper === 'silent'
@@ -320,6 +331,21 @@ export const CATALOGUE = [
       ),
   },
   {
+    code: 'rows.different',
+    severity: 'person',
+    why: 'The daemon compared every cell, and a table differs from the origin although nothing changed meanwhile.',
+    find: ({ complaints }) => complaints.filter(({ about }) => about === 'verify').map((it) => said(it, it.subject)),
+  },
+  {
+    code: 'work.failed',
+    severity: 'person',
+    why: 'A job of the daemon failed the last time, such as a backup.',
+    find: ({ complaints }) =>
+      complaints
+        .filter(({ about }) => about === 'work')
+        .map((it) => ({ ...said(it, null), sentence: `The last ${it.subject ?? 'job'} failed: ${it.message}` })),
+  },
+  {
     code: 'sink.failed',
     severity: 'person',
     why: 'A sink cannot continue, for a reason that does not pass by itself.',
@@ -340,6 +366,7 @@ export const CATALOGUE = [
   {
     code: 'notices.failed',
     severity: 'person',
+    untold: 'It would have to go the way that fails.',
     why: 'The daemon cannot tell anybody: the command or the webhook under `notify` fails. It keeps trying.',
     find: ({ complaints }) =>
       complaints
@@ -378,11 +405,12 @@ export const CATALOGUE = [
   {
     code: 'tables.loading',
     severity: 'late',
+    untold: 'The first read takes its time, and nobody can hasten it.',
     why: 'Tables that were never read to their end: rows are missing here.',
     find: ({ tables }) => {
       const loading = tables.filter(({ state }) => state === 'loading');
       if (loading.length === 0) return [];
-      const sentence = `${loading.length} of ${plural(tables.length, 'table')} not read to the end yet`;
+      const sentence = `${loading.length} of ${plural(tables.length, 'table')} still loading`;
       return [{ count: loading.length, sentence, todo: 'Wait, or run rowsync pull where no daemon does.' }];
     },
   },

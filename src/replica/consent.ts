@@ -6,7 +6,7 @@
 import Database from 'better-sqlite3';
 import type { Connection, Tx } from './connection.ts';
 import { replicaError } from './failures.ts';
-import { sql } from '../base/sql.ts';
+import { sql, type Sql } from '../base/sql.ts';
 
 /** What waits for a consent: deletes and schemas of pulls, or edits on their way to the origin. */
 export type ConsentKind = 'pull' | 'push';
@@ -59,15 +59,20 @@ function isAmong(names: readonly string[]): (held: Held) => boolean {
     known.size === 0 || known.has(name.toLowerCase()) || known.has(localName.toLowerCase());
 }
 
-/** Which kind of consent the problem of a table waits for, as `sync_status` shows it; null where it shows another one by now. */
+/** Whether a message is the problem that was shown, which leaves the name of the table away. */
+function isShown(message: Sql): Sql {
+  return sql`coalesce(${message} IN (@problem, @table || ': ' || @problem), 0)`;
+}
+
+/** Which kind of consent the problem of a table waits for, as the account shows it; null where it is another one by now. */
 export function kindOfHold(
   from: Connection,
   shown: { readonly table: string; readonly problem: string },
 ): ConsentKind | null {
   const kind = from
     .prepare(
-      sql`SELECT CASE WHEN coalesce(problem_message, held_message) IS NULL THEN 'push' ELSE 'pull' END FROM _rowsync_tables
-          WHERE local_name = @table AND coalesce(problem_message, held_message, push_message) = @problem`,
+      sql`SELECT CASE WHEN ${isShown(sql`problem_message`)} OR ${isShown(sql`held_message`)} THEN 'pull'
+                      WHEN ${isShown(sql`push_message`)} THEN 'push' END FROM _rowsync_tables WHERE local_name = @table`,
     )
     .pluck()
     .get(shown);

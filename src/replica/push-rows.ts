@@ -172,17 +172,6 @@ export function countWaiting(from: Connection, tableId: number): WaitingCounts {
     .get(tableId) as WaitingCounts; // an aggregate always has one row
 }
 
-/** How many rows of each table wait for a person or a timer, by the table's name at the origin; without those that have none. */
-export function readParkedCounts(from: Connection): ReadonlyMap<string, number> {
-  const counts = from
-    .prepare(
-      sql`SELECT t.name, count(*) AS rowCount FROM _rowsync_rows r JOIN _rowsync_tables t ON t.id = r.table_id
-          WHERE r.state IN ('refused', 'conflicted', 'inDoubt') GROUP BY t.id ORDER BY t.id`,
-    )
-    .all() as { name: string; rowCount: number }[]; // columns and types are ours
-  return new Map(counts.map(({ name, rowCount }) => [name, rowCount]));
-}
-
 /** How many conflicts of a table are kept, old ones among them. */
 export function countConflicts(from: Connection, tableId: number): number {
   return from

@@ -71,11 +71,6 @@ export interface TableStatus {
   readonly hint: string | null;
 }
 
-/** Rows that the origin refused: `refusedCount` also has those in doubt and those that cannot be sent. */
-export function refusedByOrigin({ refusedCount, inDoubtCount, unsendableCount }: TableStatus): number {
-  return refusedCount - inDoubtCount - unsendableCount;
-}
-
 /** A row of `sync_runs`. */
 export interface RunRecord {
   readonly id: number;

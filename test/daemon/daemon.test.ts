@@ -172,7 +172,7 @@ test('a table that the configuration no longer names is not said to be well agai
   const { body } = await ask({ port: portOf(daemon) }, '/status');
   expect(daemon.events('table.waits')).not.toEqual([]);
   expect(daemon.events('table.recovered')).toEqual([]);
-  expect(JSON.parse(body)).toMatchObject({ failingTables: [] });
+  expect(JSON.parse(body)).toMatchObject({ problems: [] });
 });
 
 test('deletes nothing under a revoked token, says so, keeps asking slowly, and takes a new one on reload', async () => {
@@ -447,18 +447,18 @@ test('says once that rows wait, again when they become more, and when none does 
   await using sandbox = await startTestSandbox({ tables: [{ name: 'Note', columns: unique, rows }] });
   await using daemon = startDaemon(sandbox, 'tables: { Note: { push: true } }\n');
   await daemon.idle();
-  const said = (): readonly unknown[] => daemon.events('rows.parked').map(({ table, rowCount }) => [table, rowCount]);
+  const said = (): readonly unknown[] => daemon.events('problem.found').map(({ table, message }) => [table, message]);
 
   daemon.execute(`INSERT INTO "Note" ("Title") VALUES ('a')`);
   await daemon.elapse(15);
-  expect(said()).toEqual([['Note', 1]]);
+  expect(said()).toEqual([['Note', '1 row refused by the origin']]);
   daemon.execute(`INSERT INTO "Note" ("Title") VALUES ('b')`);
   await daemon.elapse(6);
   expect(said()).toEqual([
-    ['Note', 1],
-    ['Note', 2],
+    ['Note', '1 row refused by the origin'],
+    ['Note', '2 rows refused by the origin'],
   ]);
   daemon.execute(`DELETE FROM "Note" WHERE _id < 0`);
   await daemon.elapse(6);
-  expect(daemon.events('rows.settled').map(({ table }) => table)).toEqual(['Note']);
+  expect(daemon.events('problem.solved').map(({ code, table }) => [code, table])).toEqual([['rows.refused', 'Note']]);
 });

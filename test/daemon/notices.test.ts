@@ -11,8 +11,9 @@ import { silentLogger, type LogFacts } from '../../src/base/log.ts';
 import type { Config } from '../../src/config/load.ts';
 import { NotificationSender, type BlockedWay } from '../../src/daemon/notifications.ts';
 import { wordOf } from '../../src/daemon/account.ts';
-import { judgeNotice, NOTHING_TOLD } from '../../src/daemon/notices.ts';
-import { accountOf } from '../../src/reconcile/account.ts';
+import { judgeNotices, noticeOfEvent, NOTHING_TOLD } from '../../src/daemon/notices.ts';
+import { accountOf, type Problem } from '../../src/reconcile/account.ts';
+import { CATALOGUE } from '../../src/reconcile/problems.ts';
 import { testClock } from '../support/clock.ts';
 import { RESTING_STATE } from '../support/daemon-state.ts';
 import { startDaemon } from '../support/daemon.ts';
@@ -20,114 +21,98 @@ import { startTestSandbox } from '../support/sandbox.ts';
 
 const HOUR = 3_600_000;
 
-type Logged = readonly [number, LogEvent, LogFacts];
+/** A problem, as `severity code table`. */
+function problemOf(text: string): Problem {
+  const [severity, code, table = null] = text.split(' ');
+  const known = CATALOGUE.find((entry) => entry.code === code && entry.severity === severity);
+  if (known === undefined) throw new Error(`no such problem: ${text}`);
+  return { code: known.code, severity: known.severity, table, count: 1, since: null, sentence: 's', todo: 't' };
+}
 
-/** What is told of events in a row, as `kind subject`; each comes at its time in hours. */
-function told(...events: readonly Logged[]): readonly string[] {
+/** What is told of accounts in a row, as `kind subject`; each is taken at its time in hours. */
+function told(...accounts: readonly (readonly [number, ...string[]])[]): readonly string[] {
   let memory = NOTHING_TOLD;
-  return events.flatMap(([hours, event, facts]) => {
-    const judged = judgeNotice(event, facts, memory, { nowMs: hours * HOUR, repeatMs: 6 * HOUR });
-    if (judged === null) return [];
+  return accounts.flatMap(([hours, ...problems]) => {
+    const judged = judgeNotices(problems.map(problemOf), memory, { nowMs: hours * HOUR, repeatMs: 6 * HOUR });
     memory = judged.told;
-    return [`${judged.notice.kind} ${judged.notice.subject}`];
+    return judged.notices.map(({ kind, subject }) => `${kind} ${subject}`);
   });
 }
 
-const down = (attempt: number): LogFacts => ({ reason: 'originDown', attempt });
-const auth: LogFacts = { reason: 'auth', attempt: 1 };
-
-test.each<[string, readonly Logged[], readonly string[]]>([
-  [
-    'a sink that keeps failing, and that follows again',
-    [
-      [0, 'sink.failed', { sink: 'w', code: 'sink.unreachable', attempt: 1 }],
-      [0, 'sink.failed', { sink: 'w', code: 'sink.unreachable', attempt: 3 }],
-      [1, 'sink.recovered', { sink: 'w' }],
-    ],
-    ['failing sink w', 'recovered sink w'],
-  ],
-  [
-    'a schema that another replica wrote to, at once',
-    [[0, 'sink.failed', { sink: 'w', code: 'sink.taken', attempt: 1 }]],
-    ['needsPerson sink w'],
-  ],
-  ['refused credentials at once', [[0, 'circuit.opened', auth]], ['needsPerson everything']],
-  [
-    'an origin that restarts not at all',
-    [
-      [0, 'circuit.opened', down(1)],
-      [0, 'circuit.opened', down(2)],
-      [0, 'circuit.closed', {}],
-    ],
-    [],
-  ],
+test.each<[string, readonly (readonly [number, ...string[]])[], readonly string[]]>([
+  ['refused credentials at once', [[0, 'person credentials.refused']], ['needsPerson everything']],
+  ['a damaged replica at once', [[0, 'damaged replica.damaged']], ['needsPerson everything']],
+  ['an origin that restarts not at all', [[0, 'late run.late'], [0.02, 'late run.late'], [0.04]], []],
   [
     'an origin that stays away, and comes back',
-    [
-      [0, 'circuit.opened', down(3)],
-      [0, 'circuit.opened', down(4)],
-      [1, 'circuit.closed', {}],
-    ],
+    [[0, 'late run.late'], [0.06, 'late run.late'], [0.1, 'late run.late'], [1]],
     ['failing everything', 'recovered everything'],
   ],
   [
-    'the first failure of a table, and its recovery',
+    'each table by itself, and its end',
     [
-      [0, 'table.waits', { table: 'A' }],
-      [1, 'table.waits', { table: 'A' }],
-      [2, 'table.recovered', { table: 'A' }],
+      [0, 'person table.failed A', 'person table.failed B'],
+      [1, 'person table.failed B'],
     ],
-    ['failing A', 'recovered A'],
+    ['needsPerson A', 'needsPerson B', 'recovered A'],
   ],
   [
-    'each table by itself',
+    'two sinks apart',
     [
-      [0, 'table.waits', { table: 'A' }],
-      [0, 'table.waits', { table: 'B' }],
+      [0, 'person sink.failed'],
+      [1, 'person sink.failed', 'person sink.failed'],
     ],
-    ['failing A', 'failing B'],
+    ['needsPerson everything', 'needsPerson everything'],
   ],
   [
     'a guard once in six hours',
-    [0, 1, 5.9, 6, 7].map((at) => [at, 'guard.waits', { table: 'A' }] as const satisfies Logged),
+    [0, 1, 5.9, 6, 7].map((at) => [at, 'person table.held A'] as const),
     ['needsPerson A', 'needsPerson A'],
   ],
   [
     'rows that wait, once in six hours, and when none does any more',
-    [
-      [0, 'rows.parked', { table: 'A', rowCount: 1 }],
-      [1, 'rows.parked', { table: 'A', rowCount: 2 }],
-      [2, 'rows.settled', { table: 'A' }],
-    ],
-    ['needsPerson rows of A', 'recovered rows of A'],
+    [[0, 'person rows.refused A'], [1, 'person rows.refused A'], [2]],
+    ['needsPerson A', 'recovered A'],
   ],
-  ['work that failed', [[0, 'work.failed', { work: 'backup' }]], ['failing backup']],
   [
-    'nothing of what goes well',
+    'nothing of what nobody can hasten',
     [
-      [0, 'work.finished', { work: 'pull' }],
-      [0, 'table.recovered', { table: 'A' }],
+      [0, 'late tables.loading'],
+      [9, 'late tables.loading'],
     ],
     [],
   ],
-])('tells %s', (_what, events, expected) => {
-  expect(told(...events)).toEqual(expected);
-});
-
-test('a notice of what is no error has the name of its event as code', () => {
-  const options = { nowMs: 0, repeatMs: HOUR };
-
-  const parked = judgeNotice('rows.parked', { table: 'A', rowCount: 1 }, NOTHING_TOLD, options);
-  const guard = judgeNotice('guard.waits', { table: 'A', code: 'guard.deletes' }, NOTHING_TOLD, options);
-
-  expect([parked?.notice.code, guard?.notice.code]).toEqual(['rows.parked', 'guard.deletes']);
+  [
+    'nothing of what is good to know',
+    [
+      [0, 'notice replica.older'],
+      [9, 'notice replica.older'],
+    ],
+    [],
+  ],
+])('tells %s', (_what, accounts, expected) => {
+  expect(told(...accounts)).toEqual(expected);
 });
 
 test('tells at most twelve things in an hour, and goes on in the next', () => {
-  const storm = (at: number) =>
-    Array.from({ length: 40 }, (_, index) => [at, 'table.waits', { table: `T${at}.${index}` }] as const);
+  const storm = (at: number): readonly [number, ...string[]] => [
+    at,
+    ...Array.from({ length: 40 }, (_, index) => `person table.failed T${index}`),
+  ];
 
-  expect(told(...storm(0), ...storm(0.5), ...storm(1.1))).toHaveLength(24);
+  expect(told(storm(0), storm(0.5), storm(1.1))).toHaveLength(24);
+});
+
+test('a notice has the code, the sentence and what to do of its problem', () => {
+  const { notices } = judgeNotices([problemOf('person rows.refused A')], NOTHING_TOLD, { nowMs: 0, repeatMs: HOUR });
+
+  expect(notices).toEqual([{ kind: 'needsPerson', subject: 'A', code: 'rows.refused', message: 's', hint: 't' }]);
+});
+
+test('an event that no account has is told as it happens', () => {
+  expect(noticeOfEvent('identity.changed', { message: 'm', hint: 'h' })).toMatchObject({ code: 'identity.changed' });
+  expect(noticeOfEvent('table.restored', { table: 'A' })).toMatchObject({ subject: 'A' });
+  expect(noticeOfEvent('work.started', { work: 'pull' })).toBeNull();
 });
 
 test('the command gets the notice on its standard input, without the token', async () => {
@@ -147,7 +132,7 @@ test('the command gets the notice on its standard input, without the token', asy
   await daemon.stop();
 
   const text = readFileSync(out, 'utf8');
-  expect(JSON.parse(text)).toMatchObject({ kind: 'needsPerson', subject: 'everything', code: 'origin.forbidden' });
+  expect(JSON.parse(text)).toMatchObject({ kind: 'needsPerson', subject: 'everything', code: 'credentials.refused' });
   expect(text).not.toContain(sandbox.token);
   expect(daemon.events('notice.sent')).toMatchObject([{ reason: 'needsPerson' }]);
   await daemon[Symbol.asyncDispose]();
@@ -160,8 +145,8 @@ function startSender(notify: Partial<Config['notify']>) {
   const logged: (LogFacts & { readonly event: LogEvent })[] = [];
   const note = (event: LogEvent, facts: LogFacts = {}) => void logged.push({ event, ...facts });
   const options = { notify: { command: null, webhook: null, repeatMinutes: 360, ...notify } };
-  const log = sender.listen({ ...silentLogger, info: note, error: note }, options);
-  return { clock, sender, logged, fail: (work: string) => log.error('work.failed', { work }) };
+  const log = sender.listen({ ...silentLogger, info: note, warn: note, error: note }, options);
+  return { clock, sender, logged, fail: (table: string) => log.warn('table.restored', { table }) };
 }
 
 test.each([
@@ -306,7 +291,7 @@ test('the webhook gets the notice with a text, as often as the command would', a
 
   await daemon.stop();
 
-  expect(hook.posted).toMatchObject([{ kind: 'needsPerson', subject: 'everything', code: 'origin.forbidden' }]);
+  expect(hook.posted).toMatchObject([{ kind: 'needsPerson', subject: 'everything', code: 'credentials.refused' }]);
   expect(JSON.stringify(hook.posted)).toContain('rowsync: everything needs a person. ');
   expect(JSON.stringify([hook.posted, daemon.events()])).not.toContain(sandbox.token);
 });

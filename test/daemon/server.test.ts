@@ -169,6 +169,30 @@ test('is not ready while the credentials are refused, and says why', async () =>
   expect(body).toContain('403');
 });
 
+test('a changed configuration that is refused is a problem on every surface, until one is taken', async () => {
+  await using sandbox = await notes();
+  await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
+  await daemon.idle();
+  const where = { port: portOf(daemon) };
+
+  daemon.reload('schedule: { pull: never }\n');
+  await daemon.idle();
+
+  expect(JSON.parse((await ask(where, '/status')).body)).toMatchObject({
+    status: expect.stringContaining('next restart would fail') as string,
+    problems: [{ code: 'config.refused', severity: 'person', since: '2026-06-01T12:01:00Z' }],
+  });
+  expect(await ask(where, '/readyz')).toMatchObject({
+    status: 200,
+    body: expect.stringMatching(/^ok\nperson config.refused The changed configuration is not in use/) as string,
+  });
+  expect((await ask(where, '/metrics')).body).toContain('rowsync_problems{code="config.refused",severity="person"} 1');
+  expect((await ask(where, '/')).body).toContain('1 thing needs attention');
+  daemon.reload('http: { listen: "127.0.0.1:0" }\n');
+  await daemon.idle();
+  expect(daemon.events('problem.solved')).toMatchObject([{ code: 'config.refused' }]);
+});
+
 test.each(['moved away', 'exchanged'])(
   'writes nothing to a replica that was %s, and is not ready meanwhile',
   async (how) => {
@@ -208,7 +232,7 @@ test('says in its status what failed and what to do, in words that commands can 
   const { body } = await ask({ port: portOf(daemon) }, '/status');
 
   expect(JSON.parse(body)).toMatchObject({
-    status: expect.stringMatching(/^failing: user: the origin answered 403/) as string,
+    status: expect.stringMatching(/^user: the origin answered 403/) as string,
     failure: {
       code: 'origin.forbidden',
       message: expect.stringContaining('403') as string,

@@ -10,7 +10,6 @@ export const RESTING_STATE: DaemonState = {
   failure: null,
   circuitWaitMs: 0,
   troubleByTable: new Map(),
-  heldTables: [],
   jobs: [],
   lastByWork: new Map(),
   workCounts: new Map(),
@@ -18,4 +17,6 @@ export const RESTING_STATE: DaemonState = {
   wayByTable: new Map(),
   blockedNotices: [],
   logFailure: null,
+  complaints: [],
+  problems: [],
 };

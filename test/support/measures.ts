@@ -35,6 +35,7 @@ export const TABLE_STATUS: TableStatus = {
 export const MEASURES: Measures = {
   sinks: [{ name: 'warehouse', lagRows: 3, lagSeconds: 2, epoch: 'e', problem: null, tables: [] }],
   state: { ...RESTING_STATE, workCounts: new Map([['pull done', 1]]) },
+  problems: [],
   tables: [TABLE_STATUS],
   replica: {
     inDoubt: [COUNT],

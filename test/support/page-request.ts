@@ -21,6 +21,12 @@ export function requestOf(replicaPath: string, path: string, query = ''): PageRe
     recordUrl: null,
     state: RESTING_STATE,
     work: { progress: null, notes: [] },
-    lateAfterMs: new Map(),
+    around: {
+      word: { keeper: 'daemon', complaints: [] },
+      lateAfterMs: new Map(),
+      leftOut: new Set(),
+      misnamed: [],
+      nowMs: Date.UTC(2026, 5, 1),
+    },
   };
 }

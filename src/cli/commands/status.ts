@@ -5,13 +5,11 @@ import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { asRowsyncError, EXIT, type RowsyncError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
-import { withBoundNames } from '../../config/tables.ts';
-import { problemsAt, type DaemonWord } from '../../daemon/account.ts';
+import { boundTo, problemsAt, type DaemonWord } from '../../daemon/account.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
 import { waysOf } from '../../daemon/ways.ts';
-import { boundNameOf } from '../../replica/described.ts';
 import { countWaiting, proposalsFolder } from '../../mcp/proposal-names.ts';
-import type { Problem } from '../../reconcile/account.ts';
+import { troubledTables, type Problem } from '../../reconcile/account.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
 import { readSinkStatus, type SinkStatus } from '../../replica/sink-book.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
@@ -85,7 +83,7 @@ async function showStatus(invocation: Invocation, wantsCode: boolean): Promise<n
   const { clock, stdout } = invocation.session;
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { answer: daemon, word } = await hearDaemon(config);
-  const problems = problemsAt(config, word, clock.nowMs());
+  const problems = problemsAt(config, { word, nowMs: clock.nowMs() });
   const page = daemon === null ? null : pageAddress(config);
   const read = readStatus(config);
   const status = { ...read.status, problems, daemon, keeper: word.keeper, page };
@@ -120,7 +118,7 @@ function readReplica(config: Config, replica: Status['replica']): ReplicaPart {
   const reader = openReader(config.replica.path);
   try {
     const isOlder = reader.isOlder();
-    const bound = withBoundNames(config, (name) => boundNameOf(reader, name));
+    const bound = boundTo(reader, config);
     const wayByTable = isOlder ? new Map<string, string>() : waysOf(reader, bound, jobsOf(bound));
     return {
       replica: { ...replica, isOlder },
@@ -151,7 +149,7 @@ export function statusText(
     ...(page === null ? [] : [`page      ${printable(page)}`]),
     ...(proposalCount === 0 ? [] : [`agents    ${plural(proposalCount, 'proposal')} to decide: rowsync proposals`]),
   ];
-  const troubled = new Set(problems.flatMap(({ table }) => table ?? []));
+  const troubled = troubledTables(problems);
   // What is wrong comes first, then what is oldest.
   const ordered = tables.toSorted(
     (a, b) =>

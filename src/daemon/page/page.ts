@@ -4,12 +4,14 @@
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { ageText, bytesText, countText, durationText, plural } from '../../base/text.ts';
+import { troubledTables, type Problem } from '../../reconcile/account.ts';
+import type { ProblemCode } from '../../reconcile/problems.ts';
 import type { ReplicaIdentity, RunRecord, TableStatus } from '../../replica/reader.ts';
 import type { SinkStatus } from '../../replica/sink-book.ts';
 import { sinkSentence } from '../../sink/text.ts';
 import type { DaemonState } from '../state.ts';
 import { deskHtml, type Desk } from './decide.ts';
-import { headlineOf, isTroubled, type Headline, type Todo } from './headline.ts';
+import { headlineOf, type Headline } from './headline.ts';
 import { documentHtml, topHtml } from './frame.ts';
 import { html, type Html } from './html.ts';
 import { runsHtml } from './runs.ts';
@@ -21,6 +23,7 @@ export interface PageView {
   readonly replica: { readonly path: string; readonly bytes: number };
   /** Null before the first pull. */
   readonly identity: ReplicaIdentity | null;
+  readonly problems: readonly Problem[];
   readonly tables: readonly TableStatus[];
   /** The sinks of the replica; none if none is configured. */
   readonly sinks?: readonly SinkStatus[] | undefined;
@@ -40,8 +43,8 @@ const TABLES_MAX = 500;
 
 /** The whole page. */
 export function pageHtml(view: PageView): string {
-  const { state, tables, sinks = [], runs, identity, desk, said, nowMs } = view;
-  const headline = headlineOf(state, tables, nowMs);
+  const { state, problems, tables, sinks = [], runs, identity, desk, said, nowMs } = view;
+  const headline = headlineOf(problems, { state, tables, nowMs });
   const name = identity === null ? 'rowsync' : `database ${identity.database}`;
   // Without scripts, a reload would lose what a person types. So only a page without fields reloads.
   const isWaiting = tables.some((table) => table.conflictCount + table.refusedCount + table.unreadableCount > 0);
@@ -54,7 +57,8 @@ export function pageHtml(view: PageView): string {
         ${desk === null ? (isWaiting ? signInHtml(view) : null) : deskHtml(desk, nowMs)}
         <section aria-labelledby="tables">
           <h2 id="tables">${plural(tables.length, 'table')}</h2>
-          ${tablesHtml(tables, nowMs)} ${sinks.map((sink) => html`<p>Sink ${sink.name}: ${sinkSentence(sink)}</p>`)}
+          ${tablesHtml(tables, troubledTables(problems), nowMs)}
+          ${sinks.map((sink) => html`<p>Sink ${sink.name}: ${sinkSentence(sink)}</p>`)}
         </section>
         <section aria-labelledby="runs">
           <h2 id="runs">Last runs</h2>
@@ -73,15 +77,15 @@ export function pageHtml(view: PageView): string {
 }
 
 /** The sentence at the top, with things to do. */
-export function headlineHtml({ tone, sentence, note, todos }: Headline, desk: Desk | null): Html {
+export function headlineHtml({ tone, sentence, note, problems }: Headline, desk: Desk | null): Html {
   return html`<section class="verdict ${tone}">
     <h1>${sentence}</h1>
     <p>${note}</p>
     ${
-      todos.length === 0
+      problems.length === 0
         ? null
         : html`<ul class="todos">
-            ${todos.slice(0, TABLES_MAX).map((todo) => todoHtml(todo, desk))}
+            ${problems.slice(0, TABLES_MAX).map((problem) => problemHtml(problem, desk))}
           </ul>`
     }
     ${
@@ -95,10 +99,18 @@ export function headlineHtml({ tone, sentence, note, todos }: Headline, desk: De
   </section>`;
 }
 
-function todoHtml({ table, what, hint, part, isHeld }: Todo, desk: Desk | null): Html {
+/** The part of the page where rows of a problem are decided. */
+const PARTS: Partial<Readonly<Record<ProblemCode, string>>> = {
+  'rows.conflicts': 'conflicts',
+  'rows.inDoubt': 'waiting',
+  'rows.refused': 'waiting',
+  'rows.unreadable': 'waiting',
+  'rows.unsendable': 'waiting',
+};
+
+function problemHtml({ code, table, sentence, todo }: Problem, desk: Desk | null): Html {
+  const part = PARTS[code];
   const target = desk !== null ? part : 'sign-in';
-  // Some sentences begin with the name of the table, which is already shown.
-  const words = what.startsWith(`${table}: `) ? what.slice(`${table}: `.length) : what;
   return html`<li>
     ${
       table === null
@@ -106,10 +118,10 @@ function todoHtml({ table, what, hint, part, isHeld }: Todo, desk: Desk | null):
         : html`<b><bdi>${table}</bdi></b
             >${' '}`
     }
-    ${part === null || target === null ? html`<span>${words}</span>` : html`<a href="#${target}">${words}</a>`}
-    ${hint === null ? null : html`<span class="hint">${hint}</span>`}
+    ${part === undefined ? html`<span>${sentence}</span>` : html`<a href="#${target ?? ''}">${sentence}</a>`}
+    ${todo === '' ? null : html`<span class="hint">${todo}</span>`}
     ${
-      desk === null || table === null || !isHeld
+      desk === null || table === null || code !== 'table.held'
         ? null
         : html`<form method="post" action="/decide">
             <input type="hidden" name="token" value="${desk.formToken}" /><input
@@ -117,7 +129,7 @@ function todoHtml({ table, what, hint, part, isHeld }: Todo, desk: Desk | null):
               name="kind"
               value="confirm"
             /><input type="hidden" name="table" value="${encodeURIComponent(table.toWellFormed())}" />
-            <input type="hidden" name="shown" value="${encodeURIComponent(what.toWellFormed())}" />
+            <input type="hidden" name="shown" value="${encodeURIComponent(sentence.toWellFormed())}" />
             <button>Let it through</button>
           </form>`
     }
@@ -147,9 +159,9 @@ function signInHtml({ tables, keyPath }: PageView): Html {
   </section>`;
 }
 
-function tablesHtml(tables: readonly TableStatus[], nowMs: number): Html {
+function tablesHtml(tables: readonly TableStatus[], troubled: ReadonlySet<string>, nowMs: number): Html {
   if (tables.length === 0) return html`<p class="about">They are listed here as soon as the first pull has begun.</p>`;
-  const ordered = tables.toSorted((a, b) => Number(isTroubled(b)) - Number(isTroubled(a)));
+  const ordered = tables.toSorted((a, b) => Number(troubled.has(b.table)) - Number(troubled.has(a.table)));
   const rest = tables.length - TABLES_MAX;
   return html`<table class="tables">
       <caption class="unseen">

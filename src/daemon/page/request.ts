@@ -2,6 +2,7 @@
  * Questions of the daemon to its page process, and the answers. Both cross a channel between two processes, so they are plain values. The daemon has
  * already checked the user and the origin of the request.
  */
+import type { Surroundings } from '../account.ts';
 import type { DaemonState } from '../state.ts';
 import type { WorkSnapshot } from '../work-book.ts';
 
@@ -27,8 +28,8 @@ export interface PageRequest {
   readonly recordUrl: string | null;
   readonly state: DaemonState;
   readonly work: WorkSnapshot;
-  /** How long a table may go without being read before it is late, by its name here; only for the first page. */
-  readonly lateAfterMs: ReadonlyMap<string, number>;
+  /** What the account has from outside of the replica; only for the first page. */
+  readonly around: Surroundings | null;
 }
 
 /** An answer; its `chunks` are made as they are read. */
@@ -53,12 +54,7 @@ export type FromProcess =
   | { readonly kind: 'chunk'; readonly data: string | Uint8Array }
   | { readonly kind: 'end' };
 
-/** A state as it crosses the channel: errors lose properties that the page does not need. */
+/** A state as it crosses the channel, without what no page needs. */
 export function plainState(state: DaemonState): DaemonState {
-  const { failure } = state;
-  return {
-    ...state,
-    failure: failure === null ? null : { code: failure.code, message: failure.message, hint: failure.hint },
-    troubleByTable: new Map(),
-  };
+  return { ...state, troubleByTable: new Map() };
 }

@@ -3,7 +3,9 @@
  * it has a time limit, and the page says which tables were not counted.
  */
 import { statSync } from 'node:fs';
+import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
+import { troubledTables } from '../../reconcile/account.ts';
 import { readBrowsedTables } from '../../replica/browse.ts';
 import { readHistoryHours, readJournalled, readLastChanges, type HistoryHour } from '../../replica/browse-history.ts';
 import type { ReplicaReader, TableStatus } from '../../replica/reader.ts';
@@ -11,6 +13,7 @@ import { readQuarters, readTries } from '../../replica/run-book.ts';
 import { readSinkStatus } from '../../replica/sink-book.ts';
 import { readDeletedCounts, readRunHours, readStampedHours, type HourCount } from '../../replica/today.ts';
 import { sinkSentence } from '../../sink/text.ts';
+import { readProblems } from '../account.ts';
 import { framed, stampColumns, type Desk } from './desk.ts';
 import { deskHtml } from './decide.ts';
 import { headlineOf } from './headline.ts';
@@ -32,12 +35,14 @@ const HOUR_MS = 3_600_000;
 /** Reads and makes it. */
 export function answerToday(desk: Desk): PageReply {
   const { request, reader } = desk;
-  const { state, nowMs, said, formToken, lateAfterMs } = request;
+  const { state, nowMs, said, formToken } = request;
+  const around = must(request.around, 'the daemon sends it with the first page');
   const tables = reader.status();
   const identity = reader.identity();
   const path = request.replicaPath;
   const replica = { path, bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0 };
-  const headline = headlineOf(state, tables, nowMs);
+  const problems = readProblems(reader, around);
+  const headline = headlineOf(problems, { state, tables, nowMs });
   const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
   const waiting = {
     conflicts: reader.conflicts({ all: false, limit: LISTED_MAX }),
@@ -51,7 +56,7 @@ export function answerToday(desk: Desk): PageReply {
     ${headlineHtml(headline, waiting)} ${deskHtml(waiting, nowMs)} ${dayHtml(readDay(reader, nowMs))}
     <section aria-labelledby="tables">
       <h2 id="tables">Freshness</h2>
-      ${freshnessHtml(tables, faresOf(readQuarters(reader), { nowMs, lateAfterMs, outages }), { nowMs, wayByTable: state.wayByTable })}
+      ${freshnessHtml(tables, faresOf(readQuarters(reader), { nowMs, lateAfterMs: around.lateAfterMs, outages }), { nowMs, wayByTable: state.wayByTable, troubled: troubledTables(problems) })}
       ${readSinkStatus(reader).map((sink) => html`<p>Sink <bdi>${sink.name}</bdi>: ${sinkSentence(sink)}</p>`)}
     </section>
     ${lastChangesHtml(desk)} ${bottomHtml({ replica, identity, state, nowMs })}`;

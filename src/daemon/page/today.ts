@@ -7,7 +7,6 @@ import type { RunHour } from '../../replica/today.ts';
 import type { TableStatus } from '../../replica/reader.ts';
 import type { Fare } from './strip.ts';
 import { pathPart } from './address.ts';
-import { isTroubled } from './headline.ts';
 import { html, type Html } from './html.ts';
 import { shortName } from './values.ts';
 
@@ -176,11 +175,19 @@ const TABLES_MAX = 500;
 export function freshnessHtml(
   tables: readonly TableStatus[],
   fares: ReadonlyMap<string, readonly Fare[]>,
-  { nowMs, wayByTable }: { readonly nowMs: number; readonly wayByTable: ReadonlyMap<string, string> },
+  {
+    nowMs,
+    wayByTable,
+    troubled,
+  }: {
+    readonly nowMs: number;
+    readonly wayByTable: ReadonlyMap<string, string>;
+    readonly troubled: ReadonlySet<string>;
+  },
 ): Html {
   if (tables.length === 0)
     return html`<p class="about">Tables are listed here as soon as the first pull has begun.</p>`;
-  const ordered = tables.toSorted((a, b) => Number(isTroubled(b)) - Number(isTroubled(a)));
+  const ordered = tables.toSorted((a, b) => Number(troubled.has(b.table)) - Number(troubled.has(a.table)));
   return html`<table class="tables fresh">
       <caption class="unseen">
         Tables with their state

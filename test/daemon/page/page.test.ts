@@ -5,10 +5,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CLOSED } from '../../../src/daemon/circuit.ts';
-import { headlineOf } from '../../../src/daemon/page/headline.ts';
+import { headlineOf, type Headline } from '../../../src/daemon/page/headline.ts';
 import { pageHtml, type PageView } from '../../../src/daemon/page/page.ts';
 import { rowHtml, valueHtml } from '../../../src/daemon/page/values.ts';
 import type { DaemonState } from '../../../src/daemon/state.ts';
+import type { FoundComplaint } from '../../../src/reconcile/account-facts.ts';
+import { accountOf, type Problem } from '../../../src/reconcile/account.ts';
+import type { ProblemCode } from '../../../src/reconcile/problems.ts';
 import type { ConflictLine } from '../../../src/replica/conflict-line.ts';
 import type { FailureLine, RunRecord, TableStatus } from '../../../src/replica/reader.ts';
 import { RESTING_STATE } from '../../support/daemon-state.ts';
@@ -32,8 +35,45 @@ const STATE: DaemonState = {
   jobs: [{ id: 'pull', nextAtMs: NOW + 180_000, isDue: false }],
 };
 
-const FAILURE = { code: 'origin.forbidden', message: 'The origin answered 403', hint: 'Renew the token' };
+const FAILURE = {
+  code: 'origin.forbidden',
+  message: 'The origin answered 403',
+  hint: 'Renew the token',
+  since: '2026-06-01T11:00:00Z',
+};
 const DOWN = { ...STATE, circuit: { ...CLOSED, failureCount: 2, cause: 'auth' as const }, failure: FAILURE };
+
+/** The account of tables, held ones by the guard of deletes, and of a daemon that is down with `failure`. */
+function problemsOf(tables: readonly TableStatus[], { failure }: DaemonState = STATE): readonly Problem[] {
+  const down: readonly FoundComplaint[] = failure === null ? [] : [{ about: 'daemon', subject: null, ...failure }];
+  const complaints = tables.flatMap(({ table, state, problem, hint }): readonly FoundComplaint[] => {
+    const code = state === 'held' ? 'guard.deletes' : 'origin.refused';
+    return problem === null
+      ? []
+      : [{ about: 'table', subject: table, code, message: problem, hint: hint ?? '', since: null }];
+  });
+  const facts = tables.map((table) => ({ ...table, lateAfterMs: null, firstUnreadable: null }));
+  const replica = tables.length === 0 ? 'unpulled' : 'here';
+  return accountOf({
+    nowMs: NOW,
+    replica,
+    tables: facts,
+    complaints: [...down, ...complaints],
+    misnamed: [],
+    keeper: 'daemon',
+  });
+}
+
+/** The top of the page for tables. */
+function top(tables: readonly TableStatus[], state = STATE): Headline {
+  return headlineOf(problemsOf(tables, state), { state, tables, nowMs: NOW });
+}
+
+/** A page with the account of its tables. */
+function pageWith(changes: Partial<PageView>): string {
+  const view = { ...VIEW, ...changes };
+  return pageHtml({ ...view, problems: problemsOf(view.tables, view.state) });
+}
 
 const CONFLICT: ConflictLine = {
   id: 7,
@@ -91,6 +131,7 @@ const VIEW: PageView = {
     role: 'Admin',
     timeZone: 'UTC',
   },
+  problems: [],
   tables: [TABLE],
   runs: [RUN],
   desk: null,
@@ -107,7 +148,7 @@ describe('the sentence at the top', () => {
   test.each<[string, DaemonState, readonly TableStatus[], string, string]>([
     ['all is well', STATE, [TABLE, other], 'ok', 'All 2 tables are up to date'],
     ['there is one table', STATE, [TABLE], 'ok', 'The table is up to date'],
-    ['nothing was pulled yet', STATE, [], 'busy', 'The first pull has yet to come'],
+    ['nothing was pulled yet', STATE, [], 'busy', 'Nothing was pulled yet'],
     [
       'a table is loading',
       STATE,
@@ -131,7 +172,7 @@ describe('the sentence at the top', () => {
     ['a table is gone', STATE, [{ ...TABLE, state: 'gone' }], 'warn', '1 table needs attention'],
     ['nothing works', DOWN, [TABLE], 'bad', 'Nothing is synchronised at the moment'],
   ])('when %s', (_when, state, tables, tone, sentence) => {
-    expect(headlineOf(state, tables, NOW)).toMatchObject({ tone, sentence });
+    expect(top(tables, state)).toMatchObject({ tone, sentence });
   });
 
   test('comes with what to do', () => {
@@ -143,32 +184,38 @@ describe('the sentence at the top', () => {
       hint: 'rowsync pull --confirm',
     };
 
-    expect(headlineOf(STATE, [table], NOW).todos).toMatchObject([
-      { table: 'Note', what: 'deletes wait', hint: 'rowsync pull --confirm' },
-      { table: 'Note', what: '2 conflicts to decide', part: 'conflicts' },
+    expect(top([table]).problems).toMatchObject([
+      { table: 'Note', sentence: 'deletes wait', todo: 'rowsync pull --confirm' },
+      { table: 'Note', sentence: '2 conflicts to decide' },
     ]);
-    const waits = { ...TABLE, refusedCount: 6, inDoubtCount: 2, unsendableCount: 1 };
-    expect(headlineOf(STATE, [waits], NOW).todos).toMatchObject([
-      { what: '3 rows refused' },
-      { what: '2 rows in doubt', hint: 'Look at the origin first.' },
-      { what: '1 row cannot be sent' },
-    ]);
-    expect(headlineOf(DOWN, [], NOW).todos).toMatchObject([{ table: null, hint: 'Renew the token' }]);
+    expect(top([], DOWN).problems[0]).toMatchObject({ table: null, todo: 'Renew the token' });
+  });
+
+  test('counts tables and other things that need a person, and names what is late', () => {
+    const problem = (code: ProblemCode, changes: Partial<Problem>): Problem => {
+      return { code, severity: 'person', table: null, count: 1, since: null, sentence: 's', todo: 't', ...changes };
+    };
+    const sentenceOf = (...problems: readonly Problem[]): string =>
+      headlineOf(problems, { state: STATE, tables: [TABLE], nowMs: NOW }).sentence;
+
+    expect(sentenceOf(problem('config.refused', {}), problem('table.held', { table: 'Note' }))).toBe(
+      '2 things need attention',
+    );
+    expect(sentenceOf(problem('table.late', { severity: 'late', table: 'Note' }))).toBe('Note: s');
+    expect(sentenceOf(problem('replica.older', { severity: 'notice' }))).toBe('The table is up to date');
   });
 
   test('says what is under way, or comes next', () => {
-    expect(headlineOf(STATE, [TABLE], NOW).note).toBe(
-      'Checked against the origin 2 min ago. The next pull is in 3 min.',
-    );
-    expect(headlineOf({ ...STATE, working: 'push' }, [TABLE], NOW).note).toContain('A push is under way.');
-    expect(headlineOf({ ...STATE, jobs: [] }, [TABLE], NOW).note).toContain('Nothing is scheduled.');
+    expect(top([TABLE]).note).toBe('Checked against the origin 2 min ago. The next pull is in 3 min.');
+    expect(top([TABLE], { ...STATE, working: 'push' }).note).toContain('A push is under way.');
+    expect(top([TABLE], { ...STATE, jobs: [] }).note).toContain('Nothing is scheduled.');
   });
 });
 
 test('the name of a table is said once', () => {
   const held = { ...TABLE, state: 'held', problem: 'Note: 4 of 6 rows would be deleted' };
 
-  expect(pageHtml({ ...VIEW, tables: [held], desk: DESK })).toContain('<span>4 of 6 rows would be deleted</span>');
+  expect(pageWith({ tables: [held], desk: DESK })).toContain('<span>4 of 6 rows would be deleted</span>');
 });
 
 test('a table of which only some rows come here says so', () => {
@@ -179,7 +226,7 @@ test('a table of which only some rows come here says so', () => {
 });
 
 test('who has not signed in sees that something waits, and no value', () => {
-  const text = pageHtml({ ...VIEW, tables: [{ ...TABLE, conflictCount: 1, refusedCount: 1 }] });
+  const text = pageWith({ tables: [{ ...TABLE, conflictCount: 1, refusedCount: 1 }] });
 
   expect(text).toContain('1 conflict and 1 row refused, in doubt or unreadable');
   expect(text).toContain('/var/lib/rowsync/replica.db.page-key');
@@ -280,12 +327,11 @@ describe('a page in which everything that comes from elsewhere is hostile', () =
   /** The tags of a page, whether they end or not, without what was put into their attributes. */
   const tagsOf = (text: string, given: string): readonly string[] =>
     [...text.matchAll(/<[^<>]*>?/g)].map(([tag]) => tag.replaceAll(given, 'x'));
-  const pageWith = (text: string): string => {
+  const hostilePage = (text: string): string => {
     const row = JSON.stringify({ [text]: text, other: text });
     const failing = { ...DOWN, failure: { ...FAILURE, message: text, hint: text } };
     const conflict = { ...CONFLICT, table: text, column: text, base: text, local: text, remote: text, problem: text };
-    return pageHtml({
-      ...VIEW,
+    return pageWith({
       state: failing,
       replica: { path: text, bytes: 1 },
       identity: { url: text, database: text, userEmail: text, role: text, timeZone: text },
@@ -317,12 +363,12 @@ describe('a page in which everything that comes from elsewhere is hostile', () =
   const withoutDigest = (page: string): string => page.replaceAll(/(name="seen"\s+value=")[\w-]{22}"/g, '$1"');
 
   test('has the tags of a harmless one and no others, and shows nothing that acts', () => {
-    const harmless = tagsOf(withoutDigest(pageWith('harmless')), 'harmless');
+    const harmless = tagsOf(withoutDigest(hostilePage('harmless')), 'harmless');
 
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
         const text = `harmless${pieces.join('')}`;
-        const page = pageWith(text);
+        const page = hostilePage(text);
         // Everything put in begins with a word that the page has nowhere else.
         const bare = withoutDigest(page.replaceAll(/harmless[^<"]*(?=[<"])/g, 'harmless'));
         expect(tagsOf(bare, 'harmless')).toEqual(harmless);
