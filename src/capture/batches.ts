@@ -39,6 +39,15 @@ export interface BatchRow {
     readonly id: number | null;
     readonly refusal: OriginWords | null;
   } | null;
+  /** Its request ended without an answer about it; known until the process ends. */
+  readonly unanswered?: Unanswered | undefined;
+}
+
+/** A request that ended without an answer about its rows. */
+export interface Unanswered {
+  readonly rowCount: number;
+  /** What came instead of an answer. */
+  readonly words: OriginWords;
 }
 
 /** The origin's refusal of a row. */

@@ -68,6 +68,13 @@ export function storeRefusal(tx: Tx, table: TwoWayTable, refusal: NewRefusal, no
   });
 }
 
+/** Those of the given rows that were parked because a request with them alone ended without words of the origin. */
+export function readUnansweredIds(from: Connection, tableId: number, ids: readonly number[]): readonly number[] {
+  const text = sql`SELECT row_id FROM _rowsync_refusals WHERE table_id = ? AND status IS NOT NULL AND code IS NULL
+      AND row_id IN (SELECT value FROM json_each(?))`;
+  return queryNumbers(from, text, [tableId, JSON.stringify(ids)]);
+}
+
 /** Cells as a JSON object of the replica's column names. */
 function textFromCells({ columns }: TwoWayTable, cells: readonly SentCell[]): string {
   return objectText(

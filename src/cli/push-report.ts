@@ -4,6 +4,7 @@
 import { EXIT, type RowsyncError } from '../base/errors.ts';
 import type { PreviewCell, PreviewRow, TablePreview } from '../push/preview.ts';
 import type { PushReport, TablePushReport } from '../push/report.ts';
+import { EDIT_FATES, sumOfAccounts, type EditFate } from '../reconcile/push-account.ts';
 import type { Value } from '../wire/schema.ts';
 import { errorJson } from './error-text.ts';
 import { exitCodeOf } from './invocation.ts';
@@ -17,13 +18,18 @@ export function pushFailures(report: PushReport): readonly RowsyncError[] {
   return all.filter((failure) => failure !== null);
 }
 
-/** The exit code of a push: conflicts that wait for a person count, refused rows only where the caller is strict. */
+/** The exit code of a push: what failed, then what waits for a person (rows that were refused earlier only where the caller is strict). */
 export function pushExitCode(report: PushReport, isStrict: boolean): number {
   const code = exitCodeOf(pushFailures(report));
+  if (code !== EXIT.done) return code;
   const waits = report.tables.some(
     ({ openConflictCount, parkedCount }) => openConflictCount > 0 || (isStrict && parkedCount > 0),
   );
-  return code === EXIT.done && waits ? EXIT.needsPerson : code;
+  if (waits) return EXIT.needsPerson;
+  const { refused, inDoubt, unsendable, passing } = sumOfAccounts(report.tables.map(({ account }) => account));
+  const failedCount = refused + inDoubt + unsendable;
+  if (failedCount === 0) return EXIT.done;
+  return failedCount === passing ? EXIT.tryLater : EXIT.failed;
 }
 
 /** A push for a program to read. */
@@ -74,7 +80,30 @@ export function pushText(report: PushReport, width: number | null): string {
   });
   const tables = report.tables.length === 0 ? 'no table is pushed (push: true in the configuration)' : '';
   const pushed = `${plural(sum, 'row')} pushed with ${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}`;
-  return `${box}${tables === '' ? pushed : tables}\n${problemsText([...failed, ...held, ...whole])}${waitingText(report.tables)}`;
+  return `${box}${tables === '' ? pushed : tables}\n${accountText(report)}${problemsText([...failed, ...held, ...whole])}${waitingText(report.tables)}`;
+}
+
+/** The columns of the account, in words. */
+const FATE_TEXTS: Readonly<Record<EditFate, string>> = {
+  arrived: 'arrived',
+  won: 'arrived over a change at the origin',
+  lost: 'lost to a change at the origin',
+  asked: 'in conflict',
+  refused: 'refused',
+  inDoubt: 'in doubt',
+  unsendable: 'cannot be sent',
+  unsent: 'not sent',
+};
+
+/** What became of the edits that the push began with; nothing where all of them simply arrived. */
+function accountText({ tables }: PushReport): string {
+  const account = sumOfAccounts(tables.map((table) => table.account));
+  if (account.began === account.arrived) return '';
+  const parts = EDIT_FATES.flatMap((fate) => {
+    return account[fate] === 0 ? [] : [`${countText(account[fate])} ${FATE_TEXTS[fate]}`];
+  });
+  const because = account.unsentReason === null ? '' : ` (${printable(account.unsentReason)})`;
+  return `${plural(account.began, 'edit')}: ${parts.join(', ')}${because}\n`;
 }
 
 /** Rows that wait and are in no conflict, by what they wait for. */

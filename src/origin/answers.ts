@@ -80,6 +80,7 @@ export function readDocument<T>(
     return notApiFailure(
       attempted,
       `200 with ${contentType === undefined ? 'no media type' : outsideWords(attempted.scrub, mediaType(contentType))}`,
+      { status: 200, text: pageText(answer) ?? '' },
     );
   }
   const body = bodyText(answer, reading);
@@ -145,6 +146,7 @@ function notOkay(
     location: oneHeader(headers, 'location'),
     retryAfterMs: retryAfterMs(answer, reading.nowMs),
     descriptor: descriptorOf(answer, reading),
+    pageText: pageText(answer),
     isHead: reading.isHead === true,
   });
 }
@@ -160,6 +162,21 @@ export function descriptorOf(
   const decoded = textFromBody(body, headers['content-encoding'], DESCRIPTOR_BYTES_MAX);
   if (decoded.kind !== 'text') return undefined;
   return (formatOf(oneHeader(headers, 'content-type')) ?? format).readError(decoded.text);
+}
+
+/** Characters of a page that are read; its title is among the first, and a firewall's sentence is short. */
+const PAGE_CHARS_MAX = 20_000;
+
+/** The title of a page of HTML, or its text without one; the text of a plain answer. Null if it is neither, or says nothing. */
+function pageText({ body, headers }: WireAnswer): string | null {
+  const type = mediaType(oneHeader(headers, 'content-type'));
+  if (!/html|text\/plain/.test(type)) return null;
+  const decoded = textFromBody(body, headers['content-encoding'], DESCRIPTOR_BYTES_MAX);
+  if (decoded.kind !== 'text') return null;
+  const page = decoded.text.slice(0, PAGE_CHARS_MAX);
+  const [, title = ''] = /<title[^>]*>([^<]*)/i.exec(page) ?? [];
+  const text = title.trim() === '' ? page.replaceAll(/<(script|style)\b[\s\S]*?<\/\1|<!--[\s\S]*?-->/gi, ' ') : title;
+  return text.replaceAll(/<[^>]*>/g, ' ').trim() || null;
 }
 
 /** Milliseconds that an answer asks to wait; null where it asks for none. */

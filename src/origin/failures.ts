@@ -38,6 +38,8 @@ export interface OddAnswer {
   readonly location: string | undefined;
   readonly retryAfterMs: number | null;
   readonly descriptor: ErrorDescriptor | undefined;
+  /** What a page says that came in place of an answer; null without one. */
+  readonly pageText: string | null;
   /** Whether it could not have a body: the answer to a HEAD. */
   readonly isHead: boolean;
 }
@@ -102,10 +104,15 @@ export function tooLargeFailure(attempted: Attempted): Failure {
 }
 
 /** The meaning of an answer that no Records API gives. */
-export function notApiFailure(attempted: Attempted, came: string): Failure {
+export function notApiFailure(attempted: Attempted, came: string, page?: { status: number; text: string }): Failure {
   return failure(attempted, 'wireFormat', 'origin.notApi', false, {
     came: `${attempted.host} answered ${came}`,
     hint: `${HINT_PROXY} ${HINT_URL}`,
+    ...(page === undefined
+      ? {}
+      : {
+          refusal: { status: page.status, code: null, words: outsideWords(attempted.scrub, page.text), source: null },
+        }),
   });
 }
 
@@ -155,12 +162,12 @@ export function statusFailure(attempted: Attempted, answer: OddAnswer): Failure 
   return { ...failed, error: new RowsyncError(kind, code, { message, hint, cause, refusal }) };
 }
 
-function refusalFrom({ scrub }: Attempted, { status, descriptor }: OddAnswer): Refusal {
+function refusalFrom({ scrub }: Attempted, { status, descriptor, pageText }: OddAnswer): Refusal {
   const source = descriptor?.source ?? null;
   return {
     status,
     code: descriptor?.code ?? null,
-    words: scrub(descriptor?.message ?? ''),
+    words: descriptor === undefined ? outsideWords(scrub, pageText ?? '') : scrub(descriptor.message),
     source: source === null ? null : scrub(source),
   };
 }

@@ -8,7 +8,7 @@ import { baseTarget } from '../replica/compare.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import { step, type RecordedRows, type RowNews, type TablePush } from './context.ts';
-import { findById, findByMatch, type FoundRows, type Holder } from './find.ts';
+import { findById, findByMatch, wasStrangerDeleted, type FoundRows, type Holder } from './find.ts';
 import { isSameCaller } from './identity.ts';
 import { lookAtFiles, type ShownFile } from './sent-files.ts';
 import { requireShapeAsSent } from './shape.ts';
@@ -53,12 +53,23 @@ export async function askAbout(
   // A row that another caller does not see may exist.
   const isHidden = isAnyAbsent && !(await isSameCaller(run));
   if (isHidden) for (const [id, { finding }] of plain) if (finding === 'absent') plain.set(id, UNCLEAR);
+  await suspectDeleted(run, batch, plain);
   await requireShapeAsSent(run, batch, plain, recorded);
   const { news, shown } = await lookAtFiles(run, batch, { news: plain, isAtOnce });
   const judged = batch.rows.map(
     (row) => [row.id, judgeLostInsert(run, batch, row, news.get(row.id) ?? UNCLEAR)] as const,
   );
   return { news: new Map(judged), shown };
+}
+
+/** A lost insert that is not there may have been deleted since; then it must not be created again. The origin's list of deleted rows is a hint. */
+async function suspectDeleted(run: TablePush, batch: Batch, news: Map<number, RowNews>): Promise<void> {
+  const lost = batch.rows.filter(
+    (row) => news.get(row.id)?.finding === 'absent' && lostMatchOf(run, batch, row) !== null,
+  );
+  if (lost.length === 0 || !(await wasStrangerDeleted(run, batch.sentAt))) return;
+  const why = 'no row there has its match value, but a row that was never here was deleted there since';
+  for (const { id } of lost) news.set(id, { ...UNCLEAR, why });
 }
 
 /** The id for looking up a row; null if it has none, or was deleted as requested. */

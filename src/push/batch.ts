@@ -17,10 +17,11 @@ import { moveRows } from '../capture/marks.ts';
 import { storeRefusal, type NewRefusal } from '../capture/refusals.ts';
 import { judgeStatus } from '../reconcile/push-outcome.ts';
 import type { PlannedRow, WriteMethod } from '../reconcile/push-plan.ts';
+import { UNANSWERED_MAX } from '../reconcile/unanswered.ts';
 import { countBatch, publishCount } from '../replica/copies.ts';
 import type { Tx } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
-import type { RowsyncError } from '../base/errors.ts';
+import { RowsyncError } from '../base/errors.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
 import { askAbout } from './ask.ts';
 import { step, type RecordedRows, type TablePush } from './context.ts';
@@ -63,7 +64,7 @@ export interface SendOrder {
 export async function sendBatch(run: TablePush, batch: Batch, order: SendOrder): Promise<BatchEnd> {
   const unpublished = publish(run, batch);
   await step(run, 'send');
-  const sent = unpublished ?? (await sendRows(run, batch, order.contents));
+  const sent = unpublished ?? withBound(run, await sendRows(run, batch, order.contents));
   const isApart = sent.stop === null && isPlain(batch, sent);
   await step(run, 'store');
   const left = isApart ? acceptAll(run, batch) : await storeOutcomes(run, batch, sent);
@@ -72,6 +73,16 @@ export async function sendBatch(run: TablePush, batch: Batch, order: SendOrder):
   const found = askAbout(run, left, { isAtOnce: true, recorded });
   found.catch(() => undefined); // thrown where it is waited for
   return { stop: sent.stop, settle: async () => settleFound(run, left, await found, recorded), isApart };
+}
+
+/** After too many requests without an answer, the rest waits for the next push; the rows at fault that were found do not come again. */
+function withBound({ table, progress }: TablePush, { outcomes, stop }: Sent): Sent {
+  if (stop !== null || progress.unansweredCount < UNANSWERED_MAX) return { outcomes, stop };
+  const tooMany = new RowsyncError('originDown', 'push.unanswered', {
+    message: `${table.localName}: ${UNANSWERED_MAX} requests ended without an answer about their rows; the other changes wait for the next push`,
+    hint: 'rowsync failures shows what came in place of an answer. Ask whoever runs the firewall or the proxy on the way to the origin.',
+  });
+  return { outcomes, stop: tooMany };
 }
 
 /** Updates that were all accepted. That need not be stored: after a crash they are looked up by id. */
@@ -111,7 +122,7 @@ async function storeOutcomes(run: TablePush, batch: Batch, { outcomes }: Sent): 
       return { row, verdict: judgeOutcome(row, outcome) };
     });
     const left = judged.flatMap(({ row, verdict }) =>
-      verdict.kind === 'left' ? [{ ...row, answer: verdict.answer }] : [],
+      verdict.kind === 'left' ? [{ ...row, answer: verdict.answer, unanswered: verdict.unanswered }] : [],
     );
     const lost = left.flatMap(({ id, answer }) => (answer === null ? [id] : []));
     moveRows(tx, table.id, lost, { event: 'replyLost', at });
@@ -142,7 +153,7 @@ type RefusedWhy = Pick<NewRefusal, 'reason' | 'words' | 'hope'>;
 
 /** left: to be settled · again: nothing happened, and the row is planned anew · refused: parked. */
 type RowEnd =
-  | { readonly kind: 'left'; readonly answer: BatchRow['answer'] }
+  | ({ readonly kind: 'left' } & Pick<BatchRow, 'answer' | 'unanswered'>)
   | { readonly kind: 'again' }
   | { readonly kind: 'refused'; readonly why: RefusedWhy };
 
@@ -155,7 +166,7 @@ function judgeOutcome(row: BatchRow, outcome: SendOutcome): RowEnd {
       return { kind: 'refused', why: { reason, words: null, hope: 'soon' } };
     }
     case 'unknown':
-      return { kind: 'left', answer: null };
+      return { kind: 'left', answer: null, unanswered: outcome.unanswered };
     case 'refused': {
       const { status, code, words: message, source } = outcome.refusal;
       return judgeAnswer(row, { status, id: null, key: null, errors: [{ error: status, code, message, source }] });

@@ -13,9 +13,11 @@ import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { BatchLimits, PushTable } from '../reconcile/push-plan.ts';
 import type { RowFinding } from '../reconcile/row-state.ts';
+import type { RowLimit } from '../reconcile/unanswered.ts';
 import type { SentFile } from '../reconcile/uploads.ts';
 import type { Replica } from '../replica/database.ts';
 import type { ColumnShape, Row } from '../wire/schema.ts';
+import type { BeganEdits } from './edits.ts';
 import type { TablePushCounts } from './report.ts';
 
 /** The configuration of a table whose edits are pushed. */
@@ -102,6 +104,8 @@ export interface PushTally {
   takenCount: number;
   /** `takenCount` when the origin refused a row, by table and row: the row may need one that was accepted later. */
   readonly refused: Map<number, Map<number, number>>;
+  /** The edits that the push began with, by table. */
+  readonly edits: Map<number, BeganEdits>;
   /** Updates go from the last row to the first: a chain of rows that hand on a unique value succeeds in one of both orders. */
   isReversed: boolean;
 }
@@ -113,6 +117,12 @@ export interface TableProgress {
   readonly tally: PushTally;
   /** Rows that the origin did not return right before they were to be sent, in all batches so far: a guard judges them together. */
   missingCount: number;
+  /** Rows whose requests ended without an answer, with the size of the next request for each. */
+  readonly limits: Map<number, RowLimit>;
+  /** One of these rows failed again in this round: the others wait for the next one, so that a row at fault is found before many are halved. */
+  isNarrowing: boolean;
+  /** Requests that ended so. */
+  unansweredCount: number;
   /** Set when a rename is detected during the push: later answers may be under any name, also when the names are back. */
   shapeProblem: RowsyncError | null;
 }
@@ -138,6 +148,8 @@ export interface RowNews {
   readonly remote: Row | null;
   /** Columns of files that the origin shows as they were sent. */
   readonly arrived: ReadonlySet<number>;
+  /** Why it is unclear, as a sentence without a full stop; left out if nothing more is known. */
+  readonly why?: string | undefined;
 }
 
 /** Rows as they were when they were recorded. */
@@ -145,6 +157,14 @@ export interface RecordedRows {
   /** `Replica.foreignVersion` then: as long as it is the same, no other client has changed the rows. */
   readonly fileVersion: number;
   readonly byId: ReadonlyMap<number, { readonly base: Row | null; readonly local: Row | null }>;
+}
+
+/** Rows that were merged have other ids at the origin: they stay the same edits. */
+export function noteNewIds(
+  { table, progress: { tally } }: TablePush,
+  merged: readonly { readonly rowId: number; readonly newId: number }[],
+): void {
+  for (const { rowId, newId } of merged) if (rowId !== newId) tally.edits.get(table.id)?.renumbered(rowId, newId);
 }
 
 /** Reports the next step to an observer of the push. */

@@ -2,9 +2,13 @@
  * Requests rows that a push concerns: by id, or by match value. Reads only. Every loop over requests is bounded by the rows of one batch, or by twice
  * as many if values are halved.
  */
+import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError } from '../base/errors.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { filterOfValue, joinClauses } from '../reconcile/findable.ts';
+import { matchKey } from '../reconcile/match.ts';
+import { baseTarget } from '../replica/compare.ts';
+import { readHighestId } from '../replica/rows.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import type { ColumnShape, Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
@@ -28,6 +32,26 @@ export async function findById({ context, reading }: TablePush, ids: readonly nu
     for (const { id } of page.unreadable) unreadable.add(id);
   }
   return { byId, unreadable };
+}
+
+/** How far the origin's clock may lie behind ours. */
+const CLOCKS_APART_MS = 5 * 60_000;
+
+/**
+ * Whether the origin lists a row as deleted since a stamp of ours that was never here. It gives ids in ascending order, so such a row is newer than
+ * every known one. False without such a list, and for rows that were purged.
+ */
+export async function wasStrangerDeleted({ context, table, reading }: TablePush, sentAt: string): Promise<boolean> {
+  const { origin, replica, signal } = context;
+  const from = stampFromMs(Date.parse(sentAt) - CLOCKS_APART_MS);
+  try {
+    const { value: rows } = await origin.deleted({ table: reading.address, columns: [], from }, { signal });
+    const highestId = readHighestId(replica, baseTarget(table));
+    return rows.some(({ id }) => id > highestId);
+  } catch (thrown) {
+    if (asRowsyncError(thrown).kind === 'originRefused') return false;
+    throw thrown;
+  }
 }
 
 /** The row with a match value; `refused`: the origin refuses the request · `unclear`: it returns an unreadable row, or one with another value. */
@@ -64,40 +88,26 @@ export async function findByMatch(run: TablePush, values: readonly Value[]): Pro
   return new Map([[only, isAlone ? row : 'unclear']]);
 }
 
-/** The row of each value; null if a row has none of the values. */
+/** The row of each value. Null if a row has none of them, or one that the origin may treat as another: asked alone, it shows whether it does. */
 function holdersOf(
   rows: readonly Row[],
   values: readonly Value[],
   { column, shape }: { readonly column: number; readonly shape: ColumnShape },
 ): ReadonlyMap<Value, Holder> | null {
   const holders = new Map<Value, Row>();
-  const expected = new Set<Row>();
-  for (const value of values) {
-    const isExact = (row: Row): boolean => isSameValue(shape.type, row.values[column] ?? null, value);
-    const alike = rows.filter((row) => isExact(row) || isSameFolded(row.values[column] ?? null, value));
-    for (const row of alike) expected.add(row);
-    const holder = alike.find(isExact) ?? alike[0];
-    if (holder !== undefined) holders.set(value, holder);
+  for (const row of rows) {
+    const there = row.values[column] ?? null;
+    const isExact = (value: Value): boolean => isSameValue(shape.type, there, value);
+    const exact = values.find(isExact);
+    if (exact === undefined || values.some((value) => !isExact(value) && isAlike(there, value))) return null;
+    holders.set(exact, row);
   }
-  return expected.size === rows.length ? holders : null;
-}
-
-/** Uniqueness at the origin may ignore case, as its own functions do. */
-function isSameFolded(one: Value, other: Value): boolean {
-  return typeof one === 'string' && typeof other === 'string' && one.toLowerCase() === other.toLowerCase();
+  return holders;
 }
 
 /** Whether an origin may treat two texts as equal. A row without such a text belongs to another answer. */
 function isAlike(one: Value, other: Value): boolean {
-  return typeof one === 'string' && typeof other === 'string' && collator().compare(one.trim(), other.trim()) === 0;
-}
-
-/** Made at first use, because Intl then reads its data. */
-let alike: Intl.Collator | undefined;
-
-/** Ignores case, accents and widths. */
-function collator(): Intl.Collator {
-  return (alike ??= new Intl.Collator('und', { sensitivity: 'base' }));
+  return typeof one === 'string' && typeof other === 'string' && matchKey(one) === matchKey(other);
 }
 
 /** The rows that satisfy one of the clauses, each once; null if the origin refuses the filter, as it would each time. */
@@ -116,8 +126,12 @@ async function selectClauses(
       else for (const row of page.rows) rows.set(row.id, row);
     }
   } catch (thrown) {
-    if (asRowsyncError(thrown).refusal?.status === 400) return null;
-    throw thrown;
+    const { code, refusal } = asRowsyncError(thrown);
+    if (refusal?.status === 400) return null;
+    if (code !== 'origin.notApi') throw thrown;
+    // A firewall may dislike one of the values; if it lets nothing through, this question fails too.
+    await context.origin.user({ signal: context.signal });
+    return null;
   }
   return { rows: [...rows.values()], isWhole };
 }

@@ -41,7 +41,15 @@ export function openUnasked(
     options,
     zone: 'UTC',
     choiceProblem: null,
-    progress: { counts, tally, missingCount: 0, shapeProblem: null },
+    progress: {
+      counts,
+      tally,
+      missingCount: 0,
+      limits: new Map(),
+      isNarrowing: false,
+      unansweredCount: 0,
+      shapeProblem: null,
+    },
   };
 }
 

@@ -18,7 +18,7 @@ import type { PushContext, PushTableOptions, PushTally } from './context.ts';
 import { identify } from './identity.ts';
 import { addReport, type PushReport, type TablePushReport } from './report.ts';
 import { RunRecord } from './run-record.ts';
-import { finishTable, pushOneTable, type TablePushOrder } from './table.ts';
+import { finishTable, pushOneTable, unbegunReport, type TablePushOrder } from './table.ts';
 
 /** The options of one push. */
 export interface PushOptions {
@@ -43,11 +43,15 @@ export async function push(context: PushContext, options: PushOptions): Promise<
   let error: RowsyncError | null = null;
   let stop: RowsyncError | null = null;
   try {
-    const tally: PushTally = { takenCount: 0, refused: new Map(), isReversed: false };
+    const tally: PushTally = { takenCount: 0, refused: new Map(), edits: new Map(), isReversed: false };
     const order = { confirm: options.confirm, tally, onSending: () => run.open() };
     if (chosen.length > 0) stop = await pushWithRetries(context, chosen, order, tables);
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
+    const { message } = error;
+    const begun = new Set(tables.map(({ table }) => table));
+    const left = error.kind === 'replica' ? [] : chosen.filter(({ localName }) => !begun.has(localName));
+    tables.push(...left.map((table) => unbegunReport(context, table, message)));
   }
   const report = {
     tables,
@@ -193,7 +197,7 @@ async function endsThePush(
 ): Promise<boolean> {
   const { kind, code } = error;
   if (mayBeOfOneTable(error)) return leftCount > 0 && outage.isOfAll();
-  if (code === 'push.forbidden') return false; // of one table
+  if (code === 'push.forbidden' || code === 'push.unanswered') return false; // of one table
   return (
     code === 'origin.stopped' ||
     code === 'replica.full' ||

@@ -10,11 +10,12 @@ import type { Batch } from '../capture/batches.ts';
 import { diffRows, makeRoom, readVersions, type RowChange } from '../capture/changes.ts';
 import { moveRows } from '../capture/marks.ts';
 import { mergeRows, storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
-import { storeRefusal, type NewRefusal } from '../capture/refusals.ts';
+import { readUnansweredIds, storeRefusal, type NewRefusal } from '../capture/refusals.ts';
 import { isSameRow } from '../reconcile/diff.ts';
 import { isAlternating, judgeDeletion, type PastPush } from '../reconcile/guards.ts';
 import { judgeHolder } from '../reconcile/match.ts';
 import { digestOf, type ChangeKind, type PlannedRow } from '../reconcile/push-plan.ts';
+import { ALONE } from '../reconcile/unanswered.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { spendPushConsent } from '../replica/consent.ts';
 import type { Tx } from '../replica/connection.ts';
@@ -24,7 +25,7 @@ import { countConflicts } from '../replica/push-rows.ts';
 import { readRowsById, writeRows } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import { recordBatch } from './batch.ts';
-import { step, type RecordedRows, type TablePush } from './context.ts';
+import { noteNewIds, step, type RecordedRows, type TablePush } from './context.ts';
 import { findById, findByMatch, type FoundRows, type Holder } from './find.ts';
 import { requireSameCaller } from './identity.ts';
 import { planChanges, planOptions } from './plan.ts';
@@ -102,6 +103,7 @@ export async function record(run: TablePush, block: Block, order: RecordOrder): 
   });
   return context.replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
     mergePresent(tx, run, { moved, missing }, order.confirmed);
+    parkUnreadable(tx, run, block);
     const sendable = ids.filter((id) => !found.unreadable.has(id) && !isMissing(id));
     const isAsRead = kind === 'update' && moved.length === 0;
     return recordPlanned(tx, run, { ...block, ids: sendable, bases: isAsRead ? bases : undefined }, order);
@@ -133,6 +135,16 @@ function mergePresent(
   progress.counts.conflictCount += countConflicts(tx, table.id) - conflictsBefore;
 }
 
+/** Edits of rows that cannot be read wait, since they might overwrite a change unseen. */
+function parkUnreadable(tx: Tx, run: TablePush, { kind, found: { unreadable } }: Block): void {
+  if (unreadable.size === 0) return;
+  const reason = 'the origin shows its row with a value that cannot be read, so an edit might overwrite it unseen';
+  const edited = diffRows(tx, run.table, [...unreadable]).filter((row) => row.state === 'edited' && row.kind === kind);
+  for (const { rowId } of edited) {
+    park(tx, run, { rowId, kind, reason, column: null, words: null, hope: 'soon', cells: [] });
+  }
+}
+
 function missingError({ table }: TablePush, missingCount: number, rowCount: number): RowsyncError {
   return new RowsyncError('needsPerson', 'guard.deletes', {
     message: `${table.localName}: the origin no longer returns ${missingCount} of the rows to push (the table has ${rowCount}); nothing more was sent or deleted`,
@@ -147,12 +159,16 @@ function recordPlanned(
   { bases, ...block }: Block & { readonly bases: readonly Row[] | undefined },
   order: RecordOrder,
 ): Recorded {
-  const { table, context } = run;
-  const edited = diffRows(tx, table, block.ids, bases).filter(
-    ({ state, kind }) => state === 'edited' && kind === block.kind,
-  );
+  const { table, context, progress } = run;
+  const rowsMaxOf = limitsOf(tx, run, block.ids);
+  const isDue = ({ rowId, state, kind }: RowChange): boolean =>
+    state === 'edited' && kind === block.kind && !(progress.isNarrowing && progress.limits.has(rowId));
+  const edited = diffRows(tx, table, block.ids, bases).filter(isDue);
   const askable = edited.filter((change) => mayBeSent(tx, run, change, { block, isLast: order.isLast }));
-  const { batches, unsendable } = planChanges(askable, run.planned, planOptions(context));
+  const { batches, unsendable } = planChanges(askable, run.planned, {
+    ...planOptions(context),
+    rowsMaxOf,
+  });
   for (const { id: rowId, kind, column, reason, hope = 'never' } of unsendable) {
     park(tx, run, { rowId, kind, reason, column, words: null, hope, cells: [] });
   }
@@ -171,6 +187,16 @@ function recordPlanned(
   spendPushConsent(tx, table.id, rows.length);
   storeMadeValues(tx, run, rows);
   return { batch: recordBatch(tx, run, { method: first.method, rows }), rows: known, rest };
+}
+
+/** How many rows may leave together with a row: fewer after requests that ended without an answer, in this push or an earlier one. */
+function limitsOf(
+  tx: Tx,
+  { table, progress: { limits } }: TablePush,
+  ids: readonly number[],
+): ((id: number) => number) | undefined {
+  for (const id of readUnansweredIds(tx, table.id, ids)) if (!limits.has(id)) limits.set(id, ALONE);
+  return limits.size === 0 ? undefined : (id) => limits.get(id)?.rowsMax ?? Infinity;
 }
 
 /**
@@ -199,6 +225,7 @@ function mayBeSent(
   if (verdict === 'adopt') {
     const merge = { policy: options.conflict, at: stampFromMs(context.clock.nowMs()), isSent: false, reason: '' };
     const { merged } = mergeRows(tx, table, [{ rowId, base: null, local, remote }], merge);
+    noteNewIds(run, merged);
     progress.counts.conflictCount += merged.reduce((sum, { decision }) => sum + decision.conflicts.length, 0);
     suspectPushedRows(
       tx,

@@ -2,6 +2,7 @@
  * What a push did, table by table. Types, and the empty count.
  */
 import type { RowsyncError } from '../base/errors.ts';
+import type { PushAccount } from '../reconcile/push-account.ts';
 
 /** Counts of rows. */
 export interface TablePushCounts {
@@ -33,6 +34,8 @@ export interface TablePushReport extends Readonly<TablePushCounts> {
   /** The guard that holds the table's changes. */
   readonly held: RowsyncError | null;
   readonly error: RowsyncError | null;
+  /** What became of the edits that the push began with. */
+  readonly account: PushAccount;
   readonly durationMs: number;
 }
 

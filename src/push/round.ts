@@ -48,6 +48,7 @@ class Round {
   constructor(run: TablePush, order: RoundOrder) {
     this.#run = run;
     this.#order = order;
+    run.progress.isNarrowing = false;
     this.#past = readPushes(run.context.replica, run.table.id);
     this.#queue = new BlockQueue(run, order.edits);
   }

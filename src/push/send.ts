@@ -4,7 +4,7 @@
  * (LONE_REFUSALS_MAX). A request with an unknown outcome is never sent again (I4).
  */
 import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
-import type { Batch, BatchRow } from '../capture/batches.ts';
+import type { Batch, BatchRow, OriginWords, Unanswered } from '../capture/batches.ts';
 import {
   areStatusesInOrder,
   isRightLost,
@@ -14,6 +14,7 @@ import {
   madeIds,
 } from '../reconcile/push-outcome.ts';
 import type { WriteMethod } from '../reconcile/push-plan.ts';
+import { NO_STATUS } from '../reconcile/unanswered.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { StreamedBytes } from '../wire/multipart.ts';
@@ -28,7 +29,7 @@ export type SendOutcome =
   /** Refused although it was sent alone. */
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** It may have happened. */
-  | { readonly kind: 'unknown' }
+  | { readonly kind: 'unknown'; readonly unanswered: Unanswered }
   /** It certainly did not happen, and the row is not at fault. */
   | { readonly kind: 'notSent' }
   /** It certainly did not happen: its file changed after the row was recorded. */
@@ -62,6 +63,7 @@ class Sending {
   readonly #alone: number[] = [];
   #forbiddenCount = 0;
   #isAnswered = false;
+  #isOriginThere: boolean | null = null;
   /** An answer got lost: the other rows wait until the origin was asked. */
   #isUnclear = false;
   #stop: RowsyncError | null = null;
@@ -98,7 +100,7 @@ class Sending {
   #answered(rows: readonly BatchRow[], statuses: readonly StatusDescriptor[]): void {
     if (!areStatusesInOrder(rows, statuses) || this.#isKnown(madeIds(rows, statuses))) {
       // The answer was changed on its way, or belongs to another request: it proves nothing about any row.
-      this.#setAll(rows, { kind: 'unknown' });
+      this.#setUnknown(rows, { status: 200, code: null, message: 'the answer is not about these rows', source: null });
       return;
     }
     if (isRightLost(statuses)) {
@@ -124,8 +126,10 @@ class Sending {
 
   async #failed(rows: readonly BatchRow[], error: RowsyncError): Promise<void> {
     if (error.code === 'origin.unknownOutcome') {
-      this.#setAll(rows, { kind: 'unknown' });
+      this.#setUnknown(rows, wordsOfUnanswered(error));
       this.#isUnclear = true;
+      // Rows that cannot be looked up do not show whether the origin is there at all.
+      if (this.#method === 'create') await this.#requireOrigin();
       return;
     }
     const { id } = must(rows[0], 'a request has a row');
@@ -137,8 +141,8 @@ class Sending {
       return;
     }
     const { refusal } = error;
-    if (refusal === null || judgeRefusal(refusal) !== 'split') {
-      this.#stop = error;
+    if (refusal === null || !(await this.#mayBeOfOneRow(refusal))) {
+      this.#stop ??= error;
       return;
     }
     if (rows.length > 1) {
@@ -165,9 +169,38 @@ class Sending {
     this.#stop = error.refusal?.status === 403 ? forbidden(this.#run) : error;
   }
 
-  #setAll(rows: readonly BatchRow[], outcome: SendOutcome): void {
-    for (const { id } of rows) this.#outcomes.set(id, outcome);
+  /** Whether a part of the request may succeed. A refusal without words is another server's: one question shows whether that lets nothing through. */
+  async #mayBeOfOneRow(refusal: Refusal): Promise<boolean> {
+    const verdict = judgeRefusal(refusal);
+    if (verdict !== 'ask') return verdict === 'split';
+    this.#isOriginThere ??= await this.#requireOrigin();
+    return this.#isOriginThere;
   }
+
+  async #requireOrigin(): Promise<boolean> {
+    const { origin, signal } = this.#run.context;
+    try {
+      await origin.user({ signal });
+      return true;
+    } catch (thrown) {
+      this.#stop ??= asRowsyncError(thrown);
+      return false;
+    }
+  }
+
+  #setUnknown(rows: readonly BatchRow[], words: OriginWords): void {
+    this.#run.progress.unansweredCount += 1;
+    const unanswered = { rowCount: rows.length, words };
+    for (const { id } of rows) this.#outcomes.set(id, { kind: 'unknown', unanswered });
+  }
+}
+
+/** What came instead of an answer, as the end of a sentence. */
+function wordsOfUnanswered({ cause, message }: RowsyncError): OriginWords {
+  const failed = cause instanceof RowsyncError ? cause : null;
+  const { status = NO_STATUS, words = '' } = failed?.refusal ?? {};
+  const came = (failed?.message ?? message).replace(/^[^:]*: /, '');
+  return { status, code: null, message: words === '' ? came : `${came} ("${words}")`, source: null };
 }
 
 function forbidden({ table }: TablePush): RowsyncError {

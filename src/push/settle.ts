@@ -7,14 +7,15 @@ import { stampFromMs } from '../base/clock.ts';
 import { storePushes, updateBatch, type Batch, type BatchRow } from '../capture/batches.ts';
 import { makeRoom, readVersions } from '../capture/changes.ts';
 import { storeConflicts, storeDiscarded } from '../capture/conflicts.ts';
-import { moveRows } from '../capture/marks.ts';
+import { moveRows, readRowStates } from '../capture/marks.ts';
 import { mergeRows, storeRemoteRows, type MergedRow, type RowToMerge } from '../capture/merge.ts';
 import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { digestOf } from '../reconcile/push-plan.ts';
-import { baseAfterAnswer, baseAsSent, isApplied, isLeftAsSent } from '../reconcile/push-settle.ts';
+import { baseAfterAnswer, baseAsSent, isApplied, isLeftAsSent, overwrittenCells } from '../reconcile/push-settle.ts';
 import type { RetryHope } from '../reconcile/push-outcome.ts';
 import { settlementOf, type Settlement } from '../reconcile/row-state.ts';
+import { afterUnanswered, unansweredHope } from '../reconcile/unanswered.ts';
 import { countBatch, publishCount } from '../replica/copies.ts';
 import type { Tx } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
@@ -22,7 +23,7 @@ import { storeUploadedFile } from '../replica/files.ts';
 import { suspectNewRows, suspectPushedRows } from '../replica/pages.ts';
 import type { Row } from '../wire/schema.ts';
 import { askAbout, newsOf, NO_NEWS, type Findings } from './ask.ts';
-import { step, type RecordedRows, type RowNews, type TablePush } from './context.ts';
+import { noteNewIds, step, type RecordedRows, type RowNews, type TablePush } from './context.ts';
 
 /** Asks about the rows of an unfinished batch of an earlier push, and settles them. @throws RowsyncError of the origin. */
 export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
@@ -92,6 +93,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Known): void
   for (const refused of of('refuse')) refuse(tx, run, refused, nowMs);
   for (const doubted of of('doubt')) doubt(tx, run, doubted, nowMs);
   mergeTaken(tx, run, { taken: of('merge', 'asSent', 'gone'), recorded: findings.recorded }, nowMs);
+  narrow(tx, run, batch.rows, nowMs);
   const ids = new Set(of('merge').flatMap(({ news }) => news.remote?.id ?? []));
   for (const shown of findings.shown) if (ids.has(shown.rowId)) storeUploadedFile(tx, shown.column, shown, at);
   updateBatch(tx, table, batch.id, []);
@@ -107,7 +109,12 @@ function mergeTaken(
   const { table, options, progress } = run;
   const at = stampFromMs(nowMs);
   const ids = taken.map(({ row }) => row.id);
-  forgetRefusals(tx, table.id, ids);
+  const arrived = taken.filter(({ row, news }) => row.unanswered === undefined || isThere(table, row, news));
+  forgetRefusals(
+    tx,
+    table.id,
+    arrived.map(({ row }) => row.id),
+  );
   const versions = versionsNow(tx, run, ids, recorded);
   const rows = taken.map((settled): RowToMerge => {
     const { base, local } = must(versions.get(settled.row.id), 'versions come for each id');
@@ -118,17 +125,24 @@ function mergeTaken(
   const known = new Set(readVersions(tx, table, given).flatMap(({ rowId, base }) => (base === null ? [] : [rowId])));
   const isTwin = ({ rowId, remote }: RowToMerge): boolean =>
     remote !== null && remote.id !== rowId && known.has(remote.id);
-  for (const row of rows.filter(isTwin)) giveWay(tx, run, row, at);
+  const twins = new Set(rows.filter(isTwin).map(({ rowId }) => rowId));
+  for (const settled of taken) if (twins.has(settled.row.id)) giveWay(tx, run, settled, at);
   const reason = 'not returned by the origin after a push';
   const { merged } = mergeRows(
     tx,
     table,
-    rows.filter((row) => !isTwin(row)),
+    rows.filter(({ rowId }) => !twins.has(rowId)),
     { policy: options.conflict, at, isSent: true, reason },
   );
+  noteNewIds(run, merged);
   const conflicts = merged.flatMap(({ decision }) => decision.conflicts);
   progress.counts.conflictCount += conflicts.length;
-  noteMatched(tx, run, taken, at);
+  noteMatched(
+    tx,
+    run,
+    taken.filter(({ row }) => !twins.has(row.id)),
+    at,
+  );
   suspect(tx, table, merged);
   count(tx, run, taken, nowMs);
 }
@@ -178,20 +192,30 @@ function remoteAndBase(
 }
 
 /**
- * The origin merged a new row into a known one, because a colleague gave that one its match value a moment before. The known row is merged with the
- * origin's version; the new one is removed and kept as a conflict.
+ * The origin merged a new row into a known one, because a colleague gave that one its match value a moment before, or the origin takes both values for
+ * one. What it overwrote there is kept as conflicts; the new row is removed, and kept if it is not as it was sent.
  */
-function giveWay(tx: Tx, run: TablePush, { rowId, local, remote }: RowToMerge, at: string): void {
-  const { table, options, progress } = run;
-  storeDiscarded(tx, table, { rowId, base: null, local, columns: [] }, at);
-  progress.counts.conflictCount += 1;
-  mergeRows(tx, table, [{ rowId, base: null, local: null, remote: null }], {
-    policy: options.conflict,
-    at,
-    isSent: true,
-    reason: '',
-  });
-  storeRemoteRows(tx, table, [must(remote, 'it is a known row')], { policy: options.conflict, at });
+function giveWay(tx: Tx, run: TablePush, { row, news, settlement }: Settled, at: string): void {
+  const { table, options, planned, progress } = run;
+  const { id: rowId, cells, answer } = row;
+  const knownId = must(answer?.id ?? null, 'the answer names the known row');
+  const [{ base = null } = {}] = readVersions(tx, table, [knownId]);
+  const known = must(base, 'it is known');
+  const others = cells.filter(({ column }) => column !== planned.match);
+  const conflicts = overwrittenCells(known, others, table.columns);
+  storeConflicts(tx, table, { rowId: knownId, conflicts, at });
+  const isKept = !isLeftAlone(tx, table, row);
+  if (isKept) {
+    const [{ local = null } = {}] = readVersions(tx, table, [rowId]);
+    storeDiscarded(tx, table, { rowId, base: null, local, columns: [] }, at);
+  }
+  progress.counts.conflictCount += conflicts.length + (isKept ? 1 : 0);
+  const merge = { policy: options.conflict, at, isSent: true, reason: '' };
+  mergeRows(tx, table, [{ rowId, base: null, local: null, remote: null }], merge);
+  const asSent = baseAsSent({ base: known, sent: cells }, knownId, table.columns.length);
+  const there = settlement === 'merge' ? must(news.remote, 'it was read back') : asSent;
+  storeRemoteRows(tx, table, [there], { policy: options.conflict, at });
+  noteNewIds(run, [{ rowId, newId: knownId }]);
 }
 
 /** A page may answer "not modified" although its rows were changed by this push, and changed back there, before it was read. */
@@ -202,16 +226,45 @@ function suspect(tx: Tx, { id: tableId }: TwoWayTable, merged: readonly MergedRo
   suspectPushedRows(tx, tableId, changed);
 }
 
+/** Whether the origin holds all that was sent of a row. */
+function isThere({ columns }: TwoWayTable, { cells }: BatchRow, { remote, arrived }: RowNews): boolean {
+  return remote !== null && isApplied(cells, remote, columns, arrived);
+}
+
+/** Rows that certainly did not arrive leave in smaller requests; one that fails alone, again, is parked. */
+function narrow(tx: Tx, { table, progress }: TablePush, rows: readonly BatchRow[], nowMs: number): void {
+  const failed = rows.filter(({ unanswered }) => unanswered !== undefined);
+  const ids = failed.map(({ id }) => id);
+  const states = readRowStates(tx, table.id, ids);
+  const { limits, counts } = progress;
+  progress.isNarrowing ||= ids.some((id) => limits.has(id));
+  for (const row of failed) {
+    const { rowCount, words } = must(row.unanswered, 'others were left out');
+    const { id: rowId, kind, cells } = row;
+    if (states.get(rowId) !== 'edited') continue;
+    const next = afterUnanswered(rowCount, limits.get(rowId) ?? null);
+    if (next !== 'park') limits.set(rowId, next);
+    else if (isLeftAlone(tx, table, row)) {
+      const reason = `sent alone, it got no answer about it: ${words.message}`;
+      const refusal = { rowId, kind, reason, column: null, words, hope: unansweredHope(words.status), cells };
+      storeRefusal(tx, table, refusal, nowMs);
+      moveRows(tx, table.id, [rowId], { event: 'refused', at: stampFromMs(nowMs) });
+      counts.refusedCount += 1;
+    }
+  }
+}
+
 /** Counts accepted rows, and remembers the sent values of existing rows. */
 function count(tx: Tx, { table, progress: { counts } }: TablePush, settled: readonly Settled[], nowMs: number): void {
   const taken = settled.filter(({ row, news, settlement }) => {
     if (row.answer?.as === 'accepted' || row.answer?.as === 'matched') return true;
     if (settlement === 'gone') return row.kind === 'delete';
-    return news.remote !== null && isApplied(row.cells, news.remote, table.columns, news.arrived);
+    return isThere(table, row, news);
   });
   for (const { row } of taken) {
-    if (row.kind === 'insert') counts.insertedCount += 1;
-    else if (row.kind === 'update') counts.updatedCount += 1;
+    // A new row that was merged into one of the origin is none there.
+    if (row.kind === 'insert' && row.answer?.as !== 'matched') counts.insertedCount += 1;
+    else if (row.kind !== 'delete') counts.updatedCount += 1;
     else counts.deletedCount += 1;
   }
   const updates = taken.filter(({ row }) => row.kind === 'update');
@@ -238,13 +291,15 @@ function refuse(tx: Tx, { table, progress }: TablePush, { row }: Settled, nowMs:
 /** Parks a row that the origin may or may not have. */
 function doubt(tx: Tx, { table, progress }: TablePush, { row, news }: Settled, nowMs: number): void {
   const { id: rowId, kind, cells, answer } = row;
-  const said = answer?.as === 'failed' ? 'the origin failed' : 'no answer came';
+  const words = row.unanswered?.words ?? null;
+  const came = words === null ? 'no answer came' : `no answer came (${words.message})`;
+  const said = answer?.as === 'failed' ? 'the origin failed' : came;
   const why =
     news.finding === 'other' && kind === 'insert'
       ? `row ${must(news.remote, 'another row was found').id} has its match value, but not all that was sent`
-      : 'nothing at the origin proves that it was taken, or was not';
+      : (news.why ?? 'nothing at the origin proves that it was taken, or was not');
   const reason = `${said} when it was sent, and ${why}; look there, then retry or discard it`;
-  storeRefusal(tx, table, { rowId, kind, reason, column: null, words: null, hope: 'never', cells }, nowMs);
+  storeRefusal(tx, table, { rowId, kind, reason, column: null, words, hope: 'never', cells }, nowMs);
   moveRows(tx, table.id, [rowId], { event: 'doubted', at: stampFromMs(nowMs) });
   progress.counts.inDoubtCount += 1;
 }

@@ -18,6 +18,7 @@ import { errorFromReading } from '../replica/failures.ts';
 import { isPushProblemStored, readTable, storePushProblem } from '../replica/ledger.ts';
 import { countWaiting } from '../replica/push-rows.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
+import { BeganEdits } from './edits.ts';
 import { step, type PushContext, type PushTableOptions, type PushTally, type TablePush } from './context.ts';
 import { openTable, openUnasked, requireWorkflowRight } from './open.ts';
 import { noCounts, type TablePushReport } from './report.ts';
@@ -26,6 +27,9 @@ import { settleBatch, settleUnasked } from './settle.ts';
 
 /** Rounds of one table in one push: the first, and two for later changes. */
 const ROUNDS_MAX = 3;
+
+/** Why an edit may wait although nothing failed. */
+const UNSENT = 'edited again while the push ran, or waiting for another row; the next push sends it';
 
 /** The options for the push of one table. */
 export interface TablePushOrder {
@@ -49,8 +53,11 @@ export async function pushOneTable(
   const { clock, replica } = context;
   const startedMs = clock.monotonicMs();
   const counts = noCounts();
+  const edits = order.tally.edits.get(table.id) ?? new BeganEdits(table.id);
+  order.tally.edits.set(table.id, edits);
   let error = order.stop;
   try {
+    edits.note(replica, false);
     if (error === null) {
       requireWorkflowRight(table, order.options, order.caller);
       requireColumns(context, table);
@@ -68,9 +75,25 @@ export async function pushOneTable(
     table: table.localName,
     ...counts,
     ...countWaiting(replica, table.id),
+    account: edits.account(replica, error?.message ?? UNSENT),
     held: isGuard ? error : null,
     error: isGuard ? null : error,
     durationMs: clock.monotonicMs() - startedMs,
+  };
+}
+
+/** The report of a table that was not begun, because the push as a whole failed before. */
+export function unbegunReport({ replica }: PushContext, table: TwoWayTable, reason: string): TablePushReport {
+  const edits = new BeganEdits(table.id);
+  edits.note(replica, true);
+  return {
+    table: table.localName,
+    ...noCounts(),
+    ...countWaiting(replica, table.id),
+    account: edits.account(replica, reason),
+    held: null,
+    error: null,
+    durationMs: 0,
   };
 }
 
@@ -93,7 +116,7 @@ export async function finishTable(
   const order = {
     options,
     counts: noCounts(),
-    tally: { takenCount: 0, refused: new Map<number, Map<number, number>>(), isReversed: false },
+    tally: { takenCount: 0, refused: new Map(), edits: new Map(), isReversed: false } satisfies PushTally,
   };
   const onSending = (): Promise<void> => Promise.resolve();
   try {
@@ -143,10 +166,13 @@ async function pushRounds(
   run: TablePush,
   { confirm, onSending }: Pick<TablePushOrder, 'confirm' | 'onSending'>,
 ): Promise<RowsyncError | null> {
-  const { context, table } = run;
-  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+  const { context, table, progress } = run;
+  let isFirst = true;
+  // Ends: a round that does not count has at least one more request without an answer.
+  for (let round = 1; round <= ROUNDS_MAX;) {
     await step(run, 'plan');
-    const edits = await captureEdits(run, round === 1);
+    const edits = await captureEdits(run, isFirst);
+    isFirst = false;
     const rowCount = edits.insert + edits.update + edits.delete;
     if (rowCount === 0) return null;
     const confirmed = confirm || rowCount <= (readTable(context.replica, table.id).pushConsent ?? 0);
@@ -156,14 +182,16 @@ async function pushRounds(
     }
     await letOlderCopyGo(context.replica, table);
     await onSending();
+    const failedBefore = progress.unansweredCount;
     const stop = await sendRound(run, { edits, confirmed, isLast: round === ROUNDS_MAX });
     if (stop !== null) return stop;
+    if (progress.unansweredCount === failedBefore) round += 1;
   }
   return null;
 }
 
 /** Makes the marks true; the first time in a push, rows that a person or a timer released are tried again. */
-async function captureEdits({ context, table }: TablePush, isFirst: boolean): Promise<RoundOrder['edits']> {
+async function captureEdits({ context, table, progress }: TablePush, isFirst: boolean): Promise<RoundOrder['edits']> {
   const nowMs = context.clock.nowMs();
   const at = stampFromMs(nowMs);
   return context.replica.write(`Planning the push of ${table.localName}`, (tx) => {
@@ -172,6 +200,7 @@ async function captureEdits({ context, table }: TablePush, isFirst: boolean): Pr
       retryDue(tx, table, { nowMs, at });
     }
     captureChanges(tx, table, at);
+    progress.tally.edits.get(table.id)?.note(tx, true);
     return countEdits(tx, table);
   });
 }

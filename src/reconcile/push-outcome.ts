@@ -34,7 +34,8 @@ export function judgeStatus(kind: ChangeKind, answer: JudgedStatus): RowVerdict 
   return { kind: 'refused', retry: retryHope(status) };
 }
 
-function retryHope(status: number): RetryHope {
+/** When a refused row may be tried again, by its status. */
+export function retryHope(status: number): RetryHope {
   if (status === 408 || status === 425 || status === 429 || status >= 500) return 'soon';
   return status === 401 || status === 403 ? 'later' : 'never';
 }
@@ -81,6 +82,8 @@ export function madeIds(
 export type BatchVerdict =
   /** Send it in two halves; a single row is the one at fault. */
   | 'split'
+  /** The same if the origin answers another request; else `stopTable`. */
+  | 'ask'
   /** No row of the table can be sent now. */
   | 'stopTable'
   /** Nothing can be sent at all. */
@@ -97,12 +100,17 @@ export function judgeRefusal(refusal: {
 }): BatchVerdict {
   const { status, code, words } = refusal;
   if (status === 401 || (status === 403 && code !== null && code >= 1000 && code <= 1999)) return 'stopAll';
-  if (code === null && words === '' && !SIZE_STATUSES.has(status)) return 'stopTable';
+  if (code === null && words === '' && !SIZE_STATUSES.has(status)) {
+    return status >= 400 && status < 500 && !NEVER_OF_A_ROW.has(status) ? 'ask' : 'stopTable';
+  }
   return SPLIT_STATUSES.has(status) ? 'split' : 'stopTable';
 }
 
 /** Statuses for which a part of the rows may succeed: a wrong value, a right, a constraint, or the size. */
 const SPLIT_STATUSES: ReadonlySet<number> = new Set([400, 403, 404, 409, 413, 414, 422]);
+
+/** Statuses of the way, the method or the moment (RFC 9110, RFC 6585), whatever the rows are. */
+const NEVER_OF_A_ROW: ReadonlySet<number> = new Set([402, 404, 405, 407, 408, 410, 411, 421, 425, 426, 428, 429, 511]);
 
 /** Statuses that come without words: too large a body, too long a query string (origin facts 4.1). */
 const SIZE_STATUSES: ReadonlySet<number> = new Set([413, 414]);

@@ -13,6 +13,7 @@ import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { isSameValue } from './diff.ts';
 import { filterOfValue } from './findable.ts';
+import { matchKey } from './match.ts';
 import { uploadName, type SentFile } from './uploads.ts';
 
 /** A column as push sees it. */
@@ -128,13 +129,15 @@ export interface PlanOptions {
   readonly limits: BatchLimits;
   readonly makeMatch: MakeMatch;
   readonly measureFile: MeasureFile;
+  /** How many rows may leave together with a row; left out for no limit of its own. */
+  readonly rowsMaxOf?: ((id: number) => number) | undefined;
 }
 
 /** Shorter generated texts might collide: 16 characters of 36 are 82 bits. */
 const MADE_MATCH_CHARS_MIN = 16;
 
 /**
- * Plans rows of one table. Two new rows with one match value never leave in one batch, since the second would change the first. The second is left
+ * Plans rows of one table. Two new rows whose match values may be one at the origin never leave in one batch, since the second would change the first. The second is left
  * out, and the next plan finds the first at the origin.
  */
 export function planPush(rows: readonly ChangedRow[], table: PushTable, options: PlanOptions): PushPlan {
@@ -149,13 +152,17 @@ export function planPush(rows: readonly ChangedRow[], table: PushTable, options:
       continue;
     }
     if (planned.method === 'upsert') {
-      const key = matchKey(planned.row, table);
+      const key = matchKey(planned.row.cells.find(({ column }) => column === table.match)?.value ?? null);
       if (matchKeys.has(key)) continue;
       matchKeys.add(key);
     }
-    addToBatch(batches, planned, options.limits);
+    addToBatch(batches, planned, { ...options.limits, rowsMax: rowsMaxFor(row.id, options) });
   }
   return { batches: batches.map(({ method, rows: cut }) => ({ method, rows: cut })), unsendable };
+}
+
+function rowsMaxFor(id: number, { limits, rowsMaxOf }: PlanOptions): number {
+  return Math.min(limits.rowsMax, rowsMaxOf?.(id) ?? limits.rowsMax);
 }
 
 /** Kinds of change come one after the other, each with few methods: a row joins the last batch of its method. */
@@ -164,14 +171,15 @@ function addToBatch(batches: OpenBatch[], { method, row, bytes, fileBytes }: Pla
   const open = batches.findLast((batch) => batch.method === method);
   const isFull =
     open === undefined ||
-    open.rows.length === rowsMax ||
+    open.rows.length >= Math.min(rowsMax, open.rowsMax) ||
     open.bytes + bytes > bytesMax ||
     open.bytes + open.fileBytes + bytes + fileBytes > requestBytesMax;
   if (isFull) {
-    batches.push({ method, rows: [row], bytes, fileBytes });
+    batches.push({ method, rows: [row], rowsMax, bytes, fileBytes });
     return;
   }
   open.rows.push(row);
+  open.rowsMax = Math.min(rowsMax, open.rowsMax);
   open.bytes += bytes;
   open.fileBytes += fileBytes;
 }
@@ -179,6 +187,8 @@ function addToBatch(batches: OpenBatch[], { method, row, bytes, fileBytes }: Pla
 interface OpenBatch {
   readonly method: WriteMethod;
   readonly rows: PlannedRow[];
+  /** The smallest limit of its rows. */
+  rowsMax: number;
   bytes: number;
   fileBytes: number;
 }
@@ -188,11 +198,6 @@ interface PlannedWrite {
   readonly row: PlannedRow;
   readonly bytes: number;
   readonly fileBytes: number;
-}
-
-/** Uniqueness at the origin may ignore case. */
-function matchKey({ cells }: PlannedRow, { match }: PushTable): string {
-  return String(cells.find(({ column }) => column === match)?.value ?? '').toLowerCase();
 }
 
 /** Null for a row that has nothing to send. */

@@ -4,7 +4,7 @@
  */
 import type { Row, Value } from '../wire/schema.ts';
 import { isSameValue, isTakenAs } from './diff.ts';
-import { isChanged, type MergeColumn } from './merge.ts';
+import { isChanged, type Conflict, type MergeColumn } from './merge.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
 
 /** A row that was sent: base before, cells as sent. */
@@ -67,6 +67,19 @@ export function isApplied(
   return sent.every(({ column, value, file }) => {
     if (file !== undefined) return arrived.has(column);
     return isTakenAs(columns[column]?.type ?? 'Text', value, remote.values[column] ?? null);
+  });
+}
+
+/** What a new row overwrote in the known row that the origin merged it into: the sent values stand there, and those before are kept. */
+export function overwrittenCells(
+  known: Row,
+  sent: readonly SentCell[],
+  columns: readonly MergeColumn[],
+): readonly Conflict[] {
+  return sent.flatMap(({ column, value, file }) => {
+    const before = known.values[column] ?? null;
+    if (file !== undefined || isSameValue(columns[column]?.type ?? 'Text', before, value)) return [];
+    return [{ kind: 'cell', column, base: before, local: value, remote: before, winner: 'local' }];
   });
 }
 

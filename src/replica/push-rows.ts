@@ -179,3 +179,44 @@ export function countConflicts(from: Connection, tableId: number): number {
     .pluck()
     .get(tableId) as number; // count(*) is an integer
 }
+
+/** Ids of the rows of a table that are edited, or on their way. */
+export function readUnsentIds(from: Connection, tableId: number): readonly number[] {
+  return from
+    .prepare(sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND state IN ('edited', 'sending', 'unknown')`)
+    .pluck()
+    .all(tableId) as number[]; // row_id is an INTEGER within 53 bits
+}
+
+/** The states of the rows of a table that are not clean, and the status of their refusals. */
+export function readRowEnds(
+  from: Connection,
+  tableId: number,
+): ReadonlyMap<number, { readonly state: string; readonly status: number | null }> {
+  const ends = from
+    .prepare(
+      sql`SELECT r.row_id AS id, r.state, f.status FROM _rowsync_rows r
+          LEFT JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id WHERE r.table_id = ?`,
+    )
+    .all(tableId) as { id: number; state: string; status: number | null }[]; // columns and types are ours
+  return new Map(ends.map(({ id, ...end }) => [id, end]));
+}
+
+/** The id of the newest conflict of any table; 0 without one. */
+export function readLastConflictId(from: Connection): number {
+  return from
+    .prepare(sql`SELECT coalesce(max(id), 0) FROM _rowsync_conflicts`)
+    .pluck()
+    .get() as number; // an integer
+}
+
+/** The rows of a table with conflicts behind an id, and who won. */
+export function readConflictsSince(
+  from: Connection,
+  tableId: number,
+  afterId: number,
+): readonly { readonly rowId: number; readonly winner: string }[] {
+  return from
+    .prepare(sql`SELECT row_id AS rowId, winner FROM _rowsync_conflicts WHERE table_id = ? AND id > ?`)
+    .all(tableId, afterId) as { rowId: number; winner: string }[]; // columns and types are ours
+}

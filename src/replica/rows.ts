@@ -348,6 +348,13 @@ export function keepEvidence(
   }
 }
 
+/** The highest id that a table ever had, as far as its rows and those in `sync_deleted` tell; 0 for none. */
+export function readHighestId(from: Connection, target: RowTarget): number {
+  const text = sql`SELECT max(coalesce((SELECT max(_id) FROM ${ident(target.localName)}), 0),
+      coalesce((SELECT max(row_id) FROM _rowsync_deleted WHERE table_id = ?), 0))`;
+  return from.prepare(text).pluck().get(target.id) as number; // both parts are integers
+}
+
 /** A value and the name of its column here. */
 export type Pair = readonly [name: string, value: Stored];
 

@@ -173,6 +173,9 @@ test('a refused row is listed with the words of the origin, and tried again on d
   desk.sandbox.store.insert('Note', { Title: 'theirs', Code: 'taken' });
   desk.sql(`UPDATE "Note" SET "Code" = 'taken' WHERE _id = 1`);
 
+  const pushed = await desk.run('push');
+  expect(pushed.exitCode).toBe(1);
+  expect(pushed.stdout).toContain('1 edit: 1 refused');
   expect((await desk.run('push')).exitCode).toBe(0);
   expect((await desk.run('push', '--strict')).exitCode).toBe(3);
   const { value } = await desk.json('failures');

@@ -156,9 +156,10 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       row_id: ROW_ID,
       kind: '`read`; `insert`, `update` or `delete` (refused); `inDoubt` (it may have happened).',
       column: 'The column at fault; NULL where none is named.',
-      reason: "The origin's words, or rowsync's where it sent nothing.",
+      reason: "The origin's words, or what came in their place; rowsync's where it sent nothing.",
       since: 'When it failed.',
-      status: 'HTTP status of the row; NULL where nothing was sent.',
+      status:
+        'HTTP status of the row, or of what came in place of an answer; 0 where nothing came, NULL where nothing was sent.',
       code: "The origin's error code.",
       sent: 'The cells as they were sent, as a JSON object; NULL where nothing was sent.',
       retry_at: 'When rowsync tries again; NULL where only an edit, `retry` or `discard` helps.',

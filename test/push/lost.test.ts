@@ -388,3 +388,46 @@ test('a create that arrived follows its row to another value, as long as nobody 
   expect(atOrigin(fixture, ['Title', 'Code']).slice(6)).toEqual([[7, 'mine', 'n2']]);
   expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
 });
+
+describe('a new row whose answer got lost, and that a colleague deleted before it was looked up,', () => {
+  async function pushDeleted(fixture: Fixture): Promise<ReturnType<typeof pushNow>> {
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'upsert', nth: 1 }]);
+    fixture.sandbox.before(
+      2, // the first looks whether the match value is free
+      () => fixture.sandbox.store.delete('Note', 7),
+      { method: 'select' },
+    );
+    return pushNow(fixture);
+  }
+
+  test('is in doubt, and not created again', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+
+    const report = await pushDeleted(fixture);
+
+    expect(countsOf(report)).toEqual({ inDoubt: 1, parked: 1 });
+    expect(changesSent(fixture)).toEqual(['upsert']);
+    expect(fixture.rows('SELECT kind, reason FROM sync_failures')).toMatchObject([
+      { kind: 'inDoubt', reason: expect.stringContaining('was deleted there since') as unknown },
+    ]);
+  });
+
+  test('is created again where the origin keeps no list of deleted rows', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+    const refusal = JSON.stringify({ error: 403, code: 3000, message: 'Access denied' });
+    const answer = { status: 403, headers: { 'Content-Type': 'application/json' }, body: refusal };
+    fixture.sandbox.answerInstead(1, answer, { method: 'deleted' });
+
+    expect(countsOf(await pushDeleted(fixture))).toEqual({ inserted: 1 });
+  });
+
+  test('is sent again if the deleted row was known here', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+    fixture.sandbox.store.delete('Note', 3);
+    setFaults(fixture, [{ fault: 'resetBefore', method: 'upsert', nth: 1 }]);
+
+    expect(countsOf(await pushNow(fixture))).toEqual({ inserted: 1 });
+  });
+});

@@ -129,7 +129,7 @@ describe('a match value', () => {
     expect(fixture.rows(`SELECT "column", winner FROM sync_conflicts`)).toEqual([{ column: 'Code', winner: 'local' }]);
   });
 
-  test('that a known row gets between the look and the write leaves that row here, and keeps the new one as a conflict', async () => {
+  test('that a known row gets between the look and the write merges both, and keeps what it overwrote there', async () => {
     await using fixture = await startTwoWay({ editing: { match: 'Code' } });
     fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'n1')`);
 
@@ -137,14 +137,58 @@ describe('a match value', () => {
 
     const report = await pushNow(fixture);
 
-    expect(countsOf(report)).toEqual({ inserted: 1, conflict: 2 });
+    expect(countsOf(report)).toEqual({ updated: 1, conflict: 1 });
     expect(atOrigin(fixture, ['Title', 'Code'])[4]).toEqual([5, 'mine', 'n1']);
     expect(here(fixture, ['Title', 'Code'])).toEqual(atOrigin(fixture, ['Title', 'Code']));
-    expect(fixture.rows('SELECT row_id, kind, winner FROM sync_conflicts ORDER BY id')).toEqual([
-      { row_id: -2, kind: 'inserted', winner: 'origin' },
-      { row_id: 5, kind: 'cell', winner: 'local' },
+    const query = 'SELECT row_id, kind, "column", local, remote, winner FROM sync_conflicts';
+    expect(fixture.rows(query)).toEqual([
+      { row_id: 5, kind: 'cell', column: 'Title', local: 'mine', remote: 'title 5', winner: 'local' },
     ]);
+    expect(report.tables).toMatchObject([{ account: { began: 1, won: 1 } }]);
     expect(await captured(fixture)).toEqual([]);
+  });
+
+  test('that a known row gets while the new row is edited again keeps the edited row as a conflict too', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'n1')`);
+    const merge = (): void => {
+      fixture.sandbox.store.update('Note', 5, { Code: 'n1' });
+      fixture.execute(`UPDATE "Note" SET "Title" = 'later' WHERE _id = -2`);
+    };
+    fixture.sandbox.before(1, merge, { method: 'upsert' });
+
+    await pushNow(fixture);
+
+    expect(fixture.rows('SELECT row_id, kind, winner FROM sync_conflicts ORDER BY id')).toEqual([
+      { row_id: 5, kind: 'cell', winner: 'local' },
+      { row_id: -2, kind: 'inserted', winner: 'origin' },
+    ]);
+    expect(here(fixture, ['Title', 'Code'])).toEqual(atOrigin(fixture, ['Title', 'Code']));
+  });
+
+  test.each([
+    ['case', 'Maß', 'MASS'],
+    ['accents', 'Müller', 'Muller'],
+    ['width', 'Ａ1', 'A1'],
+    ['blanks at its end', 'x ', 'x'],
+  ])('that differs from another one in %s leaves in a request of its own', async (_what, one, other) => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('1', '${one}'), ('2', '${other}')`);
+
+    const { origin } = fixture;
+    const rowCounts: number[] = [];
+    fixture.origin = {
+      ...origin,
+      upsert: (request, options) => {
+        rowCounts.push(request.rows.length);
+        return origin.upsert(request, options);
+      },
+    };
+
+    await pushNow(fixture);
+
+    expect(new Set(rowCounts)).toEqual(new Set([1]));
+    expect(atOrigin(fixture, ['Title'])[6]).toEqual([7, '1']);
   });
 
   test('that an edited row had is not asked for before the origin has its delete, also in a table with a column called Value', async () => {

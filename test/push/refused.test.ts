@@ -9,7 +9,17 @@ import type { Origin } from '../../src/origin/client.ts';
 import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import type { Fixture } from '../support/replica.ts';
-import { atOrigin, changesSent, codesOf, countsOf, finishAndPull, here, pushNow, setFaults } from '../support/push.ts';
+import {
+  atOrigin,
+  changesSent,
+  codesOf,
+  countsOf,
+  finishAndPull,
+  here,
+  pushNow,
+  setFaults,
+  unreadableAnswer,
+} from '../support/push.ts';
 import { NOTE, captured, startTwoWay, swapNames, twoWayTable } from '../support/two-way.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
@@ -104,6 +114,21 @@ describe('a row that the origin refuses', () => {
     expect(failures(fixture)).toEqual([]);
     expect(atOrigin(fixture, ['Code'])[1]).toEqual([2, 'free']);
   });
+});
+
+test('an edit of a row that cannot be read any more waits with that reason, and is sent once it can be', async () => {
+  await using fixture = await startTwoWay(MATCHED);
+  const unreadable = await unreadableAnswer(fixture, 2);
+  fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 2`);
+  fixture.sandbox.answerInstead(1, unreadable, { method: 'retrieve' });
+
+  const report = await pushNow(fixture);
+
+  expect(report.tables).toMatchObject([{ account: { began: 1, unsendable: 1 } }]);
+  const reason = expect.stringContaining('a value that cannot be read') as unknown;
+  expect(failures(fixture)).toMatchObject([{ row_id: 2, kind: 'update', status: null, reason }]);
+  const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 61_000 };
+  expect(countsOf(await pushNow(fixture, { clock }))).toEqual({ updated: 1 });
 });
 
 describe('a batch that is refused whole', () => {

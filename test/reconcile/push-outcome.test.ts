@@ -185,15 +185,23 @@ describe('a right is lost', () => {
 });
 
 test.each<[number, BatchVerdict]>([
-  [400, 'stopTable'],
-  [403, 'stopTable'],
+  [400, 'ask'],
+  [403, 'ask'],
+  [406, 'ask'],
+  [409, 'ask'],
   [404, 'stopTable'],
+  [405, 'stopTable'],
+  [407, 'stopTable'],
+  [301, 'stopTable'],
   [413, 'split'],
   [414, 'split'],
   [401, 'stopAll'],
-])('%i without a word says nothing about rows, unless it is about size', (status, verdict) => {
-  expect(judgeRefusal({ status, code: null, words: '' })).toBe(verdict);
-});
+])(
+  '%i without a word is of a row only if it is about size, or the origin answers another request: %s',
+  (status, verdict) => {
+    expect(judgeRefusal({ status, code: null, words: '' })).toBe(verdict);
+  },
+);
 
 test.each([
   [413, true],

@@ -30,7 +30,8 @@ Examples:
   rowsync push Customer --confirm    ... and let a mass edit through that a guard held
 
 Rows that the origin refuses wait in sync_failures and hold up no other row. The exit code is 3 while a guard or a conflict
-waits for you, with --strict also while a refused row does.`;
+waits for you, with --strict also while a row does that was refused earlier. It is 1 if an edit of this push failed, and 75 if
+it may pass by itself.`;
 
 const PLAN_EXAMPLES = `
 Examples:

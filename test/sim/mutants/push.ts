@@ -6,6 +6,68 @@ import type { Mutant } from './mutant.ts';
 /** Planted bugs of a push. */
 export const PUSH_MUTANTS: readonly Mutant[] = [
   {
+    name: 'halving-drops-a-row',
+    without: 'The first row of a request that is halved counts as settled.',
+    edits: [
+      {
+        file: 'push/settle.ts',
+        find: "if (next !== 'park') limits.set(rowId, next);",
+        replace:
+          "if (rowCount > 1 && row === failed[0]) moveRows(tx, table.id, [rowId], { event: 'settled', at: stampFromMs(nowMs) });\n    else if (next !== 'park') limits.set(rowId, next);",
+      },
+    ],
+  },
+  {
+    name: 'parked-at-the-first-cut',
+    without: 'A row that was alone in one request without an answer is parked at once.',
+    edits: [{ file: 'reconcile/unanswered.ts', find: 'const FAILURES_MIN = 2;', replace: 'const FAILURES_MIN = 1;' }],
+  },
+  {
+    name: 'parked-row-is-not-counted',
+    without: 'A row that ends its requests is parked, and the account of the push says that it arrived.',
+    edits: [
+      {
+        file: 'reconcile/push-account.ts',
+        find: "return status === null ? 'unsendable' : 'refused';",
+        replace: "return status === null ? 'unsendable' : 'arrived';",
+      },
+    ],
+  },
+  {
+    name: 'merged-insert-is-inserted',
+    without: 'A new row that the origin merged into one of its rows counts as inserted.',
+    edits: [
+      {
+        file: 'push/settle.ts',
+        find: "if (row.kind === 'insert' && row.answer?.as !== 'matched')",
+        replace: "if (row.kind === 'insert')",
+      },
+    ],
+  },
+  {
+    name: 'overwritten-and-forgotten',
+    without: 'What a new row overwrote in the known row that it was merged into is not kept.',
+    edits: [
+      { file: 'push/settle.ts', find: 'storeConflicts(tx, table, { rowId: knownId, conflicts, at });', replace: '' },
+    ],
+  },
+  {
+    name: 'deleted-is-created-again',
+    without: 'A lost new row that is not found is sent again, whatever was deleted meanwhile.',
+    edits: [{ file: 'push/ask.ts', find: '  await suspectDeleted(run, batch, plain);\n', replace: '' }],
+  },
+  {
+    name: 'alike-values-in-one-request',
+    without: 'New rows whose match values differ in accents leave together.',
+    edits: [
+      {
+        file: 'reconcile/match.ts',
+        find: 'return folded.replaceAll(',
+        replace: 'return value.length > 0 ? value : folded.replaceAll(',
+      },
+    ],
+  },
+  {
     name: 'settled-creates-not-durable',
     without: 'What a create became is stored with synchronous = NORMAL, and a power cut may take it back.',
     edits: [

@@ -68,6 +68,8 @@ export class Parking {
   /** Rows that were refused alone, by their names, and new ones at which the origin failed. */
   readonly #refused = new Map<string, SentRow[]>();
   readonly #failed = new Map<string, SentRow[]>();
+  /** Rows whose requests ended without an answer about them, by their names, with the number of rows of the request. */
+  readonly #unanswered = new Map<string, (SentRow & { readonly rowCount: number })[]>();
   /** The rows of a mirror when it was settled which of them are missing. */
   #lookedAt: readonly LocalRow[] | null = null;
   /** What is wrong with the deletes that the last sweep held. */
@@ -76,6 +78,8 @@ export class Parking {
   #isWronglyUnchanged = false;
   /** Questions by values of rows that were answered with something else than what the origin said. */
   readonly #misanswered = new Set<string>();
+  /** Rows that were asked for, and answered with something else than what the origin said. */
+  readonly #misread = new Set<string>();
   /** Whether rights came and went, or an answer seemed to say so. */
   #isCallerDoubtful = false;
   /** How often the same was sent of a row. */
@@ -105,12 +109,19 @@ export class Parking {
   onAnswer({ number, method, query }: SeenRequest, isTrue: boolean, result: WireAnswer | WireFault): void {
     if (method === 'user') this.#noteCaller(isTrue, result);
     if (method === 'select' && !isTrue) this.#misanswered.add(new URLSearchParams(query).get('filter') ?? '');
+    if (method === 'retrieve' && !isTrue) {
+      for (const id of new URLSearchParams(query).getAll('id')) this.#misread.add(`row ${id}`);
+    }
     if (method === 'select' && !isTrue && result.kind === 'answer' && result.status === 304)
       this.#isWronglyUnchanged = true;
     const rows = this.#open.get(number);
     if (rows === undefined) return;
+    const noteUnanswered = (): void => {
+      for (const row of rows) note(this.#unanswered, { ...row, rowCount: rows.length });
+    };
     if (result.kind === 'fault') {
       if (!result.isSent) this.#certain.add(number);
+      else noteUnanswered();
       return;
     }
     const { status } = result;
@@ -119,6 +130,7 @@ export class Parking {
     if (status === 200 && isTrue && rows.some(({ kind, hasFile }) => kind === 'update' && hasFile))
       this.#takenFiles.add(number);
     else if (isRefused || (status === 200 && isTrue)) this.#certain.add(number);
+    else noteUnanswered();
     const [only] = rows;
     if (isRefused && only !== undefined && rows.length === 1) note(this.#refused, only);
     if (status !== 200) return;
@@ -277,6 +289,10 @@ export class Parking {
   #isRefused({ id, kind, status, sent, names }: ParkedRow, reason: string): boolean {
     const { setup, admin, writes, user } = this.#parts;
     const row = user.rows().find((local) => local.id === id);
+    if (reason.startsWith('sent alone, it got no answer')) {
+      const failed = names.flatMap((name) => this.#unanswered.get(name) ?? []).filter((old) => old.kind === kind);
+      return failed.length > 1 && failed.some((old) => old.rowCount === 1 && sent.every((it) => old.values.has(it)));
+    }
     // Deleted here since it was refused with values, or the other way round: that it waits for is gone.
     if ((row === undefined) !== (kind === 'delete')) return false;
     if (status !== null || reason.startsWith('the origin says that it has no such row')) {
@@ -304,6 +320,8 @@ export class Parking {
     // Nobody knows then whether another row has it; asked again in a while, the origin says so.
     if (reason.startsWith('asked for its match value, the origin answers with a row that cannot be read'))
       return code !== null && this.#misanswered.values().some((filter) => filter.includes(`"${code}"`));
+    if (reason.startsWith('the origin shows its row with a value that cannot be read'))
+      return names.some((name) => this.#misread.has(name));
     if (reason.startsWith('its values keep going back and forth')) {
       const counts = this.#sentCounts.entries().filter(([key]) => names.some((name) => key.startsWith(`${name} `)));
       return counts.reduce((sum, [, count]) => sum + count, 0) >= ALTERNATIONS;
@@ -452,7 +470,7 @@ function namesOf(id: number, tag: string | null | undefined): readonly string[] 
   return [...(id > 0 ? [`row ${id}`] : []), ...(tag === null || tag === undefined || tag === 'null' ? [] : [tag])];
 }
 
-function note(rows: Map<string, SentRow[]>, row: SentRow): void {
+function note<T extends SentRow>(rows: Map<string, T[]>, row: T): void {
   for (const name of row.names) rows.set(name, [...(rows.get(name) ?? []), row]);
 }
 

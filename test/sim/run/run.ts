@@ -8,6 +8,7 @@ import type { EngineModules } from '../world/engine.ts';
 import type { Script } from '../stories/script.ts';
 import { drawFollow } from '../world/follow-setup.ts';
 import { drawFiles } from '../world/files-setup.ts';
+import { drawPoison } from '../world/poison.ts';
 import { drawRows, withRows } from '../world/rows.ts';
 import { drawHideWeight, drawLetter, drawSetup, type Setup } from '../world/setup.ts';
 import { Tapes, type TapeRecord } from '../world/tape.ts';
@@ -44,6 +45,7 @@ export function setupOf(tapes: Tapes): Setup {
     history: tapes.history,
     choosing: tapes.choosing,
     isLetter: drawLetter(tapes),
+    poison: drawPoison(tapes),
   };
   const rows = drawRows(tapes);
   const setup = rows === null ? base : withRows(base, rows);

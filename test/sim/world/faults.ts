@@ -276,6 +276,12 @@ export const LATER_FAULTS: readonly FaultKind[] = [
     strike: (struck) =>
       withRow(struck, (row) => ({ ...row, status: 500, errors: [{ error: 500, message: 'Something went wrong' }] })),
   },
+  {
+    name: 'statusless',
+    on: ['change'],
+    reaches: true,
+    strike: (struck) => withRow(struck, (row) => ({ ...row, status: undefined })), // left out of JSON
+  },
 ];
 
 /** All of them. */

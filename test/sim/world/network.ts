@@ -10,7 +10,9 @@ import type { Transport, WireAnswer, WireFault, WireRequest } from '../../../src
 import { answerOf, FAULTS, type FaultKind, type RequestKind } from './faults.ts';
 import { BODY_FAILED, collectBody, handOver, isHandedOver, type Delivery } from './files-network.ts';
 import type { ModelAnswer, ModelRequest } from '../model/answers.ts';
+import { poisonOf } from './poison.ts';
 import { never, type Scheduler } from './scheduler.ts';
+import type { Setup } from './setup.ts';
 import type { Script } from '../stories/script.ts';
 import { Draw, type Tape } from './tape.ts';
 
@@ -39,7 +41,7 @@ export interface SeenRequest {
 export interface NetworkParts {
   readonly scheduler: Scheduler;
   readonly tape: Tape;
-  readonly weather: Weather;
+  readonly setup: Pick<Setup, 'weather' | 'poison'>;
   /** Says what strikes, instead of the tape. */
   readonly script: Pick<Script, 'fault' | 'losesRequests'> | null;
   readonly origin: (request: ModelRequest) => ModelAnswer;
@@ -123,7 +125,8 @@ export class Network {
     const seen = this.#see(request, body, (this.#count += 1));
     this.#parts.onDeparture(seen.request);
     const value = this.isCalm ? 0 : tape.u32();
-    const fault = this.#scriptedFault(seen.request) ?? this.#faultFor(seen.request.kind, value);
+    const fault =
+      this.#poisonFault(seen.request) ?? this.#scriptedFault(seen.request) ?? this.#faultFor(seen.request.kind, value);
     const draw = new Draw(fault === null ? 0 : Math.max(1, value));
     let delivery: Delivery | null = null;
     const arrive = (): void => {
@@ -167,6 +170,11 @@ export class Network {
     return this.#parts.script?.losesRequests() ?? this.#parts.tape.u32() >= U32 / 2;
   }
 
+  #poisonFault({ kind, body }: SeenRequest): FaultKind | null {
+    const name = this.isCalm || kind !== 'change' ? null : poisonOf(body, this.#parts.setup);
+    return FAULTS.find((fault) => fault.name === name) ?? null;
+  }
+
   #scriptedFault({ kind, method }: SeenRequest): FaultKind | null {
     const name = this.isCalm ? null : (this.#parts.script?.fault(kind, method) ?? null);
     return FAULTS.find((fault) => fault.name === name) ?? null;
@@ -177,7 +185,7 @@ export class Network {
     let top = U32;
     for (const fault of FAULTS) {
       if (!fault.on.includes(kind)) continue;
-      top -= (this.#parts.weather.get(fault.name) ?? 0) * U32;
+      top -= (this.#parts.setup.weather.get(fault.name) ?? 0) * U32;
       if (value >= top) return fault;
     }
     return null;

@@ -12,6 +12,7 @@ import type { FollowSetup } from './follow-setup.ts';
 import type { EtagMode, RuleEffect } from '../model/knobs.ts';
 import { MODEL_TOKEN } from '../model/origin.ts';
 import type { Weather } from './network.ts';
+import type { PoisonSetup } from './poison.ts';
 import { rowsOfLife, type RowsSetup } from './rows.ts';
 import { Draw, type Tape, type Tapes } from './tape.ts';
 
@@ -68,6 +69,8 @@ export interface Setup {
   readonly follow?: FollowSetup;
   /** Whether the changes of the table are kept. */
   readonly history?: boolean;
+  /** Texts that end every request that carries them; left out, or null, where there are none. */
+  readonly poison?: PoisonSetup | null;
   /** Which rows come here; left out for all of them. */
   readonly rows?: RowsSetup;
   /** Which columns come here, and how they are masked; left out where all come as they are. */
@@ -180,6 +183,7 @@ export const TRAITS: Readonly<Record<string, (setup: Setup) => boolean>> = {
   weather: ({ weather }) => weather.size > 0,
   refused: ({ refusedShare }) => refusedShare > 0,
   rules: ({ rules }) => rules.length > 0,
+  poison: ({ poison = null }) => poison !== null,
   mirror: ({ isMirror }) => isMirror,
   rows: ({ rows }) => rows !== undefined,
   letter: ({ isLetter }) => isLetter === true,

@@ -26,6 +26,7 @@ export const TAPE_NAMES = [
   'rows',
   'follow',
   'letter',
+  'poison',
 ] as const;
 
 /** Whose tape it is. */

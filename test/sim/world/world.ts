@@ -126,7 +126,7 @@ export class World {
     this.#network = new Network({
       scheduler: this.#scheduler,
       tape: tapes.of('network'),
-      weather: this.#setup.weather,
+      setup: this.#setup,
       script: this.#script,
       origin: (request) => this.#origin.answer(request),
       wallMs: originMs,

@@ -1,0 +1,101 @@
+/**
+ * What became of the edits that a push began with. Each is in exactly one column, whatever went wrong: the columns add up to the edits at the
+ * beginning. Judged by how the rows stand when the push ends. Pure.
+ */
+import { assert } from '../base/assert.ts';
+import { retryHope } from './push-outcome.ts';
+import type { RowState } from './row-state.ts';
+import { NO_STATUS } from './unanswered.ts';
+
+/**
+ * Every column.
+ *
+ *    arrived     the origin has it                        lost        the origin's version won, and this one is kept
+ *    won         the same, over a colleague's edit        asked       both sides changed the row: a person decides
+ *    refused     parked with the origin's words           inDoubt     it may have happened
+ *    unsendable  stopped here, before it was sent         unsent      waits for the next push
+ */
+export const EDIT_FATES = ['arrived', 'won', 'lost', 'asked', 'refused', 'inDoubt', 'unsendable', 'unsent'] as const;
+
+/** What became of an edit. */
+export type EditFate = (typeof EDIT_FATES)[number];
+
+/** How an edited row stands when the push ends. */
+export interface EditFacts {
+  /** Null for a clean row. */
+  readonly state: RowState | null;
+  /** Of its refusal; null if it was stopped here. */
+  readonly status: number | null;
+  /** Who won conflicts about it in this push. */
+  readonly winners: ReadonlySet<string>;
+}
+
+/** The account of one table. */
+export interface PushAccount extends Readonly<Record<EditFate, number>> {
+  /** Edits at the beginning: the sum of all columns. */
+  readonly began: number;
+  /** Those of the refused edits that may pass by themselves, because the origin was in trouble. */
+  readonly passing: number;
+  /** Why edits were not sent; null if all were. */
+  readonly unsentReason: string | null;
+}
+
+/** Judges one edit. */
+export function fateOf({ state, status, winners }: EditFacts): EditFate {
+  switch (state) {
+    case 'refused':
+      return status === null ? 'unsendable' : 'refused';
+    case 'inDoubt':
+      return 'inDoubt';
+    case 'conflicted':
+      return 'asked';
+    case 'edited':
+    case 'sending':
+    case 'unknown':
+      return 'unsent';
+    case 'clean':
+    case null:
+      return winners.has('origin') ? 'lost' : winners.has('local') ? 'won' : 'arrived';
+    default:
+      return state satisfies never;
+  }
+}
+
+/** Adds edits up. */
+export function accountOf(edits: readonly EditFacts[], unsentReason: string): PushAccount {
+  const fates = edits.map(fateOf);
+  const counts = columns((fate) => fates.filter((other) => other === fate).length);
+  const sum = EDIT_FATES.reduce((total, fate) => total + counts[fate], 0);
+  assert(sum === edits.length, 'every edit is in one column of the account');
+  const passing = edits.filter((edit, index) => fates[index] === 'refused' && isPassing(edit.status)).length;
+  return { began: edits.length, ...counts, passing, unsentReason: counts.unsent === 0 ? null : unsentReason };
+}
+
+function columns(count: (fate: EditFate) => number): Readonly<Record<EditFate, number>> {
+  return {
+    arrived: count('arrived'),
+    won: count('won'),
+    lost: count('lost'),
+    asked: count('asked'),
+    refused: count('refused'),
+    inDoubt: count('inDoubt'),
+    unsendable: count('unsendable'),
+    unsent: count('unsent'),
+  };
+}
+
+function isPassing(status: number | null): boolean {
+  return status === NO_STATUS || (status !== null && retryHope(status) === 'soon');
+}
+
+/** The sum of the accounts of several tables, with the reason of the first that has one. */
+export function sumOfAccounts(accounts: readonly PushAccount[]): PushAccount {
+  const sum = (pick: (account: PushAccount) => number): number => accounts.reduce((total, it) => total + pick(it), 0);
+  const [unsentReason = null] = accounts.flatMap((it) => it.unsentReason ?? []);
+  return {
+    began: sum(({ began }) => began),
+    ...columns((fate) => sum((it) => it[fate])),
+    passing: sum(({ passing }) => passing),
+    unsentReason,
+  };
+}

@@ -1,0 +1,83 @@
+/**
+ * The account of a push: each edit that was there when it began is in exactly one column, with the reason where it was not sent.
+ */
+import { expect, test } from 'vitest';
+import { startBehindProxy } from '../support/fault-proxy.ts';
+import { codesOf, pushNow } from '../support/push.ts';
+import { NOTE, startTwoWay } from '../support/two-way.ts';
+import type { PushReport } from '../../src/push/report.ts';
+
+const MATCHED = { editing: { match: 'Code' } } as const;
+
+/** Columns of the account of one table that are not 0. */
+function columnsOf({ tables: [table] }: PushReport): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(table?.account ?? {}).filter(([, value]) => value !== 0 && value !== null));
+}
+
+test('edits that arrive, win, lose, are refused, or cannot be sent are each counted once', async () => {
+  await using fixture = await startTwoWay(MATCHED);
+  const { store } = fixture.sandbox;
+  fixture.execute(`UPDATE "Note" SET "Title" = 'here' WHERE _id IN (1, 2);
+    UPDATE "Note" SET "Code" = 'c6' WHERE _id = 3;
+    UPDATE "Note" SET "Photo" = 'file:nothing.jpg' WHERE _id = 4;
+    UPDATE "Note" SET "Title" = 'gone' WHERE _id = 5;
+    INSERT INTO "Note" ("Code", "Title") VALUES ('n1', 'new')`);
+  store.update('Note', 2, { Title: 'there' });
+  store.delete('Note', 5);
+
+  const report = await pushNow(fixture);
+
+  expect(columnsOf(report)).toEqual({ began: 6, arrived: 2, lost: 2, refused: 1, unsendable: 1 });
+});
+
+test('an edit that won over a colleague’s, and one about which a person is asked, have their columns', async () => {
+  await using local = await startTwoWay(MATCHED);
+  await using ask = await startTwoWay(MATCHED);
+  for (const fixture of [local, ask]) {
+    fixture.execute(`UPDATE "Note" SET "Title" = 'here' WHERE _id = 1`);
+    fixture.sandbox.store.update('Note', 1, { Title: 'there' });
+  }
+
+  expect(columnsOf(await pushNow(local, { options: { conflict: 'local' } }))).toEqual({ began: 1, won: 1 });
+  expect(columnsOf(await pushNow(ask, { options: { conflict: 'ask' } }))).toEqual({ began: 1, asked: 1 });
+});
+
+test('a held table says why nothing of it was sent', async () => {
+  await using fixture = await startTwoWay(MATCHED);
+  fixture.execute(`UPDATE "Note" SET "Title" = 'x'`);
+
+  const report = await pushNow(fixture, { settings: { maxPushRows: 5 } });
+
+  const unsentReason = expect.stringContaining('safety.maxPushRows') as unknown;
+  expect(columnsOf(report)).toEqual({ began: 6, unsent: 6, unsentReason });
+});
+
+test('an origin that is away is the reason of every edit', async () => {
+  await using fixture = await startBehindProxy(MATCHED);
+  fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id < 3`);
+  fixture.proxy.play({ match: () => true, answer: 'reset', isApplied: false });
+
+  const report = await pushNow(fixture);
+
+  expect(codesOf(report)).toEqual(['origin.unreachable']);
+  const unsentReason = expect.stringContaining('no connection to') as unknown;
+  expect(columnsOf(report)).toEqual({ began: 2, unsent: 2, unsentReason });
+});
+
+test('edits that were made while the push ran do not change the sum', async () => {
+  await using fixture = await startTwoWay(MATCHED);
+  fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id < 3`);
+  fixture.sandbox.before(1, () => fixture.execute(`UPDATE "Note" SET "Title" = 'y' WHERE _id > 1`), {
+    method: 'update',
+  });
+
+  expect(columnsOf(await pushNow(fixture))).toEqual({ began: 2, arrived: 2 });
+});
+
+test('a refused row that is sent once more in the same push is counted once', async () => {
+  await using fixture = await startTwoWay({ ...MATCHED, tables: [NOTE] });
+  // The first takes a value that the second still has.
+  fixture.execute(`UPDATE "Note" SET "Code" = 'z' WHERE _id = 2; UPDATE "Note" SET "Code" = 'c2' WHERE _id = 1`);
+
+  expect(columnsOf(await pushNow(fixture))).toEqual({ began: 2, arrived: 2 });
+});
