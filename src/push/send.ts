@@ -198,9 +198,11 @@ class Sending {
 /** What came instead of an answer, as the end of a sentence. */
 function wordsOfUnanswered({ cause, message }: RowsyncError): OriginWords {
   const failed = cause instanceof RowsyncError ? cause : null;
-  const { status = NO_STATUS, words = '' } = failed?.refusal ?? {};
+  const isUnreadable = failed?.code === 'origin.unexpected';
+  const { status = isUnreadable ? 200 : NO_STATUS, words = '' } = failed?.refusal ?? {};
   const came = (failed?.message ?? message).replace(/^[^:]*: /, '');
-  return { status, code: null, message: words === '' ? came : `${came} ("${words}")`, source: null };
+  const said = isUnreadable ? `the answer cannot be read: ${came}` : came;
+  return { status, code: null, message: words === '' ? said : `${said} ("${words}")`, source: null };
 }
 
 function forbidden({ table }: TablePush): RowsyncError {

@@ -51,6 +51,7 @@ const PASSING: ReadonlySet<string> = new Set([
   'pull.unsettled',
   'push.identity',
   'push.shape',
+  'push.unanswered',
   'replica.busy',
   'replica.inUse',
   'sink.busy',

@@ -95,7 +95,8 @@ function makeCopy(mutants: readonly Mutant[]): string {
 function runTest(folder: string, { test }: OwningTest): Catch {
   const vitest = join(PROJECT, 'node_modules/vitest/vitest.mjs');
   const failed = (root: string): boolean =>
-    spawnSync(process.execPath, [vitest, 'run', test, '--maxWorkers=1'], { cwd: root }).status !== 0;
+    spawnSync(process.execPath, [vitest, 'run', test, '--maxWorkers=1', '--testTimeout=30000'], { cwd: root })
+      .status !== 0;
   const unplanted = makeCopy([]);
   try {
     const isFound = failed(folder) && !failed(unplanted);
