@@ -43,7 +43,7 @@ export async function askAbout(
   await step(run, 'readBack');
   const ids = batch.rows.flatMap((row) => originIdOf(row) ?? []);
   const values = batch.rows.flatMap((row) => lostMatchOf(run, batch, row) ?? []);
-  const [found, holders] = await Promise.all([findById(run, ids), findByMatch(run, values)]);
+  const [found, holders] = await Promise.all([findById(run, ids), findByMatch(run, values, true)]);
   const plain = new Map(
     batch.rows.map((row) => [row.id, newsOfRow(row, lostMatchOf(run, batch, row), { found, holders })]),
   );

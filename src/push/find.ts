@@ -6,7 +6,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError } from '../base/errors.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { filterOfValue, joinClauses } from '../reconcile/findable.ts';
-import { matchKey } from '../reconcile/match.ts';
+import { matchKey } from '../reconcile/match-key.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readHighestId } from '../replica/rows.ts';
 import { TOP_MAX } from '../wire/query.ts';
@@ -59,14 +59,19 @@ export type Holder = Row | 'refused' | 'unclear';
 
 /**
  * Looks up the rows with match values; values without a row are left out. An origin may treat different values as equal, for example with accents or
- * trailing blanks. Asked for such a value alone, it shows which row has it.
+ * trailing blanks. Asked for such a value alone, it shows which row has it. `isOfLost`: rows that were sent already, which are asked for until there is an
+ * answer.
  */
-export async function findByMatch(run: TablePush, values: readonly Value[]): Promise<ReadonlyMap<Value, Holder>> {
+export async function findByMatch(
+  run: TablePush,
+  values: readonly Value[],
+  isOfLost: boolean,
+): Promise<ReadonlyMap<Value, Holder>> {
   const column = run.planned.match;
   const shape = column === null ? undefined : run.reading.columns[column];
   if (column === null || shape === undefined || values.length === 0) return new Map();
   const clauses = values.flatMap((value) => filterOfValue(shape, value) ?? []);
-  const found = await selectClauses(run, clauses);
+  const found = await selectClauses(run, clauses, isOfLost);
   const [only = null] = values;
   if (values.length > 1) {
     const holders = found?.isWhole === true ? holdersOf(found.rows, values, { column, shape }) : null;
@@ -74,8 +79,8 @@ export async function findByMatch(run: TablePush, values: readonly Value[]): Pro
     // Each half alone: a problem with one value must not hold up other rows.
     const middle = Math.ceil(values.length / 2);
     const [one, other] = [
-      await findByMatch(run, values.slice(0, middle)),
-      await findByMatch(run, values.slice(middle)),
+      await findByMatch(run, values.slice(0, middle), isOfLost),
+      await findByMatch(run, values.slice(middle), isOfLost),
     ];
     return new Map([...one, ...other]);
   }
@@ -114,6 +119,7 @@ function isAlike(one: Value, other: Value): boolean {
 async function selectClauses(
   { context, reading }: TablePush,
   clauses: readonly string[],
+  isOfLost: boolean,
 ): Promise<{ readonly rows: readonly Row[]; readonly isWhole: boolean } | null> {
   const { address: table, columns, names } = reading;
   const rows = new Map<number, Row>();
@@ -128,7 +134,7 @@ async function selectClauses(
   } catch (thrown) {
     const { code, refusal } = asRowsyncError(thrown);
     if (refusal?.status === 400) return null;
-    if (code !== 'origin.notApi') throw thrown;
+    if (code !== 'origin.notApi' || isOfLost) throw thrown;
     // A firewall may dislike one of the values; if it lets nothing through, this question fails too.
     await context.origin.user({ signal: context.signal });
     return null;

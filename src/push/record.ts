@@ -66,7 +66,7 @@ export async function reread(run: TablePush, kind: ChangeKind, ids: readonly num
   }
   const [found, holders] = await Promise.all([
     findById(run, kind === 'insert' ? [] : ids),
-    findByMatch(run, [...new Set(asked.values())]),
+    findByMatch(run, [...new Set(asked.values())], false),
   ]);
   return { kind, ids, found, asked, holders };
 }

@@ -199,15 +199,15 @@ function giveWay(tx: Tx, run: TablePush, { row, news, settlement }: Settled, at:
   const { table, options, planned, progress } = run;
   const { id: rowId, cells, answer } = row;
   const knownId = must(answer?.id ?? null, 'the answer names the known row');
-  const [{ base = null } = {}] = readVersions(tx, table, [knownId]);
-  const known = must(base, 'it is known');
+  const [versions] = readVersions(tx, table, [knownId]);
+  const known = must(versions?.base ?? null, 'it is known');
   const others = cells.filter(({ column }) => column !== planned.match);
   const conflicts = overwrittenCells(known, others, table.columns);
   storeConflicts(tx, table, { rowId: knownId, conflicts, at });
   const isKept = !isLeftAlone(tx, table, row);
   if (isKept) {
-    const [{ local = null } = {}] = readVersions(tx, table, [rowId]);
-    storeDiscarded(tx, table, { rowId, base: null, local, columns: [] }, at);
+    const [own] = readVersions(tx, table, [rowId]);
+    storeDiscarded(tx, table, { rowId, base: null, local: own?.local ?? null, columns: [] }, at);
   }
   progress.counts.conflictCount += conflicts.length + (isKept ? 1 : 0);
   const merge = { policy: options.conflict, at, isSent: true, reason: '' };
@@ -292,13 +292,13 @@ function refuse(tx: Tx, { table, progress }: TablePush, { row }: Settled, nowMs:
 function doubt(tx: Tx, { table, progress }: TablePush, { row, news }: Settled, nowMs: number): void {
   const { id: rowId, kind, cells, answer } = row;
   const words = row.unanswered?.words ?? null;
-  const came = words === null ? 'no answer came' : `no answer came (${words.message})`;
-  const said = answer?.as === 'failed' ? 'the origin failed' : came;
+  const said = answer?.as === 'failed' ? 'the origin failed' : 'no answer came';
+  const came = words === null ? '' : ` (${words.message})`;
   const why =
     news.finding === 'other' && kind === 'insert'
       ? `row ${must(news.remote, 'another row was found').id} has its match value, but not all that was sent`
       : (news.why ?? 'nothing at the origin proves that it was taken, or was not');
-  const reason = `${said} when it was sent, and ${why}; look there, then retry or discard it`;
+  const reason = `${said} when it was sent${came}, and ${why}; look there, then retry or discard it`;
   storeRefusal(tx, table, { rowId, kind, reason, column: null, words, hope: 'never', cells }, nowMs);
   moveRows(tx, table.id, [rowId], { event: 'doubted', at: stampFromMs(nowMs) });
   progress.counts.inDoubtCount += 1;

@@ -48,31 +48,6 @@ export function matchError(table: string, wished: string, { problem, usable }: M
   });
 }
 
-/** Letters that Unicode does not take apart, and that an origin may treat as others. */
-const LOOKALIKES: Readonly<Record<string, string>> = {
-  æ: 'ae',
-  œ: 'oe',
-  þ: 'th',
-  ð: 'd',
-  đ: 'd',
-  ø: 'o',
-  ł: 'l',
-  ħ: 'h',
-  ŧ: 't',
-  ı: 'i',
-};
-
-/**
- * The same text for match values that may be one at the origin: its uniqueness may ignore case, accents, width, and blanks at the ends. Values with
- * different keys are certainly different there.
- */
-export function matchKey(value: Value): string {
-  if (typeof value !== 'string') return String(value ?? '');
-  const bare = value.normalize('NFKD').replaceAll(/[\p{M}\p{Cf}]/gu, '');
-  const folded = bare.toUpperCase().toLowerCase().trim();
-  return folded.replaceAll(/[æœþðđøłħŧı]/gu, (letter) => LOOKALIKES[letter] ?? letter);
-}
-
 /**
  * What happens to a new row after the look-up of its match value.
  *

@@ -13,7 +13,7 @@ import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { isSameValue } from './diff.ts';
 import { filterOfValue } from './findable.ts';
-import { matchKey } from './match.ts';
+import { matchKey } from './match-key.ts';
 import { uploadName, type SentFile } from './uploads.ts';
 
 /** A column as push sees it. */

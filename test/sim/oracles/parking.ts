@@ -318,7 +318,7 @@ export class Parking {
       return isOfOther || user.rows().some((local) => local.id !== id && local.cells['Code'] === code);
     }
     // Nobody knows then whether another row has it; asked again in a while, the origin says so.
-    if (reason.startsWith('asked for its match value, the origin answers with a row that cannot be read'))
+    if (/^asked for its match value, the origin answers|^the origin, or a firewall, refuses to look/.test(reason))
       return code !== null && this.#misanswered.values().some((filter) => filter.includes(`"${code}"`));
     if (reason.startsWith('the origin shows its row with a value that cannot be read'))
       return names.some((name) => this.#misread.has(name));
