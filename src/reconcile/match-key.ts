@@ -1,4 +1,6 @@
-/** Which match values may be one and the same at the origin, although they differ here. The one place that decides this. Pure. */
+/**
+ * Which match values may be one and the same at the origin, although they differ here. The one place that decides this. Pure.
+ */
 import type { Value } from '../wire/schema.ts';
 
 /** Letters that Unicode does not take apart, and that an origin may treat as others. */
