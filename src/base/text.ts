@@ -89,6 +89,25 @@ export function truncate(text: string, widthMax: number): string {
   return `${cut}…`;
 }
 
+/** A printable text cut into lines of so many columns; nothing is left out. */
+export function wrap(text: string, width: number): readonly string[] {
+  if (text.length <= width && displayWidth(text) <= width) return [text];
+  const lines: string[] = [];
+  let line = '';
+  let lineWidth = 0;
+  for (const { segment } of graphemesOf(text)) {
+    const segmentWidth = WIDE.test(segment) ? 2 : 1;
+    if (lineWidth + segmentWidth > width) {
+      lines.push(line);
+      line = '';
+      lineWidth = 0;
+    }
+    line += segment;
+    lineWidth += segmentWidth;
+  }
+  return [...lines, line];
+}
+
 /** `12,345`, for whole numbers. */
 export function countText(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');

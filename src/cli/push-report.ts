@@ -185,13 +185,14 @@ export function planCellsJson(cells: readonly PreviewCell[]): unknown {
   return cells.map(({ column, base, local }) => ({ column, base: plain(base), local: plain(local) }));
 }
 
-/** A plan for people: per table what would be sent, row by row, and what waits. */
+/** A plan in short: per table what would be sent, the first rows, and what waits. Values are cut; review.ts shows all. */
 export function planText(previews: readonly TablePreview[]): string {
   if (previews.length === 0) return 'Nothing to push\n';
   return previews.map(tableText).join('\n');
 }
 
-function tableText({ table, rows, writeCallCount, readCallCount, held }: TablePreview): string {
+/** The first lines about a table: what would be sent, with how many requests, and why it is held. */
+export function tableHead({ table, rows, writeCallCount, readCallCount, held }: TablePreview): string {
   const sent = rows.filter(({ fate }) => fate === 'sent');
   const counts = (['insert', 'update', 'delete'] as const).flatMap((kind) => {
     const count = sent.filter((row) => row.kind === kind).length;
@@ -205,15 +206,20 @@ function tableText({ table, rows, writeCallCount, readCallCount, held }: TablePr
       ? []
       : [`${plural(writeCallCount, 'write call')}, about ${plural(readCallCount, 'read call')}`]),
   ];
+  const waits = held === null ? '' : `  held: ${printable(held)}\n`;
+  return `${printable(table)}: ${head.join('; ')}\n${waits}`;
+}
+
+function tableText(preview: TablePreview): string {
+  const { rows } = preview;
   const shown = rows.slice(0, ROWS_SHOWN_MAX).map((row) => `  ${rowText(row)}\n`);
   const hidden = rows.length - shown.length;
   const more = hidden === 0 ? '' : `  and ${plural(hidden, 'more row')} (--json lists them)\n`;
-  const waits = held === null ? '' : `  held: ${printable(held)}\n`;
-  return `${printable(table)}: ${head.join('; ')}\n${waits}${shown.join('')}${more}`;
+  return `${tableHead(preview)}${shown.join('')}${more}`;
 }
 
 /** What becomes of a row, where the word of the plan is not one of plain English. */
-const FATE_WORDS: Readonly<Record<string, string>> = { inDoubt: 'in doubt', unsendable: 'cannot be sent' };
+export const FATE_WORDS: Readonly<Record<string, string>> = { inDoubt: 'in doubt', unsendable: 'cannot be sent' };
 
 function rowText({ rowId, kind, fate, reason, cells }: PreviewRow): string {
   const what = fate === 'sent' ? kind : `${FATE_WORDS[fate] ?? fate} (${kind})`;

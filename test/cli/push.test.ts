@@ -59,14 +59,14 @@ test('plan shows every change with old and new values, and changes nothing', asy
   desk.sql(`UPDATE "Note" SET "Title" = 'new title' WHERE _id = 1; DELETE FROM "Note" WHERE _id = 2;
     INSERT INTO "Note" ("Title", "Code") VALUES ('added', 'n1')`);
 
-  const { exitCode, stdout } = await desk.run('plan');
+  const { exitCode, stdout } = await desk.run('plan', '--summary');
 
   expect(exitCode).toBe(0);
   expect(stdout).toContain('Note: 1 insert, 1 update, 1 delete; 3 write calls');
   expect(stdout).toContain('update 1  Title: "title 1" -> "new title"');
   expect(stdout).toContain('insert -2  Title: "added", Code: "n1"');
   expect(stdout).toContain('delete 2');
-  expect((await desk.run('push', '--dry-run')).stdout).toBe(stdout);
+  expect((await desk.run('push', '--dry-run')).stdout).toBe((await desk.run('plan')).stdout);
   expect(desk.sandbox.requests.count({ method: 'upsert' })).toBe(0);
   const { value } = await desk.json('plan');
   expect(value).toMatchObject({
@@ -162,7 +162,7 @@ test('a conflict that is asked about exits with 3 until it is resolved', async (
 
   expect(exitCode).toBe(3);
   expect(stdout).toContain('1 row in conflict');
-  expect((await desk.run('plan')).stdout).toContain('conflict (update) 1  Title: "theirs" -> "mine"');
+  expect((await desk.run('plan', '--summary')).stdout).toContain('conflict (update) 1  Title: "theirs" -> "mine"');
   desk.sql(`UPDATE sync_conflicts SET resolution = 'local'`);
   expect((await desk.run('push')).exitCode).toBe(0);
   expect(desk.sandbox.store.rows('Note')[0]?.values['Title']).toBe('mine');
@@ -234,7 +234,7 @@ test('failures says what helps a create that may have happened', async () => {
   expect(stdout).toContain('│ inDoubt │');
   expect(stdout).toContain('│ on retry');
   expect(stdout).not.toContain('on edit');
-  const said = [pushed.stdout, (await desk.run('status')).stdout, (await desk.run('plan')).stdout];
+  const said = [pushed.stdout, (await desk.run('status')).stdout, (await desk.run('plan', '--summary')).stdout];
   for (const text of said) expect(text).not.toContain('refused by');
   for (const text of said.slice(0, 2)) {
     expect(text).toContain('1 row in doubt: the origin may have the change');
@@ -250,10 +250,10 @@ test('a row that cannot be sent is not said to be refused by the origin', async 
   ]);
   desk.sql(`UPDATE "Note" SET "Photo" = 'file:none.txt' WHERE _id = 1`);
 
-  const planned = await desk.run('plan');
+  const planned = await desk.run('plan', '--summary');
   const pushed = await desk.run('push');
   const status = await desk.run('status');
-  const after = await desk.run('plan');
+  const after = await desk.run('plan', '--summary');
 
   for (const { stdout } of [pushed, status]) {
     expect(stdout).toContain('1 row cannot be sent');

@@ -316,8 +316,9 @@ describe('a proposal', () => {
     const shown = await runCli(['proposals', 'show', 'tidy-notes'], place);
     await runCli(['push'], place);
     const asked = own.requests.all.filter(isWrite);
+    const declined = await runCli(['proposals', 'apply', 'tidy-notes'], { ...place, typed: ['no'], width: 80 });
     const before = titles();
-    const applied = await runCli(['proposals', 'apply', 'tidy-notes'], place);
+    const applied = await runCli(['proposals', 'apply', 'tidy-notes'], { ...place, typed: ['yes'], width: 80 });
     const plan = await runCli(['plan'], place);
     const pushed = await runCli(['push'], place);
 
@@ -327,12 +328,17 @@ describe('a proposal', () => {
     expect(status.stdout).toContain('agents    1 proposal to decide: rowsync proposals\n');
     expect(shown).toMatchObject({ exitCode: 0 });
     expect(shown.stdout).toContain('Titles begin with a capital letter.\nNote: 1 insert, 1 update, 1 delete\n');
-    expect(shown.stdout).toContain('update 1  Title: "note 0" -> "Note 0", Price: NULL -> 12.5, Done: NULL -> 1');
+    expect(shown.stdout).toContain(
+      'update 1\n    Title: "note 0" -> "Note 0"\n    Price: NULL -> 12.5\n    Done: NULL -> 1\n',
+    );
+    expect(shown.stdout.indexOf('delete 2')).toBeLessThan(shown.stdout.indexOf('update 1'));
     expect(shown.stdout).toContain('nothing was edited; rowsync proposals apply tidy-notes does it');
     expect(asked).toEqual([]);
+    expect(declined).toMatchObject({ exitCode: 3, stdout: 'Nothing was edited\n' });
+    expect(declined.stderr).toContain('Note: 1 delete, 1 update, 1 insert. Make these edits? (yes or no)');
     expect(before).toEqual(['note 0', 'note 1', 'note 2']);
     expect(applied).toMatchObject({ exitCode: 0 });
-    expect(applied.stdout).toContain('3 rows edited here; rowsync push carries it');
+    expect(applied.stdout).toContain('3 rows edited here, 1 of them deleted; rowsync push carries it');
     expect(plan.stdout).toContain('1 insert, 1 update, 1 delete');
     expect(pushed).toMatchObject({ exitCode: 0 });
     expect(titles()).toEqual(['Note 0', 'note 2', 'note 3']);

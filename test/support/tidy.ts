@@ -75,6 +75,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['src/config/'],
   table: ['src/cli/'],
   'cli-progress': ['src/cli/'],
+  diff: ['src/cli/'],
   'csv-stringify': ['src/base/'],
   'prom-client': ['src/daemon/'],
   mime: ['src/push/'],

@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
-import { plural, printable } from '../../base/text.ts';
+import { countText, plural, printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import type { TableUndo } from '../../history/undo.ts';
 import { applyEdits } from '../../mcp/apply.ts';
@@ -21,11 +21,16 @@ import type { Proposal } from '../../mcp/wish.ts';
 import { workAsClient } from '../../replica/client.ts';
 import { editJson, previewOf, refusalLines } from '../edit-report.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
+import { writePaged } from '../pager.ts';
+import { Prompter } from '../prompter.ts';
 import { planText } from '../push-report.ts';
+import { reviewText } from '../review.ts';
+import { SUMMARY } from './push.ts';
 
 const EXAMPLES = `
-An agent (rowsync mcp) changes nothing: what it proposes waits here. "show" says what would be edited today; nothing is. "apply" makes
-the edits, all of them or none: where a cell or a row changed since, it says which, and the exit code is 3. They are ordinary edits then: rowsync
+An agent (rowsync mcp) changes nothing: what it proposes waits here. "show" says what would be edited today; nothing is. It shows every cell
+whole, deletes first; on a terminal, $PAGER pages through it. "apply" says how many rows it edits and deletes, asks on a terminal, and makes the
+edits, all of them or none: where a cell or a row changed since, it says which, and the exit code is 3. They are ordinary edits then: rowsync
 plan shows them, rowsync push carries them under all its guards, and a daemon pushes them by itself.
 
 Examples:
@@ -48,26 +53,29 @@ export function addProposalCommands(program: Command, runner: Runner): void {
     name: string,
     description: string,
     work: (invocation: Invocation, place: Place, found: FoundProposal) => Promise<number>,
-  ): void => {
+  ): Command =>
     proposals
       .command(name)
       .argument('<name>', 'name of the proposal')
       .description(description)
-      .action((proposal: string, _options: unknown, command: Command) =>
+      .action((proposal: string, options: { summary?: boolean; yes?: boolean }, command: Command) =>
         runner(command, async (invocation) => {
           const place = await placeOf(invocation);
-          return work(invocation, place, findProposal(place.folder, proposal));
+          return work(invocation, { ...place, ...options }, findProposal(place.folder, proposal));
         }),
       );
-  };
-  one('show', 'show what a proposal would edit today; nothing is edited', show);
-  one('apply', 'make the edits of a proposal, which the next push carries', apply);
+  one('show', 'show what a proposal would edit today; nothing is edited', show).option('--summary', SUMMARY);
+  one('apply', 'make the edits of a proposal, which the next push carries', apply)
+    .option('--summary', SUMMARY)
+    .option('--yes', 'do not ask on a terminal');
   one('drop', 'forget a proposal', drop);
 }
 
 interface Place {
   readonly replica: Config['replica'];
   readonly folder: string;
+  readonly summary?: boolean;
+  readonly yes?: boolean;
 }
 
 async function placeOf(invocation: Invocation): Promise<Place> {
@@ -103,15 +111,23 @@ function waiting({ name, state, proposal }: FoundProposal): Proposal {
   throw usage(`The proposal ${name} ${STATE_WORDS[state]}`, `rowsync proposals drop ${name} forgets it.`);
 }
 
-async function show(invocation: Invocation, { replica }: Place, found: FoundProposal): Promise<number> {
+async function show(invocation: Invocation, { replica, summary }: Place, found: FoundProposal): Promise<number> {
   const proposal = waiting(found);
   const tables = workAsClient(replica.path, (from) => applyEdits(from, proposal), { isKept: false });
-  await report(invocation, { found, tables, isApplied: false });
+  await report(invocation, { found, tables, isApplied: false, isShort: summary === true });
   return hasRefusals(tables) ? EXIT.needsPerson : EXIT.done;
 }
 
-async function apply(invocation: Invocation, { replica, folder }: Place, found: FoundProposal): Promise<number> {
+async function apply(
+  invocation: Invocation,
+  { replica, folder, summary, yes }: Place,
+  found: FoundProposal,
+): Promise<number> {
   const proposal = waiting(found);
+  if (yes !== true && !(await isAgreed(invocation, proposal))) {
+    await invocation.session.stdout.write('Nothing was edited\n');
+    return EXIT.needsPerson;
+  }
   takeProposal(folder, found.name);
   let tables: readonly TableUndo[];
   let isApplied = false;
@@ -122,8 +138,32 @@ async function apply(invocation: Invocation, { replica, folder }: Place, found: 
     if (!isApplied) putProposalBack(folder, found.name);
   }
   if (isApplied) markProposalApplied(folder, found.name);
-  await report(invocation, { found, tables, isApplied });
+  await report(invocation, { found, tables, isApplied, isShort: summary === true });
   return isApplied ? EXIT.done : EXIT.needsPerson;
+}
+
+/** Asks a person at a terminal; a program that runs the command has decided. */
+async function isAgreed({ session, isJson }: Invocation, { edits }: Proposal): Promise<boolean> {
+  if (isJson || session.stdin.isTTY !== true || !session.stdout.isTerminal) return true;
+  const prompter = new Prompter(session);
+  try {
+    const question = `${countsText(edits)}. Make these edits? (yes or no)`;
+    return /^y(?:es)?$/i.test(await prompter.ask(question, { preset: 'no' }));
+  } finally {
+    prompter.close();
+  }
+}
+
+/** How many rows are edited, by kind and table, deletes first. */
+function countsText(edits: Proposal['edits']): string {
+  const tables = [...Map.groupBy(edits, ({ table }) => table)].map(([table, ofTable]) => {
+    const counts = (['delete', 'update', 'insert'] as const).flatMap((kind) => {
+      const count = ofTable.filter((edit) => edit.kind === kind).length;
+      return count === 0 ? [] : [plural(count, kind)];
+    });
+    return `${printable(table)}: ${counts.join(', ')}`;
+  });
+  return tables.join('; ');
 }
 
 async function drop(invocation: Invocation, { folder }: Place, found: FoundProposal): Promise<number> {
@@ -143,7 +183,13 @@ async function report(
     found: { name, proposal },
     tables,
     isApplied,
-  }: { readonly found: FoundProposal; readonly tables: readonly TableUndo[]; readonly isApplied: boolean },
+    isShort,
+  }: {
+    readonly found: FoundProposal;
+    readonly tables: readonly TableUndo[];
+    readonly isApplied: boolean;
+    readonly isShort: boolean;
+  },
 ): Promise<void> {
   if (invocation.isJson) {
     const shown = tables.map(({ table, edits, refusals }) => ({ table, rows: edits.map(editJson), refused: refusals }));
@@ -153,13 +199,18 @@ async function report(
   const busy = tables.filter(({ edits }) => edits.length > 0);
   const refused = refusalLines(tables);
   const rowCount = tables.reduce((sum, { edits }) => sum + edits.length, 0);
+  const deletedCount = busy.flatMap(({ edits }) => edits).filter(({ kind }) => kind === 'delete').length;
+  const deletedText = deletedCount === 0 ? '' : `, ${countText(deletedCount)} of them deleted`;
   const end = isApplied
-    ? `${plural(rowCount, 'row')} edited here; rowsync push carries it\n`
+    ? `${plural(rowCount, 'row')} edited here${deletedText}; rowsync push carries it\n`
     : refused.length > 0
       ? `nothing is edited, since this changed since:\n${refused.join('')}`
       : `nothing was edited; rowsync proposals apply ${name} does it\n`;
-  const plan = busy.length === 0 ? '' : planText(busy.map(previewOf));
-  return invocation.session.stdout.write(`${note === '' ? '' : `${printable(note)}\n`}${plan}${end}`);
+  const { session } = invocation;
+  const previews = busy.map(previewOf);
+  const plan = isShort ? planText(previews) : reviewText(previews, session.stdout.width());
+  const text = `${note === '' ? '' : `${printable(note)}\n`}${busy.length === 0 ? '' : plan}${end}`;
+  return isApplied ? session.stdout.write(text) : writePaged(session, text);
 }
 
 function usage(message: string, hint: string): RowsyncError {

@@ -21,6 +21,8 @@ import {
   type Runner,
 } from '../invocation.ts';
 import { orLeaveConsent } from '../consent.ts';
+import { writePaged } from '../pager.ts';
+import { reviewText } from '../review.ts';
 import { planJson, planText, pushExitCode, pushJson, pushText } from '../push-report.ts';
 
 const PUSH_EXAMPLES = `
@@ -34,9 +36,15 @@ waits for you, with --strict also while a row does that was refused earlier. It 
 it may pass by itself.`;
 
 const PLAN_EXAMPLES = `
+Every changed cell is shown whole, deletes first; on a terminal, $PAGER pages through it.
+
 Examples:
   rowsync plan
+  rowsync plan --summary
   rowsync plan Customer --json | jq '.tables[].rows[]'`;
+
+/** Of every command that shows edits. */
+export const SUMMARY = 'the first rows of each table on a line each, with long values cut';
 
 /** Adds both commands. */
 export function addPushCommands(program: Command, runner: Runner): void {
@@ -44,9 +52,10 @@ export function addPushCommands(program: Command, runner: Runner): void {
     .command('plan')
     .argument('[table...]', 'tables (default: all that are pushed)')
     .description('show what a push would send: inserts, updates with old and new values, deletes, conflicts')
+    .option('--summary', SUMMARY)
     .addHelpText('after', PLAN_EXAMPLES)
-    .action((tables: string[], _options: unknown, command: Command) =>
-      runner(command, (invocation) => plan(invocation, tables)),
+    .action((tables: string[], options: { summary?: boolean }, command: Command) =>
+      runner(command, (invocation) => plan(invocation, tables, options.summary === true)),
     );
   program
     .command('push')
@@ -59,7 +68,7 @@ export function addPushCommands(program: Command, runner: Runner): void {
     .action((tables: string[], options: { dryRun?: boolean; confirm?: boolean; strict?: boolean }, command: Command) =>
       runner(command, (invocation) =>
         options.dryRun === true
-          ? plan(invocation, tables)
+          ? plan(invocation, tables, false)
           : orLeaveConsent(invocation, { confirm: options.confirm === true, kinds: ['push'], tables }, () =>
               pushAndPrint(invocation, { tables, confirm: options.confirm === true }, options.strict === true),
             ),
@@ -67,10 +76,12 @@ export function addPushCommands(program: Command, runner: Runner): void {
     );
 }
 
-async function plan(invocation: Invocation, names: readonly string[]): Promise<number> {
+async function plan(invocation: Invocation, names: readonly string[], isShort: boolean): Promise<number> {
   const previews = await runPlan(invocation, names);
-  const { stdout } = invocation.session;
-  await (invocation.isJson ? printJson(invocation, planJson(previews)) : stdout.write(planText(previews)));
+  const { session } = invocation;
+  if (invocation.isJson) await printJson(invocation, planJson(previews));
+  else if (isShort) await session.stdout.write(planText(previews));
+  else await writePaged(session, reviewText(previews, session.stdout.width()));
   return EXIT.done;
 }
 
