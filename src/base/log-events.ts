@@ -14,7 +14,7 @@ export const LOG_EVENTS = {
   'config.refused': 'A changed configuration has a problem (one line each); the present one stays in force.',
   'http.listening': 'The HTTP server answers at `path`.',
   'notify.failed': 'systemd cannot be told how the daemon is.',
-  'notice.sent': 'A person was told something; `reason` is needsPerson, failing or recovered.',
+  'notice.sent': 'A person was told something; `reason` is needsPerson, failing, recovered or changed.',
   'notice.failed': 'The command or the webhook of `notify` failed; `waitMs` says when it is tried again.',
   'work.started': 'A piece of scheduled work begins.',
   'work.finished': 'It has ended; `outcome` is done, held, failed or stopped.',
@@ -49,6 +49,7 @@ export const LOG_EVENTS = {
   'table.reshaped': 'Columns of a table changed while its rows were read; they are read again.',
   'table.way':
     'When a table is followed and when it is swept, in `way`, or why it is not followed; told at the start and when it changes.',
+  'schema.changed': 'Tables or columns changed at the origin; `message` says how.',
   'table.gone': 'The origin no longer shows a table; its rows stay, and its edits wait.',
   'sink.sent': 'Touched rows were sent to a sink, or tables were loaded.',
   'sink.failed': 'A sink cannot continue; it is tried again after `waitMs`.',

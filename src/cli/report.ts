@@ -26,6 +26,7 @@ export function pullJson(report: PullReport): Readonly<Record<string, unknown>> 
     removedEntryCount: report.removedEntryCount,
     error: orNull(report.error),
     notes: report.notes,
+    schemaChanges: report.schemaChanges,
     tables: report.tables.map((table) => ({
       ...table,
       durationMs: Math.round(table.durationMs),
@@ -59,7 +60,8 @@ export function pullText(report: PullReport, width: number | null): string {
     report.removedEntryCount === 0
       ? ''
       : `History: ${countText(report.removedEntryCount)} of its entries removed, being beyond keep or maxBytes\n`;
-  const notes = report.notes.map((note) => `${note}\n`).join('');
+  const changes = report.schemaChanges.map((change) => `Changed at the origin: ${change}\n`);
+  const notes = [...changes, ...report.notes.map((note) => `${note}\n`)].join('');
   return `${box}${filteredText(report)}${removed}${quiet}${sumsText(report)}\n${notes}${pullProblemsText(report)}`;
 }
 

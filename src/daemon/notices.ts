@@ -8,7 +8,7 @@ import type { LogFacts } from '../base/log.ts';
 import { TOLD, type Problem } from '../reconcile/account.ts';
 
 /** Why a notice is sent. */
-export type NoticeKind = 'needsPerson' | 'failing' | 'recovered';
+export type NoticeKind = 'needsPerson' | 'failing' | 'recovered' | 'changed';
 
 /** One message to a person. */
 export interface Notice {
@@ -97,8 +97,11 @@ function noticeOf(kind: NoticeKind, { code, table, sentence, todo }: Problem): N
 
 /** The notice of an event that is over as soon as it has happened, so that no account has it; null for any other. */
 export function noticeOfEvent(event: LogEvent, facts: LogFacts): Notice | null {
-  if (event !== 'identity.changed' && event !== 'table.restored') return null;
   const text = (fact: keyof LogFacts): string => String(facts[fact] ?? '');
+  if (event === 'schema.changed') {
+    return { kind: 'changed', subject: 'the schema', code: event, message: text('message'), hint: '' };
+  }
+  if (event !== 'identity.changed' && event !== 'table.restored') return null;
   const subject = event === 'table.restored' ? text('table') : 'the calling user';
   return { kind: 'needsPerson', subject, code: event, message: text('message'), hint: text('hint') };
 }

@@ -227,6 +227,7 @@ const WORDS: Readonly<Record<Notice['kind'], string>> = {
   needsPerson: 'needs a person',
   failing: 'fails',
   recovered: 'is well again',
+  changed: 'changed at the origin',
 };
 
 /** The system's code of a failed request, such as ECONNREFUSED; its message may name the address. */

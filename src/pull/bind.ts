@@ -3,6 +3,7 @@
  * tables: new, renamed, gone, back.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { printable, shellWord, someOf } from '../base/text.ts';
 import {
@@ -14,10 +15,12 @@ import {
   type ConfiguredTables,
   type WaitingTable,
 } from '../reconcile/bindings.ts';
-import { readDescribed, storeDescribed } from '../replica/described.ts';
+import { readDescribed, storeDescribed, type DescribedTable } from '../replica/described.ts';
 import { readTables } from '../replica/ledger.ts';
+import { storeSchemaChanges, type SchemaChange } from '../replica/schema-changes.ts';
 import type { DatabaseDescriptor } from '../wire/schema.ts';
 import type { PullContext, PullOptions, PullSettings } from './context.ts';
+import { tableChanges } from './schema-changes.ts';
 
 /** What came of binding. */
 export interface Bound {
@@ -29,7 +32,7 @@ export interface Bound {
 
 /** Binds the described tables, and stores it. @throws RowsyncError `guard.keys`. */
 export async function bindDescribed(
-  { replica, settings }: PullContext,
+  { replica, settings, clock }: PullContext,
   { tables }: DatabaseDescriptor,
   options: Pick<PullOptions, 'tables' | 'confirm'>,
 ): Promise<Bound> {
@@ -62,12 +65,22 @@ export async function bindDescribed(
       before,
     )
   ) {
-    await replica.write('Binding the configuration to tables', (tx) => storeDescribed(tx, now));
+    await replica.write('Binding the configuration to tables', (tx) => {
+      storeDescribed(tx, now);
+      storeSchemaChanges(tx, changesSince(known, now), stampFromMs(clock.nowMs()));
+    });
   }
   return {
     waiting: new Map(waiting.map((table) => [table.id, waitingError(table)])),
     notes: [...renamedTables(bindings).map(renamedSentence), ...strays.map(straySentence)],
   };
+}
+
+/** What became of tables. An earlier version did not note those that are left out, so they are not new. */
+function changesSince(known: readonly DescribedTable[], now: readonly DescribedTable[]): readonly SchemaChange[] {
+  const changes = tableChanges(known, now);
+  const isUpgraded = known.every(({ seenKey, boundKey }) => seenKey === null && boundKey === null);
+  return isUpgraded ? changes.filter(({ kind }) => kind !== 'tableNew') : changes;
 }
 
 /** For settings without patterns: what they say of a name is its own key. */

@@ -43,6 +43,7 @@ import { hasTable } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/pages.ts';
 import { readBatchTables } from '../replica/push-rows.ts';
 import { removeRows, type RowTarget } from '../replica/rows.ts';
+import { storeSchemaChanges } from '../replica/schema-changes.ts';
 import {
   addColumns,
   createTable,
@@ -60,6 +61,7 @@ import { isWritable, type TableDescriptor, type TableSummary } from '../wire/sch
 import { applyChoice, type Confirmation } from './choice.ts';
 import type { LocalShape, PreparedTable, PullContext, TableOptions } from './context.ts';
 import { shapeWatch } from './describe.ts';
+import { columnChanges } from './schema-changes.ts';
 
 /**
  * Prepares a described table.
@@ -307,6 +309,7 @@ function shapeTable(
   for (const column of dropped) restoreColumn(tx, table, column, options.at);
   const whole = dropped.length > 0 ? readTwoWayTable(tx, descriptor.id) : null;
   if (whole !== null) doubtBatches(tx, whole, options.at);
+  storeSchemaChanges(tx, columnChanges(descriptor.recordName, known, descriptor.columns), options.at);
   applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
   const columns = readColumns(tx, descriptor.id);
   const isShown = plan.actions.some(({ kind }) => kind === 'revive');

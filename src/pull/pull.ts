@@ -26,6 +26,7 @@ import { readDescribed } from '../replica/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { hasTable } from '../replica/objects.ts';
 import { closeRun, openRun } from '../replica/run-book.ts';
+import { readSchemaChanges } from '../replica/schema-changes.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PullContext, PullOptions } from './context.ts';
@@ -35,6 +36,7 @@ import { once, runAll } from '../base/pool.ts';
 import { bindDescribed } from './bind.ts';
 import { placeTables } from './prepare.ts';
 import type { PullReport, TablePullReport } from './report.ts';
+import { schemaChangeText } from './schema-changes.ts';
 import { pullTable } from './table.ts';
 
 /** The hint after a change of the calling user or its rights. */
@@ -75,6 +77,7 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
     runId,
     tables,
     notes,
+    schemaChanges: tellSchemaChanges(context, runId),
     requestCount: after.requestCount - before.requestCount,
     notModifiedCount: after.notModifiedCount - before.notModifiedCount,
     receivedBytes: after.receivedBytes - before.receivedBytes,
@@ -86,6 +89,14 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
   const isDecision = options.confirm || options.discard === true;
   const unrecorded = await recordRun(context, runId, { report, isDecision });
   return { ...report, error: report.error ?? unrecorded };
+}
+
+/** What this run saw of changes in the schema; a person is told, except of tables that are gone, which have an event of their own. */
+function tellSchemaChanges({ replica, log }: PullContext, runId: number): readonly string[] {
+  const changes = readSchemaChanges(replica, { runId, table: null, since: null, until: null });
+  const told = changes.filter(({ kind }) => kind !== 'tableGone').map(schemaChangeText);
+  if (told.length > 0) log.info('schema.changed', { message: someOf(told) });
+  return changes.map(schemaChangeText);
 }
 
 /** Whether only changes are asked for; who confirms has everything read. */

@@ -54,6 +54,8 @@ export interface PullReport {
   readonly tables: readonly TablePullReport[];
   /** What a person should change in the configuration: a sentence each. */
   readonly notes: readonly string[];
+  /** What changed in the tables and columns of the origin: a sentence each. */
+  readonly schemaChanges: readonly string[];
   readonly requestCount: number;
   readonly notModifiedCount: number;
   /** Bytes of answers as they came over the wire (compressed). */

@@ -12,6 +12,7 @@ import { FILE_TABLES, FILE_VIEWS } from './file-tables.ts';
 import { HISTORY_14, HISTORY_PARTS } from './history-book.ts';
 import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
 import { QUARTERS, RUNS, RUNS_11, RUNS_VIEW } from './run-book.ts';
+import { SCHEMA_CHANGES } from './schema-changes.ts';
 import { sql } from '../base/sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
@@ -233,7 +234,12 @@ const TABLES_13 = [
 ];
 
 /** What version 14 added to the tables of every earlier one. */
-const TABLES_14 = [...DESCRIBED_TABLES, DESCRIBED_14, sql`ALTER TABLE _rowsync_tables ADD COLUMN page_rows INTEGER`];
+const TABLES_14 = [
+  ...DESCRIBED_TABLES,
+  DESCRIBED_14,
+  SCHEMA_CHANGES,
+  sql`ALTER TABLE _rowsync_tables ADD COLUMN page_rows INTEGER`,
+];
 
 /**
  * Rows that left a page and were not seen on another one since. Kept here so that a crash in mid-sweep forgets none.
@@ -418,6 +424,7 @@ const STATEMENTS = [
   SENT,
   ...HISTORY_PARTS,
   ...DESCRIBED_TABLES,
+  SCHEMA_CHANGES,
 ];
 
 const VIEW_NAMES = [

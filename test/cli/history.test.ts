@@ -125,6 +125,7 @@ test('log lists runs, the newest first, and rows where a table or a run is named
         work: 'pull',
         from: '2026-11-25T08:30:00Z',
         to: '2026-11-25T08:30:00Z',
+        schemaChanges: [],
         changes: [
           { table: 'Note', kind: 'insert', cause: 'pull', count: 1 },
           { table: 'Note', kind: 'update', cause: 'pull', count: 1 },

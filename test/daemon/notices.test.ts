@@ -112,6 +112,7 @@ test('a notice has the code, the sentence and what to do of its problem', () => 
 test('an event that no account has is told as it happens', () => {
   expect(noticeOfEvent('identity.changed', { message: 'm', hint: 'h' })).toMatchObject({ code: 'identity.changed' });
   expect(noticeOfEvent('table.restored', { table: 'A' })).toMatchObject({ subject: 'A' });
+  expect(noticeOfEvent('schema.changed', { message: 'm' })).toMatchObject({ kind: 'changed', message: 'm' });
   expect(noticeOfEvent('work.started', { work: 'pull' })).toBeNull();
 });
 

@@ -14,8 +14,11 @@ import {
   type RunCount,
 } from '../../replica/history-entries.ts';
 import { findKnownTable, readKnownTables } from '../../replica/history-known.ts';
+import { schemaChangeText } from '../../pull/schema-changes.ts';
 import type { Connection } from '../../replica/connection.ts';
+import { readTables } from '../../replica/ledger.ts';
 import { openReader } from '../../replica/reader.ts';
+import { readSchemaChanges, type SeenSchemaChange } from '../../replica/schema-changes.ts';
 import { causeText, cellsText, headText, kindText } from '../history-text.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
 import { momentOf, MOMENT_FORMS } from '../moments.ts';
@@ -50,6 +53,8 @@ interface LoggedRun {
   readonly from: string;
   readonly to: string;
   readonly changes: readonly Pick<RunCount, 'table' | 'kind' | 'cause' | 'count'>[];
+  /** What changed in the tables and columns of the origin: a sentence each. */
+  readonly schemaChanges: readonly string[];
 }
 
 /** Adds the command. */
@@ -81,7 +86,8 @@ async function showLog(invocation: Invocation, options: LogOptions): Promise<num
     const known = readKnownTables(reader);
     const table = options.table === undefined ? null : findKnownTable(known, options.table).table;
     const filter = { table, runId: options.run ?? null, since, until };
-    const runs = runsOf(readRunCounts(reader, filter));
+    const schemaFilter = { ...filter, table: table === null ? null : originName(reader, table) };
+    const runs = runsOf(readRunCounts(reader, filter), readSchemaChanges(reader, schemaFilter));
     if (options.run !== undefined && runs.length === 0 && findRun(reader, options.run) === null) {
       const hint = 'rowsync log lists the runs with changes, SELECT * FROM sync_runs all.';
       throw new RowsyncError('usage', 'usage.invalid', { message: `There is no run ${options.run}`, hint });
@@ -98,16 +104,30 @@ async function showLog(invocation: Invocation, options: LogOptions): Promise<num
   }
 }
 
-/** Counts by run, in their order. What belongs to no run is a group for each time. */
-function runsOf(counts: readonly RunCount[]): readonly LoggedRun[] {
-  const groups = Map.groupBy(counts, ({ runId, to }) => (runId === null ? to : runId));
-  return [...groups.values()].map((all) => ({
-    runId: all[0]?.runId ?? null,
-    work: all[0]?.work ?? null,
-    from: all.map(({ from }) => from).reduce((one, other) => (one < other ? one : other)),
-    to: all.map(({ to }) => to).reduce((one, other) => (one > other ? one : other)),
-    changes: all.map(({ table, kind, cause, count }) => ({ table, kind, cause, count })),
-  }));
+/** Counts and changes of the schema by run, the newest first. What belongs to no run is a group for each time. */
+function runsOf(counts: readonly RunCount[], schema: readonly SeenSchemaChange[]): readonly LoggedRun[] {
+  const groups = Map.groupBy(counts, ({ runId, to }) => runId ?? to);
+  const changesByRun = Map.groupBy(schema, ({ runId, at }) => runId ?? at);
+  const keys = [...new Set([...groups.keys(), ...changesByRun.keys()])];
+  const runs = keys.map((key): LoggedRun => {
+    const [all, seen] = [groups.get(key) ?? [], changesByRun.get(key) ?? []];
+    const times = [...all.flatMap(({ from, to }) => [from, to]), ...seen.map(({ at }) => at)].toSorted();
+    return {
+      runId: typeof key === 'number' ? key : null,
+      work: all[0]?.work ?? (seen.length > 0 ? 'pull' : null),
+      from: times[0] ?? '',
+      to: times.at(-1) ?? '',
+      changes: all.map(({ table, kind, cause, count }) => ({ table, kind, cause, count })),
+      schemaChanges: seen.map(schemaChangeText),
+    };
+  });
+  // Runs that only saw the schema change take their place among the others.
+  return changesByRun.size === 0 ? runs : runs.toSorted((a, b) => (a.to < b.to ? 1 : a.to > b.to ? -1 : 0));
+}
+
+/** What the origin calls a table of the journal. */
+function originName(reader: Connection, localName: string): string {
+  return readTables(reader).find((table) => table.localName === localName)?.name ?? localName;
 }
 
 interface LogForm {
@@ -137,6 +157,7 @@ function* logText(from: Connection, runs: readonly LoggedRun[], { filter, withRo
   for (const [index, run] of runs.entries()) {
     const span = run.from === run.to ? run.to : `${run.from} to ${run.to}`;
     yield `${index === 0 ? '' : '\n'}${headOf(run)}  ${span}\n`;
+    for (const change of run.schemaChanges) yield `  at the origin: ${change}\n`;
     for (const { table, kind, cause, count } of run.changes) {
       const what = ROW_KINDS.has(kind) ? `${countText(count)} ${kindText(kind)}, ${causeText(cause)}` : kindText(kind);
       yield `  ${printable(table ?? 'all tables')}: ${what}\n`;

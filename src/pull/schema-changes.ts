@@ -1,0 +1,88 @@
+/**
+ * Tells what changed in the tables and columns of the origin: compares two descriptions, and puts the differences into words. Pure.
+ */
+import { printable } from '../base/text.ts';
+import type { SchemaChange } from '../replica/schema-changes.ts';
+import { columnType, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
+
+/** A table as it was described the last time. */
+interface KnownTable {
+  readonly id: number;
+  readonly name: string;
+  readonly isDescribed: boolean;
+}
+
+/** What became of tables; nothing at the first look. */
+export function tableChanges(
+  known: readonly KnownTable[],
+  described: readonly { readonly id: number; readonly name: string; readonly isDescribed: boolean }[],
+): readonly SchemaChange[] {
+  if (known.length === 0) return [];
+  const knownById = new Map(known.map((table) => [table.id, table]));
+  const ids = new Set(described.map(({ id }) => id));
+  const came = described.flatMap(({ id, name }): readonly SchemaChange[] => {
+    const before = knownById.get(id);
+    if (before === undefined) return [changeOf('tableNew', name)];
+    const back = before.isDescribed ? [] : [changeOf('tableBack', name)];
+    return before.name === name
+      ? back
+      : [...back, { ...changeOf('tableRenamed', name), former: before.name, now: name }];
+  });
+  const went = known.filter(({ id, isDescribed }) => isDescribed && !ids.has(id));
+  return [...came, ...went.map(({ name }) => changeOf('tableGone', name))];
+}
+
+/** A column as it was described the last time. */
+interface KnownColumn {
+  readonly id: number;
+  readonly name: string;
+  readonly type: ColumnType;
+  readonly state: 'live' | 'removed' | 'aside';
+}
+
+/** What became of the columns of a table; nothing for a table without any. */
+export function columnChanges(
+  table: string,
+  known: readonly KnownColumn[],
+  described: readonly Pick<ColumnDescriptor, 'id' | 'name' | 'type'>[],
+): readonly SchemaChange[] {
+  const knownById = new Map(known.filter(({ state }) => state !== 'aside').map((column) => [column.id, column]));
+  if (knownById.size === 0) return [];
+  const ids = new Set(described.map(({ id }) => id));
+  const came = described.flatMap(({ id, name, type }): readonly SchemaChange[] => {
+    const before = knownById.get(id);
+    if (before === undefined) return [changeOf('columnNew', table, name)];
+    const of = (kind: SchemaChange['kind'], former: string, now: string): SchemaChange => {
+      return { kind, table, column: name, former, now };
+    };
+    return [
+      ...(before.state === 'live' ? [] : [changeOf('columnBack', table, name)]),
+      ...(before.name === name ? [] : [of('columnRenamed', before.name, name)]),
+      ...(before.type === columnType(type) ? [] : [of('columnType', before.type, columnType(type))]),
+    ];
+  });
+  const went = [...knownById.values()].filter(({ id, state }) => state === 'live' && !ids.has(id));
+  return [...came, ...went.map(({ name }) => changeOf('columnGone', table, name))];
+}
+
+function changeOf(kind: SchemaChange['kind'], table: string, column: string | null = null): SchemaChange {
+  return { kind, table, column, former: null, now: null };
+}
+
+const WORDS: Readonly<Record<SchemaChange['kind'], (now: string, former: string) => string>> = {
+  tableNew: () => 'a new table',
+  tableRenamed: (_, former) => `the table was called ${former}`,
+  tableGone: () => 'the table is no longer shown',
+  tableBack: () => 'the table is shown again',
+  columnNew: () => 'a new column',
+  columnRenamed: (_, former) => `the column was called ${former}`,
+  columnGone: () => 'the column is no longer shown',
+  columnBack: () => 'the column is shown again',
+  columnType: (now, former) => `the column was of type ${former}, and is of type ${now}`,
+};
+
+/** A change in words. */
+export function schemaChangeText({ kind, table, column, former, now }: SchemaChange): string {
+  const subject = column === null ? table : `${table}.${column}`;
+  return printable(`${subject}: ${WORDS[kind](now ?? '', former ?? '')}`);
+}

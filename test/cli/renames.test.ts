@@ -1,0 +1,58 @@
+/** What the commands say of a table that was renamed at the origin, and of names that match nothing. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeWorkspace } from '../support/child.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
+import { runCli } from '../support/session.ts';
+import { NOTE } from '../support/two-way.ts';
+
+const NAMED = 'Note is now called Memo; its configuration still applies: change the name in the configuration';
+
+test('pull, status and check name the table that was renamed, and log says when; none does once the name is changed', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using made = makeWorkspace(sandbox, `tables: { '*': {}, Note: { columns: { exclude: [Title] } } }\n`);
+  const run = (...args: readonly string[]) => runCli(args, { folder: made.folder });
+  await run('pull');
+  sandbox.store.renameTable('Note', 'Memo');
+
+  const pulled = await run('pull');
+  const again = await run('pull', '--json');
+  const status = await run('status');
+  const check = await run('check');
+  const log = await run('log');
+  const columns = await run('sql', `SELECT count(*) AS n FROM pragma_table_info('Memo') WHERE name = 'Title'`);
+
+  expect(pulled).toMatchObject({ exitCode: 0 });
+  expect(pulled.stdout).toContain(NAMED);
+  expect(pulled.stdout).toContain('Changed at the origin: Memo: the table was called Note');
+  expect(JSON.parse(again.stdout)).toMatchObject({ notes: [NAMED], schemaChanges: [] });
+  expect(status.stdout).toContain(NAMED);
+  expect(check.stdout).toContain(NAMED);
+  expect(log.stdout).toContain('at the origin: Memo: the table was called Note');
+  expect(columns.stdout).toContain('0');
+
+  const file = join(made.folder, 'rowsync.yaml');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('Note:', 'Memo:'));
+  const corrected = [await run('pull'), await run('status'), await run('check')];
+
+  for (const { stdout } of corrected) expect(stdout).not.toContain('is now called');
+});
+
+test('a misspelt key that keeps a table out holds the first pull, and status says so', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using made = makeWorkspace(sandbox, `tables: { '*': {}, Notes: false }\n`);
+  const run = (...args: readonly string[]) => runCli(args, { folder: made.folder });
+
+  const held = await run('pull');
+  const status = await run('status');
+  const check = await run('check');
+  const confirmed = await run('pull', '--confirm');
+  const after = await run('status');
+
+  expect(held.exitCode).toBe(3);
+  expect(held.stdout).toContain('No table matches Notes under tables; is it Note?');
+  for (const { stdout } of [status, check]) expect(stdout).toContain('No table matches Notes');
+  expect(confirmed.exitCode).toBe(0);
+  expect(after.stdout).toContain('No table matches Notes under tables; is it Note?');
+});
