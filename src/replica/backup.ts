@@ -15,9 +15,10 @@ import { must } from '../base/assert.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { disownFile, realPathOf, requireOwnLog } from './copies.ts';
 import { checkCopy, countRows, freeName, makePrivate, PARTIAL, removeFile, syncToDisk, takeName } from './copy-file.ts';
-import type { Tx } from './connection.ts';
+import type { Connection, Tx } from './connection.ts';
 import { checkOwner, takeLock } from './database.ts';
-import { replicaError } from './failures.ts';
+import { replicaError, sqliteCode } from './failures.ts';
+import { inheritSeries } from './sink-book.ts';
 import { readContents, storeContentLost, storeStoreFolder, type Content } from './files.ts';
 import { ident, sql } from '../base/sql.ts';
 
@@ -220,6 +221,7 @@ export async function restore<T extends CarriedBack>(
     const copied = await copyBackup(resolve(backup), partial);
     const files = carry === undefined ? null : await carry(contentsIn(partial));
     if (files !== null) noteFiles(partial, files);
+    noteSeries(partial, path);
     const pendingCreateCount = countCreates(partial);
     syncToDisk(partial);
     const asidePath = moveAside(path, stamp);
@@ -243,6 +245,25 @@ function noteFiles(path: string, { folder, lost }: CarriedBack): void {
       if (folder !== null) storeStoreFolder(tx, folder);
       for (const sha256 of lost) storeContentLost(tx, sha256);
     }).immediate();
+  } finally {
+    db.close();
+  }
+}
+
+/** Lets the copy know what the file in whose place it comes sent to sinks. Of a file that cannot be read nothing is known; people are asked then. */
+function noteSeries(partial: string, path: string): void {
+  if (!existsSync(path)) return;
+  const db = new Database(partial);
+  try {
+    const replaced = new Database(path, { readonly: true });
+    try {
+      const tx = db as unknown as Tx; // a transaction is open
+      db.transaction(() => inheritSeries(tx, replaced as unknown as Connection)).immediate();
+    } finally {
+      replaced.close();
+    }
+  } catch (thrown) {
+    if (sqliteCode(thrown) === undefined) throw thrown;
   } finally {
     db.close();
   }

@@ -108,6 +108,20 @@ export function storePlace(tx: Tx, name: string, { epoch, former, sent, pending 
   ).run({ name, epoch, former, sent: BigInt(sent), pending: pending === null ? null : BigInt(pending) });
 }
 
+/**
+ * Notes in a copy that takes the place of a file which series of batches that file sent last. The target has that one, so it is compared, however often
+ * the same copy is put back.
+ */
+export function inheritSeries(tx: Tx, from: Connection): void {
+  if (!hasTable(tx, '_rowsync_sinks') || !hasTable(from, '_rowsync_sinks')) return;
+  const replaced = from.prepare(sql`SELECT name, epoch, former FROM _rowsync_sinks WHERE epoch IS NOT NULL`).all();
+  for (const { name, epoch, former } of replaced as { name: string; epoch: string; former: string | null }[]) {
+    tx.prepare(
+      sql`UPDATE _rowsync_sinks SET former = CASE WHEN epoch IS @epoch THEN @former ELSE @epoch END WHERE name = @name`,
+    ).run({ name, epoch, former });
+  }
+}
+
 /** What keeps a sink from going on, and what of its tables; writes only what is other than before. */
 export async function storeSinkState(
   replica: Replica,

@@ -133,18 +133,34 @@ export function readView(from: Connection, name: Sql, columns: readonly string[]
     .iterate() as IterableIterator<readonly Stored[]>; // the columns just listed
 }
 
+/** The number of the last entry of the journal; 0 without one. */
+export function readLastSeq(from: Connection): number {
+  return Number(
+    from
+      .prepare(sql`SELECT coalesce(max(seq), 0) FROM _rowsync_history`)
+      .pluck()
+      .get(),
+  );
+}
+
 /** Entries of the journal behind one, in order, of one table by its name here, or of all for null. */
 export function readHistory(
   from: Connection,
   columns: readonly string[],
-  { after, limit, table }: { readonly after: number; readonly limit: number; readonly table: string | null },
+  given: {
+    readonly after: number;
+    /** The last entry to read. */
+    readonly upTo: number;
+    readonly limit: number;
+    readonly table: string | null;
+  },
 ): readonly (readonly Stored[])[] {
   return from
     .prepare(
-      sql`SELECT ${joinSql(columns.map(ident))} FROM sync_history WHERE id > @after AND (@table IS NULL OR "table" = @table)
+      sql`SELECT ${joinSql(columns.map(ident))} FROM sync_history WHERE id > @after AND id <= @upTo AND (@table IS NULL OR "table" = @table)
           ORDER BY id LIMIT @limit`,
     )
     .safeIntegers()
     .raw()
-    .all({ after, limit, table }) as Stored[][]; // the columns just listed
+    .all(given) as Stored[][]; // the columns just listed
 }

@@ -40,7 +40,7 @@ const BLOCK = 1_000;
 
 /** Whether there is a later entry. */
 export function hasHistoryAfter(from: Connection, id: number): boolean {
-  return readHistory(from, NAMES, { after: id, limit: 1, table: null }).length > 0;
+  return readHistory(from, NAMES, { after: id, upTo: Number.MAX_SAFE_INTEGER, limit: 1, table: null }).length > 0;
 }
 
 /** The last entry of the target; 0 if there is none, or no table. */
@@ -52,18 +52,19 @@ export async function readLastEntry(session: PgSession, target: Target): Promise
   return Number(row?.['last']);
 }
 
-/** Sends the entries after one, and returns the last entry of the target. */
+/** Sends the entries after one, up to another, and returns the last entry of the target. */
 export async function sendHistory(
   session: PgSession,
   target: Target,
   from: Connection,
-  after: number,
+  { after, upTo }: { readonly after: number; readonly upTo: number },
 ): Promise<number> {
   const definitions = Object.entries(COLUMNS).map(([name, [, type]]) => sql`${ident(name)} ${type}`);
   await session.query(sql`CREATE TABLE IF NOT EXISTS ${target.of('sync_history')} (${joinSql(definitions)})`);
   const forgotten = new Set<string>();
   const last = await copyEntries(session, target, from, {
     after,
+    upTo,
     table: null,
     onEntry: (row) => {
       if (row[KIND] === 'forgotten') forgotten.add(String(row[TABLE]));
@@ -71,7 +72,7 @@ export async function sendHistory(
   });
   for (const table of forgotten) {
     await session.query(sql`DELETE FROM ${target.of('sync_history')} WHERE "table" = $1`, [table]);
-    await copyEntries(session, target, from, { after: 0, table, onEntry: () => undefined });
+    await copyEntries(session, target, from, { after: 0, upTo, table, onEntry: () => undefined });
   }
   return last;
 }
@@ -80,14 +81,20 @@ async function copyEntries(
   session: PgSession,
   target: Target,
   from: Connection,
-  given: { readonly after: number; readonly table: string | null; readonly onEntry: (row: readonly Stored[]) => void },
+  given: {
+    readonly after: number;
+    readonly upTo: number;
+    readonly table: string | null;
+    readonly onEntry: (row: readonly Stored[]) => void;
+  },
 ): Promise<number> {
+  const { upTo, table, onEntry } = given;
   let { after } = given;
   // Ends with the last entry.
   for (;;) {
-    const rows = readHistory(from, NAMES, { after, limit: BLOCK, table: given.table });
+    const rows = readHistory(from, NAMES, { after, upTo, limit: BLOCK, table });
     if (rows.length === 0) return after;
-    for (const row of rows) given.onEntry(row);
+    for (const row of rows) onEntry(row);
     const lines = rows.map((row) => copyLine(row.map(withoutNul), TYPES, () => undefined));
     await session.copy(sql`COPY ${target.of('sync_history')} (${joinSql(NAMES.map(ident))}) FROM STDIN`, [
       lines.join(''),

@@ -5,7 +5,14 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { sql } from '../base/sql.ts';
-import { inSnapshot, readLines, readSourceRows, type SourceRow, type TouchedLine } from '../replica/sink-rows.ts';
+import {
+  inSnapshot,
+  readLastSeq,
+  readLines,
+  readSourceRows,
+  type SourceRow,
+  type TouchedLine,
+} from '../replica/sink-rows.ts';
 import type { Connection } from '../replica/connection.ts';
 import { ALL_ROWS } from '../replica/touched.ts';
 import { applyRows, LISTED, mergeSide, type Sending } from './apply.ts';
@@ -38,7 +45,7 @@ export class TableFailure extends Error {
   }
 }
 
-/** A round, inside a transaction; `from` is the cursor. Returns the new cursor. */
+/** A round, inside a transaction; `from` is the cursor. Returns the new cursor, and the last entry of the journal at the moment of the rows. */
 export async function makeRound(
   sending: Sending,
   from: Connection,
@@ -48,7 +55,7 @@ export async function makeRound(
     readonly from: number;
     readonly hasReplaced: boolean;
   },
-): Promise<number> {
+): Promise<{ readonly to: number; readonly lastEntry: number }> {
   const { session, target } = sending;
   const made = new Set<string>(round.hasReplaced ? [LISTED] : []);
   const startById = new Map<number, number>();
@@ -64,16 +71,18 @@ export async function makeRound(
     });
   }
   let at = Math.min(round.from, ...startById.values());
+  let lastEntry = 0;
   for (let count = 0; count < SNAPSHOTS_MAX; count += 1) {
-    const { lines, changes } = readChanges(from, { tables: round.tables, startById, after: at });
+    const { lines, changes, lastSeq } = readChanges(from, { tables: round.tables, startById, after: at });
     for (const { table, rows, gone } of changes)
       await guarded(table.id, () => applyRows(sending, table, { rows, gone, made }));
     at = lines.at(-1)?.seq ?? at;
+    lastEntry = lastSeq;
     if (lines.length < LINES_MAX) break;
   }
   const to = Math.max(at, round.from);
   await storePlaces(sending, { ids: [...startById.keys()], from: round.from, seq: at < round.from ? at : LEVEL });
-  if (await moveCursor(session, target, { epoch: round.epoch, from: round.from, to })) return to;
+  if (await moveCursor(session, target, { epoch: round.epoch, from: round.from, to })) return { to, lastEntry };
   throw new RowsyncError('originDown', 'sink.busy', {
     message: 'Something else moved the cursor of the sink while rows were sent; nothing of them was stored',
     hint: 'One replica may write to a schema. rowsync looks again, and compares everything where it has to.',
@@ -114,7 +123,7 @@ interface Change {
   readonly gone: readonly number[];
 }
 
-/** The next lines, and their rows, in one snapshot. */
+/** The next lines, their rows, and the last entry of the journal, in one snapshot. */
 function readChanges(
   from: Connection,
   given: {
@@ -122,7 +131,7 @@ function readChanges(
     readonly startById: ReadonlyMap<number, number>;
     readonly after: number;
   },
-): { readonly lines: readonly TouchedLine[]; readonly changes: readonly Change[] } {
+): { readonly lines: readonly TouchedLine[]; readonly changes: readonly Change[]; readonly lastSeq: number } {
   const { tables, startById, after } = given;
   return inSnapshot(from, () => {
     const lines = readLines(from, after, LINES_MAX);
@@ -140,6 +149,6 @@ function readChanges(
       const here = new Set(rows.map(([id]) => Number(id)));
       return [{ table, rows, gone: ids.filter((id) => !here.has(id)) }];
     });
-    return { lines, changes };
+    return { lines, changes, lastSeq: readLastSeq(from) };
   });
 }

@@ -338,14 +338,16 @@ export class SinkWriter {
     }
     let entry = this.#lastEntry;
     const to = await session.transact(async () => {
-      const moved = await makeRound(sending, reader, {
+      const { to: moved, lastEntry } = await makeRound(sending, reader, {
         tables,
         epoch: this.#epoch,
         from: this.#seq,
         hasReplaced: this.#hasReplaced,
       });
+      this.#context.onStep?.('rows');
       await this.#public.write(sending, changed, new Set());
-      if (hasHistory) entry = await sendHistory(session, this.#target, reader, this.#lastEntry);
+      const bounds = { after: this.#lastEntry, upTo: lastEntry };
+      if (hasHistory) entry = await sendHistory(session, this.#target, reader, bounds);
       this.#context.onStep?.('written');
       const place = requirePlace(this.#context);
       if (moved !== place.sent) {

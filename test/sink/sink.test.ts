@@ -1,13 +1,19 @@
 /**
  * A sink brings PostgreSQL level with the replica: the first load, changes, renames, deletes, what it cannot hold, what stands in the way.
  */
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PgAddress } from '../../src/sink/context.ts';
+import { checkSink } from '../../src/sink/manage.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { openReplica } from '../../src/replica/database.ts';
+import { backUp, restore } from '../../src/replica/backup.ts';
 import { readTables } from '../../src/replica/ledger.ts';
+import { HISTORY } from '../support/history.ts';
 import { clientOf, noPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts';
 import { pushNow } from '../support/push.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
-import { openWriter, replicaCells, targetCells } from '../support/sink.ts';
+import { openWriter, replicaCells, sinkSettings, targetCells } from '../support/sink.ts';
 import { NOTE, startTwoWay } from '../support/two-way.ts';
 
 let server: PostgresServer;
@@ -307,6 +313,73 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
       before,
     );
     await writer.close();
+  });
+
+  test('a database that is not in UTF8 is refused by the check, and the hint of a refusal is about that', async () => {
+    const address = { ...(await server.database()), database: 'latin' };
+    await server.rows(
+      { ...address, database: 'postgres' },
+      `CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`,
+    );
+    await using fixture = await startFixture({ tables: [NOTE] });
+    fixture.sandbox.store.update('Note', 1, { Title: '漢字' });
+    await fixture.pull();
+
+    const found = await checkSink(sinkSettings(address));
+    const { tables } = await (await openWriter(fixture, address)).work();
+
+    expect(found.missing).toEqual(['the database is in LATIN1, and most texts go into UTF8 only']);
+    expect(tables[0]?.problem?.hint).toContain("ENCODING 'UTF8'");
+  });
+
+  test('the journal there is never ahead of the rows', async () => {
+    const settings = { tableOptions: () => ({ sort: null, history: HISTORY }) };
+    await using fixture = await startFixture({ tables: [NOTE] }, { settings });
+    const address = await server.database();
+    await fixture.pull();
+    // Another change, while rows were read and the journal was not.
+    const onStep = (step: string): void => {
+      if (step === 'rows')
+        fixture.execute(`INSERT INTO _rowsync_history (table_id, row_id, kind, at, not_before, not_after, cause)
+          SELECT id, 1, 'delete', unixepoch(), unixepoch(), unixepoch(), 'pull' FROM _rowsync_tables`);
+    };
+    const writer = await openWriter(fixture, address, { onStep });
+    await writer.work();
+    fixture.sandbox.store.update('Note', 1, { Title: 'new' });
+    await fixture.pull();
+    const [[last] = []] = (fixture.rows('SELECT max(seq) AS last FROM _rowsync_history') as { last: number }[]).map(
+      (row) => [row.last],
+    );
+
+    await writer.work();
+
+    const [there] = await server.rows(address, 'SELECT max(id)::int AS last FROM crm.sync_history');
+    expect(there?.['last']).toBe(last);
+    await writer.close();
+  });
+
+  test('a copy that is put back twice compares everything each time', async () => {
+    await using fixture = await startFixture({ tables: [NOTE] });
+    const address = await server.database();
+    const first = await openWriter(fixture, address);
+    await fixture.pull();
+    await first.work();
+    const backup = join(fixture.folder, 'backup.db');
+    await backUp(fixture.path, backup);
+    const lives: string[] = [];
+    for (const title of ['one', 'two', 'three']) {
+      fixture.sandbox.store.update('Note', 1, { Title: title });
+      await fixture.pull();
+      await (await openWriter(fixture, address)).work();
+      fixture.replica.close();
+      await restore(backup, { path: fixture.path, stamp: `2026-11-26T0${lives.length}:00:00Z` });
+      fixture.replica = openReplica(fixture.path, { clock: systemClock });
+      const { tables } = await (await openWriter(fixture, address)).work();
+      lives.push(tables.map(({ state }) => state).join());
+    }
+
+    expect(lives).toEqual(['live', 'live', 'live']);
+    await expectLevel(fixture, address);
   });
 
   test('an older copy of the replica compares everything; another replica is told to ask', async () => {

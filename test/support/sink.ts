@@ -13,6 +13,11 @@ import type { Fixture } from './replica.ts';
 
 const SINK = 'warehouse';
 
+/** The settings of a sink that takes everything. */
+export function sinkSettings(address: PgAddress): SinkSettings {
+  return { name: SINK, address, schema: 'crm', takes: () => true, deletes: 'remove' };
+}
+
 /** A writer for the replica of a fixture; the file remembers the sink from now on. */
 export async function openWriter(
   fixture: Fixture,
@@ -25,7 +30,7 @@ export async function openWriter(
     replica: fixture.replica,
     clock: systemClock,
     log: silentLogger,
-    settings: { name: SINK, address, schema: 'crm', takes: () => true, deletes: 'remove', ...settings },
+    settings: { ...sinkSettings(address), ...settings },
     onStep,
     signal,
   });
