@@ -31,6 +31,7 @@ import { etagFor, keptEtag } from '../wire/headers.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PullContext, PullOptions } from './context.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
+import type { Counters } from '../origin/requests.ts';
 import { estimateRowCount } from './estimate.ts';
 import { once, runAll } from '../base/pool.ts';
 import { bindDescribed } from './bind.ts';
@@ -67,8 +68,10 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
   let removedEntryCount = 0;
   try {
     ({ error, stop } = await pullTables(context, options, { tables, notes }));
-    const clockAheadMs = error === null && stop === null ? origin.counters().clockAheadMs : null;
-    removedEntryCount = await pruneHistories({ ...context, clockAheadMs });
+    const { clockAheadMs, ...counters } = origin.counters();
+    // Without an answer nothing is known of the clock, and nothing new came that needs space.
+    if (answerCount(counters) > answerCount(before))
+      removedEntryCount = await pruneHistories({ ...context, clockAheadMs });
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
   }
@@ -97,6 +100,11 @@ function tellSchemaChanges({ replica, log }: PullContext, runId: number): readon
   const told = changes.filter(({ kind }) => kind !== 'tableGone').map(schemaChangeText);
   if (told.length > 0) log.info('schema.changed', { message: someOf(told) });
   return changes.map(schemaChangeText);
+}
+
+function answerCount({ countByClass }: Pick<Counters, 'countByClass'>): number {
+  const { none: _, ...answered } = countByClass;
+  return Object.values(answered).reduce((sum, count) => sum + count, 0);
 }
 
 /** Whether only changes are asked for; who confirms has everything read. */

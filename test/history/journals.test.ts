@@ -80,6 +80,18 @@ async function startDrifting(): Promise<{ readonly fixture: Fixture; readonly dr
   return { fixture, drift: (ms) => (driftMs = ms) };
 }
 
+test('a pull without any answer says nothing of the clock', async () => {
+  const { fixture, drift } = await startDrifting();
+  await using _ = fixture;
+  drift(500 * 86_400_000);
+  await fixture.sandbox.stop();
+
+  const { error } = await fixture.pull();
+
+  expect(error?.code).toBe('origin.unreachable');
+  expect(fixture.rows('SELECT pruning_held FROM _rowsync_history_tables')).toEqual([{ pruning_held: null }]);
+});
+
 test('a clock that the origin does not confirm removes nothing, and the account says so', async () => {
   const { fixture, drift } = await startDrifting();
   await using _ = fixture;
