@@ -2,7 +2,17 @@
  * Commands that root runs on a replica whose folder members of a group may write. Root is rowsync's user there, whatever they put into the folder,
  * and reads no secret before it knows who that is.
  */
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { runRowsync } from '../support/child.ts';
@@ -96,6 +106,23 @@ describe.skipIf(!isRoot)('root', () => {
 
     expect(failures).toEqual([]);
     expect(foreignBelow(out)).toEqual([]);
+  });
+
+  test('leaves no configuration of its own in the folder of another user', async () => {
+    await using sandbox = await startTestSandbox({ tables: [NOTE] });
+    using place = makeSharedFolder(sandbox);
+    const token = join(place.folder, 'token');
+    writeFileSync(token, sandbox.token, { mode: 0o600 });
+    chownSync(token, ROWSYNC, ROWSYNC);
+
+    const { stderr } = await runRowsync(
+      ['init', '--url', sandbox.url, '--database', sandbox.database, '--token-file', 'token'],
+      { folder: place.folder },
+    );
+
+    expect(stderr).toContain('written: ');
+    expect(readdirSync(place.folder)).toContain('rowsync.yaml');
+    expect(foreignBelow(place.folder)).toEqual([]);
   });
 
   test('stays root on a replica of its own', async () => {

@@ -10,6 +10,7 @@ import { looksLikeToken, systemCode } from '../../config/secrets.ts';
 import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from '../first-config.ts';
 import { askAnswers, wayOptions, type FirstFiles, type InitOptions } from '../first-questions.ts';
 import type { Invocation, Runner } from '../invocation.ts';
+import { become, ownerOf } from '../owner.ts';
 import { Prompter } from '../prompter.ts';
 import { printable } from '../../base/text.ts';
 import { checkAndPrint } from './check.ts';
@@ -71,6 +72,9 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
         : proxy,
   };
   const tokenPath = resolve(session.folder, tokenFile);
+  // Root writes nothing of its own into the folder of another user.
+  const owner = ownerOf(dirname(file));
+  if (owner !== null) become(owner);
   if (token !== null) write(tokenPath, `${token}\n`, 0o600);
   write(file, firstConfigText(written), 0o644);
   for (const path of token === null ? [file] : [tokenPath, file]) {
