@@ -290,8 +290,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/record.ts',
-        find: '    findByMatch(run, [...new Set(asked.values())]),',
-        replace: '    findByMatch(run, []),',
+        find: '    findByMatch(run, [...new Set(asked.values())], false),',
+        replace: '    findByMatch(run, [], false),',
       },
     ],
   },
