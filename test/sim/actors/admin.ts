@@ -141,7 +141,7 @@ export class Admin {
   }
 
   /** Gives back every right, and the column its name by which rows are chosen, for the end. */
-  giveBack(): void {
+  tidyUp(): void {
     const { origin, names, isFiltered = false } = this.#parts;
     if (isFiltered && names.atOrigin('A') !== 'A') {
       origin.renameColumn(names.table, names.atOrigin('A'), 'A');

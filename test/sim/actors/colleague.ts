@@ -6,6 +6,7 @@ import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import type { Books, LocalRow, Tokens } from '../world/books.ts';
 import { cellsUnderNamesNow, chosenCells, chosenColumns, type Choosing } from '../world/choosing.ts';
 import { fileColumns, firstFile } from '../world/files-setup.ts';
+import { isCut } from '../world/cuts.ts';
 import type { ModelDraw } from '../model/knobs.ts';
 import { MODEL_TOKEN, OriginModel } from '../model/origin.ts';
 import type { Column, Names } from '../world/names.ts';
@@ -125,6 +126,28 @@ export class Colleague {
   #chosenCells(): Readonly<Record<string, string>> {
     const { choosing = null, tokens, names } = this.#parts;
     return cellsUnderNamesNow(chosenCells(choosing, tokens), names);
+  }
+
+  /** Leaves half of an emoji at the end of a cell, so that its row cannot be read; returns what that was. */
+  cut(draw: Draw): string {
+    const { origin, names, tokens, count } = this.#parts;
+    const ids = origin.ids(names.table);
+    if (ids.length === 0) return 'colleague: has no text to cut';
+    const id = draw.pick(ids);
+    const cells = { [names.atOrigin(draw.pick(['A', 'B'] as const))]: `${tokens.next('w')}\uD83D` };
+    count('colleague cut');
+    origin.update(names.table, id, cells);
+    return `colleague: cuts a text, ${JSON.stringify(cells)} in row ${id}`;
+  }
+
+  /** Corrects all texts that were cut. */
+  tidyUp(): void {
+    const { origin, names, tokens } = this.#parts;
+    for (const { id, values } of origin.rows(names.table)) {
+      const cut = Object.entries(values).filter(([, value]) => isCut(value));
+      if (cut.length > 0)
+        origin.update(names.table, id, Object.fromEntries(cut.map(([name]) => [name, tokens.next('w')])));
+    }
   }
 
   /** Sets the clock of the origin; returns what that was. */

@@ -17,6 +17,10 @@ export interface OwningTest {
 /** By the name of the mutant, or the names of a pair with a plus. */
 export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'etag-before-rows': { story: 'conflict-origin', at: '' },
+  'unreadable-rows-claimed-fresh': { seed: 187, follows: true },
+  'unreadable-rows-unlisted': { seed: 178, follows: true },
+  'unreadable-rows-verified': { test: 'test/pull/verify.test.ts' },
+  'empty-cell-with-a-base': { test: 'test/pull/unreadable.test.ts' },
   'etag-of-unreadable-page': { story: 'first-pull', at: '15:cellOfOtherType' },
   'etag-of-another-question': { story: 'smaller-pages', at: '' },
   'torn-pages-by-etag': { story: 'pages-under-one-etag', at: '22:otherAnswer' },

@@ -89,4 +89,16 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'unreadable-rows-verified',
+    without: 'verify passes over a row that cannot be read.',
+    edits: [{ file: 'pull/verify.ts', find: 'for (const { id } of unreadable) differing.add(id);', replace: '' }],
+  },
+  {
+    name: 'empty-cell-with-a-base',
+    without: 'A row of a two-way table comes without its unreadable cell, which may be pushed.',
+    edits: [
+      { file: 'pull/store.ts', find: 'if (twoWay !== null || earlyBase(tx, target) !== null) return [];', replace: '' },
+    ],
+  },
 ];

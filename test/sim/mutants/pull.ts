@@ -367,6 +367,24 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'unreadable-rows-claimed-fresh',
+    without: 'A table claims that all rows were equal to the origin although one cannot be read.',
+    edits: [
+      {
+        file: 'replica/bookkeeping.ts',
+        find: 'CASE WHEN NOT EXISTS (SELECT 1 FROM _rowsync_unreadable u WHERE u.table_id = t.id)',
+        replace: 'CASE WHEN 1',
+      },
+    ],
+  },
+  {
+    name: 'unreadable-rows-unlisted',
+    without: 'Nothing says which rows could not be read.',
+    edits: [
+      { file: 'pull/store.ts', find: 'storeUnreadable(tx, table.target.id, { ids, unreadable }, at);', replace: '' },
+    ],
+  },
+  {
     name: 'etag-of-unreadable-page',
     without: 'The ETag of a page is kept although one of its rows could not be read.',
     edits: [

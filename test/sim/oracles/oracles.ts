@@ -15,6 +15,7 @@
  *    history the entries of a commit lead from what the journal knew to what it knows (history.ts)
  *    I11     what a request changes stands in a batch on the disk, row by row and cell by cell (intents.ts)
  */
+import { silences } from '../world/cuts.ts';
 import type { WireAnswer, WireFault } from '../../../src/origin/transport.ts';
 import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
 import { sql } from '../../../src/base/sql.ts';
@@ -204,6 +205,7 @@ export class Oracles {
     const inBatch = this.#inBatch(this.#sent);
     for (const row of this.#sent) if (!inBatch.has(row)) this.#sent.delete(row);
     this.#judgePull();
+    if (this.#freshness.isStill) for (const what of silences(this.#parts)) this.#parts.fail('silence', what);
     this.#unseen.onSwept();
   }
 

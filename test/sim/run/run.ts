@@ -10,6 +10,7 @@ import { drawFollow } from '../world/follow-setup.ts';
 import { drawFiles } from '../world/files-setup.ts';
 import { drawPoison } from '../world/poison.ts';
 import { drawRows, withRows } from '../world/rows.ts';
+import { drawCutWeight } from '../world/cuts.ts';
 import { drawHideWeight, drawLetter, drawSetup, type Setup } from '../world/setup.ts';
 import { Tapes, type TapeRecord } from '../world/tape.ts';
 import type { Complaint } from '../oracles/verdict.ts';
@@ -48,7 +49,8 @@ export function setupOf(tapes: Tapes): Setup {
     poison: drawPoison(tapes),
   };
   const rows = drawRows(tapes);
-  const setup = rows === null ? base : withRows(base, rows);
+  const chosen = rows === null ? base : withRows(base, rows);
+  const setup = { ...chosen, actors: [...chosen.actors, [drawCutWeight(tapes), 'cutter'] as const] };
   if (!tapes.follows) return setup;
   const follow = drawFollow(tapes.of('follow'));
   const { clockWeight, formulaWeight, rowsFactor } = follow;

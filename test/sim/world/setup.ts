@@ -95,6 +95,7 @@ export type Actor =
   | 'copy'
   | 'files'
   | 'hider'
+  | 'cutter'
   | 'originClock'
   | 'formula';
 
@@ -174,6 +175,7 @@ export const TRAITS: Readonly<Record<string, (setup: Setup) => boolean>> = {
   colleague: ({ actors }) => isAbout(actors, 'colleague'),
   admin: ({ actors }) => isAbout(actors, 'admin'),
   hider: ({ hideWeight }) => hideWeight > 0,
+  cuts: ({ actors }) => isAbout(actors, 'cutter'),
   kill: ({ actors }) => isAbout(actors, 'kill'),
   copy: ({ actors }) => isAbout(actors, 'copy'),
   person: ({ personRate }) => personRate > 0,

@@ -27,6 +27,7 @@ export const TAPE_NAMES = [
   'follow',
   'letter',
   'poison',
+  'cuts',
 ] as const;
 
 /** Whose tape it is. */
@@ -40,6 +41,7 @@ export const TAPE_OF = {
   clock: 'clock',
   files: 'files',
   hider: 'hider',
+  cutter: 'cuts',
   kill: 'disk',
   copy: 'disk',
   originClock: 'follow',

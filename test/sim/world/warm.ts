@@ -77,7 +77,7 @@ function storeEtags(db: Database.Database, setup: Setup): void {
   const origin = makeOrigin(setup, { tokens: new Tokens(), nowMs: () => START_MS, draw: () => 0 });
   const nothing = (): void => undefined;
   // As in the world that pulled: where ETags go by the structure, they are of another one than a new world begins with.
-  new Admin({ origin, names: new Names(origin), count: nothing, onRestore: nothing }).giveBack();
+  new Admin({ origin, names: new Names(origin), count: nothing, onRestore: nothing }).tidyUp();
   const urls = db.prepare('SELECT url FROM _rowsync_pages WHERE etag IS NOT NULL').pluck().all() as string[];
   for (const url of urls) {
     const { pathname, search } = new URL(url);

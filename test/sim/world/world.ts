@@ -264,6 +264,8 @@ export class World {
         this.#jumpMs += draw.pick([1_000, -1_000, 3_600_000, -3_600_000, 86_400_000 * 400, -86_400_000 * 400]);
         this.#count('clock jump');
         return this.#note(`the clock jumps to ${this.#jumpMs} ms off`);
+      case 'cutter':
+        return this.#note(this.#colleague.cut(draw));
       case 'originClock':
         return this.#note(this.#colleague.setClock(draw, this.#originClock));
       case 'formula':
@@ -451,8 +453,7 @@ export class World {
     this.#network.isCalm = true;
     this.#note('the faults stop');
     await this.#until(() => this.#isIdle && this.#life !== null);
-    this.#admin.giveBack();
-    this.#user.tidyUp();
+    for (const actor of [this.#admin, this.#colleague, this.#user]) actor.tidyUp();
     await this.#finish((life) => this.#person.letAll(life));
     for (let cycle = 1; ; cycle += 1) {
       if (cycle > cyclesMaxOf(this.#setup))
