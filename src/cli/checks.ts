@@ -290,7 +290,13 @@ async function checkTable(
     const { unknownSort } = planSelection(descriptor, rule?.options.sort ?? null);
     const pushed =
       rule?.options.push === true && !areRightsUnknown(described)
-        ? [...checkWritable(descriptor), ...checkMatch(descriptor, rule.options.match ?? null, rule.pattern)]
+        ? [
+            ...checkWritable(descriptor),
+            ...checkMatch(descriptor, rule.options.match ?? null, rule.pattern),
+            ...(rule.options.delete === 'purge'
+              ? [ok('push', `${name}: rows that are deleted here are purged at the origin`)]
+              : []),
+          ]
         : [];
     const rows = await checkRows({ origin, signal }, descriptor, rule);
     const found = [...results, ...rows, ...pushed];

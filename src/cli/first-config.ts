@@ -9,6 +9,8 @@ export interface PushedTable {
   readonly table: string;
   /** The column that identifies rows; null for none. */
   readonly match: string | null;
+  /** Whether rows that are deleted here are deleted there for good. */
+  readonly purges?: boolean | undefined;
 }
 
 /** What a configuration is made of. */
@@ -44,8 +46,9 @@ export function complaintsAbout(answers: Answers): readonly string[] {
 
 function optionsOf({ url, database, tokenFile, proxy, caFile, replicaPath, tables, pushed }: Answers): unknown {
   const mirrors = tables.map((table): readonly [string, object] => [table, {}]);
-  const twoWay = pushed.map(({ table, match }): readonly [string, object] => {
-    return [table, match === null ? { push: true } : { push: true, match }];
+  const twoWay = pushed.map(({ table, match, purges }): readonly [string, object] => {
+    const deletes = purges === true ? { delete: 'purge' } : {};
+    return [table, { push: true, ...(match === null ? {} : { match }), ...deletes }];
   });
   const tablesOf: unknown = Object.fromEntries<object>([...mirrors, ...twoWay]);
   return {
@@ -100,7 +103,7 @@ function proxyValue(proxy: NonNullable<WayOptions['proxy']>, quote: (text: strin
   return `{ ${pairs.join(', ')} }`;
 }
 
-function pushedText({ table, match }: PushedTable, quote: (text: string) => string): string {
+function pushedText({ table, match, purges }: PushedTable, quote: (text: string) => string): string {
   const matchText =
     match === null
       ? '    # match: a unique, writable column that identifies rows; without one, a new row whose answer got lost waits for you.\n'
@@ -110,5 +113,7 @@ function pushedText({ table, match }: PushedTable, quote: (text: string) => stri
     push: true
 ${matchText}    # Who wins if both sides changed a cell: origin, local, or ask.
     conflict: origin
+    # Where deleted rows go: to the recycle bin of the origin (bin), or nowhere (purge).
+    delete: ${purges === true ? 'purge' : 'bin'}
 `;
 }

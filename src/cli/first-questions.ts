@@ -56,7 +56,7 @@ export async function askAnswers(prompter: Prompter, invocation: Invocation, opt
   const { origin, address, tokenFile, token, described } = await reachOrigin(prompter, invocation, options);
   try {
     const tables = options.table ?? (await askTables(prompter, described.tables));
-    const pushed = options.pushed ?? (await askPushed(prompter, origin, described.tables));
+    const pushed = options.pushed ?? (await askPurge(prompter, await askPushed(prompter, origin, described.tables)));
     const replicaPath = options.replica ?? (await prompter.ask('SQLite file to keep', { preset: 'replica.db' }));
     return { answers: { ...address, ...wayOptions(options), tokenFile, replicaPath, tables, pushed }, token };
   } finally {
@@ -225,6 +225,16 @@ async function askPushed(
     pushed.push({ table: name, match: await askMatch(prompter, name, usable) });
   }
   return pushed;
+}
+
+/** Only who says so in a word has rows deleted for good. */
+async function askPurge(prompter: Prompter, pushed: readonly PushedTable[]): Promise<readonly PushedTable[]> {
+  if (pushed.length === 0) return pushed;
+  const answer = await prompter.ask(
+    "Rows that you delete go to the origin's recycle bin (bin), or can never come back (purge)",
+    { preset: 'bin', complain: (text) => (/^(?:bin|purge)$/.test(text) ? null : 'Possible are bin and purge.') },
+  );
+  return pushed.map((table) => ({ ...table, purges: answer === 'purge' }));
 }
 
 async function askMatch(prompter: Prompter, table: string, usable: readonly string[]): Promise<string | null> {

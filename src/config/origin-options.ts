@@ -64,6 +64,14 @@ export const origin = section(
       mustBe: 'must name an environment variable, as ${ROWSYNC_TOKEN}; a token itself belongs in a file (tokenFile)',
       doc: 'An API token in an environment variable, written as ${NAME}.',
     }).optional(),
+    tokenIn: z
+      .enum(['header', 'path'], { error: 'must be header or path' })
+      .default('header')
+      .meta({
+        description:
+          'Where the token is sent. path is for an origin behind something that removes the header: proxies and servers on the way may ' +
+          'log it with the address.',
+      }),
     user: text({
       pattern: /^[^\p{Cc}:]+$/u,
       mustBe: 'must be a user name (an e-mail address) without a colon',

@@ -97,6 +97,7 @@ export function readCredentials(
     return 'secret' in found ? found.secret : null;
   };
 
+  const isInPath = section['tokenIn'] === 'path';
   const [first] = given;
   if (first === undefined) {
     return complain(
@@ -108,8 +109,10 @@ export function readCredentials(
     const second = given[1];
     if (second !== undefined) return complain(second, `stands beside ${first}: keep one way to log in`);
     const token = read(first);
-    return { credentials: token === null ? null : { kind: 'bearer', token }, problems, warnings };
+    const kind = isInPath ? 'urlToken' : 'bearer';
+    return { credentials: token === null ? null : { kind, token }, problems, warnings };
   }
+  if (isInPath) return complain('tokenIn', 'needs a token; a user and a password go into a header');
   if (first !== 'user') return complain(first, 'needs user beside it');
   const [, passwordKey, third] = given;
   if (passwordKey === undefined) return complain('user', 'needs passwordFile or password beside it');

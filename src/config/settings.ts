@@ -90,8 +90,13 @@ export function pushSettings(config: Config): PushSettings {
 }
 
 function tableOptions(rule: TableRule): TableOptions {
-  const { sort, push, match, conflict, workflow, history, rows } = rule.options;
-  const editing = { match: match ?? null, conflict: conflict ?? 'origin', workflow: workflow ?? 'run' } as const;
+  const { sort, push, match, conflict, workflow, delete: deletes, history, rows } = rule.options;
+  const editing = {
+    match: match ?? null,
+    conflict: conflict ?? 'origin',
+    workflow: workflow ?? 'run',
+    purges: deletes === 'purge',
+  } as const;
   return {
     sort: sort ?? null,
     columns: columnChoice(rule),

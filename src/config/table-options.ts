@@ -98,6 +98,14 @@ const tableOptions = section(
           'Whether the workflow of the origin runs for what is pushed: run (default) or suppress, which needs the right to ' +
           'manage data. Needs push: true.',
       }),
+    delete: z
+      .enum(['bin', 'purge'], { error: 'must be bin or purge' })
+      .optional()
+      .meta({
+        description:
+          'Where rows go that are deleted here: to the recycle bin of the origin (bin, the default), or nowhere (purge). ' +
+          'The origin cannot bring purged rows back. Needs push: true.',
+      }),
     sort: z
       .array(z.string({ error: SORT_MUST_BE }).min(1, { error: SORT_MUST_BE }), { error: SORT_MUST_BE })
       .min(1, { error: SORT_MUST_BE })
@@ -118,7 +126,7 @@ const tableOptions = section(
     context.addIssue({ code: 'custom', path: ['mask', pattern], message });
   }
   if (options.push === true) return;
-  for (const key of ['match', 'conflict', 'workflow'] as const) {
+  for (const key of ['match', 'conflict', 'workflow', 'delete'] as const) {
     if (options[key] === undefined) continue;
     context.addIssue({ code: 'custom', path: [key], message: 'says how to push, and needs push: true beside it' });
   }

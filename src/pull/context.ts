@@ -55,6 +55,8 @@ export interface EditingOptions {
   readonly conflict: ConflictPolicy;
   /** Whether the origin's workflow runs for what is pushed. */
   readonly workflow: 'run' | 'suppress';
+  /** Whether deleted rows go past the origin's recycle bin. */
+  readonly purges?: boolean | undefined;
 }
 
 /** The surroundings of a pull. */

@@ -26,6 +26,8 @@ export interface PushTableOptions {
   readonly conflict: ConflictPolicy;
   /** Whether the origin's workflow rules run on what is pushed. */
   readonly workflow: 'run' | 'suppress';
+  /** Whether deleted rows go past the origin's recycle bin. */
+  readonly purges?: boolean | undefined;
 }
 
 /** Settings of a push. */

@@ -220,8 +220,8 @@ function request(
   const { context, reading, options, zone, planned } = run;
   const { address: table } = reading;
   const { origin, signal } = context;
-  const { workflow } = options;
-  if (method === 'delete') return origin.delete({ table, ids: rows.map(({ id }) => id), workflow }, { signal });
+  const { workflow, purges: purge } = options;
+  if (method === 'delete') return origin.delete({ table, ids: rows.map(({ id }) => id), workflow, purge }, { signal });
   const files: OutgoingFile[] = [];
   const outgoing = rows.map((row) => outgoingRow(run, row, { files, contents }));
   const write = { table, rows: outgoing, zone, workflow, files };

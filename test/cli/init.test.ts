@@ -47,7 +47,7 @@ test('asks for everything, shows no token, writes both files, and checks them', 
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using folder = temporaryFolder();
   const pasted = `${sandbox.url}/secure/db/${sandbox.database}/overview.aspx`;
-  const typed = [pasted, sandbox.token, '*', 'customer, Order', 'code', 'my.db'];
+  const typed = [pasted, sandbox.token, '*', 'customer, Order', 'code', 'purge', 'my.db'];
 
   const { exitCode, stdout, stderr } = await runCli(['init'], { folder: folder.path, typed });
 
@@ -59,7 +59,7 @@ test('asks for everything, shows no token, writes both files, and checks them', 
   const { config } = loadConfig(join(folder.path, 'rowsync.yaml'));
   expect(config.origin).toMatchObject({ url: sandbox.url, database: sandbox.database });
   expect(config.replica.path).toBe(join(folder.path, 'my.db'));
-  expect(config.tables.find('Customer')?.options).toMatchObject({ push: true, match: 'Code' });
+  expect(config.tables.find('Customer')?.options).toMatchObject({ push: true, match: 'Code', delete: 'purge' });
   expect(config.tables.find('Order')?.options.match).toBe(undefined);
   expect(config.tables.find('Other')?.options.push).toBe(undefined);
   const token = join(folder.path, 'token');
@@ -71,15 +71,23 @@ test('asks again what cannot be, and uses a token file that is there', async () 
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using folder = temporaryFolder();
   writeFileSync(join(folder.path, 'my-token'), sandbox.token, { mode: 0o600 });
-  const typed = ['no address', sandbox.url, 'x', sandbox.database, '', 'Nope', 'Customer', 'Name', '-', ''];
+  const typed = ['no address', sandbox.url, 'x', sandbox.database, '', 'Nope', 'Customer', 'Name', '-', 'yes', '', ''];
 
   const { exitCode, stderr } = await runCli(['init', '--token-file', 'my-token'], { folder: folder.path, typed });
 
   expect(exitCode).toBe(0);
-  for (const said of ['no web address', 'no number', 'no table Nope', 'Possible are External Id, Code and -.']) {
+  for (const said of [
+    'no web address',
+    'no number',
+    'no table Nope',
+    'Possible are External Id, Code and -.',
+    'Possible are bin and purge.',
+  ]) {
     expect(stderr).toContain(said);
   }
-  expect(loadConfig(join(folder.path, 'rowsync.yaml')).config.tables.find('Customer')?.options.match).toBe(undefined);
+  const { options } = loadConfig(join(folder.path, 'rowsync.yaml')).config.tables.find('Customer') ?? {};
+  expect(options).toMatchObject({ push: true, delete: 'bin' });
+  expect(options?.match).toBe(undefined);
 });
 
 test('writes nothing where the token is refused, or the input ends', async () => {

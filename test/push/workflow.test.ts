@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import { readOrigin, readReplica } from '../support/compare.ts';
-import { changesSent, codesOf, here, pushNow } from '../support/push.ts';
+import { changesSent, codesOf, here, pushNow, setFaults } from '../support/push.ts';
 import { captured, NOTE, startTwoWay } from '../support/two-way.ts';
 
 test.each([
@@ -25,4 +25,32 @@ test.each([
   expect(here(fixture, ['Title'])).toEqual(expect.arrayContaining([expect.arrayContaining(['EDITED'])]));
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
   expect(await captured(fixture)).toEqual([]);
+});
+
+test.each([
+  ['bin', undefined, [2]],
+  ['purge', true, []],
+] as const)('a row that was deleted here is in the recycle bin there: %s', async (_what, purges, expected) => {
+  await using fixture = await startTwoWay({});
+  fixture.execute('DELETE FROM "Note" WHERE _id = 2');
+
+  const report = await pushNow(fixture, { options: { purges } });
+
+  expect(codesOf(report)).toEqual([]);
+  const [note] = (await fixture.origin.describeDatabase()).value.tables;
+  const { value } = await fixture.origin.deleted({ table: { name: note?.recordName ?? '', alias: '' }, columns: [] });
+  expect(value.map(({ id }) => id)).toEqual(expected);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
+test('a purge whose answer is lost is settled by a look, and sent once', async () => {
+  await using fixture = await startTwoWay({});
+  fixture.execute('DELETE FROM "Note" WHERE _id = 2');
+  setFaults(fixture, [{ fault: 'resetAfter', method: 'delete', nth: 1 }]);
+
+  await pushNow(fixture, { options: { purges: true } });
+  await pushNow(fixture, { options: { purges: true } });
+
+  expect(changesSent(fixture).filter((method) => method === 'delete')).toHaveLength(1);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
