@@ -6,6 +6,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { EXIT, RowsyncError } from '../base/errors.ts';
 import { NODE_FLAGS } from '../base/node-flags.ts';
@@ -34,9 +35,16 @@ export async function sendBackup({ stdout }: Session, config: Config, withFiles:
   await inFolderBeside(config, async (folder) => {
     const path = join(folder, 'replica.db');
     const report = await backUpAll(config, path, { withFiles });
-    await pipeline(streamOf(path, report), stdout.stream, { end: false });
+    for await (const chunk of streamOf(path, report)) await writeOut(stdout.stream, chunk);
   });
   return EXIT.done;
+}
+
+/** Resolves when a piece is written: the process ends after the last one. */
+function writeOut(output: Writable, chunk: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    output.write(chunk, (error) => (error ? reject(error) : resolve()));
+  });
 }
 
 /** Restores a backup that comes on standard input. */

@@ -200,14 +200,17 @@ describe.skipIf(!isRoot)('root', () => {
     const own = join(place.top, 'own');
     mkdirSync(own, { mode: 0o700 });
     await runRowsync(['pull', '--config', place.config], { folder: place.top });
-    await runRowsync(['backup', join(own, 'copy.db'), '--config', place.config], { folder: place.top });
+    const made = await runRowsync(['backup', join(own, 'copy.db'), '--config', place.config], { folder: place.top });
+    expect(made).toMatchObject({ exitCode: 0, stderr: '' });
     const planted = `${place.replica}.before-5`;
     runAs(MEMBER, 'ln -s "$2" "$1"', planted, join(own, 'copy.db'));
 
     const { exitCode, stderr } = await runRowsync(['restore', planted, '--config', place.config], { folder: own });
 
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain('replica.path');
+    expect({ exitCode, stderr }).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('replica.path') as string,
+    });
     expect(readdirSync(place.folder).filter((name) => name.includes('.replaced-'))).toEqual([]);
   });
 
