@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import {
+  accountProblems,
   bannedProblems,
   changelogProblems,
   headerProblems,
@@ -111,6 +112,21 @@ describe('imports', () => {
     expect(Object.keys(OWNERS).filter((name) => !Object.hasOwn(known, name))).toEqual([]);
     const owners = Object.values(OWNERS).flat();
     expect(owners.filter((owner) => !Object.hasOwn(LAYERS, owner.split('/')[1] ?? ''))).toEqual([]);
+  });
+});
+
+describe('surfaces', () => {
+  test('render the account, and judge nothing for themselves', () => {
+    expect(sources.flatMap(accountProblems)).toEqual([]);
+  });
+
+  test.each([
+    ['the problem of a table', 'src/cli/a.ts', 'if (table.problem !== null) warn();'],
+    ['a table by its parts', 'src/daemon/page/a.ts', 'const { problem, hint } = table;'],
+    ['a parameter by its parts', 'src/mcp/a.ts', 'const f = ({ state, problem }: TableStatus) => problem;'],
+    ['facts into an account of its own', 'src/daemon/b.ts', 'const all = accountOf(facts);'],
+  ])('that judge %s are found', (_what, path, text) => {
+    expect(accountProblems(planted(path, text))).toEqual([expect.stringContaining('judges for itself')]);
   });
 });
 

@@ -3,6 +3,8 @@
  */
 import { EXIT } from '../base/errors.ts';
 import { printable } from '../base/text.ts';
+import type { Config } from '../config/load.ts';
+import { problemsAt } from '../daemon/account.ts';
 import { worstOf, type Problem } from '../reconcile/account.ts';
 import type { Severity } from '../reconcile/problems.ts';
 
@@ -35,6 +37,14 @@ export function accountText(problems: readonly Problem[]): string {
     const groups = Map.groupBy(some, ({ code, sentence, todo }) => JSON.stringify([code, sentence, todo]));
     return some.length === 0 ? '' : `\n${heading}:\n${[...groups.values()].map(paragraph).join('')}`;
   }).join('');
+}
+
+/**
+ * The account at the end of a run, of which `said` tells already: problems that it names are not repeated. A run has no daemon beside it.
+ */
+export function accountAfter(config: Config, nowMs: number, said: string): string {
+  const problems = problemsAt(config, { word: { keeper: 'nobody', complaints: [] }, nowMs });
+  return accountText(problems.filter(({ sentence }) => !said.includes(printable(sentence))));
 }
 
 function paragraph(group: readonly Problem[]): string {

@@ -468,18 +468,11 @@ function checkFile(config: Config): readonly CheckResult[] {
       if (reader.isOlder())
         return [ok('replica', `${path} is of an earlier version; the next pull brings it up to date`)];
       const tables = reader.status();
-      const troubled = tables.filter(({ problem }) => problem !== null).map(({ table }) => table);
       const found = ok('replica', `${path} has ${plural(tables.length, 'table')}`);
       const files = findFileFacts(reader, config).map(({ message, hint }) =>
         hint === '' ? ok('files', message) : warn('files', message, hint),
       );
-      const others = [...checkTriggers(reader), ...files, ...checkHistory(reader, config)];
-      if (troubled.length === 0) return [found, ...others];
-      return [
-        found,
-        ...others,
-        warn('replica', `something is wrong with ${someOf(troubled)}`, '`rowsync status` says what.'),
-      ];
+      return [found, ...checkTriggers(reader), ...files, ...checkHistory(reader, config)];
     } finally {
       reader.close();
     }

@@ -26,7 +26,7 @@ const DECISION_MS_MAX = 15_000;
 const ANSWER_CHARS_MAX = 4 * 1024 * 1024;
 
 /** Asks the daemon; null where none answers. */
-export async function askDaemon(address: ListenAddress): Promise<DaemonAnswer | null> {
+async function askDaemon(address: ListenAddress): Promise<DaemonAnswer | null> {
   try {
     const answer: unknown = JSON.parse(await ask(address, { path: '/status', timeout: ANSWER_MS_MAX }));
     return isAnswer(answer) ? answer : null;

@@ -1,25 +1,36 @@
 /**
- * What `rowsync check` says of the daemon: what systemd says of the unit that the configuration belongs to, and what the daemon says
- * of itself where it listens. Input: the configuration. Output: findings; none where there is neither.
+ * What `rowsync check` says of the daemon and of the account: what systemd says of the unit that the configuration belongs to, what the daemon says of
+ * itself where it listens, and each problem.
  */
 import type { Config } from '../config/load.ts';
-import { fail, ok, warn, type CheckResult } from './check-result.ts';
-import { askDaemon, instanceOf } from './daemon-answer.ts';
+import { problemsAt } from '../daemon/account.ts';
+import type { Problem } from '../reconcile/account.ts';
+import { ok, type CheckResult } from './check-result.ts';
+import { hearDaemon, instanceOf } from './daemon-answer.ts';
 import { examineUnits } from './unit-checks.ts';
 
 /** The findings. */
-export async function checkDaemon(config: Config): Promise<readonly CheckResult[]> {
+export async function checkDaemon(config: Config, nowMs: number): Promise<readonly CheckResult[]> {
   const name = instanceOf(config.file);
   const units = name === null ? null : examineUnits(name);
-  return [...(units?.findings ?? []), ...(await checkAnswer(config))];
+  const { answer, word } = await hearDaemon(config);
+  const problems = problemsAt(config, { word, nowMs });
+  return [
+    ...(units?.findings ?? []),
+    ...(answer === null ? [] : [ok('daemon', answer.status)]),
+    ...problems.map(resultOf),
+  ];
 }
 
-async function checkAnswer({ http: { listen } }: Config): Promise<readonly CheckResult[]> {
-  if (listen === null) return [];
-  const answer = await askDaemon(listen);
-  if (answer === null) {
-    return [warn('daemon', 'no daemon answers at http.listen', 'Start it (rowsync daemon), or remove http.listen.')];
-  }
-  const { failure, status } = answer;
-  return [failure === null ? ok('daemon', status) : fail('daemon', failure.message, failure.hint)];
+const OUTCOMES = { damaged: 'fail', person: 'warn', late: 'warn', notice: 'ok' } as const;
+
+function resultOf({ code, severity, table, sentence, todo }: Problem): CheckResult {
+  // A check may come before the first pull.
+  const outcome = code === 'replica.unpulled' ? 'ok' : OUTCOMES[severity];
+  return {
+    name: 'account',
+    outcome,
+    message: `${code}: ${table === null ? '' : `${table}: `}${sentence}`,
+    hint: outcome === 'ok' ? '' : todo,
+  };
 }

@@ -81,6 +81,16 @@ function ownerUnder(file: string, load: typeof loadConfig): Owner | null {
   return ownerOf(path);
 }
 
+/** Prints what a run did, and what is still wrong after it. */
+export async function writeWithAccount({ configPath, session }: Invocation, said: string): Promise<void> {
+  const [{ loadConfig }, { accountAfter }] = await Promise.all([
+    import('../config/load.ts'),
+    import('./account-text.ts'),
+  ]);
+  const { config } = loadConfig(findConfig(configPath, session.folder), { needsCredentials: false });
+  await session.stdout.write(said + accountAfter(config, session.clock.nowMs(), said));
+}
+
 /** The side of the origin, loaded once a command needs it. */
 async function loadOrigin() {
   const [{ createLogger }, { originSecrets, originSettings }, { openOrigin }] = await Promise.all([

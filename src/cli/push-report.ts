@@ -80,7 +80,7 @@ export function pushText(report: PushReport, width: number | null): string {
   });
   const tables = report.tables.length === 0 ? 'no table is pushed (push: true in the configuration)' : '';
   const pushed = `${plural(sum, 'row')} pushed with ${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}`;
-  return `${box}${tables === '' ? pushed : tables}\n${accountText(report)}${problemsText([...failed, ...held, ...whole])}${waitingText(report.tables)}`;
+  return `${box}${tables === '' ? pushed : tables}\n${accountText(report)}${problemsText([...failed, ...held, ...whole])}`;
 }
 
 /** The columns of the account, in words. */
@@ -116,47 +116,6 @@ interface Wait {
 function waitOf({ parkedCount, parkedInDoubtCount, parkedUnsendableCount }: TablePushReport): Wait {
   const refusedCount = parkedCount - parkedInDoubtCount - parkedUnsendableCount;
   return { refusedCount, inDoubtCount: parkedInDoubtCount, unsendableCount: parkedUnsendableCount };
-}
-
-/** Rows that wait and are in no conflict, in words, with what to do. */
-function waitLines(wait: Wait): readonly { readonly what: string; readonly hint: string }[] {
-  const { refusedCount, inDoubtCount, unsendableCount } = wait;
-  return [
-    {
-      count: refusedCount,
-      what: `${plural(refusedCount, 'row')} refused by the origin`,
-      hint: 'rowsync failures says which, and why',
-    },
-    {
-      count: inDoubtCount,
-      what: `${plural(inDoubtCount, 'row')} in doubt: the origin may have the change`,
-      hint: 'look at the origin first; rowsync failures says which, then rowsync retry or rowsync discard',
-    },
-    {
-      count: unsendableCount,
-      what: `${plural(unsendableCount, 'row')} cannot be sent`,
-      hint: 'rowsync failures says which, and why',
-    },
-  ].filter(({ count }) => count > 0);
-}
-
-function waitingText(tables: readonly TablePushReport[]): string {
-  const waits = tables.map(waitOf);
-  const wait = {
-    refusedCount: sumOf(waits, ({ refusedCount }) => refusedCount),
-    inDoubtCount: sumOf(waits, ({ inDoubtCount }) => inDoubtCount),
-    unsendableCount: sumOf(waits, ({ unsendableCount }) => unsendableCount),
-  };
-  const open = sumOf(tables, ({ openConflictCount }) => openConflictCount);
-  const lines = [
-    ...waitLines(wait).map(({ what, hint }) => `\n${what}\n  what to do: ${hint}\n`),
-    ...(open === 0
-      ? []
-      : [
-          `\n${plural(open, 'row')} in conflict, waiting for you\n  what to do: rowsync conflicts, then rowsync resolve\n`,
-        ]),
-  ];
-  return lines.join('');
 }
 
 function sumOf<T>(items: readonly T[], pick: (item: T) => number): number {

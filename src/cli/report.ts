@@ -104,7 +104,6 @@ function sumsText(report: PullReport): string {
 }
 
 function pullProblemsText(report: PullReport): string {
-  const unreadable = report.tables.filter((table) => table.unreadableCount > 0).map(unreadableText);
   const failed = report.tables.flatMap(({ table, error }) =>
     error === null ? [] : [{ what: 'failed', table, error }],
   );
@@ -112,7 +111,7 @@ function pullProblemsText(report: PullReport): string {
     error === null ? [] : [{ what: 'held', table, error }],
   );
   const whole = report.error === null ? [] : [{ what: 'failed', error: report.error }];
-  return problemsText([...failed, ...held, ...whole]) + unreadable.join('');
+  return problemsText([...failed, ...held, ...whole]);
 }
 
 /** One way in which something failed, and the table in which it did. */
@@ -141,11 +140,4 @@ export function problemsText(problems: readonly Problem[]): string {
       return `\n${where}${said}\n  what to do: ${printable(hint)}\n  code: ${code}\n`;
     })
     .join('');
-}
-
-function unreadableText(table: TablePullReport): string {
-  return (
-    `\n${printable(table.table)}: ${plural(table.unreadableCount, 'row')} could not be read, so that values are old or missing here\n` +
-    '  what to do: SELECT * FROM sync_failures says which, and why\n'
-  );
 }

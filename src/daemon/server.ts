@@ -208,6 +208,14 @@ const ASSETS: ReadonlyMap<string, Reply> = new Map([
   ['/icon.svg', { status: 200, type: 'image/svg+xml', body: PAGE_ICON }],
 ]);
 
+/** Whether the daemon can work, and every problem. */
+export function readyReply(problems: readonly Problem[]): { readonly status: number; readonly body: string } {
+  const stop = stopOf(problems);
+  // While the origin is away, the daemon does what it can.
+  const isReady = stop === null || stop.severity === 'late';
+  return { status: isReady ? 200 : 503, body: (isReady ? 'ok\n' : '') + problems.map(problemLine).join('') };
+}
+
 function problemLine({ code, severity, table, sentence }: Problem): string {
   return printable(`${severity} ${code} ${table === null ? '' : `${table}: `}${sentence}`) + '\n';
 }
@@ -218,11 +226,8 @@ async function answerMonitor(path: string, view: ServerView): Promise<Reply> {
     return plain(isAlive ? 200 : 503, isAlive ? 'ok\n' : 'work does not advance\n');
   }
   if (path === '/readyz') {
-    const problems = view.problems();
-    const stop = stopOf(problems);
-    // While the origin is away, the daemon does what it can.
-    const isReady = stop === null || stop.severity === 'late';
-    return plain(isReady ? 200 : 503, (isReady ? 'ok\n' : '') + problems.map(problemLine).join(''));
+    const { status, body } = readyReply(view.problems());
+    return plain(status, body);
   }
   if (path === '/status') {
     return { status: 200, type: TYPES.json, body: `${JSON.stringify(view.status(), null, 2)}\n` };

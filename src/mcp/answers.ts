@@ -4,6 +4,8 @@
  */
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
+import { readProblems, type Surroundings } from '../daemon/account.ts';
+import type { Problem } from '../reconcile/account.ts';
 import { findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../replica/browse.ts';
 import type { ReplicaReader, TableStatus } from '../replica/reader.ts';
 import { reasonNotWritten } from './cells.ts';
@@ -19,8 +21,13 @@ const ANSWER_CHARS_MAX = 100_000;
 const NAME_CHARS_MAX = 300;
 
 /** Answers a question, in at most `ANSWER_CHARS_MAX` characters. @throws RowsyncError of the replica and of SQL. */
-export function answerQuestion(reader: ReplicaReader, question: Question, nowMs: number): unknown {
-  const answer = wholeAnswer(reader, question, nowMs);
+export function answerQuestion(
+  reader: ReplicaReader,
+  question: Question,
+  { nowMs, word }: Pick<Surroundings, 'nowMs' | 'word'>,
+): unknown {
+  const account = { lateAfterMs: new Map<string, number>(), leftOut: new Set<string>(), misnamed: [], nowMs, word };
+  const answer = wholeAnswer(reader, question, { nowMs, problems: readProblems(reader, account) });
   // What a person is to review is bounded by how many edits a proposal may have.
   return question.tool === 'look_at_edits' ? answer : bounded(answer);
 }
@@ -57,22 +64,29 @@ function lengthOf(answer: unknown): number {
   return JSON.stringify(answer).length;
 }
 
-function wholeAnswer(reader: ReplicaReader, question: Question, nowMs: number): Readonly<Record<string, unknown>> {
+/** The time of an answer, and the account. */
+interface Present {
+  readonly nowMs: number;
+  readonly problems: readonly Problem[];
+}
+
+function wholeAnswer(reader: ReplicaReader, question: Question, present: Present): Readonly<Record<string, unknown>> {
   switch (question.tool) {
     case 'list_tables':
-      return listTables(reader, nowMs);
+      return listTables(reader, present);
     case 'freshness':
       return {
-        now: stampFromMs(nowMs),
+        now: stampFromMs(present.nowMs),
+        problems: present.problems.filter(({ table }) => table === null).map(problemOf),
         tables: reader
           .status()
           .slice(0, LISTED_MAX)
-          .map((table) => freshnessOf(table, nowMs)),
+          .map((table) => freshnessOf(table, present)),
       };
     case 'describe_table':
-      return describeTable(reader, question.table, nowMs);
+      return describeTable(reader, question.table, present);
     case 'query':
-      return query(reader, question, nowMs);
+      return query(reader, question, present);
     case 'look_at_edits':
       return { ...lookAtEdits(reader, question.edits) };
     default:
@@ -80,13 +94,13 @@ function wholeAnswer(reader: ReplicaReader, question: Question, nowMs: number): 
   }
 }
 
-function listTables(reader: ReplicaReader, nowMs: number): Readonly<Record<string, unknown>> {
+function listTables(reader: ReplicaReader, present: Present): Readonly<Record<string, unknown>> {
   const described = new Map(readBrowsedTables(reader).map((table) => [table.name, table]));
   const tables = reader.status();
   return {
-    now: stampFromMs(nowMs),
+    now: stampFromMs(present.nowMs),
     tables: tables.slice(0, LISTED_MAX).map((status) => ({
-      ...freshnessOf(status, nowMs),
+      ...freshnessOf(status, present),
       rows: status.rowCount,
       columns: described.get(status.table)?.columns.length ?? 0,
       may_propose_edits: described.get(status.table)?.isTwoWay === true,
@@ -96,8 +110,9 @@ function listTables(reader: ReplicaReader, nowMs: number): Readonly<Record<strin
 }
 
 /** How old a table is here, and what is wrong with it. */
-function freshnessOf(table: TableStatus, nowMs: number): object {
-  const { freshSince, followedAt, problem, hint } = table;
+function freshnessOf(table: TableStatus, { nowMs, problems }: Present): object {
+  const { freshSince, followedAt } = table;
+  const own = problems.filter((problem) => problem.table === table.table);
   const last = [freshSince, followedAt]
     .filter((stamp) => stamp !== null)
     .toSorted()
@@ -112,17 +127,21 @@ function freshnessOf(table: TableStatus, nowMs: number): object {
     conflicts: table.conflictCount,
     // An agent that counts rows has to know that the others never come here.
     ...(table.isFiltered ? { has_only_some_rows: true } : {}),
-    ...(problem === null ? {} : { problem: cut(problem, NAME_CHARS_MAX), hint: cut(hint ?? '', NAME_CHARS_MAX) }),
+    ...(own.length === 0 ? {} : { problems: own.map(problemOf) }),
   };
 }
 
-function describeTable(reader: ReplicaReader, name: string, nowMs: number): Readonly<Record<string, unknown>> {
+function problemOf({ code, severity, count, since, sentence, todo }: Problem): object {
+  return { code, severity, count, since, problem: cut(sentence, NAME_CHARS_MAX), hint: cut(todo, NAME_CHARS_MAX) };
+}
+
+function describeTable(reader: ReplicaReader, name: string, present: Present): Readonly<Record<string, unknown>> {
   const table = findBrowsedTable(reader, name);
   if (table === null) throw usage(`There is no table ${cut(name, NAME_CHARS_MAX)}`, 'list_tables lists them.');
   const status = reader.status().filter((each) => each.table === name);
   return {
-    now: stampFromMs(nowMs),
-    ...status.map((each) => freshnessOf(each, nowMs))[0],
+    now: stampFromMs(present.nowMs),
+    ...status.map((each) => freshnessOf(each, present))[0],
     rows: table.rowCount,
     key_column: table.keyColumn,
     may_propose_edits: table.isTwoWay,
@@ -149,7 +168,7 @@ const ASKS = /^(?:\s|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:SELECT|WITH
 function query(
   reader: ReplicaReader,
   { sql, rowsMax }: { readonly sql: string; readonly rowsMax: number },
-  nowMs: number,
+  present: Present,
 ): Readonly<Record<string, unknown>> {
   if (!ASKS.test(sql)) throw usage('Only one SELECT is answered', 'Edits are proposed with propose_edits.');
   const { columns, rows } = reader.query(sql);
@@ -168,7 +187,7 @@ function query(
   }
   const read = new Set(reader.tablesOf(sql));
   return {
-    now: stampFromMs(nowMs),
+    now: stampFromMs(present.nowMs),
     columns: columns.map((column) => cut(column, NAME_CHARS_MAX)),
     rows: shown,
     row_count: shown.length,
@@ -176,7 +195,7 @@ function query(
     how_old: reader
       .status()
       .filter(({ table }) => read.has(table))
-      .map((table) => freshnessOf(table, nowMs)),
+      .map((table) => freshnessOf(table, present)),
   };
 }
 

@@ -18,7 +18,7 @@ export function serveTools(): void {
   serveQuestions(answer);
 }
 
-function answer({ replicaPath, question, nowMs }: ToolRequest): PageReply {
+function answer({ replicaPath, question, nowMs, word }: ToolRequest): PageReply {
   const reply = (status: number, value: unknown): PageReply => ({
     status,
     type: 'application/json',
@@ -28,7 +28,7 @@ function answer({ replicaPath, question, nowMs }: ToolRequest): PageReply {
     const reader = openReader(replicaPath);
     try {
       boundMemory(reader, SQLITE_BYTES_MAX);
-      return reply(200, answerQuestion(reader, question, nowMs));
+      return reply(200, answerQuestion(reader, question, { nowMs, word }));
     } finally {
       reader.close();
     }

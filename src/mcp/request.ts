@@ -2,6 +2,7 @@
  * Questions of the server for agents to its tool process. Plain values, since they cross a channel between two processes. The server has checked
  * their shape.
  */
+import type { DaemonWord } from '../daemon/account.ts';
 import type { ProposedEdit } from './wish.ts';
 
 /** The first word of a command line that starts this program as a tool process. */
@@ -21,4 +22,6 @@ export interface ToolRequest {
   readonly question: Question;
   readonly replicaPath: string;
   readonly nowMs: number;
+  /** What the daemon says of itself. */
+  readonly word: DaemonWord;
 }

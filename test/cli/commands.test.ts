@@ -375,7 +375,7 @@ test('check finds what is wrong with the configuration, each with what to do', a
 
   expect(exitCode).toBe(1);
   expect(found.map(({ outcome, message }) => `${outcome}: ${message}`)).toEqual([
-    'warn: nothing matches Nothing*',
+    'warn: No table matches Nothing* under tables',
     'fail: Note: sort names columns that do not exist: Nope',
   ]);
   expect(found.filter(({ hint }) => hint === '')).toEqual([]);

@@ -161,7 +161,7 @@ test('a conflict that is asked about exits with 3 until it is resolved', async (
   const { exitCode, stdout } = await desk.run('push');
 
   expect(exitCode).toBe(3);
-  expect(stdout).toContain('1 row in conflict');
+  expect(stdout).toContain('needs attention:\n  Note: 1 conflict to decide');
   expect((await desk.run('plan', '--summary')).stdout).toContain('conflict (update) 1  Title: "theirs" -> "mine"');
   desk.sql(`UPDATE sync_conflicts SET resolution = 'local'`);
   expect((await desk.run('push')).exitCode).toBe(0);
@@ -176,6 +176,7 @@ test('a refused row is listed with the words of the origin, and tried again on d
   const pushed = await desk.run('push');
   expect(pushed.exitCode).toBe(1);
   expect(pushed.stdout).toContain('1 edit: 1 refused');
+  expect(pushed.stdout).toContain('needs attention:\n  Note: 1 row refused by the origin');
   expect((await desk.run('push')).exitCode).toBe(0);
   expect((await desk.run('push', '--strict')).exitCode).toBe(3);
   const { value } = await desk.json('failures');

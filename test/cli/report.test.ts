@@ -98,16 +98,10 @@ test('a pull lists the tables that changed, and the sums', () => {
 });
 
 test('a pull says what went wrong and what to do', () => {
-  const text = pullText(
-    report([table('A', { error: refused }), table('B', { held: guard }), table('C', { unreadableCount: 2 })]),
-    null,
-  );
+  const text = pullText(report([table('A', { error: refused }), table('B', { held: guard })]), null);
 
   expect(text).toContain('\nA: failed: origin.refused happened\n  what to do: do this\n  code: origin.refused\n');
   expect(text).toContain('\nB: held: guard.deletes happened\n');
-  expect(text).toContain(
-    '\nC: 2 rows could not be read, so that values are old or missing here\n  what to do: SELECT * FROM sync_failures',
-  );
 });
 
 test('what many tables have in common is said once', () => {

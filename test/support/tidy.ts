@@ -225,6 +225,21 @@ function namesUsed({ path, text }: TidyFile): readonly string[] {
   return names;
 }
 
+/** A surface that judges tables or errors for itself, where it should render the account. */
+export function accountProblems({ path, text }: TidyFile): readonly string[] {
+  if (!/^src\/(?:cli|daemon|mcp)\//.test(path) || path === 'src/daemon/account.ts') return [];
+  const judging = [
+    /\baccountOf\(/,
+    /\breadComplaints\(/,
+    /\btable\.(?:problem|hint)\b/,
+    /\{[^{}]*\bproblem\b[^{}]*\}(?:: (?:TableStatus|KeptTable)\b| = table;)/,
+  ];
+  return judging.flatMap((pattern) => {
+    const [found] = pattern.exec(text) ?? [];
+    return found === undefined ? [] : [`${path}: judges for itself (${found}); render the account`];
+  });
+}
+
 /** Words that say a thing is not finished. */
 export function leftoverProblems({ path, text }: TidyFile): readonly string[] {
   const words = text.match(/\b(?:TODO|FIXME|XXX|HACK|for now|simplified|stub(?:bed|s)?|not implemented)\b/g) ?? [];

@@ -41,7 +41,7 @@ export async function checkAndPrint(invocation: Invocation): Promise<number> {
   };
   await add({ name: 'config', outcome: 'ok', message: config.file, hint: '' });
   for (const result of [...checkReplica(config), ...(await checkDamage(config))]) await add(result);
-  for (const result of await checkDaemon(config)) await add(result);
+  for (const result of await checkDaemon(config, session.clock.nowMs())) await add(result);
   const checkAll = async ({ origin }: { readonly origin: Origin }): Promise<void> => {
     for await (const result of checkOrigin(origin, config, session)) await add(result);
   };

@@ -93,6 +93,14 @@ async function showLog(invocation: Invocation, options: LogOptions): Promise<num
       throw new RowsyncError('usage', 'usage.invalid', { message: `There is no run ${options.run}`, hint });
     }
     const withRows = table !== null || filter.runId !== null;
+    const isKept = known.some((one) => one.since !== null && (table === null || one.table === table));
+    if (runs.length === 0 && !isKept && !invocation.isJson) {
+      await stdout.write(
+        `History is off${table === null ? '' : ` for ${printable(table)}`}, so no change was recorded\n`,
+      );
+      await stdout.write('  what to do: set history: true in the configuration, for all tables or for one\n');
+      return EXIT.done;
+    }
     const write = invocation.isJson ? logJson : logText;
     for (const chunk of write(reader, runs, { filter, withRows })) {
       if (stdout.isClosed) break;

@@ -27,9 +27,11 @@ async function serve(invocation: Invocation): Promise<number> {
   // Before root becomes another user, who may not be able to read where rowsync is installed.
   const { serveAgents } = await import('../../mcp/server.ts');
   const version = versionOf();
-  const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { hearDaemon } = await import('../daemon-answer.ts');
   await serveAgents({
-    replica,
+    replica: config.replica,
+    hear: async () => (await hearDaemon(config)).word,
     version,
     clock: session.clock,
     input: session.stdin,

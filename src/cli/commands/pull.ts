@@ -12,7 +12,15 @@ import { pull } from '../../pull/pull.ts';
 import { finishPushes, push, pushedAmong } from '../../push/push.ts';
 import type { PushReport } from '../../push/report.ts';
 import { orLeaveConsent } from '../consent.ts';
-import { exitCodeOf, loadNamedConfig, printJson, withSides, type Invocation, type Runner } from '../invocation.ts';
+import {
+  writeWithAccount,
+  exitCodeOf,
+  loadNamedConfig,
+  printJson,
+  withSides,
+  type Invocation,
+  type Runner,
+} from '../invocation.ts';
 import { filesFailures, filesJson, filesText } from '../files-report.ts';
 import { pushExitCode, pushFailures, pushJson, pushText } from '../push-report.ts';
 import { failuresOf, pullJson, pullText } from '../report.ts';
@@ -91,7 +99,7 @@ async function printCycle(invocation: Invocation, cycle: CycleReport, { isStrict
   const exitCode = code === EXIT.done && pushed !== null ? pushExitCode(pushed, isStrict) : code;
   await (invocation.isJson
     ? printJson(invocation, { ...cycleJson(cycle, isStrict), exitCode })
-    : stdout.write(cycleText(cycle, stdout.width())));
+    : writeWithAccount(invocation, cycleText(cycle, stdout.width())));
   return exitCode;
 }
 

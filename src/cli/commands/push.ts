@@ -13,6 +13,7 @@ import type { PushReport } from '../../push/report.ts';
 import { openForRehearsal, type Rehearsal } from '../../replica/database.ts';
 import { boundNameOf } from '../../replica/described.ts';
 import {
+  writeWithAccount,
   loadNamedConfig,
   openExistingReplica,
   printJson,
@@ -114,7 +115,7 @@ async function pushAndPrint(invocation: Invocation, options: PushOptions, isStri
   const { stdout } = invocation.session;
   await (invocation.isJson
     ? printJson(invocation, pushJson(report, isStrict))
-    : stdout.write(pushText(report, stdout.width())));
+    : writeWithAccount(invocation, pushText(report, stdout.width())));
   return pushExitCode(report, isStrict);
 }
 

@@ -5,12 +5,16 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { asRowsyncError, EXIT, RowsyncError } from '../../base/errors.ts';
 import { makeFolders } from '../../base/file-system.ts';
 import { NODE_FLAGS } from '../../base/node-flags.ts';
 import { newMaskKey } from '../../config/mask-key.ts';
+import { loadConfig } from '../../config/load.ts';
 import { optionsSchema } from '../../config/options.ts';
 import { systemCode } from '../../config/secrets.ts';
+import { problemsAt } from '../../daemon/account.ts';
+import { accountText } from '../account-text.ts';
+import { hearDaemon } from '../daemon-answer.ts';
 import { ownCommand, readShipped } from '../installation.ts';
 import type { Invocation, Runner } from '../invocation.ts';
 import {
@@ -237,17 +241,30 @@ function runCommand([program, ...given]: readonly [string, ...string[]], root: s
   );
 }
 
-async function showStatus({ session: { stdout } }: Invocation, name: string): Promise<number> {
+async function showStatus({ session: { stdout, clock } }: Invocation, name: string): Promise<number> {
   const report = examineUnits(name);
   if (report === null) throw failed('systemctl does not answer', 'This machine does not run systemd.');
   for (const { message, hint } of report.findings) {
     await stdout.write(`${printable(message)}\n${hint === '' ? '' : `  what to do: ${printable(hint)}\n`}`);
   }
+  await stdout.write(await accountOfService(name, clock.nowMs()));
   // In systemd's own words, with the end of the log if the user may read it.
   const asking = ['status', '--no-pager', '--lines=5', ...report.units];
   const { stdout: text } = spawnSync('systemctl', asking, { encoding: 'utf8' });
   await stdout.write(text === '' ? '' : `\n${printableLines(text)}`);
   return isUp(report.units[0] ?? '') ? EXIT.done : EXIT.failed;
+}
+
+/** The account of the replica of a service; of a configuration that cannot be loaded, that the next start would fail. */
+export async function accountOfService(name: string, nowMs: number, file = servicePaths(name).config): Promise<string> {
+  try {
+    const { config } = loadConfig(file, { needsCredentials: false });
+    const { word } = await hearDaemon(config);
+    return accountText(problemsAt(config, { word, nowMs }));
+  } catch (thrown) {
+    const { message, hint } = asRowsyncError(thrown);
+    return `\n${printableLines(message)}\n  the next start would fail, unless only this user may not read it\n  what to do: ${printable(hint)}\n`;
+  }
 }
 
 function isUp(unit: string): boolean {

@@ -7,7 +7,15 @@ import type { RowsyncError } from '../../base/errors.ts';
 import { verify, verifyFailures, type Mismatch, type TableVerifyReport, type VerifyReport } from '../../pull/verify.ts';
 import { finishPushes } from '../../push/push.ts';
 import { errorJson } from '../error-text.ts';
-import { exitCodeOf, loadNamedConfig, printJson, withSides, type Invocation, type Runner } from '../invocation.ts';
+import {
+  writeWithAccount,
+  exitCodeOf,
+  loadNamedConfig,
+  printJson,
+  withSides,
+  type Invocation,
+  type Runner,
+} from '../invocation.ts';
 import { boxTable, type TableColumn } from '../output.ts';
 import { problemsText } from '../report.ts';
 import { countText, durationText, plural, printable } from '../../base/text.ts';
@@ -41,7 +49,7 @@ async function verifyAndPrint(invocation: Invocation, tables: readonly string[])
   const { stdout } = invocation.session;
   await (invocation.isJson
     ? printJson(invocation, verifyJson(report))
-    : stdout.write(verifyText(report, stdout.width())));
+    : writeWithAccount(invocation, verifyText(report, stdout.width())));
   return exitCodeOf(verifyFailures(report));
 }
 

@@ -1,0 +1,86 @@
+/**
+ * Every problem of the catalogue on every surface that renders the account: what one of them forgets is silent there.
+ */
+import { expect, test } from 'vitest';
+import { accountExitCode, accountText } from '../../src/cli/account-text.ts';
+import { statusText } from '../../src/cli/commands/status.ts';
+import { metricsText } from '../../src/daemon/metrics.ts';
+import { judgeNotices, NOTHING_TOLD } from '../../src/daemon/notices.ts';
+import { headlineOf } from '../../src/daemon/page/headline.ts';
+import { headlineHtml } from '../../src/daemon/page/page.ts';
+import { readyReply } from '../../src/daemon/server.ts';
+import { statusLine } from '../../src/daemon/state.ts';
+import type { Problem } from '../../src/reconcile/account.ts';
+import { CATALOGUE } from '../../src/reconcile/problems.ts';
+import { RESTING_STATE } from '../support/daemon-state.ts';
+import { MEASURES, TABLE_STATUS } from '../support/measures.ts';
+
+type Entry = (typeof CATALOGUE)[number];
+
+function problemOf({ code, severity }: Entry): Problem {
+  return { code, severity, table: 'Note', count: 7, since: null, sentence: `${code} is so`, todo: 'Do this.' };
+}
+
+const MINUTES = 60_000;
+
+/** What each surface shows of an account; null where the catalogue says why it shows nothing. */
+const SURFACES: readonly [string, (problem: Problem, entry: Entry) => string | null][] = [
+  [
+    'status and the ends of runs',
+    (problem) =>
+      accountText([problem]) +
+      statusText(
+        {
+          replica: { path: 'r.db', bytes: 1, isOlder: false },
+          identity: null,
+          tables: [{ ...TABLE_STATUS, way: null }],
+          sinks: [],
+          proposalCount: 0,
+          runs: [],
+          problems: [problem],
+          daemon: null,
+          keeper: 'nobody',
+          page: null,
+        },
+        { nowMs: 0, width: null },
+      ),
+  ],
+  [
+    'the page',
+    (problem) =>
+      headlineHtml(headlineOf([problem], { state: RESTING_STATE, tables: [TABLE_STATUS], nowMs: 0 }), null).toString(),
+  ],
+  ['/readyz', (problem) => readyReply([problem]).body],
+  [
+    'the line of systemd',
+    (problem) => (problem.severity === 'notice' ? null : statusLine({ ...RESTING_STATE, problems: [problem] })),
+  ],
+  [
+    'notices',
+    (problem, entry) => {
+      if ('untold' in entry || problem.severity === 'notice') return null;
+      const at = (nowMs: number, told = NOTHING_TOLD) => judgeNotices([problem], told, { nowMs, repeatMs: 1e9 });
+      const first = at(0);
+      return JSON.stringify([first.notices, at(5 * MINUTES, first.told).notices]);
+    },
+  ],
+];
+
+test.each(SURFACES)('%s shows every problem that the catalogue does not except', (_surface, show) => {
+  const silent = CATALOGUE.filter((entry) => {
+    const shown = show(problemOf(entry), entry);
+    return shown !== null && !shown.includes(`${entry.code} is so`);
+  });
+
+  expect(silent.map(({ code }) => code)).toEqual([]);
+});
+
+test.each(CATALOGUE.map((entry) => [entry.code, entry] as const))('%s counts in the metrics', async (code, entry) => {
+  const text = await metricsText({ ...MEASURES, problems: [problemOf(entry)] });
+
+  expect(text).toContain(`rowsync_problems{code="${code}",severity="${entry.severity}"} 7`);
+});
+
+test.each(CATALOGUE.map((entry) => [entry.code, entry] as const))('%s decides the exit code', (_code, entry) => {
+  expect(accountExitCode([problemOf(entry)])).toBe({ damaged: 78, person: 3, late: 75, notice: 0 }[entry.severity]);
+});
