@@ -71,9 +71,15 @@ export function storeDescribed(tx: Tx, bindings: readonly Binding[]): void {
 /** The name under which the configuration applies to a table that the origin calls `name`. */
 export function boundNameOf(from: Connection, name: string): string {
   if (!hasTable(from, '_rowsync_described')) return name;
+  // A pull that ended early may have stored a new name here, and not given it to the table yet.
   const found = from
-    .prepare(sql`SELECT bound_name FROM _rowsync_described WHERE name = ? AND is_described = 1`)
+    .prepare(
+      sql`SELECT bound_name FROM _rowsync_described WHERE name = @name AND is_described = 1
+          UNION ALL
+          SELECT d.bound_name FROM _rowsync_tables t JOIN _rowsync_described d USING (id) WHERE t.name = @name
+          LIMIT 1`,
+    )
     .pluck()
-    .get(name);
+    .get({ name });
   return typeof found === 'string' ? found : name;
 }

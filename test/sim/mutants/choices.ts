@@ -3,8 +3,36 @@
  */
 import type { Mutant } from './mutant.ts';
 
-/** Planted bugs of choosing columns. */
+/** Planted bugs of choosing columns, and of configuration that follows its table. */
 export const CHOICE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'a-rename-ends-the-configuration',
+    without: 'What the configuration says of a table is forgotten once the table is called otherwise.',
+    edits: [
+      {
+        file: 'reconcile/bindings.ts',
+        find: 'keeps: boundName, isSettled: false',
+        replace: 'keeps: null, isSettled: true',
+      },
+    ],
+  },
+  {
+    name: 'a-bound-name-is-given-away',
+    without: 'A table that takes the name of another one in the configuration is read at once.',
+    edits: [{ file: 'pull/table.ts', find: 'if (options.waits !== null) throw options.waits;', replace: '' }],
+  },
+  {
+    name: 'a-misspelt-key-holds-nothing',
+    without: 'The first pull brings what a misspelt key was to keep out.',
+    edits: [
+      { file: 'pull/bind.ts', find: 'excluding.length > 0 && isOpen', replace: 'excluding.length < 0 && isOpen' },
+    ],
+  },
+  {
+    name: 'the-dead-keep-their-names',
+    without: 'A table that the origin no longer has keeps the name that another one has there.',
+    edits: [{ file: 'reconcile/naming.ts', find: 'isGone && wanted.has(', replace: 'isGone && !wanted.has(' }],
+  },
   {
     name: 'hidden-columns-are-forgotten',
     without: 'A column that is left out comes under another name once it was not described for a while.',

@@ -21,7 +21,9 @@ import type { PullContext, PullSettings } from '../../../src/pull/context.ts';
 import type { pull } from '../../../src/pull/pull.ts';
 import type { KeepUpload, PushContext, PushSettings } from '../../../src/push/context.ts';
 import type { finishPushes, push } from '../../../src/push/push.ts';
+import type { ConfiguredTables } from '../../../src/reconcile/bindings.ts';
 import type { openReplica, Replica, Surround, TransactionFacts } from '../../../src/replica/database.ts';
+import type { boundNameOf, readDescribed } from '../../../src/replica/described.ts';
 import type { Disk } from './disk.ts';
 import { fileSystemOf, systemError, type FileDisk } from './files-disk.ts';
 import { never, type Scheduler } from './scheduler.ts';
@@ -39,12 +41,14 @@ export interface EngineModules {
   readonly uploadKeeper: typeof uploadKeeper;
   readonly carryOutDecision: typeof carryOutDecision;
   readonly prune: typeof prune;
+  readonly boundNameOf: typeof boundNameOf;
+  readonly readDescribed: typeof readDescribed;
 }
 
 /** Loads the engine from a folder such as `src/`. */
 export async function loadEngine(root: URL): Promise<EngineModules> {
   const load = async (path: string): Promise<unknown> => import(new URL(path, root).href);
-  const paths = ['origin/client.ts', 'replica/database.ts', 'pull/pull.ts', 'push/push.ts'];
+  const paths = ['origin/client.ts', 'replica/database.ts', 'replica/described.ts', 'pull/pull.ts', 'push/push.ts'];
   const others = ['files/pull.ts', 'files/upload.ts', 'daemon/cycle.ts', 'capture/decide.ts', 'capture/mode.ts'];
   const modules = await Promise.all([...paths, ...others].map(load));
   return Object.assign({}, ...modules) as EngineModules;
@@ -63,7 +67,8 @@ export interface LifeParts {
   readonly wallMs: () => number;
   readonly seed: number;
   readonly number: number;
-  readonly settings: EngineSettings;
+  /** `names` are those under which the configuration has the table; what it says of each is the same. */
+  readonly settings: EngineSettings & { readonly names: Set<string> };
   /** Where attached files are; null in a world without. */
   readonly fileDisk: FileDisk | null;
   readonly log: Logger;
@@ -264,14 +269,37 @@ export class Life {
 
   #pullContext(): PullContext {
     const { settings, log } = this.#parts;
-    return { ...this.#sides(), clock: this.#clock, log, settings: settings.pull };
+    const sides = this.#sides();
+    const named = this.#named(sides.replica);
+    const tableOptions: PullSettings['tableOptions'] = (name) =>
+      named.applies(name) ? settings.pull.tableOptions(name) : { sort: null };
+    return { ...sides, clock: this.#clock, log, settings: { ...settings.pull, tableOptions, configured: named } };
   }
 
   #pushContext(): PushContext {
     const { settings, log } = this.#parts;
     const before = (step: string): Promise<void> => this.#point(`push step ${step}`);
     const files = { system: this.#fileSystem, keep: this.#keepUpload };
-    return { ...this.#sides(), clock: this.#clock, log, settings: settings.push, before, files };
+    const sides = this.#sides();
+    const named = this.#named(sides.replica);
+    const tableOptions: PushSettings['tableOptions'] = (name) =>
+      named.applies(name) ? settings.push.tableOptions(name) : null;
+    return { ...sides, clock: this.#clock, log, settings: { ...settings.push, tableOptions }, before, files };
+  }
+
+  /** The configuration names the table as it is called when it is first read; every other name has only what stands under the star. */
+  #named(replica: Replica): ConfiguredTables & { applies(name: string): boolean } {
+    const { modules } = this.#parts;
+    const { names } = this.#parts.settings;
+    return {
+      keys: [],
+      find: (name) => {
+        if (modules.readDescribed(replica).length === 0) names.add(name);
+        return { key: names.has(name) ? name : '*', says: names.has(name) ? 'named' : 'star', excludes: false };
+      },
+      matches: (key, name) => key === '*' || key === name,
+      applies: (name) => names.has(modules.boundNameOf(replica, name)),
+    };
   }
 
   #filesContext(): FilesContext | null {

@@ -28,6 +28,8 @@ export class Names {
   readonly #idByFirstName: ReadonlyMap<string, number>;
   /** The table's name at the origin. */
   table = 'Thing';
+  /** Names under which the configuration has the table: the one that it began with, and those under which new files first read it. */
+  readonly configured = new Set(['Thing']);
   /** Whether a row of the origin is one that comes here, as the configuration of the present engine has it. */
   selects: (row: LocalRow) => boolean = () => true;
   /** Whether the replica is a mirror, which has no base: what the origin confirmed stands in the table itself. */

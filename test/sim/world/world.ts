@@ -299,7 +299,7 @@ export class World {
       wallMs: () => START_MS + this.#scheduler.nowMs + this.#jumpMs,
       seed: this.#tapes.seed,
       number,
-      settings: settingsOf(this.#setup, number),
+      settings: { ...settingsOf(this.#setup, number), names: this.#names.configured },
       log: this.#logger(),
       fate: (what, facts) => this.#fate(what, facts),
       fileDisk: this.#files?.disk ?? null,
