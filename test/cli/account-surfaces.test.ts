@@ -1,8 +1,12 @@
 /**
  * Every problem of the catalogue on every surface that renders the account: what one of them forgets is silent there.
  */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { accountExitCode, accountText } from '../../src/cli/account-text.ts';
+import { accountOfService } from '../../src/cli/commands/service.ts';
 import { statusText } from '../../src/cli/commands/status.ts';
 import { metricsText } from '../../src/daemon/metrics.ts';
 import { judgeNotices, NOTHING_TOLD } from '../../src/daemon/notices.ts';
@@ -83,4 +87,16 @@ test.each(CATALOGUE.map((entry) => [entry.code, entry] as const))('%s counts in 
 
 test.each(CATALOGUE.map((entry) => [entry.code, entry] as const))('%s decides the exit code', (_code, entry) => {
   expect(accountExitCode([problemOf(entry)])).toBe({ damaged: 78, person: 3, late: 75, notice: 0 }[entry.severity]);
+});
+
+test('service status says that the next start would fail where the configuration has an error', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rowsync-'));
+  const file = join(folder, 'main.yaml');
+  writeFileSync(file, 'schedule: { pull: never }\n');
+
+  const text = await accountOfService('main', 0, file);
+
+  rmSync(folder, { recursive: true });
+  expect(text).toContain('the next start would fail');
+  expect(text).toContain('schedule.pull');
 });
