@@ -25,11 +25,13 @@ const ANSWER_MS_MAX = 1_000;
 const DECISION_MS_MAX = 15_000;
 const ANSWER_CHARS_MAX = 4 * 1024 * 1024;
 
-/** Asks the daemon; null where none answers. */
-async function askDaemon(address: ListenAddress): Promise<DaemonAnswer | null> {
+/** Asks the daemon of a replica; null where none answers, or none that this user may ask: it wants the key of the page. */
+async function askDaemon(address: ListenAddress, replicaPath: string): Promise<DaemonAnswer | null> {
+  const { readPageKey } = await import('../daemon/page/key.ts');
+  const headers = { Authorization: `Bearer ${readPageKey(replicaPath) ?? ''}` };
   try {
-    const answer: unknown = JSON.parse(await ask(address, { path: '/status', timeout: ANSWER_MS_MAX }));
-    return isAnswer(answer) ? answer : null;
+    const answer: unknown = JSON.parse(await ask(address, { path: '/status', headers, timeout: ANSWER_MS_MAX }));
+    return isAnswer(answer) ? answer : wordOfStranger(answer);
   } catch {
     return null; // no daemon, or one that is just stopping: either way there is nothing to show
   }
@@ -39,8 +41,9 @@ async function askDaemon(address: ListenAddress): Promise<DaemonAnswer | null> {
 export async function hearDaemon({
   file,
   http: { listen },
+  replica,
 }: Config): Promise<{ readonly answer: DaemonAnswer | null; readonly word: DaemonWord }> {
-  const answer = listen === null ? null : await askDaemon(listen);
+  const answer = listen === null ? null : await askDaemon(listen, replica.path);
   if (answer !== null) return { answer, word: { keeper: 'daemon', complaints: answer.complaints ?? [] } };
   const name = instanceOf(file);
   const { isWanted = false, isUp = false } = (name === null ? null : examineUnits(name)) ?? {};
@@ -93,6 +96,12 @@ async function ask(address: ListenAddress, options: RequestOptions, body = ''): 
     asking.once('error', reject);
     asking.end(body);
   });
+}
+
+/** What the daemon says to a user who may not read the key of the page. */
+function wordOfStranger(value: unknown): DaemonAnswer | null {
+  if (typeof value !== 'object' || value === null || !('state' in value)) return null;
+  return { status: `answers: ${String(value.state)}`, working: null, failure: null, jobs: [] };
 }
 
 function isAnswer(value: unknown): value is DaemonAnswer {

@@ -11,7 +11,7 @@ import type { Surroundings } from './account.ts';
 import type { DecisionQueue } from './decision-queue.ts';
 import type { WorkKind } from './jobs.ts';
 import type { LoopDelay } from './loop-delay.ts';
-import { metricsOf, pageOf, statusJson } from './measure.ts';
+import { metricsOf, statusJson } from './measure.ts';
 import { PageHost, PROCESSES_MAX } from './page/host.ts';
 import { makePageKey, openPageAuth, type PageAuth } from './page/key.ts';
 import { plainState } from './page/request.ts';
@@ -51,12 +51,9 @@ export async function openFront(config: Config, insides: Insides): Promise<Statu
     auth,
     isAlive: () => insides.isAlive(),
     problems: () => insides.problems(),
+    nowMs: () => clock.nowMs(),
     status: () => statusJson(insides.state(), insides.sides(), insides.surroundings()),
     metrics: () => metricsOf(insides.state(), insides.sides(), { around: insides.surroundings(), loopDelay }),
-    page: ({ isSignedIn, said }) => {
-      const formToken = isSignedIn ? auth().formToken() : null;
-      return pageOf(insides.state(), insides.sides(), { around: insides.surroundings(), said, formToken });
-    },
     document: ({ msMax, signal, isStream, ...asked }) => {
       const { replica, http } = insides.sides().config;
       const nowMs = clock.nowMs();

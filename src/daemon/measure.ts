@@ -4,16 +4,12 @@
  */
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { openReader, type ReplicaReader, type TableStatus } from '../replica/reader.ts';
+import { openReader, type ReplicaReader } from '../replica/reader.ts';
 import { readSinkStatus } from '../replica/sink-book.ts';
 import { readProblems, type Surroundings } from './account.ts';
 import { lastBackupMs } from './backup.ts';
 import type { LoopDelay } from './loop-delay.ts';
 import { metricsText } from './metrics.ts';
-import type { Desk } from './page/decide.ts';
-import { pageKeyPath } from './page/key.ts';
-import { pageHtml } from './page/page.ts';
-import { RUNS_SHOWN_MAX } from './page/runs.ts';
 import type { Sides } from './sides.ts';
 import { stateJson, type DaemonState } from './state.ts';
 
@@ -32,45 +28,6 @@ export function statusJson(state: DaemonState, { config }: Sides, around: Surrou
       tables: reader.status(),
       sinks: readSinkStatus(reader),
     })),
-  };
-}
-
-/** The status page. @throws RowsyncError of the replica. */
-export function pageOf(
-  state: DaemonState,
-  { config }: Sides,
-  options: { readonly around: Surroundings; readonly said: string | null; readonly formToken: string | null },
-): string {
-  const { around, said, formToken } = options;
-  const { path } = config.replica;
-  return read(path, (reader) => {
-    const tables = reader.status();
-    return pageHtml({
-      state,
-      problems: readProblems(reader, around),
-      replica: { path, bytes: sizeOf(path) },
-      identity: reader.identity(),
-      tables,
-      sinks: readSinkStatus(reader),
-      runs: reader.runs(RUNS_SHOWN_MAX),
-      desk: formToken === null ? null : { ...readDesk(reader, tables), formToken },
-      keyPath: pageKeyPath(path),
-      said,
-      nowMs: around.nowMs,
-    });
-  });
-}
-
-/** Conflicts and failures on one page, each. */
-const LISTED_MAX = 50;
-
-function readDesk(reader: ReplicaReader, tables: readonly TableStatus[]): Omit<Desk, 'formToken'> {
-  const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
-  return {
-    conflicts: reader.conflicts({ all: false, limit: LISTED_MAX }),
-    failures: reader.failures({ limit: LISTED_MAX }),
-    conflictCount: sum(({ conflictCount }) => conflictCount),
-    failureCount: sum(({ refusedCount, unreadableCount }) => refusedCount + unreadableCount),
   };
 }
 

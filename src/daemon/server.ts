@@ -14,12 +14,12 @@ import { RowsyncError } from '../base/errors.ts';
 import { printable } from '../base/text.ts';
 import type { ListenAddress } from '../config/load.ts';
 import { handBounded } from './connections.ts';
-import { stopOf, type Problem } from '../reconcile/account.ts';
+import { publicStateOf, stopOf, type Problem } from '../reconcile/account.ts';
 import { METRICS_TYPE } from './metrics.ts';
 import { PAGE_CSS, PAGE_ICON, PAGE_JS } from './page/assets.ts';
 import { Feeds, type FeedView } from './page/feed.ts';
-import { answerDesk, failureReply, isDeskPath, streamWork } from './page/gate.ts';
-import { answerPost, isSignedIn, POST_PATHS, SAID, TYPES, type Actions, type Reply } from './page/posts.ts';
+import { answerDesk, failureReply, isDeskPath, signInReply, streamWork } from './page/gate.ts';
+import { answerPost, isSignedIn, POST_PATHS, showsKey, TYPES, type Actions, type Reply } from './page/posts.ts';
 import type { WorkProgress } from './work-book.ts';
 
 /** The answers; each is made when a request comes. */
@@ -30,8 +30,7 @@ export interface ServerView extends Actions, FeedView {
   problems(): readonly Problem[];
   status(): unknown;
   metrics(): Promise<string>;
-  /** The status page; with values and buttons after signing in. */
-  page(options: { readonly isSignedIn: boolean; readonly said: string | null }): string;
+  nowMs(): number;
   /** The progress of the current work; null for none. */
   progress(): WorkProgress | null;
 }
@@ -161,10 +160,12 @@ async function reply(
   const [path = '', query = ''] = (request.url ?? '').split('?', 2);
   if (request.method === 'POST' && POST_PATHS.has(path)) return answerPost(request, path, view).catch(failureReply);
   if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'only GET and HEAD\n');
-  if (path === '/') return answerFirst(request, response, { query, view });
+  if (path === '/' || isDeskPath(path)) {
+    if (isSignedIn(request, view.auth())) return answerDesk(response, { path, query }, view);
+    return signInReply(path, query, { state: publicStateOf(view.problems()), nowMs: view.nowMs() });
+  }
   const asset = ASSETS.get(path);
   if (asset !== undefined) return asset;
-  if (isDeskPath(path)) return answerDesk(request, response, { path, query }, view);
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none')
     return plain(403, 'this came from another site\n');
@@ -173,23 +174,7 @@ async function reply(
     streamWork(response, view, HEADERS);
     return null;
   }
-  return answerMonitor(path, view);
-}
-
-/** The first page: from the page process, with rows. If that fails, or before signing in, the daemon makes it without rows. */
-async function answerFirst(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { query, view }: { readonly query: string; readonly view: ServerView },
-): Promise<Reply> {
-  const mayRead = isSignedIn(request, view.auth());
-  if (mayRead) {
-    const answered = await answerDesk(request, response, { path: '/', query }, view);
-    if (answered.status === 200) return answered;
-    if (typeof answered.body !== 'string') await answered.body.return();
-  }
-  const said = SAID.get(new URLSearchParams(query).get('said') ?? '') ?? null;
-  return { status: 200, type: TYPES.html, body: view.page({ isSignedIn: mayRead, said }) };
+  return answerMonitor(request, path, view);
 }
 
 function isOwnHost(host: string, names: readonly string[] | null): boolean {
@@ -220,7 +205,7 @@ function problemLine({ code, severity, table, sentence }: Problem): string {
   return printable(`${severity} ${code} ${table === null ? '' : `${table}: `}${sentence}`) + '\n';
 }
 
-async function answerMonitor(path: string, view: ServerView): Promise<Reply> {
+async function answerMonitor(request: IncomingMessage, path: string, view: ServerView): Promise<Reply> {
   if (path === '/livez') {
     const isAlive = view.isAlive();
     return plain(isAlive ? 200 : 503, isAlive ? 'ok\n' : 'work does not advance\n');
@@ -230,7 +215,9 @@ async function answerMonitor(path: string, view: ServerView): Promise<Reply> {
     return plain(status, body);
   }
   if (path === '/status') {
-    return { status: 200, type: TYPES.json, body: `${JSON.stringify(view.status(), null, 2)}\n` };
+    const mayRead = isSignedIn(request, view.auth()) || showsKey(request, view.auth());
+    const body = mayRead ? view.status() : publicStateOf(view.problems());
+    return { status: 200, type: TYPES.json, body: `${JSON.stringify(body, null, 2)}\n` };
   }
   if (path === '/metrics') return { status: 200, type: METRICS_TYPE, body: await view.metrics() };
   return plain(404, 'here are /, /livez, /readyz, /status, /metrics and /changes\n');

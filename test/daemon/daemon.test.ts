@@ -9,6 +9,7 @@ import type { SeenRequest } from '../../src/sandbox/requests.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startDaemon, type TestDaemon } from '../support/daemon.ts';
 import { ask, portOf } from '../support/http.ts';
+import { keyOf } from '../support/page.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 const columns = [{ name: 'Title', type: 'Text' }];
@@ -169,7 +170,9 @@ test('a table that the configuration no longer names is not said to be well agai
   daemon.reload('http: { listen: "127.0.0.1:0" }\ntables: { Note: {} }\n');
   await daemon.idle();
 
-  const { body } = await ask({ port: portOf(daemon) }, '/status');
+  const { body } = await ask({ port: portOf(daemon) }, '/status', {
+    headers: { Authorization: `Bearer ${keyOf(daemon)}` },
+  });
   expect(daemon.events('table.waits')).not.toEqual([]);
   expect(daemon.events('table.recovered')).toEqual([]);
   expect(JSON.parse(body)).toMatchObject({ problems: [] });

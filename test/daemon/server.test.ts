@@ -8,8 +8,9 @@ import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/replica.ts';
-import { startDaemon } from '../support/daemon.ts';
+import { startDaemon, type TestDaemon } from '../support/daemon.ts';
 import { ask, portOf } from '../support/http.ts';
+import { keyOf, signIn } from '../support/page.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 const CANARY = 'canary-value-in-a-row';
@@ -18,6 +19,35 @@ function notes(token?: string): Promise<TestSandbox> {
   const spec = { name: 'Note "x"', columns: [{ name: 'Title', type: 'Text' }], rows: [{ Title: CANARY }] };
   return startTestSandbox({ tables: [spec], ...(token === undefined ? {} : { token }) });
 }
+
+/** The headers of a program that may read the replica, and so the key of the page. */
+function asReader(daemon: TestDaemon): { readonly headers: Record<string, string> } {
+  return { headers: { Authorization: `Bearer ${keyOf(daemon)}` } };
+}
+
+test('tells those without the key one sentence, and nothing of the replica, the user or the origin', async () => {
+  await using sandbox = await notes();
+  await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
+  await daemon.idle();
+  const where = { port: portOf(daemon) };
+  const answers = async (): Promise<readonly string[]> =>
+    (await Promise.all(['/', '/status', '/browse/Note'].map((path) => ask(where, path)))).map(({ body }) => body);
+
+  const well = await answers();
+  sandbox.store.revokeToken(sandbox.token);
+  await daemon.elapse(5);
+  await daemon.elapse(60);
+  const failed = await answers();
+
+  expect(well[0]).toContain('<h1>rowsync works.</h1>');
+  expect(JSON.parse(well[1] ?? '')).toEqual({ state: 'works', since: null });
+  expect(failed[0]).toMatch(/<h1>rowsync has failed, for [\w ]+\.<\/h1>/);
+  expect(JSON.parse(failed[1] ?? '')).toEqual({ state: 'failed', since: expect.any(String) as string });
+  const { user, database } = sandbox;
+  for (const hidden of [daemon.folder, user.email, database, '127.0.0.1', 'Note &quot;', 'token']) {
+    for (const body of [...well, ...failed]) expect(body).not.toContain(hidden);
+  }
+});
 
 test('answers on a loopback port how it stands', async () => {
   await using sandbox = await notes();
@@ -28,7 +58,7 @@ test('answers on a loopback port how it stands', async () => {
   expect(await ask(where, '/livez')).toMatchObject({ status: 200, body: 'ok\n' });
   expect(await ask(where, '/readyz')).toMatchObject({ status: 200, body: 'ok\n' });
   expect((await ask(where, '/nowhere')).status).toBe(404);
-  const status = JSON.parse((await ask(where, '/status')).body) as Record<string, unknown>;
+  const status = JSON.parse((await ask(where, '/status', asReader(daemon))).body) as Record<string, unknown>;
   expect(status).toMatchObject({
     status: 'ok; last pull done 2026-06-01T12:01:00Z',
     working: null,
@@ -178,7 +208,7 @@ test('a changed configuration that is refused is a problem on every surface, unt
   daemon.reload('schedule: { pull: never }\n');
   await daemon.idle();
 
-  expect(JSON.parse((await ask(where, '/status')).body)).toMatchObject({
+  expect(JSON.parse((await ask(where, '/status', asReader(daemon))).body)).toMatchObject({
     status: expect.stringContaining('next restart would fail') as string,
     problems: [{ code: 'config.refused', severity: 'person', since: '2026-06-01T12:01:00Z' }],
   });
@@ -187,7 +217,10 @@ test('a changed configuration that is refused is a problem on every surface, unt
     body: expect.stringMatching(/^ok\nperson config.refused The changed configuration is not in use/) as string,
   });
   expect((await ask(where, '/metrics')).body).toContain('rowsync_problems{code="config.refused",severity="person"} 1');
-  expect((await ask(where, '/')).body).toContain('1 thing needs attention');
+  const { cookie } = await signIn(daemon);
+  expect((await ask(where, '/', { headers: { Cookie: cookie, Host: `127.0.0.1:${where.port}` } })).body).toContain(
+    '1 thing needs attention',
+  );
   daemon.reload('http: { listen: "127.0.0.1:0" }\n');
   await daemon.idle();
   expect(daemon.events('problem.solved')).toMatchObject([{ code: 'config.refused' }]);
@@ -229,7 +262,7 @@ test('says in its status what failed and what to do, in words that commands can 
   sandbox.store.revokeToken(sandbox.token);
   await daemon.elapse(5);
 
-  const { body } = await ask({ port: portOf(daemon) }, '/status');
+  const { body } = await ask({ port: portOf(daemon) }, '/status', asReader(daemon));
 
   expect(JSON.parse(body)).toMatchObject({
     status: expect.stringMatching(/^user: the origin answered 403/) as string,
@@ -249,7 +282,9 @@ test('no answer has the token or the value of a row', async () => {
   await daemon.idle();
   const where = { port: portOf(daemon) };
   const answers = async (): Promise<string> => {
-    const all = await Promise.all(['/livez', '/readyz', '/status', '/metrics', '/'].map((path) => ask(where, path)));
+    const all = await Promise.all(
+      ['/livez', '/readyz', '/status', '/metrics', '/'].map((path) => ask(where, path, asReader(daemon))),
+    );
     return JSON.stringify(all) + JSON.stringify(daemon.events());
   };
 

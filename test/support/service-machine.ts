@@ -100,7 +100,7 @@ function serviceMachine(machine: Machine, own: Pick<ServiceMachine, 'packageOf' 
         rowsync service install ${name} --token-file /srv/token
         usermod -aG rowsync ann`);
       await machine.until(
-        `curl -sf --unix-socket /run/rowsync/${name}/http.sock http://localhost/status | grep -q '"push": {'`,
+        `curl -sf -H "Authorization: Bearer $(cat /var/lib/rowsync/${name}/replica.db.page-key)" --unix-socket /run/rowsync/${name}/http.sock http://localhost/status | grep -q '"push": {'`,
       );
     },
     sql: (name, statements) =>

@@ -2,12 +2,14 @@
  * Access to the pages that show rows: only after signing in, and made in the page process. Input: a GET whose Host and Origin are known to be the
  * server's own. Output: a reply, also when the page process fails. Progress of the current work is sent from here too.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import { durationText } from '../../base/text.ts';
+import type { PublicState } from '../../reconcile/account.ts';
 import type { WorkProgress } from '../work-book.ts';
 import { documentHtml, sentenceHtml } from './frame.ts';
 import { PageFailure } from './host.ts';
 import { html } from './html.ts';
-import { isSignedIn, SAID, TYPES, type Actions, type Reply } from './posts.ts';
+import { SAID, TYPES, type Actions, type Reply } from './posts.ts';
 
 /** First parts of the addresses that are answered here. */
 const PLACES: ReadonlySet<string> = new Set(['browse', 'ask', 'work', 'edit', 'file', 'export', 'origin']);
@@ -39,16 +41,12 @@ export function isDeskPath(path: string): boolean {
   return PLACES.has(path.split('/')[1] ?? '');
 }
 
-/** Answers it; a browser that has not signed in is asked to, and returns to the same address. */
+/** Answers it to a browser that has signed in. */
 export async function answerDesk(
-  request: IncomingMessage,
   response: ServerResponse,
   { path, query }: { readonly path: string; readonly query: string },
   actions: Actions,
 ): Promise<Reply> {
-  if (!isSignedIn(request, actions.auth())) {
-    return { status: 401, type: TYPES.html, body: signInHtml(`${path}${query === '' ? '' : `?${query}`}`) };
-  }
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   const said = SAID.get(new URLSearchParams(query).get(path === '/' ? 'said' : '_said') ?? '') ?? null;
@@ -68,28 +66,39 @@ export function failureReply(thrown: unknown): Reply {
   return { status, type: TYPES.html, body: sentenceHtml(sentence, hint) };
 }
 
-function signInHtml(next: string): string {
-  return documentHtml(
-    'Sign in · rowsync',
-    html`<main>
-      <section class="verdict busy">
-        <h1>Sign in to see rows</h1>
-        <p>
-          Whoever may read the replica may see its rows here: the key stands in the file beside it that ends in
-          <code>.page-key</code>.
-        </p>
-        <form method="post" action="/sign-in" class="sign-in">
-          <input type="hidden" name="next" value="${next}" />
-          <input name="user" autocomplete="username" value="rowsync" hidden />
-          <label for="key">Key</label>
-          <input id="key" name="key" type="password" autocomplete="current-password" required />
-          <button class="main">Sign in</button>
-        </form>
-        <p><a href="/">To the status page</a></p>
-      </section>
-    </main>`,
-    null,
-  );
+/** What each state is called on the page, and its tone. */
+const STATES: Readonly<Record<PublicState['state'], readonly [tone: string, sentence: string]>> = {
+  works: ['ok', 'rowsync works'],
+  late: ['busy', 'rowsync is late'],
+  failed: ['bad', 'rowsync has failed'],
+};
+
+/** Asks to sign in; afterwards the browser returns to the same address. Until then it is told one sentence. */
+export function signInReply(
+  path: string,
+  query: string,
+  { state: { state, since }, nowMs }: { readonly state: PublicState; readonly nowMs: number },
+): Reply {
+  const next = `${path}${query === '' ? '' : `?${query}`}`;
+  const [tone, words] = STATES[state];
+  const duration = since === null ? '' : `, for ${durationText(Math.max(0, nowMs - Date.parse(since)))}`;
+  const page = html`<main>
+    <section class="verdict ${tone}">
+      <h1>${words}${duration}.</h1>
+      <form method="post" action="/sign-in" class="sign-in">
+        <input type="hidden" name="next" value="${next}" />
+        <input name="user" autocomplete="username" value="rowsync" hidden />
+        <label for="key">Key</label>
+        <input id="key" name="key" type="password" autocomplete="current-password" required />
+        <button class="main">Sign in</button>
+      </form>
+      <p>
+        Whoever may read the replica may see it here: the key is in the file beside it that ends in
+        <code>.page-key</code>.
+      </p>
+    </section>
+  </main>`;
+  return { status: path === '/' ? 200 : 401, type: TYPES.html, body: documentHtml('Sign in · rowsync', page, null) };
 }
 
 /** Browsers that watch at once; a new one replaces the oldest. */

@@ -7,7 +7,7 @@ import type { RunRecord } from '../../replica/reader.ts';
 import { html, type Html } from './html.ts';
 
 /** Bars of the chart; a run every five minutes makes four hours. */
-export const RUNS_SHOWN_MAX = 48;
+const RUNS_SHOWN_MAX = 48;
 /** Lines of the table. */
 const LINES_MAX = 20;
 

@@ -96,7 +96,7 @@ function progressHtml(progress: WorkProgress | null, nowMs: number): Html {
 }
 
 /** What is done when. */
-export function scheduleHtml({ jobs, lastByWork }: DaemonState, nowMs: number): Html {
+function scheduleHtml({ jobs, lastByWork }: DaemonState, nowMs: number): Html {
   if (jobs.length === 0) return html`<p class="about">Nothing is scheduled.</p>`;
   return html`<div class="scroll" role="region" aria-label="Jobs" tabindex="0">
     <table>
