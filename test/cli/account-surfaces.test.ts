@@ -52,7 +52,13 @@ const SURFACES: readonly [string, (problem: Problem, entry: Entry) => string | n
   [
     'the page',
     (problem) =>
-      headlineHtml(headlineOf([problem], { state: RESTING_STATE, tables: [TABLE_STATUS], nowMs: 0 }), null).toString(),
+      headlineHtml(headlineOf([problem], { state: RESTING_STATE, tables: [TABLE_STATUS], nowMs: 0 }), {
+        conflicts: [],
+        failures: [],
+        conflictCount: 0,
+        failureCount: 0,
+        formToken: 'a',
+      }).toString(),
   ],
   ['/readyz', (problem) => readyReply([problem]).body],
   [
