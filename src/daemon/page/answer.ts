@@ -35,7 +35,7 @@ import { answerToday } from './today-answer.ts';
 import { answerWork } from './work-answer.ts';
 
 /** Memory of SQLite for one page or query. */
-const SQLITE_BYTES_MAX = 96 * 1024 * 1024;
+export const SQLITE_BYTES_MAX = 48 * 1024 * 1024;
 /** Bytes of an answer that the page of a query holds. */
 const ANSWER_BYTES_MAX = 8_000_000;
 

@@ -7,6 +7,7 @@
  * environment of the daemon nor its secrets.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
@@ -32,16 +33,17 @@ export class PageFailure extends Error {
 }
 
 /**
- * Processes at once: for pages, and for streamed answers, which a slow reader keeps busy. Together with the daemon they stay within the memory and
- * the threads that the systemd unit allows.
+ * Processes at once: for pages, and for streamed answers, which a slow reader keeps busy. All of them at their bounds and the daemon at work stay
+ * within MemoryMax of the systemd unit (test/daemon/memory.test.ts).
  */
 export const PROCESSES_MAX = { pages: 2, streams: 1 } as const;
 /** How long a process waits for the next question. */
 const IDLE_MS_MAX = 120_000;
 /** Memory for JavaScript in a process; SQLite's own is bounded in there (process.ts). */
-const HEAP_MIB_MAX = 96;
-/** Work of the daemon goes first. */
+export const HEAP_MIB_MAX = 96;
+/** Work of the daemon goes first, and a page process is what the system ends first where memory runs out. */
 const NICENESS = 5;
+const OOM_SCORE = '1000';
 
 /** Page processes, started on demand; `word` starts another kind of process with the same protocol. */
 export class PageHost<Request = PageRequest> {
@@ -157,6 +159,7 @@ function failureOf(late: AbortSignal, signal: AbortSignal, isClosed: boolean): P
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, NICENESS);
+    if (process.platform === 'linux') writeFileSync(`/proc/${pid}/oom_score_adj`, OOM_SCORE);
   } catch {
     // The process has ended already, or the system refuses; pages are made anyway.
   }

@@ -2,12 +2,13 @@
  * The page process: what takes too long or is not wanted ends, the next question is answered, and files of the store come with no type
  * that a browser runs.
  */
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { pictureType } from '../../../src/daemon/page/file-answer.ts';
 import { PageHost } from '../../../src/daemon/page/host.ts';
+import { PAGE_PROCESS } from '../../../src/daemon/page/request.ts';
 import { requestOf } from '../../support/page-request.ts';
 import { startFixture } from '../../support/replica.ts';
 
@@ -60,6 +61,32 @@ test('more questions than processes are answered one after the other', async () 
     host.close();
   }
 });
+
+test.runIf(process.platform === 'linux')(
+  'a page process is what the system ends first where memory runs out',
+  async () => {
+    await using fixture = await startFixture({ tables: [] });
+    const host = new PageHost();
+    try {
+      const { body } = await host.ask(requestOf(fixture.replica.path, '/browse'), { msMax: 60_000, signal: never });
+      await text(body);
+
+      const children = readdirSync('/proc').filter((pid) => {
+        const words = existsSync(`/proc/${pid}/cmdline`)
+          ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+          : [];
+        return words.at(-2) === PAGE_PROCESS && parentOf(pid) === process.pid;
+      });
+      expect(children.map((pid) => readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8'))).toEqual(['1000\n']);
+    } finally {
+      host.close();
+    }
+  },
+);
+
+function parentOf(pid: string): number {
+  return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}
 
 test('what is no replica is said in words', async () => {
   const host = new PageHost();
