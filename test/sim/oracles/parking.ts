@@ -13,6 +13,7 @@ import type { LocalRow, LocalValue } from '../world/books.ts';
 import type { OracleParts } from './oracles.ts';
 import type { SeenRequest } from '../world/network.ts';
 import { isMadeByTrigger } from '../actors/user.ts';
+import { isCut } from '../world/cuts.ts';
 import type { OriginWrite } from './verdict.ts';
 
 /** What there is to look at. */
@@ -320,8 +321,11 @@ export class Parking {
     // Nobody knows then whether another row has it; asked again in a while, the origin says so.
     if (/^asked for its match value, the origin answers|^the origin, or a firewall, refuses to look/.test(reason))
       return code !== null && this.#misanswered.values().some((filter) => filter.includes(`"${code}"`));
-    if (reason.startsWith('the origin shows its row with a value that cannot be read'))
-      return names.some((name) => this.#misread.has(name));
+    // It waits for its timer also once the text is mended.
+    if (reason.startsWith('the origin shows its row with a value that cannot be read')) {
+      const wasCut = writes.all.some((write) => write.id === id && Object.values(write.cells).some(isCut));
+      return wasCut || names.some((name) => this.#misread.has(name));
+    }
     if (reason.startsWith('its values keep going back and forth')) {
       const counts = this.#sentCounts.entries().filter(([key]) => names.some((name) => key.startsWith(`${name} `)));
       return counts.reduce((sum, [, count]) => sum + count, 0) >= ALTERNATIONS;
