@@ -10,6 +10,7 @@ import type { Replica } from '../replica/database.ts';
 import { conflictVersion, readConflictLine, type ConflictLine } from '../replica/conflict-line.ts';
 import { kindOfHold, storeConsent } from '../replica/consent.ts';
 import { readTables } from '../replica/ledger.ts';
+import { storeSeen } from '../replica/lost-edits.ts';
 import { readWaiting, type WaitingRow } from '../replica/push-rows.ts';
 import { captureChanges, diffRows } from './changes.ts';
 import type { Resolution } from './conflicts.ts';
@@ -24,6 +25,8 @@ export type PersonDecision =
   | { readonly kind: 'discard'; readonly table: string; readonly rowId: number | null }
   /** Lets rows be pushed again, by the numbers of their failures; without numbers, all refused rows that are not in doubt. */
   | { readonly kind: 'retry'; readonly ids: readonly number[] }
+  /** Says that they saw the edits that lost, up to a conflict. */
+  | { readonly kind: 'seen'; readonly upToId: number }
   /** Lets a guard pass for a table, by its name here, if it still is what the person was shown (its `problem`). */
   | { readonly kind: 'confirm'; readonly table: string; readonly shown: string };
 
@@ -66,6 +69,10 @@ function carryOut(tx: Tx, decision: PersonDecision, at: string): DecisionOutcome
       return carryOutDiscard(tx, decision, at);
     case 'retry':
       return carryOutRetry(tx, decision.ids, at);
+    case 'seen': {
+      const count = storeSeen(tx, decision.upToId);
+      return done(`Noted that you saw ${plural(count, 'lost edit')}`, count);
+    }
     case 'confirm':
       return carryOutConfirm(tx, decision);
     default:

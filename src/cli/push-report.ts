@@ -33,7 +33,7 @@ export function pushExitCode(report: PushReport, isStrict: boolean): number {
 }
 
 /** A push for a program to read. */
-export function pushJson(report: PushReport, isStrict: boolean): unknown {
+export function pushJson(report: PushReport, isStrict: boolean): Readonly<Record<string, unknown>> {
   const orNull = (error: RowsyncError | null): unknown => (error === null ? null : errorJson(error));
   return {
     exitCode: pushExitCode(report, isStrict),

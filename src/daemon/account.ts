@@ -16,6 +16,7 @@ import type { Connection } from '../replica/connection.ts';
 import { boundNameOf, readDescribed } from '../replica/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readTables } from '../replica/ledger.ts';
+import { countUnseen, toldSince } from '../replica/lost-edits.ts';
 import { openReader, type ReplicaReader } from '../replica/reader.ts';
 import { jobsOf, lateness } from './jobs.ts';
 import type { DaemonState } from './state.ts';
@@ -98,10 +99,12 @@ function factsWithout(
 function readFacts(reader: ReplicaReader, { word, lateAfterMs, leftOut, misnamed, nowMs }: Surroundings): AccountFacts {
   const { keeper, complaints } = word;
   const firstUnreadable = readFirstUnreadable(reader);
+  const lost = reader.isOlder() ? null : countUnseen(reader, toldSince(nowMs));
   const tables = reader.status().map((table) => ({
     ...table,
     lateAfterMs: lateAfterMs.get(table.table) ?? null,
     firstUnreadable: firstUnreadable.get(table.table) ?? null,
+    lost: lost?.get(table.table) ?? null,
   }));
   const isMoot = ({ about, subject }: FoundComplaint): boolean => about === 'table' && leftOut.has(subject ?? '');
   const isKnownBetter = (complaint: FoundComplaint): boolean => keeper === 'daemon' && isOfRun(complaint);

@@ -55,6 +55,8 @@ export interface TableFacts {
   readonly inDoubtCount: number;
   readonly unsendableCount: number;
   readonly conflictCount: number;
+  /** Edits of the last days that lost to the origin and that nobody has seen yet, with the time of the first; null for none. */
+  readonly lost: { readonly count: number; readonly since: string } | null;
   /** The age after which the table is late by its schedule; null for never. */
   readonly lateAfterMs: number | null;
 }

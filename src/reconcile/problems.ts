@@ -270,6 +270,24 @@ export const CATALOGUE = [
     ),
   },
   {
+    code: 'rows.lost',
+    severity: 'notice',
+    why: 'Edits of the last seven days lost to a change at the origin, as the policy of their table has it. Each is kept, and can be taken back.',
+    find: ({ tables }) =>
+      tables.flatMap(({ table, lost }) =>
+        lost === null
+          ? []
+          : [
+              {
+                table,
+                ...lost,
+                sentence: `${plural(lost.count, 'edit')} lost to a change at the origin`,
+                todo: 'rowsync conflicts lists them, and says how to take each back, or that you have seen them',
+              },
+            ],
+      ),
+  },
+  {
     code: 'rows.refused',
     severity: 'person',
     why: 'The origin refused edited rows.',

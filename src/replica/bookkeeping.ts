@@ -241,6 +241,9 @@ const TABLES_14 = [
   sql`ALTER TABLE _rowsync_tables ADD COLUMN page_rows INTEGER`,
 ];
 
+/** What version 14 added to the conflicts of version 2 and later. */
+const CONFLICTS_14 = sql`ALTER TABLE _rowsync_conflicts ADD COLUMN seen INTEGER NOT NULL DEFAULT 0`;
+
 /**
  * Rows that left a page and were not seen on another one since. Kept here so that a crash in mid-sweep forgets none.
  *
@@ -302,6 +305,7 @@ const LOCAL_IDS = sql`
  *    state         open (waits for a person) · decided (by the policy) · settled (both sides agree now) ·
  *                  resolved (by a person) · discarded (by a person, with the change)
  *    resolution    what a person wants: local · remote · base · value; requested is 1 until that was carried out
+ *    seen          1 once a person said that they saw that this edit lost
  */
 const CONFLICTS = sql`
   CREATE TABLE _rowsync_conflicts (
@@ -311,7 +315,7 @@ const CONFLICTS = sql`
     winner TEXT NOT NULL CHECK (winner IN ('origin', 'local', 'nobody')), at TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('open', 'decided', 'settled', 'resolved', 'discarded')),
     resolution TEXT CHECK (resolution IN ('local', 'remote', 'base', 'value')), value ANY,
-    requested INTEGER NOT NULL DEFAULT 0, problem TEXT
+    requested INTEGER NOT NULL DEFAULT 0, problem TEXT, seen INTEGER NOT NULL DEFAULT 0
   ) STRICT`;
 const CONFLICTS_BY_ROW = sql`CREATE INDEX _rowsync_conflicts_by_row ON _rowsync_conflicts (table_id, row_id)`;
 
@@ -469,6 +473,7 @@ export function migrateBookkeeping(db: Database.Database, fromVersion: number): 
   if (fromVersion < 12) for (const statement of TABLES_12) db.exec(statement);
   if (fromVersion < 13) for (const statement of TABLES_13) db.exec(statement);
   for (const statement of TABLES_14) db.exec(statement);
+  if (fromVersion >= 2) db.exec(CONFLICTS_14);
   // Without looking at views: one of another client may read from what is not there.
   db.pragma('legacy_alter_table = ON');
   if (fromVersion >= 8) for (const statement of HISTORY_14) db.exec(statement);

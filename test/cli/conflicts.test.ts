@@ -163,3 +163,35 @@ test('gives up edits of a table that becomes a mirror only when asked to', async
   expect(held.stdout).toContain('guard.pending');
   expect(discarded).toMatchObject({ exitCode: 0 });
 });
+
+test('edits that lost to a policy are named by the run, counted by status, and listed until a person saw them', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using workspace = makeWorkspace(sandbox, 'tables: { Note: { push: true, match: Code, conflict: origin } }\n');
+  await runCli(['pull'], workspace);
+  execute(workspace, `UPDATE "Note" SET "Title" = 'mine' WHERE _id <= 2`);
+  sandbox.store.update('Note', 1, { Title: 'theirs' });
+  const pushed = await runCli(['push'], workspace);
+  execute(workspace, `UPDATE "Note" SET "Title" = 'mine again' WHERE _id = 2`);
+  sandbox.store.update('Note', 2, { Title: 'theirs' });
+  const pulled = await runCli(['pull', '--json'], workspace);
+  const status = await runCli(['status'], workspace);
+  const listed = await runCli(['conflicts'], workspace);
+  const taken = await runCli(['resolve', '1', '--take', 'local', '--again'], workspace);
+  const seen = await runCli(['conflicts', '--seen', '2'], workspace);
+  const after = await Promise.all([runCli(['conflicts'], workspace), runCli(['status'], workspace)]);
+
+  expect(pushed).toMatchObject({ exitCode: 0 });
+  expect(pushed.stdout).toContain(
+    '1 edit lost to a change at the origin; what takes it back:\n  Note row 1, Title: rowsync resolve 1 --take local --again\n',
+  );
+  expect(JSON.parse(pulled.stdout)).toMatchObject({
+    lost: [{ id: 2, rowId: 2, column: 'Title', local: 'mine again' }],
+  });
+  expect(status.stdout).toContain('Note: 2 edits lost to a change at the origin');
+  expect(listed).toMatchObject({ exitCode: 0 });
+  expect(listed.stdout).toContain('once you saw them:  rowsync conflicts --seen 2');
+  expect(taken).toMatchObject({ exitCode: 0 });
+  expect(seen.stdout).toBe('Noted that you saw 1 lost edit\n');
+  expect(after[0].stdout).toBe('No conflicts\n');
+  expect(after[1].stdout).not.toContain('lost');
+});

@@ -17,6 +17,7 @@ const TABLE: TableFacts = {
   inDoubtCount: 0,
   unsendableCount: 0,
   conflictCount: 0,
+  lost: null,
   lateAfterMs: 600_000,
 };
 
@@ -76,6 +77,7 @@ test.each([
   [{ refusedCount: 3, unsendableCount: 3 }, 'person rows.unsendable', 3],
   [{ refusedCount: 1 }, 'person rows.refused', 1],
   [{ conflictCount: 4 }, 'person rows.conflicts', 4],
+  [{ lost: { count: 2, since: '2026-11-20T08:00:00Z' } }, 'notice rows.lost', 2],
   [{ state: 'gone' }, 'person table.gone', 1],
   [{ state: 'loading' }, 'late tables.loading', 1],
   [{ freshSince: '2026-11-21T11:40:00Z' }, 'late tables.late', 1],

@@ -55,10 +55,11 @@ function contentOf(path: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** A row with the names that its columns have today; an upgraded file keeps the old name beside. */
+/** A row with the names that its columns have today; an upgraded file keeps the old name beside. No conflict is seen by an upgrade. */
 function renamed(row: unknown): unknown {
   const { wish, ...others } = row as Readonly<Record<string, unknown>>;
-  return wish === undefined ? row : { requested: wish, ...others };
+  const now = wish === undefined ? others : { requested: wish, ...others };
+  return 'requested' in now ? { seen: 0n, ...now } : now;
 }
 
 function open(path: string): ReturnType<typeof openReplica>['upgrade'] {

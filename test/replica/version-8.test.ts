@@ -20,6 +20,7 @@ test.each([8, 9, 10, 11, 12, 13])('a replica of version %i is brought up to this
   before.exec(
     'ALTER TABLE _rowsync_history_tables DROP COLUMN pruning_held; ALTER TABLE _rowsync_tables DROP COLUMN page_rows',
   );
+  before.exec('ALTER TABLE _rowsync_conflicts DROP COLUMN seen');
   if (version < 13)
     before.exec('ALTER TABLE _rowsync_tables DROP COLUMN left_out; ALTER TABLE _rowsync_columns DROP COLUMN mask');
   if (version < 12) before.exec('ALTER TABLE _rowsync_tables DROP COLUMN rows_filter');
@@ -49,7 +50,7 @@ test('entries of version 13 become text that any client reads, and keep their nu
   openReplica(path, { clock: systemClock }).close();
   const before = new Database(path);
   before.exec(`DROP VIEW sync_status; CREATE VIEW sync_status AS SELECT 1; ALTER TABLE _rowsync_tables DROP COLUMN page_rows;
-    DROP TABLE _rowsync_schema_changes; DROP TABLE _rowsync_described; ALTER TABLE _rowsync_history_tables DROP COLUMN pruning_held; DROP TABLE _rowsync_history;
+    ALTER TABLE _rowsync_conflicts DROP COLUMN seen; DROP TABLE _rowsync_schema_changes; DROP TABLE _rowsync_described; ALTER TABLE _rowsync_history_tables DROP COLUMN pruning_held; DROP TABLE _rowsync_history;
     CREATE TABLE _rowsync_history (
       seq INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER, row_id INTEGER, kind TEXT NOT NULL, at INTEGER NOT NULL,
       not_before INTEGER, not_after INTEGER, origin_at INTEGER, origin_by TEXT, cause TEXT NOT NULL, run_id INTEGER,

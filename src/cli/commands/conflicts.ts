@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import type { PersonDecision } from '../../capture/decide.ts';
 import type { ConflictLine } from '../../replica/conflict-line.ts';
+import { readUnseen, toldSince } from '../../replica/lost-edits.ts';
 import { openReader } from '../../replica/reader.ts';
 import { decide } from '../decide.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
@@ -13,12 +14,14 @@ import { boxTable } from '../output.ts';
 import { plural, printable } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `
-Open conflicts wait for you and hold up their row only; the others were decided by the policy of the table, and any version of
-them can still be taken with --again. The exit code is 3 while one is open.
+Open conflicts wait for you and hold up their row only. Edits of the last seven days that lost to a change at the origin, by the
+policy of their table, are listed apart until you say that you saw them; any version can still be taken with --again. The exit
+code is 3 while a conflict is open.
 
 Examples:
   rowsync conflicts
-  rowsync conflicts --all --json`;
+  rowsync conflicts --seen 14                  the lost edits up to that number were looked at
+  rowsync conflicts --all --json               those that were decided long ago, too`;
 
 const RESOLVE_EXAMPLES = `
 VERSION is local, remote or base, NULL, or a value of its own (=local for the text "local").
@@ -42,9 +45,14 @@ export function addConflictCommands(program: Command, runner: Runner): void {
     .command('conflicts')
     .description('list what was changed both here and at the origin')
     .option('--all', 'also those that are decided')
+    .option('--seen <id>', 'say that you saw the edits that lost, up to that number')
     .addHelpText('after', LIST_EXAMPLES)
-    .action((options: { all?: boolean }, command: Command) =>
-      runner(command, (invocation) => list(invocation, options.all === true)),
+    .action((options: { all?: boolean; seen?: string }, command: Command) =>
+      runner(command, (invocation) =>
+        options.seen === undefined
+          ? list(invocation, options.all === true)
+          : decide(invocation, { kind: 'seen', upToId: wholeNumber(options.seen, 'conflict') }),
+      ),
     );
   program
     .command('resolve')
@@ -83,10 +91,12 @@ async function list(invocation: Invocation, isAll: boolean): Promise<number> {
   const reader = openReader(config.replica.path);
   try {
     const conflicts = reader.conflicts({ all: isAll });
+    const lost = reader.isOlder() ? [] : readUnseen(reader, toldSince(invocation.session.clock.nowMs()));
     const { stdout } = invocation.session;
+    const width = stdout.width();
     await (invocation.isJson
-      ? printJson(invocation, { conflicts })
-      : stdout.write(listText(conflicts, stdout.width())));
+      ? printJson(invocation, { conflicts, lost })
+      : stdout.write(isAll ? listText(conflicts, width) : openText(conflicts, lost, width)));
     return conflicts.some(({ state }) => state === 'open') ? EXIT.needsPerson : EXIT.done;
   } finally {
     reader.close();
@@ -95,8 +105,29 @@ async function list(invocation: Invocation, isAll: boolean): Promise<number> {
 
 const RESOLVE = 'rowsync resolve ID --take local|remote|base|VALUE';
 
+/** Open conflicts, then the edits that lost. */
+function openText(open: readonly ConflictLine[], lost: readonly ConflictLine[], width: number | null): string {
+  const last = lost.at(-1);
+  if (last === undefined) return listText(open, width);
+  const conflicts = open.length === 0 ? '' : `${listText(open, width)}\n`;
+  return (
+    `${conflicts}${boxText(lost, width)}${plural(lost.length, 'edit')} lost to a change at the origin, by the policy of the table\n` +
+    `  take one back with: rowsync resolve ID --take local --again\n  once you saw them:  rowsync conflicts --seen ${last.id}\n`
+  );
+}
+
 function listText(conflicts: readonly ConflictLine[], width: number | null): string {
   if (conflicts.length === 0) return 'No conflicts\n';
+  const box = boxText(conflicts, width);
+  const openCount = conflicts.filter(({ state }) => state === 'open').length;
+  const count = plural(conflicts.length, 'conflict');
+  if (openCount === 0)
+    return `${box}${count}, none of them open; any kept version can still be taken: ${RESOLVE} --again\n`;
+  const open = openCount === conflicts.length ? '' : `, ${openCount} open`;
+  return `${box}${count}${open}; decide one with: ${RESOLVE}\n`;
+}
+
+function boxText(conflicts: readonly ConflictLine[], width: number | null): string {
   const titles = ['id', 'table', 'row', 'what', 'base', 'local', 'remote', 'winner', 'state'];
   const cells = conflicts.map((line) => [
     String(line.id),
@@ -107,17 +138,11 @@ function listText(conflicts: readonly ConflictLine[], width: number | null): str
     line.winner,
     line.problem === null ? line.state : `${line.state}: ${printable(line.problem)}`,
   ]);
-  const box = boxTable(
+  return boxTable(
     titles.map((title) => ({ title })),
     cells,
     width,
   );
-  const openCount = conflicts.filter(({ state }) => state === 'open').length;
-  const count = plural(conflicts.length, 'conflict');
-  if (openCount === 0)
-    return `${box}${count}, none of them open; any kept version can still be taken: ${RESOLVE} --again\n`;
-  const open = openCount === conflicts.length ? '' : `, ${openCount} open`;
-  return `${box}${count}${open}; decide one with: ${RESOLVE}\n`;
 }
 
 function needsOneOf(): RowsyncError {

@@ -11,6 +11,9 @@ import type { PullOptions } from '../../pull/context.ts';
 import { pull } from '../../pull/pull.ts';
 import { finishPushes, push, pushedAmong } from '../../push/push.ts';
 import type { PushReport } from '../../push/report.ts';
+import type { ConflictLine } from '../../replica/conflict-line.ts';
+import { readLostSince } from '../../replica/lost-edits.ts';
+import { readLastConflictId } from '../../replica/push-rows.ts';
 import { orLeaveConsent } from '../consent.ts';
 import {
   writeWithAccount,
@@ -22,6 +25,7 @@ import {
   type Runner,
 } from '../invocation.ts';
 import { filesFailures, filesJson, filesText } from '../files-report.ts';
+import { lostText } from '../lost-edits.ts';
 import { pushExitCode, pushFailures, pushJson, pushText } from '../push-report.ts';
 import { failuresOf, pullJson, pullText } from '../report.ts';
 
@@ -81,6 +85,8 @@ export interface CycleReport {
   /** Null also where no table is pushed. */
   readonly pushed: PushReport | null;
   readonly files: FilesReport | null;
+  /** Edits that lost to a change at the origin, in whichever part of the run. */
+  readonly lost: readonly ConflictLine[];
 }
 
 async function pullAndPrint(invocation: Invocation, options: RunOptions): Promise<number> {
@@ -109,14 +115,19 @@ export function cycleFailures({ rows, pushed, files }: CycleReport): readonly Ro
 }
 
 /** A cycle for people. */
-export function cycleText({ rows, pushed, files }: CycleReport, width: number | null): string {
-  return pullText(rows, width) + (pushed === null ? '' : `\n${pushText(pushed, width)}`) + filesText(files);
+export function cycleText({ rows, pushed, files, lost }: CycleReport, width: number | null): string {
+  const pushedText = pushed === null ? '' : `\n${pushText(pushed, width)}`;
+  return pullText(rows, width) + pushedText + lostText(lost) + filesText(files);
 }
 
 /** A cycle for a program to read. */
-export function cycleJson({ rows, pushed, files }: CycleReport, isStrict: boolean): Readonly<Record<string, unknown>> {
+export function cycleJson(
+  { rows, pushed, files, lost }: CycleReport,
+  isStrict: boolean,
+): Readonly<Record<string, unknown>> {
   return {
     ...pullJson(rows),
+    lost,
     push: pushed === null ? null : pushJson(pushed, isStrict),
     files: filesJson(files),
   };
@@ -126,24 +137,28 @@ export function cycleJson({ rows, pushed, files }: CycleReport, isStrict: boolea
 export async function runPull(invocation: Invocation, options: PullOptions): Promise<CycleReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withSides(invocation, config, async (sides) => {
+    const lastConflictId = readLastConflictId(sides.push.replica);
     await finishPushes(sides.push);
     const settings = {
       ...sides.pull.settings,
       follows: options.follow === true ? 'all' : sides.pull.settings.follows,
     };
     const rows = await pull({ ...sides.pull, settings }, options);
-    return { rows, pushed: null, files: await pullFilesAfter(sides.files, rows) };
+    const lost = readLostSince(sides.push.replica, lastConflictId);
+    return { rows, pushed: null, lost, files: await pullFilesAfter(sides.files, rows) };
   });
 }
 
 async function runSync(invocation: Invocation, options: PullOptions): Promise<CycleReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withSides(invocation, config, async (sides) => {
+    const lastConflictId = readLastConflictId(sides.push.replica);
     await finishPushes(sides.push);
     const rows = await pull(sides.pull, options);
     const chosen = pushedAmong(sides.push, options.tables);
     const isOver = chosen.length === 0 || (rows.error !== null && rows.error.kind !== 'needsPerson');
     const pushed = isOver ? null : await push(sides.push, { tables: chosen, confirm: options.confirm });
-    return { rows, pushed, files: await pullFilesAfter(sides.files, rows) };
+    const lost = readLostSince(sides.push.replica, lastConflictId);
+    return { rows, pushed, lost, files: await pullFilesAfter(sides.files, rows) };
   });
 }

@@ -10,8 +10,11 @@ import { withBoundNames } from '../../config/tables.ts';
 import { chooseTables, push, type PushOptions } from '../../push/push.ts';
 import { previewPush, type TablePreview } from '../../push/preview.ts';
 import type { PushReport } from '../../push/report.ts';
+import type { ConflictLine } from '../../replica/conflict-line.ts';
 import { openForRehearsal, type Rehearsal } from '../../replica/database.ts';
 import { boundNameOf } from '../../replica/described.ts';
+import { readLostSince } from '../../replica/lost-edits.ts';
+import { readLastConflictId } from '../../replica/push-rows.ts';
 import {
   writeWithAccount,
   loadNamedConfig,
@@ -22,6 +25,7 @@ import {
   type Runner,
 } from '../invocation.ts';
 import { orLeaveConsent } from '../consent.ts';
+import { lostText } from '../lost-edits.ts';
 import { writePaged } from '../pager.ts';
 import { reviewText } from '../review.ts';
 import { planJson, planText, pushExitCode, pushJson, pushText } from '../push-report.ts';
@@ -111,16 +115,23 @@ async function openToRehearse(invocation: Invocation, config: Config): Promise<R
 }
 
 async function pushAndPrint(invocation: Invocation, options: PushOptions, isStrict: boolean): Promise<number> {
-  const report = await runPush(invocation, options);
+  const { lost, ...report } = await runPush(invocation, options);
   const { stdout } = invocation.session;
   await (invocation.isJson
-    ? printJson(invocation, pushJson(report, isStrict))
-    : writeWithAccount(invocation, pushText(report, stdout.width())));
+    ? printJson(invocation, { ...pushJson(report, isStrict), lost })
+    : writeWithAccount(invocation, pushText(report, stdout.width()) + lostText(lost)));
   return pushExitCode(report, isStrict);
 }
 
-/** One push of the configured database. */
-export async function runPush(invocation: Invocation, options: PushOptions): Promise<PushReport> {
+/** One push of the configured database, with the edits that lost in it. */
+export async function runPush(
+  invocation: Invocation,
+  options: PushOptions,
+): Promise<PushReport & { readonly lost: readonly ConflictLine[] }> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
-  return withSides(invocation, config, ({ push: context }) => push(context, options));
+  return withSides(invocation, config, async ({ push: context }) => {
+    const lastConflictId = readLastConflictId(context.replica);
+    const report = await push(context, options);
+    return { ...report, lost: readLostSince(context.replica, lastConflictId) };
+  });
 }

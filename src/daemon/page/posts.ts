@@ -277,8 +277,8 @@ function decisionFromJson(text: string): PersonDecision | null {
   }
   if (typeof given !== 'object' || given === null) return null;
   const parts = new Map<string, unknown>(Object.entries(given));
-  const [id, take, value, table, rowId, ids] = ['id', 'take', 'value', 'table', 'rowId', 'ids'].map((name) =>
-    parts.get(name),
+  const [id, take, value, table, rowId, ids, upToId] = ['id', 'take', 'value', 'table', 'rowId', 'ids', 'upToId'].map(
+    (name) => parts.get(name),
   );
   const isAgain = parts.get('isAgain') === true;
   switch (parts.get('kind')) {
@@ -291,6 +291,8 @@ function decisionFromJson(text: string): PersonDecision | null {
       return typeof table === 'string' && (rowId === null || isWhole(rowId)) ? { kind: 'discard', table, rowId } : null;
     case 'retry':
       return Array.isArray(ids) && ids.every(isWhole) ? { kind: 'retry', ids } : null;
+    case 'seen':
+      return isWhole(upToId) ? { kind: 'seen', upToId } : null;
     default:
       return null;
   }
