@@ -94,7 +94,7 @@ test('answers in one screen: how fresh, what is wrong, what to do', () => {
       '│ Customer │ 1,234 │ 6 min ago │ held, see below   │',
       '│ Order    │ 1,234 │ 6 min ago │ steady, see below │',
       '└──────────┴───────┴───────────┴───────────────────┘',
-      '2 tables, 2,468 rows; 1 held, 1 steady',
+      '2 tables, 2,468 rows; 1 held, 1 steady, with 3 problems',
       '',
       'needs attention:',
       '  Customer: 60 of 91 rows would be deleted',

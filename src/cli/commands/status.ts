@@ -159,7 +159,7 @@ export function statusText(
   const hiddenCount = tables.length - shown.length;
   const more = hiddenCount === 0 ? '' : `and ${plural(hiddenCount, 'more table')}, all fresher (--json lists them)\n`;
   const box = tables.length === 0 ? '' : `\n${tableBox(shown, troubled, { nowMs, width })}${more}`;
-  const rest = [sumText(tables), waysText(tables, keeper), editsText(tables, nowMs), accountText(problems)];
+  const rest = [sumText(tables, problems), waysText(tables, keeper), editsText(tables, nowMs), accountText(problems)];
   return `${head.join('\n')}\n${box}${rest.join('')}`;
 }
 
@@ -257,12 +257,15 @@ function stateText(table: TableStatus, nowMs: number): string {
   return parts.filter((part) => part !== '').join(', ');
 }
 
-function sumText(tables: readonly TableStatus[]): string {
+function sumText(tables: readonly TableStatus[], problems: readonly Problem[]): string {
   if (tables.length === 0) return 'no tables yet\n';
   const rowCount = tables.reduce((sum, table) => sum + table.rowCount, 0);
   const states = [...Map.groupBy(tables, ({ state }) => printable(state))].map(
     ([state, { length }]) => `${length} ${state}`,
   );
-  const text = states.length === 1 ? `all ${printable(tables[0]?.state ?? '')}` : states.join(', ');
+  const wrongCount = problems.filter(({ severity }) => severity !== 'notice').length;
+  const isPlain = states.length === 1 && wrongCount === 0;
+  const wrong = wrongCount === 0 ? '' : `, with ${plural(wrongCount, 'problem')}`;
+  const text = isPlain ? `all ${printable(tables[0]?.state ?? '')}` : states.join(', ') + wrong;
   return `${plural(tables.length, 'table')}, ${plural(rowCount, 'row')}; ${text}\n`;
 }
