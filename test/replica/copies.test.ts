@@ -63,13 +63,16 @@ test.each(['copied by hand', 'restored'])(
   },
 );
 
-test('does not create again what was on its way in a copy, and is called otherwise since', async () => {
+test.each([
+  ['on its way', 'send'],
+  ['answered and not settled', 'settle'],
+])('does not create again what was %s in a copy, and is called otherwise since', async (_how, moment) => {
   await using fixture = await startTwoWay({ editing: { match: 'Code' } });
   const copy = join(fixture.folder, 'copy.db');
   fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('once', 'n1')`);
   await pushNow(fixture, {
     before: async (step) => {
-      if (step === 'settle') await backUp(fixture.path, copy);
+      if (step === moment) await backUp(fixture.path, copy);
     },
   });
   fixture.execute(`UPDATE "Note" SET "Code" = 'n2' WHERE _id = 7`);
