@@ -242,5 +242,12 @@ test('a daemon that should answer and does not', async () => {
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using workspace = makeWorkspace(sandbox, 'http: { listen: /tmp/rowsync-no-such.sock }\n');
 
-  expect(outcomes(await check(workspace.folder, 'daemon'))).toEqual(['daemon warn']);
+  const found = await check(workspace.folder, 'daemon', 'account');
+
+  expect(found).toContainEqual({
+    name: 'account',
+    outcome: 'warn',
+    message: 'daemon.silent: No daemon answers, although one should run',
+    hint: expect.stringContaining('Start it') as string,
+  });
 });

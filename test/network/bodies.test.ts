@@ -104,7 +104,11 @@ describe('documents of another shape', () => {
     wireCase('an array of null', json('[null]'), unexpected),
     wireCase('an array of numbers', json('[1]'), unexpected),
     wireCase('an array of arrays', json('[[]]'), unexpected),
-    wireCase('a hundred thousand arrays in each other', json(`${'['.repeat(1e5)}${']'.repeat(1e5)}`), unexpected),
+    wireCase(
+      'a hundred thousand arrays in each other',
+      json(`${'['.repeat(1e5)}${']'.repeat(1e5)}`),
+      ENDINGS.tooCostly,
+    ),
     wireCase('rows in place of a description', json(ROWS), unexpected, { calls: DESCRIBE }),
     wireCase('no rows in place of a description', json('[]'), unexpected, { calls: DESCRIBE }),
     wireCase('a description without its parts', json('{"id":1,"name":"x"}'), unexpected, {
