@@ -72,6 +72,12 @@ export function readRowStates(
   );
 }
 
+/** Rows whose edit is not on its way to the origin. */
+export function countUnsent(from: Connection, tableId: number): number {
+  const text = sql`SELECT count(*) FROM _rowsync_rows WHERE table_id = ? AND state NOT IN ('sending', 'unknown', 'inDoubt')`;
+  return must(queryNumbers(from, text, [tableId])[0], 'a count');
+}
+
 /** Origin ids of rows that are not clean and not in their table: a user deleted them, as it seems. */
 export function readDeletedIds(
   from: Connection,

@@ -18,6 +18,7 @@ import { errorFromReading } from '../replica/failures.ts';
 import { readTables } from '../replica/ledger.ts';
 import { countUnseen, toldSince } from '../replica/lost-edits.ts';
 import { openReader, type ReplicaReader } from '../replica/reader.ts';
+import { readRemade } from '../replica/schema-changes.ts';
 import { jobsOf, lateness } from './jobs.ts';
 import type { DaemonState } from './state.ts';
 
@@ -90,7 +91,7 @@ function factsWithout(
   path: string,
   { word: { keeper, complaints }, nowMs }: Omit<Surroundings, keyof KeptTables>,
 ): AccountFacts {
-  const facts = { nowMs, tables: [], misnamed: [], keeper };
+  const facts = { nowMs, tables: [], misnamed: [], remade: [], keeper };
   if (!existsSync(path) && complaints.length === 0) return { ...facts, replica: 'missing', complaints };
   const unusable: FoundComplaint = { about: 'replica', subject: null, code, message, hint, since: null };
   return { ...facts, replica: 'here', complaints: [...complaints, unusable] };
@@ -116,6 +117,7 @@ function readFacts(reader: ReplicaReader, { word, lateAfterMs, leftOut, misnamed
     tables,
     complaints: [...complaints, ...remembered],
     misnamed,
+    remade: reader.isOlder() ? [] : readRemade(reader, toldSince(nowMs)),
     keeper,
   };
 }

@@ -12,7 +12,7 @@ import { isInFlight } from '../reconcile/row-state.ts';
 import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/selection.ts';
 import { captureChanges, readAllChanges } from '../capture/changes.ts';
-import { moveRows } from '../capture/marks.ts';
+import { countUnsent, moveRows } from '../capture/marks.ts';
 import { ensureCapture, isTampered, noteOpenness, putBackToBase, switchMode } from '../capture/mode.ts';
 import { doubtBatches, readWaitingDeletes, retryRefused } from '../capture/refusals.ts';
 import { carryOutRequests, refuseRequests } from '../capture/resolve.ts';
@@ -61,7 +61,7 @@ import { isWritable, type TableDescriptor, type TableSummary } from '../wire/sch
 import { applyChoice, type Confirmation } from './choice.ts';
 import type { LocalShape, PreparedTable, PullContext, TableOptions } from './context.ts';
 import { shapeWatch } from './describe.ts';
-import { columnChanges } from './schema-changes.ts';
+import { changeOf, columnChanges } from './schema-changes.ts';
 
 /**
  * Prepares a described table.
@@ -305,8 +305,16 @@ function shapeTable(
       hint: `Check the rights of the calling user; if the columns are really gone, run rowsync pull ${shellWord(table.localName)} --confirm.`,
     });
   }
-  const dropped = [ALLOW, ...known].filter((column) => !physical.has(foldName(column.localName)));
+  const dropped: readonly (typeof ALLOW | LedgerColumn)[] = [ALLOW, ...known].filter(
+    (column) => !physical.has(foldName(column.localName)),
+  );
   for (const column of dropped) restoreColumn(tx, table, column, options.at);
+  const remade = hasBase(tx, descriptor.id) ? dropped.flatMap((column) => ('name' in column ? column.name : [])) : [];
+  storeSchemaChanges(
+    tx,
+    remade.map((name) => changeOf('columnRemade', descriptor.recordName, name)),
+    options.at,
+  );
   const whole = dropped.length > 0 ? readTwoWayTable(tx, descriptor.id) : null;
   if (whole !== null) doubtBatches(tx, whole, options.at);
   storeSchemaChanges(tx, columnChanges(descriptor.recordName, known, descriptor.columns), options.at);
@@ -411,11 +419,14 @@ function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: str
   if (known?.push === 'on' && hasBase(tx, id)) {
     // A missing table is no delete of its rows: the base has what the origin last confirmed. Waiting deletes are listed, and continue waiting.
     storeTableName(tx, { id, name, alias, localName });
+    const deletes = readWaitingDeletes(tx, id);
+    const now = String(countUnsent(tx, id) - deletes.length);
+    storeSchemaChanges(tx, [{ ...changeOf('tableRemade', name), now }], at);
     restoreTable(tx, { id, localName });
     const twoWay = readTwoWayTable(tx, id);
     if (twoWay !== null) {
       doubtBatches(tx, twoWay, at);
-      removeRows(tx, twoWay, readWaitingDeletes(tx, id));
+      removeRows(tx, twoWay, deletes);
     }
     return true;
   }

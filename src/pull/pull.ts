@@ -37,7 +37,7 @@ import { once, runAll } from '../base/pool.ts';
 import { bindDescribed } from './bind.ts';
 import { placeTables } from './prepare.ts';
 import type { PullReport, TablePullReport } from './report.ts';
-import { schemaChangeText } from './schema-changes.ts';
+import { isOfOrigin, schemaChangeText } from './schema-changes.ts';
 import { pullTable } from './table.ts';
 
 /** The hint after a change of the calling user or its rights. */
@@ -96,7 +96,8 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
 
 /** What this run saw of changes in the schema; a person is told, except of tables that are gone, which have an event of their own. */
 function tellSchemaChanges({ replica, log }: PullContext, runId: number): readonly string[] {
-  const changes = readSchemaChanges(replica, { runId, table: null, since: null, until: null });
+  const all = readSchemaChanges(replica, { runId, table: null, since: null, until: null });
+  const changes = all.filter(isOfOrigin);
   const told = changes.filter(({ kind }) => kind !== 'tableGone').map(schemaChangeText);
   if (told.length > 0) log.info('schema.changed', { message: someOf(told) });
   return changes.map(schemaChangeText);

@@ -65,7 +65,8 @@ export function columnChanges(
   return [...came, ...went.map(({ name }) => changeOf('columnGone', table, name))];
 }
 
-function changeOf(kind: SchemaChange['kind'], table: string, column: string | null = null): SchemaChange {
+/** A change of a kind that has no words of its own. */
+export function changeOf(kind: SchemaChange['kind'], table: string, column: string | null = null): SchemaChange {
   return { kind, table, column, former: null, now: null };
 }
 
@@ -79,7 +80,14 @@ const WORDS: Readonly<Record<SchemaChange['kind'], (now: string, former: string)
   columnGone: () => 'the column is no longer shown',
   columnBack: () => 'the column is shown again',
   columnType: (now, former) => `the column was of type ${former}, and is of type ${now}`,
+  tableRemade: (now) => `the table was dropped or renamed in this file, and made again without its ${now} edits`,
+  columnRemade: () => 'the column was dropped or renamed in this file, and made again',
 };
+
+/** Whether a change was made at the origin, and not in the file. */
+export function isOfOrigin({ kind }: SchemaChange): boolean {
+  return kind !== 'tableRemade' && kind !== 'columnRemade';
+}
 
 /** A change in words. */
 export function schemaChangeText({ kind, table, column, former, now }: SchemaChange): string {

@@ -70,6 +70,16 @@ export interface Misnamed {
   readonly sentence: string;
 }
 
+/** A part of a two-way table that another program dropped or renamed, and that was made again. */
+export interface RemadePart {
+  readonly table: string;
+  /** Null for the whole table. */
+  readonly column: string | null;
+  /** Edits of the table that had not been pushed; 0 for a column, of which that is not known. */
+  readonly editCount: number;
+  readonly since: string;
+}
+
 /** Everything that the account is made from. */
 export interface AccountFacts {
   readonly nowMs: number;
@@ -79,6 +89,8 @@ export interface AccountFacts {
   readonly complaints: readonly FoundComplaint[];
   /** Names in the configuration that are not those at the origin. */
   readonly misnamed: readonly Misnamed[];
+  /** What was made again in the last days. */
+  readonly remade: readonly RemadePart[];
   /** Who keeps the tables up to date: a daemon that answers, a service that systemd says is up, one of them that should be there, or nobody. */
   readonly keeper: 'daemon' | 'service' | 'silent' | 'nobody';
 }

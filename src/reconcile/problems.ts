@@ -4,7 +4,7 @@
  * To add a problem, give `AccountFacts` (or a complaint with a new `about`) the fact, read it in `daemon/account.ts`, and add one entry to `CATALOGUE`.
  */
 import { ageText, countText, plural, someOf } from '../base/text.ts';
-import type { AccountFacts, FoundComplaint, Misnamed, TableFacts } from './account-facts.ts';
+import type { AccountFacts, FoundComplaint, Misnamed, RemadePart, TableFacts } from './account-facts.ts';
 
 /**
  * What a problem asks for: damaged (the replica cannot be used) · person (someone has to act) · late (rowsync keeps trying; the data is behind) · notice
@@ -107,6 +107,13 @@ function counted(
       const count = countOf(table);
       return count === 0 ? [] : [{ table: table.table, count, sentence: sentenceOf(count), todo }];
     });
+}
+
+function ofRemade(isTable: boolean, sentenceOf: (part: RemadePart) => string, todo: string): Entry['find'] {
+  return ({ remade }) =>
+    remade
+      .filter(({ column }) => (column === null) === isTable)
+      .map((part) => ({ table: part.table, since: part.since, sentence: sentenceOf(part), todo }));
 }
 
 function misnamed(kind: Misnamed['kind'], todo: string): Entry['find'] {
@@ -286,6 +293,28 @@ export const CATALOGUE = [
               },
             ],
       ),
+  },
+  {
+    code: 'table.remade',
+    severity: 'notice',
+    why: 'In the last seven days another program dropped or renamed a two-way table in the file. It was made again as the origin last confirmed it; nothing was deleted there.',
+    find: ofRemade(
+      true,
+      ({ editCount: count }) =>
+        `was dropped or renamed in this file, and was made again; ${count === 0 ? 'it had no edits' : `${plural(count, 'edit')} not pushed before went with it`}`,
+      'Make the edits again. If the table was renamed, they are in the one under its other name, which is never pushed.',
+    ),
+  },
+  {
+    code: 'column.remade',
+    severity: 'notice',
+    why: 'In the last seven days another program dropped or renamed a column of a two-way table in the file. It was made again; a column under another name is private, and edits of it never travel.',
+    find: ofRemade(
+      false,
+      ({ column }) =>
+        `"${column}" was dropped or renamed in this file, and was made again; edits of a column under another name are never pushed`,
+      'Make edits in the column that was made again. If it was renamed, copy them there from the other one.',
+    ),
   },
   {
     code: 'rows.refused',

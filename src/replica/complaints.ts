@@ -2,6 +2,7 @@
  * The errors that the replica remembers and that are still true: of tables, of sinks, and of the last runs as a whole. Works on files of earlier versions.
  */
 import { sql } from '../base/sql.ts';
+import { plural } from '../base/text.ts';
 import type { Connection } from './connection.ts';
 import type { Complaint } from './ledger.ts';
 import { readSinkStatus } from './sink-book.ts';
@@ -16,7 +17,7 @@ export interface RememberedComplaint extends Complaint {
 
 /** All of them; those of one table may be several: its read, its deletes and its push. */
 export function readComplaints(from: Connection): readonly RememberedComplaint[] {
-  return [...ofRuns(from), ...ofTables(from), ...ofSinks(from), ...ofHistory(from)];
+  return [...ofRuns(from), ...ofTables(from), ...ofDropped(from), ...ofSinks(from), ...ofHistory(from)];
 }
 
 /** The first row of each table that cannot be read, in words. */
@@ -52,6 +53,30 @@ function ofTables(from: Connection): readonly RememberedComplaint[] {
     )
     .all() as (Complaint & { subject: string; since: string | null })[]; // columns and types are ours (bookkeeping.ts)
   return rows.map((row) => ({ ...row, about: 'table' }));
+}
+
+/** Two-way tables that another program dropped or renamed, and columns of such tables; the next pull makes them again. */
+function ofDropped(from: Connection): readonly RememberedComplaint[] {
+  if (!hasColumn(from, '_rowsync_tables', 'push')) return [];
+  const rows = from
+    .prepare(
+      sql`SELECT t.local_name AS subject, NULL AS "column", (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id) AS editCount
+          FROM _rowsync_tables t WHERE t.push = 'on' AND t.state <> 'gone'
+            AND lower(t.local_name) NOT IN (SELECT lower(name) FROM sqlite_schema WHERE type = 'table')
+          UNION ALL SELECT t.local_name, c.local_name, 0 FROM _rowsync_tables t JOIN _rowsync_columns c ON c.table_id = t.id
+          WHERE t.push = 'on' AND t.state <> 'gone' AND c.state = 'live'
+            AND EXISTS (SELECT 1 FROM pragma_table_info(t.local_name))
+            AND lower(c.local_name) NOT IN (SELECT lower(name) FROM pragma_table_info(t.local_name))`,
+    )
+    .all() as { subject: string; column: string | null; editCount: number }[]; // the columns just listed
+  return rows.map(({ subject, column, editCount }) => ({
+    about: 'table',
+    subject,
+    code: 'replica.schema',
+    message: `${column === null ? `${plural(editCount, 'edit')} wait, and the table` : `the column "${column}"`} was dropped or renamed in this file`,
+    hint: 'If it was renamed, give it its name back now. rowsync pull makes it again as the origin last confirmed it, without edits of it.',
+    since: null,
+  }));
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * What changed in the tables and columns of the origin, as each pull saw it. Written in the transaction that follows the change, so that each change
+ * What changed in the tables and columns of the origin, as each pull saw it, and which of them another program took away here. Written in the transaction that follows the change, so that each change
  * is there once.
  */
 import { sql } from '../base/sql.ts';
@@ -9,8 +9,9 @@ import { hasTable } from './objects.ts';
 /**
  * One row per change; the newest thousands are kept. Names are those at the origin.
  *
- *    kind           tableNew · tableRenamed · tableGone · tableBack · columnNew · columnRenamed · columnGone · columnBack · columnType
- *    former, now    the names before and after a rename, or the types; null for other kinds
+ *    kind           tableNew · tableRenamed · tableGone · tableBack · columnNew · columnRenamed · columnGone · columnBack · columnType ·
+ *                   tableRemade, columnRemade (another program dropped or renamed it in this file, and it was made again)
+ *    former, now    the names before and after a rename, or the types; null for other kinds. now of tableRemade: how many edits it had
  */
 export const SCHEMA_CHANGES = sql`
   CREATE TABLE _rowsync_schema_changes (
@@ -32,7 +33,9 @@ export interface SchemaChange {
     | 'columnRenamed'
     | 'columnGone'
     | 'columnBack'
-    | 'columnType';
+    | 'columnType'
+    | 'tableRemade'
+    | 'columnRemade';
   readonly table: string;
   readonly column: string | null;
   readonly former: string | null;
@@ -50,6 +53,26 @@ export function storeSchemaChanges(tx: Tx, changes: readonly SchemaChange[], at:
   tx.prepare(
     sql`DELETE FROM _rowsync_schema_changes WHERE seq <= (SELECT max(seq) FROM _rowsync_schema_changes) - ${CHANGES_MAX}`,
   ).run();
+}
+
+/** A table, or one of its columns, and how many edits of the table had not been pushed. */
+interface RemadePart {
+  readonly table: string;
+  readonly column: string | null;
+  readonly editCount: number;
+  readonly since: string;
+}
+
+/** The parts of two-way tables that were made again at a moment or later, the oldest first. */
+export function readRemade(from: Connection, since: string): readonly RemadePart[] {
+  return from
+    .prepare(
+      sql`SELECT coalesce(t.local_name, c.table_name) AS "table", c.column_name AS "column",
+            CAST(coalesce(c.now, 0) AS INTEGER) AS editCount, c.at AS since
+          FROM _rowsync_schema_changes c LEFT JOIN _rowsync_tables t ON t.name = c.table_name
+          WHERE c.kind IN ('tableRemade', 'columnRemade') AND c.at >= ? ORDER BY c.seq`,
+    )
+    .all(since) as RemadePart[]; // columns and types are ours
 }
 
 /** A change, and when which run saw it. */

@@ -230,7 +230,7 @@ test('the account says that notices do not get through', () => {
 
   const word = wordOf({ ...RESTING_STATE, blockedNotices: [blocked as BlockedWay] });
 
-  expect(accountOf({ ...word, nowMs: 0, replica: 'here', tables: [], misnamed: [] })).toMatchObject([
+  expect(accountOf({ ...word, nowMs: 0, replica: 'here', tables: [], misnamed: [], remade: [] })).toMatchObject([
     {
       code: 'notices.failed',
       severity: 'person',

@@ -27,6 +27,7 @@ const STEADY: AccountFacts = {
   tables: [TABLE],
   complaints: [],
   misnamed: [],
+  remade: [],
   keeper: 'daemon',
 };
 
@@ -132,5 +133,18 @@ test('the first row that cannot be read is named with column and reason', () => 
       sentence:
         '3 rows cannot be read, so that values are old or missing here; the first is _id 7, "Title": half of an emoji',
     },
+  ]);
+});
+
+test('a table or a column that another program dropped is said with its edits', () => {
+  const part = { table: 'Customer', editCount: 0, since: '2026-11-20T08:00:00Z' };
+  const remade = [
+    { ...part, column: null, editCount: 2 },
+    { ...part, column: 'Name' },
+  ];
+
+  expect(accountOf({ ...STEADY, remade }).map(({ code, sentence }) => `${code}: ${sentence}`)).toEqual([
+    'table.remade: was dropped or renamed in this file, and was made again; 2 edits not pushed before went with it',
+    'column.remade: "Name" was dropped or renamed in this file, and was made again; edits of a column under another name are never pushed',
   ]);
 });

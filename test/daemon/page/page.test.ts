@@ -64,6 +64,7 @@ function problemsOf(tables: readonly TableStatus[], { failure }: DaemonState = S
     tables: facts,
     complaints: [...down, ...complaints],
     misnamed: [],
+    remade: [],
     keeper: 'daemon',
   });
 }

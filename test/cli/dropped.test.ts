@@ -1,0 +1,53 @@
+/** What is said of two-way tables and columns that another program drops, renames, or puts a trigger on. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { makeWorkspace } from '../support/child.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
+import { runCli } from '../support/session.ts';
+import { NOTE } from '../support/two-way.ts';
+
+const CONFIG = 'tables: { Note: { push: true, match: Code } }\n';
+
+type Workspace = ReturnType<typeof makeWorkspace>;
+
+function execute({ folder }: Workspace, statements: string): void {
+  const db = new Database(join(folder, 'replica.db'));
+  try {
+    db.exec(statements);
+  } finally {
+    db.close();
+  }
+}
+
+test.each(['DROP TABLE "Note"', 'ALTER TABLE "Note" RENAME TO "Notes"'])('%s is said with the edits', async (drop) => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using workspace = makeWorkspace(sandbox, CONFIG);
+  await runCli(['pull'], workspace);
+  execute(workspace, `UPDATE "Note" SET "Title" = 'x' WHERE _id <= 2; INSERT INTO "Note" ("Title") VALUES ('new')`);
+  execute(workspace, drop);
+  const before = await runCli(['push'], workspace);
+  const pulled = await runCli(['pull'], workspace);
+  const after = await runCli(['status'], workspace);
+
+  expect(before.stdout).toContain('Note: 3 edits wait, and the table was dropped or renamed in this file');
+  for (const { stdout } of [pulled, after])
+    expect(stdout).toContain(
+      'Note: was dropped or renamed in this file, and was made again; 3 edits not pushed before',
+    );
+  expect(after.stdout).not.toContain('edits wait');
+});
+
+test('a column that was renamed is said until it is made again, and for days after', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using workspace = makeWorkspace(sandbox, CONFIG);
+  await runCli(['pull'], workspace);
+  execute(workspace, `ALTER TABLE "Note" RENAME COLUMN "Title" TO "Caption"; UPDATE "Note" SET "Caption" = 'x'`);
+  const before = await runCli(['status'], workspace);
+  const pulled = await runCli(['pull'], workspace);
+  const after = await runCli(['status'], workspace);
+
+  expect(before.stdout).toContain('Note: the column "Title" was dropped or renamed in this file');
+  for (const { stdout } of [pulled, after])
+    expect(stdout).toContain('Note: "Title" was dropped or renamed in this file, and was made again');
+});
