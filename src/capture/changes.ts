@@ -16,7 +16,7 @@ import type { Connection, Tx } from '../replica/connection.ts';
 import { readTable, storeCompareDue } from '../replica/ledger.ts';
 import { distrustMirrors } from '../replica/mirrors.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
-import { readRowsById } from '../replica/rows.ts';
+import { readRowsById, requireTaken } from '../replica/rows.ts';
 import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/tables.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
@@ -74,7 +74,8 @@ const SETTLING = ROW_STATES.filter((state) => !isInFlight(state) && nextRowState
 function renumberForeign(tx: Tx, table: TwoWayTable, id: number): number {
   const newId = takeLocalId(tx, table.id);
   tx.journal.willChange(table, [id, newId]);
-  tx.prepare(sql`UPDATE ${ident(table.localName)} SET _id = ?, _allow = NULL WHERE _id = ?`).run(newId, id);
+  const text = sql`UPDATE ${ident(table.localName)} SET _id = ?, _allow = NULL WHERE _id = ?`;
+  requireTaken(table, { expected: 1, count: tx.prepare(text).run(newId, id).changes });
   distrustMirrors(tx);
   renumberRow(tx, table.id, id, newId);
   return newId;

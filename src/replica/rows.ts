@@ -188,8 +188,8 @@ function findUnlike(from: Connection, target: RowTarget, given: readonly Row[]):
  * Whether SQLite took what was written: a trigger of another client's that says RAISE(IGNORE) leaves rows as they were, without a word.
  * `expected` is null where none stands. @throws RowsyncError `replica.failed`.
  */
-function requireTaken(
-  { localName }: RowTarget,
+export function requireTaken(
+  { localName }: Pick<RowTarget, 'localName'>,
   { expected, count }: { readonly expected: number | null; readonly count: number },
 ): void {
   if (expected === null || count >= expected) return;

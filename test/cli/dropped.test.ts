@@ -51,3 +51,26 @@ test('a column that was renamed is said until it is made again, and for days aft
   for (const { stdout } of [pulled, after])
     expect(stdout).toContain('Note: "Title" was dropped or renamed in this file, and was made again');
 });
+
+test('a row whose insert a trigger with RAISE(IGNORE) left half done is said, and sent once the trigger is gone', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using workspace = makeWorkspace(sandbox, CONFIG);
+  await runCli(['pull'], workspace);
+  execute(
+    workspace,
+    `CREATE TRIGGER mine BEFORE UPDATE ON "Note" BEGIN SELECT RAISE(IGNORE); END; INSERT INTO "Note" ("Title") VALUES ('new')`,
+  );
+  const refused = [await runCli(['plan'], workspace), await runCli(['push'], workspace)];
+  const verified = await runCli(['verify'], workspace);
+  const status = await runCli(['status'], workspace);
+  execute(workspace, 'DROP TRIGGER mine');
+  const pushed = await runCli(['push'], workspace);
+
+  for (const { exitCode, stdout, stderr } of [...refused, verified]) {
+    expect(exitCode).toBe(1);
+    expect(stdout + stderr).toContain('Note: a trigger of another program left 1 of the rows as they were');
+  }
+  expect(status.stdout).toContain('a trigger of another program left 1 of the rows');
+  expect(pushed).toMatchObject({ exitCode: 0 });
+  expect(sandbox.store.rows('Note').length).toBe(7);
+});

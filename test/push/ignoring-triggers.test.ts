@@ -86,3 +86,17 @@ test('a trigger that leaves the writes of rowsync alone is obeyed for everybody 
   expect(atOrigin(fixture, ['Title']).map((row) => (row as readonly unknown[])[0])).toEqual([1, 3, 4, 5, 6, 7]);
   expect(here(fixture, ['Title'])).toEqual(atOrigin(fixture, ['Title']));
 });
+
+test('a new row that a trigger kept from its number is said, and sent by the same process once the trigger is gone', async () => {
+  await using fixture = await startTwoWay();
+  await pullAndPush(fixture);
+  fixture.execute('CREATE TRIGGER mine BEFORE UPDATE ON "Note" BEGIN SELECT RAISE(IGNORE); END');
+  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+  expect(await pullAndPush(fixture)).toEqual(['replica.failed', 'replica.failed']);
+
+  fixture.execute('DROP TRIGGER mine');
+
+  expect(await pullAndPush(fixture)).toEqual([]);
+  expect(atOrigin(fixture, ['Title']).slice(6)).toEqual([[7, 'new']]);
+  expect(await captured(fixture)).toEqual([]);
+});
