@@ -63,20 +63,26 @@ function ofDropped(from: Connection): readonly RememberedComplaint[] {
       sql`SELECT t.local_name AS subject, NULL AS "column", (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id) AS editCount
           FROM _rowsync_tables t WHERE t.push = 'on' AND t.state <> 'gone'
             AND lower(t.local_name) NOT IN (SELECT lower(name) FROM sqlite_schema WHERE type = 'table')
-          UNION ALL SELECT t.local_name, c.local_name, 0 FROM _rowsync_tables t JOIN _rowsync_columns c ON c.table_id = t.id
-          WHERE t.push = 'on' AND t.state <> 'gone' AND c.state = 'live'
-            AND EXISTS (SELECT 1 FROM pragma_table_info(t.local_name))
-            AND lower(c.local_name) NOT IN (SELECT lower(name) FROM pragma_table_info(t.local_name))`,
+          UNION ALL SELECT subject, "column", 0 FROM (
+            SELECT t.local_name AS subject, c.local_name COLLATE NOCASE AS "column"
+            FROM _rowsync_tables t JOIN _rowsync_columns c ON c.table_id = t.id
+            WHERE t.push = 'on' AND t.state <> 'gone' AND c.state = 'live'
+            EXCEPT SELECT t.local_name, p.name FROM _rowsync_tables t JOIN pragma_table_info(t.local_name) p WHERE t.push = 'on')
+          WHERE EXISTS (SELECT 1 FROM pragma_table_info(subject))`,
     )
     .all() as { subject: string; column: string | null; editCount: number }[]; // the columns just listed
   return rows.map(({ subject, column, editCount }) => ({
     about: 'table',
     subject,
     code: 'replica.schema',
-    message: `${column === null ? `${plural(editCount, 'edit')} wait, and the table` : `the column "${column}"`} was dropped or renamed in this file`,
+    message: `${waitText(editCount)}${column === null ? 'the table' : `the column "${column}"`} was dropped or renamed in this file`,
     hint: 'If it was renamed, give it its name back now. rowsync pull makes it again as the origin last confirmed it, without edits of it.',
     since: null,
   }));
+}
+
+function waitText(editCount: number): string {
+  return editCount === 0 ? '' : `${plural(editCount, 'edit')} not pushed yet, and `;
 }
 
 /**

@@ -17,7 +17,7 @@ async function startListening(sandbox: Parameters<typeof startTroubled>[0]): Ret
   return startTroubled(sandbox, `http: { listen: "${socket}" }\n${TABLES}`);
 }
 
-test('resolve, retry and discard work beside a daemon', async () => {
+test('resolve, retry, discard and seen work beside a daemon', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   await using daemon = await startListening(sandbox);
 
@@ -30,7 +30,9 @@ test('resolve, retry and discard work beside a daemon', async () => {
     stdout: '{\n  "retriedCount": 1\n}\n',
   });
   expect((await runCli(['discard', 'Note', '2'], daemon)).stdout).toBe('Put row 2 of Note back\n');
-  expect(daemon.events('person.decided').map(({ reason }) => reason)).toEqual(['resolve', 'retry', 'discard']);
+  expect((await runCli(['conflicts', '--seen', '9'], daemon)).stdout).toBe('Noted that you saw 0 lost edits\n');
+  const decided = daemon.events('person.decided').map(({ reason }) => reason);
+  expect(decided).toEqual(['resolve', 'retry', 'discard', 'seen']);
 });
 
 test('what cannot be done is an error of usage, as without a daemon', async () => {

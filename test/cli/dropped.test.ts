@@ -30,12 +30,12 @@ test.each(['DROP TABLE "Note"', 'ALTER TABLE "Note" RENAME TO "Notes"'])('%s is 
   const pulled = await runCli(['pull'], workspace);
   const after = await runCli(['status'], workspace);
 
-  expect(before.stdout).toContain('Note: 3 edits wait, and the table was dropped or renamed in this file');
+  expect(before.stdout).toContain('Note: 3 edits not pushed yet, and the table was dropped or renamed in this file');
   for (const { stdout } of [pulled, after])
     expect(stdout).toContain(
       'Note: was dropped or renamed in this file, and was made again; 3 edits not pushed before',
     );
-  expect(after.stdout).not.toContain('edits wait');
+  expect(after.stdout).not.toContain('not pushed yet');
 });
 
 test('a column that was renamed is said until it is made again, and for days after', async () => {
