@@ -9,7 +9,7 @@ import type { Connection } from '../replica/connection.ts';
 import { findTable, readTable, readTables, type LedgerTable } from '../replica/ledger.ts';
 import { hasTable } from '../replica/objects.ts';
 import type { RowTarget } from '../replica/rows.ts';
-import { hasBase, readStanding } from '../replica/tables.ts';
+import { COLOR_COLUMN, hasBase, readStanding } from '../replica/tables.ts';
 import { UNKNOWN_KIND } from '../wire/rights.ts';
 import { hasOption, isWritable, type Mask } from '../wire/schema.ts';
 
@@ -43,9 +43,9 @@ export interface TwoWayTable extends RowTarget {
   readonly name: string;
   readonly columns: readonly TwoWayColumn[];
   /**
-   * Columns that the origin no longer has, with their last values; they are read-only. One that another client dropped comes back with the next pull.
+   * Columns that the origin no longer has, with their last values, and the one for the colors of rows; they are read-only. One that another client dropped comes back with the next pull.
    */
-  readonly keptColumns: readonly LedgerColumn[];
+  readonly keptColumns: readonly Pick<LedgerColumn, 'seq' | 'localName' | 'type' | 'mask'>[];
   /** Origin's name of the column that identifies rows; null without one. */
   readonly matchColumn: string | null;
   /** Whether the calling user may add rows. */
@@ -72,7 +72,8 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
   if (table.push !== 'on' || !hasBase(from, table.id) || !hasTable(from, table.localName)) return null;
   const columns = readColumns(from, table.id);
   const isLive = ({ state }: LedgerColumn): boolean => state === 'live';
-  const kept = columns.filter((column) => !isLive(column));
+  const colors = table.rowColors === 'kept' ? [COLOR_COLUMN] : [];
+  const kept = [...columns.filter((column) => !isLive(column)), ...colors];
   const keptNames = kept.map(({ localName }) => localName);
   const standing = new Set(readStanding(from, table.localName, keptNames));
   return {

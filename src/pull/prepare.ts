@@ -45,7 +45,9 @@ import { readBatchTables } from '../replica/push-rows.ts';
 import { removeRows, type RowTarget } from '../replica/rows.ts';
 import { storeSchemaChanges } from '../replica/schema-changes.ts';
 import {
+  addColorColumn,
   addColumns,
+  COLOR_COLUMN,
   createTable,
   hasBase,
   readPhysicalColumns,
@@ -296,7 +298,10 @@ function shapeTable(
   const known = readColumns(tx, descriptor.id);
   const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
   const ours = new Set(['_id', ...[ALLOW, ...known].map((column) => foldName(column.localName))]);
-  const foreign = new Set([...physical].filter((name) => !ours.has(name)));
+  const colors = table.rowColors === 'kept' ? [COLOR_COLUMN] : [];
+  // No column of the origin gets the name of the one for colors.
+  const taken = [...physical, ...colors.map(({ localName }) => localName)];
+  const foreign = new Set(taken.filter((name) => !ours.has(name)));
   const day = options.at.slice(0, 10);
   const plan = planSchema(known, descriptor.columns, { day, foreign, confirmed: options.confirmed });
   if (plan.kind === 'hold') {
@@ -305,7 +310,7 @@ function shapeTable(
       hint: `Check the rights of the calling user; if the columns are really gone, run rowsync pull ${shellWord(table.localName)} --confirm.`,
     });
   }
-  const dropped: readonly (typeof ALLOW | LedgerColumn)[] = [ALLOW, ...known].filter(
+  const dropped: readonly (typeof ALLOW | LedgerColumn)[] = [ALLOW, ...colors, ...known].filter(
     (column) => !physical.has(foldName(column.localName)),
   );
   for (const column of dropped) restoreColumn(tx, table, column, options.at);
@@ -319,13 +324,14 @@ function shapeTable(
   if (whole !== null) doubtBatches(tx, whole, options.at);
   storeSchemaChanges(tx, columnChanges(descriptor.recordName, known, descriptor.columns), options.at);
   applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
+  const isColored = addColorColumn(tx, table);
   const columns = readColumns(tx, descriptor.id);
   const isShown = plan.actions.some(({ kind }) => kind === 'revive');
   if (isShown || areRulesChanged(known, columns)) retryRefused(tx, descriptor.id, options.at);
   const nameById = new Map(descriptor.columns.map(({ id, name }) => [id, name]));
   // Pages that were read between a rename and this pull may hold one column's values under the name of another.
   const isRenamed = known.some(({ id, name, state }) => state === 'live' && (nameById.get(id) ?? name) !== name);
-  const shapeChanged = dropped.length > 0 || isRenamed || plan.actions.some(isChange);
+  const shapeChanged = dropped.length > 0 || isColored || isRenamed || plan.actions.some(isChange);
   if (shapeChanged) forgetEtags(tx, descriptor.id);
   const live = columns.filter(({ state }) => state === 'live');
   const shapes = live.map(({ localName: local, name, type, mask }) => ({ localName: local, name, type, mask }));

@@ -6,6 +6,7 @@ import { readIdleIds, storeMissingRows, storeRemoteRows } from '../capture/merge
 import { earlyBase } from '../capture/mode.ts';
 import type { Tx } from '../replica/connection.ts';
 import { storeUnreadable } from '../replica/pages.ts';
+import { storeRowColors } from '../replica/row-colors.ts';
 import { deleteRows, readRowsById, removeRows, upsertRows, writeRows, type RowChanges } from '../replica/rows.ts';
 import type { Row, RowPage, UnreadableRow } from '../wire/schema.ts';
 import type { PreparedTable } from './context.ts';
@@ -20,7 +21,9 @@ export function storeRows(
 ): RowChanges {
   storeUnreadable(tx, table.target.id, { ids, unreadable }, at);
   const rows = unreadable.length === 0 ? readable : [...readable, ...readableParts(tx, table, unreadable)];
-  return storeByFilter(tx, table, rows, at);
+  const changes = storeByFilter(tx, table, rows, at);
+  storeRowColors(tx, table.target, rows);
+  return changes;
 }
 
 /**

@@ -108,7 +108,7 @@ const TABLES = sql`
     push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
     pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT,
     late_ms INTEGER NOT NULL DEFAULT 0, large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT, rows_filter TEXT,
-    left_out TEXT, page_rows INTEGER
+    left_out TEXT, page_rows INTEGER, row_colors TEXT
   ) STRICT`;
 
 /** What version 4 added to the tables of version 3. */
@@ -239,6 +239,7 @@ const TABLES_14 = [
   DESCRIBED_14,
   SCHEMA_CHANGES,
   sql`ALTER TABLE _rowsync_tables ADD COLUMN page_rows INTEGER`,
+  sql`ALTER TABLE _rowsync_tables ADD COLUMN row_colors TEXT`,
 ];
 
 /** What version 14 added to the conflicts of version 2 and later. */

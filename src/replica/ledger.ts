@@ -182,6 +182,8 @@ export interface LedgerTable {
   readonly rowsFilter: string | null;
   /** Rows of a page, since larger ones did not fit; null if those of the configuration do. */
   readonly pageRows: number | null;
+  /** seen: rows came with colors · kept: their colors are kept in `_color`. Null where none came. */
+  readonly rowColors: 'seen' | 'kept' | null;
 }
 
 const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, sweep,
@@ -190,7 +192,7 @@ const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_c
   doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
   missing_columns AS missingColumns, left_out AS leftOut, watermark, late_ms AS lateMs, large_tail AS tailSince, ignored_measures AS ignoredMeasures,
   unixepoch(max(coalesce(followed_at, sweep_started_at), coalesce(sweep_started_at, followed_at))) AS readAt,
-  compared_at AS comparedAt, one_window AS oneWindow, rows_filter AS rowsFilter, page_rows AS pageRows`;
+  compared_at AS comparedAt, one_window AS oneWindow, rows_filter AS rowsFilter, page_rows AS pageRows, row_colors AS rowColors`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {

@@ -16,10 +16,11 @@ export function readOwnCells(
   const names = from
     .prepare(
       sql`SELECT name FROM pragma_table_info(?) WHERE name COLLATE NOCASE NOT IN ('_id', '_allow')
-            AND name COLLATE NOCASE NOT IN (SELECT local_name FROM _rowsync_columns WHERE table_id = ?)`,
+            AND name COLLATE NOCASE NOT IN (SELECT local_name FROM _rowsync_columns WHERE table_id = ?)
+            AND NOT (name = '_color' AND EXISTS (SELECT 1 FROM _rowsync_tables WHERE id = ? AND row_colors = 'kept'))`,
     )
     .pluck()
-    .all(localName, id) as string[]; // name is TEXT
+    .all(localName, id, id) as string[]; // name is TEXT
   return readCells(from, localName, { names, ids });
 }
 

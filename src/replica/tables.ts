@@ -4,7 +4,7 @@
  *
  *    _id     INTEGER PRIMARY KEY   the origin's `@row.id`
  *    _allow  TEXT                  the origin's `@row.allow`
- *    then the origin's columns, STRICT, in the order in which they appeared
+ *    then the origin's columns, STRICT, in the order in which they appeared, and _color TEXT where rows come with colors (row-colors.ts)
  */
 import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES, type StoredAs } from '../wire/column-types.ts';
@@ -13,7 +13,7 @@ import { NO_CHANGES_VIEW } from './bookkeeping.ts';
 import { readColumns, storeNewColumns, type DescribedColumn, type LedgerColumn } from './columns.ts';
 import type { Connection, Tx } from './connection.ts';
 import { endJournal, keepNames, markJournal } from './journals.ts';
-import { forgetDescriptor } from './ledger.ts';
+import { forgetDescriptor, readTable } from './ledger.ts';
 import { distrustMirrors } from './mirrors.ts';
 import { hasTable, readTableText } from './objects.ts';
 import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from '../base/sql.ts';
@@ -156,7 +156,7 @@ export function createTable(
   tx.prepare(
     sql`INSERT INTO _rowsync_tables (id, name, alias, local_name, state) VALUES (?, ?, ?, ?, 'loading')
         ON CONFLICT (id) DO UPDATE SET name = excluded.name, alias = excluded.alias, local_name = excluded.local_name,
-          state = 'loading', row_count = 0, sweep_open = 0, end_proven = 0`,
+          state = 'loading', row_count = 0, sweep_open = 0, end_proven = 0, row_colors = iif(row_colors IS NULL, NULL, 'seen')`,
   ).run(table.id, table.name, table.alias, table.localName);
   // What stood in a table that another client dropped is gone without a trace.
   endJournal(tx, table.id, { at, why: 'another program dropped the table', isAgain: true });
@@ -183,7 +183,7 @@ export function createBase(tx: Tx, table: { id: number; localName: string }): vo
 
 /** Makes a base table without rows. */
 export function createEmptyBase(tx: Tx, tableId: number): void {
-  tx.prepare(createSql(baseName(tableId), readColumns(tx, tableId))).run();
+  tx.prepare(createSql(baseName(tableId), readShape(tx, tableId))).run();
 }
 
 /** Makes a two-way table again that another client dropped, with the rows that the origin last confirmed. */
@@ -192,10 +192,31 @@ export function restoreTable(tx: Tx, table: { id: number; localName: string }): 
 }
 
 function copyTable(tx: Tx, { id, from, to }: { id: number; from: string; to: string }): void {
-  const columns = readColumns(tx, id);
+  const columns = readShape(tx, id);
   tx.prepare(createSql(to, columns)).run();
   const list = columnList(columns);
   tx.prepare(sql`INSERT INTO ${ident(to)} (${list}) SELECT ${list} FROM ${ident(from)}`).run();
+}
+
+/** Where the colors of rows are kept: a column of ours that the ledger does not have, and nobody may edit. */
+export const COLOR_COLUMN = { seq: 0, localName: '_color', type: 'Text', mask: null } as const;
+
+/** The columns that a user table and its base both have, `_id` and `_allow` aside. */
+function readShape(from: Connection, tableId: number): readonly Pick<LedgerColumn, 'localName' | 'type'>[] {
+  const columns = readColumns(from, tableId);
+  return readTable(from, tableId).rowColors === 'kept' ? [...columns, COLOR_COLUMN] : columns;
+}
+
+/** Adds the column for colors that were seen, unless there is no room, or the name is taken. Returns whether it was added. */
+export function addColorColumn(tx: Tx, table: { readonly id: number; readonly localName: string }): boolean {
+  if (readTable(tx, table.id).rowColors !== 'seen') return false;
+  const physical = readPhysicalColumns(tx, table.localName);
+  if (physical.length >= COLUMNS_MAX) return false;
+  if (readStanding(tx, table.localName, [COLOR_COLUMN.localName]).length > 0) return false;
+  dropDependents(tx, table.id);
+  for (const name of shapedTables(tx, table)) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN _color TEXT`).run();
+  tx.prepare(sql`UPDATE _rowsync_tables SET row_colors = 'kept' WHERE id = ?`).run(table.id);
+  return true;
 }
 
 /** Drops the base table: the table is a mirror again. */

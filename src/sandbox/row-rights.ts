@@ -1,9 +1,9 @@
 /**
- * What a role may do with a single row (specification 2.5, `@row.allow`). Nothing but read it, or edit and delete it, or that
- * only where the caller is its Record Owner. Input: a call, and who owns the row. Output: rights, and rows that tell them.
+ * What rows say beside their values (specification 2.5): what the caller's role may do with each one, which may depend on its Record Owner, and
+ * its color.
  */
 import { emailOfUser } from '../wire/column-types.ts';
-import type { Row, Value } from '../wire/schema.ts';
+import { hasOption, type Row, type Value } from '../wire/schema.ts';
 import type { Call } from './call.ts';
 import type { Column, Table } from './store/catalog.ts';
 
@@ -19,7 +19,12 @@ export function mayEdit({ role, user }: Pick<Call, 'role' | 'user'>, owner: Valu
   return owner !== null && emailOfUser(String(owner)).toLowerCase() === user.email.toLowerCase();
 }
 
-/** Rows by id, in the order of the ids, each with what the caller may do with it. */
+/** The column that stands for the formula of the table by which its rows have colors. Also for callers who do not see it. */
+function colorColumn(table: Table): Column | undefined {
+  return table.columns.find(({ options }) => hasOption(options, 'RowColor'));
+}
+
+/** Rows by id, in the order of the ids, each with what the caller may do with it, and its color. */
 export function readRowsWithRights(
   call: Pick<Call, 'store' | 'role' | 'user'>,
   table: Table,
@@ -27,11 +32,18 @@ export function readRowsWithRights(
   ids: readonly number[],
 ): readonly Row[] {
   const textOf = (owner: Value | undefined): string => (mayEdit(call, owner) ? 'Edit, Delete' : '');
-  const owner = ownerColumn(table);
-  if (!call.role.canWrite || !call.role.editOwnOnly || owner === undefined) {
-    return call.store.readRows(table, columns, ids, textOf(undefined));
-  }
-  return call.store
-    .readRows(table, [...columns, owner], ids, null)
-    .map(({ id, values }) => ({ id, allow: textOf(values.at(-1)), values: values.slice(0, -1) }));
+  const owner = call.role.canWrite && call.role.editOwnOnly ? ownerColumn(table) : undefined;
+  const color = colorColumn(table);
+  if (owner === undefined && color === undefined) return call.store.readRows(table, columns, ids, textOf(undefined));
+  const more = [owner, color].filter((column) => column !== undefined);
+  return call.store.readRows(table, [...columns, ...more], ids, null).map(({ id, values }) => {
+    const allow = textOf(owner === undefined ? undefined : values[columns.length]);
+    const said = color === undefined ? null : values.at(-1);
+    return {
+      id,
+      allow,
+      ...(typeof said === 'string' && said !== '' ? { color: said } : {}),
+      values: values.slice(0, columns.length),
+    };
+  });
 }

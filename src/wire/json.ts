@@ -304,7 +304,7 @@ export function readRows(
     }
     ids.push(id);
     const { values, faults } = readValues(object, readers, what);
-    const row = { id, allow: readAllow(object['@row.allow']), values };
+    const row = { id, allow: readAllow(object['@row.allow']), ...readColor(object['@row.color']), values };
     const [fault, ...others] = faults;
     if (fault === undefined) rows.push(row);
     else unreadable.push(unreadableRow(row, [fault, ...others]));
@@ -324,6 +324,13 @@ export function readColumnNames(json: unknown, what: string): ReadonlySet<string
 function readAllow(allow: unknown): string | null {
   if (typeof allow !== 'string') return null;
   return allow.includes(' ') ? allow.replaceAll(' ', '') : allow;
+}
+
+const NO_COLOR: Pick<Row, 'color'> = {};
+
+/** The color of a row, whose name the specification leaves open; anything but a text is none. */
+export function readColor(color: unknown): Pick<Row, 'color'> {
+  return typeof color === 'string' && color !== '' ? { color } : NO_COLOR;
 }
 
 /** Reads rows that stand for others (origin facts 1.2). @throws RowsyncError `origin.unexpected`. */
@@ -374,6 +381,7 @@ export function rowsWriter(columns: readonly ColumnShape[], zone: string): (rows
     const texts = rows.map((row) => {
       let text = `{"@row.id":${row.id}`;
       if (row.allow !== null) text += `,"@row.allow":${JSON.stringify(row.allow)}`;
+      if (row.color !== undefined) text += `,"@row.color":${JSON.stringify(row.color)}`;
       for (const [index, cell] of cells.entries()) text += cell.prefix + cell.write(row.values[index] ?? null);
       return `${text}}`;
     });

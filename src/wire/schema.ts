@@ -178,6 +178,8 @@ export interface Row {
   readonly id: number;
   /** `@row.allow`, for example `Edit,Delete`; null where the origin sends none. */
   readonly allow: string | null;
+  /** What the origin's formula for the color of rows says; absent where it says nothing. No value: it alone makes no row another one. */
+  readonly color?: string | undefined;
   readonly values: readonly Value[];
 }
 

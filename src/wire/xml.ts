@@ -155,8 +155,9 @@ export function readXmlRows(
     const allow = element.attributes.get('allow')?.trim().replaceAll(/\s+/g, ',') ?? null;
     const { values, faults } = readValues(element, readers, what);
     const [fault, ...others] = faults;
-    if (fault === undefined) rows.push({ id, allow, values });
-    else unreadable.push(unreadableRow({ id, allow, values }, [fault, ...others]));
+    const row = { id, allow, ...json.readColor(element.attributes.get('color')), values };
+    if (fault === undefined) rows.push(row);
+    else unreadable.push(unreadableRow(row, [fault, ...others]));
   }
   return { rows, unreadable, ids };
 }
@@ -323,7 +324,7 @@ export function xmlRowsWriter(
   }));
   return (rows) => {
     let content = '';
-    for (const { id, allow, values } of rows) {
+    for (const { id, allow, color, values } of rows) {
       content += `<row id="${id}"`;
       if (allow !== null)
         content += ` allow="${escapeAttribute(
@@ -334,6 +335,7 @@ export function xmlRowsWriter(
               .join(' '),
           ),
         )}"`;
+      if (color !== undefined) content += ` color="${escapeAttribute(xmlText(color))}"`;
       content += '>';
       for (const [index, { tag, write }] of cells.entries()) content += elementText(tag, write(values[index] ?? null));
       content += '</row>';

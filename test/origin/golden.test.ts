@@ -32,13 +32,13 @@ describe('rows', () => {
   // Specification, client: 2.5-5
   test.each([
     [
-      'fields @row.* that no specification names, such as the color of a row',
+      'the color of a row, and fields @row.* that no specification names',
       'json',
       '[{"@row.id":1,"@row.allow":"Edit,Delete","@row.color":"#FF0000","Name":"a"},' +
         '{"@row.id":2,"@row.allow":"","@row.color":null,"@row.later":{"x":[1]},"Name":"b"}]',
     ],
     [
-      'attributes of <row> that no specification names',
+      'the color of a row, and attributes of <row> that no specification names',
       'xml',
       `${RESPONSE}<row id="1" allow="Edit Delete" color="#FF0000"><Name>a</Name></row>` +
         '<row color="" i:later="x" id="2" allow=""><Name>b</Name></row></Response>',
@@ -53,13 +53,14 @@ describe('rows', () => {
       kind: 'ok',
       value: {
         rows: [
-          { id: 1, allow: 'Edit,Delete', values: ['a'] },
+          { id: 1, allow: 'Edit,Delete', color: '#FF0000', values: ['a'] },
           { id: 2, allow: '', values: ['b'] },
         ],
         unreadable: [],
         ids: [1, 2],
       },
     });
+    expect(answer).not.toHaveProperty('value.rows.1.color');
   });
 
   // Specification, client: 2.1-5, 2.4-35, 4.5-1, 4.5-3, 4.5-7

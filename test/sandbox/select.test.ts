@@ -57,6 +57,28 @@ test('returns named columns in their order, and computed and system columns only
   expect(fields(added)).toEqual(['Created By', 'Id', 'Name', 'Team', 'Age', 'Record Owner']);
 });
 
+// Specification, sandbox: 2.5-5
+test('gives rows the color that a column with the option RowColor says, also to who does not see it', async () => {
+  const columns = [
+    { name: 'Title', type: 'Text' },
+    { name: 'Signal', type: 'Text', options: ['RowColor'] },
+  ];
+  const signals = ['#FF0000', null];
+  const note = { name: 'Note', systemColumns: false, columns, rows: signals.map((Signal) => ({ Title: 'a', Signal })) };
+  await using sandbox = await startTestSandbox({ tables: [note] });
+  const hiddenColumns = [['Note', 'Signal']] as const;
+  sandbox.store.setRole({ name: 'R', canWrite: true, hiddenTables: [], hiddenColumns });
+  sandbox.store.changeUser({ role: 'R' });
+
+  expect((await call(sandbox, 'Note/select.json')).text).toBe(
+    '[{"@row.id":1,"@row.allow":"Edit, Delete","@row.color":"#FF0000","Id":"1","Title":"a"},' +
+      '{"@row.id":2,"@row.allow":"Edit, Delete","Id":"2","Title":"a"}]',
+  );
+  expect((await call(sandbox, 'Note/retrieve.xml?id=1')).text).toContain(
+    '<row id="1" allow="Edit Delete" color="#FF0000"><Id>1</Id><Title>a</Title></row>',
+  );
+});
+
 test('finds tables and columns by alias and in any case, and answers with the real name', async () => {
   await using sandbox = await startTestSandbox({ tables: [people] });
   const { alias, columns } = sandbox.store.table('Person');

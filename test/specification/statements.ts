@@ -323,7 +323,6 @@ export const NOT_CONCERNED: Readonly<Record<Side, Readonly<Record<string, string
   sandbox: {
     '2.2-9': SERVER_MAY,
     '2.3-12': SERVER_MAY,
-    '2.5-5': 'The sandbox has no colors.',
     '2.9-4': SERVER_MAY,
     '4.5-6': SERVER_MAY,
     '4.7-3': 'The sandbox has no workflow rules for deletes.',

@@ -27,7 +27,7 @@ export interface ColumnSpec {
   readonly kind?: string | undefined;
   /**
    * `dataOptions`: Required, Unique, AllowFind, AllowAddSimilar; of attachments AllowSeeRevisionHistory, and (our name)
-   * PublicAttachment, whose files can be fetched by guid alone.
+   * PublicAttachment, whose files can be fetched by guid alone; of texts (our name too) RowColor, which says the color of the row.
    */
   readonly options?: readonly string[] | undefined;
   /** `displayOptions`; `ShowInViews` unless given. */
