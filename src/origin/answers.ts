@@ -176,7 +176,7 @@ function pageText({ body, headers }: WireAnswer): string | null {
   const page = decoded.text.slice(0, PAGE_CHARS_MAX);
   const [, title = ''] = /<title[^>]*>([^<]*)/i.exec(page) ?? [];
   const text = title.trim() === '' ? page.replaceAll(/<(script|style)\b[\s\S]*?<\/\1|<!--[\s\S]*?-->/gi, ' ') : title;
-  return text.replaceAll(/<[^>]*>/g, ' ').trim() || null;
+  return text.replaceAll(/<[^<>]*>/g, ' ').trim() || null;
 }
 
 /** Milliseconds that an answer asks to wait; null where it asks for none. */
