@@ -65,8 +65,12 @@ const datesWithoutLanguage: Plugin = {
   },
 };
 
+/** undici leaves out its experimental parser, which nobody asks for here, where this name is known. */
+const DEFINED = { esbuildDetection: 'true' };
+
 const COMMON = {
   bundle: true,
+  define: DEFINED,
   platform: 'node',
   target: 'node24',
   minifySyntax: true,
@@ -134,7 +138,7 @@ export async function bundleExecutable(outfile: string): Promise<readonly Bundle
     format: 'cjs',
     // An executable has no import(); what is built into Node is required.
     supported: { 'dynamic-import': false },
-    define: { 'import.meta.url': 'ownUrl' },
+    define: { ...DEFINED, 'import.meta.url': 'ownUrl' },
     banner: { js: "const ownUrl = require('node:url').pathToFileURL(__filename).href;" },
     external: [],
     plugins: [...COMMON.plugins, addonFromAsset],
