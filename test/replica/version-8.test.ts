@@ -18,7 +18,7 @@ test.each([8, 9, 10, 11, 12, 13])('a replica of version %i is brought up to this
   // Views read from what later versions added.
   for (const view of ['sync_status', 'sync_columns']) before.exec(`DROP VIEW ${view}; CREATE VIEW ${view} AS SELECT 1`);
   before.exec(
-    'ALTER TABLE _rowsync_history_tables DROP COLUMN pruning_held; ALTER TABLE _rowsync_tables DROP COLUMN page_rows',
+    'ALTER TABLE _rowsync_history_tables DROP COLUMN pruning_held; ALTER TABLE _rowsync_tables DROP COLUMN page_rows; ALTER TABLE _rowsync_tables DROP COLUMN row_colors',
   );
   before.exec('ALTER TABLE _rowsync_conflicts DROP COLUMN seen');
   if (version < 13)
@@ -49,7 +49,7 @@ test('entries of version 13 become text that any client reads, and keep their nu
   const path = join(folder.path, 'replica.db');
   openReplica(path, { clock: systemClock }).close();
   const before = new Database(path);
-  before.exec(`DROP VIEW sync_status; CREATE VIEW sync_status AS SELECT 1; ALTER TABLE _rowsync_tables DROP COLUMN page_rows;
+  before.exec(`DROP VIEW sync_status; CREATE VIEW sync_status AS SELECT 1; ALTER TABLE _rowsync_tables DROP COLUMN page_rows; ALTER TABLE _rowsync_tables DROP COLUMN row_colors;
     ALTER TABLE _rowsync_conflicts DROP COLUMN seen; DROP TABLE _rowsync_schema_changes; DROP TABLE _rowsync_described; ALTER TABLE _rowsync_history_tables DROP COLUMN pruning_held; DROP TABLE _rowsync_history;
     CREATE TABLE _rowsync_history (
       seq INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER, row_id INTEGER, kind TEXT NOT NULL, at INTEGER NOT NULL,
