@@ -193,29 +193,36 @@ const ASSETS: ReadonlyMap<string, Reply> = new Map([
   ['/icon.svg', { status: 200, type: 'image/svg+xml', body: PAGE_ICON }],
 ]);
 
-/** Whether the daemon can work, and every problem. */
-export function readyReply(problems: readonly Problem[]): { readonly status: number; readonly body: string } {
+/** Whether the daemon can work, and every problem; its sentence, which may have words of the origin, only for readers of the replica. */
+export function readyReply(
+  problems: readonly Problem[],
+  mayRead: boolean,
+): { readonly status: number; readonly body: string } {
   const stop = stopOf(problems);
   // While the origin is away, the daemon does what it can.
   const isReady = stop === null || stop.severity === 'late';
-  return { status: isReady ? 200 : 503, body: (isReady ? 'ok\n' : '') + problems.map(problemLine).join('') };
+  return {
+    status: isReady ? 200 : 503,
+    body: (isReady ? 'ok\n' : '') + problems.map((problem) => problemLine(problem, mayRead)).join(''),
+  };
 }
 
-function problemLine({ code, severity, table, sentence }: Problem): string {
-  return printable(`${severity} ${code} ${table === null ? '' : `${table}: `}${sentence}`) + '\n';
+function problemLine({ code, severity, table, sentence }: Problem, mayRead: boolean): string {
+  const parts = [severity, code, ...(table === null ? [] : [`${table}:`]), ...(mayRead ? [sentence] : [])];
+  return `${printable(parts.join(' '))}\n`;
 }
 
 async function answerMonitor(request: IncomingMessage, path: string, view: ServerView): Promise<Reply> {
+  const mayRead = isSignedIn(request, view.auth()) || showsKey(request, view.auth());
   if (path === '/livez') {
     const isAlive = view.isAlive();
     return plain(isAlive ? 200 : 503, isAlive ? 'ok\n' : 'work does not advance\n');
   }
   if (path === '/readyz') {
-    const { status, body } = readyReply(view.problems());
+    const { status, body } = readyReply(view.problems(), mayRead);
     return plain(status, body);
   }
   if (path === '/status') {
-    const mayRead = isSignedIn(request, view.auth()) || showsKey(request, view.auth());
     const body = mayRead ? view.status() : publicStateOf(view.problems());
     return { status: 200, type: TYPES.json, body: `${JSON.stringify(body, null, 2)}\n` };
   }

@@ -60,7 +60,7 @@ const SURFACES: readonly [string, (problem: Problem, entry: Entry) => string | n
         formToken: 'a',
       }).toString(),
   ],
-  ['/readyz', (problem) => readyReply([problem]).body],
+  ['/readyz', (problem) => readyReply([problem], true).body],
   [
     'the line of systemd',
     (problem) => (problem.severity === 'notice' ? null : statusLine({ ...RESTING_STATE, problems: [problem] })),
