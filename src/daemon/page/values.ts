@@ -8,9 +8,10 @@ import { html, type Html } from './html.ts';
 /** A value as it is read from the replica; whole rows are JSON texts. */
 export type ShownValue = string | number | null;
 
-/** A text is cut here: enough to recognise it, and the page stays one. */
+/** A text is folded here: enough to recognise it, and the page stays one. The whole of it opens, unless it is longer than a page can hold. */
 const VALUE_CHARS_MAX = 400;
-/** Columns of one row that are shown. */
+const WHOLE_CHARS_MAX = 20_000;
+/** Columns of one row that are shown where nothing is compared. */
 const CELLS_MAX = 30;
 
 /** One value. */
@@ -23,7 +24,12 @@ export function valueHtml(value: ShownValue): Html {
     .slice(0, VALUE_CHARS_MAX)
     .toWellFormed()
     .replace(/\uFFFD$/, '');
-  return html`<bdi class="value">${cut}…</bdi> <em class="none">${countText(text.length)} characters</em>`;
+  const start = html`<bdi class="value">${cut}…</bdi> <em class="none">${countText(text.length)} characters</em>`;
+  if (text.length > WHOLE_CHARS_MAX) return html`${start} <em class="none">(whole in rowsync plan and in SQL)</em>`;
+  return html`<details>
+    <summary>${start}</summary>
+    <bdi class="value">${text}</bdi>
+  </details>`;
 }
 
 /** Texts of a JSON object by name; null for anything else. Numbers keep every digit. */
@@ -53,7 +59,8 @@ export function rowHtml(text: ShownValue, other: ShownValue): Html {
   const isShown = ([name, value]: readonly [string, ShownValue]): boolean =>
     compared === null ? value !== null : compared.get(name) !== value;
   const differing = [...cells].filter(isShown);
-  const chosen = differing.slice(0, CELLS_MAX);
+  // What differs is what a person decides about: all of it.
+  const chosen = compared === null ? differing.slice(0, CELLS_MAX) : differing;
   const restCount = (compared === null ? differing.length : cells.size) - chosen.length;
   const rest = compared === null ? 'more' : 'equal';
   return html`<dl class="cells">

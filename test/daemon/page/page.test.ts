@@ -278,12 +278,28 @@ test.each([
   expect(text).not.toContain('Another value');
 });
 
-test('a long value is cut, and its length said', () => {
+test('a long value is folded, opens whole, and its length is said', () => {
   const text = valueHtml('é'.repeat(10_240)).toString();
+  const endless = valueHtml('é'.repeat(20_001)).toString();
 
-  expect(text.length).toBeLessThan(600);
+  expect(text).toContain(`<summary><bdi class="value">${'é'.repeat(400)}…</bdi>`);
   expect(text).toContain('10,240 characters');
+  expect(text).toContain(`<bdi class="value">${'é'.repeat(10_240)}</bdi>`);
+  expect(endless.length).toBeLessThan(700);
+  expect(endless).toContain('20,001 characters');
   expect(valueHtml(`${'a'.repeat(399)}😀b`).toString()).not.toContain('\\ud83d');
+});
+
+test('of two versions of a row, every column that differs is shown', () => {
+  const row = (value: string): string =>
+    JSON.stringify(
+      Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`c${index}`, index < 35 ? value : '='])),
+    );
+
+  const text = rowHtml(row('a'), row('b')).toString();
+
+  expect(text.match(/<dt>/g)).toHaveLength(35);
+  expect(text).toContain('5 equal columns');
 });
 
 test('nothing, an empty text and a broken row are told apart', () => {
