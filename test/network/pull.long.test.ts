@@ -31,6 +31,11 @@ function changeOrigin({ sandbox }: Fixture): void {
   sandbox.store.delete('Note', 3);
 }
 
+/** The same without ETags: a table whose pages are too large forgets them, since it reads smaller pages from then on. */
+function withoutEtags(all: unknown): unknown {
+  return JSON.parse(JSON.stringify(all, (key, value: unknown) => (key === 'etag' ? null : value)));
+}
+
 describe.each(FAULTS)('%s', (_title, answer, code) => {
   test('at every page of a pull applies nothing, and at none the next one applies everything', async () => {
     await using fixture = await startFaulty();
@@ -48,7 +53,8 @@ describe.each(FAULTS)('%s', (_title, answer, code) => {
     expect([error, ...tables.map((table) => table.error)].flatMap((each) => each?.code ?? [])).toEqual(
       code === '' ? [] : [code],
     );
-    expect(after).toEqual(before);
+    const isSmaller = code === 'origin.tooLarge';
+    expect(isSmaller ? withoutEtags(after) : after).toEqual(isSmaller ? withoutEtags(before) : before);
     expect([second.error, ...second.tables.map((table) => table.error)].filter((each) => each !== null)).toEqual([]);
     expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
   });

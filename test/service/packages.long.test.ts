@@ -129,7 +129,7 @@ describe.skipIf(reason !== null)(`what is handed to users${reason === null ? '' 
     await machine.shell('systemctl stop origin; apt-get remove --yes rowsync');
 
     expect(await machine.shell('systemctl is-active rowsync@main || true; ls /etc/rowsync')).toBe(
-      'inactive\nmain.token\nmain.yaml\n',
+      'inactive\nmain.mask-key\nmain.token\nmain.yaml\n',
     );
 
     const text = await machine.shell('apt-get purge --yes rowsync');
@@ -167,7 +167,7 @@ describe.skipIf(reason !== null)(`what is handed to users${reason === null ? '' 
         expect(text).toContain('rowsync sql');
         const format = '{{.Docker.Config.Healthcheck.Test}} {{.Docker.Config.Entrypoint}} {{.Docker.Config.Cmd}}';
         expect(await buildah('inspect', '--type', 'image', '--format', format, 'rowsync')).toBe(
-          '[CMD rowsync status --config /etc/rowsync/rowsync.yaml --json] [rowsync] [daemon --config /etc/rowsync/rowsync.yaml]',
+          '[CMD rowsync status --exit-code --config /etc/rowsync/rowsync.yaml] [rowsync] [daemon --config /etc/rowsync/rowsync.yaml]',
         );
       } finally {
         rmSync(work, { recursive: true, force: true });
