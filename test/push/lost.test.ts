@@ -246,6 +246,22 @@ describe('a new row that is looked for by another user than the one that sent it
   });
 });
 
+test('a new row that a caller does not find who is not known to see all rows is in doubt', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.sandbox.store.changeUser({ id: 4711 });
+  fixture.sandbox.store.delete('Note', 3);
+  await fixture.pull(); // deletes of another caller are held
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`);
+  setFaults(fixture, [{ fault: 'resetAfter', method: 'upsert', nth: 1 }]);
+  // Purged in place of hidden: no list of deleted rows has it.
+  fixture.sandbox.before(2, () => fixture.sandbox.store.delete('Note', 7, { purge: true }), { method: 'select' });
+
+  const report = await pushNow(fixture);
+
+  expect(countsOf(report)).toEqual({ inDoubt: 1, parked: 1 });
+  expect(changesSent(fixture)).toEqual(['upsert']);
+});
+
 test('keeps an edit that was made while the answer got lost', async () => {
   await using fixture = await startTwoWay({ editing: { match: 'Code' } });
   fixture.execute(`UPDATE "Note" SET "Title" = 'first' WHERE _id = 1`);

@@ -87,7 +87,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'blind-create': { story: 'unkeyed-create-rewritten', at: '34:lostAfter' },
   'retried-in-vain': { seed: 5 },
   'refused-update-is-settled': { seed: 30 },
-  'absence-under-any-caller': { seed: 2167 },
+  'absence-under-any-caller': { test: 'test/push/lost.test.ts' },
   'absent-create-in-doubt': { story: 'keyed-create', at: '40:lostBefore' },
   'refused-with-its-neighbours': { story: 'edit', at: '43:status409' },
   'no-lookup-by-value': { story: 'colleague-deletes-in-flight', at: '43:lostAfter' },

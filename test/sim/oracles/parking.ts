@@ -81,6 +81,8 @@ export class Parking {
   readonly #misanswered = new Set<string>();
   /** Rows that were asked for, and answered with something else than what the origin said. */
   readonly #misread = new Set<string>();
+  /** Whether an answer may have seemed to say that a column cannot be written. */
+  #isRightMisread = false;
   /** Whether rights came and went, or an answer seemed to say so. */
   #isCallerDoubtful = false;
   /** How often the same was sent of a row. */
@@ -110,6 +112,8 @@ export class Parking {
   onAnswer({ number, method, query }: SeenRequest, isTrue: boolean, result: WireAnswer | WireFault): void {
     if (method === 'user') this.#noteCaller(isTrue, result);
     if (method === 'select' && !isTrue) this.#misanswered.add(new URLSearchParams(query).get('filter') ?? '');
+    // At an origin by the letter, a row says what may be written: one that lost a cell takes a right away.
+    if (method === 'select' && !isTrue && this.#parts.setup.isLetter) this.#isRightMisread = true;
     if (method === 'retrieve' && !isTrue) {
       for (const id of new URLSearchParams(query).getAll('id')) this.#misread.add(`row ${id}`);
     }
@@ -193,7 +197,8 @@ export class Parking {
   complaintsOfGuards(codes: readonly string[]): readonly string[] {
     const { admin } = this.#parts;
     // Whoever changes rights gives guards their causes: only that a right to write is missing is known of those.
-    if (!admin.wasForbidden && codes.includes('guard.pending')) return ['edits are held, and nobody took a right away'];
+    if (!admin.wasForbidden && !this.#isRightMisread && codes.includes('guard.pending'))
+      return ['edits are held, and nobody took a right away'];
     if (codes.includes('guard.deletes') && this.#heldWrongly !== null) return [this.#heldWrongly];
     if (codes.includes('guard.filter') && !this.#isFilterNew())
       return ['rows are held as those outside of another filter, and it is as it was'];
