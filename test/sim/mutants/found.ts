@@ -116,7 +116,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'length-not-compared': { story: 'attachment-down', at: '59:truncated' },
   'lost-upload-not-compared': { test: 'test/push/upload.test.ts' },
   'number-is-enough': { kept: 'number-of-a-revision-again.json' },
-  'any-revision-is-ours+number-is-enough': { seed: 943 },
+  'any-revision-is-ours+number-is-enough': { seed: 123, follows: true },
   'former-file-is-an-edit': { test: 'test/reconcile/push-settle.test.ts' },
   'default-is-a-colleagues-edit': { story: 'create-then-delete-in-flight', at: '' },
   'default-is-an-edit': { story: 'keyed-create', at: '' },
