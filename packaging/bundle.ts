@@ -68,6 +68,9 @@ const datesWithoutLanguage: Plugin = {
 /** undici leaves out its experimental parser, which nobody asks for here, where this name is known. */
 const DEFINED = { esbuildDetection: 'true' };
 
+/** Has machine code, so npm installs it beside the bundle. */
+export const NOT_BUNDLED: readonly string[] = ['better-sqlite3'];
+
 const COMMON = {
   bundle: true,
   define: DEFINED,
@@ -79,7 +82,7 @@ const COMMON = {
   metafile: true,
   logLevel: 'warning',
   absWorkingDir: TOP,
-  external: ['better-sqlite3'],
+  external: [...NOT_BUNDLED],
   plugins: [undiciPool, noSchemaChecker, datesWithoutLanguage],
 } satisfies BuildOptions;
 

@@ -10,7 +10,8 @@ import { join } from 'node:path';
 import { packageAt, writeLicenses } from './bundle.ts';
 import { buildDebian } from './debian.ts';
 import { buildExecutable } from './executable.ts';
-import { runProgram, TOP } from './paths.ts';
+import { packForNpm } from './npm-package.ts';
+import { TOP } from './paths.ts';
 import { sbomText } from './sbom.ts';
 
 /** When the commit was made, in seconds since 1970; what is built has this time. */
@@ -28,7 +29,7 @@ export async function makeRelease(release: string): Promise<void> {
   const { version } = JSON.parse(readFileSync(join(TOP, 'package.json'), 'utf8')) as { version: string };
   const folder = mkdtempSync(join(tmpdir(), 'rowsync-dist-'));
   try {
-    runProgram('npm', ['pack', '--silent', '--pack-destination', release]);
+    await packForNpm(['--silent', '--pack-destination', release]);
     const executable = join(release, 'rowsync-linux-x64');
     const packages = await buildExecutable(executable);
     const licenses = join(folder, 'licenses.txt');

@@ -42,7 +42,9 @@ async function rowsync(...args: readonly string[]): Promise<string> {
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rowsync-pack-'));
-  const packed = JSON.parse(await npm('pack', '--json', '--silent', '--pack-destination', folder)) as unknown;
+  const packed = JSON.parse(
+    await npm('run', '-s', 'package', '--', '--json', '--silent', '--pack-destination', folder),
+  ) as unknown;
   const [{ filename, files: listed }] = Object.values(packed as object) as [
     { filename: string; files: { path: string }[] },
   ];
@@ -73,6 +75,15 @@ test('holds the program, the configuration examples and the papers, and no sourc
     ]),
   );
   expect(files.filter((path) => /^(?:src|test|\.ci)\/|(?<!\.d)\.ts$|\.tgz$/.test(path))).toEqual([]);
+});
+
+test('names what it needs beside its bundle, and nothing that only a checkout needs', async () => {
+  const text = await readFile(join(folder, 'node_modules', 'rowsync', 'package.json'), 'utf8');
+  const { dependencies, ...rest } = JSON.parse(text) as Record<string, unknown>;
+
+  expect(Object.keys(dependencies as object)).toEqual(['better-sqlite3']);
+  expect(Object.keys(rest)).toEqual(expect.arrayContaining(['bin', 'engines', 'exports', 'license', 'repository']));
+  expect(Object.keys(rest)).not.toEqual(expect.arrayContaining(['devDependencies', 'scripts', 'private']));
 });
 
 test('is installed with production dependencies only', async () => {

@@ -1,11 +1,10 @@
 /**
- * Makes the pictures of the documents from real runs: `npm run docs:images`. Input: the demo and a daemon, each a process of its own, and the
- * Chromium and the Datasette of this machine, where they are on the PATH. Output: docs/images/. The picture of the flow is written by hand.
+ * Makes the pictures of the documents from real runs: `npm run docs:images`. Needs Chromium and Datasette
+ * on the PATH. `npm run docs` makes the picture of the demo; the picture of the flow is written by hand.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -15,26 +14,11 @@ import { CHROMIUM, startBrowser } from '../support/browser.ts';
 import { makeWorkspace, runRowsync } from '../support/child.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
-import { terminalSvg } from './terminal.ts';
 
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
-const SHOWN_TITLE = 'The demo edits rows in SQL, plans and pushes them, with a conflict and a refused row';
 const TABLES =
   'tables: { "*": { history: true }, Customer: { push: true, conflict: ask, history: true }, Employee: { push: true, history: true } }\n';
 const WATCHED = 'push: { delay: 1 }\nhttp: { listen: "127.0.0.1:0" }\n';
-
-/** The part of the demo in which rows are edited and pushed. */
-async function pictureTerminal(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'rowsync-images-'));
-  try {
-    const { stdout } = await runRowsync(['demo'], { folder });
-    const [, edits = ''] = stdout.split(/^(?=7\. )/m);
-    const [shown = ''] = edits.split(/^ +\.\.\. who decides/m, 1);
-    writeFileSync(join(IMAGES, 'terminal.svg'), terminalSvg(shown.trimEnd().split('\n'), SHOWN_TITLE));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
 
 /** Pages of a daemon with an open conflict, a refused row and edits of colleagues, light and dark. */
 async function picturePages(): Promise<void> {
@@ -136,6 +120,5 @@ function edit(path: string): void {
   }
 }
 
-await pictureTerminal();
 if (CHROMIUM === null) process.stderr.write('No Chromium here: the pages were not pictured.\n');
 else await picturePages();
