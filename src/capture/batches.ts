@@ -1,10 +1,9 @@
 /**
  * Batches that are not settled yet. A batch is stored with its values before its request leaves (I11), and removed when all its rows are settled.
  * After a crash, its rows are looked up at the origin before anything is sent again. Columns are kept by ledger row, so that a rename in between does
- * not mix them up. Also here: recent pushes of rows with digests of their values, for the guard against two systems that fight.
+ * not mix them up.
  */
 import { must } from '../base/assert.ts';
-import { ALTERNATION_WINDOW_MS, ALTERNATIONS_MAX, type PastPush } from '../reconcile/guards.ts';
 import {
   CHANGE_KINDS,
   WRITE_METHODS,
@@ -14,14 +13,7 @@ import {
 } from '../reconcile/push-plan.ts';
 import { ROW_ANSWERS, type RowAnswer } from '../reconcile/row-state.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import {
-  readKeptBatches,
-  readKeptPushes,
-  readOftenPushed,
-  type KeptCell,
-  type KeptRow,
-  type KeptValue,
-} from '../replica/push-rows.ts';
+import { readKeptBatches, type KeptCell, type KeptRow, type KeptValue } from '../replica/push-rows.ts';
 import { sql } from '../base/sql.ts';
 import type { Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
@@ -127,40 +119,4 @@ function oneOf<T extends string>(known: readonly T[], text: string): T {
 
 function valueFromKept(value: KeptValue): Value {
   return typeof value === 'object' && value !== null ? BigInt(value.integer) : value;
-}
-
-/** Notes pushed rows by their ids at the origin, and forgets old notes. */
-export function storePushes(
-  tx: Tx,
-  tableId: number,
-  pushes: readonly { readonly rowId: number; readonly digest: number }[],
-  nowMs: number,
-): void {
-  tx.prepare(sql`DELETE FROM _rowsync_pushes WHERE table_id = ? AND abs(at_ms - ?) > ?`).run(
-    tableId,
-    Math.floor(nowMs),
-    ALTERNATION_WINDOW_MS,
-  );
-  if (pushes.length === 0) return;
-  tx.prepare(sql`INSERT INTO _rowsync_pushes (table_id, at_ms, row_ids, digests) VALUES (?, ?, ?, ?)`).run(
-    tableId,
-    BigInt(Math.floor(nowMs)),
-    JSON.stringify(pushes.map(({ rowId }) => rowId)),
-    JSON.stringify(pushes.map(({ digest }) => digest)),
-  );
-}
-
-/** The remembered pushes of rows that were pushed often, the oldest first. */
-export function readPushes(from: Connection, tableId: number): ReadonlyMap<number, readonly PastPush[]> {
-  const pushes = new Map<number, PastPush[]>();
-  const often = readOftenPushed(from, tableId, ALTERNATIONS_MAX);
-  if (often.size === 0) return pushes;
-  for (const { atMs, rowIds, digests } of readKeptPushes(from, tableId)) {
-    for (const [index, rowId] of rowIds.entries()) {
-      if (!often.has(rowId)) continue;
-      const past = { atMs, digest: digests[index] ?? 0 };
-      pushes.set(rowId, [...(pushes.get(rowId) ?? []), past]);
-    }
-  }
-  return pushes;
 }

@@ -153,8 +153,4 @@ export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void
     moveRows(tx, tableId, [rowId], { event: 'retried', at });
     if (hasOpenConflict(tx, tableId, rowId)) moveRows(tx, tableId, [rowId], { event: 'conflicted', at });
   }
-  // A person who requests another try has made sure that no other client changes the rows back.
-  for (const tableId of new Set(rows.map((row) => row.tableId))) {
-    tx.prepare(sql`DELETE FROM _rowsync_pushes WHERE table_id = ?`).run(tableId);
-  }
 }

@@ -12,9 +12,9 @@ import { moveRows } from '../capture/marks.ts';
 import { mergeRows, storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
 import { readUnansweredIds, storeRefusal, type NewRefusal } from '../capture/refusals.ts';
 import { isSameRow } from '../reconcile/diff.ts';
-import { isAlternating, judgeDeletion, type PastPush } from '../reconcile/guards.ts';
+import { judgeDeletion } from '../reconcile/guards.ts';
 import { judgeHolder } from '../reconcile/match.ts';
-import { digestOf, type ChangeKind, type PlannedRow } from '../reconcile/push-plan.ts';
+import type { ChangeKind, PlannedRow } from '../reconcile/push-plan.ts';
 import { ALONE } from '../reconcile/unanswered.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { spendPushConsent } from '../replica/consent.ts';
@@ -44,8 +44,6 @@ export interface Block {
 
 /** The input for recording a block. */
 export interface RecordOrder {
-  /** When its updates were pushed before, for the guard against two systems that fight. */
-  readonly past: ReadonlyMap<number, readonly PastPush[]>;
   /** A person has looked: guards let this push through. */
   readonly confirmed: boolean;
   /** No other plan follows in this push: rows that have to wait are parked, with the reason. */
@@ -173,14 +171,13 @@ function recordPlanned(
     park(tx, run, { rowId, kind, reason, column, words: null, hope, cells: [] });
   }
   const [first] = batches;
-  const withFiles =
+  const rows =
     first === undefined
       ? []
       : attachUploads(tx, run, first.rows, {
           uploads: order.uploads,
           park: (refusal) => park(tx, run, refusal),
         });
-  const rows = parkAlternating(tx, run, withFiles, order.past);
   const rest = batches.slice(1).flatMap((batch) => batch.rows.map(({ id }) => id));
   const known = { fileVersion: context.replica.foreignVersion(), byId: new Map(edited.map((row) => [row.rowId, row])) };
   if (first === undefined || rows.length === 0) return { batch: null, rows: known, rest };
@@ -244,22 +241,6 @@ function park(tx: Tx, { table, context, progress }: TablePush, refusal: NewRefus
   storeRefusal(tx, table, refusal, nowMs);
   moveRows(tx, table.id, [refusal.rowId], { event: 'refused', at: stampFromMs(nowMs) });
   progress.counts.refusedCount += 1;
-}
-
-/** Parks rows that go back and forth; the others are returned. */
-function parkAlternating(
-  tx: Tx,
-  run: TablePush,
-  rows: readonly PlannedRow[],
-  past: RecordOrder['past'],
-): readonly PlannedRow[] {
-  const atMs = run.context.clock.nowMs();
-  const reason = 'its values keep going back and forth: another system seems to undo what is pushed from here';
-  return rows.filter(({ id: rowId, kind, cells }) => {
-    if (kind !== 'update' || !isAlternating(past.get(rowId) ?? [], { atMs, digest: digestOf(cells) })) return true;
-    park(tx, run, { rowId, kind, reason, column: null, words: null, hope: 'never', cells });
-    return false;
-  });
 }
 
 /** A generated match value is stored in the row before it is sent, so that a repeated create is the same create. */

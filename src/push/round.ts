@@ -4,14 +4,13 @@
  * requests.
  */
 import type { RowsyncError } from '../base/errors.ts';
-import { readPushes } from '../capture/batches.ts';
 import { diffRows } from '../capture/changes.ts';
 import { readEditedIds } from '../capture/marks.ts';
 import { CHANGE_KINDS, type ChangeKind } from '../reconcile/push-plan.ts';
 import { sendBatch, type BatchEnd } from './batch.ts';
 import type { TablePush } from './context.ts';
 import { planChanges, planOptions } from './plan.ts';
-import { record, reread, type Block, type RecordOrder } from './record.ts';
+import { record, reread, type Block } from './record.ts';
 import { readUploads, type Uploads } from './upload.ts';
 
 /** The number of ids in one Retrieve or Delete. */
@@ -40,7 +39,6 @@ export async function sendRound(run: TablePush, order: RoundOrder): Promise<Rows
 class Round {
   readonly #run: TablePush;
   readonly #order: RoundOrder;
-  readonly #past: RecordOrder['past'];
   readonly #queue: BlockQueue;
   #ahead: Promise<Block | null> | null = null;
   #unsettled: BatchEnd['settle'] = null;
@@ -49,7 +47,6 @@ class Round {
     this.#run = run;
     this.#order = order;
     run.progress.isNarrowing = false;
-    this.#past = readPushes(run.context.replica, run.table.id);
     this.#queue = new BlockQueue(run, order.edits);
   }
 
@@ -79,7 +76,7 @@ class Round {
     if (block.kind !== 'update') await this.settle();
     const uploads = await uploadsOf(this.#run, block);
     const { confirmed, isLast } = this.#order;
-    const { batch, rows, rest } = await record(this.#run, block, { past: this.#past, confirmed, isLast, uploads });
+    const { batch, rows, rest } = await record(this.#run, block, { confirmed, isLast, uploads });
     this.#queue.putBack(rest);
     if (batch === null) return null;
     const sending = sendBatch(this.#run, batch, { contents: uploads.contents, recorded: rows });

@@ -4,14 +4,13 @@
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { storePushes, updateBatch, type Batch, type BatchRow } from '../capture/batches.ts';
+import { updateBatch, type Batch, type BatchRow } from '../capture/batches.ts';
 import { makeRoom, readVersions } from '../capture/changes.ts';
 import { storeConflicts, storeDiscarded } from '../capture/conflicts.ts';
 import { moveRows, readRowStates } from '../capture/marks.ts';
 import { mergeRows, storeRemoteRows, type MergedRow, type RowToMerge } from '../capture/merge.ts';
 import { forgetRefusals, storeRefusal } from '../capture/refusals.ts';
 import type { TwoWayTable } from '../capture/table.ts';
-import { digestOf } from '../reconcile/push-plan.ts';
 import { baseAfterAnswer, baseAsSent, isApplied, isLeftAsSent, overwrittenCells } from '../reconcile/push-settle.ts';
 import type { RetryHope } from '../reconcile/push-outcome.ts';
 import { settlementOf, type Settlement } from '../reconcile/row-state.ts';
@@ -144,7 +143,7 @@ function mergeTaken(
     at,
   );
   suspect(tx, table, merged);
-  count(tx, run, taken, nowMs);
+  count(run, taken);
 }
 
 /**
@@ -254,8 +253,8 @@ function narrow(tx: Tx, { table, progress }: TablePush, rows: readonly BatchRow[
   }
 }
 
-/** Counts accepted rows, and remembers the sent values of existing rows. */
-function count(tx: Tx, { table, progress: { counts } }: TablePush, settled: readonly Settled[], nowMs: number): void {
+/** Counts accepted rows. */
+function count({ table, progress: { counts } }: TablePush, settled: readonly Settled[]): void {
   const taken = settled.filter(({ row, news, settlement }) => {
     if (row.answer?.as === 'accepted' || row.answer?.as === 'matched') return true;
     if (settlement === 'gone') return row.kind === 'delete';
@@ -267,9 +266,6 @@ function count(tx: Tx, { table, progress: { counts } }: TablePush, settled: read
     else if (row.kind !== 'delete') counts.updatedCount += 1;
     else counts.deletedCount += 1;
   }
-  const updates = taken.filter(({ row }) => row.kind === 'update');
-  const pushes = updates.map(({ row }) => ({ rowId: row.id, digest: digestOf(row.cells) }));
-  storePushes(tx, table.id, pushes, nowMs);
 }
 
 /** Parks a row that was not accepted, unless it was edited since: then it is planned again. */

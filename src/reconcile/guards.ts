@@ -78,25 +78,3 @@ export function judgePush(facts: {
   if (deleteCount > 0 && percent > facts.maxDeletePercent) return { kind: 'hold', reason: 'deletes', percent };
   return changeCount > facts.maxPushRows ? { kind: 'hold', reason: 'rows', percent } : { kind: 'go' };
 }
-
-/** A push of one row in the past: when, and a digest of the values that it sent. */
-export interface PastPush {
-  readonly atMs: number;
-  readonly digest: number;
-}
-
-/** How long pushes are remembered; with a cycle every five minutes, two systems that fight push twelve times in it. */
-export const ALTERNATION_WINDOW_MS = 60 * 60_000;
-/** How often values may come back in that time; a person who changes their mind does so less often. */
-export const ALTERNATIONS_MAX = 5;
-
-/**
- * Whether a row goes back and forth: whether values that were pushed within the last hour are to be pushed again, too many times. A value has to be
- * pushed again only if something else changed it meanwhile. Two systems that correct each other never stop on their own.
- */
-export function isAlternating(past: readonly PastPush[], next: PastPush): boolean {
-  if (past.length < ALTERNATIONS_MAX) return false; // too few for as many to have come back
-  // A push in the future was made before the clock was set back.
-  const recent = [...past.filter(({ atMs }) => Math.abs(next.atMs - atMs) <= ALTERNATION_WINDOW_MS), next];
-  return recent.length - new Set(recent.map(({ digest }) => digest)).size >= ALTERNATIONS_MAX;
-}

@@ -319,17 +319,3 @@ function bytesOf({ cells }: PlannedRow, columns: readonly PushColumn[]): number 
 function columnAt(columns: readonly PushColumn[], index: number): PushColumn {
   return must(columns[index], 'a cell names a column of its table');
 }
-
-/** A digest of the sent cells of a row, to detect that the same was sent before (FNV-1a over 32 bits). */
-export function digestOf(cells: readonly SentCell[]): number {
-  // A file of one name may have other content each time.
-  const texts = cells.map(({ column, value, file }) => {
-    return `${column}:${typeof value}:${String(value)}${file?.sha256 ?? ''}`;
-  });
-  const text = texts.join('\n');
-  let digest = 0x811c_9dc5;
-  for (let index = 0; index < text.length; index += 1) {
-    digest = Math.imul(digest ^ text.charCodeAt(index), 0x0100_0193);
-  }
-  return digest >>> 0;
-}

@@ -233,13 +233,14 @@ const TABLES_13 = [
   sql`ALTER TABLE _rowsync_columns ADD COLUMN mask TEXT`,
 ];
 
-/** What version 14 added to the tables of every earlier one. */
+/** What version 14 changed in the tables of every earlier one. */
 const TABLES_14 = [
   ...DESCRIBED_TABLES,
   DESCRIBED_14,
   SCHEMA_CHANGES,
   sql`ALTER TABLE _rowsync_tables ADD COLUMN page_rows INTEGER`,
   sql`ALTER TABLE _rowsync_tables ADD COLUMN row_colors TEXT`,
+  sql`DROP TABLE IF EXISTS _rowsync_pushes`,
 ];
 
 /** What version 14 added to the conflicts of version 2 and later. */

@@ -1,5 +1,5 @@
 /**
- * The bookkeeping of pushes: what is on its way, what was refused, and when rows were pushed. The tables are written by
+ * The bookkeeping of pushes: what is on its way, and what was refused. The tables are written by
  * capture/batches.ts and capture/refusals.ts, whose types they hold; here they only stand beside the others, and the view that people
  * read.
  */
@@ -18,12 +18,6 @@ const BATCHES = sql`
     id INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER NOT NULL,
     method TEXT NOT NULL CHECK (method IN ('create', 'update', 'upsert', 'delete')),
     sent_at TEXT NOT NULL, rows TEXT NOT NULL
-  ) STRICT`;
-
-/** Which rows were pushed when, with a digest of what was sent of each; kept for an hour, for the guard against two systems that fight. */
-const PUSHES = sql`
-  CREATE TABLE _rowsync_pushes (
-    seq INTEGER PRIMARY KEY, table_id INTEGER NOT NULL, at_ms INTEGER NOT NULL, row_ids TEXT NOT NULL, digests TEXT NOT NULL
   ) STRICT`;
 
 /**
@@ -56,4 +50,4 @@ export const FAILURES_VIEW = sql`
   JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id AND r.state IN ('refused', 'inDoubt')`;
 
 /** The tables above. */
-export const PUSH_TABLES = [BATCHES, PUSHES, REFUSALS];
+export const PUSH_TABLES = [BATCHES, REFUSALS];

@@ -73,35 +73,6 @@ export function readEditedTables(from: Connection): readonly string[] {
     .all() as string[]; // name is TEXT
 }
 
-/** The remembered pushes of a table, the oldest first; ids and digests belong together by their place. */
-export function readKeptPushes(
-  from: Connection,
-  tableId: number,
-): readonly { readonly atMs: number; readonly rowIds: readonly number[]; readonly digests: readonly number[] }[] {
-  const pushes = from
-    .prepare(
-      sql`SELECT at_ms AS atMs, row_ids AS rowIds, digests FROM _rowsync_pushes WHERE table_id = +? ORDER BY at_ms, seq`,
-    )
-    .all(tableId) as { atMs: number; rowIds: string; digests: string }[]; // columns and types are ours
-  return pushes.map(({ atMs, rowIds, digests }) => ({
-    atMs,
-    rowIds: JSON.parse(rowIds) as number[], // both are written as lists of numbers
-    digests: JSON.parse(digests) as number[],
-  }));
-}
-
-/** Rows of a table with at least so many remembered pushes. */
-export function readOftenPushed(from: Connection, tableId: number, countMin: number): ReadonlySet<number> {
-  const ids = from
-    .prepare(
-      sql`SELECT i.value FROM _rowsync_pushes p, json_each(p.row_ids) i WHERE p.table_id = +?
-          GROUP BY i.value HAVING count(*) >= ?`,
-    )
-    .pluck()
-    .all(tableId, countMin) as number[]; // row_ids are lists of numbers
-  return new Set(ids);
-}
-
 /** Rows of a table that were refused and are to be tried again by now. */
 export function readDueIds(from: Connection, tableId: number, nowMs: number): readonly number[] {
   return from

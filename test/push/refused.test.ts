@@ -270,20 +270,6 @@ describe('a guard', () => {
     expect(codesOf(held)).toEqual(['guard.deletes']);
     expect(here(fixture, ['Title']).map((row) => (row as unknown[])[0])).toEqual([3, 4, 5, 6]);
   });
-
-  test('parks a row that two systems change back and forth', async () => {
-    await using fixture = await startTwoWay(MATCHED);
-    let report = await pushNow(fixture);
-    for (let turn = 0; turn < 7; turn += 1) {
-      fixture.execute(`UPDATE "Note" SET "Title" = '${turn % 2 === 0 ? 'ours' : 'other'}' WHERE _id = 1`);
-      report = await pushNow(fixture);
-    }
-
-    expect(failures(fixture)).toMatchObject([
-      { row_id: 1, reason: expect.stringContaining('back and forth') as unknown },
-    ]);
-    expect(countsOf(report)).toMatchObject({ parked: 1 });
-  });
 });
 
 test('a refused row is tried again where the origin’s version takes the place of an edit that may have been wrong', async () => {

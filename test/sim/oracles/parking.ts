@@ -85,8 +85,6 @@ export class Parking {
   #isRightMisread = false;
   /** Whether rights came and went, or an answer seemed to say so. */
   #isCallerDoubtful = false;
-  /** How often the same was sent of a row. */
-  readonly #sentCounts = new Map<string, number>();
   /** What stood in older copies that were put back, as one text; null while none was. */
   #olderCopies: string | null = null;
 
@@ -98,12 +96,10 @@ export class Parking {
   onDeparture(request: SeenRequest): void {
     const rows = this.#rowsOf(request);
     this.#open.set(request.number, rows);
-    for (const { names, values, cells } of rows) {
+    for (const { names, cells } of rows) {
       for (const name of names) {
         if (cells['File'] === null) this.#filesTakenAway.add(name);
         this.#recorded.delete(name);
-        const key = `${name} ${[...values].join(' ')}`;
-        this.#sentCounts.set(key, (this.#sentCounts.get(key) ?? 0) + 1);
       }
     }
   }
@@ -331,10 +327,6 @@ export class Parking {
       const wasCut = writes.all.some((write) => write.id === id && Object.values(write.cells).some(isCut));
       return wasCut || names.some((name) => this.#misread.has(name));
     }
-    if (reason.startsWith('its values keep going back and forth')) {
-      const counts = this.#sentCounts.entries().filter(([key]) => names.some((name) => key.startsWith(`${name} `)));
-      return counts.reduce((sum, [, count]) => sum + count, 0) >= ALTERNATIONS;
-    }
     // What the triggers refuse came in around them.
     if (reason.endsWith('must have a value')) return user.hadNoTrigger;
     // A row that is put in its own place while its file is taken away has the file again, as the base still says it.
@@ -463,9 +455,6 @@ export class Parking {
     return [...(readBase((statement) => user.query(statement), names)?.values() ?? [])];
   }
 }
-
-/** How often something must have been sent of a row before it can count as going back and forth. */
-const ALTERNATIONS = 5;
 
 /** Match values that rowsync makes up itself. */
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4/;
