@@ -6,14 +6,15 @@
  * changelog. All stamps are UTC text, `YYYY-MM-DDThh:mm:ssZ`.
  */
 import type Database from 'better-sqlite3';
-import { assert } from '../base/assert.ts';
-import { DESCRIBED_14, DESCRIBED_TABLES } from './described.ts';
-import { FILE_TABLES, FILE_VIEWS } from './file-tables.ts';
-import { HISTORY_14, HISTORY_PARTS } from './history-book.ts';
+import { must } from '../base/assert.ts';
+import { DESCRIBED_TABLES } from './described.ts';
+import { FILE_TABLES, FILES_VIEW } from './file-tables.ts';
+import { HISTORY_CELLS_VIEW, HISTORY_PARTS, HISTORY_VIEW } from './history-book.ts';
+import { MIGRATIONS } from './migrations.ts';
 import { FAILURES_VIEW, PUSH_TABLES } from './push-book.ts';
-import { QUARTERS, RUNS, RUNS_11, RUNS_VIEW } from './run-book.ts';
+import { QUARTERS, RUNS, RUNS_VIEW } from './run-book.ts';
 import { SCHEMA_CHANGES } from './schema-changes.ts';
-import { sql } from '../base/sql.ts';
+import { ident, sql } from '../base/sql.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
 export const SCHEMA_VERSION = 14;
@@ -111,44 +112,11 @@ const TABLES = sql`
     left_out TEXT, page_rows INTEGER, row_colors TEXT
   ) STRICT`;
 
-/** What version 4 added to the tables of version 3. */
-const TABLES_4 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN doubt_creates_from INTEGER`];
-
-/** What version 5 added, and the version that first had the table. */
-const TABLES_5 = [
-  { since: 1, statement: sql`ALTER TABLE _rowsync_identity ADD COLUMN admin TEXT` },
-  { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN pull_consent INTEGER` },
-  { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN push_consent INTEGER` },
-];
-
-/** What version 6 added to the tables of every earlier one. */
-const TABLES_6 = [
-  { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN missing_columns TEXT` },
-  { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN watermark TEXT` },
-  { since: 1, statement: sql`ALTER TABLE _rowsync_tables ADD COLUMN followed_at TEXT` },
-  // Added beside the old one: SQLite renames no column while a view of another client's reads from what is not there.
-  { since: 2, statement: sql`ALTER TABLE _rowsync_conflicts ADD COLUMN requested INTEGER NOT NULL DEFAULT 0` },
-  { since: 2, statement: sql`UPDATE _rowsync_conflicts SET requested = wish` },
-  { since: 2, statement: sql`DROP TRIGGER _rowsync_resolve` },
-];
-
 /** Which file this is and how many batches with new rows it has recorded and settled (one row): tells a copy that was put back (copies.ts). */
 const SENT = sql`
   CREATE TABLE _rowsync_sent (
     lock INTEGER PRIMARY KEY CHECK (lock = 1), file_id TEXT NOT NULL, batch_count INTEGER NOT NULL
   ) STRICT`;
-
-/** What version 2 added to the tables of version 1. */
-const TABLES_2 = [
-  sql`ALTER TABLE _rowsync_tables ADD COLUMN push TEXT NOT NULL DEFAULT 'off' CHECK (push IN ('off', 'waiting', 'on'))`,
-  sql`ALTER TABLE _rowsync_tables ADD COLUMN match_column TEXT`,
-  sql`ALTER TABLE _rowsync_tables ADD COLUMN allow_add INTEGER NOT NULL DEFAULT 1`,
-  sql`ALTER TABLE _rowsync_tables ADD COLUMN doubted INTEGER NOT NULL DEFAULT 0`,
-  sql`ALTER TABLE _rowsync_tables ADD COLUMN compare_due INTEGER NOT NULL DEFAULT 0`,
-  sql`ALTER TABLE _rowsync_tables ADD COLUMN push_code TEXT`,
-  sql`ALTER TABLE _rowsync_tables ADD COLUMN push_message TEXT`,
-  sql`ALTER TABLE _rowsync_tables ADD COLUMN push_hint TEXT`,
-];
 
 /**
  * The columns of each replicated table, by origin id.
@@ -195,56 +163,6 @@ const PAGE_ROWS = sql`
     table_id INTEGER NOT NULL, "window" TEXT NOT NULL, page INTEGER NOT NULL, row_ids TEXT NOT NULL,
     PRIMARY KEY (table_id, "window", page)
   ) STRICT`;
-
-/**
- * What version 7 did to the tables of every earlier one: all pages that are known are those of the first window, under the addresses and ETags
- * that they have. Such a window is cut where its rows move and have to be read anew.
- */
-const TABLES_7 = [
-  sql`ALTER TABLE _rowsync_tables ADD COLUMN one_window TEXT`,
-  sql`ALTER TABLE _rowsync_tables ADD COLUMN late_ms INTEGER NOT NULL DEFAULT 0`,
-  sql`ALTER TABLE _rowsync_tables ADD COLUMN large_tail INTEGER NOT NULL DEFAULT 0`,
-  sql`CREATE TEMP TABLE pages_before AS SELECT * FROM _rowsync_pages`,
-  sql`CREATE TEMP TABLE page_rows_before AS SELECT * FROM _rowsync_page_rows`,
-  sql`DROP TABLE _rowsync_pages`,
-  sql`DROP TABLE _rowsync_page_rows`,
-  PAGES,
-  PAGE_ROWS,
-  sql`INSERT INTO _rowsync_pages (table_id, "window", page, url, etag, row_count, first_id, last_id, tie_count, applied, sweep, verified_at)
-      SELECT table_id, '', page, url, etag, row_count, first_id, last_id, row_count, applied, sweep, verified_at FROM temp.pages_before`,
-  sql`INSERT INTO _rowsync_page_rows (table_id, "window", page, row_ids)
-      SELECT table_id, '', page, row_ids FROM temp.page_rows_before`,
-  sql`DROP TABLE temp.pages_before`,
-  sql`DROP TABLE temp.page_rows_before`,
-];
-
-/** What version 9 added to the tables of every earlier one. */
-const TABLES_9 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN ignored_measures TEXT`];
-
-/** What version 10 added to the tables of every earlier one. */
-const TABLES_10 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN compared_at TEXT`];
-
-/** What version 12 added to the tables of every earlier one. */
-const TABLES_12 = [sql`ALTER TABLE _rowsync_tables ADD COLUMN rows_filter TEXT`];
-
-/** What version 13 added to the tables of every earlier one. */
-const TABLES_13 = [
-  sql`ALTER TABLE _rowsync_tables ADD COLUMN left_out TEXT`,
-  sql`ALTER TABLE _rowsync_columns ADD COLUMN mask TEXT`,
-];
-
-/** What version 14 changed in the tables of every earlier one. */
-const TABLES_14 = [
-  ...DESCRIBED_TABLES,
-  DESCRIBED_14,
-  SCHEMA_CHANGES,
-  sql`ALTER TABLE _rowsync_tables ADD COLUMN page_rows INTEGER`,
-  sql`ALTER TABLE _rowsync_tables ADD COLUMN row_colors TEXT`,
-  sql`DROP TABLE IF EXISTS _rowsync_pushes`,
-];
-
-/** What version 14 added to the conflicts of version 2 and later. */
-const CONFLICTS_14 = sql`ALTER TABLE _rowsync_conflicts ADD COLUMN seen INTEGER NOT NULL DEFAULT 0`;
 
 /**
  * Rows that left a page and were not seen on another one since. Kept here so that a crash in mid-sweep forgets none.
@@ -394,24 +312,21 @@ export const NO_CHANGES_VIEW = sql`
   SELECT NULL AS "table", NULL AS row_id, NULL AS kind, NULL AS "column", NULL AS base, NULL AS local, NULL AS state,
          NULL AS since WHERE 0`;
 
-const ADDED_2 = [ROWS, LOCAL_IDS, CONFLICTS, CONFLICTS_BY_ROW, ...PUSH_TABLES];
+/** The views, by name, and after them the trigger of one; `sync_changes` changes with the two-way tables, not with versions. */
+const VIEWS = {
+  sync_status: STATUS_VIEW,
+  sync_runs: RUNS_VIEW,
+  sync_columns: COLUMNS_VIEW,
+  sync_freshness: FRESHNESS_VIEW,
+  sync_deleted: DELETED_VIEW,
+  sync_failures: FAILURES_VIEW,
+  sync_conflicts: CONFLICTS_VIEW,
+  sync_files: FILES_VIEW,
+  sync_history: HISTORY_VIEW,
+  sync_history_cells: HISTORY_CELLS_VIEW,
+};
 
-/** What version 3 added. */
-const ADDED_3 = [...FILE_TABLES, ...FILE_VIEWS];
-
-const VIEWS = [
-  STATUS_VIEW,
-  RUNS_VIEW,
-  COLUMNS_VIEW,
-  FRESHNESS_VIEW,
-  DELETED_VIEW,
-  FAILURES_VIEW,
-  CONFLICTS_VIEW,
-  CONFLICTS_TRIGGER,
-  NO_CHANGES_VIEW,
-];
-
-const STATEMENTS = [
+const TABLES_OF_OURS = [
   WRITER,
   IDENTITY,
   DESCRIPTORS,
@@ -424,62 +339,35 @@ const STATEMENTS = [
   UNREADABLE,
   RUNS,
   QUARTERS,
-  ...ADDED_2,
-  ...VIEWS,
-  ...ADDED_3,
+  ROWS,
+  LOCAL_IDS,
+  CONFLICTS,
+  CONFLICTS_BY_ROW,
+  ...PUSH_TABLES,
+  ...FILE_TABLES,
   SENT,
   ...HISTORY_PARTS,
   ...DESCRIBED_TABLES,
   SCHEMA_CHANGES,
 ];
 
-const VIEW_NAMES = [
-  sql`sync_status`,
-  sql`sync_runs`,
-  sql`sync_columns`,
-  sql`sync_freshness`,
-  sql`sync_deleted`,
-  sql`sync_failures`,
-];
-
 /** Creates everything above in an empty file; called inside a transaction. */
 export function createBookkeeping(db: Database.Database): void {
-  for (const statement of STATEMENTS) db.exec(statement);
+  for (const statement of [...TABLES_OF_OURS, NO_CHANGES_VIEW]) db.exec(statement);
+  createViews(db);
 }
 
-/** Brings the bookkeeping of an earlier version up to this one without losing a row; called inside a transaction. */
+function createViews(db: Database.Database): void {
+  for (const statement of [...Object.values(VIEWS), CONFLICTS_TRIGGER]) db.exec(statement);
+}
+
+/** Brings the bookkeeping of a released version up to this one without losing a row; called inside a transaction. */
 export function migrateBookkeeping(db: Database.Database, fromVersion: number): void {
-  assert(fromVersion >= 1 && fromVersion < SCHEMA_VERSION, 'there are no versions before these');
-  if (fromVersion === 1) {
-    for (const name of VIEW_NAMES) db.exec(sql`DROP VIEW ${name}`);
-    for (const statement of [...TABLES_2, ...ADDED_2, ...VIEWS]) db.exec(statement);
-  }
-  if (fromVersion < 3) for (const statement of ADDED_3) db.exec(statement);
-  if (fromVersion === 3) {
-    // The view of version 3 named content by two levels of folders.
-    db.exec(sql`DROP VIEW sync_files`);
-    for (const statement of FILE_VIEWS) db.exec(statement);
-  }
-  if (fromVersion < 4) for (const statement of [...TABLES_4, SENT]) db.exec(statement);
-  // Tables that an earlier step made are made as they are now.
-  for (const { statement, since } of TABLES_5) if (fromVersion < 5 && fromVersion >= since) db.exec(statement);
-  for (const { statement, since } of TABLES_6) if (fromVersion < 6 && fromVersion >= since) db.exec(statement);
-  if (fromVersion >= 2 && fromVersion < 6) db.exec(CONFLICTS_TRIGGER);
-  if (fromVersion < 8) for (const statement of HISTORY_PARTS) db.exec(statement);
-  if (fromVersion < 7) {
-    for (const statement of [sql`DROP VIEW sync_freshness`, ...TABLES_7, FRESHNESS_VIEW]) db.exec(statement);
-  }
-  if (fromVersion < 9) for (const statement of TABLES_9) db.exec(statement);
-  if (fromVersion < 10) for (const statement of TABLES_10) db.exec(statement);
-  if (fromVersion < 11) for (const statement of RUNS_11) db.exec(statement);
-  if (fromVersion < 12) for (const statement of TABLES_12) db.exec(statement);
-  if (fromVersion < 13) for (const statement of TABLES_13) db.exec(statement);
-  for (const statement of TABLES_14) db.exec(statement);
-  if (fromVersion >= 2) db.exec(CONFLICTS_14);
+  for (const name of Object.keys(VIEWS)) db.exec(sql`DROP VIEW IF EXISTS ${ident(name)}`);
   // Without looking at views: one of another client may read from what is not there.
   db.pragma('legacy_alter_table = ON');
-  if (fromVersion >= 8) for (const statement of HISTORY_14) db.exec(statement);
+  for (let version = fromVersion + 1; version <= SCHEMA_VERSION; version += 1)
+    must(MIGRATIONS[version], 'every version has a step').run(db);
   db.pragma('legacy_alter_table = OFF');
-  for (const name of [sql`sync_status`, sql`sync_columns`]) db.exec(sql`DROP VIEW ${name}`);
-  for (const statement of [STATUS_VIEW, COLUMNS_VIEW]) db.exec(statement);
+  createViews(db);
 }

@@ -44,7 +44,7 @@ export function recogniseFile(
 ): void {
   const inside = readInside(db);
   const beside = readBeside(file.path);
-  const isFirst = inside === null && (file.isNew || beside === null); // new, or of a version that did not count
+  const isFirst = inside === null && (file.isNew || beside === null); // new, or cut off as it was made
   if (inside !== null && sentLast(inside, beside)) {
     // Where a crash came between the two, the batch never left.
     return beside?.batchCount === inside.batchCount ? shareBeside(file.path) : writeBeside(file.path, inside);

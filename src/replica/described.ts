@@ -23,11 +23,6 @@ export const DESCRIBED_TABLES = [
   sql`CREATE INDEX _rowsync_described_by_name ON _rowsync_described (name)`,
 ];
 
-/** What version 14 puts into it: names decided until then. */
-export const DESCRIBED_14 = sql`
-  INSERT INTO _rowsync_described (id, name, bound_name, is_described)
-  SELECT id, name, name, state <> 'gone' FROM _rowsync_tables`;
-
 /** A table of the origin, and what of the configuration applies to it. */
 interface Binding {
   readonly id: number;

@@ -64,7 +64,7 @@ const FILES_BY_CONTENT = sql`CREATE INDEX _rowsync_files_by_content ON _rowsync_
 const FILES_NOT_HERE = sql`CREATE INDEX _rowsync_files_not_here ON _rowsync_files (table_id, column_id, row_id) WHERE state <> 'here'`;
 
 /** One row per revision, and one per cell whose revisions could not be listed. */
-const FILES_VIEW = sql`
+export const FILES_VIEW = sql`
   CREATE VIEW sync_files AS
   SELECT coalesce(t.local_name, f.table_name) AS "table", f.row_id, coalesce(c.local_name, f.column_name) AS "column",
          f.revision, f.name, f.type, f.bytes, f.sha256, f.guid, f.author, f.created_at AS created, f.state, f.reason,
@@ -90,5 +90,3 @@ export function isDue(retryAt: Sql): Sql {
 
 /** The tables, in the order in which they are created. */
 export const FILE_TABLES = [FILE_STORE, FILE_CELLS, FILES, FILES_BY_GUID, FILES_BY_CONTENT, FILES_NOT_HERE];
-/** The views over them. */
-export const FILE_VIEWS = [FILES_VIEW];

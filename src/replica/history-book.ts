@@ -23,11 +23,12 @@ import { sql, type Sql } from '../base/sql.ts';
  *                 Of an insert the cells that are not null, of a delete those that were not. What JSON cannot hold is {"blob": hex} or {"raw": hex} (text that is
  *                 no UTF-8). Of an entry about a table an object that says more
  */
-const HISTORY_COLUMNS = sql`
+const HISTORY = sql`
+  CREATE TABLE _rowsync_history (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER, row_id INTEGER, kind TEXT NOT NULL, at INTEGER NOT NULL,
     not_before INTEGER, not_after INTEGER, origin_at INTEGER, origin_by TEXT, cause TEXT NOT NULL, run_id INTEGER,
-    was_id INTEGER, cells TEXT`;
-const HISTORY = sql`CREATE TABLE _rowsync_history (${HISTORY_COLUMNS}) STRICT`;
+    was_id INTEGER, cells TEXT
+  ) STRICT`;
 
 /** The life of a row. */
 const HISTORY_BY_ROW = sql`CREATE INDEX _rowsync_history_by_row ON _rowsync_history (row_id, table_id)`;
@@ -92,7 +93,7 @@ function version(index: number): Sql {
            FROM json_each(h.cells) c)`;
 }
 
-const HISTORY_VIEW = sql`
+export const HISTORY_VIEW = sql`
   CREATE VIEW sync_history AS
   SELECT h.seq AS id, ${TABLE_NAME} AS "table", h.row_id, h.kind, ${stamp(sql`h.at`)} AS at,
          ${stamp(sql`h.not_before`)} AS not_before, ${stamp(sql`h.not_after`)} AS not_after,
@@ -104,7 +105,7 @@ const HISTORY_VIEW = sql`
          CASE WHEN NOT ${IS_ROW} THEN json(h.cells) END AS note
   FROM _rowsync_history h`;
 
-const HISTORY_CELLS_VIEW = sql`
+export const HISTORY_CELLS_VIEW = sql`
   CREATE VIEW sync_history_cells AS
   SELECT h.seq AS id, ${TABLE_NAME} AS "table", h.row_id, h.kind, ${stamp(sql`h.at`)} AS at, ${COLUMN_NAME} AS "column",
          (SELECT k.id FROM _rowsync_columns k WHERE k.seq = ${SEQ}) AS origin_id,
@@ -112,7 +113,7 @@ const HISTORY_CELLS_VIEW = sql`
   FROM _rowsync_history h, json_each(h.cells) c
   WHERE ${IS_ROW}`;
 
-/** What version 8 added. */
+/** The tables above. */
 export const HISTORY_PARTS = [
   HISTORY,
   HISTORY_BY_ROW,
@@ -121,25 +122,4 @@ export const HISTORY_PARTS = [
   HISTORY_DOUBTS,
   HISTORY_EDITS,
   HISTORY_NAMES,
-  HISTORY_VIEW,
-  HISTORY_CELLS_VIEW,
-];
-
-/** What version 14 did: entries as text, since only SQLite 3.45 and newer reads JSONB. The number of the last entry stays. */
-export const HISTORY_14 = [
-  sql`ALTER TABLE _rowsync_history_tables ADD COLUMN pruning_held TEXT`,
-  sql`DROP VIEW sync_history`,
-  sql`DROP VIEW sync_history_cells`,
-  sql`CREATE TABLE _rowsync_history_14 (${HISTORY_COLUMNS}) STRICT`,
-  sql`INSERT INTO _rowsync_history_14
-      SELECT seq, table_id, row_id, kind, at, not_before, not_after, origin_at, origin_by, cause, run_id, was_id, json(cells)
-      FROM _rowsync_history`,
-  sql`DELETE FROM sqlite_sequence WHERE name = '_rowsync_history_14'`,
-  sql`UPDATE sqlite_sequence SET name = '_rowsync_history_14' WHERE name = '_rowsync_history'`,
-  sql`DROP TABLE _rowsync_history`,
-  sql`ALTER TABLE _rowsync_history_14 RENAME TO _rowsync_history`,
-  HISTORY_BY_ROW,
-  HISTORY_BY_TIME,
-  HISTORY_VIEW,
-  HISTORY_CELLS_VIEW,
 ];

@@ -15,14 +15,8 @@ import { sql, type Sql } from '../base/sql.ts';
 /** No limit, as SQLite has it. */
 const ALL = -1;
 
-/** Columns of `sync_status` that the first version did not have, with their defaults; version 1 had mirrors only. */
+/** Columns of `sync_status` that the first release did not have, with their defaults. */
 const LATER_STATUS = [
-  ['mode', sql`'mirror' AS mode`],
-  ['pending', sql`0 AS pending`],
-  ['parked', sql`0 AS parked`],
-  ['refused', sql`0 AS refused`],
-  ['conflicts', sql`0 AS conflicts`],
-  ['oldest_change', sql`NULL AS oldest_change`],
   ['followed_at', sql`NULL AS followed_at`],
   ['one_window', sql`NULL AS one_window`],
   ['rows_filter', sql`NULL AS rows_filter`],

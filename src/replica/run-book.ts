@@ -42,14 +42,6 @@ export const RUNS_VIEW = sql`
          inserted, updated, deleted, error_code, error_message, per_table
   FROM _rowsync_runs`;
 
-/** What version 11 did to the tables of every earlier one. */
-export const RUNS_11 = [
-  sql`ALTER TABLE _rowsync_runs ADD COLUMN per_table TEXT`,
-  sql`DROP VIEW sync_runs`,
-  RUNS_VIEW,
-  QUARTERS,
-];
-
 /** Runs kept in `sync_runs`; at one run a minute a week's worth. */
 const RUNS_MAX = 10_000;
 /** The number of runs with details about each table. */

@@ -111,8 +111,6 @@ function editedNames(db: Database.Database, path: string): readonly string[] {
   const names = new Set(readNames(db, path));
   requireBooks(db, names, path);
   try {
-    const hasModes = db.prepare(sql`SELECT 1 FROM pragma_table_info('_rowsync_tables') WHERE name = 'push'`).get();
-    if (hasModes === undefined) return []; // of a version without two-way tables
     const pushed = db
       .prepare<[], { id: number; name: string }>(
         sql`SELECT id, local_name AS name FROM _rowsync_tables WHERE push = 'on'`,

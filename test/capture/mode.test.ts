@@ -1,19 +1,13 @@
 /**
  * Switching push on and off loses nothing, and neither does a change of shape or a replica of the version before.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { prune } from '../../src/capture/mode.ts';
-import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { giveConsent } from '../../src/replica/consent.ts';
-import { openReplica } from '../../src/replica/database.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { atOrigin, codesOf, countsOf, finishAndPull, pushNow } from '../support/push.ts';
-import { startFixture, temporaryFolder, type Fixture } from '../support/replica.ts';
+import { startFixture, type Fixture } from '../support/replica.ts';
 import { AT, capture, captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
 const EDIT = `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`;
@@ -427,54 +421,3 @@ test('a match column must exist, be unique and be writable', async () => {
   expect(await messageOf('Title')).toBe('tables.Note.match: the column "Title" is not unique');
   expect(await messageOf('code')).toBe(undefined);
 });
-
-test.each([1, 2, 3, 4])('a replica of version %i becomes one of this version with every row', async (version) => {
-  using folder = temporaryFolder();
-  const path = join(folder.path, 'replica.db');
-  const db = new Database(path);
-  db.exec(readFileSync(`test/fixtures/replica/version-${version}.sql`, 'utf8'));
-  db.exec(`
-    CREATE TABLE "Note" (_id INTEGER PRIMARY KEY, _allow TEXT, "Title" TEXT) STRICT;
-    INSERT INTO "Note" VALUES (1, 'Edit', 'kept');
-    INSERT INTO _rowsync_tables (id, name, alias, local_name, state, row_count) VALUES (3, 'Note', 't_3', 'Note', 'steady', 1);
-    INSERT INTO _rowsync_pages VALUES (3, 0, 'u', 'e', 1, 1, 1, 1, 1, '2026-11-21T00:00:00Z')`);
-  db.close();
-
-  openReplica(path, { clock: systemClock }).close();
-
-  const after = new Database(path, { readonly: true });
-  expect(after.pragma('user_version', { simple: true })).toBe(SCHEMA_VERSION);
-  expect(after.prepare('SELECT * FROM "Note"').all()).toEqual([{ _id: 1, _allow: 'Edit', Title: 'kept' }]);
-  expect(after.prepare('SELECT "table", state, rows, mode, pending FROM sync_status').all()).toEqual([
-    { table: 'Note', state: 'steady', rows: 1, mode: 'mirror', pending: 0 },
-  ]);
-  expect(schemaOf(after)).toEqual(newSchema());
-  after.close();
-});
-
-/** Every table with its columns, and every view and trigger as text; without a column that upgraded files keep, and nothing reads. */
-function schemaOf(db: Database.Database): unknown {
-  return {
-    columns: db
-      .prepare(
-        `SELECT t.name, c.name AS "column", c.type, c."notnull", c.dflt_value FROM sqlite_schema t, pragma_table_info(t.name) c
-         WHERE t.type = 'table' AND t.name LIKE '_rowsync_%' AND (t.name, c.name) <> ('_rowsync_conflicts', 'wish') ORDER BY 1, 2`,
-      )
-      .all(),
-    others: db
-      .prepare(`SELECT name, sql FROM sqlite_schema WHERE type <> 'table' AND sql IS NOT NULL ORDER BY name`)
-      .all(),
-  };
-}
-
-function newSchema(): unknown {
-  using folder = temporaryFolder();
-  const path = join(folder.path, 'replica.db');
-  openReplica(path, { clock: systemClock }).close();
-  const db = new Database(path, { readonly: true });
-  try {
-    return schemaOf(db);
-  } finally {
-    db.close();
-  }
-}

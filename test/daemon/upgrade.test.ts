@@ -1,19 +1,17 @@
 /**
  * A daemon that finds a replica of an earlier version: who is told, and when.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { silentNotifier } from '../../src/daemon/systemd.ts';
 import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { startDaemon } from '../support/daemon.ts';
+import { makeReleased, RELEASED_TABLES, RELEASED_VERSION } from '../support/released.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
 
 test('the manager is asked for patience before the file is brought up to date, and the log says where it is as it was', async () => {
-  await using sandbox = await startTestSandbox({
-    tables: [{ name: 'Note', columns: [{ name: 'Title', type: 'Text' }] }],
-  });
+  await using sandbox = await startTestSandbox({ tables: RELEASED_TABLES });
   let [path, sentAtVersion] = ['', 0];
   let isAsked = false;
   const notifier = {
@@ -27,15 +25,13 @@ test('the manager is asked for patience before the file is brought up to date, a
     notifier,
     prepare: (folder) => {
       path = join(folder, 'replica.db');
-      const db = new Database(path);
-      db.exec(readFileSync('test/fixtures/replica/version-1.sql', 'utf8'));
-      db.close();
+      makeReleased(path, { url: sandbox.url });
     },
   });
 
   await daemon.idle();
 
-  expect(sentAtVersion).toBe(1);
+  expect(sentAtVersion).toBe(RELEASED_VERSION);
   expect(versionOf(path)).toBe(SCHEMA_VERSION);
   expect(daemon.events('replica.upgraded')).toMatchObject([{ path: `${path}.before-${SCHEMA_VERSION}` }]);
 });

@@ -1,33 +1,26 @@
 /**
  * Replicas that earlier versions wrote: what is kept when they are opened, what stands beside them then, and what a crash at any step
- * leaves. `test/fixtures/replica/` has a file for every released version of the bookkeeping.
+ * leaves.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { asRowsyncError } from '../../src/base/errors.ts';
 import { backUp, restore } from '../../src/replica/backup.ts';
 import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { openReader } from '../../src/replica/reader.ts';
+import { makeReleased, RELEASED_VERSION } from '../support/released.ts';
 import { temporaryFolder } from '../support/replica.ts';
 import { canMount, mountTmpfs } from '../support/tmpfs.ts';
 
 const RUN_MS_MAX = 180_000;
 const why = canMount ? '' : ' (skipped: this user may not mount a tmpfs)';
-const EDITED = '4-edited';
 const CHILD = fileURLToPath(new URL('../support/upgrade-child.ts', import.meta.url));
-
-/** Makes a replica out of a fixture. */
-function makeOld(path: string, version: number | string): void {
-  const db = new Database(path);
-  db.exec(readFileSync(`test/fixtures/replica/version-${version}.sql`, 'utf8'));
-  db.close();
-}
 
 /** What stands in a file, whatever its version: the version, SQLite's opinion, and every row of a user's or of a base. */
 function contentOf(path: string): Readonly<Record<string, unknown>> {
@@ -43,12 +36,11 @@ function contentOf(path: string): Readonly<Record<string, unknown>> {
     const rows = names
       .map((name) => [name, db.prepare(`SELECT * FROM "${name}"`).safeIntegers().all().map(renamed)] as const)
       .filter(([, found]) => found.length > 0);
-    const hasMarks = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_rows'`).get() !== undefined;
     return {
       version: db.pragma('user_version', { simple: true }),
       integrity: db.pragma('integrity_check', { simple: true }),
       rows: Object.fromEntries(rows) as unknown,
-      marks: hasMarks ? db.prepare('SELECT table_id, row_id, state, since FROM _rowsync_rows').all() : [],
+      marks: db.prepare('SELECT table_id, row_id, state, since FROM _rowsync_rows').all(),
     };
   } finally {
     db.close();
@@ -71,89 +63,84 @@ function open(path: string): ReturnType<typeof openReplica>['upgrade'] {
 test('upgrades a file in which somebody has a view of what is not there', () => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
-  makeOld(path, EDITED);
+  makeReleased(path);
   const db = new Database(path);
   db.exec('CREATE VIEW broken AS SELECT x FROM nowhere');
   db.close();
 
-  expect(open(path)).toMatchObject({ fromVersion: 4 });
+  expect(open(path)).toMatchObject({ fromVersion: RELEASED_VERSION });
 });
 
 test('keeps edits, conflicts, evidence and what was sent, and the file as it was beside it', () => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
-  makeOld(path, EDITED);
+  makeReleased(path);
   const before = contentOf(path);
 
   const upgrade = open(path);
 
   const copyPath = `${path}.before-${SCHEMA_VERSION}`;
-  expect(upgrade).toEqual({ fromVersion: 4, copyPath });
+  expect(upgrade).toEqual({ fromVersion: RELEASED_VERSION, copyPath });
   expect(contentOf(path)).toEqual({ ...before, version: SCHEMA_VERSION });
   expect(contentOf(copyPath)).toEqual(before);
   expect(statSync(copyPath).mode & 0o777).toBe(0o600);
   expect(readdirSync(folder.path).filter((name) => name.includes('partial'))).toEqual([]);
 });
 
-test.each([1, 2, 3, 4])('keeps a copy of version %i, and the copy of the upgrade before goes', (version) => {
+test('keeps a copy of the file as it was, and the copy of the upgrade before goes', () => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
-  makeOld(path, version);
+  makeReleased(path);
   for (const name of ['before-2', 'before-3.partial', 'before-me']) writeFileSync(`${path}.${name}`, '');
 
   open(path);
   const again = open(path);
 
   expect(again).toBeNull();
-  expect(contentOf(`${path}.before-${SCHEMA_VERSION}`)).toMatchObject({ version, integrity: 'ok' });
+  expect(contentOf(`${path}.before-${SCHEMA_VERSION}`)).toMatchObject({ version: RELEASED_VERSION, integrity: 'ok' });
   expect(readdirSync(folder.path).filter((name) => name.includes('before'))).toEqual([
     `replica.db.before-${SCHEMA_VERSION}`,
     'replica.db.before-me',
   ]);
 });
 
-describe.each([
-  [EDITED, 1],
-  [1, 7],
-] as const)('a crash of an upgrade from version %s', (version, stride) => {
-  test(
-    `leaves the old file or the new one, at every step (every ${stride}), and the next start ends it`,
-    () => {
-      const steps = countSteps(version);
-      expect(steps).toBeGreaterThan(20);
-      const seen = new Set<unknown>();
-      for (let step = steps; step >= 1; step -= stride) {
-        using folder = temporaryFolder();
-        const path = join(folder.path, 'replica.db');
-        makeOld(path, version);
-        const before = contentOf(path);
+test(
+  'a crash of an upgrade leaves the old file or the new one, at every step, and the next start ends it',
+  () => {
+    const steps = countSteps();
+    expect(steps).toBeGreaterThan(20);
+    const seen = new Set<unknown>();
+    for (let step = steps; step >= 1; step -= 1) {
+      using folder = temporaryFolder();
+      const path = join(folder.path, 'replica.db');
+      makeReleased(path);
+      const before = contentOf(path);
 
-        const { signal } = runChild(path, step);
-        const crashed = contentOf(path);
-        const copyPath = `${path}.before-${SCHEMA_VERSION}`;
-        const hadCopy = existsSync(copyPath);
-        const copied = hadCopy ? contentOf(copyPath) : before;
-        open(path);
+      const { signal } = runChild(path, step);
+      const crashed = contentOf(path);
+      const copyPath = `${path}.before-${SCHEMA_VERSION}`;
+      const hadCopy = existsSync(copyPath);
+      const copied = hadCopy ? contentOf(copyPath) : before;
+      open(path);
 
-        seen.add(crashed['version']);
-        expect(signal).toBe('SIGKILL');
-        expect(crashed).toEqual({ ...before, version: crashed['version'] });
-        expect([before['version'], SCHEMA_VERSION]).toContain(crashed['version']);
-        expect(hadCopy || crashed['version'] === before['version']).toBe(true);
-        expect(copied).toEqual(before);
-        expect(contentOf(path)).toEqual({ ...before, version: SCHEMA_VERSION });
-        expect(readdirSync(folder.path).filter((name) => name.includes('partial'))).toEqual([]);
-      }
-      expect(seen.size).toBe(2);
-    },
-    RUN_MS_MAX,
-  );
-});
+      seen.add(crashed['version']);
+      expect(signal).toBe('SIGKILL');
+      expect(crashed).toEqual({ ...before, version: crashed['version'] });
+      expect([before['version'], SCHEMA_VERSION]).toContain(crashed['version']);
+      expect(hadCopy || crashed['version'] === before['version']).toBe(true);
+      expect(copied).toEqual(before);
+      expect(contentOf(path)).toEqual({ ...before, version: SCHEMA_VERSION });
+      expect(readdirSync(folder.path).filter((name) => name.includes('partial'))).toEqual([]);
+    }
+    expect(seen.size).toBe(2);
+  },
+  RUN_MS_MAX,
+);
 
-function countSteps(version: number | string): number {
+function countSteps(): number {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
-  makeOld(path, version);
+  makeReleased(path);
   return Number(runChild(path, 0).stdout);
 }
 
@@ -164,7 +151,7 @@ function runChild(path: string, step: number): { readonly signal: string | null;
 test('an upgrade whose copy is not whole changes nothing', () => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
-  makeOld(path, EDITED);
+  makeReleased(path);
   const db = new Database(path);
   db.unsafeMode();
   db.pragma('writable_schema = ON');
@@ -186,7 +173,7 @@ test.skipIf(!canMount)(
     using folder = temporaryFolder();
     using disk = mountTmpfs(400);
     const [made, path] = [join(folder.path, 'made.db'), join(disk.path, 'replica.db')];
-    makeOld(made, EDITED);
+    makeReleased(made);
     copyFileSync(made, path);
     const before = contentOf(path);
 
@@ -214,7 +201,7 @@ function tryOpen(path: string): ReturnType<typeof asRowsyncError> | null {
 test('a newer file is refused with the command that goes back, where there is a copy', async () => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
-  makeOld(path, EDITED);
+  makeReleased(path);
   const before = contentOf(path);
   open(path);
   const newer = SCHEMA_VERSION + 1;
@@ -236,7 +223,7 @@ test('a newer file is refused with the command that goes back, where there is a 
 test('a backup of an earlier version is restored and brought up to date', async () => {
   using folder = temporaryFolder();
   const [path, copy] = [join(folder.path, 'replica.db'), join(folder.path, 'copy.db')];
-  makeOld(path, 1);
+  makeReleased(path);
   await backUp(path, copy);
   rmSync(path);
 
@@ -246,34 +233,36 @@ test('a backup of an earlier version is restored and brought up to date', async 
   expect(contentOf(path)).toMatchObject({ version: SCHEMA_VERSION, integrity: 'ok' });
 });
 
-test.each([1, 2, 3, 4])('readers answer beside a file of version %i, and say what it lacks', (version) => {
+test('readers answer beside a file of the first release', () => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
-  makeOld(path, version);
-  const db = new Database(path);
-  db.exec(
-    `INSERT INTO _rowsync_tables (id, name, alias, local_name, state, row_count) VALUES (3, 'Note', 't_3', 'Note', 'steady', 1)`,
-  );
-  db.close();
+  makeReleased(path);
   const reader = openReader(path);
 
-  const status = reader.status();
-  const answers = [() => reader.conflicts({ all: true }), () => reader.failures()].map(asCode);
+  const status = reader
+    .status()
+    .map(({ table, mode, rowCount, pendingCount }) => [table, mode, rowCount, pendingCount]);
+  const counts = [reader.conflicts({ all: true }), reader.failures()].map(({ length }) => length);
 
-  expect(status).toMatchObject([
-    { table: 'Note', state: 'steady', rowCount: 1, mode: 'mirror', pendingCount: 0, problem: null },
+  expect(status).toEqual([
+    ['Note', 'two-way', 9, 5],
+    ['Person', 'mirror', 3, 0],
+    ['Task', 'two-way', 6, 3],
   ]);
-  expect(answers.map((code) => code ?? 'answered')).toEqual(
-    version === 1 ? ['replica.older', 'replica.older'] : ['answered', 'answered'],
-  );
+  expect(counts).toEqual([1, 1]);
   reader.close();
 });
 
-function asCode(ask: () => unknown): string | null {
-  try {
-    ask();
-    return null;
-  } catch (thrown) {
-    return asRowsyncError(thrown).code;
-  }
-}
+test('a file that no release wrote is refused, and stays as it is', () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'replica.db');
+  makeReleased(path);
+  const db = new Database(path);
+  db.pragma(`user_version = ${RELEASED_VERSION - 1}`);
+  db.close();
+
+  expect(tryOpen(path)).toMatchObject({ code: 'replica.older', hint: expect.stringContaining('pull anew') as string });
+
+  expect(contentOf(path)).toMatchObject({ version: RELEASED_VERSION - 1 });
+  expect(readdirSync(folder.path).filter((name) => name.includes('before'))).toEqual([]);
+});
