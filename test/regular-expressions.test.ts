@@ -32,7 +32,6 @@ const MADE: readonly string[] = [
   'base/log.ts',
   'base/pattern.ts',
   'config/origin-options.ts',
-  'wire/xml-check.ts',
   'wire/xml-names.ts',
   'wire/xml-text.ts',
 ];

@@ -34,7 +34,7 @@ export interface ErrorDescriptor {
   readonly source: string | null;
 }
 
-/** A document that costs more than it can rightly cost (json-budget.ts, xml-check.ts); `complaint` says why. */
+/** A document that costs more than it can rightly cost (json-budget.ts, xml-tree.ts); `complaint` says why. */
 export function tooCostly(what: string, complaint: string): RowsyncError {
   return new RowsyncError('wireFormat', 'origin.tooLarge', {
     message: `${what}: the answer was not read, because ${complaint}`,

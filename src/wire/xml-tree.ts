@@ -1,19 +1,42 @@
 /**
- * XML text to a tree of elements, through fast-xml-parser. Every value stays the text it was: no numbers, booleans or
- * dates are guessed, no spaces trimmed, `00123` and `1e5` are what was sent. Comments and processing instructions are
- * gone, CDATA is text, line ends are `\n` (XML 1.0, 2.11), references are characters. Element names are decoded (xml-names.ts).
- * The tree is made in the parser's callbacks: they are quicker than going through what it would make by itself.
- *
- * Input has passed xml-check.ts, which also owns the bounds; the parser's own entity machinery never runs. Every
- * element name carries a prefix inside the parser, because it refuses columns that are called `constructor` or
- * `__proto__`. Elements hold either elements or text; both at once is a fault. Pure.
+ * XML text to a tree of elements, in one pass of saxes, which is strict about XML 1.0. Values stay the text that they were: no
+ * numbers are guessed and no spaces trimmed. Beyond what XML forbids, a document type (entities, external subsets), an encoding
+ * other than UTF-8, elements that mix text with elements, and whatever exceeds `XmlLimits` are refused. Pure.
  */
-import { XMLParser, type JPathOrMatcher } from 'fast-xml-parser';
+import { SaxesParser } from 'saxes';
 
 import { WireFault } from './fault.ts';
-import { checkXml, XML_LIMITS, type XmlLimits } from './xml-check.ts';
 import { nameFromElement } from './xml-names.ts';
-import { resolveReferences } from './xml-text.ts';
+import { isXmlText, XML_ENTITIES } from './xml-text.ts';
+
+/** The bounds of one document. */
+export interface XmlLimits {
+  readonly charactersMax: number;
+  /** Elements and attributes in the document. */
+  readonly nodesMax: number;
+  /** Levels of nesting. */
+  readonly depthMax: number;
+  /** Entity and character references in the document. */
+  readonly referencesMax: number;
+  /** Characters of the text of one element. */
+  readonly textCharactersMax: number;
+  /** Characters of one tag with its attributes. */
+  readonly tagCharactersMax: number;
+}
+
+/**
+ * A page of 500 rows with 2,000 columns. The deepest document of the specification has 6 levels. A tag holds one column name,
+ * every character escaped, or the attributes of a row. Time grows with the length alone: the worst document within these bounds
+ * takes a few seconds.
+ */
+export const XML_LIMITS: XmlLimits = {
+  charactersMax: 32 * 1024 * 1024,
+  nodesMax: 1_000_000,
+  depthMax: 16,
+  referencesMax: 1_000_000,
+  textCharactersMax: 8 * 1024 * 1024,
+  tagCharactersMax: 16_384,
+};
 
 /** One element. */
 export interface XmlElement {
@@ -26,62 +49,25 @@ export interface XmlElement {
   readonly text: string;
 }
 
-/** Keeps element names apart from JavaScript's own; not a character that an XML name can begin with. */
-const PREFIX = '$';
-
-type ParserOptions = NonNullable<ConstructorParameters<typeof XMLParser>[0]>;
-
-const OPTIONS: ParserOptions = {
-  preserveOrder: true,
-  ignoreAttributes: false,
-  attributeNamePrefix: PREFIX,
-  parseTagValue: false,
-  parseAttributeValue: false,
-  trimValues: false,
-  maxNestedTags: XML_LIMITS.depthMax,
-  jPath: false,
-  // Empty elements pass twice through here.
-  transformTagName: (name) => (name.startsWith(PREFIX) ? name : PREFIX + name),
-  entityDecoder: {
-    setExternalEntities: () => undefined,
-    addInputEntities: () => {
-      throw new Error('a document type came through'); // xml-check.ts refuses it; a second lock costs nothing
-    },
-    reset: () => undefined,
-    setXmlVersion: () => undefined,
-    decode: resolveReferences,
-  },
-};
-
 /** Reads one document. The fault's message names line and column, never a value. */
 export function readXml(text: string, limits: XmlLimits = XML_LIMITS): XmlElement | WireFault {
-  const checked = checkXml(text, limits);
-  if (checked instanceof WireFault) return checked;
-  const tree = new Tree();
-  const parser = new XMLParser({
-    ...OPTIONS,
-    // `false` and the empty text keep the parser from making a tree of its own.
-    attributeValueProcessor: (name, value) => tree.attribute(name, value),
-    updateTag: (tag, path) => {
-      tree.open(tag, depthOf(path));
-      return false;
-    },
-    tagValueProcessor: (_tag, value, path) => {
-      tree.text(value, depthOf(path));
-      return '';
-    },
-  });
-  try {
-    parser.parse(checked);
-  } catch {
-    return new WireFault('The XML document cannot be parsed'); // the parser's message may quote the document
+  if (text.length > limits.charactersMax) {
+    return new WireFault(`The XML document has more than ${limits.charactersMax} characters`, { status: 413 });
   }
-  return tree.root();
+  if (!isXmlText(text)) return new WireFault('The XML document has characters that XML 1.0 does not allow');
+  if (hasMore(text, '&', limits.referencesMax)) {
+    return new WireFault(`The XML document has more than ${limits.referencesMax} references`, { status: 413 });
+  }
+  return new Tree(limits).read(text);
 }
 
-function depthOf(path: JPathOrMatcher): number {
-  if (typeof path === 'string') throw new Error('the place is a text'); // cannot be: `jPath` is false
-  return path.getDepth();
+function hasMore(text: string, character: string, countMax: number): boolean {
+  let count = 0;
+  for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) {
+    count += 1;
+    if (count > countMax) return true;
+  }
+  return false;
 }
 
 const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
@@ -91,53 +77,144 @@ interface OpenElement extends XmlElement {
   text: string;
 }
 
+/** Carries a fault out of the parser. */
+class XmlError extends Error {
+  readonly fault: WireFault;
+
+  constructor(fault: WireFault) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
 /** The elements of one document, as they come. */
 class Tree {
-  /** The root, and below it the last element of each level. */
+  readonly #limits: XmlLimits;
+  readonly #parser = new SaxesParser({ position: false, defaultXMLVersion: '1.0', forceXMLVersion: true });
+  /** From the root to the element that is open. */
   readonly #open: OpenElement[] = [];
   readonly #nameByTag = new Map<string, string>();
+  #text = '';
+  /** Of the tag that is read. */
   #attributes: Map<string, string> | undefined;
-  #isMixed = false;
+  #root: OpenElement | undefined;
+  #nodeCount = 0;
+  /** Where the tag that is read began. */
+  #tagAt = 0;
+  /** Characters of the open element's text, also those that turn out to be spaces between elements. */
+  #textLength = 0;
 
-  root(): XmlElement | WireFault {
-    if (this.#isMixed) return new WireFault('The XML document mixes text and elements');
-    return this.#open[0] ?? new WireFault('The XML document has no element');
+  constructor(limits: XmlLimits) {
+    this.#limits = limits;
+    // At most seven handlers: with more, V8 keeps the parser as a dictionary, which is twenty times as slow.
+    const parser = this.#parser;
+    // The parser's own object has a prototype, and `&constructor;` would be a function.
+    parser.ENTITIES = XML_ENTITIES;
+    parser.on('opentagstart', ({ name }) => {
+      this.#tagAt = parser.position - name.length - 2;
+      this.#countNode();
+    });
+    parser.on('attribute', ({ name, value }) => {
+      this.#countNode();
+      (this.#attributes ??= new Map<string, string>()).set(name, value);
+    });
+    parser.on('opentag', ({ name }) => this.#begin(name));
+    parser.on('closetag', () => this.#end());
+    parser.on('text', (piece) => this.#addText(piece));
+    parser.on('cdata', (piece) => this.#addText(piece));
   }
 
-  /** An attribute of the element that begins next. */
-  attribute(name: string, value: string): void {
-    (this.#attributes ??= new Map<string, string>()).set(name, value);
+  read(text: string): XmlElement | WireFault {
+    this.#text = text;
+    try {
+      this.#parser.write(text).close();
+    } catch (error) {
+      if (error instanceof XmlError) return error.fault;
+      // The parser throws plain errors. Some end with a name out of the document.
+      if (!(error instanceof Error) || error.name !== 'Error') throw error;
+      return this.#fault(error.message.split(/[.:]/, 1).join(), 400);
+    }
+    return this.#root ?? new WireFault('The XML document has no element');
   }
 
-  /** An element begins, at a depth from 1. */
-  open(tag: string, depth: number): void {
-    const element = { name: this.#nameOf(tag), attributes: this.#attributes ?? NO_ATTRIBUTES, children: [], text: '' };
+  #fault(complaint: string, status: 400 | 413): WireFault {
+    const { line, columnIndex } = this.#parser;
+    return new WireFault(`The XML document, line ${line}, column ${columnIndex}: ${complaint}`, { status });
+  }
+
+  #refuse(complaint: string, status: 400 | 413 = 400): never {
+    throw new XmlError(this.#fault(complaint, status));
+  }
+
+  /** What stands before the root: the declaration, and no document type. */
+  #checkProlog(): void {
+    const { encoding = 'utf-8' } = this.#parser.xmlDecl;
+    if (!/^(?:utf-?8|us-ascii)$/i.test(encoding)) this.#refuse('the encoding is not UTF-8');
+    if (this.#text.slice(0, this.#tagAt).includes('<!DOCTYPE')) this.#refuse('a document type is not accepted');
+  }
+
+  #countNode(): void {
+    const { nodesMax, tagCharactersMax } = this.#limits;
+    this.#nodeCount += 1;
+    if (this.#nodeCount > nodesMax) this.#refuse(`there are more than ${nodesMax} elements and attributes`, 413);
+    if (this.#parser.position - this.#tagAt > tagCharactersMax) {
+      this.#refuse(`a tag has more than ${tagCharactersMax} characters`);
+    }
+  }
+
+  #begin(name: string): void {
+    const { depthMax, tagCharactersMax } = this.#limits;
+    if (this.#open.length >= depthMax) this.#refuse(`elements are nested deeper than ${depthMax} levels`, 413);
+    if (this.#parser.position - this.#tagAt > tagCharactersMax) {
+      this.#refuse(`a tag has more than ${tagCharactersMax} characters`);
+    }
+    const element: OpenElement = {
+      name: this.#nameOf(name),
+      attributes: this.#attributes ?? NO_ATTRIBUTES,
+      children: [],
+      text: '',
+    };
     this.#attributes = undefined;
-    this.#open[depth - 1] = element;
-    const parent = this.#open[depth - 2];
-    if (parent === undefined) return;
-    parent.children.push(element);
-    this.#settle(parent);
+    const parent = this.#open.at(-1);
+    if (parent === undefined) {
+      this.#checkProlog();
+      this.#root = element;
+    } else {
+      this.#requireBlank(parent);
+      parent.children.push(element);
+    }
+    this.#open.push(element);
+    this.#textLength = 0;
   }
 
-  /** Text of the element at a depth; it may come in pieces. */
-  text(piece: string, depth: number): void {
-    const element = this.#open[depth - 1];
+  #end(): void {
+    this.#open.pop();
+    this.#textLength = 0;
+  }
+
+  /** Text of the open element; it may come in pieces. */
+  #addText(piece: string): void {
+    const element = this.#open.at(-1);
     if (element === undefined) return;
+    const { textCharactersMax } = this.#limits;
+    this.#textLength += piece.length;
+    if (this.#textLength > textCharactersMax) {
+      this.#refuse(`a value has more than ${textCharactersMax} characters`, 413);
+    }
     element.text += piece;
-    if (element.children.length > 0) this.#settle(element);
+    if (element.children.length > 0) this.#requireBlank(element);
   }
 
   /** Spaces beside elements are nothing. */
-  #settle(element: OpenElement): void {
+  #requireBlank(element: OpenElement): void {
     if (element.text === '') return;
-    if (/[^ \t\r\n]/.test(element.text)) this.#isMixed = true;
+    if (/[^ \t\r\n]/.test(element.text)) this.#refuse('text and elements are mixed');
     element.text = '';
   }
 
   #nameOf(tag: string): string {
     let name = this.#nameByTag.get(tag);
-    if (name === undefined) this.#nameByTag.set(tag, (name = nameFromElement(tag.slice(PREFIX.length))));
+    if (name === undefined) this.#nameByTag.set(tag, (name = nameFromElement(tag)));
     return name;
   }
 }

@@ -6,6 +6,8 @@
  * Descriptors, statuses and attachments are brought into the fields of the JSON form and read or taken from there, so
  * that each field is described once (json.ts, writes.ts, attachments.ts). Rows go straight to and from `Value`s. Pure.
  */
+import { XMLBuilder } from 'fast-xml-parser';
+
 import { RowsyncError } from '../base/errors.ts';
 import { attachmentFields, readAttachments, type AttachmentInfo } from './attachments.ts';
 import { ExactNumber, parseExactJson } from './exact.ts';
@@ -371,6 +373,17 @@ export function carriesXmlInput(rows: readonly OutgoingRow[]): boolean {
   );
 }
 
+/** An element as the builder takes it: its name with what it holds, and its attributes; or a text, which is escaped already. */
+type XmlNode = Readonly<Record<string, readonly XmlNode[] | string | Readonly<Record<string, string>>>>;
+
+const BUILDER = new XMLBuilder({
+  preserveOrder: true,
+  ignoreAttributes: false,
+  attributeNamePrefix: '',
+  processEntities: false,
+  suppressEmptyNode: true,
+});
+
 /**
  * Writes the rows of a write for a user in `zone`.
  * @throws RowsyncError `origin.unsendable` where a value does not fit its type, or has characters that XML cannot carry.
@@ -378,19 +391,18 @@ export function carriesXmlInput(rows: readonly OutgoingRow[]): boolean {
 export function writeXmlInputRows(rows: readonly OutgoingRow[], zone: string): string {
   checkInputRows(rows);
   const writers = new Map<ColumnType, XmlValueWriter>();
-  const cellText = ({ name, type, value }: OutgoingCell): string => {
+  const cellNode = ({ name, type, value }: OutgoingCell): XmlNode => {
     let write = writers.get(type);
     if (write === undefined) writers.set(type, (write = writeXmlInput(type, zone)));
     const text = write(value) ?? '';
-    const tag = elementFromName(name);
     if (!isXmlText(text)) throw unsendable(name);
-    return text === '' ? `<${tag}/>` : `<${tag}>${escapeText(text)}</${tag}>`;
+    return { [elementFromName(name)]: [{ '#text': escapeText(text) }] };
   };
-  const texts = rows.map(({ id, cells }) => {
-    const attribute = id === null ? '' : ` id="${id}"`;
-    return `<row${attribute}>${cells.map(cellText).join('')}</row>`;
+  const nodes = rows.map(({ id, cells }) => {
+    const row = cells.map(cellNode);
+    return id === null ? { row } : { row, ':@': { id: String(id) } };
   });
-  return `${DECLARATION}<rows>${texts.join('')}</rows>`;
+  return DECLARATION + BUILDER.build([{ rows: nodes }]);
 }
 
 function unsendable(column: string): RowsyncError {

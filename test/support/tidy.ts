@@ -67,6 +67,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'p-queue': ['src/origin/', 'src/files/'],
   'better-sqlite3': ['src/replica/', 'src/sandbox/store/'],
   'fast-xml-parser': ['src/wire/'],
+  saxes: ['src/wire/'],
   cron: ['src/config/'],
   pino: ['src/base/'],
   commander: ['src/cli/'],
