@@ -13,7 +13,7 @@ import {
 } from '../reconcile/push-plan.ts';
 import { ROW_ANSWERS, type RowAnswer } from '../reconcile/row-state.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { readKeptBatches, type KeptCell, type KeptRow, type KeptValue } from '../replica/push-rows.ts';
+import { readKeptBatches, type KeptCell, type KeptRow, type KeptValue } from '../replica/bookkeeping/batches.ts';
 import { sql } from '../base/sql.ts';
 import type { Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';

@@ -13,7 +13,7 @@ import { isSameValue } from '../reconcile/diff.ts';
 import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
 import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeignIds } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { readTable, storeCompareDue } from '../replica/ledger.ts';
+import { readTable, storeCompareDue } from '../replica/bookkeeping/tables.ts';
 import { distrustMirrors } from '../replica/mirrors.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
 import { readRowsById, requireTaken } from '../replica/rows.ts';

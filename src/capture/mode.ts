@@ -5,12 +5,12 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
-import { readColumns, storeColumnState } from '../replica/columns.ts';
+import { readColumns, storeColumnState } from '../replica/bookkeeping/columns.ts';
 import { baseTarget, markDiffering } from '../replica/compare.ts';
 import { useUpConsent } from '../replica/consent.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { distrustRows } from '../replica/distrust.ts';
-import { forgetDroppedFiles } from '../replica/files.ts';
+import { forgetDroppedFiles } from '../replica/bookkeeping/files.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
 import {
   isPushProblemStored,
@@ -21,9 +21,9 @@ import {
   storePush,
   storePushProblem,
   type LedgerTable,
-} from '../replica/ledger.ts';
+} from '../replica/bookkeeping/tables.ts';
 import { hasForeignTriggers, hasTable } from '../replica/objects.ts';
-import { forgetEtags, readPages } from '../replica/pages.ts';
+import { forgetEtags, readPages } from '../replica/bookkeeping/pages.ts';
 import { removeRows, writeRows, type RowTarget } from '../replica/rows.ts';
 import { sql } from '../base/sql.ts';
 import { createBase, createEmptyBase, dropBase, hasBase, isOwnTable, pruneSchema } from '../replica/tables.ts';

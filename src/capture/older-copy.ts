@@ -7,7 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { plural, shellWord } from '../base/text.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
-import { readTable } from '../replica/ledger.ts';
+import { readTable } from '../replica/bookkeeping/tables.ts';
 import { sql } from '../base/sql.ts';
 import { doubtCreates } from './older-creates.ts';
 import type { TwoWayTable } from './table.ts';

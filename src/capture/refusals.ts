@@ -7,7 +7,7 @@ import { BACKOFFS, backoffMs, type Backoff } from '../base/retries.ts';
 import type { RetryHope } from '../reconcile/push-outcome.ts';
 import type { ChangeKind, SentCell } from '../reconcile/push-plan.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { readDueIds, type WaitingRow } from '../replica/push-rows.ts';
+import { readDueIds, type WaitingRow } from '../replica/bookkeeping/refusals.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { objectText, storedFromValue, type Stored } from '../replica/rows.ts';
 import { ident, sql } from '../base/sql.ts';

@@ -9,7 +9,7 @@ import { isInFlight } from '../reconcile/row-state.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
 import { attempt } from '../replica/attempt.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { endPushHold, findTable } from '../replica/ledger.ts';
+import { endPushHold, findTable } from '../replica/bookkeeping/tables.ts';
 import { evidenceText, removeRows, storedFromValue, valueFromStored, writeRows, type Stored } from '../replica/rows.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Value } from '../wire/schema.ts';

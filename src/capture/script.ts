@@ -10,7 +10,7 @@ import { isInFlight, type RowState } from '../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../replica/compare.ts';
 import type { Connection } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
-import { readTable } from '../replica/ledger.ts';
+import { readTable } from '../replica/bookkeeping/tables.ts';
 import { queryNumbers } from '../replica/query.ts';
 import { storedFromValue, type Stored } from '../replica/rows.ts';
 import { allOf, ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';

@@ -4,9 +4,9 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { MergeColumn } from '../reconcile/merge.ts';
-import { readColumns, type LedgerColumn } from '../replica/columns.ts';
+import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';
-import { findTable, readTable, readTables, type LedgerTable } from '../replica/ledger.ts';
+import { findTable, readTable, readTables, type LedgerTable } from '../replica/bookkeeping/tables.ts';
 import { hasTable } from '../replica/objects.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { COLOR_COLUMN, hasBase, readStanding } from '../replica/tables.ts';

@@ -4,7 +4,7 @@
  * is empty, because SQLite checks views then.
  */
 import type { Connection, Tx } from '../replica/connection.ts';
-import { NO_CHANGES_VIEW } from '../replica/bookkeeping.ts';
+import { NO_CHANGES_VIEW } from '../replica/bookkeeping/row-states.ts';
 import { oncePerSchema } from '../replica/objects.ts';
 import { ident, joinSql, literal, sql, unionAll, type Sql } from '../base/sql.ts';
 import { baseName, isChangesView, replaceChangesView } from '../replica/tables.ts';

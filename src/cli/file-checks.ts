@@ -5,9 +5,9 @@
 import type { Config } from '../config/load.ts';
 import { filesSettings } from '../config/settings.ts';
 import { columnMode } from '../reconcile/files.ts';
-import { hasListedCells, readFileColumns } from '../replica/file-cells.ts';
-import { countFailedFiles } from '../replica/files.ts';
-import { readTables } from '../replica/ledger.ts';
+import { hasListedCells, readFileColumns } from '../replica/bookkeeping/file-cells.ts';
+import { countFailedFiles } from '../replica/bookkeeping/files.ts';
+import { readTables } from '../replica/bookkeeping/tables.ts';
 import type { ReplicaReader } from '../replica/reader.ts';
 import { plural } from '../base/text.ts';
 

@@ -5,8 +5,8 @@
 import { bytesText, plural } from '../base/text.ts';
 import type { Config } from '../config/load.ts';
 import { pullSettings } from '../config/settings.ts';
-import { findTable } from '../replica/ledger.ts';
-import { readJournals } from '../replica/journals.ts';
+import { findTable } from '../replica/bookkeeping/tables.ts';
+import { readJournals } from '../replica/bookkeeping/history.ts';
 import type { ReplicaReader } from '../replica/reader.ts';
 import { ok, type CheckResult } from './check-result.ts';
 

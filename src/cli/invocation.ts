@@ -148,8 +148,8 @@ function loadSides() {
     import('../files/upload.ts'),
     import('./progress.ts'),
     import('../config/tables.ts'),
-    import('../replica/described.ts'),
-    import('../replica/sink-book.ts'),
+    import('../replica/bookkeeping/described.ts'),
+    import('../replica/bookkeeping/sinks.ts'),
     import('../daemon/page/key.ts'),
     loadOrigin(),
     loadReplica(),
@@ -207,7 +207,7 @@ export async function openExistingReplica(invocation: Invocation, config: Config
 /** Opens the replica, and says so where an earlier version had written it. */
 async function openForWriting({ session }: Invocation, { replica: { path, shared }, sinks }: Config): Promise<Replica> {
   const { openReplica } = await loadReplica();
-  const { ensureSinks } = await import('../replica/sink-book.ts');
+  const { ensureSinks } = await import('../replica/bookkeeping/sinks.ts');
   const replica = openReplica(path, { clock: session.clock, shared });
   if (replica.upgrade !== null) {
     const { fromVersion, copyPath } = replica.upgrade;

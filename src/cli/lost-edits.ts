@@ -2,7 +2,7 @@
  * Edits that lost to a change at the origin, for people at a terminal. Pure.
  */
 import { plural, printable } from '../base/text.ts';
-import type { ConflictLine } from '../replica/conflict-line.ts';
+import type { ConflictLine } from '../replica/bookkeeping/conflicts.ts';
 
 /** Edits that a run names for people; --json has all. */
 const NAMED_MAX = 20;

@@ -13,12 +13,12 @@ import { accountOf, type Problem } from '../reconcile/account.ts';
 import { misnamedIn } from '../reconcile/bindings.ts';
 import { readComplaints, readFirstUnreadable } from '../replica/complaints.ts';
 import type { Connection } from '../replica/connection.ts';
-import { boundNameOf, readDescribed } from '../replica/described.ts';
+import { boundNameOf, readDescribed } from '../replica/bookkeeping/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { readTables } from '../replica/ledger.ts';
-import { countUnseen, toldSince } from '../replica/lost-edits.ts';
+import { readTables } from '../replica/bookkeeping/tables.ts';
+import { countUnseen, toldSince } from '../replica/bookkeeping/conflicts.ts';
 import { openReader, type ReplicaReader } from '../replica/reader.ts';
-import { readRemade } from '../replica/schema-changes.ts';
+import { readRemade } from '../replica/bookkeeping/schema-changes.ts';
 import { jobsOf, lateness } from './jobs.ts';
 import type { DaemonState } from './state.ts';
 

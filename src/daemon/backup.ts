@@ -8,7 +8,7 @@ import { RowsyncError } from '../base/errors.ts';
 import type { Config } from '../config/load.ts';
 import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../files/carry.ts';
 import { backUp, dateOfBackup, datedBackups, restore, type CopyReport, type RestoreReport } from '../replica/backup.ts';
-import type { Content } from '../replica/files.ts';
+import type { Content } from '../replica/bookkeeping/files.ts';
 
 /** A backup; `files` is null if they were left out. */
 export type BackupReport = CopyReport & { readonly files: CarryReport | null };

@@ -7,7 +7,7 @@
  * starts.
  */
 import type { Replica } from '../replica/database.ts';
-import { readEditedTables } from '../replica/push-rows.ts';
+import { readEditedTables } from '../replica/bookkeeping/row-states.ts';
 
 /** Between two looks at the version: a person does not notice a second, and a look costs microseconds. */
 export const LOOK_MS = 1_000;

@@ -5,7 +5,7 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openReader, type ReplicaReader } from '../replica/reader.ts';
-import { readSinkStatus } from '../replica/sink-book.ts';
+import { readSinkStatus } from '../replica/bookkeeping/sinks.ts';
 import { readProblems, type Surroundings } from './account.ts';
 import { lastBackupMs } from './backup.ts';
 import type { LoopDelay } from './loop-delay.ts';

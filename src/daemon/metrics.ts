@@ -8,7 +8,7 @@ import type { Counters } from '../origin/requests.ts';
 import type { Problem } from '../reconcile/account.ts';
 import { CATALOGUE } from '../reconcile/problems.ts';
 import type { ReplicaMeasures, TableStatus } from '../replica/reader.ts';
-import type { SinkStatus } from '../replica/sink-book.ts';
+import type { SinkStatus } from '../replica/bookkeeping/sinks.ts';
 import type { DaemonState } from './state.ts';
 
 /** The input of the metrics. */

@@ -10,7 +10,7 @@ import { withBoundNames } from '../config/tables.ts';
 import { removeUnnamed } from '../files/prune.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
-import { boundNameOf } from '../replica/described.ts';
+import { boundNameOf } from '../replica/bookkeeping/described.ts';
 import { startSinks, type RunningSinks } from '../sink/runner.ts';
 import { WholeWatch } from './whole.ts';
 

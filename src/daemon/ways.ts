@@ -10,8 +10,9 @@ import type { PullSettings } from '../pull/context.ts';
 import { LARGE_PAGES, mayFollow, stampColumn } from '../reconcile/follow.ts';
 import type { Connection } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
-import { readTableDescriptor, readTables, type LedgerTable } from '../replica/ledger.ts';
-import { countPages } from '../replica/pages.ts';
+import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
+import { readTables, type LedgerTable } from '../replica/bookkeeping/tables.ts';
+import { countPages } from '../replica/bookkeeping/pages.ts';
 import type { Jobs } from './jobs.ts';
 import type { Sides } from './sides.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { RowsyncError } from '../base/errors.ts';
 import type { PullProgress } from '../pull/report.ts';
-import type { TableResult } from '../replica/run-book.ts';
+import type { TableResult } from '../replica/bookkeeping/runs.ts';
 import type { WorkKind } from './jobs.ts';
 import type { TableOutcome } from './work.ts';
 

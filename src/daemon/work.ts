@@ -19,7 +19,7 @@ import { concernsAllTables, pull } from '../pull/pull.ts';
 import { differenceOf, verify } from '../pull/verify.ts';
 import type { PushContext } from '../push/context.ts';
 import { finishPushes, push } from '../push/push.ts';
-import { readTables } from '../replica/ledger.ts';
+import { readTables } from '../replica/bookkeeping/tables.ts';
 import { backUpDated, lostFilesError } from './backup.ts';
 import { pullFilesAfter } from './cycle.ts';
 import type { WorkKind } from './jobs.ts';

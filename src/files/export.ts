@@ -13,7 +13,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { openExportFolder } from '../base/file-system.ts';
 import { FolderNames, nameWithRemark, safeName } from '../reconcile/file-names.ts';
 import type { Connection } from '../replica/connection.ts';
-import { readFilesHere, type FileHere } from '../replica/files.ts';
+import { readFilesHere, type FileHere } from '../replica/bookkeeping/files.ts';
 import { readKeyText } from '../replica/tables.ts';
 import { fileError, fileErrorCode } from './failures.ts';
 import { copyTo, tryLink } from './links.ts';

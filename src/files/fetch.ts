@@ -15,7 +15,7 @@ import { brokenRevision } from '../origin/failures.ts';
 import type { AttachmentRequest } from '../origin/files.ts';
 import { ORIGIN_LIMITS } from '../origin/limits.ts';
 import { downloadProblem, judgeFile, type FileRule } from '../reconcile/files.ts';
-import { forgetLook, type FileColumn } from '../replica/file-cells.ts';
+import { forgetLook, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
 import {
   readContentOfGuid,
   storeFileFacts,
@@ -24,7 +24,7 @@ import {
   storeFileSkipped,
   type FileFacts,
   type FileNotHere,
-} from '../replica/files.ts';
+} from '../replica/bookkeeping/files.ts';
 import type { FilesContext, FilesTally } from './context.ts';
 import type { FileWriter, FinishedFile } from './file-writer.ts';
 import type { OutageWatch } from './outage.ts';

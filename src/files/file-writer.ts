@@ -4,7 +4,7 @@
  * their folders, then the rows that name them.
  */
 import type { Replica } from '../replica/database.ts';
-import { storeFileFacts, storeFileHere, type FileFacts } from '../replica/files.ts';
+import { storeFileFacts, storeFileHere, type FileFacts } from '../replica/bookkeeping/files.ts';
 import type { FileStore, IncomingFile } from './store.ts';
 
 /** A download that is whole. */

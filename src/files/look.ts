@@ -1,6 +1,6 @@
 /**
  * Finding out which revisions there are. Input: cells of attachment columns that differ from what was looked at before
- * (replica/file-cells.ts). Output: rows of `sync_files`. The decisions are reconcile/files.ts.
+ * (replica/bookkeeping/file-cells.ts). Output: rows of `sync_files`. The decisions are reconcile/files.ts.
  *
  * An unchanged table costs no request, unless the origin shows attachments in a form without a revision. Then each cell with a file is asked for by
  * its ETag. Requests: one for each such cell, in blocks that lie above each other.
@@ -27,7 +27,7 @@ import {
   storeCellProblem,
   type CellToLookAt,
   type FileColumn,
-} from '../replica/file-cells.ts';
+} from '../replica/bookkeeping/file-cells.ts';
 import type { AttachmentInfo } from '../wire/attachments.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
 import type { FilesContext, FilesTally } from './context.ts';

@@ -3,7 +3,7 @@
  * tables and columns that were dropped here. Only when someone asks; the replica must be locked, so that nothing is on its way.
  */
 import type { Connection } from '../replica/connection.ts';
-import { readContents } from '../replica/files.ts';
+import { readContents } from '../replica/bookkeeping/files.ts';
 import { requireStore } from './replica-store.ts';
 import { FileStore, openStore } from './store.ts';
 

@@ -9,8 +9,13 @@ import type { RowsyncError } from '../base/errors.ts';
 import { runPool } from '../base/pool.ts';
 import { columnMode } from '../reconcile/files.ts';
 import { isSchemaHeld } from '../replica/consent.ts';
-import { readFileColumns } from '../replica/file-cells.ts';
-import { countFilesNotHere, forgetRetryTimes, readFilesNotHere, readStoredBytes } from '../replica/files.ts';
+import { readFileColumns } from '../replica/bookkeeping/file-cells.ts';
+import {
+  countFilesNotHere,
+  forgetRetryTimes,
+  readFilesNotHere,
+  readStoredBytes,
+} from '../replica/bookkeeping/files.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import type { FilesContext, FilesReport, FilesTally } from './context.ts';
 import { fetchFile, type FetchRun, type FileToFetch } from './fetch.ts';

@@ -3,7 +3,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { Connection } from '../replica/connection.ts';
-import { readTables, type LedgerTable } from '../replica/ledger.ts';
+import { readTables, type LedgerTable } from '../replica/bookkeeping/tables.ts';
 
 /** The named tables, or all for no name. @throws RowsyncError `usage.invalid` for a name that the replica does not have. */
 export function chooseTables(from: Connection, names: readonly string[]): readonly LedgerTable[] {

@@ -6,7 +6,7 @@
 import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { runAll, runPool } from '../base/pool.ts';
-import { readFileColumns, type FileColumn } from '../replica/file-cells.ts';
+import { readFileColumns, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
 import {
   readContents,
   readFilesHere,
@@ -15,7 +15,7 @@ import {
   storeFileVanished,
   type Content,
   type FileHere,
-} from '../replica/files.ts';
+} from '../replica/bookkeeping/files.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import type { FilesContext, FilesReport } from './context.ts';
 import { openReplicaStore } from './replica-store.ts';

@@ -4,7 +4,7 @@
  */
 import { sql } from '../base/sql.ts';
 import type { Connection } from '../replica/connection.ts';
-import { findJournal } from '../replica/journals.ts';
+import { findJournal } from '../replica/bookkeeping/history.ts';
 import { queryRows } from '../replica/query.ts';
 
 /** Broken places listed; all are counted. */

@@ -6,10 +6,10 @@
  * Deleted rows name columns as they were called then. A value under a name that no column has now may belong to this column, so it is removed too.
  */
 import { sql, type Sql } from '../base/sql.ts';
-import { readColumns, type LedgerColumn } from '../replica/columns.ts';
+import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
 import type { Tx } from '../replica/connection.ts';
-import { markJournal } from '../replica/journals.ts';
-import { forgetFilesOfColumn } from '../replica/files.ts';
+import { markJournal } from '../replica/bookkeeping/history.ts';
+import { forgetFilesOfColumn } from '../replica/bookkeeping/files.ts';
 
 /**
  * Forgets a column; no row of the table may be on its way to the origin, or wait with an edit of the column. Returns the contents of its files, which

@@ -8,7 +8,7 @@
  */
 import { ident, sql, type Sql } from '../base/sql.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { markJournal } from '../replica/journals.ts';
+import { markJournal } from '../replica/bookkeeping/history.ts';
 import { hasTable } from '../replica/objects.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 

@@ -13,7 +13,7 @@ import type { Connection } from '../replica/connection.ts';
 import type { Exact, Version } from '../replica/history-cells.ts';
 import { checkKnown, lastSeqAt, readKnownTables, type KnownTable } from '../replica/history-known.ts';
 import { openKnownRows, type KnownRows } from '../replica/journal.ts';
-import { findJournal } from '../replica/journals.ts';
+import { findJournal } from '../replica/bookkeeping/history.ts';
 import { BLOCK_ROWS, queryNumbers, queryRows } from '../replica/query.ts';
 import type { QueryAnswer, ReplicaReader } from '../replica/reader.ts';
 import { isStrict } from '../replica/tables.ts';

@@ -9,9 +9,9 @@ import { removalOf, type Bounds, type Removal } from '../reconcile/retention.ts'
 import type { Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
 import { ENTRY_BYTES } from '../replica/journal.ts';
-import { findTable } from '../replica/ledger.ts';
+import { findTable } from '../replica/bookkeeping/tables.ts';
 import { queryRows } from '../replica/query.ts';
-import { holdPruning, markJournal, readJournals, secondsOf } from '../replica/journals.ts';
+import { holdPruning, markJournal, readJournals, secondsOf } from '../replica/bookkeeping/history.ts';
 
 /** Entries deleted in one transaction, so that no reader waits long. */
 const CHUNK = 5_000;

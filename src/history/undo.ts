@@ -3,12 +3,12 @@
  * client that knows nothing of rowsync. Output: edits of rows, which triggers capture like any client's, and the refused changes.
  */
 import { allOf, ident, joinSql, sql } from '../base/sql.ts';
-import { readColumns } from '../replica/columns.ts';
+import { readColumns } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';
 import type { Exact } from '../replica/history-cells.ts';
 import { openKnownRows, type KnownRows } from '../replica/journal.ts';
-import { findJournal } from '../replica/journals.ts';
-import { readTable, type LedgerTable } from '../replica/ledger.ts';
+import { findJournal } from '../replica/bookkeeping/history.ts';
+import { readTable, type LedgerTable } from '../replica/bookkeeping/tables.ts';
 import { queryRows } from '../replica/query.ts';
 import { hasBase } from '../replica/tables.ts';
 import { readExactEntries } from '../replica/history-exact.ts';

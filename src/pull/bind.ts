@@ -15,9 +15,9 @@ import {
   type ConfiguredTables,
   type WaitingTable,
 } from '../reconcile/bindings.ts';
-import { readDescribed, storeDescribed, type DescribedTable } from '../replica/described.ts';
-import { readTables } from '../replica/ledger.ts';
-import { storeSchemaChanges, type SchemaChange } from '../replica/schema-changes.ts';
+import { readDescribed, storeDescribed, type DescribedTable } from '../replica/bookkeeping/described.ts';
+import { readTables } from '../replica/bookkeeping/tables.ts';
+import { storeSchemaChanges, type SchemaChange } from '../replica/bookkeeping/schema-changes.ts';
 import type { DatabaseDescriptor } from '../wire/schema.ts';
 import type { PullContext, PullOptions, PullSettings } from './context.ts';
 import { tableChanges } from './schema-changes.ts';

@@ -4,7 +4,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { REPEATED_PAGES_MAX } from '../reconcile/pages.ts';
-import type { PagePlace } from '../replica/pages.ts';
+import type { PagePlace } from '../replica/bookkeeping/pages.ts';
 
 /** What a cursor begins with. */
 export interface CursorStart {

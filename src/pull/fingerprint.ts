@@ -17,9 +17,10 @@ import {
   type Days,
   type MeasurePlan,
 } from '../reconcile/fingerprint.ts';
-import { readIdentity, readTable, storeIgnoredMeasures } from '../replica/ledger.ts';
+import { readIdentity } from '../replica/bookkeeping/identity.ts';
+import { readTable, storeIgnoredMeasures } from '../replica/bookkeeping/tables.ts';
 import { readMeasured } from '../replica/measures.ts';
-import { readPagedWindows } from '../replica/pages.ts';
+import { readPagedWindows } from '../replica/bookkeeping/pages.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import { isZone } from '../wire/zone.ts';
 import type { PreparedTable, PullContext } from './context.ts';

@@ -29,8 +29,9 @@ import {
 } from '../reconcile/follow.ts';
 import { isSameRow } from '../reconcile/diff.ts';
 import { createdColumn, NO_STAMP_WINDOW, windowFilter } from '../reconcile/windows.ts';
-import { findTable, readTable, storeFollowed, storeTail } from '../replica/ledger.ts';
-import { countExpected, countStampedFrom, readPagedWindows, suspectPushedRows } from '../replica/pages.ts';
+import { findTable, readTable, storeFollowed, storeTail } from '../replica/bookkeeping/tables.ts';
+import { countExpected, countStampedFrom, readPagedWindows } from '../replica/bookkeeping/pages.ts';
+import { suspectPushedRows } from '../replica/bookkeeping/suspects.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/query.ts';

@@ -4,8 +4,8 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { smallerPage } from '../reconcile/pages.ts';
-import { storePageRows } from '../replica/ledger.ts';
-import { forgetEtags } from '../replica/pages.ts';
+import { storePageRows } from '../replica/bookkeeping/tables.ts';
+import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 
 /**

@@ -24,7 +24,7 @@ import {
   type TwoWayTable,
 } from '../capture/table.ts';
 import { ensureChangesView, hasChangesView } from '../capture/view.ts';
-import { describeColumn, readColumns, storeColumnState, type LedgerColumn } from '../replica/columns.ts';
+import { describeColumn, readColumns, storeColumnState, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { distrustRows } from '../replica/distrust.ts';
 import {
@@ -35,15 +35,15 @@ import {
   storeMissingColumns,
   storeReturned,
   type LedgerTable,
-} from '../replica/ledger.ts';
-import { wantJournal } from '../replica/journals.ts';
+} from '../replica/bookkeeping/tables.ts';
+import { wantJournal } from '../replica/bookkeeping/history.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { mayHaveStrangers } from '../replica/mirrors.ts';
 import { hasTable } from '../replica/objects.ts';
-import { forgetEtags } from '../replica/pages.ts';
-import { readBatchTables } from '../replica/push-rows.ts';
+import { forgetEtags } from '../replica/bookkeeping/pages.ts';
+import { readBatchTables } from '../replica/bookkeeping/batches.ts';
 import { removeRows, type RowTarget } from '../replica/rows.ts';
-import { storeSchemaChanges } from '../replica/schema-changes.ts';
+import { storeSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import {
   addColorColumn,
   addColumns,

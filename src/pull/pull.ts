@@ -12,21 +12,15 @@ import { refuseRequests } from '../capture/resolve.ts';
 import { pruneHistories } from '../history/prune.ts';
 import { isMassRemoval } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
-import {
-  isIdentityStored,
-  readDatabaseDescriptor,
-  readIdentity,
-  readTables,
-  storeDescriptor,
-  storeGone,
-  storeIdentity,
-} from '../replica/ledger.ts';
+import { isIdentityStored, readIdentity, storeIdentity } from '../replica/bookkeeping/identity.ts';
+import { readDatabaseDescriptor, storeDescriptor } from '../replica/bookkeeping/descriptors.ts';
+import { readTables, storeGone } from '../replica/bookkeeping/tables.ts';
 import type { Tx } from '../replica/connection.ts';
-import { readDescribed } from '../replica/described.ts';
+import { readDescribed } from '../replica/bookkeeping/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { hasTable } from '../replica/objects.ts';
-import { closeRun, openRun } from '../replica/run-book.ts';
-import { readSchemaChanges } from '../replica/schema-changes.ts';
+import { closeRun, openRun } from '../replica/bookkeeping/runs.ts';
+import { readSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PullContext, PullOptions } from './context.ts';

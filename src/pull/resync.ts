@@ -5,7 +5,8 @@
 import { RowsyncError } from '../base/errors.ts';
 import type { Replica } from '../replica/database.ts';
 import { distrustBase, distrustRows } from '../replica/distrust.ts';
-import { forgetDescriptor, readTables, storePageRows } from '../replica/ledger.ts';
+import { forgetDescriptor } from '../replica/bookkeeping/descriptors.ts';
+import { readTables, storePageRows } from '../replica/bookkeeping/tables.ts';
 import { hasTable } from '../replica/objects.ts';
 
 /**

@@ -2,7 +2,7 @@
  * Tells what changed in the tables and columns of the origin: compares two descriptions, and puts the differences into words. Pure.
  */
 import { printable } from '../base/text.ts';
-import type { SchemaChange } from '../replica/schema-changes.ts';
+import type { SchemaChange } from '../replica/bookkeeping/schema-changes.ts';
 import { columnType, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 
 /** A table as it was described the last time. */

@@ -4,7 +4,7 @@
  */
 import { latenessMs, stampColumn } from '../reconcile/follow.ts';
 import { baseTarget } from '../replica/compare.ts';
-import { readTable } from '../replica/ledger.ts';
+import { readTable } from '../replica/bookkeeping/tables.ts';
 import { readRowsById, type RowTarget } from '../replica/rows.ts';
 import type { RowPage } from '../wire/schema.ts';
 import type { LocalShape, PreparedTable, PullContext } from './context.ts';

@@ -5,7 +5,7 @@
 import { readIdleIds, storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
 import { earlyBase } from '../capture/mode.ts';
 import type { Tx } from '../replica/connection.ts';
-import { storeUnreadable } from '../replica/pages.ts';
+import { storeUnreadable } from '../replica/bookkeeping/unreadable.ts';
 import { storeRowColors } from '../replica/row-colors.ts';
 import { deleteRows, readRowsById, removeRows, upsertRows, writeRows, type RowChanges } from '../replica/rows.ts';
 import type { Row, RowPage, UnreadableRow } from '../wire/schema.ts';

@@ -14,16 +14,17 @@ import {
   type DeletionVerdict,
 } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
+import { readIdentity } from '../replica/bookkeeping/identity.ts';
 import {
-  readIdentity,
   readTable,
   storeHold,
   storeIdentityChecked,
   storeRowsFilter,
   type LedgerTable,
-} from '../replica/ledger.ts';
-import { clearSeenSuspects, countSuspects, readSuspects, suspectPushedRows } from '../replica/pages.ts';
-import { readBatchTables } from '../replica/push-rows.ts';
+} from '../replica/bookkeeping/tables.ts';
+import { clearSeenSuspects } from '../replica/bookkeeping/pages.ts';
+import { countSuspects, readSuspects, suspectPushedRows } from '../replica/bookkeeping/suspects.ts';
+import { readBatchTables } from '../replica/bookkeeping/batches.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { writeInShape } from './describe.ts';

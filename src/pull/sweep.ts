@@ -22,7 +22,7 @@ import {
   windowFilter,
   type PageStamps,
 } from '../reconcile/windows.ts';
-import { closeSweep, openSweep, readTable, storeLateness } from '../replica/ledger.ts';
+import { closeSweep, openSweep, readTable, storeLateness } from '../replica/bookkeeping/tables.ts';
 import {
   clearSeenSuspects,
   notePage,
@@ -30,11 +30,11 @@ import {
   provePages,
   readPagedWindows,
   readPages,
-  suspectsCreated,
   type AnsweredPage,
   type KnownPage,
   type PagePlace,
-} from '../replica/pages.ts';
+} from '../replica/bookkeeping/pages.ts';
+import { suspectsCreated } from '../replica/bookkeeping/suspects.ts';
 import type { SelectParameters } from '../wire/query.ts';
 import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';

@@ -4,10 +4,11 @@
 import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { LARGE_PAGES } from '../reconcile/follow.ts';
-import { findTable, readTable, readTables, storeProblem } from '../replica/ledger.ts';
+import { findTable, readTable, readTables, storeProblem } from '../replica/bookkeeping/tables.ts';
 import { isSchemaHeld, useUpConsent } from '../replica/consent.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { countPages, countUnreadable } from '../replica/pages.ts';
+import { countPages } from '../replica/bookkeeping/pages.ts';
+import { countUnreadable } from '../replica/bookkeeping/unreadable.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, PullOptions } from './context.ts';
 import { describeTable, isSameShape, requireSameShape } from './describe.ts';

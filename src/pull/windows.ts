@@ -12,8 +12,8 @@ import {
   type OneWindow,
 } from '../reconcile/windows.ts';
 import type { Tx } from '../replica/connection.ts';
-import { readTable, storeOneWindow } from '../replica/ledger.ts';
-import { dropPagesFrom, readPagedWindows, readWindowSizes } from '../replica/pages.ts';
+import { readTable, storeOneWindow } from '../replica/bookkeeping/tables.ts';
+import { dropPagesFrom, readPagedWindows, readWindowSizes } from '../replica/bookkeeping/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 
 /** The origin's code for a column that does not exist (origin facts 4.2). */

@@ -5,7 +5,8 @@
 import { ROW_STATES } from '../reconcile/row-state.ts';
 import { accountOf, type PushAccount } from '../reconcile/push-account.ts';
 import type { Connection } from '../replica/connection.ts';
-import { readConflictsSince, readLastConflictId, readRowEnds, readUnsentIds } from '../replica/push-rows.ts';
+import { readConflictsSince, readLastConflictId } from '../replica/bookkeeping/conflicts.ts';
+import { readRowEnds, readUnsentIds } from '../replica/bookkeeping/row-states.ts';
 
 /** Follows the edits of one table through one push. */
 export class BeganEdits {

@@ -5,7 +5,8 @@
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
-import { readIdentity, readTable } from '../replica/ledger.ts';
+import { readIdentity } from '../replica/bookkeeping/identity.ts';
+import { readTable } from '../replica/bookkeeping/tables.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, TablePush } from './context.ts';
 

@@ -7,7 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { columnNames } from '../reconcile/selection.ts';
-import { readTable } from '../replica/ledger.ts';
+import { readTable } from '../replica/bookkeeping/tables.ts';
 import type { PushContext, PushTableOptions, PushTally, TablePush } from './context.ts';
 import { pushTable } from './plan.ts';
 import type { TablePushCounts } from './report.ts';

@@ -12,7 +12,7 @@ import type { TwoWayTable } from '../capture/table.ts';
 import { BATCH_LIMITS, CHANGE_KINDS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { Rehearsal } from '../replica/database.ts';
-import { readReasons } from '../replica/push-rows.ts';
+import { readReasons } from '../replica/bookkeeping/refusals.ts';
 import type { Value } from '../wire/schema.ts';
 import { matchMaker, planChanges, pushTable } from './plan.ts';
 import { fileMeasurer } from './upload.ts';

@@ -11,8 +11,8 @@ import { MIRROR_HINT, readTwoWayTables, type TwoWayTable } from '../capture/tabl
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
 import type { Connection } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { readTables } from '../replica/ledger.ts';
-import { readBatchTables } from '../replica/push-rows.ts';
+import { readTables } from '../replica/bookkeeping/tables.ts';
+import { readBatchTables } from '../replica/bookkeeping/batches.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, PushTableOptions, PushTally } from './context.ts';
 import { identify } from './identity.ts';

@@ -4,7 +4,7 @@
  */
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { closeRun, openRun, type RunTotals } from '../replica/run-book.ts';
+import { closeRun, openRun, type RunTotals } from '../replica/bookkeeping/runs.ts';
 import type { PushContext } from './context.ts';
 import type { PushReport } from './report.ts';
 

@@ -18,8 +18,8 @@ import { checkCopy, countRows, freeName, makePrivate, PARTIAL, removeFile, syncT
 import type { Connection, Tx } from './connection.ts';
 import { checkOwner, takeLock } from './database.ts';
 import { replicaError, sqliteCode } from './failures.ts';
-import { inheritSeries } from './sink-book.ts';
-import { readContents, storeContentLost, storeStoreFolder, type Content } from './files.ts';
+import { inheritSeries } from './bookkeeping/sinks.ts';
+import { readContents, storeContentLost, storeStoreFolder, type Content } from './bookkeeping/files.ts';
 import { ident, sql } from '../base/sql.ts';
 
 /** Pages copied before other work gets its turn; 2,000 of them take some 13 ms. */

@@ -50,7 +50,7 @@ export function readJournalled(from: Connection): ReadonlySet<string> {
           WHERE j.begun_seq IS NOT NULL`,
     )
     .pluck()
-    .all() as string[]; // names are text (bookkeeping.ts)
+    .all() as string[]; // names are text
   return new Set(names);
 }
 

@@ -5,7 +5,7 @@
 import { ident, joinSql, sql } from '../base/sql.ts';
 import type { BrowsedTable, Cell, CutCell } from './browse.ts';
 import type { Connection } from './connection.ts';
-import { CONFLICT_LINE, type ConflictLine } from './conflict-line.ts';
+import { CONFLICT_LINE, type ConflictLine } from './bookkeeping/conflicts.ts';
 import type { FailureLine } from './reader.ts';
 
 /** Characters of a cell that the page of a row shows. */
@@ -147,7 +147,7 @@ export function readDeletedRow(
 ): { readonly at: string; readonly reason: string; readonly lastValues: string } | null {
   const text = sql`SELECT deleted_at AS at, reason, row_values AS lastValues FROM _rowsync_deleted
     WHERE table_id = ? AND row_id = ? ORDER BY seq DESC LIMIT 1`;
-  return (from.prepare(text).get(table.id, id) ?? null) as ReturnType<typeof readDeletedRow>; // ours (bookkeeping.ts)
+  return (from.prepare(text).get(table.id, id) ?? null) as ReturnType<typeof readDeletedRow>; // ours
 }
 
 /** Where the values of a column lead: rows of one other table, by the key that stands in the column. */

@@ -99,7 +99,7 @@ interface TableLine {
 
 /** Every table by name, with its columns. */
 export function readBrowsedTables(from: Connection): readonly BrowsedTable[] {
-  const lines = from.prepare(TABLES).all() as TableLine[]; // columns and types are ours (bookkeeping.ts)
+  const lines = from.prepare(TABLES).all() as TableLine[]; // columns and types are ours
   return lines.map((line) => browsedTable(from, line));
 }
 

@@ -4,8 +4,8 @@
 import { sql } from '../base/sql.ts';
 import { plural } from '../base/text.ts';
 import type { Connection } from './connection.ts';
-import type { Complaint } from './ledger.ts';
-import { readSinkStatus } from './sink-book.ts';
+import type { Complaint } from './bookkeeping/tables.ts';
+import { readSinkStatus } from './bookkeeping/sinks.ts';
 
 /** An error and what it is about; `since` is a stamp, null where it is not known. */
 export interface RememberedComplaint extends Complaint {
@@ -51,7 +51,7 @@ function ofTables(from: Connection): readonly RememberedComplaint[] {
           UNION ALL SELECT local_name, held_code, held_message, held_hint, held_at FROM _rowsync_tables WHERE held_code IS NOT NULL
           ${push} ORDER BY subject COLLATE NOCASE`,
     )
-    .all() as (Complaint & { subject: string; since: string | null })[]; // columns and types are ours (bookkeeping.ts)
+    .all() as (Complaint & { subject: string; since: string | null })[]; // columns and types are ours
   return rows.map((row) => ({ ...row, about: 'table' }));
 }
 

@@ -31,7 +31,13 @@ import { RowsyncError } from '../base/errors.ts';
 import type { Connection, Tx } from './connection.ts';
 import { sql } from '../base/sql.ts';
 
-/** Which file it is, and how many batches with new rows it has recorded. */
+/** One row: which file it is, and how many batches with new rows it has recorded and settled. */
+export const SENT = sql`
+  CREATE TABLE _rowsync_sent (
+    lock INTEGER PRIMARY KEY CHECK (lock = 1), file_id TEXT NOT NULL, batch_count INTEGER NOT NULL
+  ) STRICT`;
+
+/** The same as a value. */
 interface Count {
   readonly fileId: string;
   readonly batchCount: number;

@@ -9,7 +9,7 @@ import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
-import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
+import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import { readSchemaVersion, type Connection, type Tx, type Work } from './connection.ts';
 import { realPathOf, recogniseFile, requireOwnLog, wasReplica } from './copies.ts';
 import { replicaError, sqliteCode } from './failures.ts';

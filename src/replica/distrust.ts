@@ -4,10 +4,10 @@
  * up like any missing row.
  */
 import type { Tx } from './connection.ts';
-import { forgetEtags } from './pages.ts';
+import { forgetEtags } from './bookkeeping/pages.ts';
 import { ident, sql } from '../base/sql.ts';
 import { baseName } from './tables.ts';
-import { touchTable } from './touched.ts';
+import { touchTable } from './bookkeeping/touched.ts';
 
 /** Takes nothing in the user table for certain; it must stand in the file. */
 export function distrustRows(tx: Tx, table: { readonly id: number; readonly localName: string }): void {

@@ -19,7 +19,7 @@ import {
 } from './connection.ts';
 import { diffVersions, exactText, isSameVersion, type CellChange, type Exact, type Version } from './history-cells.ts';
 import { intervalOf, type Cause } from './history-interval.ts';
-import { findJournal, noteCaptured, secondsOf, type TableJournal } from './journals.ts';
+import { findJournal, noteCaptured, secondsOf, type TableJournal } from './bookkeeping/history.ts';
 import { baseName, hasBase, readStanding } from './tables.ts';
 
 /** Rows that a transaction holds before it writes their entries: twice as many versions are in memory. */

@@ -5,8 +5,8 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
-import { SCHEMA_VERSION } from './bookkeeping.ts';
-import { CONFLICT_LINE, type ConflictLine } from './conflict-line.ts';
+import { SCHEMA_VERSION } from './bookkeeping/schema.ts';
+import { CONFLICT_LINE, type ConflictLine } from './bookkeeping/conflicts.ts';
 import type { Connection } from './connection.ts';
 import { checkOwner } from './database.ts';
 import { errorFromReading, replicaError, sqliteCode } from './failures.ts';
@@ -193,7 +193,7 @@ export class ReplicaReader implements Connection {
             coalesce(inDoubt, 0) AS inDoubtCount, coalesce(unsendable, 0) AS unsendableCount,
             conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint
           FROM ${source} LEFT JOIN (${waits}) USING ("table") ORDER BY "table" COLLATE NOCASE`,
-    ) as (Omit<TableStatus, 'isFiltered'> & { readonly isFiltered: 0 | 1 })[]; // columns and types are ours (bookkeeping.ts)
+    ) as (Omit<TableStatus, 'isFiltered'> & { readonly isFiltered: 0 | 1 })[]; // columns and types are ours
     return tables.map((table) => ({ ...table, isFiltered: table.isFiltered === 1 }));
   }
 
@@ -205,7 +205,7 @@ export class ReplicaReader implements Connection {
             deleted AS deletedCount, error_message AS errorMessage
           FROM sync_runs ORDER BY id DESC LIMIT ?`,
       limit,
-    ) as RunRecord[]; // columns and types are ours (bookkeeping.ts)
+    ) as RunRecord[]; // columns and types are ours
   }
 
   /** The conflicts that wait for a person, or all of them, oldest first; at most `limit`. */
@@ -215,7 +215,7 @@ export class ReplicaReader implements Connection {
           FROM sync_conflicts WHERE state = 'open' OR ? ORDER BY id LIMIT ?`,
       all ? 1 : 0,
       limit,
-    ) as ConflictLine[]; // columns and types are ours (bookkeeping.ts)
+    ) as ConflictLine[]; // columns and types are ours
   }
 
   /** Rows that could not be read or were refused, in the order in which they came up; at most `limit`. */
@@ -224,7 +224,7 @@ export class ReplicaReader implements Connection {
       sql`SELECT id, "table", row_id AS rowId, kind, "column", reason, since, status, code, sent, retry_at AS retryAt
           FROM sync_failures ORDER BY id, "table", row_id LIMIT ?`,
       limit,
-    ) as FailureLine[]; // columns and types are ours (push-book.ts)
+    ) as FailureLine[]; // columns and types are ours
   }
 
   /** Who the last pull was made as. */
@@ -232,7 +232,7 @@ export class ReplicaReader implements Connection {
     const [row] = this.#all(
       sql`SELECT url, database, user_email AS userEmail, role, time_zone AS timeZone FROM _rowsync_identity`,
     );
-    return (row as ReplicaIdentity | undefined) ?? null; // columns and types are ours (bookkeeping.ts)
+    return (row as ReplicaIdentity | undefined) ?? null; // columns and types are ours
   }
 
   /** Where the replica's shape is not what the origin describes, or was not told to follow. */
@@ -247,7 +247,7 @@ export class ReplicaReader implements Connection {
           SELECT local_name, NULL, 'stopped', NULL, problem_message, problem_hint
           FROM _rowsync_tables WHERE problem_code IN ('guard.schema', 'guard.pending', 'guard.columns')
           ORDER BY 1, 2`,
-    ) as DriftLine[]; // columns and types are ours (bookkeeping.ts)
+    ) as DriftLine[]; // columns and types are ours
   }
 
   /** What `schema prune` would drop: tables and columns that the origin no longer describes, as `table` or `table.column`. */
@@ -258,7 +258,7 @@ export class ReplicaReader implements Connection {
           SELECT t.local_name || '.' || c.local_name FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
           WHERE t.state <> 'gone' AND (c.state <> 'live' OR c.seq IN (SELECT value FROM json_each(t.missing_columns)))`,
     );
-    return rows.map((row) => (row as { name: string }).name); // names are text (bookkeeping.ts)
+    return rows.map((row) => (row as { name: string }).name); // names are text
   }
 
   /** Counts for monitoring; tables by name. */
@@ -270,7 +270,7 @@ export class ReplicaReader implements Connection {
         sql`SELECT t.local_name AS "table",
               (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'inDoubt') AS count
             FROM _rowsync_tables t ORDER BY t.local_name`,
-      ) as TableCount[], // columns and types are ours (bookkeeping.ts)
+      ) as TableCount[], // columns and types are ours
       sweeps: this.#all(
         sql`SELECT local_name AS "table", sweep AS count FROM _rowsync_tables ORDER BY local_name`,
       ) as TableCount[], // as above

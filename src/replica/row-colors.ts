@@ -6,7 +6,7 @@
 import { ident, sql } from '../base/sql.ts';
 import type { Row } from '../wire/schema.ts';
 import type { Tx } from './connection.ts';
-import { readTable } from './ledger.ts';
+import { readTable } from './bookkeeping/tables.ts';
 import { distrustMirrors } from './mirrors.ts';
 import { baseName, COLOR_COLUMN, readStanding } from './tables.ts';
 

@@ -7,13 +7,13 @@ import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { numericToPlain } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
-import { readColumns } from './columns.ts';
+import { readColumns } from './bookkeeping/columns.ts';
 import type { Connection, Tx } from './connection.ts';
 import { distrustMirrors } from './mirrors.ts';
 import { hasForeignTriggers } from './objects.ts';
 import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import { baseName, columnList, hasBase, readStanding, rowsDiffer } from './tables.ts';
-import { areRowsNoted, touchRows } from './touched.ts';
+import { areRowsNoted, touchRows } from './bookkeeping/touched.ts';
 
 /**
  * Values bound by one upsert statement, about. Many rows per statement save the cost of a call for each. Past a few hundred

@@ -2,10 +2,10 @@
  * What a sink reads: tables with their columns, touched lines, and rows as the origin confirmed them (of the base, where a table has
  * one). Each read is short, since a long one keeps the write-ahead log growing. Input: a connection. Output: values as they stand.
  */
-import { readColumns, type LedgerColumn } from './columns.ts';
+import { readColumns, type LedgerColumn } from './bookkeeping/columns.ts';
 import type { Connection } from './connection.ts';
-import { readTables, type LedgerTable } from './ledger.ts';
-import { ALL_ROWS } from './touched.ts';
+import { readTables, type LedgerTable } from './bookkeeping/tables.ts';
+import { ALL_ROWS } from './bookkeeping/touched.ts';
 import type { Stored } from './rows.ts';
 import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import { baseName, columnList, readPhysicalColumns } from './tables.ts';

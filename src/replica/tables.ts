@@ -9,15 +9,16 @@
 import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES, type StoredAs } from '../wire/column-types.ts';
 import { columnType } from '../wire/schema.ts';
-import { NO_CHANGES_VIEW } from './bookkeeping.ts';
-import { readColumns, storeNewColumns, type DescribedColumn, type LedgerColumn } from './columns.ts';
+import { NO_CHANGES_VIEW } from './bookkeeping/row-states.ts';
+import { readColumns, storeNewColumns, type DescribedColumn, type LedgerColumn } from './bookkeeping/columns.ts';
 import type { Connection, Tx } from './connection.ts';
-import { endJournal, keepNames, markJournal } from './journals.ts';
-import { forgetDescriptor, readTable } from './ledger.ts';
+import { endJournal, keepNames, markJournal } from './bookkeeping/history.ts';
+import { forgetDescriptor } from './bookkeeping/descriptors.ts';
+import { readTable } from './bookkeeping/tables.ts';
 import { distrustMirrors } from './mirrors.ts';
 import { hasTable, readTableText } from './objects.ts';
 import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from '../base/sql.ts';
-import { touchTable } from './touched.ts';
+import { touchTable } from './bookkeeping/touched.ts';
 import { dropTriggers } from './triggers.ts';
 
 /** Name of the table that holds what the origin last confirmed of a two-way table. */

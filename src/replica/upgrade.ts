@@ -10,10 +10,10 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
-import { migrateBookkeeping, SCHEMA_VERSION } from './bookkeeping.ts';
+import { migrateBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import { checkCopy, countRows, makePrivate, PARTIAL, removeFile, takeName } from './copy-file.ts';
 import { replicaError } from './failures.ts';
-import { FIRST_VERSION } from './migrations.ts';
+import { FIRST_VERSION } from './bookkeeping/migrations.ts';
 import { sql } from '../base/sql.ts';
 
 /** What was done: from which version, and where the file as it was stands. */

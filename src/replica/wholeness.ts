@@ -8,7 +8,7 @@
 import { stat } from 'node:fs/promises';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
-import { SCHEMA_VERSION } from './bookkeeping.ts';
+import { SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import { replicaError } from './failures.ts';
 import { ident, sql } from '../base/sql.ts';
 import { baseName } from './tables.ts';

@@ -14,7 +14,7 @@ import {
   type TouchedLine,
 } from '../replica/sink-rows.ts';
 import type { Connection } from '../replica/connection.ts';
-import { ALL_ROWS } from '../replica/touched.ts';
+import { ALL_ROWS } from '../replica/bookkeeping/touched.ts';
 import { applyRows, LISTED, mergeSide, type Sending } from './apply.ts';
 import { pgError } from './failures.ts';
 import { placeSide, type SentTable } from './shape.ts';

@@ -5,7 +5,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { pgName, pgType, planPgTable, type PgColumn } from '../reconcile/sink-shape.ts';
-import type { LedgerColumn } from '../replica/columns.ts';
+import type { LedgerColumn } from '../replica/bookkeeping/columns.ts';
 import type { SinkSource } from '../replica/sink-rows.ts';
 import type { PgSession } from './connection.ts';
 import type { SinkSettings } from './context.ts';

@@ -2,7 +2,7 @@
  * The state of a sink, in lines for people. Pure.
  */
 import { countText, plural, printable } from '../base/text.ts';
-import type { SinkStatus } from '../replica/sink-book.ts';
+import type { SinkStatus } from '../replica/bookkeeping/sinks.ts';
 
 /** One line about a sink, and its problems below. */
 export function sinkLines(sink: SinkStatus): readonly string[] {

@@ -7,7 +7,7 @@ import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { sql } from '../base/sql.ts';
 import { judgeCursor } from '../reconcile/sink-cursor.ts';
-import type { Complaint } from '../replica/ledger.ts';
+import type { Complaint } from '../replica/bookkeeping/tables.ts';
 import { openReader, type ReplicaReader } from '../replica/reader.ts';
 import {
   ensureSinks,
@@ -18,7 +18,7 @@ import {
   storeSinkState,
   type SinkPlace,
   type SinkTableState,
-} from '../replica/sink-book.ts';
+} from '../replica/bookkeeping/sinks.ts';
 import { keepCacheSmall, readHead, readSources, readWholeTouches } from '../replica/sink-rows.ts';
 import type { Sending } from './apply.ts';
 import { connect, type PgConnection } from './connection.ts';

@@ -13,7 +13,7 @@ import type { PullReport } from '../../src/pull/report.ts';
 import { push } from '../../src/push/push.ts';
 import { BATCH_LIMITS, REQUEST_BYTES_MAX } from '../../src/reconcile/push-plan.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
-import { readPages } from '../../src/replica/pages.ts';
+import { readPages } from '../../src/replica/bookkeeping/pages.ts';
 import type { Address } from './origin-child.ts';
 
 /** Requests in flight, on both sides of every comparison. */

@@ -8,7 +8,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
 import { upsertRows, type RowTarget } from '../../src/replica/rows.ts';
-import { ensureSinks } from '../../src/replica/sink-book.ts';
+import { ensureSinks } from '../../src/replica/bookkeeping/sinks.ts';
 import { addColumns, createTable } from '../../src/replica/tables.ts';
 import { sql } from '../../src/base/sql.ts';
 import type { PgAddress } from '../../src/sink/context.ts';

@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import { wayText, type WayFacts } from '../../src/daemon/ways.ts';
-import { readTables, type LedgerTable } from '../../src/replica/ledger.ts';
+import { readTables, type LedgerTable } from '../../src/replica/bookkeeping/tables.ts';
 import { must } from '../../src/base/assert.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { startFixture } from '../support/replica.ts';

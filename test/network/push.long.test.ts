@@ -6,7 +6,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { retryRows } from '../../src/capture/refusals.ts';
-import { readWaiting } from '../../src/replica/push-rows.ts';
+import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import type { FaultRequest } from '../support/fault-server.ts';
 import { atOrigin, codesOf, countsOf, pushNow } from '../support/push.ts';

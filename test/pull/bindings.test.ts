@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { withBoundNames, tableRules } from '../../src/config/tables.ts';
 import { pullSettings } from '../../src/config/settings.ts';
 import type { TableOptions } from '../../src/config/options.ts';
-import { boundNameOf } from '../../src/replica/described.ts';
+import { boundNameOf } from '../../src/replica/bookkeeping/described.ts';
 import type { PullSettings } from '../../src/pull/context.ts';
 import type { PullReport } from '../../src/pull/report.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';

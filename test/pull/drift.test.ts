@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { asRowsyncError } from '../../src/base/errors.ts';
 import type { Origin } from '../../src/origin/client.ts';
-import { forgetEtags } from '../../src/replica/pages.ts';
+import { forgetEtags } from '../../src/replica/bookkeeping/pages.ts';
 import type { ColumnSpec, TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { NOTE, startTwoWay, swapNames, twoWaySettings, twoWayTable } from '../support/two-way.ts';

@@ -6,8 +6,9 @@ import { findChangedWindows, noteUselessMeasures, type ChangedWindows } from '..
 import type { PreparedTable, PullContext } from '../../src/pull/context.ts';
 import { prepareTable } from '../../src/pull/prepare.ts';
 import { sweepWindows } from '../../src/pull/sweep.ts';
-import { readTable, readTableDescriptor, readTables } from '../../src/replica/ledger.ts';
-import { readPages } from '../../src/replica/pages.ts';
+import { readTable, readTables } from '../../src/replica/bookkeeping/tables.ts';
+import { readTableDescriptor } from '../../src/replica/bookkeeping/descriptors.ts';
+import { readPages } from '../../src/replica/bookkeeping/pages.ts';
 import { must } from '../../src/base/assert.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { testClock } from '../support/clock.ts';

@@ -7,8 +7,8 @@ import { testClock, type TestClock } from '../support/clock.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { pushNow } from '../support/push.ts';
 import { startTwoWay, twoWaySettings } from '../support/two-way.ts';
-import { readTables } from '../../src/replica/ledger.ts';
-import { forgetEtags } from '../../src/replica/pages.ts';
+import { readTables } from '../../src/replica/bookkeeping/tables.ts';
+import { forgetEtags } from '../../src/replica/bookkeeping/pages.ts';
 
 const note = (rowCount: number): TableSpec => ({
   name: 'Note',

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { retryRows } from '../../src/capture/refusals.ts';
-import { readWaiting } from '../../src/replica/push-rows.ts';
+import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
 import type { Origin } from '../../src/origin/client.ts';
 import type { PushStep } from '../../src/push/context.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';

@@ -14,7 +14,7 @@ import { backUp, restore } from '../../src/replica/backup.ts';
 import { giveConsent } from '../../src/replica/consent.ts';
 import { disownFile } from '../../src/replica/copies.ts';
 import { openReplica } from '../../src/replica/database.ts';
-import { readWaiting } from '../../src/replica/push-rows.ts';
+import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
 import { sql } from '../../src/base/sql.ts';
 import { temporaryFolder, type Fixture } from '../support/replica.ts';
 import { atOrigin, changesSent, codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';

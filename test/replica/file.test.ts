@@ -20,7 +20,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { asRowsyncError, type RowsyncError } from '../../src/base/errors.ts';
-import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
+import { SCHEMA_VERSION } from '../../src/replica/bookkeeping/schema.ts';
 import { APPLICATION_ID, openReplica, type Replica } from '../../src/replica/database.ts';
 import { openReader } from '../../src/replica/reader.ts';
 import { sql } from '../../src/base/sql.ts';

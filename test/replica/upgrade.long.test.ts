@@ -11,7 +11,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { asRowsyncError } from '../../src/base/errors.ts';
 import { backUp, restore } from '../../src/replica/backup.ts';
-import { SCHEMA_VERSION } from '../../src/replica/bookkeeping.ts';
+import { SCHEMA_VERSION } from '../../src/replica/bookkeeping/schema.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { openReader } from '../../src/replica/reader.ts';
 import { makeReleased, RELEASED_VERSION } from '../support/released.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { must } from '../../src/base/assert.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
-import { readTables } from '../../src/replica/ledger.ts';
+import { readTables } from '../../src/replica/bookkeeping/tables.ts';
 import { fileOf, startFilesFixture } from '../support/files.ts';
 import { startLetterSandbox } from '../support/letter.ts';
 import { atOrigin, changesSent, codesOf, countsOf, here, pushNow } from '../support/push.ts';

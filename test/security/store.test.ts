@@ -12,7 +12,7 @@ import { pruneFiles } from '../../src/files/prune.ts';
 import { verifyFiles } from '../../src/files/verify.ts';
 import { backUpAll } from '../../src/daemon/backup.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { readStoreFolder } from '../../src/replica/files.ts';
+import { readStoreFolder } from '../../src/replica/bookkeeping/files.ts';
 import { fileOf, startFilesFixture, type FilesFixture } from '../support/files.ts';
 import { canMount, mountTmpfs } from '../support/tmpfs.ts';
 

@@ -8,7 +8,7 @@ import { checkSink } from '../../src/sink/manage.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { backUp, restore } from '../../src/replica/backup.ts';
-import { readTables } from '../../src/replica/ledger.ts';
+import { readTables } from '../../src/replica/bookkeeping/tables.ts';
 import { HISTORY } from '../support/history.ts';
 import { clientOf, noPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts';
 import { pushNow } from '../support/push.ts';

@@ -5,7 +5,7 @@
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { ensureSinks } from '../../src/replica/sink-book.ts';
+import { ensureSinks } from '../../src/replica/bookkeeping/sinks.ts';
 import type { PgAddress, SinkContext, SinkSettings } from '../../src/sink/context.ts';
 import { SinkWriter } from '../../src/sink/writer.ts';
 import type { PostgresServer } from './postgres.ts';

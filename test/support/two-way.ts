@@ -9,7 +9,7 @@ import { captureChanges, readAllChanges } from '../../src/capture/changes.ts';
 import { readTwoWayTable, type TwoWayTable } from '../../src/capture/table.ts';
 import { must } from '../../src/base/assert.ts';
 import type { EditingOptions, PullSettings } from '../../src/pull/context.ts';
-import { readTables } from '../../src/replica/ledger.ts';
+import { readTables } from '../../src/replica/bookkeeping/tables.ts';
 import type { SandboxOptions } from '../../src/sandbox/main.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import type { Row, Value } from '../../src/wire/schema.ts';

@@ -5,8 +5,8 @@
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import type { PersonDecision } from '../../capture/decide.ts';
-import type { ConflictLine } from '../../replica/conflict-line.ts';
-import { readUnseen, toldSince } from '../../replica/lost-edits.ts';
+import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
+import { readUnseen, toldSince } from '../../replica/bookkeeping/conflicts.ts';
 import { openReader } from '../../replica/reader.ts';
 import { decide } from '../decide.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';

@@ -16,9 +16,9 @@ import {
 import { findKnownTable, readKnownTables } from '../../replica/history-known.ts';
 import { schemaChangeText } from '../../pull/schema-changes.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { readTables } from '../../replica/ledger.ts';
+import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
-import { readSchemaChanges, type SeenSchemaChange } from '../../replica/schema-changes.ts';
+import { readSchemaChanges, type SeenSchemaChange } from '../../replica/bookkeeping/schema-changes.ts';
 import { causeText, cellsText, headText, kindText } from '../history-text.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
 import { momentOf, MOMENT_FORMS } from '../moments.ts';

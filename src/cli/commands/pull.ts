@@ -11,9 +11,9 @@ import type { PullOptions } from '../../pull/context.ts';
 import { pull } from '../../pull/pull.ts';
 import { finishPushes, push, pushedAmong } from '../../push/push.ts';
 import type { PushReport } from '../../push/report.ts';
-import type { ConflictLine } from '../../replica/conflict-line.ts';
-import { readLostSince } from '../../replica/lost-edits.ts';
-import { readLastConflictId } from '../../replica/push-rows.ts';
+import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
+import { readLostSince } from '../../replica/bookkeeping/conflicts.ts';
+import { readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
 import { orLeaveConsent } from '../consent.ts';
 import {
   writeWithAccount,

@@ -10,11 +10,11 @@ import { withBoundNames } from '../../config/tables.ts';
 import { chooseTables, push, type PushOptions } from '../../push/push.ts';
 import { previewPush, type TablePreview } from '../../push/preview.ts';
 import type { PushReport } from '../../push/report.ts';
-import type { ConflictLine } from '../../replica/conflict-line.ts';
+import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import { openForRehearsal, type Rehearsal } from '../../replica/database.ts';
-import { boundNameOf } from '../../replica/described.ts';
-import { readLostSince } from '../../replica/lost-edits.ts';
-import { readLastConflictId } from '../../replica/push-rows.ts';
+import { boundNameOf } from '../../replica/bookkeeping/described.ts';
+import { readLostSince } from '../../replica/bookkeeping/conflicts.ts';
+import { readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
 import {
   writeWithAccount,
   loadNamedConfig,

@@ -9,7 +9,7 @@ import { plural, printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import { sinkSecrets } from '../../config/sinks.ts';
 import { openReader } from '../../replica/reader.ts';
-import { askForLoad, readSinkStatus } from '../../replica/sink-book.ts';
+import { askForLoad, readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
 import type { SinkSettings } from '../../sink/context.ts';
 import { checkSink, dropSink, grantStatements, verifySink, type TableComparison } from '../../sink/manage.ts';
 import { SinkWriter, type SinkChoice } from '../../sink/writer.ts';

@@ -11,7 +11,7 @@ import { waysOf } from '../../daemon/ways.ts';
 import { countWaiting, proposalsFolder } from '../../mcp/proposal-names.ts';
 import { troubledTables, type Problem } from '../../reconcile/account.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
-import { readSinkStatus, type SinkStatus } from '../../replica/sink-book.ts';
+import { readSinkStatus, type SinkStatus } from '../../replica/bookkeeping/sinks.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { sinkLines } from '../../sink/text.ts';
 import { accountExitCode, accountText } from '../account-text.ts';

@@ -4,7 +4,7 @@
  * HTML. Pure.
  */
 import { ageText, countText, plural } from '../../base/text.ts';
-import { conflictVersion, type ConflictLine } from '../../replica/conflict-line.ts';
+import { conflictVersion, type ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import type { FailureLine } from '../../replica/reader.ts';
 import { buttonForm } from './frame.ts';
 import { html, type Html } from './html.ts';

@@ -5,7 +5,7 @@
 import { ageText, countText, durationText, plural } from '../../base/text.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import type { RunRecord } from '../../replica/reader.ts';
-import type { TableResult } from '../../replica/run-book.ts';
+import type { TableResult } from '../../replica/bookkeeping/runs.ts';
 import type { WorkNote } from '../work-book.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';

@@ -5,7 +5,7 @@
 import { ageText, bytesText } from '../../base/text.ts';
 import type { BrowsedColumn, BrowsedTable, CutCell } from '../../replica/browse.ts';
 import type { Reference, RowFile, WaitingCell } from '../../replica/browse-row.ts';
-import type { ConflictLine } from '../../replica/conflict-line.ts';
+import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import type { FailureLine } from '../../replica/reader.ts';
 import { pathPart } from './address.ts';
 import { conflictHtml, failureHtml } from './decide.ts';

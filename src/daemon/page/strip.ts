@@ -2,7 +2,7 @@
  * How each table fared over the last day, quarter of an hour by quarter of an hour. Input: the quarters in which it was pulled, how
  * long it may go without, and the tries of all tables. Output: what each quarter was. Pure.
  */
-import { QUARTERS_KEPT, type Quarter, type Try } from '../../replica/run-book.ts';
+import { QUARTERS_KEPT, type Quarter, type Try } from '../../replica/bookkeeping/runs.ts';
 
 /**
  * `calm` where nothing was due. Where something was: `late` if it was not tried, `failed` if the last try failed. `unknown` before anything is known of

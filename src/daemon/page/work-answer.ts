@@ -1,7 +1,7 @@
 /**
  * The page about the daemon's work, read from the replica and the daemon's state. Input: a question. Output: the answer.
  */
-import { readRunResults } from '../../replica/run-book.ts';
+import { readRunResults } from '../../replica/bookkeeping/runs.ts';
 import { RUNS_READ_MAX } from './done.ts';
 import { framed, type Desk } from './desk.ts';
 import { html } from './html.ts';

@@ -5,7 +5,7 @@
 import { stampFromMs } from '../../base/clock.ts';
 import { ageText, countText, durationText, plural } from '../../base/text.ts';
 import type { RunRecord } from '../../replica/reader.ts';
-import type { TableResult } from '../../replica/run-book.ts';
+import type { TableResult } from '../../replica/bookkeeping/runs.ts';
 import type { WorkKind } from '../jobs.ts';
 import type { DaemonState } from '../state.ts';
 import type { WorkProgress, WorkSnapshot } from '../work-book.ts';

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { doneHtml } from '../../../src/daemon/page/done.ts';
 import type { RunRecord } from '../../../src/replica/reader.ts';
-import type { TableResult } from '../../../src/replica/run-book.ts';
+import type { TableResult } from '../../../src/replica/bookkeeping/runs.ts';
 
 const NOW_MS = Date.UTC(2026, 5, 1, 12);
 

@@ -16,7 +16,7 @@ import type { DaemonState } from '../../../src/daemon/state.ts';
 import type { FoundComplaint } from '../../../src/reconcile/account-facts.ts';
 import { accountOf, type Problem } from '../../../src/reconcile/account.ts';
 import type { ProblemCode } from '../../../src/reconcile/problems.ts';
-import type { ConflictLine } from '../../../src/replica/conflict-line.ts';
+import type { ConflictLine } from '../../../src/replica/bookkeeping/conflicts.ts';
 import type { FailureLine, ReplicaIdentity, RunRecord, TableStatus } from '../../../src/replica/reader.ts';
 import { RESTING_STATE } from '../../support/daemon-state.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';

@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import { faresOf, outagesOf, type Outage } from '../../../src/daemon/page/strip.ts';
-import type { Quarter } from '../../../src/replica/run-book.ts';
+import type { Quarter } from '../../../src/replica/bookkeeping/runs.ts';
 
 const QUARTER_MS = 900_000;
 const NOW = 1_000;

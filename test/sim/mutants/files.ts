@@ -72,7 +72,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     without: 'A file whose download failed is not tried again.',
     edits: [
       {
-        file: 'replica/files.ts',
+        file: 'replica/bookkeeping/files.ts',
         find: "AND f.state <> 'here' AND f.vanished_at IS NULL",
         replace: "AND f.state NOT IN ('here', 'failed') AND f.vanished_at IS NULL",
       },

@@ -91,7 +91,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Rows that leave a page do not come under suspicion.',
     edits: [
       {
-        file: 'replica/pages.ts',
+        file: 'replica/bookkeeping/pages.ts',
         find: 'if (before !== undefined && before !== ids) {',
         replace: "if (before === 'never') {",
       },
@@ -102,7 +102,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Rows on pages behind the end of the table do not come under suspicion.',
     edits: [
       {
-        file: 'replica/pages.ts',
+        file: 'replica/bookkeeping/pages.ts',
         find: 'AND p.page >= @page\n        ON CONFLICT',
         replace: 'AND p.page >= @page AND false\n        ON CONFLICT',
       },
@@ -111,14 +111,14 @@ export const PULL_MUTANTS: readonly Mutant[] = [
   {
     name: 'older-page-clears',
     without: 'A suspect is cleared by any page that has it, also by one that was applied before it left another.',
-    edits: [{ file: 'replica/pages.ts', find: '${seen} AND p.applied > s.applied)', replace: '${seen})' }],
+    edits: [{ file: 'replica/bookkeeping/pages.ts', find: '${seen} AND p.applied > s.applied)', replace: '${seen})' }],
   },
   {
     name: 'suspicion-of-the-older-page',
     without: 'A row that leaves two pages is cleared by any page that is newer than the older one of them.',
     edits: [
       {
-        file: 'replica/pages.ts',
+        file: 'replica/bookkeeping/pages.ts',
         find: 'ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,\n    ).run({ tableId, window, page, before, ids });',
         replace:
           'ON CONFLICT (table_id, row_id) DO UPDATE SET applied = min(applied, excluded.applied)`,\n    ).run({ tableId, window, page, before, ids });',
@@ -325,7 +325,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Rows that a push read or changed do not come under suspicion, though the pages that show them are older.',
     edits: [
       {
-        file: 'replica/pages.ts',
+        file: 'replica/bookkeeping/suspects.ts',
         find: 'json_each(@ids) WHERE t.id = @tableId',
         replace: 'json_each(@ids) WHERE t.id = @tableId AND false',
       },
@@ -371,7 +371,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'A table claims that all rows were equal to the origin although one cannot be read.',
     edits: [
       {
-        file: 'replica/bookkeeping.ts',
+        file: 'replica/bookkeeping/tables.ts',
         find: 'CASE WHEN NOT EXISTS (SELECT 1 FROM _rowsync_unreadable u WHERE u.table_id = t.id)',
         replace: 'CASE WHEN 1',
       },
@@ -389,7 +389,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'The ETag of a page is kept although one of its rows could not be read.',
     edits: [
       {
-        file: 'replica/pages.ts',
+        file: 'replica/bookkeeping/pages.ts',
         find: 'content.unreadable.length === 0 ? answer.etag : null',
         replace: 'answer.etag',
       },

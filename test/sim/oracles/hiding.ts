@@ -5,7 +5,7 @@
  * before they leave. Output: sentences.
  */
 import type { Replica } from '../../../src/replica/database.ts';
-import type { KeptRow } from '../../../src/replica/push-rows.ts';
+import type { KeptRow } from '../../../src/replica/bookkeeping/batches.ts';
 import { sql } from '../../../src/base/sql.ts';
 import { readBase } from './base.ts';
 import type { LocalRow } from '../world/books.ts';

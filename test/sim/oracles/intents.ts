@@ -3,7 +3,7 @@
  * Rows that the origin knows are told by their ids; a new one is any row of a batch that has all of its cells. Input: batches as the
  * replica keeps them, columns by the address that requests use, rows of a request. Output: sentences. Pure.
  */
-import type { KeptCell, KeptRow } from '../../../src/replica/push-rows.ts';
+import type { KeptCell, KeptRow } from '../../../src/replica/bookkeeping/batches.ts';
 import type { LocalValue } from '../world/books.ts';
 
 /** What a request says of a row, by the names that it uses. */

@@ -7,7 +7,7 @@
  * Input: requests and what the engine got for them, commits, errors of cycles. Output: sentences; what waits is judged at rest.
  */
 import type { WireAnswer, WireFault } from '../../../src/origin/transport.ts';
-import type { KeptRow } from '../../../src/replica/push-rows.ts';
+import type { KeptRow } from '../../../src/replica/bookkeeping/batches.ts';
 import { readBase } from './base.ts';
 import type { LocalRow, LocalValue } from '../world/books.ts';
 import type { OracleParts } from './oracles.ts';

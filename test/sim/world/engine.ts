@@ -23,7 +23,7 @@ import type { KeepUpload, PushContext, PushSettings } from '../../../src/push/co
 import type { finishPushes, push } from '../../../src/push/push.ts';
 import type { ConfiguredTables } from '../../../src/reconcile/bindings.ts';
 import type { openReplica, Replica, Surround, TransactionFacts } from '../../../src/replica/database.ts';
-import type { boundNameOf, readDescribed } from '../../../src/replica/described.ts';
+import type { boundNameOf, readDescribed } from '../../../src/replica/bookkeeping/described.ts';
 import type { Disk } from './disk.ts';
 import { fileSystemOf, systemError, type FileDisk } from './files-disk.ts';
 import { never, type Scheduler } from './scheduler.ts';
@@ -48,7 +48,13 @@ export interface EngineModules {
 /** Loads the engine from a folder such as `src/`. */
 export async function loadEngine(root: URL): Promise<EngineModules> {
   const load = async (path: string): Promise<unknown> => import(new URL(path, root).href);
-  const paths = ['origin/client.ts', 'replica/database.ts', 'replica/described.ts', 'pull/pull.ts', 'push/push.ts'];
+  const paths = [
+    'origin/client.ts',
+    'replica/database.ts',
+    'replica/bookkeeping/described.ts',
+    'pull/pull.ts',
+    'push/push.ts',
+  ];
   const others = ['files/pull.ts', 'files/upload.ts', 'daemon/cycle.ts', 'capture/decide.ts', 'capture/mode.ts'];
   const modules = await Promise.all([...paths, ...others].map(load));
   return Object.assign({}, ...modules) as EngineModules;

@@ -2,7 +2,7 @@
  * The record of runs: what each one did to which table, and how each table fared over a day.
  */
 import { expect, test } from 'vitest';
-import { stampFromMs } from '../../src/base/clock.ts';
+import { stampFromMs } from '../../../src/base/clock.ts';
 import {
   closeRun,
   openRun,
@@ -10,9 +10,9 @@ import {
   readRunResults,
   readTries,
   type RunTable,
-} from '../../src/replica/run-book.ts';
-import { startFixture, type Fixture } from '../support/replica.ts';
-import { NOTE } from '../support/two-way.ts';
+} from '../../../src/replica/bookkeeping/runs.ts';
+import { startFixture, type Fixture } from '../../support/replica.ts';
+import { NOTE } from '../../support/two-way.ts';
 
 const QUARTER_MS = 900_000;
 const COMPLAINT = { code: 'origin.down', message: 'it does not answer', hint: 'wait' };

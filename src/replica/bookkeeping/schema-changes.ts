@@ -1,10 +1,10 @@
 /**
- * What changed in the tables and columns of the origin, as each pull saw it, and which of them another program took away here. Written in the transaction that follows the change, so that each change
- * is there once.
+ * What changed in the tables and columns of the origin, as each pull saw it, and what another program took away here. Written in the transaction that
+ * follows the change, so that each change is there once.
  */
-import { sql } from '../base/sql.ts';
-import type { Connection, Tx } from './connection.ts';
-import { hasTable } from './objects.ts';
+import { sql } from '../../base/sql.ts';
+import type { Connection, Tx } from '../connection.ts';
+import { hasTable } from '../objects.ts';
 
 /**
  * One row per change; the newest thousands are kept. Names are those at the origin.

@@ -1,15 +1,39 @@
 /**
- * Cells of attachment columns, and which revisions were found in them (file-tables.ts); what is here of these is in files.ts. Input: cells of
- * user tables, and what was found. Output: what is left to look at, and lines of `sync_files`.
- *
- * Which cells are to be looked at follows from comparing the user table with what was looked at before. So neither a crash nor
- * another client can hide one (I13), and a table that did not change gives none.
+ * Cells of attachment columns as they were last looked at. A cell is looked at again if the user table differs, so neither a crash nor another program
+ * can hide one (I13).
  */
-import { ident, sql, type Sql } from '../base/sql.ts';
-import type { ColumnType } from '../wire/schema.ts';
-import type { Connection, Tx } from './connection.ts';
-import { isDue } from './file-tables.ts';
-import { baseName, hasBase } from './tables.ts';
+import { ident, sql, type Sql } from '../../base/sql.ts';
+import type { Connection, Tx } from '../connection.ts';
+import { baseName, hasBase } from '../tables.ts';
+import type { ColumnType } from '../../wire/schema.ts';
+
+/**
+ * Columns and tables go by the origin's ids.
+ *
+ *    value           what the cell said
+ *    mode            latest or all: which revisions were looked for
+ *    guid            the latest revision, null where there is none
+ *    etag            of the list, behind its URL, where the origin had to be asked for it
+ *    form            value (name;revision;guid) · list (anything else, so that the origin has to be asked each time)
+ *    problem         why the revisions could not be listed, null after a success
+ *    failures        how often in a row; retry_at is when it is worth another try
+ */
+export const FILE_CELLS = sql`
+  CREATE TABLE _rowsync_file_cells (
+    table_id INTEGER NOT NULL, column_id INTEGER NOT NULL, row_id INTEGER NOT NULL,
+    value TEXT, mode TEXT NOT NULL CHECK (mode IN ('latest', 'all')), guid TEXT, etag TEXT,
+    form TEXT NOT NULL CHECK (form IN ('value', 'list')),
+    problem TEXT, failures INTEGER NOT NULL DEFAULT 0, retry_at TEXT,
+    PRIMARY KEY (table_id, column_id, row_id)
+  ) STRICT, WITHOUT ROWID`;
+
+/**
+ * Whether the time `retryAt` has come at `@now`. No failure makes a file wait for more than a day, so what is due later was
+ * stored before the clock was set back.
+ */
+export function isDue(retryAt: Sql): Sql {
+  return sql`(${retryAt} <= @now OR ${retryAt} > strftime('%Y-%m-%dT%H:%M:%SZ', @now, '+1 day'))`;
+}
 
 /** An attachment column of a replicated table. */
 export interface FileColumn {
@@ -46,7 +70,7 @@ export function readFileColumns(from: Connection, tableId: number): readonly Fil
     Record<'columnName' | 'name' | 'alias' | 'options' | 'tableName' | 'originTable' | 'tableAlias', string> & {
       columnId: number;
     }
-  >[]; // columns and types are ours (bookkeeping.ts)
+  >[]; // columns and types are ours
   const base = hasBase(from, tableId) ? baseName(tableId) : null;
   return rows.map((row) => ({
     tableId,

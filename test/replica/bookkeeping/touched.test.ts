@@ -3,13 +3,13 @@
  * follows only these lines has every row that the replica has.
  */
 import { expect, test } from 'vitest';
-import { must } from '../../src/base/assert.ts';
-import { ALL_ROWS, noteTouches } from '../../src/replica/touched.ts';
-import { Random } from '../../src/sandbox/random.ts';
-import { pushNow } from '../support/push.ts';
-import { startFixture, type Fixture } from '../support/replica.ts';
-import { seeds } from '../support/seeds.ts';
-import { NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
+import { must } from '../../../src/base/assert.ts';
+import { ALL_ROWS, noteTouches } from '../../../src/replica/bookkeeping/touched.ts';
+import { Random } from '../../../src/sandbox/random.ts';
+import { pushNow } from '../../support/push.ts';
+import { startFixture, type Fixture } from '../../support/replica.ts';
+import { seeds } from '../../support/seeds.ts';
+import { NOTE, startTwoWay, twoWaySettings } from '../../support/two-way.ts';
 
 const MIRROR = { tableOptions: () => ({ sort: null }) };
 

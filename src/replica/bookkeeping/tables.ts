@@ -1,136 +1,97 @@
 /**
- * Reading and writing the bookkeeping of tables, descriptors and identity. Columns are in columns.ts, row pages in pages.ts, runs in
- * run-book.ts, the shape of user tables in tables.ts. Reads take any connection; writes take an open transaction.
+ * Every table that was ever replicated: its names, how far its sweep is, what went wrong, and how it is read and edited.
  */
-import { must } from '../base/assert.ts';
-import type { Extension } from '../wire/format.ts';
-import type { DatabaseDescriptor, TableDescriptor } from '../wire/schema.ts';
-import type { Connection, Tx } from './connection.ts';
-import { vouchJournal } from './journals.ts';
-import { sql } from '../base/sql.ts';
+import { must } from '../../base/assert.ts';
+import { sql } from '../../base/sql.ts';
+import { vouchJournal } from './history.ts';
 import { touchTable } from './touched.ts';
-
-/** Who the replica was last pulled as. */
-export interface StoredIdentity {
-  readonly url: string;
-  readonly database: string;
-  readonly userId: number;
-  readonly role: string;
-  readonly timeZone: string;
-  /** Administrative permissions; null where an earlier version did not note them. */
-  readonly admin: readonly string[] | null;
-}
-
-/** The identity of the last pull, or null before the first. */
-export function readIdentity(from: Connection): StoredIdentity | null {
-  const row = from
-    .prepare(sql`SELECT url, database, user_id AS userId, role, time_zone AS timeZone, admin FROM _rowsync_identity`)
-    .get() as (Omit<StoredIdentity, 'admin'> & { readonly admin: string | null }) | undefined; // ours (bookkeeping.ts)
-  if (row === undefined) return null;
-  return { ...row, admin: row.admin === null ? null : row.admin.split(',').filter((name) => name !== '') };
-}
-
-/** An identity with what is only shown of it. */
-type Caller = StoredIdentity & { readonly userEmail: string };
-
-/** Whether just this identity is stored, so that nothing need be written. */
-export function isIdentityStored(from: Connection, caller: Caller): boolean {
-  const text = sql`SELECT 1 FROM _rowsync_identity
-    WHERE (url, database, user_id, role, user_email, time_zone, admin)
-      IS (@url, @database, @userId, @role, @userEmail, @timeZone, @admin)`;
-  return from.prepare(text).get(callerParameters(caller)) !== undefined;
-}
-
-function callerParameters(caller: Caller): Readonly<Record<string, number | string | null>> {
-  return { ...caller, admin: caller.admin?.join(',') ?? null };
-}
+import type { Connection, Tx } from '../connection.ts';
 
 /**
- * Stores the identity. If it changed, no ETag and no descriptor is trusted any more. Deletes wait once, even if a person agreed before, because they
- * agreed to the view of the former caller.
+ * One row per origin table that was ever replicated, by origin id.
+ *
+ *    name, alias, local_name   at the origin, and in this file
+ *    state                     loading (first sweep not finished) · steady · gone (no longer described)
+ *    row_count                 rows in the user table, kept in the same transaction as the rows
+ *    sweep                     number of the current or last sweep; 0 before the first
+ *    sweep_started_at          of that sweep
+ *    swept_at                  end of the last finished sweep
+ *    sweep_open                1 while a sweep is unfinished: the next pull continues with it
+ *    applied                   number of answers with rows that were applied so far; says which of two came later
+ *    end_proven                1 once the origin answered that nothing lies behind the last page
+ *    identity_checked          0 after a change of identity until a person, or a sweep without deletes or rows in flight, cleared it
+ *    problem_…                 the error that ended the last attempt, null after a success
+ *    held_…                    why deletes wait for a person, since when and how many; null when none do
+ *    push                      off (a read-only mirror) · waiting (for a sweep, since another client may have changed rows) · on;
+ *                              row_count of a two-way table counts the rows that the origin confirmed
+ *    match_column              origin's name of the column that identifies rows, null without one
+ *    allow_add                 0 where the calling user may not add rows
+ *    doubted                   1 from when the rows were doubted until the next finished sweep; 2 once another client's trigger may have
+ *                              changed a mirror, until its rows are doubted
+ *    push_…                    what kept the last push of the table from its end, null after a success
+ *    doubt_creates_from        not null once the file turned out to be an older copy: the last id that was given here by then, until its
+ *                              creates are in doubt, then 0 while its other edits wait for a person (capture/older-copy.ts)
+ *    pull_consent,
+ *    push_consent              how many rows a person let a guard pass while a daemon was at work (consent.ts), null for none
+ *    watermark                 the origin's stamp up to which changed rows are here (pull/follow.ts), null where none was asked for
+ *    followed_at               when changed rows were last asked for
+ *    late_ms                   how late rows were that a sweep found and following had missed, in milliseconds
+ *    large_tail                since when the rows that were changed last are more than a page and stand as they are, in seconds since 1970; 0 for fewer
+ *    one_window                why the rows are read as one window (reconcile/windows.ts), null where they are read by windows
+ *    ignored_measures          JSON: measures of a fingerprint that say nothing until the next whole sweep (reconcile/fingerprint.ts), null for none
+ *    compared_at               when what days add up to was last asked for, or the end of the last finished sweep where that is later
+ *    rows_filter               the filter of the configuration by which the rows here were chosen when the table was last settled, null for all rows
+ *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
+ *                              pruned. Null where none did
+ *    left_out                  JSON: the columns that the configuration leaves out, by id, each with the pattern that did so (reconcile/choose.ts)
+ *    page_rows                 rows of a page, since larger ones are beyond the bound of an answer; null where that of the configuration fits
+ *    compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
  */
-export function storeIdentity(
-  tx: Tx,
-  caller: Caller,
-  change: { readonly changed: boolean; readonly at: string },
-): void {
-  tx.prepare(
-    sql`INSERT INTO _rowsync_identity (lock, url, database, user_id, role, user_email, time_zone, admin, changed_at)
-        VALUES (1, @url, @database, @userId, @role, @userEmail, @timeZone, @admin, NULL)
-        ON CONFLICT (lock) DO UPDATE SET url = excluded.url, database = excluded.database, user_id = excluded.user_id,
-          role = excluded.role, user_email = excluded.user_email, time_zone = excluded.time_zone, admin = excluded.admin`,
-  ).run(callerParameters(caller));
-  if (!change.changed) return;
-  // Also where the clock was set back, what waits for an answer was sent by the former caller.
-  tx.prepare(
-    sql`UPDATE _rowsync_identity SET changed_at = max(?, coalesce((SELECT max(sent_at) FROM _rowsync_batches), ''))`,
-  ).run(change.at);
-  tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL`).run();
-  tx.prepare(sql`DELETE FROM _rowsync_descriptors`).run();
-  tx.prepare(
-    sql`UPDATE _rowsync_tables SET identity_checked = 0, end_proven = 0, sweep_open = 0, pull_consent = NULL`,
-  ).run();
-}
+export const TABLES = sql`
+  CREATE TABLE _rowsync_tables (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, alias TEXT NOT NULL, local_name TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL CHECK (state IN ('loading', 'steady', 'gone')),
+    row_count INTEGER NOT NULL DEFAULT 0,
+    sweep INTEGER NOT NULL DEFAULT 0, sweep_started_at TEXT, swept_at TEXT,
+    sweep_open INTEGER NOT NULL DEFAULT 0, applied INTEGER NOT NULL DEFAULT 0, end_proven INTEGER NOT NULL DEFAULT 0,
+    identity_checked INTEGER NOT NULL DEFAULT 1,
+    problem_code TEXT, problem_message TEXT, problem_hint TEXT,
+    held_code TEXT, held_message TEXT, held_hint TEXT, held_at TEXT,
+    push TEXT NOT NULL DEFAULT 'off' CHECK (push IN ('off', 'waiting', 'on')),
+    match_column TEXT, allow_add INTEGER NOT NULL DEFAULT 1,
+    doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
+    push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
+    pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT,
+    late_ms INTEGER NOT NULL DEFAULT 0, large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT, rows_filter TEXT,
+    left_out TEXT, page_rows INTEGER, row_colors TEXT
+  ) STRICT`;
 
-/** What a descriptor is of, the database or the table with that origin id, and the format that its ETag belongs to. */
-export interface DescriptorScope {
-  readonly of: 'database' | number;
-  readonly format: Extension;
-}
-
-function scopeText({ of, format }: DescriptorScope): string {
-  const text = of === 'database' ? of : `table:${of}`;
-  return format === 'json' ? text : `${text}.${format}`;
-}
-
-/** A stored descriptor of the database with its ETag (`etagFor` reads it), or null. */
-export function readDatabaseDescriptor(
-  from: Connection,
-  format: Extension,
-): { etag: string; descriptor: DatabaseDescriptor } | null {
-  const stored = readDescriptor(from, { of: 'database', format });
-  return stored as { etag: string; descriptor: DatabaseDescriptor } | null; // stored under this scope only
-}
-
-/** A stored descriptor of a table with its ETag, or null. */
-export function readTableDescriptor(
-  from: Connection,
-  tableId: number,
-  format: Extension,
-): { etag: string; descriptor: TableDescriptor } | null {
-  const stored = readDescriptor(from, { of: tableId, format });
-  return stored as { etag: string; descriptor: TableDescriptor } | null; // stored under this scope only
-}
-
-function readDescriptor(from: Connection, scope: DescriptorScope): { etag: string; descriptor: unknown } | null {
-  const row = from
-    .prepare(sql`SELECT etag, descriptor FROM _rowsync_descriptors WHERE scope = ?`)
-    .get(scopeText(scope)) as { etag: string; descriptor: string } | undefined; // columns and types are ours
-  return row === undefined ? null : { etag: row.etag, descriptor: JSON.parse(row.descriptor) };
-}
-
-/** Remembers a descriptor with its ETag and URL (`keptEtag`); without one there is nothing to ask with later, and it is forgotten. */
-export function storeDescriptor(
-  tx: Tx,
-  scope: DescriptorScope,
-  answer: { readonly etag: string | null; readonly value: DatabaseDescriptor | TableDescriptor },
-): void {
-  if (answer.etag === null) {
-    tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope = ?`).run(scopeText(scope));
-    return;
-  }
-  tx.prepare(
-    sql`INSERT INTO _rowsync_descriptors (scope, etag, descriptor) VALUES (?, ?, ?)
-        ON CONFLICT (scope) DO UPDATE SET etag = excluded.etag, descriptor = excluded.descriptor`,
-  ).run(scopeText(scope), answer.etag, JSON.stringify(answer.value));
-}
-
-/** Forgets the descriptors of a table or the database, in every format: the next pull asks for it unconditionally. */
-export function forgetDescriptor(tx: Tx, of: DescriptorScope['of']): void {
-  for (const format of ['json', 'xml'] as const) {
-    tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope = ?`).run(scopeText({ of, format }));
-  }
-}
+/** One line per table: how many rows, how fresh, what is wrong and what to do. */
+export const STATUS_VIEW = sql`
+  CREATE VIEW sync_status AS
+  SELECT t.local_name AS "table",
+         CASE WHEN t.problem_code GLOB 'guard.*' THEN 'held' WHEN t.problem_code IS NOT NULL THEN 'failed'
+              WHEN t.held_code IS NOT NULL THEN 'held' WHEN t.push_code GLOB 'guard.*' THEN 'held' WHEN t.push_code IS NOT NULL THEN 'failed' ELSE t.state END AS state,
+         t.row_count AS rows,
+         (SELECT count(*) FROM _rowsync_pages p WHERE p.table_id = t.id) AS pages,
+         (SELECT count(DISTINCT "window") FROM _rowsync_pages p WHERE p.table_id = t.id) AS windows, t.one_window, t.rows_filter, t.page_rows,
+         t.swept_at AS last_sweep,
+         CASE WHEN NOT EXISTS (SELECT 1 FROM _rowsync_unreadable u WHERE u.table_id = t.id)
+           THEN (SELECT min(p.verified_at) FROM _rowsync_pages p WHERE p.table_id = t.id) END AS fresh_since,
+         t.followed_at,
+         (SELECT count(*) FROM _rowsync_unreadable u WHERE u.table_id = t.id) AS unreadable,
+         CASE t.push WHEN 'off' THEN 'mirror' WHEN 'on' THEN 'two-way' ELSE 'waiting' END AS mode,
+         (SELECT count(*) FROM _rowsync_columns c WHERE c.table_id = t.id AND c.state = 'live' AND c.mask IS NOT NULL) AS masked,
+         (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state IN ('edited', 'sending', 'unknown')) AS pending,
+         (SELECT count(*) FROM _rowsync_rows r
+           WHERE r.table_id = t.id AND r.state IN ('refused', 'conflicted', 'inDoubt')) AS parked,
+         (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state IN ('refused', 'inDoubt')) AS refused,
+         (SELECT count(*) FROM _rowsync_conflicts c WHERE c.table_id = t.id AND c.state = 'open') AS conflicts,
+         (SELECT strftime('%Y-%m-%dT%H:%M:%SZ', min(r.since), 'unixepoch') FROM _rowsync_rows r
+           WHERE r.table_id = t.id) AS oldest_change,
+         coalesce(t.problem_message, t.held_message, t.push_message) AS problem,
+         coalesce(t.problem_hint, t.held_hint, t.push_hint) AS hint
+  FROM _rowsync_tables t`;
 
 /** A replicated table as the bookkeeping knows it. */
 export interface LedgerTable {
@@ -229,11 +190,13 @@ export function readTable(from: Connection, tableId: number): LedgerTable {
 type TableRow = Omit<LedgerTable, Flag | List | 'isDistrusted'> &
   Readonly<Record<Flag, 0 | 1>> &
   Readonly<Record<List, string | null>> & { readonly isDistrusted: 0 | 1 | 2 };
+
 type List = 'missingColumns' | 'ignoredMeasures' | 'leftOut';
+
 type Flag = 'sweepOpen' | 'endProven' | 'identityChecked' | 'allowsAdd' | 'compareDue';
 
 function tableFromRow(row: unknown): LedgerTable {
-  const table = row as TableRow; // columns and types are ours (bookkeeping.ts)
+  const table = row as TableRow; // columns and types are ours
   return {
     ...table,
     sweepOpen: table.sweepOpen === 1,

@@ -1,17 +1,48 @@
 /**
- * The page map: which rows the origin returned on which page, under which ETag, when last proven. The caller stores the rows of a page;
- * its map entry and its ETag follow in the same transaction (I6). So do the suspects, the rows that left the page: a crash forgets none
- * of them.
+ * The page map: which rows the origin returned on which page, under which ETag, when last proven. It changes in the transaction that stores the rows of
+ * a page (I6), and so do the suspects, the rows that left the page.
  *
- * A row that moves may be read on two pages, and the older answer may be the one that is applied last. Then the ETag of the other
- * page would prove a value that does not stand in the table. So answers are numbered as they are applied. A row that leaves a
- * page is only taken for seen on another one if that page was applied later.
+ * A row that moves may be read on two pages, and the older answer may be applied last. Then the ETag of the other page would prove a value that the
+ * table does not hold. So answers are numbered as they are applied, and a row that left a page counts as seen only on one that was applied later.
  */
-import type { RowPage, UnreadableRow } from '../wire/schema.ts';
-import type { Connection, Tx } from './connection.ts';
-import { distrustMirrors } from './mirrors.ts';
-import type { RowChanges, RowTarget } from './rows.ts';
-import { ident, sql } from '../base/sql.ts';
+import { ident, sql } from '../../base/sql.ts';
+import { countSuspects, hasSuspects } from './suspects.ts';
+import type { Connection, Tx } from '../connection.ts';
+import { distrustMirrors } from '../mirrors.ts';
+import type { RowChanges, RowTarget } from '../rows.ts';
+import type { RowPage } from '../../wire/schema.ts';
+
+/**
+ * The page map: what the origin last said of each page. url is the full cache key; it never holds a token.
+ *
+ *    window        with which creation time the window of the page begins; '' the first one, 'none' rows without one (reconcile/windows.ts)
+ *    page          number of the page within its window
+ *    etag          null where none is trusted: never sent, discarded, or a row of the page could not be read
+ *    last_stamp    creation time of its last row, to the second; null where it has none
+ *    tie_count     rows at its end that share that second
+ *    applied       which of the table's answers brought the rows of the page
+ *    sweep         number of the sweep in which the page was last proven
+ *    verified_at   when that was
+ */
+export const PAGES = sql`
+  CREATE TABLE _rowsync_pages (
+    table_id INTEGER NOT NULL, "window" TEXT NOT NULL, page INTEGER NOT NULL, url TEXT NOT NULL, etag TEXT,
+    row_count INTEGER NOT NULL, first_id INTEGER, last_id INTEGER, last_stamp TEXT, tie_count INTEGER NOT NULL,
+    applied INTEGER NOT NULL, sweep INTEGER NOT NULL, verified_at TEXT NOT NULL,
+    PRIMARY KEY (table_id, "window", page)
+  ) STRICT`;
+
+/** The ids of each page, in the origin's order, as a JSON array; apart from the page so that a 304 rewrites a few bytes. */
+export const PAGE_ROWS = sql`
+  CREATE TABLE _rowsync_page_rows (
+    table_id INTEGER NOT NULL, "window" TEXT NOT NULL, page INTEGER NOT NULL, row_ids TEXT NOT NULL,
+    PRIMARY KEY (table_id, "window", page)
+  ) STRICT`;
+
+export const FRESHNESS_VIEW = sql`
+  CREATE VIEW sync_freshness AS
+  SELECT t.local_name AS "table", p."window", p.page, p.row_count AS rows, p.verified_at, p.etag IS NOT NULL AS has_etag
+  FROM _rowsync_pages p JOIN _rowsync_tables t ON t.id = p.table_id`;
 
 /** Which page: its window, and its number within it. */
 export interface PagePlace {
@@ -161,27 +192,6 @@ export function provePages(tx: Tx, tableId: number, { sweep, at, pages }: Proof)
   }
 }
 
-/** Remembers which rows of a page could not be read, and forgets those that now can. */
-export function storeUnreadable(
-  tx: Tx,
-  tableId: number,
-  content: { readonly ids: readonly number[]; readonly unreadable: readonly UnreadableRow[] },
-  at: string,
-): void {
-  if (content.unreadable.length === 0 && countUnreadable(tx, tableId) === 0) return;
-  const unreadableIds = JSON.stringify(content.unreadable.map(({ id }) => id));
-  tx.prepare(
-    sql`DELETE FROM _rowsync_unreadable WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))
-          AND row_id NOT IN (SELECT value FROM json_each(?))`,
-  ).run(tableId, JSON.stringify(content.ids), unreadableIds);
-  for (const { id, column, reason } of content.unreadable) {
-    tx.prepare(
-      sql`INSERT INTO _rowsync_unreadable (table_id, row_id, column_name, reason, since) VALUES (?, ?, ?, ?, ?)
-          ON CONFLICT (table_id, row_id) DO UPDATE SET column_name = excluded.column_name, reason = excluded.reason`,
-    ).run(tableId, id, column, reason, at);
-  }
-}
-
 /** Drops the pages of a window from one on; their rows become suspects until another page shows them. */
 export function dropPagesFrom(tx: Tx, tableId: number, { window, page }: PagePlace): void {
   const place = { tableId, window, page };
@@ -259,92 +269,10 @@ export function countStampedFrom(
     .get(stamp, max ?? -1) as number; // count(*) is an integer
 }
 
-/** How many suspects a table has. */
-export function countSuspects(from: Connection, tableId: number): number {
-  return from
-    .prepare(sql`SELECT count(*) FROM _rowsync_suspects WHERE table_id = ?`)
-    .pluck()
-    .get(tableId) as number; // count(*) is an integer
-}
-
-function hasSuspects(from: Connection, tableId: number): boolean {
-  return from.prepare(sql`SELECT 1 FROM _rowsync_suspects WHERE table_id = ? LIMIT 1`).get(tableId) !== undefined;
-}
-
-/** Suspects above `after` in order, at most `count`. */
-export function readSuspects(from: Connection, tableId: number, after: number, count: number): readonly number[] {
-  return from
-    .prepare(sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = +? AND row_id > ? ORDER BY row_id LIMIT ?`)
-    .pluck()
-    .all(tableId, after, count) as number[]; // row_id is an INTEGER within 53 bits
-}
-
-/**
- * Suspects that were created in a second or later, and before another one; `column` is the local name of that stamp. With `from` null, those that have
- * no such stamp.
- */
-export function suspectsCreated(
-  connection: Connection,
-  { id, localName }: RowTarget,
-  { column, from, end }: { readonly column: string; readonly from: string | null; readonly end: string | null },
-): readonly number[] {
-  const second = sql`substr(known.${ident(column)}, 1, 19)`;
-  return connection
-    .prepare(
-      sql`SELECT s.row_id FROM _rowsync_suspects s CROSS JOIN ${ident(localName)} known ON known._id = s.row_id
-          WHERE s.table_id = @id AND CASE WHEN @from IS NULL THEN ${second} IS NULL
-            ELSE ${second} >= substr(@from, 1, 19) AND (@end IS NULL OR ${second} < substr(@end, 1, 19)) END`,
-    )
-    .pluck()
-    .all({ id, from, end }) as number[]; // row_id is an INTEGER within 53 bits
-}
-
-/** Those of the given rows that are suspects. */
-export function suspectsAmong(from: Connection, tableId: number, ids: readonly number[]): readonly number[] {
-  return from
-    .prepare(
-      sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
-    )
-    .pluck()
-    .all(tableId, JSON.stringify(ids)) as number[]; // row_id is an INTEGER within 53 bits
-}
-
 /** Forgets the ETags of a table: the next sweep reads every page. An unfinished sweep starts over. */
 export function forgetEtags(tx: Tx, tableId: number): void {
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ?`).run(tableId);
   tx.prepare(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0, one_window = NULL WHERE id = ?`).run(
     tableId,
   );
-}
-
-/** Rows of a table that could not be read when last seen. */
-export function countUnreadable(from: Connection, tableId: number): number {
-  return from
-    .prepare(sql`SELECT count(*) FROM _rowsync_unreadable WHERE table_id = ?`)
-    .pluck()
-    .get(tableId) as number; // count(*) is an integer
-}
-
-/**
- * Puts rows under suspicion that were created by a push. No page has had them yet, so none could miss them if they were deleted
- * before the next sweep. The first page that shows them clears them.
- */
-export function suspectNewRows(tx: Tx, tableId: number, ids: readonly number[]): void {
-  tx.prepare(
-    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied) SELECT ?, value, 0 FROM json_each(?) WHERE true
-        ON CONFLICT (table_id, row_id) DO NOTHING`,
-  ).run(tableId, JSON.stringify(ids));
-}
-
-/**
- * Makes suspects of rows that a push or following read or changed outside of a sweep: the table now differs from the pages that show them. Should the
- * origin go back to what these pages said, it answers 304 to their ETags, which prove nothing about such rows. The next sweep then asks for the rows
- * themselves. A page that is read anew clears them.
- */
-export function suspectPushedRows(tx: Tx, tableId: number, ids: readonly number[]): void {
-  tx.prepare(
-    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied)
-        SELECT t.id, value, t.applied FROM _rowsync_tables t, json_each(@ids) WHERE t.id = @tableId
-        ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
-  ).run({ tableId, ids: JSON.stringify(ids) });
 }

@@ -1,15 +1,15 @@
 /**
- * What a replica remembers of its sinks: how far each one is, what keeps it from going on, and what a person asked of it. It stands in the
- * file, so that a copy of the file remembers what was sent when it was made. The tables are there while a sink is configured.
+ * Progress and errors of each sink. In the replica file, so that a restored copy knows what had been sent when it was made. The tables exist while a
+ * sink is configured.
  */
 import Database from 'better-sqlite3';
-import type { Connection, Tx } from './connection.ts';
-import type { Replica } from './database.ts';
-import { replicaError } from './failures.ts';
-import type { Complaint } from './ledger.ts';
-import { hasTable } from './objects.ts';
-import { sql } from '../base/sql.ts';
+import { sql } from '../../base/sql.ts';
+import type { Complaint } from './tables.ts';
 import { noteTouches } from './touched.ts';
+import type { Connection, Tx } from '../connection.ts';
+import type { Replica } from '../database.ts';
+import { replicaError } from '../failures.ts';
+import { hasTable } from '../objects.ts';
 
 /**
  *    epoch, former    which series of batches the target takes from us, and the one before; null before the first

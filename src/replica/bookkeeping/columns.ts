@@ -1,12 +1,35 @@
 /**
- * The ledger of columns: which columns the user tables have, with the names, types and rights that the origin described last. The tables
- * themselves are in tables.ts, which changes their shape together with it. Input: descriptors. Output: `_rowsync_columns`, and its columns
- * as values. Reads take any connection; writes take an open transaction.
+ * The columns of user tables, with the names, types and rights that the origin described last. Their numbers (`seq`) are never given again, since
+ * conflicts and the history name columns by them.
  */
-import { sql } from '../base/sql.ts';
-import { TYPE_RULES } from '../wire/column-types.ts';
-import { columnType, isWritable, type ColumnDescriptor, type ColumnType, type Mask } from '../wire/schema.ts';
-import type { Connection, Tx } from './connection.ts';
+import { sql } from '../../base/sql.ts';
+import type { Connection, Tx } from '../connection.ts';
+import { TYPE_RULES } from '../../wire/column-types.ts';
+import { type ColumnDescriptor, type ColumnType, columnType, isWritable, type Mask } from '../../wire/schema.ts';
+
+/**
+ *    type            as the origin spells it; value_form is the ColumnType that we read it with
+ *    stored_as       TEXT, INTEGER or ANY
+ *    writable        1 where the calling user may write it at the origin
+ *    state           live · removed (no longer described, keeps its last values) · aside (replaced by another form)
+ *    mask            JSON: how its values are masked, and by which pattern of the configuration; null where they are not (wire/mask.ts)
+ */
+export const COLUMNS = sql`
+  CREATE TABLE _rowsync_columns (
+    seq INTEGER PRIMARY KEY, table_id INTEGER NOT NULL, id INTEGER NOT NULL,
+    name TEXT NOT NULL, alias TEXT NOT NULL, local_name TEXT NOT NULL,
+    type TEXT NOT NULL, value_form TEXT NOT NULL, stored_as TEXT NOT NULL,
+    kind TEXT, writable INTEGER NOT NULL, width INTEGER, options TEXT NOT NULL, position INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('live', 'removed', 'aside')), since TEXT NOT NULL, mask TEXT,
+    UNIQUE (table_id, local_name)
+  ) STRICT`;
+
+export const COLUMNS_VIEW = sql`
+  CREATE VIEW sync_columns AS
+  SELECT t.local_name AS "table", c.local_name AS "column", t.name AS origin_table, c.name AS origin_column,
+         c.type, c.stored_as, c.kind, c.writable, c.width, c.options, c.state, c.since, c.id AS origin_id,
+         json_extract(c.mask, '$.kind') AS mask
+  FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id`;
 
 /** A column of a user table, as the ledger knows it. */
 export interface LedgerColumn {

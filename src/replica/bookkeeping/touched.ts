@@ -1,14 +1,10 @@
 /**
- * Which rows changed since a sink last asked: one line a row, moved up with each change. So there are never more lines than rows, however long a sink
- * is away. Written by the functions that write rows (rows.ts), in the same transaction. What counts is what the origin confirmed: the rows of a
- * mirror, or those of a base.
- *
- * The table stands in the file exactly while a sink is configured; without one, nothing is written. Lines only say where to look: a reader
- * takes the row itself from the table that holds it.
+ * A compacted change feed for sinks: one line per changed row, with a rising number. What counts is what the origin confirmed: the rows of a mirror, or
+ * of a base. Sinks read the row itself when they send it. The table exists while a sink is configured.
  */
-import type { Connection, Tx } from './connection.ts';
-import { hasTable } from './objects.ts';
-import { sql } from '../base/sql.ts';
+import { sql } from '../../base/sql.ts';
+import type { Connection, Tx } from '../connection.ts';
+import { hasTable } from '../objects.ts';
 
 /**
  *    row_id 0 means every row of the table: the changed rows are not known
@@ -21,6 +17,7 @@ const TOUCHED = sql`
     table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, seq INTEGER NOT NULL, gone INTEGER NOT NULL, at INTEGER NOT NULL,
     PRIMARY KEY (table_id, row_id)
   ) STRICT, WITHOUT ROWID`;
+
 const TOUCHED_BY_SEQ = sql`CREATE UNIQUE INDEX _rowsync_touched_by_seq ON _rowsync_touched (seq)`;
 
 /** The row id of the line that stands for every row. */

@@ -2,9 +2,9 @@
  * Every table that the origin described last, also those that are left out here, and under which name the configuration applies to each
  * (reconcile/bindings.ts).
  */
-import { sql } from '../base/sql.ts';
-import type { Connection, Tx } from './connection.ts';
-import { hasTable } from './objects.ts';
+import { sql } from '../../base/sql.ts';
+import type { Connection, Tx } from '../connection.ts';
+import { hasTable } from '../objects.ts';
 
 /**
  * One row per table, by origin id.

@@ -1,11 +1,10 @@
 /**
- * The record of pulls and pushes: what each one did to which table, and how every table fared over the last day. Both are written when a
- * run ends, in the transaction that closes its record, and both are bounded. Input: the totals of a run. Output: `sync_runs`, and values
- * for people. Reads take any connection; writes take an open transaction.
+ * What each pull and push did to which table, and how every table fared over the last day. Both are written in the transaction that closes the record of
+ * a run, and both are bounded.
  */
-import { sql } from '../base/sql.ts';
-import type { Connection, Tx } from './connection.ts';
-import type { Complaint } from './ledger.ts';
+import { sql } from '../../base/sql.ts';
+import type { Complaint } from './tables.ts';
+import type { Connection, Tx } from '../connection.ts';
 
 /**
  * One row per recorded run; the newest thousands are kept.
@@ -44,11 +43,15 @@ export const RUNS_VIEW = sql`
 
 /** Runs kept in `sync_runs`; at one run a minute a week's worth. */
 const RUNS_MAX = 10_000;
+
 /** The number of runs with details about each table. */
 const DETAILED_RUNS_MAX = 1_000;
+
 /** Tables of one run, and characters of one reason, that are kept: a thousand runs in which everything fails must stay small. */
 const RESULTS_MAX = 100;
+
 const REASON_CHARS_MAX = 500;
+
 /** Quarters of an hour in a day. */
 export const QUARTERS_KEPT = 96;
 

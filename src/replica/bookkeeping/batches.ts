@@ -1,0 +1,77 @@
+/**
+ * What is on its way to the origin: recorded durably before its request leaves (I11), so that after a crash its rows are looked up instead of sent
+ * again.
+ */
+import { sql } from '../../base/sql.ts';
+import type { Connection } from '../connection.ts';
+
+/**
+ * The line goes with the last of its rows.
+ *
+ *    method    create · update · upsert · delete
+ *    rows      JSON: id, kind, cells as sent (with path, size and hash of files), and what the origin answered, of each row that
+ *              is not settled; of a new row also the largest id that the origin's rows had here then
+ */
+export const BATCHES = sql`
+  CREATE TABLE _rowsync_batches (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER NOT NULL,
+    method TEXT NOT NULL CHECK (method IN ('create', 'update', 'upsert', 'delete')),
+    sent_at TEXT NOT NULL, rows TEXT NOT NULL
+  ) STRICT`;
+
+/** A row of a batch as it is kept: id, kind, cells as pairs of ledger row and value, answer. */
+export type KeptRow = readonly [id: number, kind: string, cells: readonly KeptCell[], answer: KeptAnswer | null];
+
+/** A cell as it is kept; the third part stands where a file was sent in place of the value. */
+export type KeptCell =
+  | readonly [seq: number, value: KeptValue]
+  | readonly [seq: number, value: KeptValue, file: KeptFile];
+
+/** A file that was sent (reconcile/uploads.ts). */
+export interface KeptFile {
+  readonly path: string;
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly before: string | null;
+}
+
+/** A value in JSON, which has no long integers. */
+export type KeptValue = null | string | boolean | number | { readonly integer: string };
+
+/** What the origin answered about a row. */
+export interface KeptAnswer {
+  readonly as: string;
+  readonly id: number | null;
+  readonly refusal: {
+    readonly status: number;
+    readonly code: number | null;
+    readonly message: string;
+    readonly source: string | null;
+  } | null;
+}
+
+/** The batches of a table, the oldest first. */
+export function readKeptBatches(
+  from: Connection,
+  tableId: number,
+): readonly {
+  readonly id: number;
+  readonly method: string;
+  readonly sentAt: string;
+  readonly rows: readonly KeptRow[];
+}[] {
+  const batches = from
+    .prepare(sql`SELECT id, method, sent_at AS sentAt, rows FROM _rowsync_batches WHERE table_id = +? ORDER BY id`)
+    .all(tableId) as { id: number; method: string; sentAt: string; rows: string }[]; // columns and types are ours
+  return batches.map((batch) => ({ ...batch, rows: JSON.parse(batch.rows) as KeptRow[] })); // written as KeptRow
+}
+
+/** Ids of the tables that have batches. */
+export function readBatchTables(from: Connection): readonly number[] {
+  return from
+    .prepare(sql`SELECT DISTINCT table_id FROM _rowsync_batches ORDER BY table_id`)
+    .pluck()
+    .all() as number[]; // table_id is an INTEGER within 53 bits
+}

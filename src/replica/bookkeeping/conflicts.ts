@@ -1,0 +1,167 @@
+/**
+ * What both sides changed, and what someone discarded. The losing version stays permanently; a person decides open conflicts, also by an UPDATE of
+ * `sync_conflicts`.
+ */
+import { hash } from 'node:crypto';
+import { stampFromMs } from '../../base/clock.ts';
+import { sql, type Sql } from '../../base/sql.ts';
+import type { Connection, Tx } from '../connection.ts';
+
+/**
+ *    kind          cell · deletedHere · deletedThere (reconcile/merge.ts) · inserted (a row that only was here)
+ *    column_seq    the cell's column in _rowsync_columns, null for whole rows; column_name is what it was called then
+ *    base, local, remote   the value of a cell, or a JSON object of the whole row's columns (kept-rows.ts)
+ *    winner        origin · local · nobody (until a person decides)
+ *    state         open (waits for a person) · decided (by the policy) · settled (both sides agree now) ·
+ *                  resolved (by a person) · discarded (by a person, with the change)
+ *    resolution    what a person wants: local · remote · base · value; requested is 1 until that was carried out
+ *    seen          1 once a person said that they saw that this edit lost
+ */
+export const CONFLICTS = sql`
+  CREATE TABLE _rowsync_conflicts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER NOT NULL, table_name TEXT NOT NULL, row_id INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('cell', 'deletedHere', 'deletedThere', 'inserted')),
+    column_seq INTEGER, column_name TEXT, base ANY, local ANY, remote ANY,
+    winner TEXT NOT NULL CHECK (winner IN ('origin', 'local', 'nobody')), at TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('open', 'decided', 'settled', 'resolved', 'discarded')),
+    resolution TEXT CHECK (resolution IN ('local', 'remote', 'base', 'value')), value ANY,
+    requested INTEGER NOT NULL DEFAULT 0, problem TEXT, seen INTEGER NOT NULL DEFAULT 0
+  ) STRICT`;
+
+export const CONFLICTS_BY_ROW = sql`CREATE INDEX _rowsync_conflicts_by_row ON _rowsync_conflicts (table_id, row_id)`;
+
+export const CONFLICTS_VIEW = sql`
+  CREATE VIEW sync_conflicts AS
+  SELECT c.id, coalesce(t.local_name, c.table_name) AS "table", c.row_id, c.kind,
+         coalesce(k.local_name, c.column_name) AS "column", c.base, c.local, c.remote, c.winner, c.at, c.state,
+         c.resolution, c.value, c.problem
+  FROM _rowsync_conflicts c LEFT JOIN _rowsync_tables t ON t.id = c.table_id
+  LEFT JOIN _rowsync_columns k ON k.seq = c.column_seq`;
+
+/** Lets any SQL client decide a conflict; the next run carries it out. */
+export const CONFLICTS_TRIGGER = sql`
+  CREATE TRIGGER _rowsync_resolve INSTEAD OF UPDATE ON sync_conflicts BEGIN
+    SELECT RAISE(ABORT, 'only resolution and value of sync_conflicts can be set')
+      WHERE (NEW.id, NEW."table", NEW.row_id, NEW.kind, NEW."column", NEW.base, NEW.local, NEW.remote, NEW.winner, NEW.at,
+             NEW.state, NEW.problem)
+        IS NOT (OLD.id, OLD."table", OLD.row_id, OLD.kind, OLD."column", OLD.base, OLD.local, OLD.remote, OLD.winner, OLD.at,
+                OLD.state, OLD.problem);
+    SELECT RAISE(ABORT, 'resolution is one of local, remote, base and value (which goes into the column value)')
+      WHERE NEW.resolution IS NOT NULL AND NEW.resolution NOT IN ('local', 'remote', 'base', 'value');
+    SELECT RAISE(ABORT, 'a conflict about a whole row takes local, remote or base')
+      WHERE NEW.resolution = 'value' AND NEW.kind <> 'cell';
+    UPDATE _rowsync_conflicts SET resolution = NEW.resolution, value = NEW.value, requested = NEW.resolution IS NOT NULL,
+      problem = NULL WHERE id = OLD.id;
+  END`;
+
+/** Something that was changed on both sides, as `sync_conflicts` shows it; a whole row is a JSON object. */
+export interface ConflictLine {
+  readonly id: number;
+  readonly table: string;
+  readonly rowId: number;
+  readonly kind: string;
+  readonly column: string | null;
+  readonly base: string | number | null;
+  readonly local: string | number | null;
+  readonly remote: string | number | null;
+  readonly winner: string;
+  readonly at: string;
+  readonly state: string;
+  readonly resolution: string | null;
+  readonly problem: string | null;
+}
+
+/** The columns of a ConflictLine in `sync_conflicts`. */
+export const CONFLICT_LINE = sql`id, "table", row_id AS rowId, kind, "column", ${exact(sql`base`)} AS base, ${exact(sql`local`)} AS local,
+  ${exact(sql`remote`)} AS remote, winner, at, state, resolution, problem`;
+
+/** One conflict, or null. */
+export function readConflictLine(from: Connection, id: number): ConflictLine | null {
+  const row = from.prepare(sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id = ?`).get(id);
+  return (row as ConflictLine | undefined) ?? null; // the columns just listed
+}
+
+/** A digest of the versions that a person saw. */
+export function conflictVersion({ base, local, remote, state }: ConflictLine): string {
+  return hash('sha256', JSON.stringify([base, local, remote, state]), 'base64url').slice(0, 22);
+}
+
+/** A value without a lost digit: an integer that a double does not hold comes as text. */
+function exact(value: Sql): Sql {
+  const isLong = sql`typeof(${value}) = 'integer' AND ${value} NOT BETWEEN -9007199254740991 AND 9007199254740991`;
+  return sql`CASE WHEN ${isLong} THEN CAST(${value} AS TEXT) ELSE ${value} END`;
+}
+
+const LOST = sql`winner = 'origin' AND state = 'decided'`;
+
+/** The edits that lost since a run began; `afterId` is the last conflict before it. The oldest first. */
+export function readLostSince(from: Connection, afterId: number): readonly ConflictLine[] {
+  return from
+    .prepare(sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE ${LOST} AND id > ? ORDER BY id`)
+    .all(afterId) as ConflictLine[]; // the columns just listed
+}
+
+/** How long an edit that lost is told. */
+const TOLD_MS = 7 * 86_400_000;
+
+/** From when on edits that lost are still told. */
+export function toldSince(nowMs: number): string {
+  return stampFromMs(nowMs - TOLD_MS);
+}
+
+/** The edits that lost at or after a moment and that nobody has seen, the oldest first. */
+export function readUnseen(from: Connection, since: string): readonly ConflictLine[] {
+  const unseen = sql`SELECT id FROM _rowsync_conflicts WHERE ${LOST} AND seen = 0 AND at >= ?`;
+  return from
+    .prepare(sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id IN (${unseen}) ORDER BY id`)
+    .all(since) as ConflictLine[]; // the columns just listed
+}
+
+/** How many of them each table has, by the name of the table, with the time of the first. */
+export function countUnseen(
+  from: Connection,
+  since: string,
+): ReadonlyMap<string, { readonly count: number; readonly since: string }> {
+  const rows = from
+    .prepare(
+      sql`SELECT local_name, count, first FROM _rowsync_tables JOIN (
+            SELECT table_id, count(*) AS count, min(at) AS first FROM _rowsync_conflicts
+            WHERE ${LOST} AND seen = 0 AND at >= ? GROUP BY table_id) ON table_id = id`,
+    )
+    .raw()
+    .all(since) as [string, number, string][]; // the columns just listed
+  return new Map(rows.map(([table, count, first]) => [table, { count, since: first }]));
+}
+
+/** Notes that a person saw the edits that lost up to a conflict. Returns how many. */
+export function storeSeen(tx: Tx, upToId: number): number {
+  const text = sql`UPDATE _rowsync_conflicts SET seen = 1 WHERE ${LOST} AND seen = 0 AND id <= ?`;
+  return tx.prepare(text).run(upToId).changes;
+}
+
+/** How many conflicts of a table are kept, old ones among them. */
+export function countConflicts(from: Connection, tableId: number): number {
+  return from
+    .prepare(sql`SELECT count(*) FROM _rowsync_conflicts WHERE table_id = ?`)
+    .pluck()
+    .get(tableId) as number; // count(*) is an integer
+}
+
+/** The id of the newest conflict of any table; 0 without one. */
+export function readLastConflictId(from: Connection): number {
+  return from
+    .prepare(sql`SELECT coalesce(max(id), 0) FROM _rowsync_conflicts`)
+    .pluck()
+    .get() as number; // an integer
+}
+
+/** The rows of a table with conflicts behind an id, and who won. */
+export function readConflictsSince(
+  from: Connection,
+  tableId: number,
+  afterId: number,
+): readonly { readonly rowId: number; readonly winner: string }[] {
+  return from
+    .prepare(sql`SELECT row_id AS rowId, winner FROM _rowsync_conflicts WHERE table_id = ? AND id > ?`)
+    .all(tableId, afterId) as { rowId: number; winner: string }[]; // columns and types are ours
+}

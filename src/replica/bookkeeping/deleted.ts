@@ -1,0 +1,15 @@
+/**
+ * Evidence of every delete: the last values of the row, so that a person can look, or bring it back.
+ */
+import { sql } from '../../base/sql.ts';
+
+/** row_values: JSON object of the replica's columns, by their names then. Never pruned. */
+export const DELETED = sql`
+  CREATE TABLE _rowsync_deleted (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER NOT NULL, table_name TEXT NOT NULL, row_id INTEGER NOT NULL,
+    deleted_at TEXT NOT NULL, reason TEXT NOT NULL, row_values TEXT NOT NULL
+  ) STRICT`;
+
+export const DELETED_VIEW = sql`
+  CREATE VIEW sync_deleted AS
+  SELECT seq AS id, table_name AS "table", row_id, deleted_at, reason, row_values AS last_values FROM _rowsync_deleted`;

@@ -1,0 +1,83 @@
+/**
+ * Whom the replica was last pulled as. An ETag says something only to the caller who got it, so all of them go when the caller changes.
+ */
+import { sql } from '../../base/sql.ts';
+import type { Connection, Tx } from '../connection.ts';
+
+/**
+ * One row.
+ *
+ *    url, database, user_id, role   the identity itself
+ *    user_email, time_zone          for people; the zone in which the origin sends this user's timestamps
+ *    admin                          administrative permissions, separated by commas; null where they were not noted
+ *    changed_at                     when the identity last changed, null after the first pull
+ */
+export const IDENTITY = sql`
+  CREATE TABLE _rowsync_identity (
+    lock INTEGER PRIMARY KEY CHECK (lock = 1),
+    url TEXT NOT NULL, database TEXT NOT NULL, user_id INTEGER NOT NULL, role TEXT NOT NULL,
+    user_email TEXT NOT NULL, time_zone TEXT NOT NULL,
+    changed_at TEXT, admin TEXT
+  ) STRICT`;
+
+/** Who the replica was last pulled as. */
+export interface StoredIdentity {
+  readonly url: string;
+  readonly database: string;
+  readonly userId: number;
+  readonly role: string;
+  readonly timeZone: string;
+  /** Administrative permissions; null where an earlier version did not note them. */
+  readonly admin: readonly string[] | null;
+}
+
+/** The identity of the last pull, or null before the first. */
+export function readIdentity(from: Connection): StoredIdentity | null {
+  const row = from
+    .prepare(sql`SELECT url, database, user_id AS userId, role, time_zone AS timeZone, admin FROM _rowsync_identity`)
+    .get() as (Omit<StoredIdentity, 'admin'> & { readonly admin: string | null }) | undefined; // ours
+  if (row === undefined) return null;
+  return { ...row, admin: row.admin === null ? null : row.admin.split(',').filter((name) => name !== '') };
+}
+
+/** An identity with what is only shown of it. */
+type Caller = StoredIdentity & { readonly userEmail: string };
+
+/** Whether just this identity is stored, so that nothing need be written. */
+export function isIdentityStored(from: Connection, caller: Caller): boolean {
+  const text = sql`SELECT 1 FROM _rowsync_identity
+    WHERE (url, database, user_id, role, user_email, time_zone, admin)
+      IS (@url, @database, @userId, @role, @userEmail, @timeZone, @admin)`;
+  return from.prepare(text).get(callerParameters(caller)) !== undefined;
+}
+
+function callerParameters(caller: Caller): Readonly<Record<string, number | string | null>> {
+  return { ...caller, admin: caller.admin?.join(',') ?? null };
+}
+
+/**
+ * Stores the identity. If it changed, no ETag and no descriptor is trusted any more. Deletes wait once, even if a person agreed before, because they
+ * agreed to the view of the former caller.
+ */
+export function storeIdentity(
+  tx: Tx,
+  caller: Caller,
+  change: { readonly changed: boolean; readonly at: string },
+): void {
+  tx.prepare(
+    sql`INSERT INTO _rowsync_identity (lock, url, database, user_id, role, user_email, time_zone, admin, changed_at)
+        VALUES (1, @url, @database, @userId, @role, @userEmail, @timeZone, @admin, NULL)
+        ON CONFLICT (lock) DO UPDATE SET url = excluded.url, database = excluded.database, user_id = excluded.user_id,
+          role = excluded.role, user_email = excluded.user_email, time_zone = excluded.time_zone, admin = excluded.admin`,
+  ).run(callerParameters(caller));
+  if (!change.changed) return;
+  // Also where the clock was set back, what waits for an answer was sent by the former caller.
+  tx.prepare(
+    sql`UPDATE _rowsync_identity SET changed_at = max(?, coalesce((SELECT max(sent_at) FROM _rowsync_batches), ''))`,
+  ).run(change.at);
+  tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL`).run();
+  tx.prepare(sql`DELETE FROM _rowsync_descriptors`).run();
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET identity_checked = 0, end_proven = 0, sweep_open = 0, pull_consent = NULL`,
+  ).run();
+}

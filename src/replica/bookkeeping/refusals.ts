@@ -1,0 +1,77 @@
+/**
+ * Why rows were not taken, and when they are tried again. A line whose row no longer waits counts how often it was refused.
+ */
+import { sql } from '../../base/sql.ts';
+import type { Connection } from '../connection.ts';
+
+/**
+ * A row waits only while its mark in _rowsync_rows is `refused` or `inDoubt`.
+ *
+ *    reason        the origin's words, or ours where the row was refused before it was sent
+ *    status, code  of the origin; null where it was not asked
+ *    sent          JSON object of the cells as they were sent; null for deletes and for what was not sent
+ *    tries refusals so far; with retry_at_ms (null for never) they say when the row is tried again
+ */
+export const REFUSALS = sql`
+  CREATE TABLE _rowsync_refusals (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER NOT NULL, row_id INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('insert', 'update', 'delete')), column_name TEXT, reason TEXT NOT NULL,
+    status INTEGER, code INTEGER, sent TEXT, tries INTEGER NOT NULL, since_ms INTEGER NOT NULL, retry_at_ms INTEGER,
+    UNIQUE (table_id, row_id)
+  ) STRICT`;
+
+/** Rows that could not be read, and rows that were not taken, with the reason; `id` is what `rowsync retry` takes. */
+export const FAILURES_VIEW = sql`
+  CREATE VIEW sync_failures AS
+  SELECT NULL AS id, t.local_name AS "table", u.row_id, 'read' AS kind, u.column_name AS "column", u.reason, u.since,
+         NULL AS status, NULL AS code, NULL AS sent, NULL AS retry_at
+  FROM _rowsync_unreadable u JOIN _rowsync_tables t ON t.id = u.table_id
+  UNION ALL
+  SELECT f.id, t.local_name, f.row_id, CASE r.state WHEN 'inDoubt' THEN 'inDoubt' ELSE f.kind END, f.column_name, f.reason,
+         strftime('%Y-%m-%dT%H:%M:%SZ', f.since_ms / 1000, 'unixepoch'), f.status, f.code, f.sent,
+         strftime('%Y-%m-%dT%H:%M:%SZ', f.retry_at_ms / 1000, 'unixepoch')
+  FROM _rowsync_refusals f JOIN _rowsync_tables t ON t.id = f.table_id
+  JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id AND r.state IN ('refused', 'inDoubt')`;
+
+/** Rows of a table that were refused and are to be tried again by now. */
+export function readDueIds(from: Connection, tableId: number, nowMs: number): readonly number[] {
+  return from
+    .prepare(
+      sql`SELECT f.row_id FROM _rowsync_refusals f JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id
+          WHERE f.table_id = @tableId AND r.state = 'refused' AND f.retry_at_ms IS NOT NULL
+            AND (f.retry_at_ms <= @now OR f.since_ms > @now)`, // refused later than now: the clock was set back
+    )
+    .pluck()
+    .all({ tableId, now: Math.floor(nowMs) }) as number[]; // row_id is an INTEGER within 53 bits
+}
+
+/** Why rows of a table wait, or waited, by row; `isOfOrigin` if the origin answered so. */
+export function readReasons(
+  from: Connection,
+  tableId: number,
+): ReadonlyMap<number, { readonly reason: string; readonly isOfOrigin: boolean }> {
+  const rows = from
+    .prepare(sql`SELECT row_id AS rowId, reason, status FROM _rowsync_refusals WHERE table_id = ?`)
+    .all(tableId) as { rowId: number; reason: string; status: number | null }[]; // columns and types are ours
+  return new Map(rows.map(({ rowId, reason, status }) => [rowId, { reason, isOfOrigin: status !== null }]));
+}
+
+/** A row that waits. */
+export interface WaitingRow {
+  /** Of the failure, as `sync_failures` has it. */
+  readonly id: number;
+  readonly tableId: number;
+  readonly rowId: number;
+  readonly state: 'refused' | 'inDoubt';
+}
+
+/** Refused rows and creates in doubt, in the order of their failures; empty `ids` for all. */
+export function readWaiting(from: Connection, ids: readonly number[]): readonly WaitingRow[] {
+  return from
+    .prepare(
+      sql`SELECT f.id, f.table_id AS tableId, f.row_id AS rowId, r.state FROM _rowsync_refusals f
+          JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id AND r.state IN ('refused', 'inDoubt')
+          WHERE @all OR f.id IN (SELECT value FROM json_each(@ids)) ORDER BY f.id`,
+    )
+    .all({ all: ids.length === 0 ? 1 : 0, ids: JSON.stringify(ids) }) as WaitingRow[]; // columns and types are ours
+}

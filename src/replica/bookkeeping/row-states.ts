@@ -1,0 +1,96 @@
+/**
+ * Which rows of two-way tables are edited, on their way or parked, and which ids new rows get here. Triggers write these two tables, so they keep their
+ * names and columns.
+ */
+import { sql } from '../../base/sql.ts';
+import type { Connection } from '../connection.ts';
+
+/**
+ * Rows of two-way tables that are not known to be equal to their base, marked by triggers and by comparison. A mark is a hint:
+ * what changed is always found by comparing the row with its base.
+ *
+ *    state   a state of reconcile/row-state.ts; a row without a mark is clean. No CHECK: it would double what an edit costs
+ *    since   when the row was first found edited, in seconds since 1970: a text would cost every edited row a third more
+ */
+export const ROWS = sql`
+  CREATE TABLE _rowsync_rows (
+    table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, state TEXT NOT NULL, since INTEGER NOT NULL,
+    PRIMARY KEY (table_id, row_id)
+  ) STRICT, WITHOUT ROWID`;
+
+/**
+ * How rows that are inserted here get their ids (one row per two-way table).
+ *
+ *    given_id   the _id that the statement under way gives, -1 if it gives none: SQLite tells only BEFORE triggers
+ *    last_id    the last negative id that was given; never given again, even after its row is gone
+ */
+export const LOCAL_IDS = sql`
+  CREATE TABLE _rowsync_local_ids (
+    table_id INTEGER PRIMARY KEY, given_id INTEGER NOT NULL DEFAULT -1, last_id INTEGER NOT NULL DEFAULT -1
+  ) STRICT`;
+
+/** Replaced by one over the two-way tables as soon as there are any (capture/view.ts). */
+export const NO_CHANGES_VIEW = sql`
+  CREATE VIEW sync_changes AS
+  SELECT NULL AS "table", NULL AS row_id, NULL AS kind, NULL AS "column", NULL AS base, NULL AS local, NULL AS state,
+         NULL AS since WHERE 0`;
+
+/** Origin names of the two-way tables with rows that may be pushed, as far as marks say. */
+export function readEditedTables(from: Connection): readonly string[] {
+  return from
+    .prepare(
+      sql`SELECT name FROM _rowsync_tables t WHERE push = 'on' AND state <> 'gone'
+          AND EXISTS (SELECT 1 FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'edited')`,
+    )
+    .pluck()
+    .all() as string[]; // name is TEXT
+}
+
+/** Ids of the rows of a table that are edited, or on their way. */
+export function readUnsentIds(from: Connection, tableId: number): readonly number[] {
+  return from
+    .prepare(sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND state IN ('edited', 'sending', 'unknown')`)
+    .pluck()
+    .all(tableId) as number[]; // row_id is an INTEGER within 53 bits
+}
+
+/** How many rows of a table wait: to be pushed, for a person or a timer, for a decision. */
+export interface WaitingCounts {
+  readonly waitingCount: number;
+  readonly parkedCount: number;
+  /** Those of the parked rows that may have been taken. */
+  readonly parkedInDoubtCount: number;
+  /** Those of the parked rows that were stopped here, before they were sent. */
+  readonly parkedUnsendableCount: number;
+  readonly openConflictCount: number;
+}
+
+/** Counts the rows of a table that wait. */
+export function countWaiting(from: Connection, tableId: number): WaitingCounts {
+  return from
+    .prepare(
+      sql`SELECT count(*) FILTER (WHERE state IN ('edited', 'sending', 'unknown')) AS waitingCount,
+            count(*) FILTER (WHERE state IN ('refused', 'inDoubt')) AS parkedCount,
+            count(*) FILTER (WHERE state = 'inDoubt') AS parkedInDoubtCount,
+            count(*) FILTER (WHERE state = 'refused' AND f.id IS NOT NULL AND f.status IS NULL) AS parkedUnsendableCount,
+            count(*) FILTER (WHERE state = 'conflicted') AS openConflictCount
+          FROM _rowsync_rows r
+          LEFT JOIN _rowsync_refusals f ON r.state = 'refused' AND f.table_id = r.table_id AND f.row_id = r.row_id
+          WHERE r.table_id = ?`,
+    )
+    .get(tableId) as WaitingCounts; // an aggregate always has one row
+}
+
+/** The states of the rows of a table that are not clean, and the status of their refusals. */
+export function readRowEnds(
+  from: Connection,
+  tableId: number,
+): ReadonlyMap<number, { readonly state: string; readonly status: number | null }> {
+  const ends = from
+    .prepare(
+      sql`SELECT r.row_id AS id, r.state, f.status FROM _rowsync_rows r
+          LEFT JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id WHERE r.table_id = ?`,
+    )
+    .all(tableId) as { id: number; state: string; status: number | null }[]; // columns and types are ours
+  return new Map(ends.map(({ id, ...end }) => [id, end]));
+}

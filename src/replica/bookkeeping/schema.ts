@@ -1,0 +1,98 @@
+/**
+ * The tables that rowsync keeps for itself inside the replica, `_rowsync_…`, and the views that people read, `sync_…`: one list, one version. Each table
+ * has a file in this folder with the reason why it exists. They share one file with the rows, so that one transaction keeps them true together. Views
+ * change only with a line in the changelog. All stamps are UTC text, `YYYY-MM-DDThh:mm:ssZ`.
+ */
+import type Database from 'better-sqlite3';
+import { must } from '../../base/assert.ts';
+import { ident, sql } from '../../base/sql.ts';
+import { BATCHES } from './batches.ts';
+import { COLUMNS, COLUMNS_VIEW } from './columns.ts';
+import { CONFLICTS, CONFLICTS_BY_ROW, CONFLICTS_TRIGGER, CONFLICTS_VIEW } from './conflicts.ts';
+import { DELETED, DELETED_VIEW } from './deleted.ts';
+import { DESCRIBED_TABLES } from './described.ts';
+import { DESCRIPTORS } from './descriptors.ts';
+import { SENT } from '../copies.ts';
+import { FILE_TABLES, FILES_VIEW } from './files.ts';
+import { HISTORY_CELLS_VIEW, HISTORY_PARTS, HISTORY_VIEW } from './history.ts';
+import { IDENTITY } from './identity.ts';
+import { MIGRATIONS } from './migrations.ts';
+import { FRESHNESS_VIEW, PAGE_ROWS, PAGES } from './pages.ts';
+import { FAILURES_VIEW, REFUSALS } from './refusals.ts';
+import { LOCAL_IDS, NO_CHANGES_VIEW, ROWS } from './row-states.ts';
+import { QUARTERS, RUNS, RUNS_VIEW } from './runs.ts';
+import { SCHEMA_CHANGES } from './schema-changes.ts';
+import { SUSPECTS } from './suspects.ts';
+import { STATUS_VIEW, TABLES } from './tables.ts';
+import { UNREADABLE } from './unreadable.ts';
+
+/** Version of everything below (`PRAGMA user_version`). */
+export const SCHEMA_VERSION = 14;
+
+/**
+ * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
+ * a user's. It is set and cleared inside the same transaction, so no other connection ever sees it set.
+ */
+const WRITER = sql`
+  CREATE TABLE _rowsync_writer (flag INTEGER PRIMARY KEY CHECK (flag = 1)) STRICT`;
+
+/** The views, by name, and after them the trigger of one; `sync_changes` changes with the two-way tables, not with versions. */
+const VIEWS = {
+  sync_status: STATUS_VIEW,
+  sync_runs: RUNS_VIEW,
+  sync_columns: COLUMNS_VIEW,
+  sync_freshness: FRESHNESS_VIEW,
+  sync_deleted: DELETED_VIEW,
+  sync_failures: FAILURES_VIEW,
+  sync_conflicts: CONFLICTS_VIEW,
+  sync_files: FILES_VIEW,
+  sync_history: HISTORY_VIEW,
+  sync_history_cells: HISTORY_CELLS_VIEW,
+};
+
+const TABLES_OF_OURS = [
+  WRITER,
+  IDENTITY,
+  DESCRIPTORS,
+  TABLES,
+  COLUMNS,
+  PAGES,
+  PAGE_ROWS,
+  SUSPECTS,
+  DELETED,
+  UNREADABLE,
+  RUNS,
+  QUARTERS,
+  ROWS,
+  LOCAL_IDS,
+  CONFLICTS,
+  CONFLICTS_BY_ROW,
+  BATCHES,
+  REFUSALS,
+  ...FILE_TABLES,
+  SENT,
+  ...HISTORY_PARTS,
+  ...DESCRIBED_TABLES,
+  SCHEMA_CHANGES,
+];
+
+/** Creates everything above in an empty file; called inside a transaction. */
+export function createBookkeeping(db: Database.Database): void {
+  for (const statement of [...TABLES_OF_OURS, NO_CHANGES_VIEW]) db.exec(statement);
+  createViews(db);
+}
+
+function createViews(db: Database.Database): void {
+  for (const statement of [...Object.values(VIEWS), CONFLICTS_TRIGGER]) db.exec(statement);
+}
+
+/** Brings the bookkeeping of a released version up to this one without losing a row; called inside a transaction. */
+export function migrateBookkeeping(db: Database.Database, fromVersion: number): void {
+  for (const name of Object.keys(VIEWS)) db.exec(sql`DROP VIEW IF EXISTS ${ident(name)}`);
+  // Without looking at views: one of another client may read from what is not there.
+  db.pragma('legacy_alter_table = ON');
+  for (let version = fromVersion + 1; version <= SCHEMA_VERSION; version += 1)
+    must(MIGRATIONS[version], 'every version has a step').run(db);
+  db.pragma('legacy_alter_table = OFF');
+  createViews(db);
+}

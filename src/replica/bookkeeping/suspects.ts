@@ -1,0 +1,90 @@
+/**
+ * Rows that left their page and were not seen on another one since: no delete until the origin was asked for them by id. Kept in the file, so that a
+ * crash in mid-sweep forgets none.
+ */
+import { ident, sql } from '../../base/sql.ts';
+import type { Connection, Tx } from '../connection.ts';
+import type { RowTarget } from '../rows.ts';
+
+/**
+ *    applied   the latest answer that had the row on a page which it left; 0 for rows that no page ever had
+ */
+export const SUSPECTS = sql`
+  CREATE TABLE _rowsync_suspects (
+    table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, applied INTEGER NOT NULL, PRIMARY KEY (table_id, row_id)
+  ) STRICT, WITHOUT ROWID`;
+
+/** How many suspects a table has. */
+export function countSuspects(from: Connection, tableId: number): number {
+  return from
+    .prepare(sql`SELECT count(*) FROM _rowsync_suspects WHERE table_id = ?`)
+    .pluck()
+    .get(tableId) as number; // count(*) is an integer
+}
+
+/** Whether a table has any. */
+export function hasSuspects(from: Connection, tableId: number): boolean {
+  return from.prepare(sql`SELECT 1 FROM _rowsync_suspects WHERE table_id = ? LIMIT 1`).get(tableId) !== undefined;
+}
+
+/** Suspects above `after` in order, at most `count`. */
+export function readSuspects(from: Connection, tableId: number, after: number, count: number): readonly number[] {
+  return from
+    .prepare(sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = +? AND row_id > ? ORDER BY row_id LIMIT ?`)
+    .pluck()
+    .all(tableId, after, count) as number[]; // row_id is an INTEGER within 53 bits
+}
+
+/**
+ * Suspects that were created in a second or later, and before another one; `column` is the local name of that stamp. With `from` null, those that have
+ * no such stamp.
+ */
+export function suspectsCreated(
+  connection: Connection,
+  { id, localName }: RowTarget,
+  { column, from, end }: { readonly column: string; readonly from: string | null; readonly end: string | null },
+): readonly number[] {
+  const second = sql`substr(known.${ident(column)}, 1, 19)`;
+  return connection
+    .prepare(
+      sql`SELECT s.row_id FROM _rowsync_suspects s CROSS JOIN ${ident(localName)} known ON known._id = s.row_id
+          WHERE s.table_id = @id AND CASE WHEN @from IS NULL THEN ${second} IS NULL
+            ELSE ${second} >= substr(@from, 1, 19) AND (@end IS NULL OR ${second} < substr(@end, 1, 19)) END`,
+    )
+    .pluck()
+    .all({ id, from, end }) as number[]; // row_id is an INTEGER within 53 bits
+}
+
+/** Those of the given rows that are suspects. */
+export function suspectsAmong(from: Connection, tableId: number, ids: readonly number[]): readonly number[] {
+  return from
+    .prepare(
+      sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
+    )
+    .pluck()
+    .all(tableId, JSON.stringify(ids)) as number[]; // row_id is an INTEGER within 53 bits
+}
+
+/**
+ * Puts rows under suspicion that were created by a push. No page has had them yet, so none could miss them if they were deleted
+ * before the next sweep. The first page that shows them clears them.
+ */
+export function suspectNewRows(tx: Tx, tableId: number, ids: readonly number[]): void {
+  tx.prepare(
+    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied) SELECT ?, value, 0 FROM json_each(?) WHERE true
+        ON CONFLICT (table_id, row_id) DO NOTHING`,
+  ).run(tableId, JSON.stringify(ids));
+}
+
+/**
+ * Makes suspects of rows that a push or following read or changed outside of a sweep: the table now differs from the pages that show them. Should the
+ * origin go back to what these pages said, it answers 304 to their ETags, which prove nothing about such rows. The next sweep then asks for the rows
+ * themselves. A page that is read anew clears them.
+ */
+export function suspectPushedRows(tx: Tx, tableId: number, ids: readonly number[]): void {
+  tx.prepare(
+    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied)
+        SELECT t.id, value, t.applied FROM _rowsync_tables t, json_each(@ids) WHERE t.id = @tableId
+        ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
+  ).run({ tableId, ids: JSON.stringify(ids) });
+}
