@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
 import { expect, test } from 'vitest';
 import { optionsSchema } from '../../src/config/options.ts';
-import { FAULTS, readFaultPlan } from '../../src/sandbox/faults.ts';
+import { FAULTS, readFaultPlan } from '../../src/sandbox/server/faults.ts';
 import { makeWorkspace } from '../support/child.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
 import { runCli } from '../support/session.ts';

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { makeWorkspace } from '../support/child.ts';
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
 import { seeds } from '../support/seeds.ts';
 import { runCli } from '../support/session.ts';

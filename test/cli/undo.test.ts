@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
 import { makeWorkspace } from '../support/child.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
 import { seeds } from '../support/seeds.ts';

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { SeenRequest } from '../../src/sandbox/requests.ts';
+import type { SeenRequest } from '../../src/sandbox/server/requests.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startDaemon, type TestDaemon } from '../support/daemon.ts';
 import { ask, portOf } from '../support/http.ts';

@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { metricsText } from '../../src/daemon/metrics.ts';
-import type { SeenRequest } from '../../src/sandbox/requests.ts';
+import type { SeenRequest } from '../../src/sandbox/server/requests.ts';
 import { MEASURES, TABLE_STATUS } from '../support/measures.ts';
 import { startDaemon, type TestDaemon } from '../support/daemon.ts';
 import { startTestSandbox } from '../support/sandbox.ts';

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { carryOutDecision } from '../../src/capture/decide.ts';
-import type { FaultName } from '../../src/sandbox/faults.ts';
+import type { FaultName } from '../../src/sandbox/server/faults.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import type { Fixture } from '../support/replica.ts';
 import { atOrigin, changesSent, codesOf, countsOf, finishAndPull, here, pushNow, setFaults } from '../support/push.ts';

@@ -3,7 +3,7 @@
  * them away in a column without a history. They may have arrived, so none is sent a second time on a guess (I4).
  */
 import { describe, expect, test } from 'vitest';
-import type { FaultName } from '../../src/sandbox/faults.ts';
+import type { FaultName } from '../../src/sandbox/server/faults.ts';
 import { at, revisionsAt, startAlbum } from '../support/album.ts';
 import { changesSent, codesOf, countsOf, setFaults } from '../support/push.ts';
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { previewPush } from '../../src/push/preview.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import type { FaultName } from '../../src/sandbox/faults.ts';
+import type { FaultName } from '../../src/sandbox/server/faults.ts';
 import { at, revisionsAt, startAlbum } from '../support/album.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import type { FilesFixture } from '../support/files.ts';

@@ -5,7 +5,7 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { PullReport } from '../../src/pull/report.ts';
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import type { Store } from '../../src/sandbox/store/store.ts';
 import { brokenPages, integrity, readOrigin, readReplica, wrongCounts } from '../support/compare.ts';

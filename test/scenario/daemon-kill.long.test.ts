@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
 import type { UserSpec } from '../../src/sandbox/store/spec.ts';
 import { soakConfig, soakTables, EDITED, FOLLOWED, MIRROR } from '../soak/world.ts';
 import { makeWorkspace } from '../support/child.ts';

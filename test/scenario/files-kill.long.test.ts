@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { integrity, withDatabase } from '../support/compare.ts';
 import { fileOf, storeProblems, type SyncFile } from '../support/files.ts';

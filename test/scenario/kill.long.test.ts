@@ -7,7 +7,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { brokenPages, integrity, readOrigin, readReplica, withDatabase, wrongCounts } from '../support/compare.ts';
 import { startPull, type PullProcess } from '../support/pull-process.ts';

@@ -6,8 +6,8 @@
 import { expect, test } from 'vitest';
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import type { PushStep } from '../../src/push/context.ts';
-import type { FaultName, FaultRule } from '../../src/sandbox/faults.ts';
-import { Random } from '../../src/sandbox/random.ts';
+import type { FaultName, FaultRule } from '../../src/sandbox/server/faults.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { integrity, readOrigin, readReplica } from '../support/compare.ts';
 import { changesSent, codesOf, finishAndPull, pushNow, setFaults } from '../support/push.ts';

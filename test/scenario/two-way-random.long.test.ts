@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { verify } from '../../src/pull/verify.ts';
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
 import { quoted } from '../support/compare.ts';
 import type { Fixture } from '../support/replica.ts';
 import { seeds } from '../support/seeds.ts';

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { PushStep } from '../../src/push/context.ts';
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
 import { integrity, withDatabase } from '../support/compare.ts';
 import { codesOf, pushNow } from '../support/push.ts';
 import { pushInChild } from '../support/push-process.ts';

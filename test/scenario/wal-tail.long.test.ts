@@ -11,7 +11,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { PushStep } from '../../src/push/context.ts';
 import { openReplica } from '../../src/replica/database.ts';
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
 import type { UserSpec } from '../../src/sandbox/store/spec.ts';
 import { EDITED, FOLLOWED, soakTables } from '../soak/world.ts';
 import { brokenPages, integrity, readOrigin } from '../support/compare.ts';

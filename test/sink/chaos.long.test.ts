@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PgAddress } from '../../src/sink/context.ts';
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { newSeed } from '../support/seeds.ts';

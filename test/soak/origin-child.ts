@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { systemClock } from '../../src/base/clock.ts';
-import type { FaultPlan } from '../../src/sandbox/faults.ts';
+import type { FaultPlan } from '../../src/sandbox/server/faults.ts';
 import { startSandbox } from '../../src/sandbox/main.ts';
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
 import type { UserSpec } from '../../src/sandbox/store/spec.ts';
 import { readOrigin, type Tables } from '../support/compare.ts';
 import { COLLEAGUE, recordHistory, token } from '../support/ledger.ts';

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
 import { askDaemon, startDaemonProcess, WATCHED, type DaemonProcess } from '../support/daemon-process.ts';
 import { Edits } from '../support/edits.ts';
 import { prepareLedger } from '../support/ledger.ts';

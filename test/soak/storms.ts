@@ -2,8 +2,8 @@
  * The weather of a soak: plans of faults at the origin, one after the other, a calm one now and then. Random, from a
  * seed; no I/O.
  */
-import type { FaultPlan, FaultRule } from '../../src/sandbox/faults.ts';
-import type { Random } from '../../src/sandbox/random.ts';
+import type { FaultPlan, FaultRule } from '../../src/sandbox/server/faults.ts';
+import type { Random } from '../../src/sandbox/data/random.ts';
 
 /** What may be wrong with the origin for a while; each plan is one kind of bad day. */
 const STORMS: Readonly<Record<string, readonly FaultRule[]>> = {

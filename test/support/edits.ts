@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Random } from '../../src/sandbox/random.ts';
+import type { Random } from '../../src/sandbox/data/random.ts';
 import { token, type TokenKind } from './ledger.ts';
 import type { Transaction } from './sql-clients.ts';
 

@@ -12,7 +12,7 @@ import { finishPushes, push, type PushOptions } from '../../src/push/push.ts';
 import type { PullReport } from '../../src/pull/report.ts';
 import type { PushReport } from '../../src/push/report.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import type { FaultRule } from '../../src/sandbox/faults.ts';
+import type { FaultRule } from '../../src/sandbox/server/faults.ts';
 import type { Fixture } from './replica.ts';
 import type { RawAnswer } from './sandbox.ts';
 

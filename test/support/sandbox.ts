@@ -29,7 +29,7 @@ import type { ServerResponse } from 'node:http';
 
 import { systemClock } from '../../src/base/clock.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/main.ts';
-import type { SeenRequest } from '../../src/sandbox/requests.ts';
+import type { SeenRequest } from '../../src/sandbox/server/requests.ts';
 
 /** A sandbox with hooks; `await using` stops it. */
 export interface TestSandbox extends Sandbox {

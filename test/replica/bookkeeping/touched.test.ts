@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { must } from '../../../src/base/assert.ts';
 import { ALL_ROWS, noteTouches } from '../../../src/replica/bookkeeping/touched.ts';
-import { Random } from '../../../src/sandbox/random.ts';
+import { Random } from '../../../src/sandbox/data/random.ts';
 import { pushNow } from '../../support/push.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
 import { seeds } from '../../support/seeds.ts';

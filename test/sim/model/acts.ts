@@ -3,7 +3,7 @@
  * changed, rights given and taken. Input: a pair and a seeded sequence. Output: one step, with its differences and the words
  * to tell it.
  */
-import type { Random } from '../../../src/sandbox/random.ts';
+import type { Random } from '../../../src/sandbox/data/random.ts';
 import type { Cell, Cells, ColumnSpec } from '../../../src/sandbox/store/spec.ts';
 import { MODEL_TOKEN } from './origin.ts';
 import type { Pair } from './pair.ts';

@@ -3,7 +3,7 @@
  * pair and a seeded sequence. Output: one step, with its differences and the words to tell it. Values are drawn from small
  * sets, so that keys collide, rows are found again and texts differ in case alone.
  */
-import type { Random } from '../../../src/sandbox/random.ts';
+import type { Random } from '../../../src/sandbox/data/random.ts';
 import { act, giveRightsBack, TEXTS, type Step } from './acts.ts';
 import type { Pair, PairRequest } from './pair.ts';
 import { valueTypeOf, type ModelColumn, type ModelTable } from './state.ts';

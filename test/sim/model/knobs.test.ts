@@ -3,7 +3,7 @@
  * backups and the log, which the simulation judges by.
  */
 import { expect, test } from 'vitest';
-import { Random } from '../../../src/sandbox/random.ts';
+import { Random } from '../../../src/sandbox/data/random.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import type { RuleEffect } from './knobs.ts';
 import { MODEL_TOKEN, OriginModel, type ModelAnswer, type ModelOptions } from './origin.ts';

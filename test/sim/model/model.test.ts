@@ -3,7 +3,7 @@
  * same random requests and acts. Every difference is a defect of one of them.
  */
 import { expect, test } from 'vitest';
-import { Random } from '../../../src/sandbox/random.ts';
+import { Random } from '../../../src/sandbox/data/random.ts';
 import type { TableSpec, UserSpec } from '../../../src/sandbox/store/spec.ts';
 import { seeds } from '../../support/seeds.ts';
 import { step } from './drive.ts';

@@ -12,9 +12,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 
-import { PageCache } from '../../../src/sandbox/page-cache.ts';
-import { respond, type RespondParts } from '../../../src/sandbox/respond.ts';
-import { readApiPath } from '../../../src/sandbox/route.ts';
+import { PageCache } from '../../../src/sandbox/server/page-cache.ts';
+import { respond, type RespondParts } from '../../../src/sandbox/server/respond.ts';
+import { readApiPath } from '../../../src/sandbox/methods/route.ts';
 import type { TableSpec, UserSpec } from '../../../src/sandbox/store/spec.ts';
 import { Store } from '../../../src/sandbox/store/store.ts';
 import { testClock, type TestClock } from '../../support/clock.ts';

@@ -1,0 +1,78 @@
+/**
+ * The filter of a Select: from the parameter's text to a question that the store can ask about its rows. Input: formulas
+ * (specification 4.4), with the columns that the caller may see. A hidden one is as unknown as one that does not exist, so that
+ * no filter tells what stands in it. Output: filters, or a 400 that names the place of the fault. Pure; the moment that `Now()`
+ * means is that of the call.
+ */
+import type { Value } from '../../wire/schema.ts';
+import type { Call } from './call.ts';
+import { evaluate, parseFormula, scopeFromColumns, type Formula, type FormulaFault } from '../formula/formula.ts';
+import type { FormulaSession } from '../formula/types.ts';
+import { valuesOf, visibleColumns } from './parameters.ts';
+import { CODES, Refusal } from './refusal.ts';
+import { sessionOf } from './session.ts';
+import type { Column, Table } from '../store/catalog.ts';
+import type { RowFilter } from '../store/matching.ts';
+
+/** The filters that a request names; where a client repeats itself, a row must pass all of them. */
+export function readFilters(call: Call, table: Table): readonly RowFilter[] | Refusal {
+  const filters: RowFilter[] = [];
+  for (const text of valuesOf(call.pairs, 'filter')) {
+    const filter = filterFromText(call, visibleColumns(table, call.role), text);
+    if ('offset' in filter) return filterRefusal(filter, 'filter');
+    filters.push(filter);
+  }
+  return filters;
+}
+
+/** A filter over these columns of a table, or what is wrong with its text. */
+export function filterFromText(call: Call, columns: readonly Column[], text: string): RowFilter | FormulaFault {
+  const variables = variablesOf(call);
+  const scope = scopeFromColumns(
+    columns.map(({ name, alias, valueType }) => ({ name, alias, type: valueType })),
+    variables,
+  );
+  const formula = parseFormula(text, scope);
+  if (formula.kind === 'fault') return formula;
+  const session = sessionOf(call);
+  // The user decides which columns a name means, and what User() is.
+  const key = formula.uses.has('time') ? null : JSON.stringify([call.user.id, text, ...variables]);
+  return rowFilter(formula, columns, session, key);
+}
+
+/** 400 with the place of the fault. */
+function filterRefusal(fault: FormulaFault, source: string): Refusal {
+  const code = fault.reason === 'unknownColumn' ? CODES.noColumn : CODES.badFilter;
+  const place = `at offset ${fault.offset} (line ${fault.line}, column ${fault.column})`;
+  return new Refusal(400, { code, message: `The filter cannot be read ${place}: ${fault.message}`, source });
+}
+
+function rowFilter(
+  formula: Formula,
+  columns: readonly Column[],
+  session: FormulaSession,
+  key: string | null,
+): RowFilter {
+  const indexes = [...formula.columns];
+  const read = indexes.flatMap((index) => columns[index] ?? []);
+  // One array for all rows: the formula looks at no other place, and keeps nothing.
+  const values: Value[] = columns.map(() => null);
+  return {
+    columns: read,
+    key,
+    matches: (id, cells) => {
+      for (const [at, index] of indexes.entries()) values[index] = cells[at] ?? null;
+      return evaluate(formula, session, { id, values });
+    },
+  };
+}
+
+/** `var[Name]=value` sets a database variable for the call (origin facts 1.8). */
+function variablesOf({ pairs }: Call): ReadonlyMap<string, string> {
+  const variables = new Map<string, string>();
+  for (const [parameter, value] of pairs) {
+    const name = /^var\[(.*)\]$/is.exec(parameter)?.[1];
+    if (name !== undefined) variables.set(name, value);
+  }
+  return variables;
+}

@@ -1,0 +1,49 @@
+/**
+ * What rows say beside their values (specification 2.5): what the caller's role may do with each one, which may depend on its Record Owner, and
+ * its color.
+ */
+import { emailOfUser } from '../../wire/column-types.ts';
+import { hasOption, type Row, type Value } from '../../wire/schema.ts';
+import type { Call } from './call.ts';
+import type { Column, Table } from '../store/catalog.ts';
+
+/** The column that says whose a row is. */
+export function ownerColumn(table: Table): Column | undefined {
+  return table.columns.find((column) => column.kind === 'RecordOwner' && column.sqlName !== null);
+}
+
+/** Whether the caller may edit and delete a row with this owner; `undefined` stands for a table without owners. */
+export function mayEdit({ role, user }: Pick<Call, 'role' | 'user'>, owner: Value | undefined): boolean {
+  if (!role.canWrite) return false;
+  if (!role.editOwnOnly || owner === undefined) return true;
+  return owner !== null && emailOfUser(String(owner)).toLowerCase() === user.email.toLowerCase();
+}
+
+/** The column that stands for the formula of the table by which its rows have colors. Also for callers who do not see it. */
+function colorColumn(table: Table): Column | undefined {
+  return table.columns.find(({ options }) => hasOption(options, 'RowColor'));
+}
+
+/** Rows by id, in the order of the ids, each with what the caller may do with it, and its color. */
+export function readRowsWithRights(
+  call: Pick<Call, 'store' | 'role' | 'user'>,
+  table: Table,
+  columns: readonly Column[],
+  ids: readonly number[],
+): readonly Row[] {
+  const textOf = (owner: Value | undefined): string => (mayEdit(call, owner) ? 'Edit, Delete' : '');
+  const owner = call.role.canWrite && call.role.editOwnOnly ? ownerColumn(table) : undefined;
+  const color = colorColumn(table);
+  if (owner === undefined && color === undefined) return call.store.readRows(table, columns, ids, textOf(undefined));
+  const more = [owner, color].filter((column) => column !== undefined);
+  return call.store.readRows(table, [...columns, ...more], ids, null).map(({ id, values }) => {
+    const allow = textOf(owner === undefined ? undefined : values[columns.length]);
+    const said = color === undefined ? null : values.at(-1);
+    return {
+      id,
+      allow,
+      ...(typeof said === 'string' && said !== '' ? { color: said } : {}),
+      values: values.slice(0, columns.length),
+    };
+  });
+}

@@ -1,0 +1,56 @@
+/**
+ * Rows as an answer: a page of a table in some order, or rows by id. Input: what a method found out from its parameters.
+ * Output: the text, with what decides how long it holds. Reads the store, writes nothing.
+ */
+import type { Value } from '../../wire/schema.ts';
+import { groupValue, type GroupField } from './aggregate.ts';
+import type { Call, PageAnswer } from './call.ts';
+import type { Page } from './parameters.ts';
+import { readRowsWithRights } from './row-rights.ts';
+import { tablesBehind, type Column, type Table } from '../store/catalog.ts';
+import type { RowFilter } from '../store/matching.ts';
+import type { ColumnOrder } from '../store/rows.ts';
+
+/** One page of the rows that pass the filters. */
+export function pageAnswer(
+  call: Call,
+  table: Table,
+  what: {
+    readonly columns: readonly Column[];
+    readonly sort: readonly ColumnOrder[];
+    readonly filters: readonly RowFilter[];
+    readonly page: Page;
+    /** Of a view: columns that come behind the others, as their groups say. */
+    readonly groups?: readonly GroupField[];
+  },
+): PageAnswer {
+  const { columns, sort, filters, page, groups = [] } = what;
+  const ids = call.store.orderedIds(table, sort, filters).slice(page.skip, page.skip + page.top);
+  return { ...rowsAnswer(call, table, columns, ids, groups), agesByItself: filters.some(({ key }) => key === null) };
+}
+
+/** The rows with these ids. */
+export function rowsAnswer(
+  call: Call,
+  table: Table,
+  columns: readonly Column[],
+  ids: readonly number[],
+  groups: readonly GroupField[] = [],
+): PageAnswer {
+  const grouped = groups.map(({ column }) => column);
+  const found = readRowsWithRights(call, table, [...columns, ...grouped], ids);
+  const rows = groups.length === 0 ? found : found.map((row) => ({ ...row, values: row.values.map(inGroup) }));
+  const shapes = [
+    ...columns.map(({ name, valueType }) => ({ name, type: valueType })),
+    ...groups.map(({ shape }) => shape),
+  ];
+  function inGroup(value: Value, index: number): Value {
+    const group = groups[index - columns.length];
+    return group === undefined ? value : groupValue(group, value, call.user.timezone);
+  }
+  return {
+    kind: 'page',
+    text: call.format.rowsWriter(shapes, call.user.timezone)(rows),
+    tableIds: tablesBehind(table),
+  };
+}

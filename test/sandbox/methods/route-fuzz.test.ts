@@ -1,0 +1,137 @@
+/** Paths and query strings by the thousand, without a server: reading them gives a meaning or a refusal, never an exception. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+
+import { Refusal } from '../../../src/sandbox/methods/refusal.ts';
+import { errorFormat, findRoute, methodName, readApiPath } from '../../../src/sandbox/methods/route.ts';
+import { namesFromSegment, pairsFromQuery, pathSegment, queryFromPairs } from '../../../src/wire/query.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
+
+const TIMEOUT_MS = 600_000;
+const TOKEN = '0123456789abcdefABCDEF0123456789';
+
+const piece = fc.oneof(
+  fc.constantFrom(
+    '',
+    '-',
+    '.',
+    '..',
+    '%',
+    '%2F',
+    '%252F',
+    '%zz',
+    '%ff',
+    '+',
+    '__proto__',
+    'constructor',
+    TOKEN,
+    '21995',
+  ),
+  fc.constantFrom(
+    'select.json',
+    'select.xml',
+    'SELECT.JSON',
+    'upsert.json',
+    'delete.json',
+    'describe.json',
+    'attachment',
+  ),
+  fc.constantFrom(
+    'attachments.xml',
+    'user.json',
+    'select',
+    'select.',
+    '.json',
+    'updated.json',
+    't_115442',
+    'Order%20Line',
+  ),
+  fc.string({ maxLength: 12 }).map((text) => encodeURIComponent(text.toWellFormed())),
+  fc.string({ maxLength: 12, unit: 'binary' }).map((text) => text.replaceAll(/[/?#]/g, '')),
+);
+const segments = fc.array(piece, { minLength: 0, maxLength: 6 });
+const path = fc.oneof(
+  segments.map((pieces) => `/secure/api/v2/21995/${pieces.join('/')}`),
+  segments.map((pieces) => `/secure/api/v2/${pieces.join('/')}`),
+  segments.map((pieces) => `/${pieces.join('/')}`),
+  fc.string({ maxLength: 60, unit: 'binary' }),
+);
+
+test(
+  'every path is outside of the API, refused, or a method with its names',
+  () => {
+    fc.assert(
+      fc.property(path, fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'x'), fc.boolean(), (text, verb, extensions) => {
+        const api = readApiPath(text);
+        if (api === undefined) return;
+        const route = findRoute(verb, api.segments, { extensions, escapesColons: false });
+        const isRefused = route instanceof Refusal;
+        const names = isRefused ? [] : [...(route.tableNames ?? []), ...(route.innerNames ?? [])];
+
+        expect(['json', 'xml']).toContain(errorFormat(api.segments).extension);
+        expect([200, 400, 405]).toContain(isRefused ? route.status : 200);
+        expect(isRefused || route.method === methodName(api.segments)).toBe(true);
+        expect(isRefused || (route.tableNames === null) === (api.segments.length === 1)).toBe(true);
+        expect(names.filter((name) => typeof name !== 'string')).toEqual([]);
+      }),
+      fuzzRuns(2000),
+    );
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'a token behind the database is found, and never kept',
+  () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          piece.filter((text) => text !== TOKEN),
+          { minLength: 1, maxLength: 5 },
+        ),
+        (pieces) => {
+          const api = readApiPath(`/secure/api/v2/21995/${TOKEN}/${pieces.join('/')}`);
+
+          expect(api?.credentials).toEqual({ kind: 'token', token: TOKEN });
+          expect(api?.segments).toEqual(pieces);
+          expect(api?.safePath).not.toContain(TOKEN);
+        },
+      ),
+      fuzzRuns(1000),
+    );
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'every name survives its way through a path segment',
+  () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 40, unit: 'grapheme' }), (name) => {
+        const segment = pathSegment(name);
+
+        expect(segment).not.toMatch(/[/?#\s]/);
+        expect(namesFromSegment(segment)).toContain(name);
+      }),
+      fuzzRuns(2000),
+    );
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'every query string is read or refused, and pairs survive their way through one',
+  () => {
+    const pair = fc.tuple(fc.string({ minLength: 1, unit: 'grapheme' }), fc.string({ minLength: 1, unit: 'grapheme' }));
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.array(pair), (text, pairs) => {
+        const read = pairsFromQuery(text);
+
+        expect(read === undefined || read.every(([name, value]) => name !== '' && value !== '')).toBe(true);
+        expect(pairsFromQuery(queryFromPairs(pairs))).toEqual(pairs);
+      }),
+      fuzzRuns(1000),
+    );
+  },
+  TIMEOUT_MS,
+);
