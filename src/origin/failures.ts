@@ -7,7 +7,7 @@
  */
 import { RowsyncError, type ErrorCode, type ErrorKind, type Refusal } from '../base/errors.ts';
 import { mediaType } from '../wire/headers.ts';
-import type { ErrorDescriptor } from '../wire/json.ts';
+import { HINT_TOO_LARGE, type ErrorDescriptor } from '../wire/json.ts';
 import { ProxyFault } from './way.ts';
 import type { WireFault } from './transport.ts';
 
@@ -99,7 +99,7 @@ export function stoppedFailure(attempted: Attempted): Failure {
 export function tooLargeFailure(attempted: Attempted): Failure {
   return failure(attempted, 'wireFormat', 'origin.tooLarge', false, {
     came: `the answer of ${attempted.host} is larger than the bound`,
-    hint: 'Rows of which two do not fit into an answer of 64 MiB cannot be copied: make them smaller, or exclude the column. If none is that large, this is not the Records API.',
+    hint: HINT_TOO_LARGE,
   });
 }
 

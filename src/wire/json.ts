@@ -34,11 +34,15 @@ export interface ErrorDescriptor {
   readonly source: string | null;
 }
 
+/** What to do about an answer beyond the bounds; rowsync has halved the page by then. */
+export const HINT_TOO_LARGE =
+  'Rows of which two do not fit into one answer cannot be copied: make them smaller, or exclude the column. If none is that large, this is not the Records API.';
+
 /** A document that costs more than it can rightly cost (json-budget.ts, xml-tree.ts); `complaint` says why. */
 export function tooCostly(what: string, complaint: string): RowsyncError {
   return new RowsyncError('wireFormat', 'origin.tooLarge', {
     message: `${what}: the answer was not read, because ${complaint}`,
-    hint: 'Ask for fewer rows at a time (limits.pageRows); if the rows are not that large, this is not the Records API.',
+    hint: HINT_TOO_LARGE,
   });
 }
 

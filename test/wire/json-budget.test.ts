@@ -1,6 +1,7 @@
 /** What a JSON text may cost: looked at before it is parsed, whether or not it is JSON. */
 import { describe, expect, test } from 'vitest';
-import { parseBody } from '../../src/wire/json.ts';
+import { tooLargeFailure } from '../../src/origin/failures.ts';
+import { parseBody, tooCostly } from '../../src/wire/json.ts';
 import { overBudget } from '../../src/wire/json-budget.ts';
 
 const LARGE = 1_100_000;
@@ -34,4 +35,10 @@ describe('over the budget', () => {
     expect(overBudget(text)).toContain(complaint);
     expect(() => parseBody(text, 'select')).toThrow(expect.objectContaining({ code: 'origin.tooLarge' }) as Error);
   });
+});
+
+test('an answer beyond a bound has one hint, wherever the bound was met', () => {
+  const attempted = { what: 'select', host: 'h', isChange: false, scrub: (text: string) => text };
+
+  expect(tooCostly('select', 'it is deep').hint).toBe(tooLargeFailure(attempted).error.hint);
 });
