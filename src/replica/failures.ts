@@ -1,6 +1,8 @@
 /**
- * What SQLite and the file system throw, as errors that say what the operator does next. Pure.
+ * What SQLite and the file system throw, as errors that say what the operator does next.
  */
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { asRowsyncError, RowsyncError, type ErrorCode } from '../base/errors.ts';
 
 interface Explanation {
@@ -70,6 +72,8 @@ export function replicaError(thrown: unknown, what: string): RowsyncError {
   const code = errorCode(thrown);
   // Without a code it is no failure of SQLite or the file system, but a defect of ours.
   if (code === '') throw thrown;
+  const lack = code.startsWith('SQLITE_CANTOPEN') || NO_DESCRIPTOR.has(code) ? lackOfDescriptors() : null;
+  if (lack !== null) return lack;
   const said = thrown instanceof Error ? thrown.message : '';
   const found = EXPLANATIONS.find(([pattern]) => pattern.test(`${code}: ${said}`))?.[1];
   const explanation: Explanation = found ?? {
@@ -79,6 +83,24 @@ export function replicaError(thrown: unknown, what: string): RowsyncError {
   const { code: ours, hint } = explanation;
   const reason = explanation.words ?? (said === '' ? code : said);
   return new RowsyncError('replica', ours, { message: `${what}: ${reason} (${code})`, hint, cause: thrown });
+}
+
+const NO_DESCRIPTOR: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);
+
+/** Files that SQLite opens for one replica: the file, its log and its index; one more for a lookup beside them. */
+const FILES_AT_ONCE = 4;
+
+/** SQLite does not say that it cannot open a file for want of a descriptor; null where there are enough. */
+function lackOfDescriptors(): RowsyncError | null {
+  const opened: number[] = [];
+  try {
+    while (opened.length < FILES_AT_ONCE) opened.push(openSync(devNull, 'r'));
+    return null;
+  } catch (thrown) {
+    return NO_DESCRIPTOR.has(errorCode(thrown)) ? asRowsyncError(thrown) : null;
+  } finally {
+    for (const file of opened) closeSync(file);
+  }
 }
 
 /** Like `asRowsyncError`, but knows what SQLite says while the replica is read; anything else unforeseen is a defect. */

@@ -1,0 +1,44 @@
+/** Failures of SQLite whose own words would mislead. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../support/replica.ts';
+
+const READER = fileURLToPath(new URL('../../src/replica/reader.ts', import.meta.url));
+
+/** Opens a replica with so many descriptors left, and prints what it is told. */
+const PROGRAM = `
+import { closeSync, openSync } from 'node:fs';
+import { createRequire } from 'node:module';
+const [, reader, path, left] = process.argv;
+const { openReader } = await import(reader);
+new (createRequire(reader)('better-sqlite3'))(':memory:').close();
+const held = [];
+try { for (;;) held.push(openSync('/dev/null')); } catch {}
+for (const file of held.splice(0, Number(left))) closeSync(file);
+let said;
+try { openReader(path); } catch ({ code, hint }) { said = { code, hint }; }
+for (const file of held) closeSync(file);
+console.log(JSON.stringify(said));
+`;
+
+test.each([0, 1])('a replica that cannot be opened with %i descriptors left asks for more of them', (left) => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'replica.db');
+  const db = new Database(path);
+  db.pragma('journal_mode = WAL');
+  db.exec('CREATE TABLE _rowsync_writer (flag)');
+
+  const args = ['--input-type=module', '-e', PROGRAM, READER, path, String(left)];
+  const { stdout } = spawnSync('sh', ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, ...args], {
+    encoding: 'utf8',
+  });
+  db.close();
+
+  expect(JSON.parse(stdout)).toEqual({
+    code: 'system.descriptors',
+    hint: expect.stringContaining('LimitNOFILE=') as string,
+  });
+});
