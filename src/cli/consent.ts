@@ -21,11 +21,12 @@ export async function orLeaveConsent(
     if (!asked.confirm || (code !== 'replica.inUse' && code !== 'config.secret')) throw thrown;
     const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
     // Members of the group cannot read the token, and a consent needs none.
-    if (code === 'config.secret' && !isInUse(replica.path, replica.shared)) throw thrown;
+    if (code === 'config.secret' && !isInUse(replica.path)) throw thrown;
     const consents = giveConsent(replica.path, asked.kinds, asked.tables);
     if (consents.length === 0) throw thrown;
     const lines = consents.map(({ table, kind, rowCount }) => {
       const what = kind === 'push' ? 'edited' : 'missing';
+      if (table === null) return `the next ${kind} of the process that is at work may continue\n`;
       return `${printable(table)}: the next ${kind} of the process that is at work may continue, with ${plural(rowCount, `${what} row`)} at most\n`;
     });
     await (invocation.isJson ? printJson(invocation, { consents }) : invocation.session.stdout.write(lines.join('')));

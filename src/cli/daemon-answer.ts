@@ -6,6 +6,7 @@ import type { PersonDecision } from '../capture/decide.ts';
 import type { Config, ListenAddress } from '../config/load.ts';
 import type { DaemonWord } from '../daemon/account.ts';
 import type { DecisionAnswer } from '../daemon/decision-queue.ts';
+import { isInUse } from '../replica/database.ts';
 import { examineUnits } from './unit-checks.ts';
 
 /** What the daemon says of itself. */
@@ -47,8 +48,23 @@ export async function hearDaemon({
   if (answer !== null) return { answer, word: { keeper: 'daemon', complaints: answer.complaints ?? [] } };
   const name = instanceOf(file);
   const { isWanted = false, isUp = false } = (name === null ? null : examineUnits(name)) ?? {};
-  const keeper = isUp ? 'service' : isWanted || listen !== null ? 'silent' : 'nobody';
+  const keeper = isUp
+    ? 'service'
+    : isWanted || listen !== null
+      ? 'silent'
+      : isAtWork(replica.path)
+        ? 'service'
+        : 'nobody';
   return { answer, word: { keeper, complaints: [] } };
+}
+
+/** Whether a process holds the lock of a replica, as a daemon does that listens nowhere. */
+function isAtWork(path: string): boolean {
+  try {
+    return isInUse(path);
+  } catch {
+    return false; // the account says what is wrong with the replica
+  }
 }
 
 /** The instance that a configuration of `rowsync service install` belongs to; null for any other file. */

@@ -91,6 +91,6 @@ export interface AccountFacts {
   readonly misnamed: readonly Misnamed[];
   /** What was made again in the last days. */
   readonly remade: readonly RemadePart[];
-  /** Who keeps the tables up to date: a daemon that answers, a service that systemd says is up, one of them that should be there, or nobody. */
+  /** Who keeps the tables up to date: a daemon that answers, a process that holds the lock or that systemd says is up, one of them that should be there, or nobody. */
   readonly keeper: 'daemon' | 'service' | 'silent' | 'nobody';
 }

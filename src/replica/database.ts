@@ -394,14 +394,21 @@ export function takeLock(path: string, mode: number, connect: Connect = connectA
   }
 }
 
-/** Whether another process works on a replica. @throws RowsyncError `replica.path` where there is no folder for one. */
-export function isInUse(path: string, shared: boolean): boolean {
+/** Whether another process works on a replica, for everyone who may read it; nothing is made or kept. @throws RowsyncError of the replica. */
+export function isInUse(path: string): boolean {
+  const lockPath = `${realPathOf(resolve(path))}.lock`;
+  if (!existsSync(lockPath)) return false;
+  let lock: Database.Database | undefined;
   try {
-    takeLock(resolve(path), shared ? SHARED_MODE : PRIVATE_MODE).close();
+    lock = new Database(lockPath, { readonly: true, fileMustExist: true, timeout: 0 });
+    lock.prepare(sql`SELECT 1 FROM sqlite_schema`).get();
     return false;
   } catch (thrown) {
-    if (thrown instanceof RowsyncError && thrown.code === 'replica.inUse') return true;
-    throw thrown;
+    const error = replicaError(thrown, `Looking at ${lockPath}`);
+    if (error.code === 'replica.busy') return true;
+    throw error;
+  } finally {
+    lock?.close();
   }
 }
 
