@@ -12,6 +12,7 @@ import { kindOfHold, storeConsent } from '../replica/consent.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
 import { storeSeen } from '../replica/bookkeeping/conflicts.ts';
 import { readWaiting, type WaitingRow } from '../replica/bookkeeping/refusals.ts';
+import { agreeToPull } from '../replica/bookkeeping/runs.ts';
 import { captureChanges, diffRows } from './changes.ts';
 import type { Resolution } from './conflicts.ts';
 import { retryRows } from './refusals.ts';
@@ -27,8 +28,8 @@ export type PersonDecision =
   | { readonly kind: 'retry'; readonly ids: readonly number[] }
   /** Says that they saw the edits that lost, up to a conflict. */
   | { readonly kind: 'seen'; readonly upToId: number }
-  /** Lets a guard pass for a table, by its name here, if it still is what the person was shown (its `problem`). */
-  | { readonly kind: 'confirm'; readonly table: string; readonly shown: string };
+  /** Lets a guard pass for a table, by its name here, or for a whole pull, if it still is what the person was shown (its `problem`). */
+  | { readonly kind: 'confirm'; readonly table: string | null; readonly shown: string };
 
 /** Takes a version in a conflict; `value` counts only with `take: 'value'`. */
 interface ResolveDecision {
@@ -185,6 +186,10 @@ function isDeletedHere(tx: Tx, { tableId, rowId, state }: WaitingRow): boolean {
 }
 
 function carryOutConfirm(tx: Tx, { table, shown }: PersonDecision & { readonly kind: 'confirm' }): DecisionOutcome {
+  if (table === null)
+    return agreeToPull(tx, shown)
+      ? done('The next pull may continue', 0)
+      : { kind: 'problem', words: 'what is held is not what was shown any more' };
   // Pull and push of one table may both be held; the person was shown one of them.
   const kind = kindOfHold(tx, { table, problem: shown });
   if (kind === null) return { kind: 'problem', words: `what is held of "${table}" is not what was shown any more` };

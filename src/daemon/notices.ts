@@ -1,7 +1,7 @@
 /**
  * Notices: which problems of the account people are told of, and when. A problem for a person is told at once, one that may pass once it has lasted
- * some minutes, and the end of either if it was told. The same notice is repeated only after a while, and their number in an hour is bounded: people do
- * not read a storm of messages. Times are monotonic, so that setting the clock suppresses nothing. Pure.
+ * some minutes, and the end of either if it was told. What has happened, such as a lost edit, is told once, and again when more of it does. Other notices
+ * are repeated only after a while, and their number in an hour is bounded: people do not read a storm of messages. Times are monotonic, so that setting the clock suppresses nothing. Pure.
  */
 import type { LogEvent } from '../base/log-events.ts';
 import type { LogFacts } from '../base/log.ts';
@@ -24,8 +24,8 @@ export interface Notice {
 interface SeenProblem {
   readonly problem: Problem;
   readonly sinceMs: number;
-  /** When it was last told; null for not yet. */
-  readonly toldMs: number | null;
+  /** When it was last told, and with which count; null for not yet. */
+  readonly told: { readonly ms: number; readonly count: number } | null;
 }
 
 /** What was seen and told before. */
@@ -56,18 +56,19 @@ export function judgeNotices(
     notices.push(notice);
     recentMs.push(nowMs);
   };
-  const present = byKey(problems.filter(({ code, severity }) => TOLD.has(code) && severity !== 'notice'));
+  const present = byKey(problems.filter(({ code }) => TOLD.has(code)));
   const seenByKey = new Map<string, SeenProblem>();
   for (const [key, problem] of present) {
-    const { sinceMs = nowMs, toldMs = null } = told.seenByKey.get(key) ?? {};
-    const isDue = problem.severity === 'late' ? nowMs - sinceMs >= LATE_MS_MIN : true;
-    const isNews = toldMs === null || nowMs - toldMs >= repeatMs;
+    const { sinceMs = nowMs, told: last = null } = told.seenByKey.get(key) ?? {};
+    const { severity, count } = problem;
+    const isDue = severity === 'late' ? nowMs - sinceMs >= LATE_MS_MIN : true;
+    const isNews = last === null || (severity === 'notice' ? count > last.count : nowMs - last.ms >= repeatMs);
     const isTold = isDue && isNews && recentMs.length < PER_HOUR_MAX;
-    if (isTold) tell(noticeOf(problem.severity === 'late' ? 'failing' : 'needsPerson', problem));
-    seenByKey.set(key, { problem, sinceMs, toldMs: isTold ? nowMs : toldMs });
+    if (isTold) tell(noticeOf(severity === 'late' ? 'failing' : 'needsPerson', problem));
+    seenByKey.set(key, { problem, sinceMs, told: isTold ? { ms: nowMs, count } : last });
   }
-  for (const [key, { problem, toldMs }] of told.seenByKey) {
-    if (toldMs !== null && !present.has(key)) tell(noticeOf('recovered', problem));
+  for (const [key, { problem, told: last }] of told.seenByKey) {
+    if (last !== null && problem.severity !== 'notice' && !present.has(key)) tell(noticeOf('recovered', problem));
   }
   return { notices, told: { seenByKey, recentMs } };
 }

@@ -18,6 +18,7 @@ import {
 import { readDescribed, storeDescribed, type DescribedTable } from '../replica/bookkeeping/described.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
 import { storeSchemaChanges, type SchemaChange } from '../replica/bookkeeping/schema-changes.ts';
+import { isAgreedPull } from '../replica/bookkeeping/runs.ts';
 import type { DatabaseDescriptor } from '../wire/schema.ts';
 import type { PullContext, PullOptions, PullSettings } from './context.ts';
 import { tableChanges } from './schema-changes.ts';
@@ -47,11 +48,13 @@ export async function bindDescribed(
   const strays = settings.configured === undefined ? [] : strayKeys(configured, bindings);
   const excluding = strays.filter(({ excludes }) => excludes);
   const isOpen = configured.keys.some(({ key, says }) => key.includes('*') && says !== 'false');
-  if (excluding.length > 0 && isOpen && readTables(replica).length === 0 && !options.confirm) {
-    throw new RowsyncError('needsPerson', 'guard.keys', {
-      message: `Nothing was read, so that nothing comes that was to stay out: ${excluding.map(straySentence).join('; ')}`,
-      hint: `Correct ${excluding.length === 1 ? 'the name' : 'the names'} in the configuration; the database has ${someOf(described.map(({ name }) => name))}. If it is right as it is: rowsync pull --confirm.`,
-    });
+  if (excluding.length > 0 && isOpen && readTables(replica).length === 0) {
+    const message = `Nothing was read, so that nothing comes that was to stay out: ${excluding.map(straySentence).join('; ')}`;
+    if (!options.confirm && !isAgreedPull(replica, message))
+      throw new RowsyncError('needsPerson', 'guard.keys', {
+        message,
+        hint: `Correct ${excluding.length === 1 ? 'the name' : 'the names'} in the configuration; the database has ${someOf(described.map(({ name }) => name))}. If it is right as it is: rowsync pull --confirm.`,
+      });
   }
   const ids = new Set(described.map(({ id }) => id));
   const live = new Set(readTables(replica).flatMap(({ id, state }) => (state === 'gone' ? [] : [id])));

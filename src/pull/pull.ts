@@ -19,7 +19,7 @@ import type { Tx } from '../replica/connection.ts';
 import { readDescribed } from '../replica/bookkeeping/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { hasTable } from '../replica/objects.ts';
-import { closeRun, openRun } from '../replica/bookkeeping/runs.ts';
+import { closeRun, isAgreedPull, openRun } from '../replica/bookkeeping/runs.ts';
 import { readSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
@@ -313,9 +313,10 @@ async function markGoneTables(
   const live = readTables(replica).filter(({ state }) => state !== 'gone');
   const described = new Set(database.tables.map(({ id }) => id));
   const vanished = live.filter(({ id }) => !described.has(id));
-  if (!confirmed && isMassRemoval(live.length, vanished.length)) {
+  const message = `${vanished.length} of ${live.length} tables vanished at once; they were left as they are`;
+  if (!confirmed && isMassRemoval(live.length, vanished.length) && !isAgreedPull(replica, message)) {
     return new RowsyncError('needsPerson', 'guard.schema', {
-      message: `${vanished.length} of ${live.length} tables vanished at once; they were left as they are`,
+      message,
       hint: 'Check the rights of the calling user; if the tables are really gone, run rowsync pull --confirm.',
     });
   }

@@ -28,7 +28,7 @@ interface Entry {
   readonly why: string;
   /** Set where nothing at all goes on. */
   readonly stopsAll?: true;
-  /** Why no notice is sent of it; each problem of a person has one, and so has one that is late for minutes. */
+  /** Why no notice is sent of it; of every other problem one is, of one that is late after some minutes. */
   readonly untold?: string;
   readonly find: (facts: AccountFacts) => readonly Finding[];
 }
@@ -60,13 +60,17 @@ const PASSING: ReadonlySet<string> = new Set([
 const DAMAGED: ReadonlySet<string> = new Set(['replica.damaged', 'replica.newer', 'replica.log']);
 const CREDENTIALS: ReadonlySet<string> = new Set(['origin.unauthorized', 'origin.forbidden']);
 
+/** Guards that no consent lets pass: a person has to do something else. */
+const WITHOUT_CONSENT: ReadonlySet<string> = new Set(['guard.columns', 'guard.pending']);
+
 /** What an error asks for. */
-type Kind = 'damaged' | 'credentials' | 'maskKey' | 'held' | 'late' | 'failed';
+type Kind = 'damaged' | 'credentials' | 'maskKey' | 'kept' | 'held' | 'late' | 'failed';
 
 function kindOf({ code }: FoundComplaint): Kind {
   if (DAMAGED.has(code)) return 'damaged';
   if (CREDENTIALS.has(code)) return 'credentials';
-  if (code === 'config.maskKey') return 'maskKey';
+  if (code === 'config.maskKey' || code === 'guard.maskKey') return 'maskKey';
+  if (WITHOUT_CONSENT.has(code)) return 'kept';
   if (code.startsWith('guard.')) return 'held';
   return PASSING.has(code) ? 'late' : 'failed';
 }
@@ -203,7 +207,7 @@ export const CATALOGUE = [
         ? [
             {
               sentence: 'No daemon answers, although one should run',
-              todo: 'Start it: sudo systemctl start rowsync@NAME, or rowsync daemon. rowsync check says more.',
+              todo: 'Start it: sudo systemctl start rowsync@NAME, or rowsync daemon. Its log says why it ended: journalctl -u rowsync@NAME.',
             },
           ]
         : [],
@@ -211,14 +215,20 @@ export const CATALOGUE = [
   {
     code: 'table.held',
     severity: 'person',
-    why: 'A guard keeps a table, its deletes or its edits until a person has looked.',
+    why: 'A guard keeps a table, its deletes or its edits until a person has looked and lets them through.',
     find: ofTables('held'),
   },
   {
     code: 'table.maskKey',
     severity: 'person',
-    why: 'The key of hashes is in a file of another user, or in one that others may write. They may know the key, so it is not used.',
+    why: 'The key of hashes is another one than before, or in a file of another user or one that others may write, who may know it. It is not used, and the page cannot let it through.',
     find: ofTables('maskKey'),
+  },
+  {
+    code: 'table.kept',
+    severity: 'person',
+    why: 'A table waits for more than a consent: columns of it vanished, or edits of it may no longer be pushed.',
+    find: ofTables('kept'),
   },
   {
     code: 'table.failed',
@@ -257,12 +267,14 @@ export const CATALOGUE = [
   {
     code: 'config.renamed',
     severity: 'notice',
+    untold: 'Nothing is wrong, and the log has the change of the schema.',
     why: 'A table was renamed at the origin, and the configuration has its former name. What stands there still applies.',
     find: misnamed('renamed', 'Change the name in the configuration.'),
   },
   {
     code: 'config.stray',
     severity: 'notice',
+    untold: 'Nothing is wrong; every pull says it.',
     why: 'A key under tables matches no table.',
     find: misnamed('stray', 'Correct or remove the key: a name is singular, as at the origin, and case counts.'),
   },
@@ -364,6 +376,7 @@ export const CATALOGUE = [
   {
     code: 'pages.small',
     severity: 'notice',
+    untold: 'Nobody has to do anything.',
     why: 'Rows of a table are so large that a page of them was beyond the bound of an answer. The table is read in smaller pages, with more requests.',
     find: ({ tables }) =>
       tables.flatMap(({ table, pageRows }) =>

@@ -1,19 +1,19 @@
 /**
- * The consent of a person to what a guard holds, given while a daemon works on the replica. It stands beside the table, for as many
- * rows as the person was shown, and the next run of the daemon uses it up. Input: a replica in use, opened like any SQL client
- * opens it, or a transaction of the daemon. Output: numbers in the bookkeeping.
+ * The consent of a person to what a guard holds, given while a daemon works on the replica. It is kept with the table, for as many rows as the person
+ * was shown, or with the record of a pull that was held as a whole. The next run of the daemon uses it up.
  */
 import Database from 'better-sqlite3';
 import type { Connection, Tx } from './connection.ts';
 import { replicaError } from './failures.ts';
+import { agreeToPull } from './bookkeeping/runs.ts';
 import { sql, type Sql } from '../base/sql.ts';
 
 /** What waits for a consent: deletes and schemas of pulls, or edits on their way to the origin. */
 export type ConsentKind = 'pull' | 'push';
 
-/** What a person agreed to: so many rows of a table, by its name here. */
+/** What a person agreed to: so many rows of a table, by its name here; null for what held a pull as a whole. */
 export interface Consent {
-  readonly table: string;
+  readonly table: string | null;
   readonly kind: ConsentKind;
   readonly rowCount: number;
 }
@@ -45,7 +45,12 @@ export function giveConsent(path: string, kinds: readonly ConsentKind[], names: 
     db = new Database(path, { fileMustExist: true, timeout: WAIT_MS_MAX });
     const open = db;
     const asConnection: Connection = { prepare: (text) => open.prepare(text) };
-    return open.transaction(() => storeConsent(asConnection, kinds, isAmong(names))).immediate();
+    const give = (): readonly Consent[] => {
+      const isWhole = names.length === 0 && kinds.includes('pull') && agreeToPull(asConnection, null);
+      const whole: readonly Consent[] = isWhole ? [{ table: null, kind: 'pull', rowCount: 0 }] : [];
+      return [...whole, ...storeConsent(asConnection, kinds, isAmong(names))];
+    };
+    return open.transaction(give).immediate();
   } catch (thrown) {
     throw replicaError(thrown, `Noting a consent in ${path}`);
   } finally {

@@ -68,7 +68,7 @@ const SURFACES: readonly [string, (problem: Problem, entry: Entry) => string | n
   [
     'notices',
     (problem, entry) => {
-      if ('untold' in entry || problem.severity === 'notice') return null;
+      if ('untold' in entry) return null;
       const at = (nowMs: number, told = NOTHING_TOLD) => judgeNotices([problem], told, { nowMs, repeatMs: 1e9 });
       const first = at(0);
       return JSON.stringify([first.notices, at(5 * MINUTES, first.told).notices]);

@@ -179,3 +179,37 @@ tables: { "*": { rows: '${rows}' } }
   expect([count(), problemOf(daemon)]).toEqual([{ n: 1 }, { state: 'steady', problem: null }]);
   expect(daemon.rows('SELECT DISTINCT reason FROM sync_deleted')).toEqual([{ reason: 'filtered' }]);
 });
+
+test('a misspelt key that holds the first pull is let through at another terminal, once the daemon looks again', async () => {
+  await using sandbox = await startSandbox();
+  await using daemon = startDaemon(sandbox, YAML.replace('tables: {', 'tables: { Nota: false,'));
+  await daemon.elapse(6);
+  const held = daemon.rows(
+    "SELECT error_code, (SELECT count(*) FROM sync_status) AS tables FROM sync_runs WHERE kind = 'pull' ORDER BY id DESC LIMIT 1",
+  );
+
+  const agreed = await runRowsync(['pull', '--confirm'], daemon);
+  await daemon.elapse(30);
+
+  expect(held).toEqual([{ error_code: 'guard.keys', tables: 0 }]);
+  expect(agreed).toMatchObject({ exitCode: 0, stdout: 'the next pull of the process that is at work may continue\n' });
+  expect(daemon.rows('SELECT count(*) AS n FROM "Note"')).toEqual([{ n: 10 }]);
+});
+
+test('tables that vanish in masses are let through at another terminal, as they were shown', async () => {
+  const table = (name: string): TableSpec => ({ name, columns: [{ name: 'Title', type: 'Text' }], rows: [] });
+  await using sandbox = await startTestSandbox({ tables: ['A', 'B', 'C', 'D'].map(table) });
+  await using daemon = startDaemon(sandbox, YAML);
+  await daemon.idle();
+  for (const name of ['A', 'B', 'C']) sandbox.store.dropTable(name);
+  await daemon.elapse(10);
+  const states = (): unknown => daemon.rows("SELECT group_concat(state, ' ') AS states FROM sync_status")[0];
+  const before = states();
+
+  const agreed = await runRowsync(['pull', '--confirm', '--json'], daemon);
+  await daemon.elapse(30);
+
+  expect(JSON.parse(agreed.stdout)).toEqual({ consents: [{ table: null, kind: 'pull', rowCount: 0 }] });
+  expect(before).toEqual({ states: expect.not.stringContaining('gone') as string });
+  expect(states()).toEqual({ states: 'gone gone gone steady' });
+});

@@ -21,12 +21,20 @@ import { startTestSandbox } from '../support/sandbox.ts';
 
 const HOUR = 3_600_000;
 
-/** A problem, as `severity code table`. */
+/** A problem, as `severity code table count`. */
 function problemOf(text: string): Problem {
-  const [severity, code, table = null] = text.split(' ');
+  const [severity, code, table = null, count = 1] = text.split(' ');
   const known = CATALOGUE.find((entry) => entry.code === code && entry.severity === severity);
   if (known === undefined) throw new Error(`no such problem: ${text}`);
-  return { code: known.code, severity: known.severity, table, count: 1, since: null, sentence: 's', todo: 't' };
+  return {
+    code: known.code,
+    severity: known.severity,
+    table,
+    count: Number(count),
+    since: null,
+    sentence: 's',
+    todo: 't',
+  };
 }
 
 /** What is told of accounts in a row, as `kind subject`; each is taken at its time in hours. */
@@ -89,6 +97,16 @@ test.each<[string, readonly (readonly [number, ...string[]])[], readonly string[
       [9, 'notice replica.older'],
     ],
     [],
+  ],
+  [
+    'what was lost once, and again when more was, but not its end',
+    [[0, 'notice rows.lost A 2'], [9, 'notice rows.lost A 2'], [10, 'notice rows.lost A 3'], [11]],
+    ['needsPerson A', 'needsPerson A'],
+  ],
+  [
+    'a table that was dropped here once',
+    [[0, 'notice table.remade A'], [9, 'notice table.remade A'], [10]],
+    ['needsPerson A'],
   ],
 ])('tells %s', (_what, accounts, expected) => {
   expect(told(...accounts)).toEqual(expected);

@@ -63,7 +63,7 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       error_code: 'Code of the first error; NULL for none.',
       error_message: 'Its message.',
       per_table:
-        'What it did to each table, as JSON: `table`, `inserted`, `updated`, `deleted`, `refused`, `problem`, `hint`. Kept of the last 1,000 runs; NULL where nothing happened.',
+        'What it did to each table, as JSON: `table`, `inserted`, `updated`, `deleted`, `refused`, `problem`, `hint`; of a pull that a guard held as a whole, `agreed` once a person agreed. Kept of the last 1,000 runs; NULL where nothing happened.',
     },
   },
   sync_history: {

@@ -61,6 +61,9 @@ test.each([
   ['pull', 'replica.full', 'person run.failed'],
   ['reload', 'config.invalid', 'person config.refused'],
   ['table', 'guard.deletes', 'person table.held'],
+  ['table', 'guard.maskKey', 'person table.maskKey'],
+  ['table', 'guard.columns', 'person table.kept'],
+  ['table', 'guard.pending', 'person table.kept'],
   ['table', 'origin.refused', 'person table.failed'],
   ['table', 'origin.forbidden', 'person table.failed'],
   ['table', 'origin.timeout', 'late table.late'],
@@ -102,6 +105,10 @@ test('no table is late where nobody keeps them, and one that should is missed', 
 
   expect(codes({ tables, keeper: 'nobody' })).toEqual([]);
   expect(codes({ tables, keeper: 'silent' })).toEqual(['late daemon.silent', 'late tables.late']);
+});
+
+test('what to do about a silent daemon names no command that may be showing it', () => {
+  expect(accountOf({ ...STEADY, keeper: 'silent' })[0]?.todo).not.toContain('rowsync check');
 });
 
 test.each([

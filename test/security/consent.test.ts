@@ -7,6 +7,7 @@ import { expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { runRowsync } from '../support/child.ts';
+import { startDaemonProcess } from '../support/daemon-process.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
 import type { RunResult } from '../support/session.ts';
 import { isRoot, makeSharedFolder, MEMBER, runAs } from '../support/shared-folder.ts';
@@ -50,3 +51,51 @@ test.skipIf(!isRoot)('a member who cannot read the token may confirm while a dae
   );
   expect(pushed.exitCode).toBe(0);
 });
+
+test.skipIf(!isRoot)('a member confirms deletes that a pull holds, and the daemon carries them out', async () => {
+  const rows = Array.from({ length: 10 }, (_, n) => ({ Mail: `m${n}` }));
+  await using sandbox = await startTestSandbox({ tables: [{ ...PERSON, rows }] });
+  using place = makeSharedFolder(sandbox, 'schedule: { pull: "0 0 1 1 *" }\n');
+  await using daemon = startRunningDaemon(place.top);
+  await daemon.pulled();
+  for (const { id } of sandbox.store.rows('Person').slice(3)) sandbox.store.delete('Person', id);
+  await daemon.pulled();
+  const before = countRows(place.replica);
+
+  const said = runAs(MEMBER, '"$1" "$2" pull --confirm --config "$3"', process.execPath, MAIN, place.config);
+  await daemon.pulled();
+
+  expect(before).toBe(10);
+  expect(said).toBe('Person: the next pull of the process that is at work may continue, with 7 missing rows at most\n');
+  expect(countRows(place.replica)).toBe(3);
+});
+
+function countRows(path: string): unknown {
+  const db = new Database(path, { readonly: true });
+  try {
+    return db.prepare('SELECT count(*) FROM Person').pluck().get();
+  } finally {
+    db.close();
+  }
+}
+
+/** A daemon as root starts it; `pulled` waits for its first pull, or makes it pull once more. */
+function startRunningDaemon(folder: string): AsyncDisposable & { pulled(): Promise<void> } {
+  const daemon = startDaemonProcess(folder);
+  let next = daemon.logged('work.finished', 1, ({ work }) => work === 'pull');
+  let isFirst = true;
+  return {
+    async pulled() {
+      if (!isFirst) {
+        next = daemon.logged('work.finished', 1, ({ work }) => work === 'pull');
+        daemon.process.kill('SIGUSR1');
+      }
+      isFirst = false;
+      await next;
+    },
+    async [Symbol.asyncDispose]() {
+      daemon.process.kill('SIGTERM');
+      await daemon.ended;
+    },
+  };
+}

@@ -7,6 +7,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, test, vi } from 'vitest';
 import { giveConsent } from '../../src/replica/consent.ts';
 import { runRowsync } from '../support/child.ts';
+import { startDaemonProcess } from '../support/daemon-process.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
 import type { RunResult } from '../support/session.ts';
 import { isRoot, makeSharedFolder, MEMBER, runAs, type SharedFolder } from '../support/shared-folder.ts';
@@ -55,6 +56,19 @@ describe.skipIf(!isRoot)('a key of masks', () => {
     expect(readCount).toBe(0);
     for (const { stdout } of [pulled, status, checked]) expect(stdout.replaceAll(/\s+/g, ' ')).toContain(why);
     expect(checked.exitCode).toBe(1);
+  });
+
+  test('that is refused is in the log of the daemon, with what to do', async () => {
+    await using sandbox = await startTestSandbox({ tables: [PERSON] });
+    using place = makeSharedFolder(sandbox, YAML);
+    runAs(MEMBER, 'umask 077; printf "a key that I know, long enough" > "$1"', `${place.replica}.mask-key`);
+    const daemon = startDaemonProcess(place.top);
+
+    await daemon.logged('table.failed', 1, ({ code }) => code === 'config.maskKey');
+    daemon.process.kill('SIGTERM');
+    await daemon.ended;
+
+    expect(daemon.lines.join('\n')).toMatch(/"table":"Person".*belongs to the user.*replica\.maskKeyFile/);
   });
 
   test('that a member has exchanged changes no row', async () => {

@@ -54,14 +54,18 @@ function problemHtml({ code, table, sentence, todo }: Problem, desk: Desk): Html
     ${part === undefined ? html`<span>${sentence}</span>` : html`<a href="#${part}">${sentence}</a>`}
     ${todo === '' ? null : html`<span class="hint">${todo}</span>`}
     ${
-      table === null || code !== 'table.held'
+      code !== 'table.held' && code !== 'run.held'
         ? null
         : html`<form method="post" action="/decide">
             <input type="hidden" name="token" value="${desk.formToken}" /><input
               type="hidden"
               name="kind"
               value="confirm"
-            /><input type="hidden" name="table" value="${encodeURIComponent(table.toWellFormed())}" />
+            />${
+              table === null
+                ? null
+                : html`<input type="hidden" name="table" value="${encodeURIComponent(table.toWellFormed())}" />`
+            }
             <input type="hidden" name="shown" value="${encodeURIComponent(sentence.toWellFormed())}" />
             <button>Let it through</button>
           </form>`

@@ -241,9 +241,8 @@ function decisionFromForm(form: URLSearchParams): PersonDecision | null {
     case 'retryAll':
       return { kind: 'retry', ids: [] };
     case 'confirm': {
-      const table = decoded(form.get('table'));
       const shown = decoded(form.get('shown'));
-      return table === null || shown === null ? null : { kind: 'confirm', table, shown };
+      return shown === null ? null : { kind: 'confirm', table: decoded(form.get('table')), shown };
     }
     case 'discard': {
       const rowId = wholeNumber(form.get('row'));

@@ -90,6 +90,8 @@ export interface TableResult {
   readonly refused: number;
   readonly problem: string | null;
   readonly hint: string | null;
+  /** Set once a person agreed to what held the whole run. */
+  readonly agreed?: true;
 }
 
 /** Opens the record of a run and returns its id; earlier runs that never ended are marked as interrupted. */
@@ -145,8 +147,30 @@ function resultsOf({ error, tables }: RunTotals): readonly TableResult[] {
   return [...ofAll, ...results].slice(0, RESULTS_MAX);
 }
 
+function cut(text: string): string {
+  return text.slice(0, REASON_CHARS_MAX).toWellFormed();
+}
+
+/** The last pull, where a guard held it as a whole. */
+const HELD_PULL = sql`id = (SELECT max(id) FROM _rowsync_runs
+    WHERE kind = 'pull' AND finished_at IS NOT NULL AND outcome NOT IN ('stopped', 'interrupted'))
+  AND error_code GLOB 'guard.*' AND json_type(per_table, '$[0].table') = 'null'`;
+
+/** Notes that a person agreed to what held the last pull as a whole: anything, or what they were shown; false where it was not held so. */
+export function agreeToPull(to: Connection, shown: string | null): boolean {
+  const text = sql`UPDATE _rowsync_runs SET per_table = json_set(per_table, '$[0].agreed', json('true'))
+    WHERE ${HELD_PULL} AND coalesce(per_table ->> '$[0].problem' = ?, 1)`;
+  return to.prepare(text).run(shown).changes > 0;
+}
+
+/** Whether a person agreed to what held the last pull as a whole, and it is what would hold this one. */
+export function isAgreedPull(from: Connection, message: string): boolean {
+  const text = sql`SELECT 1 FROM _rowsync_runs
+    WHERE ${HELD_PULL} AND per_table ->> '$[0].agreed' AND per_table ->> '$[0].problem' = ?`;
+  return from.prepare(text).get(cut(message)) !== undefined;
+}
+
 function reasonOf(trouble: Complaint | null): Pick<TableResult, 'problem' | 'hint'> {
-  const cut = (text: string): string => text.slice(0, REASON_CHARS_MAX).toWellFormed();
   return trouble === null ? { problem: null, hint: null } : { problem: cut(trouble.message), hint: cut(trouble.hint) };
 }
 

@@ -375,7 +375,11 @@ export function storeIdentityChecked(tx: Tx, tableId: number): void {
 
 /** Marks a table that is no longer described; its rows stay. */
 export function storeGone(tx: Tx, tableId: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET state = 'gone' WHERE id = ?`).run(tableId);
+  // What reading or pushing it failed of says nothing any more.
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET state = 'gone', problem_code = NULL, problem_message = NULL, problem_hint = NULL,
+          push_code = NULL, push_message = NULL, push_hint = NULL WHERE id = ?`,
+  ).run(tableId);
 }
 
 /** Marks a table that is described again after it was gone: it must be swept before it counts as steady. */

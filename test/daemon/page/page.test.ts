@@ -242,6 +242,27 @@ test('the name of a table is said once', () => {
   expect(pageWith({ tables: [held], desk: DESK })).toContain('<span>4 of 6 rows would be deleted</span>');
 });
 
+test.each<[ProblemCode, boolean]>([
+  ['table.held', true],
+  ['run.held', true],
+  ['table.maskKey', false],
+  ['table.kept', false],
+])('a problem %s has a button to let it through: %s; what else a person has to do is said', (code, hasButton) => {
+  const problem: Problem = {
+    code,
+    severity: 'person',
+    table: null,
+    count: 1,
+    since: null,
+    sentence: 's',
+    todo: 'Do it',
+  };
+  const text = headlineHtml(headlineOf([problem], { state: STATE, tables: [TABLE], nowMs: NOW }), DESK).toString();
+
+  expect(text).toContain('Do it');
+  expect(text.includes('Let it through')).toBe(hasButton);
+});
+
 test('who has signed in sees three versions, the origin’s words and the buttons', () => {
   const text = pageHtml({ ...VIEW, desk: DESK });
 

@@ -182,6 +182,24 @@ test('what a guard holds is let through by button, but only what was shown', asy
   expect(sandbox.store.rows('Note')).toHaveLength(2);
 });
 
+test('a pull that is held as a whole is let through by button, but only as it was shown', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = startDaemon(sandbox, PAGE_YAML.replace('"*"', 'Nota: false, "*"'));
+  await daemon.elapse(5);
+  const person = await signIn(daemon);
+  const { body } = await ask({ port: person.port }, '/', { headers: { Cookie: person.cookie } });
+  const shown = /name="shown" value="([^"]+)"/.exec(body)?.[1] ?? '';
+
+  const other = await send(person, '/decide', { kind: 'confirm', shown: 'what was shown yesterday' });
+  const answer = await send(person, '/decide', { kind: 'confirm', shown });
+  await daemon.elapse(20);
+
+  expect(decodeURIComponent(shown)).toContain('No table matches Nota');
+  expect(other.status).toBe(409);
+  expect(answer.headers.location).toBe('/?said=confirm');
+  expect(daemon.rows('SELECT count(*) AS n FROM "Note"')).toEqual([{ n: 6 }]);
+});
+
 test('a cycle is started by button', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   await using daemon = await startTroubled(sandbox);
