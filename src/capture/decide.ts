@@ -7,10 +7,17 @@ import { plainText } from '../base/answer.ts';
 import { plural, truncate } from '../base/text.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
-import { conflictVersion, readConflictLine, type ConflictLine } from '../replica/bookkeeping/conflicts.ts';
+import {
+  conflictVersion,
+  readConflictLine,
+  readDiscardedSince,
+  readLastConflictId,
+  storeSeen,
+  type ConflictLine,
+} from '../replica/bookkeeping/conflicts.ts';
 import { kindOfHold, storeConsent } from '../replica/consent.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
-import { storeSeen } from '../replica/bookkeeping/conflicts.ts';
+import { editVersion, readRowState, type EditedRow } from '../replica/bookkeeping/row-states.ts';
 import { readWaiting, type WaitingRow } from '../replica/bookkeeping/refusals.ts';
 import { agreeToPull } from '../replica/bookkeeping/runs.ts';
 import { captureChanges, diffRows } from './changes.ts';
@@ -23,13 +30,18 @@ import { MIRROR_HINT, readTwoWayTable, readTwoWayTables, type TwoWayTable } from
 export type PersonDecision =
   | ResolveDecision
   /** Puts a row of a table back to its base; with null, every edited row. */
-  | { readonly kind: 'discard'; readonly table: string; readonly rowId: number | null }
+  | { readonly kind: 'discard'; readonly table: string; readonly rowId: number | null; readonly seen?: SeenRow }
   /** Lets rows be pushed again, by the numbers of their failures; without numbers, all refused rows that are not in doubt. */
-  | { readonly kind: 'retry'; readonly ids: readonly number[] }
+  | { readonly kind: 'retry'; readonly ids: readonly number[]; readonly seen?: SeenRow }
   /** Says that they saw the edits that lost, up to a conflict. */
   | { readonly kind: 'seen'; readonly upToId: number }
   /** Lets a guard pass for a table, by its name here, or for a whole pull, if it still is what the person was shown (its `problem`). */
   | { readonly kind: 'confirm'; readonly table: string | null; readonly shown: string };
+
+/** A row whose edit a person saw, with its digest; left out where they named the row itself. */
+export interface SeenRow extends EditedRow {
+  readonly version: string;
+}
 
 /** Takes a version in a conflict; `value` counts only with `take: 'value'`. */
 interface ResolveDecision {
@@ -43,9 +55,21 @@ interface ResolveDecision {
   readonly seen?: string | undefined;
 }
 
+/** A cell or row as a decision left it, for `--json`. */
+export interface Decided extends EditedRow {
+  /** Null for a whole row. */
+  readonly column: string | null;
+  /** What was taken; left out where nothing was. */
+  readonly value?: ConflictLine['local'];
+  /** The conflict by which another version can be taken. */
+  readonly conflict?: number;
+  /** The state of the row as in `sync_changes`; null where nothing of it waits any more. */
+  readonly state: string | null;
+}
+
 /** The result; its words are for the person, who may see the rows, and for no log. */
 export type DecisionOutcome =
-  | { readonly kind: 'done'; readonly words: string; readonly rowCount: number }
+  | { readonly kind: 'done'; readonly words: string; readonly rowCount: number; readonly decided: readonly Decided[] }
   | { readonly kind: 'problem'; readonly words: string; readonly hint?: string };
 
 /**
@@ -63,6 +87,14 @@ export function carryOutDecision(
 
 function carryOut(tx: Tx, decision: PersonDecision, at: string): DecisionOutcome {
   tx.journal.work = { cause: 'decision', runId: null };
+  if ((decision.kind === 'discard' || decision.kind === 'retry') && decision.seen !== undefined) {
+    const { seen } = decision;
+    if (editVersion(tx, seen) !== seen.version)
+      return {
+        kind: 'problem',
+        words: `${seen.table} row ${seen.rowId} changed since the page was made; look at it again`,
+      };
+  }
   switch (decision.kind) {
     case 'resolve':
       return carryOutResolve(tx, decision, at);
@@ -99,7 +131,10 @@ function carryOutResolve(tx: Tx, decision: ResolveDecision, at: string): Decisio
   if (problem !== null) return { kind: 'problem', words: problem };
   // A row that was made anew has another number now, and an open conflict took the row as it stands.
   const taken = readConflictLine(tx, decision.id) ?? line;
-  return done(`Resolved conflict ${line.id}: ${subjectOf(taken)}, ${takenText(taken, decision)}`);
+  const { table, rowId, column, id: conflict } = taken;
+  const value = decision.take === 'value' ? decision.value : taken[decision.take];
+  const decided = { table, rowId, column, value, conflict, state: readRowState(tx, taken) };
+  return done(`Resolved conflict ${line.id}: ${subjectOf(taken)}, ${takenText(taken, decision)}`, 1, [decided]);
 }
 
 const STATES: Readonly<Record<string, string>> = {
@@ -129,8 +164,14 @@ function takenText(line: ConflictLine, { take, value }: ResolveDecision): string
   return take === 'value' ? words : `${whose[take]}: ${words}`;
 }
 
-function done(words: string, rowCount = 1): DecisionOutcome {
-  return { kind: 'done', words, rowCount };
+/** Cells and rows that an answer names, and their length as JSON; the daemon's answer is bounded, and the count says how many there were. */
+const DECIDED_MAX = 1_000;
+const DECIDED_CHARS_MAX = 1_000_000;
+
+function done(words: string, rowCount: number, decided: readonly Decided[] = []): DecisionOutcome {
+  let length = 0;
+  const isShort = (line: Decided): boolean => (length += JSON.stringify(line).length) <= DECIDED_CHARS_MAX;
+  return { kind: 'done', words, rowCount, decided: decided.slice(0, DECIDED_MAX).filter(isShort) };
 }
 
 function carryOutDiscard(
@@ -144,13 +185,23 @@ function carryOutDiscard(
     return { kind: 'problem', words: `no two-way table is called "${name}"`, ...(isMirror && { hint: MIRROR_HINT }) };
   }
   captureChanges(tx, table, at);
+  const lastId = readLastConflictId(tx);
+  const kept = (): readonly Decided[] =>
+    readDiscardedSince(tx, lastId, DECIDED_MAX).map((line) => ({
+      table: line.table,
+      rowId: line.rowId,
+      column: line.column,
+      value: line.base,
+      conflict: line.id,
+      state: readRowState(tx, line),
+    }));
   if (rowId !== null) {
     const problem = discardRow(tx, table, rowId, at);
-    return problem === null ? done(`Put row ${rowId} of ${name} back`) : { kind: 'problem', words: problem };
+    return problem === null ? done(`Put row ${rowId} of ${name} back`, 1, kept()) : { kind: 'problem', words: problem };
   }
   const { discardedCount, waitingCount } = discardAll(tx, table, at);
   const rest = waitingCount === 0 ? '' : `; ${plural(waitingCount, 'row')} sent before wait for an answer`;
-  return done(`Put ${plural(discardedCount, 'row')} of ${name} back${rest}`, discardedCount);
+  return done(`Put ${plural(discardedCount, 'row')} of ${name} back${rest}`, discardedCount, kept());
 }
 
 /** The table of that name: the name here wins over the one at the origin, and an exact name over another case. */
@@ -176,7 +227,12 @@ function carryOutRetry(tx: Tx, ids: readonly number[], at: string): DecisionOutc
     return { kind: 'problem', words };
   }
   retryRows(tx, waiting, at);
-  return done(`${plural(waiting.length, 'row')} to be tried again by the next push`, waiting.length);
+  const nameById = new Map(readTables(tx).map(({ id, localName }) => [id, localName]));
+  const decided = waiting.slice(0, DECIDED_MAX).map(({ tableId, rowId }): Decided => {
+    const row = { table: nameById.get(tableId) ?? '', rowId };
+    return { ...row, column: null, state: readRowState(tx, row) };
+  });
+  return done(`${plural(waiting.length, 'row')} to be tried again by the next push`, waiting.length, decided);
 }
 
 /** Whether a row in doubt has nothing to send again, because it was deleted here since. */

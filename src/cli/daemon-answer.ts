@@ -158,5 +158,8 @@ function isDecisionAnswer(value: unknown): value is DecisionAnswer {
   if (typeof value !== 'object' || value === null || !('kind' in value) || !('words' in value)) return false;
   if (!ANSWER_KINDS.includes(value.kind) || typeof value.words !== 'string') return false;
   if ('hint' in value && typeof value.hint !== 'string') return false;
-  return value.kind !== 'done' || ('rowCount' in value && typeof value.rowCount === 'number');
+  if (value.kind !== 'done') return true;
+  return (
+    'rowCount' in value && typeof value.rowCount === 'number' && 'decided' in value && Array.isArray(value.decided)
+  );
 }

@@ -29,9 +29,8 @@ export async function decide(invocation: Invocation, decision: PersonDecision): 
         '`rowsync conflicts --all` lists conflicts, `rowsync failures` rows that wait, SELECT * FROM sync_changes edits.',
     });
   }
-  const json = decision.kind === 'retry' ? { retriedCount: answer.rowCount } : { done: true };
   await (invocation.isJson
-    ? printJson(invocation, json)
+    ? printJson(invocation, { rowCount: answer.rowCount, decided: answer.decided })
     : invocation.session.stdout.write(`${printable(answer.words)}\n`));
   return EXIT.done;
 }

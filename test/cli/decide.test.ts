@@ -27,12 +27,38 @@ test('resolve, retry, discard and seen work beside a daemon', async () => {
   });
   expect(await runCli(['retry', '--json'], daemon)).toMatchObject({
     exitCode: 0,
-    stdout: '{\n  "retriedCount": 1\n}\n',
+    stdout: jsonOf({ rowCount: 1, decided: [{ table: 'Note', rowId: 2, column: null, state: 'edited' }] }),
   });
   expect((await runCli(['discard', 'Note', '2'], daemon)).stdout).toBe('Put row 2 of Note back\n');
   expect((await runCli(['conflicts', '--seen', '9'], daemon)).stdout).toBe('Noted that you saw 0 lost edits\n');
   const decided = daemon.events('person.decided').map(({ reason }) => reason);
   expect(decided).toEqual(['resolve', 'retry', 'discard', 'seen']);
+});
+
+function jsonOf(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+test('resolve, discard and seen say as JSON what was decided, and what waits now', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox);
+  const json = async (...command: string[]): Promise<unknown> =>
+    JSON.parse((await runCli([...command, '--json'], daemon)).stdout);
+  const cell = { table: 'Note', rowId: 1, column: 'Title', conflict: 1 };
+
+  expect(await json('resolve', '1', '--take', 'ours')).toEqual({
+    rowCount: 1,
+    decided: [{ ...cell, value: 'ours', state: 'edited' }],
+  });
+  expect(await json('resolve', '1', '--take', 'remote', '--again')).toEqual({
+    rowCount: 1,
+    decided: [{ ...cell, value: 'theirs', state: null }],
+  });
+  expect(await json('discard', 'Note', '--all')).toEqual({
+    rowCount: 1,
+    decided: [{ table: 'Note', rowId: 2, column: 'Code', value: 'c2', conflict: 3, state: null }],
+  });
+  expect(await json('conflicts', '--seen', '9')).toEqual({ rowCount: 0, decided: [] });
 });
 
 test('what cannot be done is an error of usage, as without a daemon', async () => {

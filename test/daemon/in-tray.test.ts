@@ -34,7 +34,7 @@ test('are carried out in the order in which they came', async () => {
 
   expect(asked()).toBe(2);
   expect(await Promise.all(answers)).toEqual<DecisionAnswer[]>([
-    { kind: 'done', words: '0 rows to be tried again by the next push', rowCount: 0 },
+    { kind: 'done', words: '0 rows to be tried again by the next push', rowCount: 0, decided: [] },
     { kind: 'problem', words: 'there is no conflict 9' },
   ]);
   expect(decisions.isAsked).toBe(false);

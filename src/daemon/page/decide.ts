@@ -10,10 +10,15 @@ import { buttonForm } from './frame.ts';
 import { html, type Html } from './html.ts';
 import { rowHtml, valueHtml } from './values.ts';
 
+/** A failure, and what its row was when the page was made (replica/bookkeeping/row-states.ts). */
+export interface ShownFailure extends FailureLine {
+  readonly seen: string;
+}
+
 /** The input of both parts. */
 export interface Desk {
   readonly conflicts: readonly ConflictLine[];
-  readonly failures: readonly FailureLine[];
+  readonly failures: readonly ShownFailure[];
   /** In all tables, including those that are not listed. */
   readonly conflictCount: number;
   readonly failureCount: number;
@@ -133,10 +138,10 @@ const FAILURES: Readonly<Record<string, string>> = {
 
 /** One row that was refused or cannot be read, with buttons. */
 export function failureHtml(
-  line: FailureLine,
+  line: ShownFailure,
   { index, formToken, nowMs }: { readonly index: number; readonly formToken: string; readonly nowMs: number },
 ): Html {
-  const { id, table, rowId, kind, column, reason, since, status, code, sent, retryAt } = line;
+  const { id, table, rowId, kind, column, reason, since, status, code, sent, retryAt, seen } = line;
   const isInDoubt = kind === 'inDoubt';
   const isUnsent = !isInDoubt && kind !== 'read' && status === null;
   const name = `failure-${index}`;
@@ -157,7 +162,7 @@ export function failureHtml(
     ${id === null ? html`<p class="meta">It is tried again with every pull.</p>` : null}
     ${isInDoubt ? html`<p class="problem">Look at the origin first: sending it again makes another row.</p>` : null}
     ${retryAt === null ? null : html`<p class="meta">It is tried again by itself at ${retryAt}.</p>`}
-    ${id === null ? null : failureButtons({ id, table, rowId, isInDoubt, formToken })}
+    ${id === null ? null : failureButtons({ id, table, rowId, isInDoubt, seen, formToken })}
   </article>`;
 }
 
@@ -166,20 +171,14 @@ function failureButtons(row: {
   readonly table: string;
   readonly rowId: number;
   readonly isInDoubt: boolean;
+  readonly seen: string;
   readonly formToken: string;
 }): Html {
-  const { id, table, rowId, isInDoubt, formToken } = row;
+  const { id, table, rowId, isInDoubt, seen, formToken } = row;
+  const place = { table: encodeURIComponent(table.toWellFormed()), row: rowId, seen };
+  const again = isInDoubt ? 'It is not there: send again' : 'Send again';
   return html`<div class="buttons">
-    <form method="post" action="/decide">
-      <input type="hidden" name="token" value="${formToken}" /><input type="hidden" name="kind" value="retry" />
-      <input type="hidden" name="id" value="${id}" />
-      <button class="main">${isInDoubt ? 'It is not there: send again' : 'Send again'}</button>
-    </form>
-    <form method="post" action="/decide">
-      <input type="hidden" name="token" value="${formToken}" /><input type="hidden" name="kind" value="discard" />
-      <input type="hidden" name="table" value="${encodeURIComponent(table.toWellFormed())}" />
-      <input type="hidden" name="row" value="${rowId}" />
-      <button>Discard the edit</button>
-    </form>
+    ${buttonForm({ action: 'decide', fields: { kind: 'retry', id, ...place }, label: again, look: 'main', formToken })}
+    ${buttonForm({ action: 'decide', fields: { kind: 'discard', ...place }, label: 'Discard the edit', formToken })}
   </div>`;
 }

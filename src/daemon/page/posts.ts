@@ -7,7 +7,7 @@
  */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { PersonDecision } from '../../capture/decide.ts';
+import type { PersonDecision, SeenRow } from '../../capture/decide.ts';
 import type { DecisionAnswer } from '../decision-queue.ts';
 import { WORK_KINDS, type WorkKind } from '../jobs.ts';
 import { SESSION_MS_MAX, type PageAuth } from './key.ts';
@@ -227,6 +227,7 @@ const TAKES = ['local', 'remote', 'base', 'value'] as const;
 
 function decisionFromForm(form: URLSearchParams): PersonDecision | null {
   const id = wholeNumber(form.get('id'));
+  const row = seenRow(form);
   switch (form.get('kind')) {
     case 'resolve': {
       const given = form.get('take');
@@ -237,21 +238,25 @@ function decisionFromForm(form: URLSearchParams): PersonDecision | null {
       return { kind: 'resolve', id, take, value, seen: form.get('seen') ?? '' };
     }
     case 'retry':
-      return id === null ? null : { kind: 'retry', ids: [id] };
+      return id === null || row === null ? null : { kind: 'retry', ids: [id], seen: row };
     case 'retryAll':
       return { kind: 'retry', ids: [] };
     case 'confirm': {
       const shown = decoded(form.get('shown'));
       return shown === null ? null : { kind: 'confirm', table: decoded(form.get('table')), shown };
     }
-    case 'discard': {
-      const rowId = wholeNumber(form.get('row'));
-      const table = decoded(form.get('table'));
-      return rowId === null || table === null ? null : { kind: 'discard', table, rowId };
-    }
+    case 'discard':
+      return row === null ? null : { kind: 'discard', table: row.table, rowId: row.rowId, seen: row };
     default:
       return null;
   }
+}
+
+/** The row that a form is about, and what it was made from. */
+function seenRow(form: URLSearchParams): SeenRow | null {
+  const rowId = wholeNumber(form.get('row'));
+  const table = decoded(form.get('table'));
+  return rowId === null || table === null ? null : { table, rowId, version: form.get('seen') ?? '' };
 }
 
 function wholeNumber(text: string | null): number | null {

@@ -12,6 +12,7 @@ import {
   readWaitingCells,
 } from '../../replica/browse-row.ts';
 import { readJournalled, readLife } from '../../replica/browse-history.ts';
+import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { framed, readReferences, stampColumns, type Desk } from './desk.ts';
 import { html } from './html.ts';
 import { changesHtml } from './life.ts';
@@ -24,6 +25,7 @@ export function answerRow(desk: Desk, table: BrowsedTable, id: number): PageRepl
   const cells = readRowCells(reader, table, id);
   const deleted = cells === null ? readDeletedRow(reader, table, id) : null;
   const waiting = readWaitingCells(reader, table, id);
+  const seen = editVersion(reader, { table: table.name, rowId: id });
   const lines = readJournalled(reader).has(table.name) ? readLife(reader, { table: table.name, id }) : [];
   const names = table.columns.map(({ name }) => name);
   const body = rowPageHtml({
@@ -32,8 +34,9 @@ export function answerRow(desk: Desk, table: BrowsedTable, id: number): PageRepl
     cells,
     deleted,
     waiting,
+    seen,
     conflicts: readRowConflicts(reader, table, id),
-    failures: readRowFailures(reader, table, id),
+    failures: readRowFailures(reader, table, id).map((line) => ({ ...line, seen })),
     files: readRowFiles(reader, table, id),
     references:
       cells === null ? new Map() : readReferences(reader, table, names, (index) => [cells[index]?.value ?? null]),

@@ -6,9 +6,8 @@ import { ageText, bytesText } from '../../base/text.ts';
 import type { BrowsedColumn, BrowsedTable, CutCell } from '../../replica/browse.ts';
 import type { Reference, RowFile, WaitingCell } from '../../replica/browse-row.ts';
 import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
-import type { FailureLine } from '../../replica/reader.ts';
 import { pathPart } from './address.ts';
-import { conflictHtml, failureHtml } from './decide.ts';
+import { conflictHtml, failureHtml, type ShownFailure } from './decide.ts';
 import { buttonForm } from './frame.ts';
 import { html, type Html } from './html.ts';
 import { fileNameOf, rowHtml, valueHtml } from './values.ts';
@@ -21,8 +20,10 @@ export interface RowView {
   readonly cells: readonly CutCell[] | null;
   readonly deleted: { readonly at: string; readonly reason: string; readonly lastValues: string } | null;
   readonly waiting: readonly WaitingCell[];
+  /** The digest of what waits (replica/bookkeeping/row-states.ts). */
+  readonly seen: string;
   readonly conflicts: readonly ConflictLine[];
-  readonly failures: readonly FailureLine[];
+  readonly failures: readonly ShownFailure[];
   readonly files: readonly RowFile[];
   readonly references: ReadonlyMap<string, Reference>;
   readonly neighbours: { readonly before: number | null; readonly after: number | null };
@@ -98,7 +99,7 @@ const STATES: Readonly<Record<string, string>> = {
   inDoubt: 'It may have been created, or not; see below.',
 };
 
-function waitingHtml({ table, id, waiting, formToken, nowMs }: RowView): Html | null {
+function waitingHtml({ table, id, waiting, seen, formToken, nowMs }: RowView): Html | null {
   const [first] = waiting;
   if (first === undefined) return null;
   const what = first.kind === 'insert' ? 'New row' : first.kind === 'delete' ? 'Deleted here' : 'Edited here';
@@ -134,7 +135,7 @@ function waitingHtml({ table, id, waiting, formToken, nowMs }: RowView): Html | 
     }
     ${buttonForm({
       action: 'decide',
-      fields: { kind: 'discard', table: encodeURIComponent(table.name.toWellFormed()), row: id },
+      fields: { kind: 'discard', table: encodeURIComponent(table.name.toWellFormed()), row: id, seen },
       label: 'Take the edit back',
       formToken,
     })}

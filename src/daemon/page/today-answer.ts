@@ -8,6 +8,7 @@ import { stampFromMs } from '../../base/clock.ts';
 import { troubledTables } from '../../reconcile/account.ts';
 import { readBrowsedTables } from '../../replica/browse.ts';
 import { readHistoryHours, readJournalled, readLastChanges, type HistoryHour } from '../../replica/browse-history.ts';
+import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import type { ReplicaReader, TableStatus } from '../../replica/reader.ts';
 import { readQuarters, readTries } from '../../replica/bookkeeping/runs.ts';
 import { readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
@@ -46,7 +47,7 @@ export function answerToday(desk: Desk): PageReply {
   const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
   const waiting = {
     conflicts: reader.conflicts({ all: false, limit: LISTED_MAX }),
-    failures: reader.failures({ limit: LISTED_MAX }),
+    failures: reader.failures({ limit: LISTED_MAX }).map((line) => ({ ...line, seen: editVersion(reader, line) })),
     conflictCount: sum(({ conflictCount }) => conflictCount),
     failureCount: sum(({ refusedCount, unreadableCount }) => refusedCount + unreadableCount),
     formToken,

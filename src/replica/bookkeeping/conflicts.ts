@@ -81,6 +81,12 @@ export function readConflictLine(from: Connection, id: number): ConflictLine | n
   return (row as ConflictLine | undefined) ?? null; // the columns just listed
 }
 
+/** Edits that were discarded behind a conflict, the oldest first. */
+export function readDiscardedSince(from: Connection, afterId: number, limit: number): readonly ConflictLine[] {
+  const text = sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id > ? AND state = 'discarded' ORDER BY id LIMIT ?`;
+  return from.prepare(text).all(afterId, limit) as ConflictLine[]; // the columns just listed
+}
+
 /** A digest of the versions that a person saw. */
 export function conflictVersion({ base, local, remote, state }: ConflictLine): string {
   return hash('sha256', JSON.stringify([base, local, remote, state]), 'base64url').slice(0, 22);

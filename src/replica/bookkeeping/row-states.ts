@@ -2,6 +2,7 @@
  * Which rows of two-way tables are edited, on their way or parked, and which ids new rows get here. Triggers write these two tables, so they keep their
  * names and columns.
  */
+import { hash } from 'node:crypto';
 import { sql } from '../../base/sql.ts';
 import type { Connection } from '../connection.ts';
 
@@ -52,6 +53,27 @@ export function readUnsentIds(from: Connection, tableId: number): readonly numbe
     .prepare(sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND state IN ('edited', 'sending', 'unknown')`)
     .pluck()
     .all(tableId) as number[]; // row_id is an INTEGER within 53 bits
+}
+
+/** A row, by the name of its table here. */
+export interface EditedRow {
+  readonly table: string;
+  readonly rowId: number;
+}
+
+const CELLS = sql`SELECT kind, "column", quote(base), quote(local), state FROM sync_changes WHERE "table" = @table AND row_id = @rowId`;
+
+/** The state of an edited row as in `sync_changes`; null for a row without an edit. */
+export function readRowState(from: Connection, { table, rowId }: EditedRow): string | null {
+  const text = sql`SELECT r.state FROM _rowsync_rows r JOIN _rowsync_tables t ON t.id = r.table_id
+    WHERE t.local_name = ? AND r.row_id = ?`;
+  return (from.prepare(text).pluck().get(table, rowId) as string | undefined) ?? null; // a column of texts
+}
+
+/** The digest of an edit that waits, as `sync_changes` shows it. A form of the page carries it, so that a decision about an older edit is refused. */
+export function editVersion(from: Connection, { table, rowId }: EditedRow): string {
+  const cells = from.prepare(CELLS).raw().all({ table, rowId });
+  return hash('sha256', JSON.stringify(cells), 'base64url').slice(0, 22);
 }
 
 /** How many rows of a table wait: to be pushed, for a person or a timer, for a decision. */

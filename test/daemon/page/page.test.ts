@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CLOSED } from '../../../src/daemon/circuit.ts';
 import { headlineOf, type Headline } from '../../../src/daemon/page/headline.ts';
-import { deskHtml, type Desk } from '../../../src/daemon/page/decide.ts';
+import { deskHtml, type Desk, type ShownFailure } from '../../../src/daemon/page/decide.ts';
 import { documentHtml, topHtml } from '../../../src/daemon/page/frame.ts';
 import { html } from '../../../src/daemon/page/html.ts';
 import { bottomHtml, headlineHtml } from '../../../src/daemon/page/page.ts';
@@ -17,7 +17,7 @@ import type { FoundComplaint } from '../../../src/reconcile/account-facts.ts';
 import { accountOf, type Problem } from '../../../src/reconcile/account.ts';
 import type { ProblemCode } from '../../../src/reconcile/problems.ts';
 import type { ConflictLine } from '../../../src/replica/bookkeeping/conflicts.ts';
-import type { FailureLine, ReplicaIdentity, RunRecord, TableStatus } from '../../../src/replica/reader.ts';
+import type { ReplicaIdentity, RunRecord, TableStatus } from '../../../src/replica/reader.ts';
 import { RESTING_STATE } from '../../support/daemon-state.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 import { TABLE_STATUS } from '../../support/measures.ts';
@@ -118,7 +118,8 @@ const CONFLICT: ConflictLine = {
   problem: null,
 };
 
-const REFUSAL: FailureLine = {
+const REFUSAL: ShownFailure = {
+  seen: 'a-digest',
   id: 4,
   table: 'Note',
   rowId: 5,
@@ -277,7 +278,7 @@ test('who has signed in sees three versions, the origin’s words and the button
 test('a row that cannot be read has no buttons, and one in doubt a warning', () => {
   const unreadable = { ...REFUSAL, id: null, kind: 'read', sent: null };
   const doubted = { ...REFUSAL, kind: 'inDoubt' };
-  const page = (failure: FailureLine): string =>
+  const page = (failure: ShownFailure): string =>
     pageHtml({ ...VIEW, desk: { ...DESK, conflicts: [], failures: [failure] } });
 
   expect(page(unreadable)).not.toContain('/decide');

@@ -149,17 +149,44 @@ test('a refused row is sent again, or put back', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   await using daemon = await startTroubled(sandbox);
   const person = await signIn(daemon);
-  const [{ id } = { id: 0 }] = daemon.rows('SELECT id FROM sync_failures') as { id: number }[];
 
-  expect((await send(person, '/decide', { kind: 'retry', id: String(id) })).headers.location).toBe('/?said=retry');
+  const again = await send(person, '/decide', await formOf(person, 'retry'));
   await daemon.seconds(8);
+  expect(again.headers.location).toBe('/?said=retry');
   expect(open(daemon)).toEqual(TROUBLED);
-  const discard = { kind: 'discard', table: encodeURIComponent('Note'), row: '2' };
-  expect((await send(person, '/decide', discard)).headers.location).toBe('/?said=discard');
+  const discarded = await send(person, '/decide', await formOf(person, 'discard'));
+  expect(discarded.headers.location).toBe('/?said=discard');
 
   expect(daemon.rows('SELECT "Code" FROM "Note" WHERE _id = 2')).toEqual([{ Code: 'c2' }]);
   expect(open(daemon)).toEqual([{ conflicts: 1, failures: 0 }]);
 });
+
+test.each(['discard', 'retry'])(
+  'an older page of two people does not %s what the other one corrected',
+  async (kind) => {
+    await using sandbox = await startTestSandbox({ tables: [NOTE] });
+    await using daemon = await startTroubled(sandbox);
+    const person = await signIn(daemon);
+    const older = await formOf(person, kind);
+    daemon.execute(`UPDATE "Note" SET "Code" = 'corrected' WHERE _id = 2`);
+
+    const answer = await send(person, '/decide', older);
+
+    expect(answer).toMatchObject({
+      status: 409,
+      body: expect.stringContaining('changed since the page was made') as string,
+    });
+    expect(daemon.rows('SELECT "Code" FROM "Note" WHERE _id = 2')).toEqual([{ Code: 'corrected' }]);
+  },
+);
+
+/** The fields of a form of the first page, by its kind. */
+async function formOf({ port, cookie }: SignedIn, kind: string): Promise<Record<string, string>> {
+  const { body } = await ask({ port }, '/', { headers: { Cookie: cookie } });
+  const form = body.split('</form>').find((text) => text.includes(`value="${kind}"`)) ?? '';
+  const fields = form.matchAll(/name="([^"]+)"\s+value="([^"]*)"/g);
+  return Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, value]));
+}
 
 test('what a guard holds is let through by button, but only what was shown', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
@@ -331,6 +358,7 @@ test('a program decides with the key itself, without cookie and token', async ()
     kind: 'done',
     words: 'Resolved conflict 1: Note row 1, Title, the version of the origin: "theirs"',
     rowCount: 1,
+    decided: [{ table: 'Note', rowId: 1, column: 'Title', value: 'theirs', conflict: 1, state: null }],
   });
 });
 
