@@ -1,11 +1,16 @@
 /**
  * Memory at rest: what was used and is not any more goes back to the system.
  */
-import { readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { memoryKeeper } from '../../src/daemon/memory.ts';
 import { SQLITE_BYTES_MAX } from '../../src/daemon/page/answer.ts';
 import { HEAP_MIB_MAX, PROCESSES_MAX } from '../../src/daemon/page/host.ts';
+import { PROCESS_MIB_MAX } from '../../src/daemon/page/process.ts';
+import { temporaryFolder } from '../support/replica.ts';
 
 const MIB = 1024 * 1024;
 
@@ -29,11 +34,35 @@ test('a heap that work has filled is given back before a wait', () => {
 test('all page processes at their bounds and the daemon at work fit into the unit', () => {
   const unit = readFileSync('systemd/rowsync@.service', 'utf8');
   const unitMiB = 1024 * Number(/^MemoryMax=(\d+)G$/m.exec(unit)?.[1]);
-  const nodeMiB = 50;
+  const nodeMiB = 45;
   // As docs/performance.md has it: the peak of a first pull.
   const daemonMiB = 165;
   const processCount = PROCESSES_MAX.pages + PROCESSES_MAX.streams;
 
-  expect(daemonMiB + processCount * (nodeMiB + HEAP_MIB_MAX + SQLITE_BYTES_MAX / MIB)).toBeLessThan(0.8 * unitMiB);
+  expect(nodeMiB + HEAP_MIB_MAX + SQLITE_BYTES_MAX / MIB).toBeLessThan(PROCESS_MIB_MAX);
+  expect(daemonMiB + processCount * PROCESS_MIB_MAX).toBeLessThan(0.8 * unitMiB);
   expect(unit).toMatch(/^OOMPolicy=continue$/m);
+});
+
+/** A page process with the heap of the daemon, as the single executable has it, whose answer keeps more and more. */
+const GREEDY = `
+const { serveQuestions } = await import(process.argv[2]);
+serveQuestions(() => {
+  for (const kept = []; ; ) kept.push(new Array(10_000).fill(0.5));
+});
+`;
+
+test('a page process with a large heap is ended at its bound', async () => {
+  using folder = temporaryFolder();
+  const greedy = join(folder.path, 'greedy.mjs');
+  writeFileSync(greedy, GREEDY);
+  const program = new URL('../../src/daemon/page/process.ts', import.meta.url).href;
+  const child = spawn(process.execPath, ['--max-old-space-size=1024', greedy, program], {
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const ended = once(child, 'exit');
+  child.send({ kind: 'ask', request: null });
+
+  expect(await ended).toEqual([null, 'SIGKILL']);
 });

@@ -8,10 +8,13 @@
 import { Worker } from 'node:worker_threads';
 import type { FromProcess, PageReply, ToProcess } from './request.ts';
 
-/** Often enough to stop a query that takes a gigabyte a second. */
-const LOOK_MS = 100;
-/** Memory of the whole process, more than any page needs. This build of SQLite does not count its memory, so its own limits have no effect. */
-const PROCESS_BYTES_MAX = 384 * 1024 * 1024;
+/** Often enough that a process takes few megabytes beyond its bound. */
+const LOOK_MS = 25;
+/**
+ * Memory of the whole process but for the files that it shares with others: what Node takes, HEAP_MIB_MAX of host.ts and SQLITE_BYTES_MAX of answer.ts.
+ * The single executable has the heap of the daemon baked in, so this is what bounds it there.
+ */
+export const PROCESS_MIB_MAX = 200;
 
 /** Answers the parent process until it ends. */
 export function serveQuestions(answerOf: (request: never) => PageReply): void {
@@ -42,9 +45,15 @@ function send(message: FromProcess): void {
   process.send?.(message);
 }
 
+/** Linux tells shared files apart. */
+const TAKEN =
+  process.platform === 'linux'
+    ? String.raw`1024 * Number(/^RssAnon:\s+(\d+)/m.exec(require('node:fs').readFileSync('/proc/self/status', 'latin1'))[1])`
+    : 'process.memoryUsage.rss()';
+
 /** Ends the process when its parent changed, or when it takes too much memory. */
 function watch(): void {
-  const isOver = `process.ppid !== ${process.ppid} || process.memoryUsage.rss() > ${PROCESS_BYTES_MAX}`;
+  const isOver = `process.ppid !== ${process.ppid} || ${TAKEN} > ${PROCESS_MIB_MAX * 1024 * 1024}`;
   const look = `if (${isOver}) process.kill(process.pid, 'SIGKILL')`;
   const lookout = new Worker(`setInterval(() => { ${look}; }, ${LOOK_MS})`, {
     eval: true,
