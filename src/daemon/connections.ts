@@ -1,7 +1,8 @@
 /**
  * Bounds on the connections of the daemon's HTTP server, so that nobody on this machine can keep a probe waiting. A connection has one request at
- * a time, a body comes within seconds, and an answer is read within seconds. Where there are too many connections, one that does nothing is closed,
- * else the one whose request has been coming for longest.
+ * a time, a body comes within seconds, and an answer is read within seconds. Users of a machine cannot be told apart on a port, so there is no share for
+ * each. Where there are too many connections, one that does nothing is closed, else the one whose request has been coming for longest, or whose answer
+ * waits for its reader.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -32,7 +33,8 @@ export function handBounded(
     socket.once('close', () => moveTo(socket, null));
     if (all.reduce((sum, { size }) => sum + size, 0) <= CONNECTIONS_MAX) return;
     // The new one is the last of the idle ones.
-    const [victim = socket] = [...[...idle].slice(0, -1), ...coming];
+    const unread = [...answering].filter(({ writableLength }) => writableLength > 0);
+    const [victim = socket] = [...[...idle].slice(0, -1), ...coming, ...unread];
     victim.destroy();
   });
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {

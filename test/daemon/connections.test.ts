@@ -86,6 +86,19 @@ test('an answer that is not read ends its connection', async () => {
   expect(await ask({ port }, '/')).toMatchObject({ status: 200 });
 });
 
+test('answers that nobody reads keep no probe waiting', async () => {
+  await start();
+  for (let count = 0; count < 34; count += 1) {
+    const socket = await open();
+    socket.pause();
+    const asked = once(server, 'request');
+    socket.write('GET /large HTTP/1.1\r\nHost: a\r\n\r\n');
+    await asked;
+  }
+
+  expect(await ask({ port }, '/livez')).toMatchObject({ status: 200 });
+});
+
 test('one connection may ask one thing after the other, forms included', async () => {
   await start();
   const socket = await open();
