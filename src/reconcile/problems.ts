@@ -60,8 +60,8 @@ const PASSING: ReadonlySet<string> = new Set([
 const DAMAGED: ReadonlySet<string> = new Set(['replica.damaged', 'replica.newer', 'replica.log']);
 const CREDENTIALS: ReadonlySet<string> = new Set(['origin.unauthorized', 'origin.forbidden']);
 
-/** Guards that no consent lets pass: a person has to do something else. */
-const WITHOUT_CONSENT: ReadonlySet<string> = new Set(['guard.columns', 'guard.pending']);
+/** Guards that `--confirm` does not let pass: a person has to do something else. */
+const UNCONFIRMABLE: ReadonlySet<string> = new Set(['guard.columns', 'guard.pending']);
 
 /** What an error asks for. */
 type Kind = 'damaged' | 'credentials' | 'maskKey' | 'kept' | 'held' | 'late' | 'failed';
@@ -70,7 +70,7 @@ function kindOf({ code }: FoundComplaint): Kind {
   if (DAMAGED.has(code)) return 'damaged';
   if (CREDENTIALS.has(code)) return 'credentials';
   if (code === 'config.maskKey' || code === 'guard.maskKey') return 'maskKey';
-  if (WITHOUT_CONSENT.has(code)) return 'kept';
+  if (UNCONFIRMABLE.has(code)) return 'kept';
   if (code.startsWith('guard.')) return 'held';
   return PASSING.has(code) ? 'late' : 'failed';
 }
@@ -207,7 +207,7 @@ export const CATALOGUE = [
         ? [
             {
               sentence: 'No daemon answers, although one should run',
-              todo: 'Start it: sudo systemctl start rowsync@NAME, or rowsync daemon. Its log says why it ended: journalctl -u rowsync@NAME.',
+              todo: 'Start it: sudo systemctl start rowsync@NAME, or rowsync daemon. Its log has the reason.',
             },
           ]
         : [],
@@ -227,7 +227,7 @@ export const CATALOGUE = [
   {
     code: 'table.kept',
     severity: 'person',
-    why: 'A table waits for more than a consent: columns of it vanished, or edits of it may no longer be pushed.',
+    why: '--confirm does not help: the table lost columns, or the user may no longer push its edits.',
     find: ofTables('kept'),
   },
   {
