@@ -13,6 +13,7 @@ import { isSameValue } from '../reconcile/diff.ts';
 import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
 import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeignIds } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
+import { noteCaptured } from '../replica/bookkeeping/history.ts';
 import { readTable, storeCompareDue } from '../replica/bookkeeping/tables.ts';
 import { distrustMirrors } from '../replica/mirrors.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
@@ -56,7 +57,8 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
     moveRows(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
     storeCompareDue(tx, table.id, false);
   }
-  tx.journal.captureEdits(table, at);
+  tx.journal.captureEdits(table, tx.cause);
+  noteCaptured(tx, table.id, at);
   const isMarked = hasMarks(tx, table.id);
   const renumbered = isMarked ? readForeignIds(tx, table).map((id) => renumberForeign(tx, table, id)) : [];
   if (isMarked) {
@@ -73,7 +75,7 @@ const SETTLING = ROW_STATES.filter((state) => !isInFlight(state) && nextRowState
 /** A row that another client inserted under an id of the origin, bypassing the triggers, becomes a new row like any other. */
 function renumberForeign(tx: Tx, table: TwoWayTable, id: number): number {
   const newId = takeLocalId(tx, table.id);
-  tx.journal.willChange(table, [id, newId]);
+  tx.journal.willChange(table, [id, newId], tx.cause);
   const text = sql`UPDATE ${ident(table.localName)} SET _id = ?, _allow = NULL WHERE _id = ?`;
   requireTaken(table, { expected: 1, count: tx.prepare(text).run(newId, id).changes });
   distrustMirrors(tx);

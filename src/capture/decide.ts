@@ -82,11 +82,14 @@ export function carryOutDecision(
   at: string,
   signal?: AbortSignal,
 ): Promise<DecisionOutcome> {
-  return replica.writeDurably('Carrying out a decision', (tx) => carryOut(tx, decision, at), signal);
+  return replica.writeDurably(
+    'Carrying out a decision',
+    (tx) => carryOut(tx.because('decision'), decision, at),
+    signal,
+  );
 }
 
 function carryOut(tx: Tx, decision: PersonDecision, at: string): DecisionOutcome {
-  tx.journal.work = { cause: 'decision', runId: null };
   if ((decision.kind === 'discard' || decision.kind === 'retry') && decision.seen !== undefined) {
     const { seen } = decision;
     if (editVersion(tx, seen) !== seen.version)

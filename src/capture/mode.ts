@@ -229,8 +229,8 @@ function pruneMissing(tx: Tx, tableId: number, seqs: readonly number[], at: stri
 }
 
 /** Drops what the origin no longer describes; edits of a dropped table are kept in `sync_conflicts`. */
-export function prune(tx: Tx, at: string): readonly string[] {
-  tx.journal.work = { cause: 'schema', runId: null };
+export function prune(opened: Tx, at: string): readonly string[] {
+  const tx = opened.because('schema');
   for (const ledger of readTables(tx)) {
     const isGone = ledger.state === 'gone' && isOwnTable(tx, ledger.localName);
     const table = isGone ? readTwoWayTable(tx, ledger.id) : null;

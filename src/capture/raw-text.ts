@@ -44,7 +44,7 @@ export function writeKeepingRaw(tx: Tx, table: TwoWayTable, row: Row, raw: reado
 export function putRawBack(tx: Tx, table: TwoWayTable, { id, values }: Row, raw: readonly RawText[]): void {
   for (const { column, text, hex } of raw) {
     if (values[column] !== text) continue;
-    tx.journal.willChange(table, [id]);
+    tx.journal.willChange(table, [id], tx.cause);
     const update = sql`UPDATE ${ident(table.localName)} SET ${nameOf(table, column)} = CAST(unhex(?) AS TEXT) WHERE _id = ?`;
     tx.prepare(update).run(hex, id);
   }

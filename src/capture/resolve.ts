@@ -40,13 +40,11 @@ export interface Decision {
 
 /** Carries out decisions by SQL; problems are noted in `sync_conflicts`. */
 export function carryOutRequests(tx: Tx, table: TwoWayTable, at: string): void {
-  const { work } = tx.journal;
   for (const { id, resolution, value } of readRequests(tx, table.id)) {
-    tx.journal.work = { ...work, cause: 'decision' };
-    const problem = resolution === null ? null : resolveConflict(tx, id, { take: resolution, value }, at);
+    const problem =
+      resolution === null ? null : resolveConflict(tx.because('decision'), id, { take: resolution, value }, at);
     if (problem !== null) closeConflict(tx, id, { problem });
   }
-  tx.journal.work = work;
 }
 
 /** Notes why a decision by SQL is not carried out: later, when the table is two-way again, it might surprise. */

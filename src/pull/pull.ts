@@ -52,8 +52,11 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
   const startedMs = clock.monotonicMs();
   const kind = isFollow(options) ? 'follow' : 'pull';
   const runId = await replica.write('Recording a run', (tx) => openRun(tx, kind, stampFromMs(clock.nowMs())));
-  replica.noteWork({ cause: 'pull', runId });
-  const context = { ...around, log: withFacts(around.log, { runId }) };
+  const context = {
+    ...around,
+    replica: replica.because({ cause: 'pull', runId }),
+    log: withFacts(around.log, { runId }),
+  };
   const before = origin.counters();
   const tables: TablePullReport[] = [];
   const notes: string[] = [];

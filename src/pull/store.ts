@@ -52,7 +52,7 @@ function storeByFilter(tx: Tx, table: PreparedTable, rows: readonly Row[], at: s
   const before = rows.filter(({ id }) => here.has(id));
   const added = rows.filter(({ id }) => !here.has(id));
   const { updatedCount } = storeAsTheyCame(tx, table, before, at);
-  const { insertedCount } = byFilter(tx, () => storeAsTheyCame(tx, table, added, at));
+  const { insertedCount } = storeAsTheyCame(tx.because('filter'), table, added, at);
   return { insertedCount, updatedCount };
 }
 
@@ -61,17 +61,6 @@ function storeAsTheyCame(tx: Tx, { target, twoWay }: PreparedTable, rows: readon
   const base = earlyBase(tx, target);
   if (base !== null) writeRows(tx, base, rows);
   return upsertRows(tx, target, rows);
-}
-
-/** Runs work with `filter` as the cause of its journal entries. */
-function byFilter<T>(tx: Tx, work: () => T): T {
-  const { work: before } = tx.journal;
-  tx.journal.work = { ...before, cause: 'filter' };
-  try {
-    return work();
-  } finally {
-    tx.journal.work = before;
-  }
 }
 
 /** Deletes rows that the origin does not have, keeping their last values; returns how many were here. */
@@ -94,5 +83,5 @@ export function storeMissing(
 export function storeOutside(tx: Tx, table: PreparedTable, ids: readonly number[], at: string): number {
   const leaving = table.twoWay === null ? ids : readIdleIds(tx, table.twoWay.table, ids);
   if (leaving.length === 0) return 0;
-  return byFilter(tx, () => storeMissing(tx, table, leaving, { reason: 'filtered', at }));
+  return storeMissing(tx.because('filter'), table, leaving, { reason: 'filtered', at });
 }

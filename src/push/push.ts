@@ -32,13 +32,14 @@ export interface PushOptions {
  * Carries edits to the origin. Never throws for a failure of one table.
  * @throws RowsyncError `usage.invalid` for a table that is not pushed, and replica errors.
  */
-export async function push(context: PushContext, options: PushOptions): Promise<PushReport> {
-  const { clock, replica, origin } = context;
+export async function push(around: PushContext, options: PushOptions): Promise<PushReport> {
+  const { clock, origin } = around;
+  const run = new RunRecord(around);
+  const replica = around.replica.because(run);
+  const context = { ...around, replica };
   const chosen = chooseTables(context, options.tables);
   const startedMs = clock.monotonicMs();
   const before = origin.counters().requestCount;
-  const run = new RunRecord(context);
-  replica.noteWork({ cause: 'push', runId: null });
   const tables: TablePushReport[] = [];
   let error: RowsyncError | null = null;
   let stop: RowsyncError | null = null;
@@ -69,7 +70,8 @@ export async function push(context: PushContext, options: PushOptions): Promise<
  * Settles unfinished batches of earlier pushes, and sends nothing new. Called before a pull, which reads no table with rows on their way. Asks the
  * origin only if there is something to settle. Never throws: a table that cannot be settled now is not pulled.
  */
-export async function finishPushes(context: PushContext): Promise<void> {
+export async function finishPushes(around: PushContext): Promise<void> {
+  const context = { ...around, replica: around.replica.because({ cause: 'push', runId: null }) };
   const settle = async (work: () => Promise<void>): Promise<void> => {
     try {
       await work();
@@ -83,7 +85,6 @@ export async function finishPushes(context: PushContext): Promise<void> {
     if (unsettled.size === 0) return;
     const chosen = readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id));
     if (chosen.length === 0) return;
-    context.replica.noteWork({ cause: 'push', runId: null });
     const caller = await callerOrChange(context);
     for (const table of chosen) {
       await settle(() => finishTable(context, table, { caller, options: optionsOf(context, table) }));

@@ -5,11 +5,14 @@
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { closeRun, openRun, type RunTotals } from '../replica/bookkeeping/runs.ts';
+import type { ChangeCause } from '../replica/connection.ts';
 import type { PushContext } from './context.ts';
 import type { PushReport } from './report.ts';
 
-/** One run. */
-export class RunRecord {
+/** One run, and the cause of what it changes: its number once it is opened. */
+export class RunRecord implements ChangeCause {
+  readonly cause = 'push';
+  runId: number | null = null;
   readonly #context: Pick<PushContext, 'replica' | 'clock'>;
   readonly #startedAt: string;
   #opening: Promise<number> | null = null;
@@ -23,7 +26,7 @@ export class RunRecord {
   async open(): Promise<void> {
     const { replica } = this.#context;
     this.#opening ??= replica.write('Recording a run', (tx) => openRun(tx, 'push', this.#startedAt));
-    replica.noteWork({ cause: 'push', runId: await this.#opening });
+    this.runId = await this.#opening;
   }
 
   /**

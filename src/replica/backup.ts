@@ -10,16 +10,17 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
-import { stampFromMs } from '../base/clock.ts';
+import { stampFromMs, systemClock } from '../base/clock.ts';
 import { must } from '../base/assert.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { disownFile, realPathOf, requireOwnLog } from './copies.ts';
 import { checkCopy, countRows, freeName, makePrivate, PARTIAL, removeFile, syncToDisk, takeName } from './copy-file.ts';
-import type { Connection, Tx } from './connection.ts';
+import type { Tx } from './connection.ts';
 import { checkOwner, takeLock } from './database.ts';
 import { replicaError, sqliteCode } from './failures.ts';
 import { inheritSeries } from './bookkeeping/sinks.ts';
 import { readContents, storeContentLost, storeStoreFolder, type Content } from './bookkeeping/files.ts';
+import { runOpen } from './transaction.ts';
 import { ident, sql } from '../base/sql.ts';
 
 /** Pages copied before other work gets its turn; 2,000 of them take some 13 ms. */
@@ -240,11 +241,10 @@ function noteFiles(path: string, { folder, lost }: CarriedBack): void {
   const db = new Database(path);
   try {
     if (!hasFiles(db)) return;
-    db.transaction(() => {
-      const tx = db as unknown as Tx; // a transaction is open
+    change(db, (tx) => {
       if (folder !== null) storeStoreFolder(tx, folder);
       for (const sha256 of lost) storeContentLost(tx, sha256);
-    }).immediate();
+    });
   } finally {
     db.close();
   }
@@ -257,8 +257,7 @@ function noteSeries(partial: string, path: string): void {
   try {
     const replaced = new Database(path, { readonly: true });
     try {
-      const tx = db as unknown as Tx; // a transaction is open
-      db.transaction(() => inheritSeries(tx, replaced as unknown as Connection)).immediate();
+      change(db, (tx) => inheritSeries(tx, replaced));
     } finally {
       replaced.close();
     }
@@ -267,6 +266,12 @@ function noteSeries(partial: string, path: string): void {
   } finally {
     db.close();
   }
+}
+
+/** Changes a file that no replica is open on. */
+function change(db: Database.Database, work: (tx: Tx) => void): void {
+  const cause = { cause: 'restore', runId: null } as const;
+  db.transaction(() => runOpen(db, work, { clock: systemClock, cause })).immediate();
 }
 
 async function copyBackup(backup: string, partial: string): Promise<Pick<CopyReport, 'tableCount' | 'rowCount'>> {

@@ -1,6 +1,6 @@
 /**
  * What statements are prepared on: a connection to the replica file, and a transaction that may write. Code that reads or writes the file takes one
- * of them, and need not know how the file is opened (database.ts). Input and output: statements.
+ * of them, and need not know how the file is opened (database.ts).
  */
 import type Database from 'better-sqlite3';
 import { sql, type Sql } from '../base/sql.ts';
@@ -10,10 +10,12 @@ import type { Cause } from './history-interval.ts';
 export interface Connection {
   /** Prepares once per text and connection. */
   prepare(text: Sql): Database.Statement;
+  /** Stands for the connection where several objects share one; what is read of the schema is remembered under it. */
+  readonly root?: object | undefined;
 }
 
-/** What this process is at, as the journal says it of each change. */
-export interface Work {
+/** Why rows change, as the journal says it of each change. */
+export interface ChangeCause {
   readonly cause: Cause;
   /** Null where no run is recorded. */
   readonly runId: number | null;
@@ -28,28 +30,30 @@ export interface WrittenTable {
 
 /** Told of every row of a user table, or of a base, before it is written (journal.ts). Does nothing for tables without history. */
 export interface TxJournal {
-  /** Why rows change; a person's decision stays the cause during any other work. */
-  work: Work;
   /** Whether changes of a table are kept. */
   isKept(tableId: number): boolean;
   /** Rows that may be about to change, come or go. */
-  willChange(table: WrittenTable, ids: readonly number[]): void;
+  willChange(table: WrittenTable, ids: readonly number[], cause: ChangeCause): void;
   /** A row continues under another id. */
   renumbered(tableId: number, fromId: number, toId: number): void;
   /** Finds what was edited by other clients among all rows that may be: the marked ones, and those that were edited before. */
-  captureEdits(table: WrittenTable, at: string): void;
+  captureEdits(table: WrittenTable, cause: ChangeCause): void;
   /** Writes the entries of what changed so far. */
   flush(): void;
   /** Reads anew whether changes of a table are kept. */
   forget(tableId: number): void;
 }
 
-declare const open: unique symbol;
-
-/** An open write transaction; functions that write ask for one, so that they cannot run outside of it. */
+/**
+ * An open write transaction; functions that write ask for one, so that they cannot run outside of it. It refuses to be used
+ * once it has ended.
+ */
 export interface Tx extends Connection {
-  readonly [open]: true;
   readonly journal: TxJournal;
+  /** Why rows change in it. */
+  readonly cause: ChangeCause;
+  /** The same transaction, for changes of another cause in the same run. */
+  because(cause: Cause): Tx;
   /** Counts edits that no trigger saw. */
   countUncaptured(count: number): void;
 }

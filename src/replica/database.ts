@@ -10,12 +10,12 @@ import Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
-import { readSchemaVersion, type Connection, type Tx, type Work } from './connection.ts';
+import { readSchemaVersion, type ChangeCause, type Connection, type Tx } from './connection.ts';
 import { realPathOf, recogniseFile, requireOwnLog, wasReplica } from './copies.ts';
 import { replicaError, sqliteCode } from './failures.ts';
-import { Journal } from './journal.ts';
 import { forgetSchema } from './objects.ts';
 import { sql, type Sql } from '../base/sql.ts';
+import { runOpen } from './transaction.ts';
 import { downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
 import { checkEditsWhole, damaged } from './wholeness.ts';
 
@@ -64,65 +64,62 @@ interface TransactionOptions {
   readonly beforeEnd?: (() => void) | undefined;
 }
 
+/** What all objects for one open file share. */
+interface OpenFile {
+  readonly path: string;
+  readonly upgrade: Upgrade | null;
+  readonly db: Database.Database;
+  /** Null where another process works on the file. */
+  readonly lock: Database.Database | null;
+  readonly clock: Clock;
+  readonly surround: Surround | undefined;
+  /** Which file was at the path when it was opened. */
+  readonly file: string | null;
+  readonly statements: Map<Sql, Database.Statement>;
+  /** As this process last left it (`PRAGMA schema_version`); null before its first write. */
+  schemaVersion: unknown;
+  readonly counters: { busyMs: number; uncapturedCount: number };
+}
+
 /** The replica, open for writing by this process alone. */
 export class Replica implements Connection {
   readonly path: string;
   /** What was done to the file when it was opened, because an earlier version had written it; null where it was of this one. */
   readonly upgrade: Upgrade | null;
-  readonly #db: Database.Database;
-  /** Which file was at the path when it was opened. */
-  readonly #file: string | null;
-  /** Null where another process works on the file. */
-  readonly #lock: Database.Database | null;
-  readonly #clock: Clock;
-  readonly #surround: Surround | undefined;
-  readonly #statements = new Map<Sql, Database.Statement>();
-  /** As this process last left it (`PRAGMA schema_version`); null before its first write. */
-  #schemaVersion: unknown = null;
-  readonly #counters = { busyMs: 0, uncapturedCount: 0 };
-  /** Written to by every transaction (`Tx`). */
-  readonly journal: Journal;
-  #work: Work = { cause: 'pull', runId: null };
+  readonly #open: OpenFile;
+  readonly #cause: ChangeCause;
 
-  constructor(
-    path: string,
-    parts: {
-      readonly db: Database.Database;
-      readonly lock: Database.Database | null;
-      readonly clock: Clock;
-      readonly upgrade: Upgrade | null;
-      readonly surround: Surround | undefined;
-    },
-  ) {
-    this.path = path;
-    this.upgrade = parts.upgrade;
-    this.#db = parts.db;
-    this.#file = fileAt(path);
-    this.#lock = parts.lock;
-    this.#clock = parts.clock;
-    this.#surround = parts.surround;
-    this.journal = new Journal(this, parts.clock);
+  constructor(open: OpenFile, cause: ChangeCause) {
+    this.path = open.path;
+    this.upgrade = open.upgrade;
+    this.#open = open;
+    this.#cause = cause;
+  }
+
+  get root(): object {
+    return this.#open;
+  }
+
+  /** The same open file, with the cause of all that is written through it. It is read when a transaction begins. */
+  because(cause: ChangeCause): Replica {
+    return new Replica(this.#open, cause);
   }
 
   /**
    * Makes sure that the file at the path is the one that is open: what is written to another one would be lost. @throws RowsyncError `replica.path`.
    */
   requireInPlace(): void {
-    if (fileAt(this.path) === this.#file) return;
+    if (fileAt(this.path) === this.#open.file) return;
     throw new RowsyncError('replica', 'replica.path', {
       message: `${this.path} was moved, deleted or exchanged while rowsync worked on it`,
       hint: 'Put the file back; or stop rowsync and pull anew, without what was written since the last pull.',
     });
   }
 
-  /** Says what this process is at from now on, for the journal: it pulls or pushes, never both at a time. */
-  noteWork(work: Work): void {
-    this.#work = work;
-  }
-
   prepare(text: Sql): Database.Statement {
-    let statement = this.#statements.get(text);
-    if (statement === undefined) this.#statements.set(text, (statement = this.#db.prepare(text)));
+    const { db, statements } = this.#open;
+    let statement = statements.get(text);
+    if (statement === undefined) statements.set(text, (statement = db.prepare(text)));
     return statement;
   }
 
@@ -134,17 +131,12 @@ export class Replica implements Connection {
 
   /** Sums since the replica was opened: how long writes waited for other clients, and edits that no trigger saw. */
   counters(): { readonly busyMs: number; readonly uncapturedCount: number } {
-    return { ...this.#counters };
-  }
-
-  /** Counts edits that no trigger saw. */
-  countUncaptured(count: number): void {
-    this.#counters.uncapturedCount += count;
+    return { ...this.#open.counters };
   }
 
   /** Forgets prepared statements; called after tables changed, so that the cache stays small. */
   forgetStatements(): void {
-    this.#statements.clear();
+    this.#open.statements.clear();
   }
 
   /**
@@ -169,58 +161,62 @@ export class Replica implements Connection {
   }
 
   #transact<T>(what: string, change: (tx: Tx) => T, options: TransactionOptions): Promise<T> {
-    if (this.#surround === undefined) return this.#run(what, change, options);
+    if (this.#open.surround === undefined) return this.#run(what, change, options);
     const facts = { what, isDurable: options.synchronous === 'FULL', isKept: options.end === 'COMMIT' };
-    return this.#surround(facts, (beforeEnd) => this.#run(what, change, { ...options, beforeEnd }));
+    return this.#open.surround(facts, (beforeEnd) => this.#run(what, change, { ...options, beforeEnd }));
   }
 
   /** From the lock to the end of the transaction nothing is awaited: several callers share the one connection. */
   async #run<T>(what: string, change: (tx: Tx) => T, options: TransactionOptions): Promise<T> {
     this.requireInPlace();
-    const startedMs = this.#clock.monotonicMs();
+    const startedMs = this.#open.clock.monotonicMs();
     // Ends after WRITE_WAIT_MS_MAX.
     while (!this.#begin(what, options, startedMs)) {
-      const beforeMs = this.#clock.monotonicMs();
-      await this.#clock.sleep(WRITE_PAUSE_MS * (0.5 + this.#clock.random()), options.signal);
-      this.#counters.busyMs += this.#clock.monotonicMs() - beforeMs;
+      const beforeMs = this.#open.clock.monotonicMs();
+      await this.#open.clock.sleep(WRITE_PAUSE_MS * (0.5 + this.#open.clock.random()), options.signal);
+      this.#open.counters.busyMs += this.#open.clock.monotonicMs() - beforeMs;
     }
     try {
       // OR IGNORE: another client may have left the flag behind; then it is ours now, and gone with this transaction.
       this.prepare(sql`INSERT OR IGNORE INTO _rowsync_writer (flag) VALUES (1)`).run();
       // While no process of ours was there to see, edits may have gone unmarked; or while a trigger of another client's stood, or a
       // unique index, even if it is gone by now.
-      if (readSchemaVersion(this) !== this.#schemaVersion)
+      if (readSchemaVersion(this) !== this.#open.schemaVersion)
         this.prepare(sql`UPDATE _rowsync_tables SET compare_due = 1 WHERE push = 'on'`).run();
-      this.journal.begin(this.#work);
-      const result = change(this as unknown as Tx); // the transaction is open now
-      if (options.end === 'COMMIT') this.journal.flush();
+      const { cause, runId } = this.#cause;
+      const result = runOpen(this, change, {
+        clock: this.#open.clock,
+        cause: { cause, runId },
+        countUncaptured: (count) => void (this.#open.counters.uncapturedCount += count),
+        isKept: options.end === 'COMMIT',
+      });
       this.prepare(sql`DELETE FROM _rowsync_writer`).run();
       options.beforeEnd?.();
       const schemaVersion = readSchemaVersion(this);
       this.prepare(END[options.end]).run();
-      if (options.end === 'COMMIT') this.#schemaVersion = schemaVersion;
+      if (options.end === 'COMMIT') this.#open.schemaVersion = schemaVersion;
       else forgetSchema(this);
       return result;
     } catch (thrown) {
       // SQLite ends the transaction itself on some errors, a full disk among them.
-      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      if (this.#open.db.inTransaction) this.#open.db.exec('ROLLBACK');
       forgetSchema(this);
       throw replicaError(thrown, `${what} in ${this.path}`);
     } finally {
-      if (options.synchronous === 'FULL') this.#db.exec('PRAGMA synchronous = NORMAL');
+      if (options.synchronous === 'FULL') this.#open.db.exec('PRAGMA synchronous = NORMAL');
     }
   }
 
   /** Opens a transaction; false where another client holds the lock, and there is time to wait for it. */
   #begin(what: string, { synchronous, signal }: TransactionOptions, startedMs: number): boolean {
     try {
-      if (synchronous === 'FULL') this.#db.exec('PRAGMA synchronous = FULL');
+      if (synchronous === 'FULL') this.#open.db.exec('PRAGMA synchronous = FULL');
       this.prepare(sql`BEGIN IMMEDIATE`).run();
       return true;
     } catch (thrown) {
-      if (synchronous === 'FULL') this.#db.exec('PRAGMA synchronous = NORMAL');
+      if (synchronous === 'FULL') this.#open.db.exec('PRAGMA synchronous = NORMAL');
       const error = replicaError(thrown, `${what} in ${this.path}`);
-      const waitedMs = this.#clock.monotonicMs() - startedMs;
+      const waitedMs = this.#open.clock.monotonicMs() - startedMs;
       if (error.code !== 'replica.busy' || waitedMs > WRITE_WAIT_MS_MAX || signal?.aborted === true) throw error;
       return false;
     }
@@ -228,8 +224,8 @@ export class Replica implements Connection {
 
   /** Closes the file and lets go of the lock. */
   close(): void {
-    this.#db.close();
-    this.#lock?.close();
+    this.#open.db.close();
+    this.#open.lock?.close();
   }
 }
 
@@ -257,7 +253,7 @@ export function openReplica(
       if (!isNew) checkEditsWhole(db, absolute);
       const upgrade = prepareFile(db, absolute, isNew);
       recogniseFile(db, { path: absolute, isNew, clock: deps.clock });
-      return new Replica(absolute, { db, lock, clock: deps.clock, upgrade, surround: deps.surround });
+      return openedReplica({ path: absolute, db, lock, clock: deps.clock, upgrade, surround: deps.surround });
     } catch (thrown) {
       db.close();
       throw thrown;
@@ -284,7 +280,7 @@ export function openForRehearsal(path: string, { clock }: { readonly clock: Cloc
       checkEditsWhole(db, absolute);
       checkOwner(db, absolute);
       checkVersion(db, absolute);
-      return new Replica(absolute, { db, lock: null, clock, upgrade: null, surround: undefined });
+      return openedReplica({ path: absolute, db, lock: null, clock, upgrade: null, surround: undefined });
     } catch (thrown) {
       db.close();
       throw thrown;
@@ -292,6 +288,12 @@ export function openForRehearsal(path: string, { clock }: { readonly clock: Cloc
   } catch (thrown) {
     throw replicaError(thrown, `Opening the replica ${absolute}`);
   }
+}
+
+function openedReplica(parts: Pick<OpenFile, 'path' | 'db' | 'lock' | 'clock' | 'upgrade' | 'surround'>): Replica {
+  const counters = { busyMs: 0, uncapturedCount: 0 };
+  const open = { ...parts, file: fileAt(parts.path), statements: new Map(), schemaVersion: null, counters };
+  return new Replica(open, { cause: 'pull', runId: null });
 }
 
 /** What may be done beside the process that works on the replica. */

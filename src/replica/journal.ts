@@ -11,15 +11,14 @@ import { stampFromMs, type Clock } from '../base/clock.ts';
 import { ident, joinSql, sql } from '../base/sql.ts';
 import {
   readSchemaVersion,
+  type ChangeCause,
   type Connection,
-  type Tx,
   type TxJournal,
-  type Work,
   type WrittenTable,
 } from './connection.ts';
 import { diffVersions, exactText, isSameVersion, type CellChange, type Exact, type Version } from './history-cells.ts';
 import { intervalOf, type Cause } from './history-interval.ts';
-import { findJournal, noteCaptured, secondsOf, type TableJournal } from './bookkeeping/history.ts';
+import { findJournal, secondsOf, type TableJournal } from './bookkeeping/history.ts';
 import { baseName, hasBase, readStanding } from './tables.ts';
 
 /** Rows that a transaction holds before it writes their entries: twice as many versions are in memory. */
@@ -45,7 +44,7 @@ interface NotedRow {
   readonly known: Version;
   readonly found: Version;
   readonly columns: Columns;
-  work: Work;
+  cause: ChangeCause;
 }
 
 /** A table within a transaction. */
@@ -58,9 +57,8 @@ interface NotedTable {
   readonly rows: Map<number, NotedRow>;
 }
 
-/** The journal of the transactions of one connection. */
+/** The journal of one transaction. */
 export class Journal implements TxJournal {
-  work: Work = { cause: 'pull', runId: null };
   readonly #db: Connection;
   readonly #clock: Clock;
   #tables = new Map<number, NotedTable | null>();
@@ -74,28 +72,20 @@ export class Journal implements TxJournal {
     this.#clock = clock;
   }
 
-  /** Begins a transaction, with no known rows yet. */
-  begin(work: Work): void {
-    this.work = work;
-    this.#tables.clear();
-    this.#renumbered.clear();
-    this.#noted = 0;
-  }
-
   isKept(tableId: number): boolean {
     return this.#open(tableId) !== null;
   }
 
-  willChange({ id }: WrittenTable, ids: readonly number[]): void {
+  willChange({ id }: WrittenTable, ids: readonly number[], cause: ChangeCause): void {
     const table = this.#open(id);
-    if (table !== null) this.#note(table, ids);
+    if (table !== null) this.#note(table, ids, { cause });
   }
 
   renumbered(tableId: number, fromId: number, toId: number): void {
     if (this.#open(tableId) !== null) this.#renumbered.set(`${tableId} ${toId}`, fromId);
   }
 
-  captureEdits(target: WrittenTable, at: string): void {
+  captureEdits(target: WrittenTable, cause: ChangeCause): void {
     const table = this.#open(target.id);
     if (table === null) return;
     const marked = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = @id AND row_id > @after
@@ -105,10 +95,9 @@ export class Journal implements TxJournal {
       const ids = this.#db.prepare(marked).pluck().all({ id: target.id, after }) as number[]; // row_id is an INTEGER
       if (ids.length === 0) break; // ends: every block lies above the last one
       after = ids.at(-1) ?? after;
-      this.#note(this.#open(target.id) ?? table, ids, { editedOnly: true });
+      this.#note(this.#open(target.id) ?? table, ids, { cause, editedOnly: true });
     }
     this.flush();
-    noteCaptured(this.#db as Tx, target.id, at); // within the transaction that asks
   }
 
   flush(): void {
@@ -146,19 +135,23 @@ export class Journal implements TxJournal {
   }
 
   /** Remembers rows as they are before they are written; with `editedOnly` without those that are as the journal knows them. */
-  #note(table: NotedTable, ids: readonly number[], { editedOnly = false } = {}): void {
+  #note(
+    table: NotedTable,
+    ids: readonly number[],
+    { cause, editedOnly = false }: { readonly cause: ChangeCause; readonly editedOnly?: boolean },
+  ): void {
     if (this.#noted > ROWS_MAX) {
       const { id } = table;
       this.flush();
       const again = this.#open(id);
-      if (again !== null) this.#note(again, ids, { editedOnly });
+      if (again !== null) this.#note(again, ids, { cause, editedOnly });
       return;
     }
     const news: number[] = [];
     for (const id of ids) {
       const row = table.rows.get(id);
       if (row === undefined) news.push(id);
-      else row.work = this.work;
+      else row.cause = cause;
     }
     if (news.length === 0) return;
     const found = readVersions(this.#db, table.localName, table.columns, news);
@@ -166,7 +159,7 @@ export class Journal implements TxJournal {
     for (const id of news) {
       const row = { known: known.get(id) ?? null, found: found.get(id) ?? null };
       if (editedOnly && isSameVersion(row.known, row.found)) continue;
-      table.rows.set(id, { ...row, columns: table.columns, work: this.work });
+      table.rows.set(id, { ...row, columns: table.columns, cause });
       this.#noted += 1;
     }
   }
@@ -336,9 +329,9 @@ class Flush {
       this.#entry(
         rowId,
         { before: inColumns(row.known, row.columns, columns), after: found },
-        { ...row.work, cause: 'edit' },
+        { ...row.cause, cause: 'edit' },
       );
-      this.#entry(rowId, { before: found, after: now.get(rowId) ?? null }, row.work);
+      this.#entry(rowId, { before: found, after: now.get(rowId) ?? null }, row.cause);
     }
     if (this.#table.hasBase) this.#keepEdits(ids, now);
     this.#db
@@ -350,13 +343,17 @@ class Flush {
       .run(lastSeq, { id });
   }
 
-  #entry(rowId: number, { before, after }: { readonly before: Version; readonly after: Version }, work: Work): void {
+  #entry(
+    rowId: number,
+    { before, after }: { readonly before: Version; readonly after: Version },
+    why: ChangeCause,
+  ): void {
     const { id, columns, journal } = this.#table;
     if (before === null && after === null) return;
     const cells = diffVersions(before, after);
     const kind = before === null ? 'insert' : after === null ? 'delete' : 'update';
     if (cells.length === 0 && kind === 'update') return;
-    const cause = kind === 'update' && this.#isFilling(work.cause, cells) ? 'schema' : work.cause;
+    const cause = kind === 'update' && this.#isFilling(why.cause, cells) ? 'schema' : why.cause;
     const isOfOrigin = cause === 'pull' || cause === 'push' || cause === 'filter';
     const stamp = isOfOrigin ? this.#stampOf(after) : null;
     const isStampMoved = cells.some(({ index }) => index === this.#stampIndex);
@@ -385,7 +382,7 @@ class Flush {
         stamp,
         typeof by === 'string' ? by : null,
         cause,
-        work.runId,
+        why.runId,
         kind === 'insert' ? (this.#wasIds.get(`${id} ${rowId}`) ?? null) : null,
         `[${texts.join(',')}]`,
       );

@@ -5,17 +5,18 @@
 import { readSchemaVersion, type Connection } from './connection.ts';
 import { foldIdent, sql } from '../base/sql.ts';
 
-/** What each connection has read of the schema, by who read it, and at which version. */
-const memos = new WeakMap<Connection, { readonly version: unknown; readonly values: Map<unknown, unknown> }>();
+/** What each connection (`root`) has read of the schema, by who read it, and at which version. */
+const memos = new WeakMap<object, { readonly version: unknown; readonly values: Map<unknown, unknown> }>();
 
 /** Makes a reader of the schema read it anew only once someone has changed it. */
 export function oncePerSchema<T>(read: (from: Connection) => T): (from: Connection) => T {
   return (from) => {
     const version = readSchemaVersion(from);
-    const known = memos.get(from);
+    const root = from.root ?? from;
+    const known = memos.get(root);
     const memo =
       known !== undefined && known.version === version ? known : { version, values: new Map<unknown, unknown>() };
-    memos.set(from, memo);
+    memos.set(root, memo);
     if (!memo.values.has(read)) memo.values.set(read, read(from));
     return memo.values.get(read) as T; // stored under its reader
   };
@@ -23,7 +24,7 @@ export function oncePerSchema<T>(read: (from: Connection) => T): (from: Connecti
 
 /** Forgets what was read of a schema whose changes are taken back: the next change gives it the same version. */
 export function forgetSchema(connection: Connection): void {
-  memos.delete(connection);
+  memos.delete(connection.root ?? connection);
 }
 
 /** Rows of `sqlite_schema` that are tables, by their names, folded. */

@@ -90,7 +90,7 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
   const rows = isKept || isGuarded ? findUnlike(tx, target, given) : given;
   if (rows.length === 0) return 0;
   const ids = rows.map(({ id }) => id);
-  if (isKept) tx.journal.willChange(target, ids);
+  if (isKept) tx.journal.willChange(target, ids, tx.cause);
   const chunk = chunkOf(target);
   const touched = isNoted(tx, target) ? [] : null;
   const write = (at: number, count: number): number =>
@@ -257,7 +257,7 @@ export function copyRows(
           SELECT ${all} FROM ${ident(from.localName)} WHERE _id IN (SELECT value FROM json_each(?))
           ON CONFLICT (_id) DO UPDATE SET ${copied(sql`excluded`)} WHERE ${differs(sql`excluded`)}`;
   const expected = hasForeignTriggers(tx) ? countToCopy(tx, { from, to }, ids) : null;
-  tx.journal.willChange(to, ids);
+  tx.journal.willChange(to, ids, tx.cause);
   const changes = runNoted(tx, to, { text, ids, change: 'written' });
   requireTaken(to, { expected, count: changes });
   if (changes > 0) distrustMirrors(tx);
@@ -380,7 +380,7 @@ export function readCells(
 /** Deletes rows without evidence; returns how many was there. */
 export function removeRows(tx: Tx, target: RowTarget, ids: readonly number[]): number {
   const expected = hasForeignTriggers(tx) ? countStanding(tx, target, ids) : null;
-  tx.journal.willChange(target, ids);
+  tx.journal.willChange(target, ids, tx.cause);
   const text = sql`DELETE FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
   const changes = runNoted(tx, target, { text, ids, change: 'deleted' });
   requireTaken(target, { expected, count: changes });

@@ -191,8 +191,8 @@ export function markJournal(
       rowId: mark.rowId ?? null,
       kind: mark.kind,
       at,
-      cause: causeOf(mark) ?? tx.journal.work.cause,
-      runId: tx.journal.work.runId,
+      cause: causeOf(mark) ?? tx.cause.cause,
+      runId: tx.cause.runId,
       note: mark.note === undefined ? null : JSON.stringify(mark.note),
     });
   return Number(lastInsertRowid);

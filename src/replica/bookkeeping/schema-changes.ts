@@ -49,7 +49,7 @@ export function storeSchemaChanges(tx: Tx, changes: readonly SchemaChange[], at:
     sql`INSERT INTO _rowsync_schema_changes (at, run_id, kind, table_name, column_name, former, now)
         VALUES (@at, @runId, @kind, @table, @column, @former, @now)`,
   );
-  for (const change of changes) store.run({ ...change, at, runId: tx.journal.work.runId });
+  for (const change of changes) store.run({ ...change, at, runId: tx.cause.runId });
   tx.prepare(
     sql`DELETE FROM _rowsync_schema_changes WHERE seq <= (SELECT max(seq) FROM _rowsync_schema_changes) - ${CHANGES_MAX}`,
   ).run();

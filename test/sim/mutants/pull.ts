@@ -315,8 +315,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'replica/database.ts',
-        find: 'if (readSchemaVersion(this) !== this.#schemaVersion)',
-        replace: 'if (this.#schemaVersion === null)',
+        find: 'if (readSchemaVersion(this) !== this.#open.schemaVersion)',
+        replace: 'if (this.#open.schemaVersion === null)',
       },
     ],
   },
