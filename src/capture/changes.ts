@@ -15,11 +15,11 @@ import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeig
 import type { Connection, Tx } from '../replica/connection.ts';
 import { noteCaptured } from '../replica/bookkeeping/history.ts';
 import { readTable, storeCompareDue } from '../replica/bookkeeping/tables.ts';
-import { distrustMirrors } from '../replica/mirrors.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
-import { readRowsById, requireTaken } from '../replica/rows.ts';
+import { readRowsById } from '../replica/rows.ts';
 import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/tables.ts';
+import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { Row } from '../wire/schema.ts';
 import { storeConflicts } from './conflicts.ts';
@@ -51,6 +51,7 @@ export interface RowChange {
  */
 export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   requireShape(tx, table);
+  requireHarmlessTriggers(tx, table);
   const { compareDue } = readTable(tx, table.id);
   if (compareDue || !areMarksReliable(tx, table)) {
     tx.countUncaptured(markDiffering(tx, table, at));
@@ -77,8 +78,7 @@ function renumberForeign(tx: Tx, table: TwoWayTable, id: number): number {
   const newId = takeLocalId(tx, table.id);
   tx.journal.willChange(table, [id, newId], tx.cause);
   const text = sql`UPDATE ${ident(table.localName)} SET _id = ?, _allow = NULL WHERE _id = ?`;
-  requireTaken(table, { expected: 1, count: tx.prepare(text).run(newId, id).changes });
-  distrustMirrors(tx);
+  tx.prepare(text).run(newId, id);
   renumberRow(tx, table.id, id, newId);
   return newId;
 }

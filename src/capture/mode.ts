@@ -6,7 +6,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { readColumns, storeColumnState } from '../replica/bookkeeping/columns.ts';
-import { baseTarget, markDiffering } from '../replica/compare.ts';
+import { markDiffering } from '../replica/compare.ts';
 import { useUpConsent } from '../replica/consent.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { distrustRows } from '../replica/distrust.ts';
@@ -22,7 +22,7 @@ import {
   storePushProblem,
   type LedgerTable,
 } from '../replica/bookkeeping/tables.ts';
-import { hasForeignTriggers, hasTable } from '../replica/objects.ts';
+import { hasTable } from '../replica/objects.ts';
 import { forgetEtags, readPages } from '../replica/bookkeeping/pages.ts';
 import { removeRows, writeRows, type RowTarget } from '../replica/rows.ts';
 import { sql } from '../base/sql.ts';
@@ -94,8 +94,6 @@ export function switchMode(
   } else if (ledger.push !== 'off') {
     const table = readTwoWayTable(tx, tableId);
     if (table !== null) endCapture(tx, table, options);
-    // A base that was begun early shows what another client's trigger changed; the mirror has to be read again.
-    else if (hasBase(tx, tableId)) distrustRows(tx, ledger);
     dropBase(tx, tableId);
     storePush(tx, tableId, 'off');
   }
@@ -132,20 +130,6 @@ function keepWithoutBase(tx: Tx, ledger: LedgerTable, at: string): void {
 }
 
 /**
- * The base of a table that is still being read; null for none. A base is begun early if another client's trigger may change what is written to the
- * table: then the table may differ from what the origin sent. The caller writes every answer to both.
- */
-export function earlyBase(tx: Tx, target: RowTarget): RowTarget | null {
-  const ledger = readTable(tx, target.id);
-  if (ledger.push !== 'waiting') return null;
-  if (!hasBase(tx, target.id)) {
-    if (!hasForeignTriggers(tx)) return null;
-    createBase(tx, ledger);
-  }
-  return baseTarget(target);
-}
-
-/**
  * Makes a table two-way that waited for a sweep to prove its rows; called in the transaction that ends the sweep. If another client removed the
  * guards after the start of the sweep, the table waits for the next one.
  */
@@ -171,17 +155,15 @@ function areAllPagesProven(from: Connection, tableId: number): boolean {
   return readPages(from, tableId).every(({ etag }) => etag !== null);
 }
 
-/** A difference from a base that was begun early is an edit. */
 function switchOn(tx: Tx, table: LedgerTable): void {
-  const isEarly = hasBase(tx, table.id);
-  if (!isEarly) createBase(tx, table);
+  createBase(tx, table);
   // The table may have been made again since rows had our ids, and kept facts must not be about other rows.
   tx.prepare(
     sql`INSERT INTO _rowsync_local_ids (table_id, last_id)
         VALUES (@id, (SELECT min(-1, coalesce(min(row_id), -1)) FROM _rowsync_conflicts WHERE table_id = @id))
         ON CONFLICT (table_id) DO NOTHING`,
   ).run({ id: table.id });
-  storeCompareDue(tx, table.id, isEarly);
+  storeCompareDue(tx, table.id, false);
   storePush(tx, table.id, 'on');
 }
 

@@ -26,7 +26,6 @@ import {
 import { ensureChangesView, hasChangesView } from '../capture/view.ts';
 import { describeColumn, readColumns, storeColumnState, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { distrustRows } from '../replica/distrust.ts';
 import {
   findTable,
   readTable,
@@ -38,7 +37,6 @@ import {
 } from '../replica/bookkeeping/tables.ts';
 import { wantJournal } from '../replica/bookkeeping/history.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
-import { mayHaveStrangers } from '../replica/mirrors.ts';
 import { hasTable } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
@@ -59,6 +57,7 @@ import {
   requireShape,
   storeTableName,
 } from '../replica/tables.ts';
+import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import { isWritable, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
 import { applyChoice, type Confirmation } from './choice.ts';
 import type { LocalShape, PreparedTable, PullContext, TableOptions } from './context.ts';
@@ -100,7 +99,7 @@ export async function prepareTable(
     storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
     if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
     requireShape(tx, shaped.target);
-    if (mayHaveStrangers(tx, descriptor.id)) distrustRows(tx, shaped.target);
+    requireHarmlessTriggers(tx, shaped.target);
     wantJournal(tx, descriptor.id, { isWanted: (options.history ?? null) !== null, at });
     const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
     const hasLostBase = switchMode(tx, descriptor.id, mode);

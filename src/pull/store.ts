@@ -1,13 +1,11 @@
 /**
- * Writes the rows of a pull: directly into a mirror, and into a base that was begun early (capture/mode.ts); through the merge into a two-way table
- * (capture/merge.ts). Always in the transaction of the caller, with the page and its ETag (I6).
+ * Writes the rows of a pull: directly into a mirror, through the merge into a two-way table (capture/merge.ts). Always in the transaction of the caller, with the page and its ETag (I6).
  */
 import { readIdleIds, storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
-import { earlyBase } from '../capture/mode.ts';
 import type { Tx } from '../replica/connection.ts';
 import { storeUnreadable } from '../replica/bookkeeping/unreadable.ts';
 import { storeRowColors } from '../replica/row-colors.ts';
-import { deleteRows, readRowsById, removeRows, upsertRows, writeRows, type RowChanges } from '../replica/rows.ts';
+import { deleteRows, readRowsById, upsertRows, type RowChanges } from '../replica/rows.ts';
 import type { Row, RowPage, UnreadableRow } from '../wire/schema.ts';
 import type { PreparedTable } from './context.ts';
 import { confirmedRows } from './stamps.ts';
@@ -32,7 +30,7 @@ export function storeRows(
  */
 function readableParts(tx: Tx, table: PreparedTable, unreadable: readonly UnreadableRow[]): readonly Row[] {
   const { target, twoWay, shapes } = table;
-  if (twoWay !== null || earlyBase(tx, target) !== null) return [];
+  if (twoWay !== null) return [];
   const ids = unreadable.map(({ id }) => id);
   const known = new Map(readRowsById(tx, target, ids).map(({ id, values }) => [id, values]));
   return unreadable.flatMap(({ id, column, rest }) => {
@@ -58,8 +56,6 @@ function storeByFilter(tx: Tx, table: PreparedTable, rows: readonly Row[], at: s
 
 function storeAsTheyCame(tx: Tx, { target, twoWay }: PreparedTable, rows: readonly Row[], at: string): RowChanges {
   if (twoWay !== null) return storeRemoteRows(tx, twoWay.table, rows, { policy: twoWay.policy, at });
-  const base = earlyBase(tx, target);
-  if (base !== null) writeRows(tx, base, rows);
   return upsertRows(tx, target, rows);
 }
 
@@ -71,8 +67,6 @@ export function storeMissing(
   why: { readonly reason: string; readonly at: string },
 ): number {
   if (twoWay !== null) return storeMissingRows(tx, twoWay.table, ids, { ...why, policy: twoWay.policy });
-  const base = earlyBase(tx, target);
-  if (base !== null) removeRows(tx, base, ids);
   return deleteRows(tx, target, ids, why);
 }
 

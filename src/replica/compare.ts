@@ -7,7 +7,6 @@ import type { Connection, Tx } from './connection.ts';
 import type { RowTarget } from './rows.ts';
 import { ident, sql, type Sql } from '../base/sql.ts';
 import { baseName, rowsDiffer } from './tables.ts';
-import { hasForeignTriggers } from './objects.ts';
 
 /** The base table of a two-way table, as rows are read and written. */
 export function baseTarget(target: RowTarget): RowTarget {
@@ -122,12 +121,8 @@ export function readForeignIds(from: Connection, target: RowTarget): readonly nu
     .all(target.id) as number[]; // row_id is an INTEGER within 53 bits
 }
 
-/**
- * Whether triggers see every edit of a table. Not where a unique index lets REPLACE remove a neighbour unseen, nor where someone
- * else's trigger may change rows while ours are switched off.
- */
+/** Whether triggers see every edit of a table. Not where a unique index lets REPLACE remove a neighbour unseen. */
 export function areMarksReliable(from: Connection, target: RowTarget): boolean {
-  if (hasForeignTriggers(from)) return false;
   const unique = from.prepare(sql`SELECT 1 FROM pragma_index_list(?) WHERE "unique" = 1 LIMIT 1`).get(target.localName);
   return unique === undefined;
 }

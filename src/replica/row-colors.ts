@@ -7,7 +7,7 @@ import { ident, sql } from '../base/sql.ts';
 import type { Row } from '../wire/schema.ts';
 import type { Tx } from './connection.ts';
 import { readTable } from './bookkeeping/tables.ts';
-import { distrustMirrors } from './mirrors.ts';
+import { requireHarmlessTriggers } from './triggers.ts';
 import { baseName, COLOR_COLUMN, readStanding } from './tables.ts';
 
 /** Stores the colors with which rows came, after the rows themselves; a row without one has none any more. */
@@ -23,15 +23,13 @@ export function storeRowColors(
     return;
   }
   const byColor = Map.groupBy(rows, ({ color }) => color ?? null);
-  let changedCount = 0;
+  requireHarmlessTriggers(tx, { id, localName });
   for (const name of [localName, baseName(id)]) {
     if (readStanding(tx, name, [COLOR_COLUMN.localName]).length === 0) continue;
     const update = tx.prepare(
       sql`UPDATE ${ident(name)} SET _color = @color
           WHERE _id IN (SELECT value FROM json_each(@ids)) AND _color IS NOT @color`,
     );
-    for (const [color, group] of byColor)
-      changedCount += update.run({ color, ids: JSON.stringify(group.map((row) => row.id)) }).changes;
+    for (const [color, group] of byColor) update.run({ color, ids: JSON.stringify(group.map((row) => row.id)) });
   }
-  if (changedCount > 0) distrustMirrors(tx);
 }

@@ -3,17 +3,15 @@
  * rows that leaves unchanged rows alone (I9), deleting keeps the last values as evidence.
  */
 import { must } from '../base/assert.ts';
-import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { numericToPlain } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { readColumns } from './bookkeeping/columns.ts';
 import type { Connection, Tx } from './connection.ts';
-import { distrustMirrors } from './mirrors.ts';
-import { hasForeignTriggers } from './objects.ts';
 import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import { baseName, columnList, hasBase, readStanding, rowsDiffer } from './tables.ts';
 import { areRowsNoted, touchRows } from './bookkeeping/touched.ts';
+import { requireHarmlessTriggers } from './triggers.ts';
 
 /**
  * Values bound by one upsert statement, about. Many rows per statement save the cost of a call for each. Past a few hundred
@@ -85,9 +83,9 @@ export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): Row
 
 /** Like `upsertRows`, for tables whose rows are not counted; returns how many rows were written. */
 export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): number {
+  requireHarmlessTriggers(tx, target);
   const isKept = tx.journal.isKept(target.id);
-  const isGuarded = hasForeignTriggers(tx);
-  const rows = isKept || isGuarded ? findUnlike(tx, target, given) : given;
+  const rows = isKept ? findUnlike(tx, target, given) : given;
   if (rows.length === 0) return 0;
   const ids = rows.map(({ id }) => id);
   if (isKept) tx.journal.willChange(target, ids, tx.cause);
@@ -103,9 +101,7 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
     else for (let at = from; at < rows.length; at += 1) changedCount += write(at, 1);
   }
   if (touched !== null) touchRows(tx, target.id, touched, 'written');
-  requireTaken(target, { expected: isGuarded ? rows.length : null, count: changedCount });
   if (added.length > 0) fillKept(tx, target, added);
-  if (changedCount > 0) distrustMirrors(tx);
   return changedCount;
 }
 
@@ -184,21 +180,6 @@ function findUnlike(from: Connection, target: RowTarget, given: readonly Row[]):
   return found;
 }
 
-/**
- * Whether SQLite took what was written: a trigger of another client's that says RAISE(IGNORE) leaves rows as they were, without a word.
- * `expected` is null where none stands. @throws RowsyncError `replica.failed`.
- */
-export function requireTaken(
-  { localName }: Pick<RowTarget, 'localName'>,
-  { expected, count }: { readonly expected: number | null; readonly count: number },
-): void {
-  if (expected === null || count >= expected) return;
-  throw new RowsyncError('replica', 'replica.failed', {
-    message: `${localName}: a trigger of another program left ${expected - count} of the rows as they were that rowsync wrote or deleted`,
-    hint: 'Drop the trigger, or have it say WHEN NOT EXISTS (SELECT 1 FROM _rowsync_writer), which is so unless rowsync itself writes.',
-  });
-}
-
 /** Texts of statements about a number of rows, by table and number. */
 type Texts = WeakMap<RowTarget, Map<number, Sql>>;
 
@@ -256,11 +237,9 @@ export function copyRows(
     : sql`INSERT INTO ${ident(to.localName)} AS here (${all})
           SELECT ${all} FROM ${ident(from.localName)} WHERE _id IN (SELECT value FROM json_each(?))
           ON CONFLICT (_id) DO UPDATE SET ${copied(sql`excluded`)} WHERE ${differs(sql`excluded`)}`;
-  const expected = hasForeignTriggers(tx) ? countToCopy(tx, { from, to }, ids) : null;
+  requireHarmlessTriggers(tx, to);
   tx.journal.willChange(to, ids, tx.cause);
-  const changes = runNoted(tx, to, { text, ids, change: 'written' });
-  requireTaken(to, { expected, count: changes });
-  if (changes > 0) distrustMirrors(tx);
+  runNoted(tx, to, { text, ids, change: 'written' });
 }
 
 /** Runs a statement that writes or deletes rows by a list of their ids, and notes for sinks which; returns how many. */
@@ -273,18 +252,6 @@ function runNoted(
   const count = runCounted(tx, run.text, [JSON.stringify(run.ids)], touched);
   if (touched !== null) touchRows(tx, target.id, touched, run.change);
   return count;
-}
-
-/** How many rows of one table do not stand in the other one as they are. */
-function countToCopy(
-  tx: Tx,
-  { from, to }: { readonly from: RowTarget; readonly to: RowTarget },
-  ids: readonly number[],
-): number {
-  const text = sql`SELECT count(*) FROM ${ident(from.localName)} there
-    LEFT JOIN ${ident(to.localName)} here ON here._id = there._id
-    WHERE there._id IN (SELECT value FROM json_each(?)) AND (here._id IS NULL OR ${rowsDiffer(to.columns, sql`here`, sql`there`)})`;
-  return Number(tx.prepare(text).pluck().get(JSON.stringify(ids)));
 }
 
 /** How many of the rows stand in the table; those above the newest one here need no looking up. */
@@ -379,13 +346,10 @@ export function readCells(
 
 /** Deletes rows without evidence; returns how many was there. */
 export function removeRows(tx: Tx, target: RowTarget, ids: readonly number[]): number {
-  const expected = hasForeignTriggers(tx) ? countStanding(tx, target, ids) : null;
+  requireHarmlessTriggers(tx, target);
   tx.journal.willChange(target, ids, tx.cause);
   const text = sql`DELETE FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
-  const changes = runNoted(tx, target, { text, ids, change: 'deleted' });
-  requireTaken(target, { expected, count: changes });
-  if (changes > 0) distrustMirrors(tx);
-  return changes;
+  return runNoted(tx, target, { text, ids, change: 'deleted' });
 }
 
 /** A row as a JSON object of the replica's column names, with what else is kept of it; numbers keep every digit. */

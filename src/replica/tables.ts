@@ -15,11 +15,10 @@ import type { Connection, Tx } from './connection.ts';
 import { endJournal, keepNames, markJournal } from './bookkeeping/history.ts';
 import { forgetDescriptor } from './bookkeeping/descriptors.ts';
 import { readTable } from './bookkeeping/tables.ts';
-import { distrustMirrors } from './mirrors.ts';
 import { hasTable, readTableText } from './objects.ts';
 import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from '../base/sql.ts';
 import { touchTable } from './bookkeeping/touched.ts';
-import { dropTriggers } from './triggers.ts';
+import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
 
 /** Name of the table that holds what the origin last confirmed of a two-way table. */
 export function baseName(tableId: number): string {
@@ -357,9 +356,9 @@ export function restoreColumn(
   const definition = sql`${name} ${STORAGE_SQL[TYPE_RULES[column.type].storedAs]}`;
   tx.prepare(sql`ALTER TABLE ${here} ADD COLUMN ${definition}`).run();
   if (!hasBase(tx, table.id)) return;
+  requireHarmlessTriggers(tx, table);
   const base = ident(baseName(table.id));
   tx.prepare(sql`UPDATE ${here} SET ${name} = ${base}.${name} FROM ${base} WHERE ${base}._id = ${here}._id`).run();
-  distrustMirrors(tx);
 }
 
 /**

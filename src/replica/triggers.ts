@@ -3,9 +3,10 @@
  * rows may have been edited unseen. Here are also the guards that refuse every edit of a mirror; those of two-way
  * tables are in capture/triggers.ts. All names start with `_rowsync_` and end with the table's origin id.
  */
+import { RowsyncError } from '../base/errors.ts';
 import type { Connection, Tx } from './connection.ts';
-import { readTriggers } from './objects.ts';
-import { ident, literal, sql, type Sql } from '../base/sql.ts';
+import { hasForeignTriggers, oncePerSchema, readTriggers } from './objects.ts';
+import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 
 /** A trigger that must stand exactly like this. */
 export interface Trigger {
@@ -64,6 +65,104 @@ export function readForeignTriggers(from: Connection): readonly string[] {
       AND (tbl_name COLLATE NOCASE IN (SELECT local_name FROM _rowsync_tables) OR lower(tbl_name) GLOB '_rowsync_*' OR lower(tbl_name) GLOB 'sync_*')
     ORDER BY tbl_name, name`;
   return from.prepare(text).pluck().all().map(String);
+}
+
+/** Whether a trigger fires for people only, not for what rowsync writes. */
+const IS_FOR_PEOPLE = /\bwhen\b.*\bnot\s+exists\s*\(\s*select\s+\S+\s+from\s+"?_rowsync_writer"?\s*\).*\bbegin\b/is;
+
+/**
+ * Makes sure that rowsync may write a table: its own guards are off meanwhile, so a trigger of another program that writes to a synced
+ * table would change rows unseen, and one that says RAISE could drop what is written. @throws RowsyncError `replica.failed`.
+ */
+export function requireHarmlessTriggers(
+  from: Connection,
+  table: { readonly id: number; readonly localName: string },
+): void {
+  if (!hasForeignTriggers(from)) return;
+  const known = readHarms(from);
+  const harm = known.get(table.localName) ?? findHarm(from, table);
+  known.set(table.localName, harm);
+  if (harm === NONE) return;
+  throw new RowsyncError('replica', 'replica.failed', {
+    message: `${table.localName}: the trigger ${harm}, so nothing of the table is read, stored or sent`,
+    hint: 'Drop the trigger, or have it say WHEN NOT EXISTS (SELECT 1 FROM _rowsync_writer), which is so unless rowsync itself writes.',
+  });
+}
+
+const NONE = '';
+
+/** What triggers would do to a table, by its name; filled as tables are asked about. */
+const readHarms = oncePerSchema(() => new Map<string, string>());
+
+/** The first harm that another program's trigger on a table may do, as the end of a sentence. SQLite's own program of a statement lists all triggers. */
+function findHarm(from: Connection, { id, localName }: { readonly id: number; readonly localName: string }): string {
+  const names = [localName, `_rowsync_base_${id}`];
+  const found = from
+    .prepare(
+      sql`SELECT name, sql, tbl_name AS tableName FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*'
+          AND tbl_name COLLATE NOCASE IN (SELECT value FROM json_each(?))`,
+    )
+    .all(JSON.stringify(names)) as { name: string; sql: string; tableName: string }[]; // all are TEXT
+  const suspects = found.filter((trigger) => !IS_FOR_PEOPLE.test(trigger.sql));
+  const harmless = new Set(found.filter((trigger) => IS_FOR_PEOPLE.test(trigger.sql)).map(({ name }) => name));
+  const pages = new Set(from.prepare(SYNCED_PAGES).pluck().all());
+  for (const name of new Set(suspects.map(({ tableName }) => tableName))) {
+    const table = ident(name);
+    const columns = from
+      .prepare(sql`SELECT name FROM pragma_table_info(?)`)
+      .pluck()
+      .all(name) as string[]; // TEXT
+    const same = joinSql(columns.map(ident).map((column) => sql`${column} = ${column}`));
+    for (const statement of [
+      sql`INSERT INTO ${table} DEFAULT VALUES`,
+      sql`UPDATE ${table} SET ${same}`,
+      sql`DELETE FROM ${table} WHERE _id = 1`,
+    ]) {
+      const harm = harmOf(readProgram(from, statement), { harmless, pages });
+      if (harm !== NONE) return harm;
+    }
+  }
+  return NONE;
+}
+
+/** The places in the file of tables that rowsync writes. */
+const SYNCED_PAGES = sql`SELECT rootpage FROM sqlite_schema
+    WHERE rootpage > 0 AND (lower(tbl_name) GLOB '_rowsync_*' OR tbl_name COLLATE NOCASE IN (SELECT local_name FROM _rowsync_tables))`;
+
+/** A step of the program that SQLite makes of a statement; the programs of its triggers follow, each with its name. */
+interface Step {
+  readonly opcode: string;
+  readonly p1: number;
+  readonly p2: number;
+  readonly p4: string | null;
+}
+
+/** Makes each text another one. SQLite never compiles an EXPLAIN anew: one that was prepared for an earlier schema would read memory that is gone. */
+let programCount = 0;
+
+function readProgram(from: Connection, statement: Sql): readonly Step[] {
+  programCount += 1;
+  return from.prepare(sql`EXPLAIN ${statement} /* ${programCount} */`).all() as Step[]; // the columns of EXPLAIN
+}
+
+/** How SQLite codes RAISE: as an error that only triggers have, or as the conflict rule "ignore". */
+const CONSTRAINT_TRIGGER = 1811;
+const IGNORE = 4;
+
+function harmOf(
+  steps: readonly Step[],
+  { harmless, pages }: { readonly harmless: ReadonlySet<string>; readonly pages: ReadonlySet<unknown> },
+): string {
+  let trigger: string | null = null;
+  for (const { opcode, p1, p2, p4 } of steps) {
+    if (opcode === 'Init') trigger = /^-- TRIGGER (.*)$/s.exec(p4 ?? '')?.[1] ?? null;
+    if (trigger === null || trigger.startsWith('_rowsync_') || harmless.has(trigger)) continue;
+    const page = opcode === 'OpenWrite' ? p2 : opcode === 'Clear' ? p1 : null;
+    if (page !== null && pages.has(page)) return `"${trigger}" of another program writes to a synced table`;
+    if (opcode === 'Halt' && (p1 === CONSTRAINT_TRIGGER || p2 === IGNORE))
+      return `"${trigger}" of another program can refuse or drop a row (RAISE)`;
+  }
+  return NONE;
 }
 
 function isAmong(triggers: readonly { name: string; text: string }[], name: string, text: string): boolean {

@@ -365,17 +365,6 @@ test('a row that REPLACE removed is a delete, although the index of the user is 
   expect(await captured(fixture)).toEqual(['delete 1', 'update 2 Count']);
 });
 
-test('what a trigger of the user changed in a pull is an edit, although the trigger is gone', async () => {
-  await using fixture = await startTwoWay();
-  fixture.execute(`CREATE TRIGGER mine AFTER UPDATE OF "Title" ON "Note"
-    BEGIN UPDATE "Note" SET "Body" = 'by a trigger' WHERE _id = NEW._id; END`);
-  fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
-  await fixture.pull();
-  fixture.execute('DROP TRIGGER mine');
-
-  expect(await captured(fixture)).toEqual(['update 1 Body']);
-});
-
 test('names the reason where a value came in around the triggers', async () => {
   await using fixture = await startTwoWay();
   dropTriggers(fixture);

@@ -164,63 +164,6 @@ test('a table cannot be edited before it was read once', async () => {
   expect(fixture.rows('SELECT mode FROM sync_status')).toEqual([{ mode: 'waiting' }]);
 });
 
-const OWN_TRIGGER = `BEGIN UPDATE "Note" SET "Body" = 'by a trigger' WHERE _id = NEW._id; END`;
-
-test('what a trigger of the user changes while a table is first read is an edit, and not what the origin sent', async () => {
-  await using fixture = await startFixture({ tables: [NOTE] }, { settings: { ...twoWaySettings(), pageRows: 3 } });
-  fixture.sandbox.answerInstead(1, { status: 404, body: '{}' }, { method: 'select' });
-  await fixture.pull();
-  fixture.execute(`CREATE TRIGGER mine AFTER INSERT ON "Note" WHEN NEW._id IN (2, 4) ${OWN_TRIGGER}`);
-
-  await fixture.pull();
-
-  expect(await captured(fixture)).toEqual(['update 2 Body', 'update 4 Body']);
-});
-
-test('a row that the origin lost is no edit of a mirror that becomes two-way under a trigger of the user', async () => {
-  await using fixture = await startFixture({ tables: [NOTE] });
-  await fixture.pull();
-  fixture.execute(`CREATE TRIGGER mine AFTER INSERT ON "Note" ${OWN_TRIGGER}`);
-  fixture.sandbox.store.insert('Note', { Title: 'new' });
-  await fixture.pull();
-  fixture.sandbox.store.delete('Note', 6);
-
-  await fixture.pull({ settings: twoWaySettings() });
-
-  expect(await captured(fixture)).toEqual([]);
-  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
-});
-
-test('what a trigger of the user changed in a mirror is no edit of the two-way table that it becomes', async () => {
-  await using fixture = await startFixture({ tables: [NOTE] });
-  await fixture.pull();
-  fixture.execute(
-    `CREATE TRIGGER mine AFTER UPDATE OF "Title" ON "Note" WHEN NEW."Title" IS NOT OLD."Title" ${OWN_TRIGGER}`,
-  );
-  fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
-  await fixture.pull();
-  expect(fixture.rows('SELECT "Body" FROM "Note" WHERE _id = 1')).toEqual([{ Body: 'by a trigger' }]);
-
-  await fixture.pull({ settings: twoWaySettings() });
-
-  expect(await captured(fixture)).toEqual([]);
-  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
-});
-
-test('what a trigger of the user changed in a table that was to be two-way does not stay in the mirror that it becomes', async () => {
-  await using fixture = await startFixture({ tables: [NOTE] }, { settings: { ...twoWaySettings(), pageRows: 3 } });
-  fixture.sandbox.answerInstead(1, { status: 404, body: '{}' }, { method: 'select' });
-  await fixture.pull();
-  fixture.execute(`CREATE TRIGGER mine AFTER INSERT ON "Note" WHEN NEW._id = 2 ${OWN_TRIGGER}`);
-  fixture.sandbox.answerInstead(2, { status: 404, body: '{}' }, { method: 'select' });
-  await fixture.pull();
-  fixture.execute('DROP TRIGGER mine');
-
-  await fixture.pull({ settings: { ...MIRROR, pageRows: 3 } });
-
-  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
-});
-
 test('a two-way table without edits becomes a mirror', async () => {
   await using fixture = await startTwoWay();
 

@@ -1,5 +1,5 @@
 /**
- * Triggers of other clients that leave rows as they were without a word, where rowsync writes: it says so, and nothing of it is taken for an
+ * Triggers of other programs that could leave rows as they were where rowsync writes: their table waits, and nothing of it is taken for an
  * edit. Once the trigger is gone, or leaves rowsync's own writes alone, everything continues.
  */
 import { describe, expect, test } from 'vitest';
@@ -22,24 +22,27 @@ describe.each([
   ['marks rows as done instead of deleting them', MARK],
   ['keeps rows from being deleted', KEEP],
 ])('a trigger that %s', (_what, trigger) => {
-  test.each([null, 'Code'])('lets a new row be made once (match %s)', async (match) => {
-    await using fixture = await startTwoWay({ editing: { match } });
-    fixture.execute(trigger);
-    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+  test.each([null, 'Code'])(
+    'keeps a new row from being sent, which is made once after it (match %s)',
+    async (match) => {
+      await using fixture = await startTwoWay({ editing: { match } });
+      fixture.execute(trigger);
+      fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
 
-    const told: unknown[] = [];
-    for (let round = 0; round < 3; round += 1)
-      told.push(...codesOf(await pushNow(fixture)), ...(await pullAndPush(fixture)));
+      const told: unknown[] = [];
+      for (let round = 0; round < 3; round += 1)
+        told.push(...codesOf(await pushNow(fixture)), ...(await pullAndPush(fixture)));
 
-    expect(new Set(told)).toEqual(new Set(['replica.failed', 'pull.unsettled']));
-    expect(atOrigin(fixture, ['Title']).slice(6)).toEqual([[7, 'new']]);
-    fixture.execute('DROP TRIGGER keep_rows');
-    await pullAndPush(fixture);
-    expect(await pullAndPush(fixture)).toEqual([]);
-    expect(atOrigin(fixture, ['Title']).slice(6)).toEqual([[7, 'new']]);
-    expect(here(fixture, ['Title'])).toEqual(atOrigin(fixture, ['Title']));
-    expect(await captured(fixture)).toEqual([]);
-  });
+      expect(new Set(told)).toEqual(new Set(['replica.failed']));
+      expect(atOrigin(fixture, ['Title']).slice(6)).toEqual([]);
+      fixture.execute('DROP TRIGGER keep_rows');
+      await pullAndPush(fixture);
+      expect(await pullAndPush(fixture)).toEqual([]);
+      expect(atOrigin(fixture, ['Title']).slice(6)).toEqual([[7, 'new']]);
+      expect(here(fixture, ['Title'])).toEqual(atOrigin(fixture, ['Title']));
+      expect(await captured(fixture)).toEqual([]);
+    },
+  );
 
   test('makes no row again that a colleague deleted', async () => {
     await using fixture = await startTwoWay();

@@ -8,8 +8,7 @@
 import { ident, sql } from '../../base/sql.ts';
 import { countSuspects, hasSuspects } from './suspects.ts';
 import type { Connection, Tx } from '../connection.ts';
-import { distrustMirrors } from '../mirrors.ts';
-import type { RowChanges, RowTarget } from '../rows.ts';
+import type { RowTarget } from '../rows.ts';
 import type { RowPage } from '../../wire/schema.ts';
 
 /**
@@ -112,11 +111,10 @@ export interface AnsweredPage extends PagePlace {
 }
 
 /**
- * Stores what an answer 200 says of its page: page map, suspects and ETag, in the transaction that stored its rows; `changes` is what came of
- * them. The ETag is not kept where a row could not be read, or waits for an answer. So the page is asked for again until all of
+ * Stores what an answer 200 says of its page: page map, suspects and ETag, in the transaction that stored its rows. The ETag is not kept where a row could not be read, or waits for an answer. So the page is asked for again until all of
  * it is here.
  */
-export function notePage(tx: Tx, tableId: number, answer: AnsweredPage, changes: RowChanges): void {
+export function notePage(tx: Tx, tableId: number, answer: AnsweredPage): void {
   const { content } = answer;
   const applied = tx
     .prepare(sql`UPDATE _rowsync_tables SET applied = applied + 1 WHERE id = ? RETURNING applied`)
@@ -145,8 +143,6 @@ export function notePage(tx: Tx, tableId: number, answer: AnsweredPage, changes:
     answer.sweep,
     answer.at,
   );
-  // Once more, behind the ETag of this page.
-  if (changes.insertedCount + changes.updatedCount > 0) distrustMirrors(tx);
 }
 
 /** Stores which rows stand on a page: those that was there before become suspects, those that are there now are none. */

@@ -26,8 +26,7 @@ import type { Connection, Tx } from '../connection.ts';
  *                              row_count of a two-way table counts the rows that the origin confirmed
  *    match_column              origin's name of the column that identifies rows, null without one
  *    allow_add                 0 where the calling user may not add rows
- *    doubted                   1 from when the rows were doubted until the next finished sweep; 2 once another client's trigger may have
- *                              changed a mirror, until its rows are doubted
+ *    doubted                   1 from when the rows were doubted until the next finished sweep
  *    push_…                    what kept the last push of the table from its end, null after a success
  *    doubt_creates_from        not null once the file turned out to be an older copy: the last id that was given here by then, until its
  *                              creates are in doubt, then 0 while its other edits wait for a person (capture/older-copy.ts)
@@ -264,7 +263,7 @@ export function storePageRows(tx: Tx, tableId: number, pageRows: number | null):
   tx.prepare(sql`UPDATE _rowsync_tables SET page_rows = ? WHERE id = ?`).run(pageRows, tableId);
 }
 
-/** Ends a sweep: the table is steady, and the last failure is forgotten; what a trigger may have changed meanwhile is not (mirrors.ts). */
+/** Ends a sweep: the table is steady, and the last failure is forgotten. */
 export function closeSweep(
   tx: Tx,
   tableId: number,
@@ -275,7 +274,7 @@ export function closeSweep(
     sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = @at, end_proven = 1,
           large_tail = iif(large_tail > 0 AND @watermark <> watermark, unixepoch(sweep_started_at), large_tail),
           rows_filter = iif(swept_at IS NULL, @filter, rows_filter),
-          watermark = coalesce(@watermark, watermark), ignored_measures = NULL, compared_at = @at, doubted = iif(doubted = 2, 2, 0),
+          watermark = coalesce(@watermark, watermark), ignored_measures = NULL, compared_at = @at, doubted = 0,
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
   ).run({ at, watermark, filter, tableId });
   vouchJournal(tx, tableId, at);

@@ -97,8 +97,6 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
   {
     name: 'empty-cell-with-a-base',
     without: 'A row of a two-way table comes without its unreadable cell, which may be pushed.',
-    edits: [
-      { file: 'pull/store.ts', find: 'if (twoWay !== null || earlyBase(tx, target) !== null) return [];', replace: '' },
-    ],
+    edits: [{ file: 'pull/store.ts', find: 'if (twoWay !== null) return [];', replace: '' }],
   },
 ];

@@ -189,26 +189,9 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'triggers-over-mirrors-ignored',
-    without: "Nothing follows from a trigger of somebody else's that stands while rows of a mirror are written.",
-    edits: [
-      {
-        file: 'replica/mirrors.ts',
-        find: '  if (!hasForeignTriggers(tx)) return;',
-        replace: '  if (hasForeignTriggers(tx) !== null) return;',
-      },
-    ],
-  },
-  {
-    name: 'strangers-in-mirrors',
-    without: "Rows of a mirror are never doubted because a trigger of somebody else's may have put them there.",
-    edits: [
-      {
-        file: 'pull/prepare.ts',
-        find: 'if (mayHaveStrangers(tx, descriptor.id)) distrustRows(tx, shaped.target);',
-        replace: '',
-      },
-    ],
+    name: 'trigger-rule-ignored',
+    without: "Rows are written although a trigger of another program's changes synced tables meanwhile.",
+    edits: [{ file: 'replica/triggers.ts', find: 'if (harm === NONE) return;', replace: 'if (harm !== null) return;' }],
   },
   {
     name: 'policy-ignored',

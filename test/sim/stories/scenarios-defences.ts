@@ -282,7 +282,7 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     hasOneEnd: true,
   },
   {
-    name: 'trigger-gone-again',
+    name: 'trigger-stops-a-table',
     setup: CALM,
     acts: [
       user(
@@ -290,12 +290,13 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
         `CREATE TRIGGER own_trigger AFTER UPDATE OF A ON Thing WHEN NEW.A IS NOT OLD.A BEGIN
            UPDATE Thing SET B = NEW.A || '~' WHERE _id = NEW._id; END`,
       ),
-      colleague(CYCLE_ENDS, 1, { A: 'w-1' }),
-      user(/^commit: Storing page/, 'DROP TRIGGER own_trigger'),
+      colleague(null, 1, { A: 'w-1' }),
+      user(null, `UPDATE Thing SET A = 'u-2' WHERE _id = 2`),
+      user(CYCLE_ENDS, 'DROP TRIGGER own_trigger'),
     ],
-    cycles: 1,
-    proofs: [SENT('(upsert|update)'), /w-1~/],
-    hasOneEnd: false,
+    cycles: 2,
+    proofs: [/table\.failed .*replica\.failed/, SENT('(upsert|update)'), /u-2~/],
+    hasOneEnd: true,
   },
   {
     name: 'pull-cut-short',
