@@ -25,7 +25,7 @@ export const LOG_EVENTS = {
   'file.failed': 'An attached file could not be fetched; sync_files says which, and why.',
   'files.stopped': 'The work on attached files ended before its end.',
   'table.waits': 'A table that failed is left out for `waitMs`.',
-  'table.restored': 'Another SQL client dropped a table of the replica, or what tells its edits; it was made again.',
+  'table.restored': 'Another SQL client dropped a table of the replica; it was made again.',
   'table.recovered': 'A table that failed before is well again.',
   'circuit.opened': 'A failure concerns everything; no work is done for `waitMs`.',
   'circuit.closed': 'The failure that concerned everything is over.',

@@ -7,7 +7,7 @@ import type { Conflict } from '../reconcile/merge.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
-import { evidenceText, objectText, storedFromValue, valueFromStored, type Stored } from '../replica/rows.ts';
+import { evidenceText, storedFromValue, valueFromStored, type Stored } from '../replica/rows.ts';
 import { sql } from '../base/sql.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
@@ -43,11 +43,6 @@ interface NewConflict {
   readonly remote: Stored;
   readonly winner: Conflict['winner'];
 }
-
-/** A table, and the columns that a conflict may be about. */
-type Owner = Pick<TwoWayTable, 'id' | 'localName'> & {
-  readonly columns: readonly { readonly seq: number; readonly localName: string }[];
-};
 
 /** Keeps the conflicts of a merged row. An open conflict is updated instead. */
 export function storeConflicts(
@@ -102,18 +97,6 @@ export function storeDiscarded(
   }
 }
 
-/**
- * Keeps deletes of rows whose values are unknown: the deletes are given up, and the rows come back. Taking such a delete repeats it; any other
- * version leaves the row as it is.
- */
-export function storeGivenUpDeletes(tx: Tx, table: Owner, rowIds: readonly number[], at: string): void {
-  for (const rowId of rowIds) {
-    const row = objectText([['_id', rowId]]);
-    const line = { rowId, kind: 'deletedHere', column: null, base: row, local: null, remote: row } as const;
-    insertConflict(tx, table, { ...line, winner: 'origin' }, { state: 'discarded', at });
-  }
-}
-
 function partsOf(table: TwoWayTable, conflict: Conflict): Pick<NewConflict, 'column' | 'base' | 'local' | 'remote'> {
   if (conflict.kind === 'cell') {
     const { column, base, local, remote } = conflict;
@@ -136,14 +119,14 @@ function cell(row: Row, column: number): Stored {
   return storedFromValue(row.values[column] ?? null);
 }
 
-function columnOf(table: Owner, { column }: NewConflict): { seq: number | null; name: string | null } {
+function columnOf(table: TwoWayTable, { column }: NewConflict): { seq: number | null; name: string | null } {
   const found = column === null ? undefined : table.columns[column];
   return { seq: found?.seq ?? null, name: found?.localName ?? null };
 }
 
 function insertConflict(
   tx: Tx,
-  table: Owner,
+  table: TwoWayTable,
   line: NewConflict,
   { state, at }: { readonly state: ConflictState; readonly at: string },
 ): void {

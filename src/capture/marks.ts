@@ -78,16 +78,6 @@ export function countUnsent(from: Connection, tableId: number): number {
   return must(queryNumbers(from, text, [tableId])[0], 'a count');
 }
 
-/** Origin ids of rows that are not clean and not in their table: a user deleted them, as it seems. */
-export function readDeletedIds(
-  from: Connection,
-  { id, localName }: { readonly id: number; readonly localName: string },
-): readonly number[] {
-  const text = sql`SELECT row_id FROM _rowsync_rows r WHERE table_id = ? AND row_id > 0
-      AND NOT EXISTS (SELECT 1 FROM ${ident(localName)} l WHERE l._id = r.row_id) ORDER BY row_id`;
-  return queryNumbers(from, text, [id]);
-}
-
 /**
  * Moves rows to the state that follows from an event; the first mark of a row keeps its time. `states` if they were read before. @throws RowsyncError
  * `bug.assertion` if the event cannot happen to one of the rows.

@@ -25,13 +25,12 @@ import {
 import { hasTable } from '../replica/objects.ts';
 import { forgetEtags, readPages } from '../replica/bookkeeping/pages.ts';
 import { removeRows, writeRows, type RowTarget } from '../replica/rows.ts';
-import { sql } from '../base/sql.ts';
-import { createBase, createEmptyBase, dropBase, hasBase, isOwnTable, pruneSchema } from '../replica/tables.ts';
+import { ident, sql } from '../base/sql.ts';
+import { baseName, createBase, dropBase, hasBase, isOwnTable, pruneSchema } from '../replica/tables.ts';
 import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { forgetBatches } from './batches.ts';
 import { captureChanges, giveUpColumns, readAllChanges, type RowChange } from './changes.ts';
-import { storeDiscarded, storeGivenUpDeletes } from './conflicts.ts';
-import { readDeletedIds } from './marks.ts';
+import { storeDiscarded } from './conflicts.ts';
 import { closeQuestions } from './questions.ts';
 import { readSent, retryRefused } from './refusals.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
@@ -75,18 +74,16 @@ function guardSentence({ localName, push }: LedgerTable): string {
 
 /**
  * Sets the mode of a table. A mirror becomes two-way at once if every row is proven, else after the next finished sweep (`finishSwitch`). The caller
- * makes triggers and view again (`ensureCapture`). Returns whether its base was lost. @throws RowsyncError `guard.pending` if switching off would
- * lose edits and `discard` is false.
+ * makes triggers and view again (`ensureCapture`). @throws RowsyncError `guard.pending` if switching off would lose edits and `discard` is false,
+ * `replica.schema` without the base of a two-way table.
  */
 export function switchMode(
   tx: Tx,
   tableId: number,
   options: { readonly push: boolean; readonly discard: boolean; readonly at: string },
-): boolean {
-  const found = readTable(tx, tableId);
-  const hasLostBase = found.push === 'on' && !hasBase(tx, tableId);
-  if (hasLostBase) keepWithoutBase(tx, found, options.at);
-  const ledger = hasLostBase ? readTable(tx, tableId) : found;
+): void {
+  requireBase(tx, readTable(tx, tableId));
+  const ledger = readTable(tx, tableId);
   if (options.push) {
     if (ledger.push === 'off') startWaiting(tx, tableId);
     if (ledger.push !== 'on' && ledger.state === 'steady' && !ledger.isDistrusted && areAllPagesProven(tx, tableId))
@@ -98,7 +95,6 @@ export function switchMode(
     storePush(tx, tableId, 'off');
   }
   if (!options.push) forgetPush(tx, ledger);
-  return hasLostBase;
 }
 
 /** Forgets the problem of the last push, and the consent for the next one: the table is no longer pushed. */
@@ -108,25 +104,16 @@ function forgetPush(tx: Tx, { id, pushConsent }: LedgerTable): void {
 }
 
 /**
- * Another client dropped the base, so only the marks show what was edited. Marked rows are kept in `sync_conflicts` as they are, deleted ones by
- * their ids. Every row is read again, and the table becomes two-way after that.
+ * Makes sure that the base of a two-way table is there. One that was made anew after a person dropped it waits for its rows instead.
+ * @throws RowsyncError `replica.schema`.
  */
-function keepWithoutBase(tx: Tx, ledger: LedgerTable, at: string): void {
-  createEmptyBase(tx, ledger.id);
-  const table = readTwoWayTable(tx, ledger.id);
-  if (table !== null) {
-    storeGivenUpDeletes(tx, table, readDeletedIds(tx, table), at);
-    for (const change of readAllChanges(tx, table)) {
-      const isDeleted = change.local === null;
-      if (isDeleted && change.rowId > 0) continue; // listed above
-      storeDiscarded(tx, table, isDeleted ? { ...change, sent: readSent(tx, table, change.rowId) } : change, at);
-      if (change.rowId < 0) removeRows(tx, table, [change.rowId]);
-    }
-  }
-  dropBase(tx, ledger.id);
-  forgetMarks(tx, ledger.id);
-  storePush(tx, ledger.id, 'waiting');
-  distrustRows(tx, ledger);
+function requireBase(tx: Tx, { id, localName, push, state }: LedgerTable): void {
+  if (push !== 'on' || hasBase(tx, id)) return;
+  if (state === 'loading') return startWaiting(tx, id);
+  throw new RowsyncError('replica', 'replica.schema', {
+    message: `${localName}: another program dropped ${baseName(id)}, which tells what was edited; nothing of the table was sent or stored`,
+    hint: `Put what you edited in it aside, DROP TABLE ${ident(localName)} and run rowsync pull: the rows come back as the origin has them.`,
+  });
 }
 
 /**

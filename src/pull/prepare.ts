@@ -87,42 +87,41 @@ export async function prepareTable(
   const at = stampFromMs(context.clock.nowMs());
   const known = findTable(context.replica, descriptor.id);
   await requireColumns(context, descriptor);
-  const { target, twoWay, lost } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
-    const before = findTwoWayTable(tx, descriptor.id);
-    const shaped = shapeTable(tx, descriptor, { at, confirmed: options.confirmed, twoWay: before });
-    if (before !== null) {
-      keepLockedEdits(tx, { before, live: shaped.live, discard: options.discard === true }, at);
-    }
-    // Rows of a table that is already two-way are still read; a table that becomes two-way does not begin.
-    if (match.problem !== null && before === null) throw match.problem;
-    if (before !== null && before.matchColumn !== match.column) retryRefused(tx, descriptor.id, at);
-    storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
-    if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
-    requireShape(tx, shaped.target);
-    requireHarmlessTriggers(tx, shaped.target);
-    wantJournal(tx, descriptor.id, { isWanted: (options.history ?? null) !== null, at });
-    const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
-    const hasLostBase = switchMode(tx, descriptor.id, mode);
-    const table = readTwoWayTable(tx, descriptor.id);
-    // Then its triggers must stay as they were when they were checked above.
-    const isAsBefore = table !== null && !shaped.changed && isDeepStrictEqual(table, before);
-    if (!isAsBefore && (ensureCapture(tx, descriptor.id, table) || shaped.changed)) {
-      ensureChangesView(tx);
-      context.replica.forgetStatements();
-    }
-    if (table !== null) {
-      captureChanges(tx, table, at);
-      carryOutRequests(tx, table, at);
-    } else if (!mode.push) {
-      refuseRequests(tx, descriptor.id);
-    }
-    return {
-      target: shaped.target,
-      twoWay: table,
-      lost: shaped.wasDropped ? 'table' : hasLostBase ? 'base' : null,
-    } as const;
-  });
-  if (lost !== null) context.log.warn('table.restored', { table: target.localName, ...LOSSES[lost] });
+  const { target, twoWay, wasDropped } = await context.replica.write(
+    `Preparing the table ${descriptor.recordName}`,
+    (tx) => {
+      const before = findTwoWayTable(tx, descriptor.id);
+      const shaped = shapeTable(tx, descriptor, { at, confirmed: options.confirmed, twoWay: before });
+      if (before !== null) {
+        keepLockedEdits(tx, { before, live: shaped.live, discard: options.discard === true }, at);
+      }
+      // Rows of a table that is already two-way are still read; a table that becomes two-way does not begin.
+      if (match.problem !== null && before === null) throw match.problem;
+      if (before !== null && before.matchColumn !== match.column) retryRefused(tx, descriptor.id, at);
+      storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
+      if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
+      requireShape(tx, shaped.target);
+      requireHarmlessTriggers(tx, shaped.target);
+      wantJournal(tx, descriptor.id, { isWanted: (options.history ?? null) !== null, at });
+      const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
+      switchMode(tx, descriptor.id, mode);
+      const table = readTwoWayTable(tx, descriptor.id);
+      // Then its triggers must stay as they were when they were checked above.
+      const isAsBefore = table !== null && !shaped.changed && isDeepStrictEqual(table, before);
+      if (!isAsBefore && (ensureCapture(tx, descriptor.id, table) || shaped.changed)) {
+        ensureChangesView(tx);
+        context.replica.forgetStatements();
+      }
+      if (table !== null) {
+        captureChanges(tx, table, at);
+        carryOutRequests(tx, table, at);
+      } else if (!mode.push) {
+        refuseRequests(tx, descriptor.id);
+      }
+      return { target: shaped.target, twoWay: table, wasDropped: shaped.wasDropped };
+    },
+  );
+  if (wasDropped) context.log.warn('table.restored', { table: target.localName, ...TABLE_RESTORED });
   const address = { name: descriptor.recordName, alias: descriptor.alias, rows };
   return {
     address,
@@ -164,18 +163,11 @@ async function requireColumns({ replica }: PullContext, { id, columns }: TableDe
   if (missing.length > 0) throw missingColumnsError(table, missing);
 }
 
-/** The log events about parts that another client dropped. */
-const LOSSES = {
-  table: {
-    message:
-      'Another SQL client dropped or renamed the table; it was made again as the origin last confirmed it, and nothing was deleted there',
-    hint: 'Edits of it that had not been pushed are gone, or in the table under its other name: look, and make them again.',
-  },
-  base: {
-    message:
-      'Another SQL client dropped what tells the edits of the table; all its rows are read again, and nothing was sent',
-    hint: 'Edits that had not been pushed are in sync_conflicts (rowsync conflicts --all): take them, or make them again.',
-  },
+/** The log event about a table that another client dropped. */
+const TABLE_RESTORED = {
+  message:
+    'Another SQL client dropped or renamed the table; it was made again as the origin last confirmed it, and nothing was deleted there',
+  hint: 'Edits of it that had not been pushed are gone, or in the table under its other name: look, and make them again.',
 } as const;
 
 /**

@@ -181,11 +181,6 @@ export function createBase(tx: Tx, table: { id: number; localName: string }): vo
   copyTable(tx, { id: table.id, from: table.localName, to: baseName(table.id) });
 }
 
-/** Makes a base table without rows. */
-export function createEmptyBase(tx: Tx, tableId: number): void {
-  tx.prepare(createSql(baseName(tableId), readShape(tx, tableId))).run();
-}
-
 /** Makes a two-way table again that another client dropped, with the rows that the origin last confirmed. */
 export function restoreTable(tx: Tx, table: { id: number; localName: string }): void {
   copyTable(tx, { id: table.id, from: baseName(table.id), to: table.localName });

@@ -258,15 +258,6 @@ describe('a push whose answer got lost', () => {
     expect(await pushedAfter(fixture)).toEqual(GIVEN_UP);
   });
 
-  test('is given up where another client drops the base of the table', async () => {
-    await using fixture = await startLost();
-    fixture.execute(`DROP VIEW sync_changes; DROP TABLE _rowsync_base_${tableId(fixture)}`);
-
-    await fixture.pull();
-
-    expect(await pushedAfter(fixture)).toEqual(GIVEN_UP);
-  });
-
   test('leaves what was sent of a row that was deleted since, where the table becomes a mirror', async () => {
     await using fixture = await startLost();
     fixture.execute(`DELETE FROM "Note" WHERE _id = -2`);
@@ -276,6 +267,27 @@ describe('a push whose answer got lost', () => {
 
     expect(await pushedAfter(fixture)).toEqual(GIVEN_UP);
   });
+});
+
+test('a table whose base another program dropped waits with its edits, also as a mirror, until a person drops it', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`${EDIT}; DROP VIEW sync_changes; DROP TABLE _rowsync_base_${tableId(fixture)}`);
+  fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
+
+  const waiting = [
+    await fixture.pull(),
+    await fixture.pull({ settings: MIRROR }),
+    await fixture.pull({ discard: true }),
+  ];
+
+  for (const { tables } of waiting) expect(tables[0]?.error).toMatchObject({ code: 'replica.schema' });
+  expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id = 1')).toEqual([{ Title: 'mine' }]);
+  fixture.execute('DROP TABLE "Note"');
+  await fixture.pull();
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+  expect(fixture.rows('SELECT mode FROM sync_status')).toEqual([{ mode: 'two-way' }]);
+  fixture.execute(EDIT);
+  expect(await captured(fixture)).toEqual(['update 1 Title']);
 });
 
 test('an open question is closed when its table becomes a mirror', async () => {

@@ -112,7 +112,6 @@ describe.each([
   ],
   ['adds a column', `ALTER TABLE "Note" ADD COLUMN "Mine" TEXT;`],
   ['drops the view of changes', `DROP VIEW sync_changes;`],
-  ['drops the base', `DROP TABLE base;`],
 ] as const)('somebody who %s', (what, statements) => {
   test.each([
     ['', false],
@@ -123,15 +122,12 @@ describe.each([
     await daemon.idle();
     const before = triggerCount(daemon);
     const origin = atOrigin(sandbox);
-    const [base] = daemon.rows(`SELECT name FROM sqlite_schema WHERE name GLOB '_rowsync_base_*'`) as {
-      name: string;
-    }[];
     const said: string[] = [];
     sandbox.requests.clear();
 
     for (const statement of statements.split('; ')) {
       if (statement.startsWith('triggers')) dropTriggers(daemon);
-      else said.push(shell(daemon, `${statement.replace('base', `"${base?.name}"`)};`));
+      else said.push(shell(daemon, `${statement};`));
     }
     if (pushesAtOnce) await daemon.seconds(10);
     await daemon.elapse(125);
@@ -141,7 +137,7 @@ describe.each([
     expect(atOrigin(sandbox)).toEqual(origin);
     expect(here(daemon)).toEqual(origin);
     expect(triggerCount(daemon)).toBe(before);
-    const isNoticed = ['drops the table', 'renames the table', 'drops the base'].includes(what);
+    const isNoticed = ['drops the table', 'renames the table'].includes(what);
     expect(daemon.events('table.restored')).toMatchObject(isNoticed ? [{ table: 'Note' }] : []);
     expect(shell(daemon, `UPDATE "Note" SET "Title" = 'after' WHERE _id = 3; DELETE FROM "Note" WHERE _id = 4;`)).toBe(
       '',
@@ -165,7 +161,7 @@ test('somebody who puts an empty table in its place deletes nothing at the origi
   expect(daemon.events('guard.waits')).toMatchObject([{ code: 'guard.pushDeletes' }, { code: 'guard.pushDeletes' }]);
 });
 
-test('edits whose base was dropped before they were pushed are kept, and nothing is sent', async () => {
+test('somebody who drops the base stops the table, which says so; its edits stay in it, and nothing is sent', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   await using daemon = startDaemon(sandbox, `${TWO_WAY}push: { delay: false }\n`);
   await daemon.idle();
@@ -177,36 +173,15 @@ test('edits whose base was dropped before they were pushed are kept, and nothing
     `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1; INSERT INTO "Note" ("Title") VALUES ('new'); DELETE FROM "Note" WHERE _id = 2;
      DROP TABLE "${base?.name}";`,
   );
+  const edited = here(daemon);
   await daemon.elapse(125);
 
   expect(sent(sandbox)).toEqual([]);
-  expect(here(daemon)).toEqual(origin);
-  const kept = `SELECT row_id AS id, kind, local ->> 'Title' AS title FROM sync_conflicts ORDER BY row_id`;
-  expect(daemon.rows(kept)).toEqual([
-    { id: -2, kind: 'inserted', title: 'new' },
-    { id: 1, kind: 'inserted', title: 'mine' },
-    { id: 2, kind: 'deletedHere', title: null },
-  ]);
-});
-
-test.each([
-  ['local', ['delete'], 7],
-  ['remote', [], 8],
-] as const)('a delete whose base was dropped before it was pushed can be taken: %s', async (take, changes, count) => {
-  await using sandbox = await startTestSandbox({ tables: [NOTE] });
-  await using daemon = startDaemon(sandbox, `${TWO_WAY}push: { delay: false }\n`);
-  await daemon.idle();
-  const [base] = daemon.rows(`SELECT name FROM sqlite_schema WHERE name GLOB '_rowsync_base_*'`) as { name: string }[];
-  shell(daemon, `DELETE FROM "Note" WHERE _id = 2; DROP TABLE "${base?.name}";`);
+  expect(here(daemon)).toEqual(edited);
+  expect(daemon.rows('SELECT problem_code AS code FROM _rowsync_tables')).toEqual([{ code: 'replica.schema' }]);
+  shell(daemon, `DROP TABLE "Note";`);
   await daemon.elapse(125);
-
-  shell(daemon, `UPDATE sync_conflicts SET resolution = '${take}' WHERE row_id = 2;`);
-  await daemon.elapse(65);
-
-  expect(sent(sandbox)).toEqual(changes);
-  expect(atOrigin(sandbox)).toHaveLength(count);
-  expect(here(daemon)).toEqual(atOrigin(sandbox));
-  expect(daemon.rows('SELECT state, problem FROM sync_conflicts')).toEqual([{ state: 'resolved', problem: null }]);
+  expect(here(daemon)).toEqual(origin);
 });
 
 test('somebody who drops the marks stops the daemon, which says so; nothing is sent, and nobody edits unseen', async () => {
