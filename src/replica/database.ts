@@ -65,7 +65,7 @@ interface TransactionOptions {
 }
 
 /** What all objects for one open file share. */
-interface OpenFile {
+interface OpenReplica {
   readonly path: string;
   readonly upgrade: Upgrade | null;
   readonly db: Database.Database;
@@ -86,10 +86,10 @@ export class Replica implements Connection {
   readonly path: string;
   /** What was done to the file when it was opened, because an earlier version had written it; null where it was of this one. */
   readonly upgrade: Upgrade | null;
-  readonly #open: OpenFile;
+  readonly #open: OpenReplica;
   readonly #cause: ChangeCause;
 
-  constructor(open: OpenFile, cause: ChangeCause) {
+  constructor(open: OpenReplica, cause: ChangeCause) {
     this.path = open.path;
     this.upgrade = open.upgrade;
     this.#open = open;
@@ -290,7 +290,7 @@ export function openForRehearsal(path: string, { clock }: { readonly clock: Cloc
   }
 }
 
-function openedReplica(parts: Pick<OpenFile, 'path' | 'db' | 'lock' | 'clock' | 'upgrade' | 'surround'>): Replica {
+function openedReplica(parts: Pick<OpenReplica, 'path' | 'db' | 'lock' | 'clock' | 'upgrade' | 'surround'>): Replica {
   const counters = { busyMs: 0, uncapturedCount: 0 };
   const open = { ...parts, file: fileAt(parts.path), statements: new Map(), schemaVersion: null, counters };
   return new Replica(open, { cause: 'pull', runId: null });

@@ -1,6 +1,6 @@
 /**
  * A write transaction as an object that ends with it. `because` makes another one for the same transaction with another cause;
- * all of them share the journal, and end together.
+ * all of them end together.
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../base/assert.ts';
