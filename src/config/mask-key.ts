@@ -14,7 +14,9 @@ const KEY_CHARS_MIN = 16;
 
 /** The key in a file, or null where there is no such file or it cannot be used. */
 export function findMaskKey(path: string): string | null {
-  return isThere(path) && maskKeyProblem(path) === null ? readKey(path).secret : null;
+  if (!isThere(path) || maskKeyProblem(path) !== null) return null;
+  const { secret } = readKey(path);
+  return secret !== null && secret.length >= KEY_CHARS_MIN ? secret : null;
 }
 
 /** Why the key in a file is not believed, as a sentence; null if it is, or there is none. */
@@ -81,6 +83,6 @@ function makeKey(path: string): void {
 function secretError(message: string): RowsyncError {
   return new RowsyncError('config', 'config.secret', {
     message,
-    hint: 'Keep the key in a file that only the user who runs rowsync can read; without one, rowsync makes it.',
+    hint: 'Keep the key in a file that only the user who runs rowsync can read; of a service, it is /etc/rowsync/NAME.mask-key.',
   });
 }

@@ -31,6 +31,7 @@ test.each([
 
   expect(() => maskKey(path)).toThrow(expect.objectContaining({ code: 'config.secret' }) as Error);
   expect(() => maskKey(path)).not.toThrow(/xxx|secret\b.*secret/);
+  expect(findMaskKey(path)).toBeNull();
 });
 
 test('says so where it cannot be made', () => {

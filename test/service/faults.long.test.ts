@@ -149,6 +149,21 @@ describe.skipIf(reason !== null)(`on a clean Debian${reason === null ? '' : ` (n
     expect((await attempt('rowsync service status token')).text).toContain('/etc/rowsync/token.token');
   });
 
+  test('without its key of masks it starts, hashes nothing, and says what is missing', async () => {
+    const keyFile = '\\${CREDENTIALS_DIRECTORY:-/etc/rowsync}/keyless.mask-key';
+    await machine.install('keyless');
+    await shell(`systemctl stop rowsync@keyless; rm -rf ${replica('keyless')}*
+      sed -i 's#^  Product: .*#  Product: { mask: { Name: hash } }#' /etc/rowsync/keyless.yaml
+      sed -i "s#^replica:#replica:\\n  maskKeyFile: ${keyFile}#" /etc/rowsync/keyless.yaml
+      systemctl start rowsync@keyless`);
+
+    await until('journalctl -u rowsync@keyless | grep -q "fewer than 16 characters"');
+
+    expect(await property('rowsync@keyless', 'ActiveState')).toBe('active');
+    expect(await shell(`sqlite3 ${replica('keyless')} 'SELECT count(*) FROM Product'`)).toBe('0\n');
+    expect((await attempt('rowsync status --config /etc/rowsync/keyless.yaml', 'ann')).text).toContain('maskKeyFile');
+  });
+
   test('what root does with the replica while the service is stopped leaves it to the service', async () => {
     await machine.install('rooted');
     await shell('systemctl stop rowsync@rooted');
