@@ -1,17 +1,14 @@
 /**
  * The daemon: one process that keeps one replica up to date, on schedule, for years. It reads the clock, asks step.ts what to do, does it, and stores
- * the result; it decides nothing itself.
- *
- * Input: a configuration, three signals (stop, reload, a cycle now), the clock. Output: a replica and events in the log. One piece of work at a time.
- * Failures are retried at growing intervals, and never given up; only a stop ends the loop.
+ * the result; it decides nothing itself. It does one piece of work at a time. It retries failures at growing intervals and never gives them up: only a
+ * stop ends the loop.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { errorFacts, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
-import { filesSettings, pullSettings, pushSettings } from '../config/settings.ts';
-import { uploadKeeper } from '../files/upload.ts';
+import { pullSettings, pushSettings } from '../config/settings.ts';
 import { AccountWatch } from './account-watch.ts';
 import { problemsAt, readKept, wordOf, type DaemonWord, type Surroundings } from './account.ts';
 import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
@@ -34,7 +31,7 @@ import { openSides, type Sides } from './sides.ts';
 import { statusLine, type DaemonState } from './state.ts';
 import { nextStep, takesPart, type Run, type Step } from './step.ts';
 import { Troubles } from './troubles.ts';
-import { isAnyFollowed, runWork, type WorkContext, type WorkOutcome } from './work.ts';
+import { contextFor, isAnyFollowed, runWork, type WorkContext, type WorkOutcome } from './work.ts';
 import { WayWatch } from './ways.ts';
 import { WorkBook } from './work-book.ts';
 
@@ -268,44 +265,16 @@ class Daemon {
     const startedMs = clock.monotonicMs();
     const run = { ...step, isAsked, monotonicMs: startedMs };
     const included = new Set<string>();
-    const { config } = this.#sides;
-    const takes = (name: string): boolean =>
-      takesPart({ name, job: this.#jobs.find(step.work, name), trouble: this.#troubleOf(step.work, name) }, run);
-    const settings = pullSettings(config);
-    const pushing = pushSettings(config);
-    const shared = { ...this.#sides, clock, signal: signals.stop };
-    const context: WorkContext = {
-      config,
-      files: { takes, withPull: (name) => this.#jobs.comesWithPull(name) },
-      whole: this.#sides.whole,
+    const context = contextFor(step.work, this.#sides, {
+      clock,
+      signal: signals.stop,
+      takes: (name) =>
+        takesPart({ name, job: this.#jobs.find(step.work, name), trouble: this.#troubleOf(step.work, name) }, run),
+      comesWithPull: (name) => this.#jobs.comesWithPull(name),
+      onTable: (name) => included.add(name),
       onAdvance: () => this.#pulse.beat(),
-      pull: {
-        ...shared,
-        onProgress: (event) => {
-          this.#pulse.beat();
-          this.#book.advance(event, clock.monotonicMs());
-        },
-        settings: {
-          ...settings,
-          tableOptions: (name) => {
-            const options = settings.tableOptions(name);
-            if (options === null || !takes(name)) return null;
-            included.add(name);
-            return options;
-          },
-        },
-      },
-      // An unfinished earlier push is settled with the table's own options, whatever else is due.
-      push: {
-        ...shared,
-        files: { keep: uploadKeeper({ ...shared, settings: filesSettings(config) }) },
-        before: () => this.#pulse.beat(),
-        settings:
-          step.work === 'push'
-            ? { ...pushing, tableOptions: (name) => (takes(name) ? pushing.tableOptions(name) : null) }
-            : pushing,
-      },
-    };
+      onProgress: (event) => this.#book.advance(event, clock.monotonicMs()),
+    });
     // With nothing to follow, a tick a minute asks nothing, and proves nothing.
     if (step.work === 'follow' && !isAnyFollowed(context.pull)) return this.#serveTicks(run);
     if (step.probeFirst) {

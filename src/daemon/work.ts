@@ -1,21 +1,21 @@
 /**
  * The kinds of scheduled work: what each one runs, with outcomes in one form for all. A new kind is one entry of WORK here, and one of WORK_KINDS in
- * jobs.ts.
- *
- * Input: the context of a pull, narrowed to the tables whose turn it is. Output: an outcome per table, and one for all. Work never throws for a
- * failure of one table.
+ * jobs.ts. Work never throws for a failure of one table: the outcome has it.
  */
 import { must } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import type { LogFacts } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
-import { filesSettings } from '../config/settings.ts';
+import { filesSettings, pullSettings, pushSettings } from '../config/settings.ts';
 import type { FilesContext } from '../files/context.ts';
 import { pullFiles } from '../files/pull.ts';
+import { uploadKeeper } from '../files/upload.ts';
 import type { FileRule } from '../reconcile/files.ts';
 import { mayFollow } from '../reconcile/follow.ts';
 import type { PullContext } from '../pull/context.ts';
 import { concernsAllTables, pull } from '../pull/pull.ts';
+import type { PullProgress } from '../pull/report.ts';
 import { differenceOf, verify } from '../pull/verify.ts';
 import type { PushContext } from '../push/context.ts';
 import { finishPushes, push } from '../push/push.ts';
@@ -23,6 +23,7 @@ import { readTables } from '../replica/bookkeeping/tables.ts';
 import { backUpDated, lostFilesError } from './backup.ts';
 import { pullFilesAfter } from './cycle.ts';
 import type { WorkKind } from './jobs.ts';
+import type { Sides } from './sides.ts';
 import type { WholeWatch } from './whole.ts';
 
 /** The outcome of one table. */
@@ -64,6 +65,54 @@ export interface WorkContext {
   readonly whole: WholeWatch;
   /** Called for the watchdog by work that advances without requests to the origin. */
   readonly onAdvance: () => void;
+}
+
+/** How the daemon takes part in work. */
+interface WorkHooks extends Pick<WorkContext, 'onAdvance'> {
+  readonly clock: Clock;
+  /** Asks the work to stop. */
+  readonly signal: AbortSignal;
+  /** Whether it is the turn of a table, by its name at the origin. */
+  readonly takes: (table: string) => boolean;
+  readonly comesWithPull: (table: string) => boolean;
+  /** Called with each table that is read. */
+  readonly onTable: (table: string) => void;
+  readonly onProgress: (event: PullProgress) => void;
+}
+
+/** The context of one kind of work, narrowed to the tables whose turn it is. */
+export function contextFor(kind: WorkKind, sides: Sides, hooks: WorkHooks): WorkContext {
+  const { config, whole } = sides;
+  const { clock, signal, takes, onAdvance } = hooks;
+  const [pulling, pushing] = [pullSettings(config), pushSettings(config)];
+  const shared = { ...sides, clock, signal };
+  const ofTurn: PullContext['settings']['tableOptions'] = (name) => {
+    const options = pulling.tableOptions(name);
+    if (options === null || !takes(name)) return null;
+    hooks.onTable(name);
+    return options;
+  };
+  const onProgress = (event: PullProgress): void => {
+    onAdvance();
+    hooks.onProgress(event);
+  };
+  return {
+    config,
+    whole,
+    onAdvance,
+    files: { takes, withPull: hooks.comesWithPull },
+    pull: { ...shared, onProgress, settings: { ...pulling, tableOptions: ofTurn } },
+    // An unfinished earlier push is settled with the table's own options, whatever else is due.
+    push: {
+      ...shared,
+      files: { keep: uploadKeeper({ ...shared, settings: filesSettings(config) }) },
+      before: onAdvance,
+      settings:
+        kind === 'push'
+          ? { ...pushing, tableOptions: (name) => (takes(name) ? pushing.tableOptions(name) : null) }
+          : pushing,
+    },
+  };
 }
 
 /** Runs one kind of work. @throws RowsyncError where the replica cannot be used. */
