@@ -6,6 +6,7 @@ import type { RowsyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
+import type { RequireShape } from '../origin/shape-watch.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import type { Bounds as HistoryBounds } from '../reconcile/retention.ts';
 import type { ConfiguredTables } from '../reconcile/bindings.ts';
@@ -86,8 +87,8 @@ export interface PreparedTable {
   readonly mayEnter: boolean;
   /** The origin's description, with the columns that come here (reconcile/choose.ts). */
   readonly descriptor: TableDescriptor;
-  /** Checks whether its columns still have the names of the descriptor; stays false once they had not. */
-  readonly keepsShape: () => Promise<boolean>;
+  /** Makes sure that its columns still have the names of the descriptor. */
+  readonly requireShape: RequireShape;
   readonly target: RowTarget;
   /** The columns that rows are read with, in the order of `target.columns`. */
   readonly shapes: readonly LocalShape[];

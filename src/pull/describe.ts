@@ -6,7 +6,6 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
-import { shareNext } from '../base/pool.ts';
 import type { Address } from '../origin/address.ts';
 import { must } from '../base/assert.ts';
 import { hasNews } from '../reconcile/diff.ts';
@@ -80,30 +79,6 @@ function withKnownRights(from: Connection, descriptor: TableDescriptor): TableDe
 }
 
 /**
- * Checks with each call whether the columns of a table still have their names. Requests the full description: a wrong "not modified", as from a cache
- * on the way, would confirm names that have moved. Calls during a check share the next one. Once a name differed, the answer stays no, also when the
- * name is back: rows read meanwhile may be under any name.
- */
-export function shapeWatch(
-  { origin, signal }: Pick<PullContext, 'origin' | 'signal'>,
-  address: Address,
-  descriptor: TableDescriptor,
-): () => Promise<boolean> {
-  let isSame = true;
-  return shareNext(async () => {
-    if (isSame) isSame = isSameShape(descriptor, (await origin.describeTable(address, { signal })).value);
-    return isSame;
-  });
-}
-
-/** Whether rows that were read under one description mean the same under another. */
-export function isSameShape(one: TableDescriptor, other: TableDescriptor): boolean {
-  const text = ({ key, columns }: TableDescriptor): string =>
-    JSON.stringify([key, columns.map(({ id, name, type }) => [id, name, type])]);
-  return text(one) === text(other);
-}
-
-/**
  * Writes rows that were read. If a row of a two-way table differs from its base, the names of the columns are checked first: the value may have come
  * under the name of another column. Unchanged rows are right under any name.
  * @throws RowsyncError `origin.moving`.
@@ -114,16 +89,12 @@ export async function writeInShape<T>(
   { what, answer }: { readonly what: string; readonly answer: Pick<RowPage, 'rows' | 'unreadable'> },
   work: (tx: Tx) => T,
 ): Promise<T> {
-  if (table.twoWay !== null && bringsNews(replica, table.twoWay.table, answer)) await requireSameShape(table);
+  if (table.twoWay !== null && bringsNews(replica, table.twoWay.table, answer)) await table.requireShape();
   return replica.write(what, work, signal);
 }
 
-/** Makes sure that the columns of a table have the names that they had when it was prepared. @throws RowsyncError `origin.moving`. */
-export async function requireSameShape({ target, keepsShape }: PreparedTable): Promise<void> {
-  if (!(await keepsShape())) throw movingError(target.localName);
-}
-
-function movingError(table: string): RowsyncError {
+/** Why rows that were just read may have come under the names of other columns. */
+export function movingError(table: string): RowsyncError {
   return new RowsyncError('originDown', 'origin.moving', {
     message: `${table}: its columns changed while its rows were read`,
     hint: 'A colleague is changing the table at the origin; the next run reads it again.',

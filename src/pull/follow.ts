@@ -29,6 +29,7 @@ import {
 } from '../reconcile/follow.ts';
 import { isSameRow } from '../reconcile/diff.ts';
 import { createdColumn, NO_STAMP_WINDOW, windowFilter } from '../reconcile/windows.ts';
+import { isSameShape } from '../reconcile/shape.ts';
 import { findTable, readTable, storeFollowed, storeTail } from '../replica/bookkeeping/tables.ts';
 import { countExpected, countStampedFrom, readPagedWindows } from '../replica/bookkeeping/pages.ts';
 import { suspectPushedRows } from '../replica/bookkeeping/suspects.ts';
@@ -37,7 +38,7 @@ import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import type { RowPage, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableOptions } from './context.ts';
-import { describeTable, isSameShape, storedDescription, writeInShape } from './describe.ts';
+import { describeTable, storedDescription, writeInShape } from './describe.ts';
 import { findChangedWindows, readChangedWindows } from './fingerprint.ts';
 import { shrinkPages } from './page-size.ts';
 import { prepareTable } from './prepare.ts';

@@ -6,11 +6,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
+import { watchShape } from '../origin/shape-watch.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { foldName, planTableNames } from '../reconcile/naming.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/selection.ts';
+import { isSameShape } from '../reconcile/shape.ts';
 import { captureChanges, readAllChanges } from '../capture/changes.ts';
 import { countUnsent, moveRows } from '../capture/marks.ts';
 import { ensureCapture, isTampered, noteOpenness, putBackToBase, switchMode } from '../capture/mode.ts';
@@ -61,7 +63,7 @@ import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import { isWritable, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
 import { applyChoice, type Confirmation } from './choice.ts';
 import type { LocalShape, PreparedTable, PullContext, TableOptions } from './context.ts';
-import { shapeWatch } from './describe.ts';
+import { movingError } from './describe.ts';
 import { changeOf, columnChanges } from './schema-changes.ts';
 
 /**
@@ -127,7 +129,9 @@ export async function prepareTable(
     address,
     mayEnter: rows !== null || (known?.rowsFilter ?? null) !== null,
     descriptor,
-    keepsShape: shapeWatch(context, address, described),
+    requireShape: watchShape(context, address, (now) =>
+      isSameShape(described, now) ? null : movingError(target.localName),
+    ),
     target: twoWay ?? target,
     shapes: target.columns,
     selection,

@@ -4,6 +4,7 @@
 import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { LARGE_PAGES } from '../reconcile/follow.ts';
+import { isSameShape } from '../reconcile/shape.ts';
 import { findTable, readTable, readTables, storeProblem } from '../replica/bookkeeping/tables.ts';
 import { isSchemaHeld, useUpConsent } from '../replica/consent.ts';
 import { errorFromReading } from '../replica/failures.ts';
@@ -11,7 +12,7 @@ import { countPages } from '../replica/bookkeeping/pages.ts';
 import { countUnreadable } from '../replica/bookkeeping/unreadable.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, PullOptions } from './context.ts';
-import { describeTable, isSameShape, requireSameShape } from './describe.ts';
+import { describeTable } from './describe.ts';
 import { followKnown, readNewestStamp } from './follow.ts';
 import { shrinkPages } from './page-size.ts';
 import { prepareTable, requireSettled } from './prepare.ts';
@@ -199,7 +200,7 @@ async function sweepOnce(
   await sweepPages(context, table, sweep.tally);
   const suspects = await settleSuspects(context, table, { ...sweep, counts: sweep.tally.counts });
   // The end of this sweep opens the table to edits, which would keep wrong values.
-  if (readTable(context.replica, table.target.id).push === 'waiting') await requireSameShape(table);
+  if (readTable(context.replica, table.target.id).push === 'waiting') await table.requireShape();
   await finishSweep(context, table, watermark);
   return suspects;
 }

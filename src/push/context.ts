@@ -9,6 +9,7 @@ import type { Logger } from '../base/log.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
+import type { RequireShape } from '../origin/shape-watch.ts';
 import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { BatchLimits, PushTable } from '../reconcile/push-plan.ts';
@@ -125,8 +126,6 @@ export interface TableProgress {
   isNarrowing: boolean;
   /** Requests that ended so. */
   unansweredCount: number;
-  /** Set when a rename is detected during the push: later answers may be under any name, also when the names are back. */
-  shapeProblem: RowsyncError | null;
 }
 
 /** One table under way. */
@@ -140,6 +139,8 @@ export interface TablePush {
   readonly zone: string;
   /** Why nothing new is sent before the next pull; null if it may be. */
   readonly choiceProblem: RowsyncError | null;
+  /** Makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
+  readonly requireShape: RequireShape;
   readonly progress: TableProgress;
 }
 

@@ -6,11 +6,11 @@ import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError } from '../base/errors.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { filterOfValue, joinClauses } from '../reconcile/findable.ts';
-import { matchKey } from '../reconcile/match-key.ts';
+import { isSameAtOrigin } from '../reconcile/match-key.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readHighestId } from '../replica/rows.ts';
 import { TOP_MAX } from '../wire/query.ts';
-import type { ColumnShape, Row, Value } from '../wire/schema.ts';
+import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 
 /** Rows as the origin has them now. */
@@ -72,47 +72,31 @@ export async function findByMatch(
   if (column === null || shape === undefined || values.length === 0) return new Map();
   const clauses = values.flatMap((value) => filterOfValue(shape, value) ?? []);
   const found = await selectClauses(run, clauses, isOfLost);
-  const [only = null] = values;
-  if (values.length > 1) {
-    const holders = found?.isWhole === true ? holdersOf(found.rows, values, { column, shape }) : null;
-    if (holders !== null) return holders;
-    // Each half alone: a problem with one value must not hold up other rows.
-    const middle = Math.ceil(values.length / 2);
-    const [one, other] = [
-      await findByMatch(run, values.slice(0, middle), isOfLost),
-      await findByMatch(run, values.slice(middle), isOfLost),
-    ];
-    return new Map([...one, ...other]);
-  }
-  if (found === null) return new Map([[only, 'refused']]);
-  if (!found.isWhole) return new Map([[only, 'unclear']]);
-  const exact = holdersOf(found.rows, values, { column, shape });
-  if (exact !== null) return exact;
-  const [row, ...others] = found.rows;
-  const isAlone = row !== undefined && others.length === 0 && isAlike(row.values[column] ?? null, only);
-  return new Map([[only, isAlone ? row : 'unclear']]);
+  const holders = found?.isWhole === true ? holdersOf(found.rows, values, { column, type: shape.type }) : null;
+  if (holders !== null) return holders;
+  if (values.length === 1) return new Map([[values[0] ?? null, found === null ? 'refused' : 'unclear']]);
+  // Each half alone: a problem with one value must not hold up other rows.
+  const middle = Math.ceil(values.length / 2);
+  const one = await findByMatch(run, values.slice(0, middle), isOfLost);
+  const other = await findByMatch(run, values.slice(middle), isOfLost);
+  return new Map([...one, ...other]);
 }
 
-/** The row of each value. Null if a row has none of them, or one that the origin may treat as another: asked alone, it shows whether it does. */
+/** The row of each value. Null if it is unclear which value a row has: another spelling is only told by an answer to that value alone. */
 function holdersOf(
   rows: readonly Row[],
   values: readonly Value[],
-  { column, shape }: { readonly column: number; readonly shape: ColumnShape },
+  { column, type }: { readonly column: number; readonly type: ColumnType },
 ): ReadonlyMap<Value, Holder> | null {
   const holders = new Map<Value, Row>();
+  const isOneOfOne = rows.length === 1 && values.length === 1;
   for (const row of rows) {
     const there = row.values[column] ?? null;
-    const isExact = (value: Value): boolean => isSameValue(shape.type, there, value);
-    const exact = values.find(isExact);
-    if (exact === undefined || values.some((value) => !isExact(value) && isAlike(there, value))) return null;
-    holders.set(exact, row);
+    const [value, ...others] = values.filter((asked) => isSameAtOrigin(type, there, asked));
+    if (value === undefined || others.length > 0 || !(isOneOfOne || isSameValue(type, there, value))) return null;
+    holders.set(value, row);
   }
   return holders;
-}
-
-/** Whether an origin may treat two texts as equal. A row without such a text belongs to another answer. */
-function isAlike(one: Value, other: Value): boolean {
-  return typeof one === 'string' && typeof other === 'string' && matchKey(one) === matchKey(other);
 }
 
 /** The rows that satisfy one of the clauses, each once; null if the origin refuses the filter, as it would each time. */

@@ -11,7 +11,7 @@ import { readTable } from '../replica/bookkeeping/tables.ts';
 import type { PushContext, PushTableOptions, PushTally, TablePush } from './context.ts';
 import { pushTable } from './plan.ts';
 import type { TablePushCounts } from './report.ts';
-import { describeTable } from './shape.ts';
+import { describeTable, watchColumns } from './shape.ts';
 
 /** The input for opening a table. */
 export interface OpenOrder {
@@ -41,6 +41,7 @@ export function openUnasked(
     options,
     zone: 'UTC',
     choiceProblem: null,
+    requireShape: watchColumns(context, table, { name, alias }),
     progress: {
       counts,
       tally,
@@ -48,7 +49,6 @@ export function openUnasked(
       limits: new Map(),
       isNarrowing: false,
       unansweredCount: 0,
-      shapeProblem: null,
     },
   };
 }

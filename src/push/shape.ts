@@ -8,10 +8,10 @@ import { shellWord } from '../base/text.ts';
 import type { Batch } from '../capture/batches.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import type { Address } from '../origin/address.ts';
+import { watchShape, type RequireShape } from '../origin/shape-watch.ts';
 import { must } from '../base/assert.ts';
 import { chooseColumns, chosenAsRead, overtakenColumns } from '../reconcile/choose.ts';
-import { isSameValue } from '../reconcile/diff.ts';
-import { baseAsSent } from '../reconcile/push-settle.ts';
+import { changedColumns, isAsAccepted, isAsExpected } from '../reconcile/shape.ts';
 import { readColumns } from '../replica/bookkeeping/columns.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';
@@ -19,7 +19,7 @@ import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { etagFor } from '../wire/headers.ts';
 import { withRights } from '../wire/rights.ts';
-import { columnType, isWritable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
+import type { Row, TableDescriptor } from '../wire/schema.ts';
 import type { PushContext, RecordedRows, RowNews, TablePush } from './context.ts';
 
 /** Describes a table, conditionally, and makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
@@ -63,16 +63,11 @@ function choiceProblem(
   });
 }
 
-/**
- * The same once rows differ from what was expected, with a full request. A wrong "not modified", as from a cache on the way, would confirm names that
- * have moved. Concurrent checks share the result.
- */
-async function describeAgain({ context, table, reading, progress }: TablePush): Promise<void> {
-  const { origin, replica, signal } = context;
-  const { value } = await origin.describeTable(reading.address, { signal });
-  const descriptor = asRead(context, table, withRights(value, null, readColumns(replica, table.id)));
-  progress.shapeProblem ??= shapeProblem(table, descriptor);
-  if (progress.shapeProblem !== null) throw progress.shapeProblem;
+/** Checks the columns again, once rows differ from what was expected. */
+export function watchColumns(context: PushContext, table: TwoWayTable, address: Address): RequireShape {
+  return watchShape(context, address, (now) =>
+    shapeProblem(table, asRead(context, table, withRights(now, null, readColumns(context.replica, table.id)))),
+  );
 }
 
 /**
@@ -80,67 +75,37 @@ async function describeAgain({ context, table, reading, progress }: TablePush): 
  * `push.shape`; a pull then reads the rows under the present names.
  */
 export async function requireSameShape(
-  run: TablePush,
+  { table, requireShape }: TablePush,
   rows: readonly Row[],
   baseById: ReadonlyMap<number, Row>,
 ): Promise<void> {
-  if (rows.every((row) => isAsExpected(run.table, row, baseById.get(row.id) ?? null))) return;
-  await describeAgain(run);
+  if (rows.every((row) => isAsExpected(table.columns, row, baseById.get(row.id) ?? null))) return;
+  await requireShape();
 }
 
 /** The same for the rows of a batch that was sent; those whose answer was lost may be anything. @throws RowsyncError `push.shape`. */
 export async function requireShapeAsSent(
-  run: TablePush,
+  { context, table, requireShape }: TablePush,
   { rows }: Batch,
   news: ReadonlyMap<number, RowNews>,
   recorded?: RecordedRows,
 ): Promise<void> {
-  const { context, table } = run;
   const ids = rows.flatMap(({ id, kind }) => (kind === 'update' && recorded?.byId.has(id) !== true ? [id] : []));
   const baseById = new Map(readRowsById(context.replica, baseTarget(table), ids).map((base) => [base.id, base]));
   const isPlain = rows.every(({ id, kind, cells, answer }) => {
     const remote = news.get(id)?.remote ?? null;
     if (remote === null) return true;
-    if (answer?.as !== 'accepted') return false;
-    const sent = { base: recorded?.byId.get(id)?.base ?? baseById.get(id) ?? null, sent: cells };
-    const files = new Set(cells.flatMap(({ column, file }) => (file === undefined ? [] : [column])));
-    // A default that the origin fills in is no surprise.
-    const expected = baseAsSent(sent, remote.id, table.columns.length);
-    return kind === 'insert'
-      ? cells.every(({ column, value, file }) => file !== undefined || isCellAs(table, column, remote, value))
-      : isAsExpected(table, remote, expected, files);
+    const base = recorded?.byId.get(id)?.base ?? baseById.get(id) ?? null;
+    return answer?.as === 'accepted' && isAsAccepted(table.columns, remote, { kind, base, cells });
   });
-  if (!isPlain) await describeAgain(run);
-}
-
-function isCellAs({ columns }: TwoWayTable, column: number, remote: Row, value: Value): boolean {
-  return isSameValue(columns[column]?.type ?? 'Text', remote.values[column] ?? null, value);
-}
-
-/** Whether the cells that people can write are as expected; values that the origin computes do not count. */
-function isAsExpected(
-  { columns }: TwoWayTable,
-  row: Row,
-  expected: Row | null,
-  except: ReadonlySet<number> = new Set(),
-): boolean {
-  return columns.every(({ type, writable, automatic }, index) => {
-    if (!writable || automatic || except.has(index)) return true;
-    return isSameValue(type, row.values[index] ?? null, expected?.values[index] ?? null);
-  });
+  if (!isPlain) await requireShape();
 }
 
 /** Why values must not be written into the columns of a table, because they changed since they were read; null if they did not. */
 function shapeProblem({ localName, columns }: TwoWayTable, descriptor: TableDescriptor): RowsyncError | null {
-  const byId = new Map(descriptor.columns.map((column) => [column.id, column]));
-  const changed = columns.filter(({ id, name, alias, type, writable }) => {
-    const now = byId.get(id);
-    if (now?.name !== name || columnType(now.type) !== type) return true;
-    // Values are sent by the alias.
-    return writable && (now.alias !== alias || !isWritable(now));
-  });
+  const changed = changedColumns(columns, descriptor);
   if (changed.length === 0) return null;
-  const names = changed.map(({ name }) => `"${name}"`).join(', ');
+  const names = changed.map((name) => `"${name}"`).join(', ');
   return new RowsyncError('originRefused', 'push.shape', {
     message: `${localName}: at the origin, columns were renamed, retyped, removed or locked since the last pull (${names}); nothing more was sent`,
     hint: `Run rowsync pull ${shellWord(localName)} first, then push again: the changes wait here.`,

@@ -1,7 +1,12 @@
-/**
- * Which match values may be one and the same at the origin, although they differ here. The one place that decides this. Pure.
- */
-import type { Value } from '../wire/schema.ts';
+/** Which match values may be one and the same at the origin, although they differ here. Pure. */
+import type { ColumnType, Value } from '../wire/schema.ts';
+import { isSameValue } from './diff.ts';
+
+/** Whether two values may be one at the origin, whose uniqueness may ignore case, accents, width, and blanks at the ends. */
+export function isSameAtOrigin(type: ColumnType, one: Value, other: Value): boolean {
+  if (isSameValue(type, one, other)) return true;
+  return typeof one === 'string' && typeof other === 'string' && matchKey(one) === matchKey(other);
+}
 
 /** Letters that Unicode does not take apart, and that an origin may treat as others. */
 const LOOKALIKES: Readonly<Record<string, string>> = {
@@ -17,10 +22,7 @@ const LOOKALIKES: Readonly<Record<string, string>> = {
   ı: 'i',
 };
 
-/**
- * The same text for match values that may be one at the origin: its uniqueness may ignore case, accents, width, and blanks at the ends. Values with
- * different keys are certainly different there.
- */
+/** Values with different keys are certainly different at the origin. */
 export function matchKey(value: Value): string {
   if (typeof value !== 'string') return String(value ?? '');
   const bare = value.normalize('NFKD').replaceAll(/[\p{M}\p{Cf}]/gu, '');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { matchKey } from '../../src/reconcile/match-key.ts';
+import { isSameAtOrigin, matchKey } from '../../src/reconcile/match-key.ts';
 
 test.each([
   ['Müller', 'MULLER'],
@@ -11,7 +11,7 @@ test.each([
   ['a\u{AD}b', 'ab'],
   ['e\u{301}', 'é'],
 ])('%j and %j may be one value at the origin', (one, other) => {
-  expect(matchKey(one)).toBe(matchKey(other));
+  expect([matchKey(one) === matchKey(other), isSameAtOrigin('Text', one, other)]).toEqual([true, true]);
 });
 
 test.each([
@@ -20,10 +20,19 @@ test.each([
   ['a b', 'ab'],
   ['a-b', 'ab'],
 ])('%j and %j are two values everywhere', (one, other) => {
-  expect(matchKey(one)).not.toBe(matchKey(other));
+  expect([matchKey(one) === matchKey(other), isSameAtOrigin('Text', one, other)]).toEqual([false, false]);
 });
 
 test('a number is alike to itself alone', () => {
   expect(matchKey(7)).toBe(matchKey(7n));
   expect(matchKey(7)).not.toBe(matchKey(70));
+});
+
+test.each([
+  [7, 7n, true],
+  [7, '7.0', true],
+  [7, 70, false],
+  [null, 0, false],
+])('the numbers %s and %s are one value at the origin: %s', (one, other, expected) => {
+  expect(isSameAtOrigin('Numeric', one, other)).toBe(expected);
 });

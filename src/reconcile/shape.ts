@@ -1,0 +1,66 @@
+/**
+ * Whether the columns of a table still have the names under which its rows were read. Values that are stored under a name that has moved belong to
+ * another column, and an edit of their row would keep them permanently. Pure.
+ */
+import { columnType, isWritable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
+import { isSameValue } from './diff.ts';
+import type { MergeColumn } from './merge.ts';
+import { baseAsSent } from './push-settle.ts';
+import type { ChangeKind, SentCell } from './push-plan.ts';
+
+/** Whether rows that were read under one description mean the same under another. */
+export function isSameShape(one: TableDescriptor, other: TableDescriptor): boolean {
+  const text = ({ key, columns }: TableDescriptor): string =>
+    JSON.stringify([key, columns.map(({ id, name, type }) => [id, name, type])]);
+  return text(one) === text(other);
+}
+
+/** A column as its table was read. */
+export interface ReadColumn extends MergeColumn {
+  readonly id: number;
+  readonly name: string;
+  readonly alias: string;
+}
+
+/** Names of the columns that were renamed, retyped, removed or locked since they were read. */
+export function changedColumns(columns: readonly ReadColumn[], { columns: now }: TableDescriptor): readonly string[] {
+  const byId = new Map(now.map((column) => [column.id, column]));
+  return columns.flatMap(({ id, name, alias, type, writable }) => {
+    const column = byId.get(id);
+    const isSame = column?.name === name && columnType(column.type) === type;
+    // Values are sent by the alias.
+    return isSame && (!writable || (column.alias === alias && isWritable(column))) ? [] : [name];
+  });
+}
+
+/** Whether the cells that people can write are as expected; values that the origin computes do not count. */
+export function isAsExpected(
+  columns: readonly MergeColumn[],
+  row: Row,
+  expected: Row | null,
+  except: ReadonlySet<number> = new Set(),
+): boolean {
+  return columns.every(({ type, writable, automatic }, index) => {
+    if (!writable || automatic || except.has(index)) return true;
+    return isSameValue(type, row.values[index] ?? null, expected?.values[index] ?? null);
+  });
+}
+
+/** Whether a row is as its accepted request left it. The origin shows files in another form than they were sent. */
+export function isAsAccepted(
+  columns: readonly MergeColumn[],
+  row: Row,
+  { kind, base, cells }: { readonly kind: ChangeKind; readonly base: Row | null; readonly cells: readonly SentCell[] },
+): boolean {
+  const plain = cells.filter(({ file }) => file === undefined);
+  const isHeld = ({ column, value }: SentCell): boolean =>
+    isSameValue(columns[column]?.type ?? 'Text', valueAt(row, column), value);
+  // A default that the origin fills in is no surprise.
+  if (kind === 'insert') return plain.every(isHeld);
+  const files = new Set(cells.flatMap(({ column, file }) => (file === undefined ? [] : [column])));
+  return isAsExpected(columns, row, baseAsSent({ base, sent: cells }, row.id, columns.length), files);
+}
+
+function valueAt({ values }: Row, column: number): Value {
+  return values[column] ?? null;
+}
