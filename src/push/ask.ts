@@ -7,7 +7,7 @@ import { isApplied } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
-import { step, type RecordedRows, type RowNews, type TablePush } from './context.ts';
+import { step, type RowNews, type TablePush } from './context.ts';
 import { findById, findByMatch, wasStrangerDeleted, type FoundRows, type Holder } from './find.ts';
 import { isSameCaller } from './identity.ts';
 import { lookAtFiles, type ShownFile } from './sent-files.ts';
@@ -38,7 +38,7 @@ export function newsOf({ news }: Findings, { id, kind, cells, answer }: BatchRow
 export async function askAbout(
   run: TablePush,
   batch: Batch,
-  { isAtOnce, recorded }: { readonly isAtOnce: boolean; readonly recorded?: RecordedRows },
+  { isAtOnce }: { readonly isAtOnce: boolean },
 ): Promise<Findings> {
   await step(run, 'readBack');
   const ids = batch.rows.flatMap((row) => originIdOf(row) ?? []);
@@ -54,7 +54,7 @@ export async function askAbout(
   const isHidden = isAnyAbsent && !(await isSameCaller(run));
   if (isHidden) for (const [id, { finding }] of plain) if (finding === 'absent') plain.set(id, UNCLEAR);
   await suspectDeleted(run, batch, plain);
-  await requireShapeAsSent(run, batch, plain, recorded);
+  await requireShapeAsSent(run, batch, plain);
   const { news, shown } = await lookAtFiles(run, batch, { news: plain, isAtOnce });
   const judged = batch.rows.map(
     (row) => [row.id, judgeLostInsert(run, batch, row, news.get(row.id) ?? UNCLEAR)] as const,

@@ -12,7 +12,7 @@ import type { Origin } from '../origin/client.ts';
 import type { RequireShape } from '../origin/shape-watch.ts';
 import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
-import type { BatchLimits, PushTable } from '../reconcile/push-plan.ts';
+import type { BatchLimits, ChangeKind, PushTable } from '../reconcile/push-plan.ts';
 import type { RowFinding } from '../reconcile/row-state.ts';
 import type { RowLimit } from '../reconcile/unanswered.ts';
 import type { SentFile } from '../reconcile/uploads.ts';
@@ -155,11 +155,22 @@ export interface RowNews {
   readonly why?: string | undefined;
 }
 
-/** Rows as they were when they were recorded. */
-export interface RecordedRows {
-  /** `Replica.foreignVersion` then: as long as it is the same, no other client has changed the rows. */
-  readonly fileVersion: number;
-  readonly byId: ReadonlyMap<number, { readonly base: Row | null; readonly local: Row | null }>;
+/** Ids of edited rows of one kind. */
+export interface IdBlock {
+  readonly kind: ChangeKind;
+  readonly ids: readonly number[];
+}
+
+/** One round of a table: its edited rows, each once. */
+export interface Round {
+  /** A person has looked: guards let this push through. */
+  readonly confirmed: boolean;
+  /** No other round follows in this push: rows that have to wait are parked, with the reason. */
+  readonly isLast: boolean;
+  /** Keys of the match values of the latest batches, whose rows a look at the origin may not have seen yet. */
+  readonly leaving: ReadonlySet<string>[];
+  /** Gives rows back that did not fit into a batch. */
+  readonly putBack: (block: IdBlock) => void;
 }
 
 /** Rows that were merged have other ids at the origin: they stay the same edits. */

@@ -1,85 +1,48 @@
 /**
- * From the ids of edited rows to a recorded batch. The origin's present rows are merged first, by the one merge, so that no unseen change is
- * overwritten. Then the rows are planned, and the batch is stored, all in one durable transaction (I11). Rows that cannot be sent are parked.
- * Requests happen before, never inside the transaction.
+ * From rows that were read to a recorded batch. The origin's present rows are merged first, by the one merge, so that no unseen change is overwritten.
+ * Then it is decided which rows leave and which wait, and the batch is stored, all in one durable transaction (I11).
  */
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
-import type { Batch } from '../capture/batches.ts';
+import { storeBatch, type Batch, type BatchRow } from '../capture/batches.ts';
 import { diffRows, makeRoom, readVersions, type RowChange } from '../capture/changes.ts';
 import { moveRows } from '../capture/marks.ts';
 import { mergeRows, storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
 import { readUnansweredIds, storeRefusal, type NewRefusal } from '../capture/refusals.ts';
 import { isSameRow } from '../reconcile/diff.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
-import { judgeHolder } from '../reconcile/match.ts';
-import type { ChangeKind, PlannedRow } from '../reconcile/push-plan.ts';
+import { matchKey } from '../reconcile/match-key.ts';
+import { judgeHolder, type HolderVerdict } from '../reconcile/match.ts';
+import type { PlannedRow, WriteMethod } from '../reconcile/push-plan.ts';
 import { ALONE } from '../reconcile/unanswered.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { spendPushConsent } from '../replica/consent.ts';
 import type { Tx } from '../replica/connection.ts';
+import { countBatch } from '../replica/copies.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';
 import { suspectPushedRows } from '../replica/bookkeeping/suspects.ts';
 import { countConflicts } from '../replica/bookkeeping/conflicts.ts';
 import { readRowsById, writeRows } from '../replica/rows.ts';
-import type { Row, Value } from '../wire/schema.ts';
-import { recordBatch } from './batch.ts';
-import { noteNewIds, step, type RecordedRows, type TablePush } from './context.ts';
-import { findById, findByMatch, type FoundRows, type Holder } from './find.ts';
+import type { Row } from '../wire/schema.ts';
+import { noteNewIds, step, type Round, type TablePush } from './context.ts';
 import { requireSameCaller } from './identity.ts';
 import { planChanges, planOptions } from './plan.ts';
+import type { Holder } from './find.ts';
+import type { FoundBlock } from './read.ts';
+import type { Contents } from './send.ts';
 import { requireSameShape } from './shape.ts';
-import { attachUploads, type Uploads } from './upload.ts';
+import { attachUploads, NO_UPLOADS, readUploads, type Uploads } from './upload.ts';
 
-/** Edited rows of one kind, in the order in which they leave, and what the origin has of them. */
-export interface Block {
-  readonly kind: ChangeKind;
-  readonly ids: readonly number[];
-  readonly found: FoundRows;
-  /** The match values of inserts that were looked up, by the insert's id here. */
-  readonly asked: ReadonlyMap<number, Value>;
-  readonly holders: ReadonlyMap<Value, Holder>;
-}
-
-/** The input for recording a block. */
-export interface RecordOrder {
-  /** A person has looked: guards let this push through. */
-  readonly confirmed: boolean;
-  /** No other plan follows in this push: rows that have to wait are parked, with the reason. */
-  readonly isLast: boolean;
-  readonly uploads: Uploads;
-}
-
-/** Requests rows that are to be sent, and rows that already have the match values of inserts. */
-export async function reread(run: TablePush, kind: ChangeKind, ids: readonly number[]): Promise<Block> {
-  await step(run, 'reread');
-  const { context, table, planned } = run;
-  const asked = new Map<number, Value>();
-  if (kind === 'insert' && planned.match !== null) {
-    for (const { id, values } of readRowsById(context.replica, table, ids)) {
-      const value = values[planned.match] ?? null;
-      if (value !== null && value !== '') asked.set(id, value);
-    }
-  }
-  const [found, holders] = await Promise.all([
-    findById(run, kind === 'insert' ? [] : ids),
-    findByMatch(run, [...new Set(asked.values())], false),
-  ]);
-  return { kind, ids, found, asked, holders };
-}
-
-/** The recorded batches of a block, to be sent one after the other. */
+/** A batch that may be sent. */
 export interface Recorded {
-  /** Null if nothing is left to send. */
-  readonly batch: Batch | null;
-  readonly rows: RecordedRows;
-  /** Rows of the block that did not fit into the batch, in their order. */
-  readonly rest: readonly number[];
+  readonly batch: Batch;
+  /** Of the files that its rows attach. */
+  readonly contents: Contents;
 }
 
-/** Merges the answers, plans the rows, and stores those that are sent. @throws RowsyncError `guard.deletes`, `push.shape`. */
-export async function record(run: TablePush, block: Block, order: RecordOrder): Promise<Recorded> {
+/** Merges what was read, and stores the rows that are sent; null if there are none. @throws RowsyncError `guard.deletes`, `push.shape`. */
+export async function record(run: TablePush, block: FoundBlock, round: Round): Promise<Recorded | null> {
   await step(run, 'record');
   const { context, table } = run;
   const { found, kind, ids } = block;
@@ -99,13 +62,23 @@ export async function record(run: TablePush, block: Block, order: RecordOrder): 
     const base = baseById.get(remote.id);
     return base === undefined || !isSameRow(base, remote);
   });
-  return context.replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
-    mergePresent(tx, run, { moved, missing }, order.confirmed);
-    parkUnreadable(tx, run, block);
-    const sendable = ids.filter((id) => !found.unreadable.has(id) && !isMissing(id));
-    const isAsRead = kind === 'update' && moved.length === 0;
-    return recordPlanned(tx, run, { ...block, ids: sendable, bases: isAsRead ? bases : undefined }, order);
+  const uploads = block.attaches ? await readUploads(run, planAhead(run, ids)) : NO_UPLOADS;
+  await context.origin.requestsLeave(); // the batch before, before recording keeps the event loop busy
+  const { batch, decision } = await context.replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
+    mergePresent(tx, run, { moved, missing }, round.confirmed);
+    const isAsRead = kind === 'update' && moved.length === 0 && found.unreadable.size === 0;
+    const present = ids.filter((id) => !isMissing(id));
+    const edited = diffRows(tx, table, present, isAsRead ? bases : undefined).filter(
+      (row) => row.state === 'edited' && row.kind === kind,
+    );
+    const limits = readLimits(tx, run, ids);
+    const facts = { ...block, edited, known: readHolders(tx, run, holders), uploads, limits };
+    const decided = decide(run, facts, round);
+    return { decision: decided, batch: store(tx, run, decided) };
   });
+  round.putBack({ kind, ids: decision.rest });
+  round.leaving.push(keysOf(run, decision));
+  return batch === null ? null : { batch, contents: uploads.contents };
 }
 
 /** The one merge, for rows that changed at the origin since they were last read. */
@@ -133,16 +106,6 @@ function mergePresent(
   progress.counts.conflictCount += countConflicts(tx, table.id) - conflictsBefore;
 }
 
-/** Edits of rows that cannot be read wait, since they might overwrite a change unseen. */
-function parkUnreadable(tx: Tx, run: TablePush, { kind, found: { unreadable } }: Block): void {
-  if (unreadable.size === 0) return;
-  const reason = 'the origin shows its row with a value that cannot be read, so an edit might overwrite it unseen';
-  const edited = diffRows(tx, run.table, [...unreadable]).filter((row) => row.state === 'edited' && row.kind === kind);
-  for (const { rowId } of edited) {
-    park(tx, run, { rowId, kind, reason, column: null, words: null, hope: 'soon', cells: [] });
-  }
-}
-
 function missingError({ table }: TablePush, missingCount: number, rowCount: number): RowsyncError {
   return new RowsyncError('needsPerson', 'guard.deletes', {
     message: `${table.localName}: the origin no longer returns ${missingCount} of the rows to push (the table has ${rowCount}); nothing more was sent or deleted`,
@@ -150,97 +113,144 @@ function missingError({ table }: TablePush, missingCount: number, rowCount: numb
   });
 }
 
-/** Plans the present rows, parks those that cannot be sent, and stores the first batch of the others. */
-function recordPlanned(
-  tx: Tx,
-  run: TablePush,
-  { bases, ...block }: Block & { readonly bases: readonly Row[] | undefined },
-  order: RecordOrder,
-): Recorded {
-  const { table, context, progress } = run;
-  const rowsMaxOf = limitsOf(tx, run, block.ids);
-  const isDue = ({ rowId, state, kind }: RowChange): boolean =>
-    state === 'edited' && kind === block.kind && !(progress.isNarrowing && progress.limits.has(rowId));
-  const edited = diffRows(tx, table, block.ids, bases).filter(isDue);
-  const askable = edited.filter((change) => mayBeSent(tx, run, change, { block, isLast: order.isLast }));
-  const { batches, unsendable } = planChanges(askable, run.planned, {
-    ...planOptions(context),
-    rowsMaxOf,
-  });
-  for (const { id: rowId, kind, column, reason, hope = 'never' } of unsendable) {
-    park(tx, run, { rowId, kind, reason, column, words: null, hope, cells: [] });
-  }
-  const [first] = batches;
-  const rows =
-    first === undefined
-      ? []
-      : attachUploads(tx, run, first.rows, {
-          uploads: order.uploads,
-          park: (refusal) => park(tx, run, refusal),
-        });
-  const rest = batches.slice(1).flatMap((batch) => batch.rows.map(({ id }) => id));
-  const known = { fileVersion: context.replica.foreignVersion(), byId: new Map(edited.map((row) => [row.rowId, row])) };
-  if (first === undefined || rows.length === 0) return { batch: null, rows: known, rest };
-  spendPushConsent(tx, table.id, rows.length);
-  storeMadeValues(tx, run, rows);
-  return { batch: recordBatch(tx, run, { method: first.method, rows }), rows: known, rest };
+/** The rows that leave first, as far as known before they are recorded. */
+function planAhead({ context, table, planned }: TablePush, ids: readonly number[]): readonly PlannedRow[] {
+  const edited = diffRows(context.replica, table, ids).filter(({ state }) => state === 'edited');
+  return planChanges(edited, planned, planOptions(context)).batches[0]?.rows ?? [];
+}
+
+/** What becomes of the rows of a block. */
+interface Decision {
+  readonly parked: readonly NewRefusal[];
+  /** New rows, with the row of the origin that each is merged into. */
+  readonly adopted: readonly { readonly rowId: number; readonly local: Row | null; readonly remote: Row }[];
+  readonly method: WriteMethod;
+  /** Rows that leave now. */
+  readonly rows: readonly PlannedRow[];
+  /** Rows that did not fit. */
+  readonly rest: readonly number[];
+}
+
+/** What is known of the rows of a block when it is recorded. */
+interface Facts extends FoundBlock {
+  readonly edited: readonly RowChange[];
+  /** Rows here that have the match value of a new row at the origin. */
+  readonly known: ReadonlyMap<number, { readonly base: Row; readonly local: Row | null }>;
+  readonly uploads: Uploads;
+  readonly limits: TablePush['progress']['limits'];
+}
+
+/** Base and local of the rows that have the match values of inserts, as far as they are known here. */
+function readHolders(tx: Tx, { table, context }: TablePush, holders: readonly Row[]): Facts['known'] {
+  const ids = holders.map(({ id }) => id);
+  if (ids.length === 0) return new Map();
+  makeRoom(tx, table, ids, stampFromMs(context.clock.nowMs()));
+  const versions = readVersions(tx, table, ids);
+  return new Map(versions.flatMap(({ rowId, base, local }) => (base === null ? [] : [[rowId, { base, local }]])));
 }
 
 /** How many rows may leave together with a row: fewer after requests that ended without an answer, in this push or an earlier one. */
-function limitsOf(
-  tx: Tx,
-  { table, progress: { limits } }: TablePush,
-  ids: readonly number[],
-): ((id: number) => number) | undefined {
+function readLimits(tx: Tx, { table, progress: { limits } }: TablePush, ids: readonly number[]): Facts['limits'] {
   for (const id of readUnansweredIds(tx, table.id, ids)) if (!limits.has(id)) limits.set(id, ALONE);
-  return limits.size === 0 ? undefined : (id) => limits.get(id)?.rowsMax ?? Infinity;
+  return limits;
 }
 
-/**
- * Whether the match value of an insert is free at the origin. If not, the insert is merged into the row that has it, parked, or
- * left for the next plan.
- */
-function mayBeSent(
-  tx: Tx,
-  run: TablePush,
-  { rowId, kind, local }: RowChange,
-  { block, isLast }: { readonly block: Block; readonly isLast: boolean },
-): boolean {
-  const { table, options, progress, context, planned } = run;
-  const { match } = planned;
-  if (kind !== 'insert' || match === null || local === null) return true;
-  const value = local.values[match] ?? null;
-  const asked = block.asked.get(rowId) ?? null;
-  if (value !== asked && !(value === '' && asked === null)) return false; // edited since the origin was asked
-  const holder = asked === null ? undefined : block.holders.get(asked);
-  const remote = typeof holder === 'object' ? holder : null;
-  if (remote !== null) makeRoom(tx, table, [remote.id], stampFromMs(context.clock.nowMs()));
-  const [there] = remote === null ? [] : readVersions(tx, table, [remote.id]);
-  const known = there === undefined || there.base === null ? null : { base: there.base, local: there.local };
-  const verdict = judgeHolder(holder, known, { match, columns: table.columns, isLast });
-  if (verdict === 'send') return true;
-  if (verdict === 'adopt') {
-    const merge = { policy: options.conflict, at: stampFromMs(context.clock.nowMs()), isSent: false, reason: '' };
-    const { merged } = mergeRows(tx, table, [{ rowId, base: null, local, remote }], merge);
-    noteNewIds(run, merged);
-    progress.counts.conflictCount += merged.reduce((sum, { decision }) => sum + decision.conflicts.length, 0);
-    suspectPushedRows(
-      tx,
-      table.id,
-      merged.map(({ newId }) => newId),
-    );
-  } else if (verdict !== 'wait') {
-    park(tx, run, { rowId, kind, ...verdict, column: match, words: null, cells: [] });
+/** What becomes of each edited row of a block; nothing is written yet. */
+function decide(run: TablePush, facts: Facts, round: Round): Decision {
+  const { context, planned } = run;
+  const { kind, limits } = facts;
+  const parked: NewRefusal[] = [];
+  const park = (rowId: number, { column, reason, hope = 'never' }: Waiting): void =>
+    void parked.push({ rowId, kind, column, reason, hope, words: null, cells: [] });
+  const adopted = new Map<number, Decision['adopted'][number]>();
+  const free: RowChange[] = [];
+  for (const change of facts.edited) {
+    const { rowId, local } = change;
+    const holder = holderOf(facts, rowId);
+    const verdict = judgeRow(run, facts, change, round.isLast);
+    if (verdict === 'send') free.push(change);
+    else if (verdict === 'adopt' && typeof holder === 'object') {
+      // Of two that are alike, the second waits until the first is known.
+      if (!adopted.has(holder.id)) adopted.set(holder.id, { rowId, local, remote: holder });
+    } else if (typeof verdict === 'object') park(rowId, verdict);
   }
-  return false;
+  const rowsMaxOf = limits.size === 0 ? undefined : (id: number): number => limits.get(id)?.rowsMax ?? Infinity;
+  const isLeaving = (key: string): boolean => round.leaving.some((keys) => keys.has(key));
+  const plan = planChanges(free, planned, { ...planOptions(context), rowsMaxOf, isLeaving });
+  for (const { id, ...unsendable } of plan.unsendable) park(id, unsendable);
+  const [first, ...others] = plan.batches;
+  const baseById = new Map(free.map(({ rowId, base }) => [rowId, base]));
+  const { rows, broken } = attachUploads(run, first?.rows ?? [], { uploads: facts.uploads, baseById });
+  for (const { id, ...problem } of broken) park(id, problem);
+  const rest = others.flatMap((batch) => batch.rows.map(({ id }) => id));
+  return { parked, adopted: [...adopted.values()], method: first?.method ?? 'update', rows, rest };
 }
 
-/** Parks a row before it was sent. */
-function park(tx: Tx, { table, context, progress }: TablePush, refusal: NewRefusal): void {
+type Waiting = Pick<NewRefusal, 'column' | 'reason'> & { readonly hope?: NewRefusal['hope'] | undefined };
+
+function holderOf({ asked, holders }: FoundBlock, rowId: number): Holder | undefined {
+  const value = asked.get(rowId);
+  return value === undefined ? undefined : holders.get(value);
+}
+
+/** Whether a row may leave now. A row that may be the result of another one, or write over a row unseen, does not. */
+function judgeRow(
+  { planned: { match }, progress, table }: TablePush,
+  facts: Facts,
+  { rowId, local }: RowChange,
+  isLast: boolean,
+): Extract<HolderVerdict, string> | Waiting {
+  if (facts.found.unreadable.has(rowId)) {
+    const reason = 'the origin shows its row with a value that cannot be read, so an edit might overwrite it unseen';
+    return { reason, column: null, hope: 'soon' };
+  }
+  if (progress.isNarrowing && facts.limits.has(rowId)) return 'wait';
+  if (facts.kind !== 'insert' || match === null || local === null) return 'send';
+  // Edited since the origin was asked.
+  if ((local.values[match] ?? '') !== (facts.asked.get(rowId) ?? '')) return 'wait';
+  const holder = holderOf(facts, rowId);
+  const known = typeof holder === 'object' ? (facts.known.get(holder.id) ?? null) : null;
+  const verdict = judgeHolder(holder, known, { match, columns: table.columns, isLast });
+  return typeof verdict === 'string' ? verdict : { ...verdict, column: match };
+}
+
+/** Parks, merges and records as it was decided. */
+function store(tx: Tx, run: TablePush, { parked, adopted, method, rows }: Decision): Batch | null {
+  const { table, context, progress, options } = run;
   const nowMs = context.clock.nowMs();
-  storeRefusal(tx, table, refusal, nowMs);
-  moveRows(tx, table.id, [refusal.rowId], { event: 'refused', at: stampFromMs(nowMs) });
-  progress.counts.refusedCount += 1;
+  const at = stampFromMs(nowMs);
+  for (const refusal of parked) storeRefusal(tx, table, refusal, nowMs);
+  const parkedIds = parked.map(({ rowId }) => rowId);
+  moveRows(tx, table.id, parkedIds, { event: 'refused', at });
+  progress.counts.refusedCount += parked.length;
+  const { merged } = mergeRows(
+    tx,
+    table,
+    adopted.map((row) => ({ ...row, base: null })),
+    { policy: options.conflict, at, isSent: false, reason: '' },
+  );
+  noteNewIds(run, merged);
+  progress.counts.conflictCount += merged.reduce((sum, { decision }) => sum + decision.conflicts.length, 0);
+  suspectPushedRows(
+    tx,
+    table.id,
+    merged.map(({ newId }) => newId),
+  );
+  if (rows.length === 0) return null;
+  spendPushConsent(tx, table.id, rows.length);
+  storeMadeValues(tx, run, rows);
+  const ids = rows.map(({ id }) => id);
+  moveRows(tx, table.id, ids, { event: 'sendStarted', at }, new Map(ids.map((id) => [id, 'edited'])));
+  if (rows.some(({ kind }) => kind === 'insert')) countBatch(tx);
+  const sent = rows.map(({ id, kind, cells }): BatchRow => ({ id, kind, cells, answer: null }));
+  const batch = { method, sentAt: at, rows: sent };
+  return { ...batch, id: storeBatch(tx, table, batch) };
+}
+
+/** Keys of the match values that leave, since no other row with one of them may leave before they have arrived. */
+function keysOf({ planned: { match } }: TablePush, { method, rows }: Decision): ReadonlySet<string> {
+  if (method !== 'upsert') return new Set();
+  return new Set(rows.map(({ cells }) => matchKey(cells.find(({ column }) => column === match)?.value ?? null)));
 }
 
 /** A generated match value is stored in the row before it is sent, so that a repeated create is the same create. */

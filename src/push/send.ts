@@ -14,14 +14,16 @@ import {
   madeIds,
 } from '../reconcile/push-outcome.ts';
 import type { WriteMethod } from '../reconcile/push-plan.ts';
-import { NO_STATUS } from '../reconcile/unanswered.ts';
+import { NO_STATUS, UNANSWERED_MAX } from '../reconcile/unanswered.ts';
 import { baseTarget } from '../replica/compare.ts';
+import { publishCount } from '../replica/copies.ts';
+import { replicaError } from '../replica/failures.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { StreamedBytes } from '../wire/multipart.ts';
 import type { OutgoingFile } from '../wire/write-body.ts';
 import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
 import { must } from '../base/assert.ts';
-import type { TablePush } from './context.ts';
+import { step, type TablePush } from './context.ts';
 
 /** The outcome of a row after sending. */
 export type SendOutcome =
@@ -30,12 +32,10 @@ export type SendOutcome =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** It may have happened. */
   | { readonly kind: 'unknown'; readonly unanswered: Unanswered }
-  /** It certainly did not happen, and the row is not at fault. */
-  | { readonly kind: 'notSent' }
   /** It certainly did not happen: its file changed after the row was recorded. */
   | { readonly kind: 'changing' };
 
-/** The outcome of each row, and what stopped the table or the whole push. */
+/** The outcome of each row that was reached, and what stopped the table or the whole push. */
 export interface Sent {
   readonly outcomes: ReadonlyMap<number, SendOutcome>;
   readonly stop: RowsyncError | null;
@@ -44,15 +44,38 @@ export interface Sent {
 /** What the files of a batch hold, by their SHA-256. */
 export type Contents = ReadonlyMap<string, StreamedBytes>;
 
-/** Sends the rows of a batch with their files. Never throws for an answer of the origin. */
-export async function sendRows(
-  run: TablePush,
-  { method, rows }: Pick<Batch, 'method' | 'rows'>,
-  contents: Contents,
-): Promise<Sent> {
-  const sending = new Sending(run, method, contents);
-  await sending.send(rows);
-  return sending.end(rows);
+/** What was not sent, since something stopped the table. */
+export const NOT_SENT: Sent = { outcomes: new Map(), stop: null };
+
+/** Sends a recorded batch with its files. Never throws for an answer of the origin. */
+export async function send(run: TablePush, batch: Batch, contents: Contents): Promise<Sent> {
+  await step(run, 'send');
+  const unpublished = publish(run, batch);
+  if (unpublished !== null) return { ...NOT_SENT, stop: unpublished };
+  const sending = new Sending(run, batch.method, contents);
+  await sending.send(batch.rows);
+  return withBound(run, sending.end(batch.rows));
+}
+
+/** Notes in the count beside the file that rows are about to be created; if that fails, nothing is sent. */
+function publish({ context: { replica } }: TablePush, { rows }: Batch): RowsyncError | null {
+  if (!rows.some(({ kind }) => kind === 'insert')) return null;
+  try {
+    publishCount(replica);
+    return null;
+  } catch (thrown) {
+    return replicaError(thrown, `Noting beside ${replica.path} what is sent`);
+  }
+}
+
+/** After too many requests without an answer, the rest waits for the next push; the rows at fault that were found do not come again. */
+function withBound({ table, progress }: TablePush, { outcomes, stop }: Sent): Sent {
+  if (stop !== null || progress.unansweredCount < UNANSWERED_MAX) return { outcomes, stop };
+  const tooMany = new RowsyncError('originDown', 'push.unanswered', {
+    message: `${table.localName}: ${UNANSWERED_MAX} requests ended without an answer about their rows; the other changes wait for the next push`,
+    hint: 'rowsync failures shows what came in place of an answer. Ask whoever runs the firewall or the proxy on the way to the origin.',
+  });
+  return { outcomes, stop: tooMany };
 }
 
 class Sending {
@@ -85,16 +108,10 @@ class Sending {
     }
   }
 
-  /** The outcomes of all rows; rows without one were not reached. */
+  /** The outcomes of the rows that were reached. */
   end(rows: readonly BatchRow[]): Sent {
-    if (!this.#isAnswered && rows.length > 1 && this.#forbiddenCount === rows.length) {
-      this.#outcomes.clear();
-      this.#stop = forbidden(this.#run);
-    }
-    const outcomes = new Map(
-      rows.map(({ id }) => [id, this.#outcomes.get(id) ?? ({ kind: 'notSent' } satisfies SendOutcome)] as const),
-    );
-    return { outcomes, stop: this.#stop };
+    const isForbidden = !this.#isAnswered && rows.length > 1 && this.#forbiddenCount === rows.length;
+    return isForbidden ? { ...NOT_SENT, stop: forbidden(this.#run) } : { outcomes: this.#outcomes, stop: this.#stop };
   }
 
   #answered(rows: readonly BatchRow[], statuses: readonly StatusDescriptor[]): void {

@@ -22,7 +22,7 @@ import { storeUploadedFile } from '../replica/bookkeeping/files.ts';
 import { suspectNewRows, suspectPushedRows } from '../replica/bookkeeping/suspects.ts';
 import type { Row } from '../wire/schema.ts';
 import { askAbout, newsOf, NO_NEWS, type Findings } from './ask.ts';
-import { noteNewIds, step, type RecordedRows, type RowNews, type TablePush } from './context.ts';
+import { noteNewIds, step, type RowNews, type TablePush } from './context.ts';
 
 /** Asks about the rows of an unfinished batch of an earlier push, and settles them. @throws RowsyncError of the origin. */
 export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
@@ -35,23 +35,19 @@ export async function settleUnasked(run: TablePush, batch: Batch): Promise<void>
 }
 
 /** Settles the rows of a batch. */
-export async function settleFound(
-  run: TablePush,
-  batch: Batch,
-  findings: Findings,
-  recorded?: RecordedRows,
-): Promise<void> {
+export async function settleFound(run: TablePush, batch: Batch, findings: Findings): Promise<void> {
   const { context, table } = run;
   await step(run, 'settle');
-  const { replica } = context;
+  const { replica, origin } = context;
+  await origin.requestsLeave(); // the next batch, before settling keeps the event loop busy
   const what = `Settling a batch of ${table.localName}`;
   if (!batch.rows.some(({ kind }) => kind === 'insert')) {
-    await replica.write(what, (tx) => settleRows(tx, run, batch, { ...findings, recorded }));
+    await replica.write(what, (tx) => settleRows(tx, run, batch, findings));
     return;
   }
   // From now on its new rows may get other match values: a copy in which they are on their way is an older one.
   await replica.writeDurably(what, (tx) => {
-    settleRows(tx, run, batch, { ...findings, recorded });
+    settleRows(tx, run, batch, findings);
     countBatch(tx);
   });
   try {
@@ -74,10 +70,7 @@ interface Settled {
   readonly settlement: Settlement;
 }
 
-/** The facts when rows are settled. */
-type Known = Findings & { readonly recorded: RecordedRows | undefined };
-
-function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Known): void {
+function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): void {
   const { context, table } = run;
   const nowMs = context.clock.nowMs();
   const at = stampFromMs(nowMs);
@@ -91,7 +84,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Known): void
   moveRows(tx, table.id, again, { event: 'notApplied', at });
   for (const refused of of('refuse')) refuse(tx, run, refused, nowMs);
   for (const doubted of of('doubt')) doubt(tx, run, doubted, nowMs);
-  mergeTaken(tx, run, { taken: of('merge', 'asSent', 'gone'), recorded: findings.recorded }, nowMs);
+  mergeTaken(tx, run, of('merge', 'asSent', 'gone'), nowMs);
   narrow(tx, run, batch.rows, nowMs);
   const ids = new Set(of('merge').flatMap(({ news }) => news.remote?.id ?? []));
   for (const shown of findings.shown) if (ids.has(shown.rowId)) storeUploadedFile(tx, shown.column, shown, at);
@@ -99,12 +92,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Known): void
 }
 
 /** Merges rows with the origin's rows, or as they were sent, or as gone. */
-function mergeTaken(
-  tx: Tx,
-  run: TablePush,
-  { taken, recorded }: { readonly taken: readonly Settled[]; readonly recorded: RecordedRows | undefined },
-  nowMs: number,
-): void {
+function mergeTaken(tx: Tx, run: TablePush, taken: readonly Settled[], nowMs: number): void {
   const { table, options, progress } = run;
   const at = stampFromMs(nowMs);
   const ids = taken.map(({ row }) => row.id);
@@ -114,7 +102,7 @@ function mergeTaken(
     table.id,
     arrived.map(({ row }) => row.id),
   );
-  const versions = versionsNow(tx, run, ids, recorded);
+  const versions = new Map(readVersions(tx, table, ids).map((version) => [version.rowId, version]));
   const rows = taken.map((settled): RowToMerge => {
     const { base, local } = must(versions.get(settled.row.id), 'versions come for each id');
     return { rowId: settled.row.id, local, ...remoteAndBase(table, settled, { base, local }) };
@@ -158,19 +146,6 @@ function noteMatched(tx: Tx, { table, planned, progress }: TablePush, taken: rea
     storeConflicts(tx, table, { rowId: row.answer?.id ?? row.id, conflicts: [conflict], at });
     progress.counts.conflictCount += 1;
   }
-}
-
-/** Base and local of rows; read again if another client may have changed them since they were recorded, or they were not read then. */
-function versionsNow(
-  tx: Tx,
-  { context, table }: TablePush,
-  ids: readonly number[],
-  recorded: RecordedRows | undefined,
-): RecordedRows['byId'] {
-  const isAsRecorded = recorded?.fileVersion === context.replica.foreignVersion();
-  if (recorded !== undefined && isAsRecorded && ids.every((id) => id > 0 && recorded.byId.has(id)))
-    return recorded.byId;
-  return new Map(readVersions(tx, table, ids).map((version) => [version.rowId, version]));
 }
 
 /** The origin's version for the merge of a row. */

@@ -20,7 +20,7 @@ import { readRowsById } from '../replica/rows.ts';
 import { etagFor } from '../wire/headers.ts';
 import { withRights } from '../wire/rights.ts';
 import type { Row, TableDescriptor } from '../wire/schema.ts';
-import type { PushContext, RecordedRows, RowNews, TablePush } from './context.ts';
+import type { PushContext, RowNews, TablePush } from './context.ts';
 
 /** Describes a table, conditionally, and makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
 export async function describeTable(
@@ -88,14 +88,13 @@ export async function requireShapeAsSent(
   { context, table, requireShape }: TablePush,
   { rows }: Batch,
   news: ReadonlyMap<number, RowNews>,
-  recorded?: RecordedRows,
 ): Promise<void> {
-  const ids = rows.flatMap(({ id, kind }) => (kind === 'update' && recorded?.byId.has(id) !== true ? [id] : []));
+  const ids = rows.flatMap(({ id, kind }) => (kind === 'update' ? [id] : []));
   const baseById = new Map(readRowsById(context.replica, baseTarget(table), ids).map((base) => [base.id, base]));
   const isPlain = rows.every(({ id, kind, cells, answer }) => {
     const remote = news.get(id)?.remote ?? null;
     if (remote === null) return true;
-    const base = recorded?.byId.get(id)?.base ?? baseById.get(id) ?? null;
+    const base = baseById.get(id) ?? null;
     return answer?.as === 'accepted' && isAsAccepted(table.columns, remote, { kind, base, cells });
   });
   if (!isPlain) await requireShape();

@@ -22,7 +22,7 @@ import { BeganEdits } from './edits.ts';
 import { step, type PushContext, type PushTableOptions, type PushTally, type TablePush } from './context.ts';
 import { openTable, openUnasked, requireWorkflowRight } from './open.ts';
 import { noCounts, type TablePushReport } from './report.ts';
-import { sendRound, type RoundOrder } from './round.ts';
+import { pushRound, type Edits } from './round.ts';
 import { settleBatch, settleUnasked } from './settle.ts';
 
 /** Rounds of one table in one push: the first, and two for later changes. */
@@ -183,7 +183,7 @@ async function pushRounds(
     await letOlderCopyGo(context.replica, table);
     await onSending();
     const failedBefore = progress.unansweredCount;
-    const stop = await sendRound(run, { edits, confirmed, isLast: round === ROUNDS_MAX });
+    const stop = await pushRound(run, { edits, confirmed, isLast: round === ROUNDS_MAX });
     if (stop !== null) return stop;
     if (progress.unansweredCount === failedBefore) round += 1;
   }
@@ -191,7 +191,7 @@ async function pushRounds(
 }
 
 /** Makes the marks true; the first time in a push, rows that a person or a timer released are tried again. */
-async function captureEdits({ context, table, progress }: TablePush, isFirst: boolean): Promise<RoundOrder['edits']> {
+async function captureEdits({ context, table, progress }: TablePush, isFirst: boolean): Promise<Edits> {
   const nowMs = context.clock.nowMs();
   const at = stampFromMs(nowMs);
   return context.replica.write(`Planning the push of ${table.localName}`, (tx) => {
@@ -206,7 +206,7 @@ async function captureEdits({ context, table, progress }: TablePush, isFirst: bo
 }
 
 /** Why so many edits wait for a person; null if they do not. */
-function judgeSize({ context, table }: TablePush, edits: RoundOrder['edits']): RowsyncError | null {
+function judgeSize({ context, table }: TablePush, edits: Edits): RowsyncError | null {
   const { maxPushRows, maxDeletePercent } = context.settings;
   const changeCount = edits.insert + edits.update + edits.delete;
   const { rowCount } = readTable(context.replica, table.id);

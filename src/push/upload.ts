@@ -10,21 +10,19 @@ import mime from 'mime';
 import { must } from '../base/assert.ts';
 import { systemFiles, type FileSystem } from '../base/file-system.ts';
 import { EMPTY_FILE, fileProblem, hashFile, NO_FILE, readAgain } from '../base/local-file.ts';
-import type { NewRefusal } from '../capture/refusals.ts';
 import {
   REQUEST_BYTES_MAX,
   tooLarge,
   type MeasureFile,
   type PlannedRow,
   type SentCell,
+  type UnsendableRow,
 } from '../reconcile/push-plan.ts';
 import { uploadName } from '../reconcile/uploads.ts';
-import { baseTarget } from '../replica/compare.ts';
-import type { Tx } from '../replica/connection.ts';
-import { readRowsById } from '../replica/rows.ts';
 import { isHeaderText } from '../wire/mime.ts';
 import type { StreamedBytes } from '../wire/multipart.ts';
 import { UPLOAD_PREFIX } from '../wire/column-types.ts';
+import type { Row } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 import type { Contents } from './send.ts';
 
@@ -84,6 +82,9 @@ function isWithin(path: string, folder: string): boolean {
   return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
+/** The uploads of rows without files. */
+export const NO_UPLOADS: Uploads = { files: new Map(), problems: new Map(), contents: new Map() };
+
 /** Reads the files of rows that are about to be recorded, as many as one request takes; rows with the others are left for the next plan. */
 export async function readUploads(run: TablePush, rows: readonly PlannedRow[]): Promise<Uploads> {
   const { settings, files: { system = systemFiles } = {} } = run.context;
@@ -123,25 +124,24 @@ function uploadsOf(
 }
 
 /**
- * Rows as they are recorded, with the content of each file. Rows whose files cannot be read are parked with `park`. Rows whose files were not read,
- * because they were edited meanwhile or the request is full, are left for the next plan.
+ * Rows as they are recorded, with the content of each file, and rows whose files cannot be read. Rows whose files were not read, because they were
+ * edited meanwhile or the request is full, are left for the next plan.
  */
 export function attachUploads(
-  tx: Tx,
   run: TablePush,
   rows: readonly PlannedRow[],
-  { uploads, park }: { readonly uploads: Uploads; readonly park: (refusal: NewRefusal) => void },
-): readonly PlannedRow[] {
-  const ids = rows.flatMap((row) => (uploadsOf(run, row).length > 0 ? [row.id] : []));
-  if (ids.length === 0) return rows;
-  const baseById = new Map(readRowsById(tx, baseTarget(run.table), ids).map((base) => [base.id, base]));
-  return rows.flatMap((row): readonly PlannedRow[] => {
+  { uploads, baseById }: { readonly uploads: Uploads; readonly baseById: ReadonlyMap<number, Row | null> },
+): {
+  readonly rows: readonly PlannedRow[];
+  readonly broken: readonly Pick<UnsendableRow, 'id' | 'column' | 'reason'>[];
+} {
+  const broken: Pick<UnsendableRow, 'id' | 'column' | 'reason'>[] = [];
+  const whole = rows.flatMap((row): readonly PlannedRow[] => {
     const named = uploadsOf(run, row);
-    const broken = named.find(({ value }) => uploads.problems.has(value));
-    if (broken !== undefined) {
-      const reason = must(uploads.problems.get(broken.value), 'a broken file has a reason');
-      const { id: rowId, kind } = row;
-      park({ rowId, kind, reason, column: broken.column, words: null, hope: 'never', cells: [] });
+    const problem = named.find(({ value }) => uploads.problems.has(value));
+    if (problem !== undefined) {
+      const reason = must(uploads.problems.get(problem.value), 'a broken file has a reason');
+      broken.push({ id: row.id, column: problem.column, reason });
       return [];
     }
     if (named.some(({ value }) => !uploads.files.has(value))) return [];
@@ -153,6 +153,7 @@ export function attachUploads(
     });
     return [{ ...row, cells }];
   });
+  return { rows: whole, broken };
 }
 
 /** The media type of a file by its extension, as the origin is told. */

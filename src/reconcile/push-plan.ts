@@ -131,6 +131,8 @@ export interface PlanOptions {
   readonly measureFile: MeasureFile;
   /** How many rows may leave together with a row; left out for no limit of its own. */
   readonly rowsMaxOf?: ((id: number) => number) | undefined;
+  /** Whether a new row with this match key is on its way; left out for none. */
+  readonly isLeaving?: ((key: string) => boolean) | undefined;
 }
 
 /** Shorter generated texts might collide: 16 characters of 36 are 82 bits. */
@@ -153,7 +155,7 @@ export function planPush(rows: readonly ChangedRow[], table: PushTable, options:
     }
     if (planned.method === 'upsert') {
       const key = matchKey(planned.row.cells.find(({ column }) => column === table.match)?.value ?? null);
-      if (matchKeys.has(key)) continue;
+      if (matchKeys.has(key) || options.isLeaving?.(key) === true) continue;
       matchKeys.add(key);
     }
     addToBatch(batches, planned, { ...options.limits, rowsMax: rowsMaxFor(row.id, options) });

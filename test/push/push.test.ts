@@ -157,21 +157,69 @@ test.each([
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
 
-test('a batch is settled while the next one is in flight, and the rows of the one after it are asked for', async () => {
+const ONE_ROW_EACH = { batchLimits: { rowsMax: 1, bytesMax: 100_000 } };
+
+test.each([
+  ['updates', `UPDATE "Note" SET "Body" = 'sent' WHERE _id <= 3`],
+  ['deletes', `DELETE FROM "Note" WHERE _id <= 3`],
+  ['new rows with match values', `INSERT INTO "Note" ("Title", "Code") VALUES ('a', 'n1'), ('b', 'n2'), ('c', 'n3')`],
+])('of %s, a batch is settled and one recorded while the one between is in flight', async (_what, statement) => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(statement);
+  const steps: PushStep[] = [];
+  const count = (wanted: PushStep): number => steps.filter((step) => step === wanted).length;
+  const both = Promise.withResolvers<void>();
+  const before = async (step: PushStep): Promise<void> => {
+    steps.push(step);
+    if (count('settle') >= 1 && count('record') === 3) both.resolve();
+    if (step === 'send' && count('send') === 2) await both.promise;
+  };
+
+  const report = await pushNow(fixture, { confirm: true, settings: ONE_ROW_EACH, before });
+
+  expect([codesOf(report), count('send')]).toEqual([[], 3]);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
+test('new rows that nothing identifies are recorded once those before have ended: none is in doubt that never left', async () => {
   await using fixture = await startTwoWay();
-  fixture.execute(`UPDATE "Note" SET "Body" = 'sent' WHERE _id <= 3`);
+  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('a'), ('b'), ('c')`);
   const steps: PushStep[] = [];
 
-  await pushNow(fixture, {
-    settings: { batchLimits: { rowsMax: 1, bytesMax: 100_000 } },
-    before: (step) => void steps.push(step),
-  });
+  await pushNow(fixture, { settings: ONE_ROW_EACH, before: (step) => void steps.push(step) });
 
-  const begun = steps.filter((step) => ['reread', 'send', 'readBack', 'settle'].includes(step));
-  const first = ['reread', 'send', 'reread', 'readBack'];
-  const second = ['send', 'reread', 'settle', 'readBack'];
-  const third = ['send', 'settle', 'readBack', 'settle'];
-  expect(begun).toEqual([first, second, third].flat());
+  const ends = steps.filter((step) => step === 'record' || step === 'settle');
+  expect(ends).toEqual(['record', 'settle', 'record', 'settle', 'record', 'settle']);
+});
+
+test('of two new rows whose match values may be one at the origin, the second is not recorded before the first has arrived', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('a', 'Müller'), ('b', 'MULLER')`);
+
+  const report = await pushNow(fixture, { settings: ONE_ROW_EACH });
+
+  expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 2 }]);
+  expect(atOrigin(fixture, ['Title']).slice(6)).toEqual([
+    [7, 'a'],
+    [8, 'b'],
+  ]);
+});
+
+test('a batch that was recorded ahead is edited again where the one before stops the push', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`UPDATE "Note" SET "Body" = 'sent' WHERE _id <= 4`);
+  fixture.sandbox.answerInstead(1, { status: 401, body: '{"status":401,"error":"no"}' }, { method: 'update' });
+  const states: unknown[] = [];
+  const before = (step: PushStep): void => {
+    if (step === 'store') states.push(fixture.rows(`SELECT row_id FROM _rowsync_rows WHERE state = 'sending'`).length);
+  };
+
+  const report = await pushNow(fixture, { settings: ONE_ROW_EACH, before });
+
+  expect(states[0]).toBeGreaterThan(1);
+  expect([codesOf(report).length > 0, changesSent(fixture).length]).toEqual([true, 1]);
+  expect(fixture.rows('SELECT DISTINCT state FROM _rowsync_rows')).toEqual([{ state: 'edited' }]);
+  expect(fixture.rows('SELECT * FROM _rowsync_batches')).toEqual([]);
 });
 
 test('looks again for the match value of an insert that was edited while the origin was asked for the one before', async () => {
