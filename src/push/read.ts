@@ -1,4 +1,6 @@
-/** Reads at the origin what a block of edited rows is about: the rows as they are now, and the rows that have the match values of new ones. */
+/**
+ * Reads at the origin what a block of edited rows is about: the rows as they are now, and the rows that have the match values of new ones.
+ */
 import { filterOfValue } from '../reconcile/findable.ts';
 import type { ChangeKind } from '../reconcile/push-plan.ts';
 import { uploadName } from '../reconcile/uploads.ts';

@@ -120,7 +120,7 @@ function planAhead({ context, table, planned }: TablePush, ids: readonly number[
 }
 
 /** What becomes of the rows of a block. */
-interface Decision {
+interface RecordDecision {
   readonly parked: readonly NewRefusal[];
   /** New rows, with the row of the origin that each is merged into. */
   readonly adopted: readonly { readonly rowId: number; readonly local: Row | null; readonly remote: Row }[];
@@ -156,13 +156,13 @@ function readLimits(tx: Tx, { table, progress: { limits } }: TablePush, ids: rea
 }
 
 /** What becomes of each edited row of a block; nothing is written yet. */
-function decide(run: TablePush, facts: Facts, round: Round): Decision {
+function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
   const { context, planned } = run;
   const { kind, limits } = facts;
   const parked: NewRefusal[] = [];
   const park = (rowId: number, { column, reason, hope = 'never' }: Waiting): void =>
     void parked.push({ rowId, kind, column, reason, hope, words: null, cells: [] });
-  const adopted = new Map<number, Decision['adopted'][number]>();
+  const adopted = new Map<number, RecordDecision['adopted'][number]>();
   const free: RowChange[] = [];
   for (const change of facts.edited) {
     const { rowId, local } = change;
@@ -215,7 +215,7 @@ function judgeRow(
 }
 
 /** Parks, merges and records as it was decided. */
-function store(tx: Tx, run: TablePush, { parked, adopted, method, rows }: Decision): Batch | null {
+function store(tx: Tx, run: TablePush, { parked, adopted, method, rows }: RecordDecision): Batch | null {
   const { table, context, progress, options } = run;
   const nowMs = context.clock.nowMs();
   const at = stampFromMs(nowMs);
@@ -248,7 +248,7 @@ function store(tx: Tx, run: TablePush, { parked, adopted, method, rows }: Decisi
 }
 
 /** Keys of the match values that leave, since no other row with one of them may leave before they have arrived. */
-function keysOf({ planned: { match } }: TablePush, { method, rows }: Decision): ReadonlySet<string> {
+function keysOf({ planned: { match } }: TablePush, { method, rows }: RecordDecision): ReadonlySet<string> {
   if (method !== 'upsert') return new Set();
   return new Set(rows.map(({ cells }) => matchKey(cells.find(({ column }) => column === match)?.value ?? null)));
 }

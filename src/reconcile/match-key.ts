@@ -1,4 +1,6 @@
-/** Which match values may be one and the same at the origin, although they differ here. Pure. */
+/**
+ * Which match values may be one and the same at the origin, although they differ here. Pure.
+ */
 import type { ColumnType, Value } from '../wire/schema.ts';
 import { isSameValue } from './diff.ts';
 

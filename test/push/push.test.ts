@@ -196,9 +196,13 @@ test('of two new rows whose match values may be one at the origin, the second is
   await using fixture = await startTwoWay({ editing: { match: 'Code' } });
   fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('a', 'Müller'), ('b', 'MULLER')`);
 
-  const report = await pushNow(fixture, { settings: ONE_ROW_EACH });
+  const steps: PushStep[] = [];
+
+  const report = await pushNow(fixture, { settings: ONE_ROW_EACH, before: (step) => void steps.push(step) });
 
   expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 2 }]);
+  const rounds = steps.filter((step) => step === 'plan' || step === 'send');
+  expect(rounds).toEqual(['plan', 'send', 'plan', 'send', 'plan']);
   expect(atOrigin(fixture, ['Title']).slice(6)).toEqual([
     [7, 'a'],
     [8, 'b'],

@@ -344,7 +344,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/table.ts',
-        find: "  if (readTable(context.replica, table.target.id).push === 'waiting') await requireSameShape(table);\n",
+        find: "  if (readTable(context.replica, table.target.id).push === 'waiting') await table.requireShape();\n",
         replace: '',
       },
     ],

@@ -57,6 +57,37 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [{ file: 'push/ask.ts', find: '  await suspectDeleted(run, batch, plain);\n', replace: '' }],
   },
   {
+    name: 'unidentified-recorded-ahead',
+    without:
+      'New rows that nothing identifies are recorded while others are in flight, and are in doubt where the process ends.',
+    edits: [
+      { file: 'push/read.ts', find: 'mayGoAhead: !attaches && isFree', replace: 'mayGoAhead: !attaches || isFree' },
+    ],
+  },
+  {
+    name: 'leaving-match-values-ignored',
+    without:
+      'A new row is recorded although one with the same match value is in flight, which no look at the origin has seen.',
+    edits: [
+      {
+        file: 'push/record.ts',
+        find: 'round.leaving.some((keys) => keys.has(key));',
+        replace: 'round.leaving.some((keys) => keys.has(key) && keys.size === 0);',
+      },
+    ],
+  },
+  {
+    name: 'sent-after-a-stop',
+    without: 'A batch that was recorded ahead is sent although the one before stopped the push.',
+    edits: [
+      {
+        file: 'push/batch.ts',
+        find: 'turn.isStopped() ? NOT_SENT : await send(',
+        replace: 'NOT_SENT.stop ?? await send(',
+      },
+    ],
+  },
+  {
     name: 'alike-values-in-one-request',
     without: 'New rows whose match values differ in accents leave together.',
     edits: [
@@ -169,7 +200,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'Batches that create rows are not counted beside the file.',
     edits: [
       {
-        file: 'push/batch.ts',
+        file: 'push/record.ts',
         find: "if (rows.some(({ kind }) => kind === 'insert')) countBatch(tx);",
         replace: '',
       },
@@ -181,8 +212,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/record.ts',
-        find: 'return context.replica.writeDurably(`Recording a batch',
-        replace: 'return context.replica.write(`Recording a batch',
+        find: 'await context.replica.writeDurably(`Recording a batch',
+        replace: 'await context.replica.write(`Recording a batch',
       },
     ],
   },
@@ -225,7 +256,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A status of 500 for an updated row is taken for a refusal, though the origin may have taken its file.',
     edits: [
       {
-        file: 'push/batch.ts',
+        file: 'push/answers.ts',
         find: 'if (mayHaveFile) return',
         replace: 'if (mayHaveFile && status.status < 0) return',
       },
@@ -236,7 +267,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'An update that the origin refuses counts as taken.',
     edits: [
       {
-        file: 'push/batch.ts',
+        file: 'push/answers.ts',
         find: `  if (typeof verdict === 'object') {
 `,
         replace: `  if (typeof verdict === 'object' && row.kind === 'update') return { kind: 'left', answer: { as: 'accepted', id: row.id, refusal: null } };
@@ -289,7 +320,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'Nobody asks whether a row with the match value of an insert stands at the origin already.',
     edits: [
       {
-        file: 'push/record.ts',
+        file: 'push/read.ts',
         find: '    findByMatch(run, [...new Set(asked.values())], false),',
         replace: '    findByMatch(run, [], false),',
       },
@@ -412,9 +443,9 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A row that was edited or deleted while it was on its way waits for what was refused of it.',
     edits: [
       {
-        file: 'push/batch.ts',
-        find: `const isRefused = verdict.kind === 'refused' && isLeftAlone(tx, table, row);`,
-        replace: `const isRefused = verdict.kind === 'refused' && (isLeftAlone(tx, table, row) || row.id !== 0);`,
+        file: 'push/answers.ts',
+        find: `const isRefused = end.kind === 'refused' && isLeftAlone(tx, table, row);`,
+        replace: `const isRefused = end.kind === 'refused' && (isLeftAlone(tx, table, row) || row.id !== 0);`,
       },
     ],
   },
