@@ -86,8 +86,7 @@ function waitText(editCount: number): string {
 }
 
 /**
- * What the last run in each direction failed of as a whole. A later run in the other direction that reached the origin disproves it, unless a guard
- * stopped it. What was wrong with one command line says nothing of the next run.
+ * What the last run in each direction failed of as a whole. What was wrong with one command line says nothing of the next run.
  */
 function ofRuns(from: Connection): readonly RememberedComplaint[] {
   if (!hasColumn(from, '_rowsync_runs', 'per_table')) return [];
@@ -97,14 +96,11 @@ function ofRuns(from: Connection): readonly RememberedComplaint[] {
           FROM (SELECT id, kind, finished_at, error_code,
                   (SELECT value FROM json_each(per_table) WHERE value ->> 'table' IS NULL) AS result FROM _rowsync_runs)
           WHERE id IN (SELECT max(id) FROM _rowsync_runs WHERE finished_at IS NOT NULL AND outcome NOT IN ('stopped', 'interrupted')
-                       GROUP BY kind = 'push') ORDER BY id DESC`,
+                       GROUP BY kind = 'push')
+            AND message IS NOT NULL AND code <> 'usage.invalid' ORDER BY id DESC`,
     )
-    .all() as (Complaint & { kind: string; since: string; message: string | null })[]; // columns and types are ours
-  const isFailure = ({ message, code }: (typeof rows)[number]): boolean => message !== null && code !== 'usage.invalid';
-  const [last] = rows;
-  return rows
-    .filter((row) => isFailure(row) && (row === last || row.code.startsWith('guard.') || (last && isFailure(last))))
-    .map(({ kind, ...row }) => ({ ...row, about: kind === 'push' ? 'push' : 'pull', subject: null }));
+    .all() as (Complaint & { kind: string; since: string })[]; // columns and types are ours
+  return rows.map(({ kind, ...row }) => ({ ...row, about: kind === 'push' ? 'push' : 'pull', subject: null }));
 }
 
 function ofSinks(from: Connection): readonly RememberedComplaint[] {

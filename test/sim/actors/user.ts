@@ -320,6 +320,11 @@ export class User {
     return this.query(`SELECT ${selectedColumns(names)} FROM ${names.T} ORDER BY _id`).map(rowFromReplica);
   }
 
+  /** The connection of a client that only looks. */
+  get connection(): Database.Database {
+    return this.#open();
+  }
+
   /** Reads the replica; each row is an array of its columns. */
   query(statement: string): readonly (readonly unknown[])[] {
     const db = this.#open();

@@ -72,15 +72,26 @@ export class Freshness {
     excused: ReadonlySet<number>,
     gone: ReadonlySet<Column>,
   ): readonly string[] {
-    const seenById = this.#seenById;
-    if (base === null || seenById === null) return [];
-    const ids = new Set([...base.keys(), ...seenById.keys()]);
-    return [...ids].flatMap((id) => {
-      const here = textOf(base.get(id), gone);
-      const seen = new Set([...(seenById.get(id) ?? notThere()).values()].map((row) => textOf(row, gone)));
-      if (seen.has(here) || excused.has(id)) return [];
-      return [`a pull ended well and left row ${id} as ${here}; while it ran, that was ${[...seen].join(', then ')}`];
+    if (base === null) return [];
+    return this.differing(base, excused, gone).map((id) => {
+      const seen = [...this.#textsOf(id, gone)].join(', then ');
+      return `a pull ended well and left row ${id} as ${textOf(base.get(id), gone)}; while it ran, that was ${seen}`;
     });
+  }
+
+  /** The ids of rows that are not as they were at the origin at any moment of the cycle; none while none is watched. */
+  differing(
+    rows: ReadonlyMap<number, LocalRow>,
+    excused: ReadonlySet<number>,
+    gone: ReadonlySet<Column>,
+  ): readonly number[] {
+    if (this.#seenById === null) return [];
+    const ids = new Set([...rows.keys(), ...this.#seenById.keys()]);
+    return [...ids].filter((id) => !excused.has(id) && !this.#textsOf(id, gone).has(textOf(rows.get(id), gone)));
+  }
+
+  #textsOf(id: number, gone: ReadonlySet<Column>): ReadonlySet<string> {
+    return new Set([...(this.#seenById?.get(id) ?? notThere()).values()].map((row) => textOf(row, gone)));
   }
 }
 

@@ -19,12 +19,14 @@ import { silences } from '../world/cuts.ts';
 import type { WireAnswer, WireFault } from '../../../src/origin/transport.ts';
 import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
 import { sql } from '../../../src/base/sql.ts';
+import type { Problem } from '../../../src/reconcile/account.ts';
 import { Unseen } from './unseen.ts';
 import type { Admin } from '../actors/admin.ts';
 import type { CycleOrder } from '../world/engine.ts';
 import { readBase } from './base.ts';
 import { writtenKey, type Books, type LocalRow } from '../world/books.ts';
 import { wronglyAsked } from '../world/choosing.ts';
+import { flightComplaints } from './flight.ts';
 import { Freshness } from './freshness.ts';
 import { Hiding } from './hiding.ts';
 import { HistoryOracle, type Truth } from './history.ts';
@@ -37,6 +39,7 @@ import { Overwrites, type Known } from './overwrites.ts';
 import { areColumnsKept, type Setup } from '../world/setup.ts';
 import { isMadeByTrigger, type User } from '../actors/user.ts';
 import { Parking } from './parking.ts';
+import { Silence } from './silence.ts';
 import type { SentEver } from './verdict.ts';
 import { Vouching } from './vouching.ts';
 import type { Writes } from '../world/writes.ts';
@@ -50,13 +53,10 @@ export interface OracleParts {
   readonly user: User;
   readonly writes: Writes;
   readonly setup: Setup;
+  /** What every surface would say now is not as it should be. */
+  readonly account: () => readonly Problem[];
   readonly count: (what: string) => void;
   readonly fail: (oracle: string, what: string) => void;
-}
-
-interface InFlight {
-  readonly tableId: number;
-  readonly rowId: number;
 }
 
 /** Transactions that need not be looked at for rows and ETags: whatever were wrong with them would show in the next one. */
@@ -72,6 +72,7 @@ export class Oracles {
   readonly #parking: Parking;
   readonly #hiding: Hiding;
   readonly #holding: Holding;
+  readonly #silence: Silence;
   readonly #history = new HistoryOracle();
   readonly #usersAt: number[] = [];
   #areClocksSteady = true;
@@ -109,6 +110,7 @@ export class Oracles {
     this.#parking = new Parking(parts);
     this.#hiding = new Hiding(parts);
     this.#holding = new Holding(parts);
+    this.#silence = new Silence(parts);
     this.#isJudged = areColumnsKept(parts.setup);
   }
 
@@ -118,7 +120,8 @@ export class Oracles {
     const { flagCount, inFlightCount, batchCount, evidence, batch } = look(replica);
     if (flagCount !== 0) fail('writer', `"${facts.what}" leaves the writer flag set`);
     if (this.#parts.setup.history === true) this.#checkHistory(facts, replica);
-    if (inFlightCount + batchCount > 0) this.#checkInFlight(facts, replica);
+    if (inFlightCount + batchCount > 0)
+      for (const what of flightComplaints(replica)) fail('flight', `"${facts.what}": ${what}`);
     if (evidence > this.#newestEvidence) this.#checkEvidence(replica);
     if (facts.what.startsWith('Looking for the missing rows')) this.#parking.onLook();
     if (facts.what.startsWith('Holding deletes')) this.#parking.onHold(this.#outside);
@@ -142,6 +145,7 @@ export class Oracles {
   /** A user did something to the replica, and brought it to the disk; `removed` are the rows that went with it. */
   onUserActed(removed: readonly LocalRow[], atMs: number): void {
     this.#usersAt.push(atMs);
+    this.#silence.onUserActed();
     this.#durableBatch = this.#newestBatch;
     if (this.#isJudged) this.#overwrites.onUserActed(removed);
   }
@@ -149,6 +153,7 @@ export class Oracles {
   /** A clock was set: here, or at the origin. */
   onClockSet(): void {
     this.#areClocksSteady = false;
+    this.#silence.onClockSet();
   }
 
   /** A person took a version that was kept; the rows before and after. */
@@ -158,7 +163,9 @@ export class Oracles {
   }
 
   /** A cycle begins. */
-  onCycle({ pull: isPull, push: isPush, confirm }: CycleOrder): void {
+  onCycle(order: CycleOrder): void {
+    const { pull: isPull, push: isPush, confirm } = order;
+    this.#silence.begin(order);
     this.#parking.onCycle();
     this.#holding.onCycle(isPush && confirm);
     this.#shapeCount = this.#parts.admin.shapeCount;
@@ -173,6 +180,7 @@ export class Oracles {
   /** Something happened, perhaps at the origin. */
   onTurn(): void {
     this.#freshness.noteTurn();
+    this.#silence.noteTurn();
     this.#unseen.noteTurn();
     this.#noteOutside();
   }
@@ -197,6 +205,8 @@ export class Oracles {
     for (const what of this.#parking.complaintsOfGuards(errors.map(({ code }) => code))) this.#parts.fail('L3', what);
     // What was pushed was read back.
     if (errors.length === 0) this.#judgePull();
+    const base = readBase((statement) => this.#parts.user.query(statement), this.#parts.names);
+    for (const what of this.#silence.complaints(errors, this.#excused(base))) this.#parts.fail('silence', what);
   }
 
   /** A pull ended; nothing went wrong, and nothing waits. */
@@ -230,21 +240,28 @@ export class Oracles {
       `SELECT row_id FROM _rowsync_rows WHERE state IN ('sending', 'unknown') UNION ALL SELECT row_id FROM _rowsync_unreadable`,
     );
     const base = readBase((statement) => user.query(statement), names);
+    const { sent, unseen } = this.#excused(base);
+    const excused = new Set([...waiting.map(([id]) => Number(id)), ...sent, ...unseen]);
+    const gone = this.#goneIn((statement) => user.query(statement));
+    for (const what of this.#freshness.complaints(base, excused, gone)) fail('fresh', what);
+  }
+
+  /** Rows that the next pull brings, or the next sweep. */
+  #excused(base: ReadonlyMap<number, LocalRow> | null): { sent: ReadonlySet<number>; unseen: ReadonlySet<number> } {
+    const { user, names } = this.#parts;
     // A row that was not returned to the push behind the pull: it stands as it was sent, and the next pull asks for it.
-    const suspects = user.query('SELECT row_id FROM _rowsync_suspects');
+    const suspects = user.query('SELECT row_id FROM _rowsync_suspects').map(([id]) => Number(id));
     const there = new Set(names.rowsSelected().map(({ id }) => id));
     const asSent = suspects.filter(
-      ([id]) => !there.has(Number(id)) && (this.#sent.has(Number(id)) || this.#sent.has(base?.get(Number(id))?.tag)),
+      (id) => !there.has(id) && (this.#sent.has(id) || this.#sent.has(base?.get(id)?.tag)),
     );
+    // A row outside of the filter stays while an edit of it waits, and until the next pull asks for it.
+    const leaving = suspects.filter((id) => this.#outside.has(id));
     // Following tells deletes by the number of rows, which others may keep as it was; then the next pull brings them.
     const uncounted = this.#unseen.hasFollowed
       ? [...(base?.keys() ?? []).filter((id) => !there.has(id)), ...this.#unseen.ids]
       : [];
-    // A row outside of the filter stays while an edit of it waits, and until the next pull asks for it.
-    const leaving = suspects.map(([id]) => Number(id)).filter((id) => this.#outside.has(id));
-    const excused = new Set([...[...waiting, ...asSent].map(([id]) => Number(id)), ...uncounted, ...leaving]);
-    const gone = this.#goneIn((statement) => user.query(statement));
-    for (const what of this.#freshness.complaints(base, excused, gone)) fail('fresh', what);
+    return { sent: new Set([...asSent, ...leaving]), unseen: new Set(uncounted) };
   }
 
   /** What was known of rows when users wrote into them, as a copy. */
@@ -315,7 +332,9 @@ export class Oracles {
     this.#parking.onAnswer(request, fault === null, result);
     if (fault !== null && kind !== 'change') {
       this.#freshness.excuse();
-      this.#hasLied ||= result.kind === 'answer' && (result.status === 200 || result.status === 304);
+      const isLie = result.kind === 'answer' && (result.status === 200 || result.status === 304);
+      this.#hasLied ||= isLie;
+      if (isLie) this.#silence.onLie();
     }
     if (method === 'retrieve' || method === 'delete') this.#noteHidden(request);
     if (method === 'retrieve') this.#noteMissing(request, result);
@@ -360,29 +379,6 @@ export class Oracles {
       writes.restoreCount > 0 || admin.narrowedFrom < Infinity || admin.wasForbidden || admin.hasSwapped;
     if (!this.#areClocksSteady || this.#hasLied || isOpen || hasAdminActed || setup.choosing === 'later') return null;
     return { writes: origin.log, lateMs: setup.follow?.lateMsMax ?? 0, usersAt: this.#usersAt };
-  }
-
-  #checkInFlight({ what }: TransactionFacts, replica: Replica): void {
-    const marked = replica
-      .prepare(sql`SELECT table_id, row_id FROM _rowsync_rows WHERE state IN ('sending', 'unknown')`)
-      .raw()
-      .all()
-      .map(inFlight);
-    const kept = replica
-      .prepare(sql`SELECT table_id, r.value ->> 0 FROM _rowsync_batches, json_each(rows) r`)
-      .raw()
-      .all()
-      .map(inFlight);
-    const inBatch = new Set(kept.map(keyOf));
-    const inMarks = new Set(marked.map(keyOf));
-    for (const row of marked) {
-      if (!inBatch.has(keyOf(row)))
-        this.#parts.fail('flight', `"${what}": row ${row.rowId} is in flight, and in no batch`);
-    }
-    for (const row of kept) {
-      if (!inMarks.has(keyOf(row)))
-        this.#parts.fail('flight', `"${what}": row ${row.rowId} is in a batch, and not in flight`);
-    }
   }
 
   #checkEvidence(replica: Replica): void {
@@ -534,13 +530,4 @@ function idsIn(result: WireAnswer | WireFault): ReadonlySet<number> | null {
   } catch {
     return null;
   }
-}
-
-function inFlight(row: unknown): InFlight {
-  const [tableId, rowId] = row as readonly [number, number];
-  return { tableId, rowId };
-}
-
-function keyOf({ tableId, rowId }: InFlight): string {
-  return `${tableId}/${rowId}`;
 }

@@ -5,6 +5,7 @@
  *
  * The modules come from a folder that the caller names, so that a copy with a planted defect can be simulated too.
  */
+import type Database from 'better-sqlite3';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { RowsyncError } from '../../../src/base/errors.ts';
 import type { FileSystem } from '../../../src/base/file-system.ts';
@@ -21,9 +22,12 @@ import type { PullContext, PullSettings } from '../../../src/pull/context.ts';
 import type { pull } from '../../../src/pull/pull.ts';
 import type { KeepUpload, PushContext, PushSettings } from '../../../src/push/context.ts';
 import type { finishPushes, push } from '../../../src/push/push.ts';
-import type { ConfiguredTables } from '../../../src/reconcile/bindings.ts';
+import type { readProblems } from '../../../src/daemon/account.ts';
+import type { Problem } from '../../../src/reconcile/account.ts';
+import type { ConfiguredTables, misnamedIn } from '../../../src/reconcile/bindings.ts';
 import type { openReplica, Replica, Surround, TransactionFacts } from '../../../src/replica/database.ts';
 import type { boundNameOf, readDescribed } from '../../../src/replica/bookkeeping/described.ts';
+import type { ReplicaReader } from '../../../src/replica/reader.ts';
 import type { Disk } from './disk.ts';
 import { fileSystemOf, systemError, type FileDisk } from './files-disk.ts';
 import { never, type Scheduler } from './scheduler.ts';
@@ -43,6 +47,9 @@ export interface EngineModules {
   readonly prune: typeof prune;
   readonly boundNameOf: typeof boundNameOf;
   readonly readDescribed: typeof readDescribed;
+  readonly misnamedIn: typeof misnamedIn;
+  readonly readProblems: typeof readProblems;
+  readonly ReplicaReader: typeof ReplicaReader;
 }
 
 /** Loads the engine from a folder such as `src/`. */
@@ -55,8 +62,9 @@ export async function loadEngine(root: URL): Promise<EngineModules> {
     'pull/pull.ts',
     'push/push.ts',
   ];
+  const account = ['daemon/account.ts', 'reconcile/bindings.ts', 'replica/reader.ts'];
   const others = ['files/pull.ts', 'files/upload.ts', 'daemon/cycle.ts', 'capture/decide.ts', 'capture/mode.ts'];
-  const modules = await Promise.all([...paths, ...others].map(load));
+  const modules = await Promise.all([...paths, ...account, ...others].map(load));
   return Object.assign({}, ...modules) as EngineModules;
 }
 
@@ -266,6 +274,16 @@ export class Life {
       this.#parts.modules.prune(tx, at),
     );
     await write.catch((thrown: unknown) => (isOfReplica(thrown) ? null : Promise.reject(thrown)));
+  }
+
+  /** What every surface says is not as it should be. */
+  account(db: Database.Database): readonly Problem[] {
+    const { modules, disk } = this.#parts;
+    const reader = new modules.ReplicaReader(db, disk.path);
+    const misnamed = modules.misnamedIn(this.#named(this.#sides().replica), modules.readDescribed(reader));
+    const word = { keeper: 'nobody' as const, complaints: [] };
+    const configured = { lateAfterMs: new Map<string, number>(), leftOut: new Set<string>(), misnamed };
+    return modules.readProblems(reader, { word, nowMs: this.#clock.nowMs(), ...configured });
   }
 
   /** Waits, unless it dies meanwhile. */

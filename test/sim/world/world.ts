@@ -8,6 +8,7 @@ import type { Replica, TransactionFacts } from '../../../src/replica/database.ts
 import { Books, Tokens, type LocalRow } from './books.ts';
 import { judgeChosen, type ChosenSides } from './choosing.ts';
 import type { Start } from './disk.ts';
+import { drawOrder } from './order.ts';
 import { causeOf, Life, type CycleReport, type Fate } from './engine.ts';
 import type { FileImage } from './files-disk.ts';
 import type { FileDeed } from '../actors/files-people.ts';
@@ -120,6 +121,7 @@ export class World {
       user: this.#user,
       writes: this.#writes,
       setup: this.#setup,
+      account: () => this.#life?.account(this.#user.connection) ?? [],
       fail: (oracle, what) => this.#fail(oracle, what),
     });
     this.#stillness = new Stillness({ ...around, user: this.#user, etag: setup.etag });
@@ -329,18 +331,10 @@ export class World {
   async #live(life: Life): Promise<void> {
     try {
       while (!this.#isEnding) {
-        const draw = this.#tapes.of('engine').draw();
-        const [pull, push] = draw.weighted([
-          [5, [true, true]],
-          [3, [false, true]],
-          [2, [true, false]],
-        ] as const);
-        // Whoever confirms has looked; where rights may go at any moment, nobody can have.
-        const confirm = draw.chance(0.3) && this.#setup.isAdminAway;
-        const files = draw.chance(0.3) ? 'now' : 'withPull';
+        const order = drawOrder(this.#setup, this.#tapes.of('engine'));
+        const { pull, push, confirm } = order;
         await this.#person.act(life, this.#tapes.of('person'));
         this.#note(`engine ${life.number}: ${pull ? 'pull ' : ''}${push ? 'push ' : ''}${confirm ? 'confirmed' : ''}`);
-        const order = { pull, push, confirm, files } as const;
         this.#oracles.onCycle(order);
         this.#noteCycle(await life.cycle(order));
         await life.sleep(this.#setup.follow?.restMs ?? 1_000);
