@@ -95,6 +95,13 @@ describe('imports', () => {
     ],
     ['node, where decisions are made', 'src/reconcile/a.ts', "import fs from 'node:fs';", 'reconcile/ imports node:fs'],
     ['a package, where decisions are made', 'src/reconcile/a.ts', "import x from 'zod';", 'reconcile/ imports zod'],
+    ['an extra, from the core', 'src/pull/a.ts', "await import('../extras/page/b.ts');", 'the core may not import'],
+    [
+      'an extra, from another',
+      'src/extras/page/a.ts',
+      "import { x } from '../mcp/b.ts';",
+      'may not import extras/mcp/',
+    ],
     ['anything, from no layer', 'src/a.ts', "import x from 'node:fs';", 'stands in no layer'],
   ])('of %s are found', (_what, path, text, complaint) => {
     expect(importProblems(planted(path, text))).toEqual([expect.stringContaining(complaint)]);
@@ -111,7 +118,7 @@ describe('imports', () => {
     expect(Object.keys(manifest.dependencies).filter((name) => !Object.hasOwn(OWNERS, name))).toEqual(['node']);
     expect(Object.keys(OWNERS).filter((name) => !Object.hasOwn(known, name))).toEqual([]);
     const owners = Object.values(OWNERS).flat();
-    expect(owners.filter((owner) => !Object.hasOwn(LAYERS, owner.split('/')[1] ?? ''))).toEqual([]);
+    expect(owners.filter((owner) => !Object.keys(LAYERS).some((room) => owner.startsWith(`src/${room}/`)))).toEqual([]);
   });
 });
 
@@ -122,8 +129,8 @@ describe('surfaces', () => {
 
   test.each([
     ['the problem of a table', 'src/cli/a.ts', 'if (table.problem !== null) warn();'],
-    ['a table by its parts', 'src/daemon/page/a.ts', 'const { problem, hint } = table;'],
-    ['a parameter by its parts', 'src/mcp/a.ts', 'const f = ({ state, problem }: TableStatus) => problem;'],
+    ['a table by its parts', 'src/extras/page/a.ts', 'const { problem, hint } = table;'],
+    ['a parameter by its parts', 'src/extras/mcp/a.ts', 'const f = ({ state, problem }: TableStatus) => problem;'],
     ['facts into an account of its own', 'src/daemon/b.ts', 'const all = accountOf(facts);'],
   ])('that judge %s are found', (_what, path, text) => {
     expect(accountProblems(planted(path, text))).toEqual([expect.stringContaining('judges for itself')]);

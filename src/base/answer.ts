@@ -1,6 +1,6 @@
 /**
- * Answers of the replica as programs read them: JSON or CSV. Input: column names and rows of SQLite values. Output: text in chunks,
- * so that an answer of any length streams; complete and exact. Pure.
+ * Query results as programs read them: JSON or CSV, in chunks, so that a result of any length streams; complete and
+ * exact.
  */
 import { stringify as csvText } from 'csv-stringify/sync';
 import { printable, printableJson } from './text.ts';

@@ -1,9 +1,8 @@
 /**
- * Every error that rowsync raises on purpose, and the exit code each one ends a command with.
- *
- * Input: the code whose attempt failed. Output: one `RowsyncError` with what was attempted, on what, what came
- * back (message), and what the operator does next (hint). Expected results (not modified, a refused row, an empty page)
- * are values and never pass through here. Messages and hints never contain a secret or a row's value (I16).
+ * Every error that rowsync raises on purpose, and the exit code that it ends a command with. The message says what was
+ * attempted, on what, and what came back; the hint says what the operator does next. Expected results (not modified, a
+ * refused row, an empty page) are values and never errors. Messages and hints never contain a secret or a row's value
+ * (I16).
  */
 
 /** What the reader of an error can do about it; decides the exit code. */

@@ -1,6 +1,6 @@
 /**
- * The forms of a line of the log: JSON for programs, JSON behind a priority for journald (sd-daemon(3)), one short line
- * for people at a terminal. Input: a JSON line of the logger, ending in a line break. Output: the same event. Pure.
+ * Formats a line of the log: JSON for programs, JSON behind a priority for journald (sd-daemon(3)), or one short line
+ * for people at a terminal.
  */
 
 /** How a line is written. */

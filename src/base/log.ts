@@ -1,10 +1,10 @@
 /**
- * The log: one JSON line per event on a stream that the caller gives, and the scrubber that keeps secrets out of it.
+ * The log: one JSON line per event, with a fixed name and facts under the names of `LOG_FIELDS`. Other fields and
+ * objects are left out, so that no request, answer, error or row can reach a log by accident (I16).
  *
- * Input: a fixed event name and facts (primitive values under names of `LOG_FIELDS`). Output: lines with level, time, event and those facts. Fields
- * with other names, and objects, are left out, so that no request, answer, error or row can reach a log by accident (I16). Behind the serializer
- * every line is searched for every form of every secret, because a redaction by path misses secrets inside messages, URLs and encodings. What a
- * terminal acts on is escaped too: logs are looked at with `cat`. The only user of pino.
+ * Every line is then searched for every form of every secret, because a redaction by path misses secrets inside
+ * messages, URLs and encodings. What a terminal acts on is escaped too, since logs are looked at with `cat`. The only
+ * user of pino.
  */
 import { pino } from 'pino';
 import type { RowsyncError } from './errors.ts';

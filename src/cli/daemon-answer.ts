@@ -28,7 +28,7 @@ const ANSWER_CHARS_MAX = 4 * 1024 * 1024;
 
 /** Asks the daemon of a replica; null where none answers, or none that this user may ask: it wants the key of the page. */
 async function askDaemon(address: ListenAddress, replicaPath: string): Promise<DaemonAnswer | null> {
-  const { readPageKey } = await import('../daemon/page/key.ts');
+  const { readPageKey } = await import('../extras/http/page-key.ts');
   const headers = { Authorization: `Bearer ${readPageKey(replicaPath) ?? ''}` };
   try {
     const answer: unknown = JSON.parse(await ask(address, { path: '/status', headers, timeout: ANSWER_MS_MAX }));
@@ -81,7 +81,7 @@ export async function askDaemonTo(
   replicaPath: string,
   decision: PersonDecision,
 ): Promise<DecisionAnswer | null> {
-  const { readPageKey } = await import('../daemon/page/key.ts');
+  const { readPageKey } = await import('../extras/http/page-key.ts');
   const key = readPageKey(replicaPath);
   if (key === null) return null;
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };

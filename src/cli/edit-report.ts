@@ -2,8 +2,8 @@
  * Edits that are made from a plan, of an undo or a proposal, in words and as JSON. Pure.
  */
 import { printable } from '../base/text.ts';
-import type { InverseCell, InverseEdit } from '../history/inverse.ts';
-import type { TableUndo } from '../history/undo.ts';
+import type { InverseCell, InverseEdit } from '../extras/history/undo-plan.ts';
+import type { TableUndo } from '../extras/history/undo.ts';
 import type { PreviewCell, PreviewRow, TablePreview } from '../push/preview.ts';
 import type { Exact } from '../replica/history-cells.ts';
 import type { Value } from '../wire/schema.ts';

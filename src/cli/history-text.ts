@@ -3,8 +3,8 @@
  * Input: entries. Output: lines that are safe on a terminal. Pure.
  */
 import { printable, truncate } from '../base/text.ts';
-import { cellsOf, type CellDifference } from '../history/difference.ts';
-import { CAUSE_WORDS } from '../history/words.ts';
+import { cellsOf, type CellDifference } from '../extras/history/difference.ts';
+import { CAUSE_WORDS } from '../extras/history/words.ts';
 import type { Entry } from '../replica/history-entries.ts';
 
 /** A value is cut here: enough to recognise it. */

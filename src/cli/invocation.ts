@@ -150,7 +150,7 @@ function loadSides() {
     import('../config/tables.ts'),
     import('../replica/bookkeeping/described.ts'),
     import('../replica/bookkeeping/sinks.ts'),
-    import('../daemon/page/key.ts'),
+    import('../extras/http/page-key.ts'),
     loadOrigin(),
     loadReplica(),
   ]);

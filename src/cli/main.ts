@@ -6,8 +6,8 @@
 import { isatty } from 'node:tty';
 import { systemClock } from '../base/clock.ts';
 import { keepDebuggerShut } from '../base/node-flags.ts';
-import { PAGE_PROCESS } from '../daemon/page/request.ts';
-import { TOOL_PROCESS } from '../mcp/request.ts';
+import { PAGE_PROCESS } from '../extras/page/request.ts';
+import { TOOL_PROCESS } from '../extras/mcp/request.ts';
 import { keepMemorySmall, optimiseCode } from './memory.ts';
 import { outputTo } from './session.ts';
 
@@ -38,15 +38,15 @@ async function main(): Promise<void> {
   // The daemon starts itself once more for its page; that process ends with its channel to the daemon.
   if (process.argv[2] === PAGE_PROCESS) {
     const [{ serveQuestions }, { answerPage }] = await Promise.all([
-      import('../daemon/page/process.ts'),
-      import('../daemon/page/answer.ts'),
+      import('../base/child-process.ts'),
+      import('../extras/page/routes.ts'),
     ]);
     optimiseCode();
     return serveQuestions(answerPage);
   }
   // So does the server for agents, for what they ask.
   if (process.argv[2] === TOOL_PROCESS) {
-    const { serveTools } = await import('../mcp/process.ts');
+    const { serveTools } = await import('../extras/mcp/tool-process.ts');
     optimiseCode();
     return serveTools();
   }

@@ -1,6 +1,6 @@
 /**
  * The options `columns` and `mask` of a table: which of its columns come here, and which come with other values. Part of the one table of
- * options. Pure.
+ * options.
  */
 import * as z from 'zod';
 import { matchesPattern } from '../base/pattern.ts';

@@ -1,6 +1,6 @@
 /**
  * The option `history`: whether the changes of a table are kept, how long, and how much room they may take. Part of the one table of
- * options. Pure.
+ * options.
  */
 import * as z from 'zod';
 

@@ -1,8 +1,7 @@
 /**
- * Finds, reads and validates the configuration file as a whole.
- *
- * Input: a YAML file, the environment, secret files. Output: a `Config` with all defaults, absolute paths (relative ones start at the folder of the
- * file) and all secrets, or one error that lists every problem. Invariant: a problem never shows a secret (I16).
+ * Finds, reads and validates the configuration file. Gives a `Config` with all defaults, absolute paths (relative ones
+ * start at the folder of the file) and all secrets, or one error that lists every problem. A problem never shows a
+ * secret (I16).
  */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -10,7 +9,7 @@ import { dirname, resolve } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import type { Credentials } from '../origin/credentials.ts';
 import type { Way } from '../origin/way.ts';
-import type { SinkSettings } from '../sink/context.ts';
+import type { SinkSettings } from '../extras/postgres/context.ts';
 import { findMaskKey } from './mask-key.ts';
 import { optionsSchema, type Options } from './options.ts';
 import { describeProblems, problemsFromIssues, type Problem } from './problems.ts';

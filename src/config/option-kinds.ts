@@ -1,7 +1,6 @@
 /**
- * The kinds of options that the configuration has more than once: a section, a number within bounds, a size, a text of one
- * form. Each says in one sentence what it must be, and carries its meaning into the JSON Schema. Input: bounds and words.
- * Output: schemas for options.ts. Pure.
+ * The kinds of options that the configuration has more than once: a section, a number within bounds, a size, a text of
+ * one form. Each says in one sentence what it must be, and carries its meaning into the JSON Schema.
  */
 import * as z from 'zod';
 

@@ -3,7 +3,6 @@
  * come the validation and its messages (problems.ts), the type `Options`, and the JSON Schema in config/.
  *
  * An option is here only if something reads it: one that is accepted and ignored would be a promise not kept.
- * Pure.
  */
 import * as z from 'zod';
 import { byteCount, decimalNumber, PRINTABLE, section, text, wholeNumber } from './option-kinds.ts';

@@ -1,5 +1,5 @@
 /**
- * The options of the origin: where it is, how to log in, and the way there. Output: a schema for options.ts. Pure.
+ * The options of the origin: its address, how to log in, and the proxy.
  */
 import * as z from 'zod';
 import { PRINTABLE, section, text } from './option-kinds.ts';

@@ -1,5 +1,5 @@
 /**
- * Where a configuration is looked for. Input: what was named on the command line, and the folder it starts from. Output: a path.
+ * Finds the configuration file, from the name on the command line and the folder where the search starts.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';

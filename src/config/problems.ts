@@ -1,8 +1,7 @@
 /**
- * Problems of a configuration, as the operator reads them: where (line, path), what must be there, and what does.
- *
- * Input: the parsed YAML document, the values of the file, zod's issues. Output: problems with stable wording. A value is
- * shown as it stands in the file, before any environment variable is put in, and never where it could be a secret. Pure.
+ * Problems of a configuration, as the operator reads them: where (line, path), what must be there, and what is. A
+ * value is shown as it is in the file, before any environment variable is put in, and never where it could be a
+ * secret.
  */
 import { isMap, isScalar, isSeq, type Document, type LineCounter, type Node } from 'yaml';
 import type * as z from 'zod';

@@ -1,5 +1,5 @@
 /**
- * The options `schedule`, of all tables and of one. Part of the one table of options. Pure.
+ * The options `schedule`, of all tables and of one. Part of the one table of options.
  */
 import * as z from 'zod';
 import { isZone } from '../wire/zone.ts';

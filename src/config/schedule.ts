@@ -1,14 +1,12 @@
 /**
- * When scheduled work is due: cron expressions of five fields, read in the local time of a zone, right on both days on
- * which its clocks change.
+ * Finds when scheduled work is due: cron expressions of five fields, read in the local time of a zone, right on both
+ * days on which its clocks change. The package `cron` says which local times an expression matches, as if local time
+ * were UTC; instants are computed here, because its own fires a daily job twice, or an hour early, on the day the
+ * clocks go back.
  *
- * Input: the `schedule` options. Output: schedules that name the next instant after a given one. The package `cron` (its only
- * user) says which local times an expression matches, asked as if local time were UTC. From there to instants is our own way,
- * because its own fires a daily job twice, or an hour early, on the day the clocks go back. Pure.
- *
- * On that day, the repeated hour counts once for an expression that names its hours. Local times that the other day skips are
- * due for it at once when the clocks have gone forward. For `*` and `*` with a step in the field of hours, the repeated hour
- * counts twice, and the skipped one is left out.
+ * On that day, the repeated hour counts once for an expression that names its hours. Local times that the other day
+ * skips are due at once when the clocks have gone forward. For `*` and `*` with a step in the field of hours, the
+ * repeated hour counts twice, and the skipped one is left out.
  */
 import { CronTime } from 'cron';
 import { offsetMsAt } from '../wire/zone.ts';

@@ -1,6 +1,6 @@
 /**
  * What a configuration says of the origin, of pulls, pushes and files, in the forms that these take; the command line and the daemon
- * share them. Pure.
+ * share them.
  */
 import { must } from '../base/assert.ts';
 import type { FilesSettings } from '../files/context.ts';

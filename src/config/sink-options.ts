@@ -1,5 +1,5 @@
 /**
- * The option `sinks`: PostgreSQL servers that the replica is streamed to. Part of the one table of options. Pure.
+ * The option `sinks`: PostgreSQL servers that the replica is streamed to. Part of the one table of options.
  */
 import * as z from 'zod';
 import { PRINTABLE, section, text } from './option-kinds.ts';

@@ -1,9 +1,9 @@
 /**
- * The sinks of a configuration: addresses are taken apart as libpq reads them, and their passwords are read. Input: the `sinks` section.
- * Output: settings, or problems that never show a secret (I16).
+ * Reads the sinks of a configuration: takes addresses apart as libpq does, and reads their passwords. Problems never
+ * show a secret (I16).
  */
 import { resolve } from 'node:path';
-import type { PgAddress, SinkSettings, SslMode } from '../sink/context.ts';
+import type { PgAddress, SinkSettings, SslMode } from '../extras/postgres/context.ts';
 import type { Options } from './options.ts';
 import type { Problem } from './problems.ts';
 import { readNamedSecret, type Environment } from './secrets.ts';

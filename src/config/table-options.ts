@@ -1,5 +1,5 @@
 /**
- * The options `tables`: which tables come, and how each is treated. Part of the one table of options. Pure.
+ * The options `tables`: which tables come, and how each is treated. Part of the one table of options.
  */
 import * as z from 'zod';
 import { columns, mask, maskedNeeds } from './column-options.ts';

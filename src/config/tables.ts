@@ -3,7 +3,7 @@
  * the name to which its options are bound (reconcile/bindings.ts).
  *
  * The most specific pattern that matches decides alone. Options of several patterns are never mixed, so that one line of the file
- * tells all there is to know of a table. Pure.
+ * tells all there is to know of a table.
  */
 import { comparePatterns, matcherOf, matchesPattern } from '../base/pattern.ts';
 import type { ConfiguredTables } from '../reconcile/bindings.ts';

@@ -1,6 +1,6 @@
 /**
- * The way to the origin: the proxy of the configuration or of the environment, and an authority of one's own. Input: the `origin` section,
- * environment variables, files. Output: the way, or problems that never show a secret (I16).
+ * Proxy and certificate authorities for the connection to the origin, from the `origin` section or the environment.
+ * Problems never show a secret (I16).
  */
 import { readFileSync, statSync } from 'node:fs';
 import { BlockList, isIPv4 } from 'node:net';

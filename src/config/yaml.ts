@@ -1,6 +1,6 @@
 /**
  * Reads YAML, which includes JSON, that a person wrote. Errors never quote the file, since a secret may stand in it (I16). Keys are the texts that
- * stand in the file, in NFC: a table may be called `1.0`, and `é` has two spellings. Pure.
+ * stand in the file, in NFC: a table may be called `1.0`, and `é` has two spellings.
  */
 import { isScalar, LineCounter, parseDocument, visit, type Document } from 'yaml';
 

@@ -22,11 +22,9 @@ import { NotificationSender } from './notifications.ts';
 import { LoopDelay } from './loop-delay.ts';
 import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
-import { openFront } from './front.ts';
-import type { DaemonParts } from './parts.ts';
+import type { DaemonParts, DaemonServer } from './parts.ts';
 import { Pulse, watch } from './pulse.ts';
 import { Results } from './results.ts';
-import type { StatusServer } from './server.ts';
 import { openSides, type Sides } from './sides.ts';
 import { statusLine, type DaemonState } from './state.ts';
 import { nextStep, takesPart, type Run, type Step } from './step.ts';
@@ -86,7 +84,7 @@ class Daemon {
   readonly #pushTroubles = new Troubles();
   readonly #pulse: Pulse;
   readonly #startedAtMs: number;
-  #server: StatusServer | null = null;
+  #server: DaemonServer | null = null;
   #working: WorkKind | null = null;
   #failure: DaemonState['failure'] = null;
   #refusedReload: readonly FoundComplaint[] = [];
@@ -416,8 +414,8 @@ class Daemon {
   }
 
   /** Starts the HTTP server of a configuration; null if it has none. */
-  async #serve(config: Config): Promise<StatusServer | null> {
-    const server = await openFront(config, {
+  async #serve(config: Config): Promise<DaemonServer | null> {
+    const server = await this.#parts.openServer(config, {
       clock: this.#parts.clock,
       decisionQueue: this.#decisionQueue,
       loopDelay: this.#loopDelay,

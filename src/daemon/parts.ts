@@ -4,13 +4,48 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
+import type { Problem } from '../reconcile/account.ts';
+import type { Surroundings } from './account.ts';
+import type { DecisionQueue } from './decision-queue.ts';
+import type { WorkKind } from './jobs.ts';
+import type { LoopDelay } from './loop-delay.ts';
+import type { Sides } from './sides.ts';
+import type { DaemonState } from './state.ts';
 import type { Notifier } from './systemd.ts';
+import type { WorkSnapshot } from './work-book.ts';
 
 /** The signals that a running daemon gets; each listener is called for every signal. */
 interface DaemonSignals {
   readonly stop: AbortSignal;
   onReload(listener: () => void): void;
   onCycle(listener: () => void): void;
+}
+
+/** What the server may see and request. */
+export interface DaemonView {
+  readonly clock: Clock;
+  readonly decisionQueue: DecisionQueue;
+  readonly loopDelay: LoopDelay;
+  isAlive(): boolean;
+  state(): DaemonState;
+  sides(): Sides;
+  work(): WorkSnapshot;
+  /** What the account has from outside of the replica. */
+  surroundings(): Surroundings;
+  problems(): readonly Problem[];
+  /** Calls when work begins, advances and ends; returns a function that stops the calls. */
+  onWork(listener: () => void): () => void;
+  /** Null for all of it. */
+  askForCycle(work: WorkKind | null): void;
+}
+
+/** A running server. */
+export interface DaemonServer {
+  /** Its address, with the port that was chosen for port 0. */
+  readonly address: string;
+  /** False once its socket was removed from the file system. */
+  isReachable(): boolean;
+  close(): Promise<void>;
 }
 
 /** The surroundings of a daemon. */
@@ -20,6 +55,8 @@ export interface DaemonParts {
   /** Reads the configuration anew. @throws RowsyncError with every problem there is. */
   readonly load: () => Config;
   readonly notifier: Notifier;
+  /** Starts the server of a configuration; null if it has none. @throws RowsyncError `daemon.listen`, `replica.path`. */
+  readonly openServer: (config: Config, view: DaemonView) => Promise<DaemonServer | null>;
   /** Called before a wait. */
   readonly atRest?: () => void;
   /** The log; made anew for every configuration, because it hides that configuration's secrets. */

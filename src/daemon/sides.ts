@@ -11,7 +11,7 @@ import { removeUnnamed } from '../files/prune.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
 import { boundNameOf } from '../replica/bookkeeping/described.ts';
-import { startSinks, type RunningSinks } from '../sink/runner.ts';
+import { startSinks, type RunningSinks } from '../extras/postgres/runner.ts';
 import { WholeWatch } from './whole.ts';
 
 /** The input for opening both sides. */

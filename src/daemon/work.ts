@@ -20,7 +20,7 @@ import { differenceOf, verify } from '../pull/verify.ts';
 import type { PushContext } from '../push/context.ts';
 import { finishPushes, push } from '../push/push.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
-import { backUpDated, lostFilesError } from './backup.ts';
+import { backUpDated, lostFilesError } from '../extras/backup/backup.ts';
 import { pullFilesAfter } from './cycle.ts';
 import type { WorkKind } from './jobs.ts';
 import type { Sides } from './sides.ts';

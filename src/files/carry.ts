@@ -1,10 +1,7 @@
 /**
- * Bringing the content that a replica names from one store to another: into a backup, and back. Input: what the copy of the
- * replica names, and the folders where it may stand. Output: a store that holds it, durably, and what could not be found.
- *
- * A backup's files are a store of their own beside it (`<backup>.files`). They are links where both are on one disk, so that they
- * cost nothing. On another disk they are linked to the backup before, and only what is new is copied. Invariant (I15): the folder
- * gets its name after all of it is on the disk.
+ * Copies file contents between stores, for backup, restore and a moved store. Files are hard links where both are on
+ * one disk; on another disk they are linked to the backup before, and only what is new is copied. The target folder
+ * gets its name last (I15).
  */
 import { existsSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';

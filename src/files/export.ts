@@ -1,10 +1,10 @@
 /**
- * Writing files out under their names: `<folder>/Table/key/Column/name`, the revisions that a cell does not show as `name
- * (revision N).ext` beside it. Input: the replica, read only, and the store. Output: hard links where the folder is on the same
- * disk, else copies; what is there already stays.
+ * Writes files out under their names: `<folder>/Table/key/Column/name`, and revisions that a cell does not show as
+ * `name (revision N).ext` beside it. They are hard links where the folder is on the same disk, else copies; what is in
+ * the folder already stays.
  *
- * Names come from the origin and are made safe by reconcile/file-names.ts. Nothing is written through a link. Every folder below
- * the given one is checked to be a folder, and a file comes to its name by a rename (reliability S13).
+ * Names come from the origin and are made safe by reconcile/file-names.ts. Nothing is written through a link. Every
+ * folder below the given one is checked to be a folder, and a file gets its name by a rename (reliability S13).
  */
 import type { Stats } from 'node:fs';
 import { chmod, lstat, mkdir, rename, rm } from 'node:fs/promises';

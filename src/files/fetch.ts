@@ -1,9 +1,9 @@
 /**
- * Fetching one file: judged by the rules, asked for by its guid, streamed into the store, checked, kept. Input: a revision
- * that is not here. Output: its row in `sync_files` says here, skipped or failed, and why.
+ * Downloads one file: judges it by the rules, requests it by its guid, streams it into the store, checks it, and notes
+ * in `sync_files` whether it was stored, skipped or failed.
  *
- * A guid is downloaded once: where its content is here already, or on its way, that is taken. Memory holds one piece of a
- * file at a time. A download that breaks off is begun again, `retry` says how often (I18).
+ * Content is downloaded once, however many revisions have it. Memory holds one piece of a file at a time. `retry` says
+ * how often a download that breaks off is begun again (I18).
  */
 import type PQueue from 'p-queue';
 import { must } from '../base/assert.ts';

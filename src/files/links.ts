@@ -1,6 +1,6 @@
 /**
- * One content under two names: a hard link where both places are on one disk, else a copy. Content is never changed, so that
- * a link is as good as a copy and costs nothing. Input: two paths. Output: the second one, not synced.
+ * Gives content a second name: a hard link where both places are on one disk, else a copy. Content is never changed,
+ * so a link is as good as a copy and costs nothing.
  */
 import { constants } from 'node:fs';
 import { copyFile, link } from 'node:fs/promises';

@@ -1,9 +1,9 @@
 /**
- * Finding out which revisions there are. Input: cells of attachment columns that differ from what was looked at before
- * (replica/bookkeeping/file-cells.ts). Output: rows of `sync_files`. The decisions are reconcile/files.ts.
+ * Lists the revisions of attachment cells that changed since they were last listed (replica/bookkeeping/file-
+ * cells.ts). The decisions are in reconcile/files.ts.
  *
- * An unchanged table costs no request, unless the origin shows attachments in a form without a revision. Then each cell with a file is asked for by
- * its ETag. Requests: one for each such cell, in blocks that lie above each other.
+ * An unchanged table costs no request, unless the origin shows attachments in a form without a revision. Then each
+ * cell with a file is requested with its ETag.
  */
 import { runAll } from '../base/pool.ts';
 import { stampFromMs } from '../base/clock.ts';

@@ -1,12 +1,11 @@
 /**
- * Opening the store of a replica, wherever the configuration has it now. Where that is another folder than before, the content
- * that the replica names comes along, as links or copies. What was there already, since someone moved it by hand, stays. What
- * is in neither folder is missing from then on, and fetched again. Input: the surroundings of the work on files. Output: an open
- * store. Invariant (I15): the replica names the new folder only once all of it is there durably; nothing is removed from the
- * former one.
+ * Opening the store of a replica, wherever the configuration has it now. Where that is another folder than before, the
+ * content that the replica names comes along, as links or copies. What was there already, since someone moved it by
+ * hand, stays. What is in neither folder is missing from then on, and fetched again. Invariant (I15): the replica
+ * names the new folder only once all of it is there durably; nothing is removed from the former one.
  *
- * A store that is completely gone is probably on a disk that is not mounted. It is neither opened nor counted as lost. What the origin does not have
- * any more could not be fetched again, and no row would name it once the disk is back.
+ * A store that is completely gone is probably on a disk that is not mounted. It is neither opened nor counted as lost.
+ * What the origin does not have any more could not be fetched again, and no row would name it once the disk is back.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { systemFiles, type FileSystem } from '../base/file-system.ts';

@@ -1,10 +1,11 @@
 /**
- * The file store: content by its SHA-256, `<folder>/ab/abcd…`, equal content once. Input: bytes as they arrive. Output:
- * files that are whole. Neither names of the origin nor what SQL clients write into the replica become paths here.
+ * The file store: content by its SHA-256, `<folder>/ab/abcd…`, equal content once. Neither names of the origin nor
+ * what SQL clients write into the replica become paths here.
  *
- * Invariant (I15): a file stands under its final name only after all of its bytes were written and synced; its folder is
- * synced before the caller is told. What a crash leaves behind lies in `incoming` and goes when the store is next opened, so
- * each replica needs a store of its own. Files may be read, not written, since exports may be links to them.
+ * Invariant (I15): a file stands under its final name only after all of its bytes were written and synced; its folder
+ * is synced before the caller is told. What a crash leaves behind lies in `incoming` and goes when the store is next
+ * opened, so each replica needs a store of its own. Files may be read, not written, since exports may be links to
+ * them.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';

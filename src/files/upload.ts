@@ -1,7 +1,6 @@
 /**
- * Putting files that were attached here into the store, once the origin took them: their content is known, so it is not
- * downloaded. Input: a file as it was sent. Output: whether its content is in the store, whole and durable. A file that changed
- * on the disk since is left to the downloads, and so is one that the rules leave out, which then say so in `sync_files`.
+ * Puts files that were attached in the replica into the store once the origin accepted them, so that they are not
+ * downloaded. A file that changed on the disk since is left to the downloads, and so is one that the rules leave out.
  */
 import { asRowsyncError } from '../base/errors.ts';
 import { systemFiles, type FileSystem } from '../base/file-system.ts';

@@ -1,6 +1,6 @@
 /**
- * Whether the journal of a table is consistent. Each entry of a row must begin, cell by cell, with the values that the entry before it ended with.
- * Inserts and deletes must alternate. Input: the replica. Output: the broken places; there should be none.
+ * Checks that the history of a table is consistent: each entry of a row begins, cell by cell, with the values that the
+ * entry before it ended with, and inserts and deletes alternate.
  */
 import { sql } from '../base/sql.ts';
 import type { Connection } from '../replica/connection.ts';

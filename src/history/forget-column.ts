@@ -1,9 +1,9 @@
 /**
- * Forgetting a column of a table, in all rows: values of it that are kept beside the table are removed. For columns that the configuration now leaves
- * out or masks. Called in the transaction that drops the column, before the drop. Input: the column. Output: the journal, `sync_deleted`, conflicts,
- * refusals and files without its values, and an entry that says so.
+ * Removes the values of a column, in all rows, that are kept beside its table: for columns that the configuration now
+ * leaves out or masks. Called in the transaction that drops the column, before the drop.
  *
- * Deleted rows name columns as they were called then. A value under a name that no column has now may belong to this column, so it is removed too.
+ * Deleted rows name columns as they were called then. A value under a name that no column has now may belong to this
+ * column, so it is removed too.
  */
 import { sql, type Sql } from '../base/sql.ts';
 import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';

@@ -1,8 +1,6 @@
 /**
- * Starts and stops the sandbox: a server on the loopback interface that speaks the Records API over a SQLite file of its
- * own. Input: options, already parsed from the command line but checked here. Output: a handle with the address, the
- * credentials, and direct access to the store for tests and the demo. Owns the life of the server, of the store's file
- * and of the simulated colleagues.
+ * Starts and stops the sandbox: a server on the loopback interface that speaks the Records API over a SQLite file of
+ * its own. Owns the life of the server, of the store's file and of the simulated colleagues.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * Revisions of an attachment as the list method reports them (specification 2.8 and 4.8), in JSON; xml.ts brings XML into
- * the same shape. File names are what the origin sent: text, never a path. Pure.
+ * the same shape. File names are what the origin sent: text, never a path.
  */
 import { describeKind, Fields, unexpected } from './json.ts';
 import { millisecondTextFromUtc, utcFromOffsetText } from './zone.ts';

@@ -4,7 +4,7 @@
  *
  * On the wire, readers return `undefined` for what has no meaning in the type; the caller reports it, without the value.
  * Strings with lone surrogates count as meaningless, because SQLite would change them. Sources: specification 2.4; origin
- * facts 2.1, 5.1 and 5.2. The SQL uses nothing that SQLite 3.37 does not know. Pure.
+ * facts 2.1, 5.1 and 5.2. The SQL uses nothing that SQLite 3.37 does not know.
  */
 import { sql, type Sql } from '../base/sql.ts';
 import { isRoundedTo, isTooLong, numericFromText, numericToPlain, plainNumber, type Numeric } from './decimal.ts';

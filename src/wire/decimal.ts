@@ -1,7 +1,7 @@
 /**
  * Exact decimals. The wire carries numbers as decimal text; a double keeps only some of them. These functions decide
  * which JavaScript value holds a decimal exactly, and write every value back as plain digits, because the origin rejects
- * exponents (origin facts, 2.1). Pure.
+ * exponents (origin facts, 2.1).
  */
 
 /** A decimal held exactly: a number where a double does, a bigint for longer integers, else canonical plain text. */

@@ -1,6 +1,6 @@
 /**
  * JSON text to JavaScript values without losing a digit. `JSON.parse` rounds every number to a double; here a number
- * that a double may not hold arrives as an `ExactNumber` with its source text. Pure.
+ * that a double may not hold arrives as an `ExactNumber` with its source text.
  */
 
 /** A JSON number whose digits a double may not hold. */

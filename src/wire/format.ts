@@ -1,7 +1,7 @@
 /**
  * The two formats of the Records API behind one interface, so that the client and the sandbox choose one by name and
  * are written once. Readers of answers are the client's, and raise `RowsyncError`s; readers of bodies are the sandbox's, and
- * give `WireFault`s. What one side of a pair writes, the other reads. Pure.
+ * give `WireFault`s. What one side of a pair writes, the other reads.
  */
 import { readAttachments, writeAttachments, type AttachmentInfo } from './attachments.ts';
 import type { WireFault } from './fault.ts';

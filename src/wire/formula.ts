@@ -2,7 +2,7 @@
  * Pieces of filter formulas as the origin's own client writes them (origin facts 5.1 and 5.2): escaped column names and literals. Emission only; the
  * sandbox has its own reader.
  *
- * For every input, a piece is one token at the origin: a name or a text cannot end its own quotes. Pure.
+ * For every input, a piece is one token at the origin: a name or a text cannot end its own quotes.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { numericFromText, numericToPlain, type Numeric } from './decimal.ts';

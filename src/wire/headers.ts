@@ -1,6 +1,6 @@
 /**
  * HTTP headers that both sides read or write: ETag and If-None-Match (RFC 9110, 8.8.3 and 13.1.2), Retry-After (10.2.3),
- * the cache policy of the specification (4.10). Pure.
+ * the cache policy of the specification (4.10).
  */
 
 /** What a cacheable answer carries, to the letter (specification 4.10; clients compare the tokens). */

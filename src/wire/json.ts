@@ -1,7 +1,7 @@
 /**
  * Whole JSON documents of the Records API: descriptors, row pages and errors, read and written (specification,
  * sections 2.2 to 2.9). Readers take parsed JSON (exact.ts) and name what they read in every complaint; they never
- * quote a value. Fields that are not named here go to `other` and come back out. Pure.
+ * quote a value. Fields that are not named here go to `other` and come back out.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { ExactNumber, parseExactJson } from './exact.ts';

@@ -1,6 +1,6 @@
 /**
- * Masks replace the values of a column while an answer of the origin is read, so that no other code ever has them. Input: a value as the origin has
- * it. Output: the value that is stored. A missing value stays missing. Pure, but for the key that it is given.
+ * Masks replace the values of a column while an answer of the origin is read, so that no other code ever has them. A
+ * missing value stays missing. Pure, but for the key that it is given.
  */
 import { must } from '../base/assert.ts';
 import { TYPE_RULES, type ValueReader } from './column-types.ts';

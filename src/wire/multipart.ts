@@ -8,7 +8,7 @@
  * rows.
  *
  * Lines end with CR LF (RFC 9110, 8.3.3): nothing else is written. A boundary behind LF alone is refused, since it could be meant as one or be
- * content, and a guess would cut a file or join two. Faults are values; nothing is thrown at what came. Pure.
+ * content, and a guess would cut a file or join two. Faults are values; nothing is thrown at what came.
  */
 import { assert, must } from '../base/assert.ts';
 import { WireFault } from './fault.ts';

@@ -1,6 +1,6 @@
 /**
  * Paths and query strings of the Records API (specification, sections 2.1 and 4; origin facts 7.2 and 7.3): built by the
- * client, read by the sandbox. A token in a path is never part of what is built here. Pure.
+ * client, read by the sandbox. A token in a path is never part of what is built here.
  */
 
 /** Rows that one Select returns at most, and by default (specification, section 8). */

@@ -1,6 +1,6 @@
 /**
  * Which columns the caller may write at an origin whose descriptions have only the fields of the specification (2.3), neither `kind` nor `readOnly`.
- * Then the columns that `column=*` returns are writable (4.4), and system columns are known by name and type (origin facts 2.3). Pure.
+ * Then the columns that `column=*` returns are writable (4.4), and system columns are known by name and type (origin facts 2.3).
  */
 import { columnType, type ColumnDescriptor, type ColumnType, type TableDescriptor } from './schema.ts';
 

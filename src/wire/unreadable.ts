@@ -1,6 +1,6 @@
 /**
  * Rows with values that have no meaning for the type of their column: which column, and what is wrong, in words that lead a person to the value at the
- * origin. The words never hold the value (I16). Pure.
+ * origin. The words never hold the value (I16).
  */
 import type { Row, UnreadableRow } from './schema.ts';
 

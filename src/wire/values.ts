@@ -6,7 +6,7 @@
  *    output     readOutput   <──────   writeOutput
  *    input      writeInput   ──────>   readInput
  *
- * What a type means is in column-types.ts. Pure.
+ * What a type means is in column-types.ts.
  */
 import { TYPE_RULES, type GivenWriter, type ValueReader } from './column-types.ts';
 import { maskedReader } from './mask.ts';

@@ -5,7 +5,7 @@
  * A part with `filename` or `filename*` is a file and needs a Content-ID, with or without angle brackets; the one part
  * without is the rows. A cell refers to a file as `cid:<content id>`. Parts come in any order. Transfer encodings are
  * not decoded: a base64 part would otherwise be stored as its letters. Faults are values with their status:
- * 400, 413 (too large) or 415 (a media type or charset that is not understood). Pure.
+ * 400, 413 (too large) or 415 (a media type or charset that is not understood).
  */
 import { assert } from '../base/assert.ts';
 import { RowsyncError } from '../base/errors.ts';

@@ -5,7 +5,7 @@
  * A body is an array of objects, or one bare object for a single row. Of two equal keys in one object the last counts,
  * as with every JSON parser in use. Fields that begin with `@row.` other than `@row.id` are ignored, so that a row can
  * be sent back as it was read. Faults of a body are values, because the sandbox answers them; an answer that cannot be
- * read is a `RowsyncError`. Pure.
+ * read is a `RowsyncError`.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES } from './column-types.ts';

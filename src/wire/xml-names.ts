@@ -7,7 +7,7 @@
  * escape it, but readers that know namespaces take what stands before it for a prefix. Both forms are read; the client
  * writes the escape, which no reader of the rule mistakes. .NET, whose XmlConvert the rule describes, writes eight digits for
  * characters outside the BMP: read here, never written. Character classes: https://www.w3.org/TR/2006/REC-xml-20060816/,
- * appendix B. Pure.
+ * appendix B.
  */
 import { assert } from '../base/assert.ts';
 

@@ -2,7 +2,7 @@
  * Characters of XML 1.0 text and attributes: which are allowed, and how they are escaped. A carriage
  * return leaves as `&#xD;`, because parsers turn a bare one into a line feed (XML 1.0, 2.11). What XML cannot hold at all (most
  * control characters, half a surrogate pair) is replaced by U+FFFD when the sandbox answers. The client asks `isXmlText` first
- * and never sends it. Pure.
+ * and never sends it.
  */
 
 // oxlint-disable-next-line no-control-regex -- these are the characters that XML 1.0 forbids (2.2)

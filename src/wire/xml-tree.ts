@@ -1,7 +1,7 @@
 /**
  * XML text to a tree of elements, in one pass of saxes, which is strict about XML 1.0. Values stay the text that they were: no
  * numbers are guessed and no spaces trimmed. Beyond what XML forbids, a document type (entities, external subsets), an encoding
- * other than UTF-8, elements that mix text with elements, and whatever exceeds `XmlLimits` are refused. Pure.
+ * other than UTF-8, elements that mix text with elements, and whatever exceeds `XmlLimits` are refused.
  */
 import { SaxesParser } from 'saxes';
 

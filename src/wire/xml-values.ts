@@ -5,7 +5,7 @@
  *
  * XML cannot say an empty text on input (it arrives as null), nor more than six decimals in output: the sandbox rounds half away
  * from zero. So a replica that reads through XML is exact only within the origin's own precision, six decimals (origin facts
- * 2.1). JSON carries every digit. Pure.
+ * 2.1). JSON carries every digit.
  */
 import { TYPE_RULES, type GivenWriter, type ValueReader } from './column-types.ts';
 import { maskedReader } from './mask.ts';

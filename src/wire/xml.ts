@@ -4,7 +4,7 @@
  * items (`<tables><table>`), `<Error>` as the root when the whole request failed, any names in the rows of a write.
  *
  * Descriptors, statuses and attachments are brought into the fields of the JSON form and read or taken from there, so
- * that each field is described once (json.ts, writes.ts, attachments.ts). Rows go straight to and from `Value`s. Pure.
+ * that each field is described once (json.ts, writes.ts, attachments.ts). Rows go straight to and from `Value`s.
  */
 import { XMLBuilder } from 'fast-xml-parser';
 

@@ -7,7 +7,7 @@ import type { Address } from './origin-child.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { keepMemorySmall, optimiseCode, prepareForRows } from '../../src/cli/memory.ts';
 import { openReplica } from '../../src/replica/database.ts';
-import type { PgAddress } from '../../src/sink/context.ts';
+import type { PgAddress } from '../../src/extras/postgres/context.ts';
 import { benchWriter } from './sink.ts';
 import { pullFilesOnce, pullOnce, pushOnce, type PushWay } from './ours.ts';
 

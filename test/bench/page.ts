@@ -5,7 +5,8 @@
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { buffer } from 'node:stream/consumers';
-import { PageHost } from '../../src/daemon/page/host.ts';
+import { ChildPool } from '../../src/base/child-pool.ts';
+import { PAGE_PROCESS, type PageRequest } from '../../src/extras/page/request.ts';
 import { requestOf } from '../support/page-request.ts';
 import { TABLE } from './data.ts';
 import { median, timeMs, type Figure } from './measure.ts';
@@ -26,7 +27,7 @@ export async function pageBench({ origins, folder, roundCount, isSmoke }: PageCo
   const path = join(folder, 'page.db');
   await pullOnce(await origins.serve(rowCount), path, { compress: false });
   const table = `/browse/${encodeURIComponent(TABLE)}`;
-  const host = new PageHost();
+  const host = new ChildPool<PageRequest>(2, PAGE_PROCESS);
   const { signal } = new AbortController();
   const show = async (address: string, query = ''): Promise<void> => {
     const { status, body } = await host.ask(requestOf(path, address, query), { msMax: 60_000, signal });

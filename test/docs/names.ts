@@ -18,7 +18,7 @@ const RETIRED_NAMES =
   'way ways sides desk book ledger journal journals wish front gate frame blame pulse whole torn touched consent told asked looked';
 const RETIRED_PARTS = new Set(RETIRED_NAMES.split(' '));
 const RETIRED_WORDS =
-  /\b(?:desks?|ledgers?|journals?|wish(?:es)?|blames?|pulse|torn|consents?|stands?|(?<!there )(?:is|are) no [a-z]+|input: |output: )/gi;
+  /\b(?:desks?|ledgers?|journals?|wish(?:es)?|blames?|pulse|torn|consents?|stands?|(?<!there )(?:is|are) no (?!longer)[a-z]+)\b|\b(?:input|output): /gi;
 
 const src = new URL('../../src/', import.meta.url);
 

@@ -10,7 +10,7 @@ import { ERROR_CODES } from '../../src/base/errors.ts';
 import { LOG_EVENTS } from '../../src/base/log-events.ts';
 import { manOptions } from '../../src/cli/man-page.ts';
 import { optionsJsonSchema } from '../../src/config/options.ts';
-import { metricsText } from '../../src/daemon/metrics.ts';
+import { metricsText } from '../../src/extras/http/metrics.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { CATALOGUE } from '../../src/reconcile/problems.ts';
 import { queryRows } from '../../src/replica/query.ts';

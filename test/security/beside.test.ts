@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
-import { makePageKey } from '../../src/daemon/page/key.ts';
+import { makePageKey } from '../../src/extras/http/page-key.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { temporaryFolder } from '../support/replica.ts';
 

@@ -10,7 +10,7 @@ import { carryToBackup } from '../../src/files/carry.ts';
 import { exportFiles } from '../../src/files/export.ts';
 import { pruneFiles } from '../../src/files/prune.ts';
 import { verifyFiles } from '../../src/files/verify.ts';
-import { backUpAll } from '../../src/daemon/backup.ts';
+import { backUpAll } from '../../src/extras/backup/backup.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { readStoreFolder } from '../../src/replica/bookkeeping/files.ts';
 import { fileOf, startFilesFixture, type FilesFixture } from '../support/files.ts';

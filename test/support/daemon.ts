@@ -12,6 +12,7 @@ import Database from 'better-sqlite3';
 import { createLogger } from '../../src/base/log.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
+import { openServer } from '../../src/extras/http/endpoints.ts';
 import { silentNotifier, type Notifier } from '../../src/daemon/systemd.ts';
 import { makeWorkspace } from './child.ts';
 import { testClock, type TestClock } from './clock.ts';
@@ -73,6 +74,7 @@ export function startDaemon(
     clock,
     notifier: extra.notifier ?? silentNotifier,
     load,
+    openServer,
     logFor: () => createLogger({ level: 'debug', destination, secrets: [] }),
     signals: {
       stop: stop.signal,

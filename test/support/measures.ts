@@ -1,5 +1,5 @@
 /** The input of a daemon's metrics, with a sample for each. */
-import type { Measures } from '../../src/daemon/metrics.ts';
+import type { Measures } from '../../src/extras/http/metrics.ts';
 import type { TableStatus } from '../../src/replica/reader.ts';
 import { RESTING_STATE } from './daemon-state.ts';
 

@@ -23,7 +23,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { must } from '../../src/base/assert.ts';
-import type { PgAddress } from '../../src/sink/context.ts';
+import type { PgAddress } from '../../src/extras/postgres/context.ts';
 
 /** The user `nobody` of Debian: PostgreSQL refuses to run as root. */
 const NOBODY = 65_534;

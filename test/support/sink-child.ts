@@ -7,8 +7,8 @@ import { RowsyncError } from '../../src/base/errors.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { openReplica } from '../../src/replica/database.ts';
-import type { PgAddress } from '../../src/sink/context.ts';
-import { SinkWriter } from '../../src/sink/writer.ts';
+import type { PgAddress } from '../../src/extras/postgres/context.ts';
+import { SinkWriter } from '../../src/extras/postgres/sink.ts';
 
 const { path, address, kill } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as {
   readonly path: string;

@@ -6,8 +6,8 @@ import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { ensureSinks } from '../../src/replica/bookkeeping/sinks.ts';
-import type { PgAddress, SinkContext, SinkSettings } from '../../src/sink/context.ts';
-import { SinkWriter } from '../../src/sink/writer.ts';
+import type { PgAddress, SinkContext, SinkSettings } from '../../src/extras/postgres/context.ts';
+import { SinkWriter } from '../../src/extras/postgres/sink.ts';
 import type { PostgresServer } from './postgres.ts';
 import type { Fixture } from './replica.ts';
 

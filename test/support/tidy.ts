@@ -2,6 +2,7 @@
  * The rules of this repository that a linter cannot say, as pure functions from text to complaints. test/tidy.test.ts
  * runs each one on the tree, and on text that breaks it.
  */
+import { readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'oxc-parser';
 
 /** A file of the repository; `path` is relative to its top, with forward slashes. */
@@ -10,56 +11,24 @@ export interface TidyFile {
   readonly text: string;
 }
 
-/** What each folder of src may import; only ever folders that stand further left in the flow. */
-export const LAYERS: Readonly<Record<string, readonly string[]>> = {
-  base: [],
-  wire: ['base'],
-  origin: ['base', 'wire'],
-  replica: ['base', 'wire'],
-  capture: ['base', 'wire', 'replica', 'reconcile'],
-  reconcile: ['base', 'wire'],
-  // On the rank of capture: it reads what the writers of rows leave behind.
-  history: ['base', 'wire', 'replica', 'reconcile'],
-  pull: ['base', 'wire', 'origin', 'replica', 'capture', 'history', 'reconcile'],
-  push: ['base', 'wire', 'origin', 'replica', 'capture', 'history', 'reconcile'],
-  // On the rank of pull and push: what files there are follows from rows that stand in the replica, however they came there.
-  files: ['base', 'wire', 'origin', 'replica', 'reconcile'],
-  // On the rank of files: what is sent follows from rows that stand in the replica.
-  sink: ['base', 'wire', 'replica', 'reconcile'],
-  config: ['base', 'wire', 'origin', 'replica', 'capture', 'history', 'reconcile', 'pull', 'push', 'files', 'sink'],
-  daemon: [
-    'base',
-    'wire',
-    'origin',
-    'replica',
-    'capture',
-    'history',
-    'reconcile',
-    'pull',
-    'push',
-    'files',
-    'sink',
-    'config',
-  ],
-  mcp: ['base', 'wire', 'replica', 'reconcile', 'history', 'config', 'daemon'],
-  cli: [
-    'base',
-    'wire',
-    'origin',
-    'replica',
-    'capture',
-    'history',
-    'reconcile',
-    'pull',
-    'push',
-    'files',
-    'sink',
-    'config',
-    'daemon',
-    'mcp',
-  ],
-  sandbox: ['base', 'wire'],
-};
+const ROOMS_PAGE = readFileSync(new URL('../../docs/design/rooms.md', import.meta.url), 'utf8');
+
+/** What each room of src may import, from the table of docs/design/rooms.md: rooms above it, but for those of its last column. */
+export const LAYERS: Readonly<Record<string, readonly string[]>> = readRooms(ROOMS_PAGE);
+
+function readRooms(page: string): Readonly<Record<string, readonly string[]>> {
+  const rows = [...page.matchAll(/^\| `([\w/]+)` +\|[^|]*\|([^|]*)\|$/gm)];
+  const rooms = rows.map(([, room = '']) => room);
+  return Object.fromEntries(
+    rows.map(([, room = '', except = ''], index) => [
+      room,
+      rooms.slice(0, index).filter((above) => !except.includes(`\`${above}\``)),
+    ]),
+  );
+}
+
+/** Files of the core that import an extra, as docs/design/rooms.md says; the list only gets shorter. */
+const TO_EXTRAS: readonly string[] = ['config/load.ts', 'config/sinks.ts', 'daemon/sides.ts', 'daemon/work.ts'];
 
 /** Where each npm package may be imported: folders, or parts of one. */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
@@ -71,19 +40,19 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   cron: ['src/config/'],
   pino: ['src/base/'],
   commander: ['src/cli/'],
-  zod: ['src/config/', 'src/mcp/'],
-  '@modelcontextprotocol/sdk': ['src/mcp/'],
+  zod: ['src/config/', 'src/extras/mcp/'],
+  '@modelcontextprotocol/sdk': ['src/extras/mcp/'],
   yaml: ['src/config/'],
   table: ['src/cli/'],
   'cli-progress': ['src/cli/'],
   diff: ['src/cli/'],
   'csv-stringify': ['src/base/'],
-  'prom-client': ['src/daemon/'],
+  'prom-client': ['src/extras/http/'],
   mime: ['src/push/'],
-  pg: ['src/sink/'],
-  'pg-copy-streams': ['src/sink/'],
-  'hyparquet-writer': ['src/sink/'],
-  hyparquet: ['src/sink/'],
+  pg: ['src/extras/postgres/'],
+  'pg-copy-streams': ['src/extras/postgres/'],
+  'hyparquet-writer': ['src/extras/export/'],
+  hyparquet: ['src/extras/export/'],
 };
 
 interface Import {
@@ -109,9 +78,10 @@ function importsOf({ path, text }: TidyFile): readonly Import[] {
   ];
 }
 
-/** The folder of src that a relative import leads to, or undefined where it leaves src. */
+/** The room of a file, or undefined for none; a room may be a folder in another one. */
 function layerOf(path: string): string | undefined {
-  return /^src\/([^/]+)\//.exec(path)?.[1];
+  const [, inner, outer = ''] = /^src\/(([\w-]+)(?:\/[\w-]+)?)\//.exec(path) ?? [];
+  return inner !== undefined && Object.hasOwn(LAYERS, inner) ? inner : Object.hasOwn(LAYERS, outer) ? outer : undefined;
 }
 
 function resolve(from: string, specifier: string): string {
@@ -137,7 +107,11 @@ function importProblem(
   if (specifier.startsWith('.')) {
     const target = layerOf(resolve(path, specifier));
     if (target === undefined) return `imports ${specifier}, outside of the layers`;
-    if (target === layer || allowed.includes(target)) return undefined;
+    if (target === layer) return undefined;
+    if (target.startsWith('extras/') && !/^(?:extras\/|cli)/.test(layer)) {
+      return TO_EXTRAS.includes(path.replace('src/', '')) ? undefined : `the core may not import ${target}/`;
+    }
+    if (allowed.includes(target)) return undefined;
     if (target === 'sandbox' && layer === 'cli') return isLazy ? undefined : 'imports sandbox/ other than by import()';
     return `${layer}/ may not import ${target}/`;
   }
@@ -228,7 +202,7 @@ function namesUsed({ path, text }: TidyFile): readonly string[] {
 
 /** A surface that judges tables or errors for itself, where it should render the account. */
 export function accountProblems({ path, text }: TidyFile): readonly string[] {
-  if (!/^src\/(?:cli|daemon|mcp)\//.test(path) || path === 'src/daemon/account.ts') return [];
+  if (!/^src\/(?:cli|daemon|extras)\//.test(path) || path === 'src/daemon/account.ts') return [];
   const judging = [
     /\baccountOf\(/,
     /\breadComplaints\(/,

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
 import { resolve } from 'node:path';
-import { backUpAll, lostFilesError, restoreAll } from '../../daemon/backup.ts';
+import { backUpAll, lostFilesError, restoreAll } from '../../extras/backup/backup.ts';
 import type { CarryReport } from '../../files/carry.ts';
 import { openReader } from '../../replica/reader.ts';
 import { errorJson } from '../error-text.ts';

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import { printableJson } from '../../base/text.ts';
-import { readEvents, sequenceNumber } from '../../history/events.ts';
+import { readEvents, sequenceNumber } from '../../extras/history/events.ts';
 import { openReader } from '../../replica/reader.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
 

@@ -10,6 +10,7 @@ import { findConfig } from '../../config/paths.ts';
 import { originSecrets } from '../../config/settings.ts';
 import { processEnvironment } from '../../config/secrets.ts';
 import { runDaemon } from '../../daemon/daemon.ts';
+import { openServer } from '../../extras/http/endpoints.ts';
 import { memoryKeeper } from '../../daemon/memory.ts';
 import { openNotifier } from '../../daemon/systemd.ts';
 import { sinkSecrets } from '../../config/sinks.ts';
@@ -74,6 +75,7 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
     atRest: memoryKeeper(),
     load: () => loadConfig(path).config,
     logFor,
+    openServer,
     logFailure: () => session.stdout.logFailure,
   });
   return EXIT.done;

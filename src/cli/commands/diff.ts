@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { plural, printable, printableJson } from '../../base/text.ts';
-import { differencesOf, type RowDifference } from '../../history/difference.ts';
+import { differencesOf, type RowDifference } from '../../extras/history/difference.ts';
 import { readTableEntries } from '../../replica/history-entries.ts';
 import {
   checkKnown,

@@ -6,8 +6,8 @@ import { Option, type Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
 import { countText, plural, printable } from '../../base/text.ts';
-import { EXPORT_FORMATS, exportTables, type ExportFormat } from '../../sink/export.ts';
-import type { WrittenColumn } from '../../sink/parquet.ts';
+import { EXPORT_FORMATS, exportTables, type ExportFormat } from '../../extras/export/tables.ts';
+import type { WrittenColumn } from '../../extras/export/parquet.ts';
 import { loadNamedConfig, printJson, type Runner } from '../invocation.ts';
 
 const EXAMPLES = `

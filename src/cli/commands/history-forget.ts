@@ -16,12 +16,12 @@ import {
   formerIds,
   type ForgetReport,
   type ForgettableRow,
-} from '../../history/forget.ts';
+} from '../../extras/history/forget.ts';
 import { datedBackups } from '../../replica/backup.ts';
 import type { Replica } from '../../replica/database.ts';
 import { copiesBeside, hasRow, type SoughtRow } from '../../replica/row-copies.ts';
-import { forgetInProposals, type ForgottenProposals } from '../../mcp/proposal-files.ts';
-import { proposalsFolder } from '../../mcp/proposal-names.ts';
+import { forgetInProposals, type ForgottenProposals } from '../../extras/mcp/proposal-files.ts';
+import { proposalsFolder } from '../../extras/mcp/proposal-names.ts';
 import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
 
 const EXAMPLES = `

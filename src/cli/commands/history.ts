@@ -4,7 +4,7 @@
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { plural, printable, printableJson } from '../../base/text.ts';
-import { cellsOf } from '../../history/difference.ts';
+import { cellsOf } from '../../extras/history/difference.ts';
 import { entryJson, readRowEntries, type Entry } from '../../replica/history-entries.ts';
 import { findKnownTable, readKnownTables, type KnownTable } from '../../replica/history-known.ts';
 import { openReader } from '../../replica/reader.ts';

@@ -25,7 +25,7 @@ export function addMcpCommand(program: Command, runner: Runner): void {
 async function serve(invocation: Invocation): Promise<number> {
   const { session } = invocation;
   // Before root becomes another user, who may not be able to read where rowsync is installed.
-  const { serveAgents } = await import('../../mcp/server.ts');
+  const { serveAgents } = await import('../../extras/mcp/server.ts');
   const version = versionOf();
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { hearDaemon } = await import('../daemon-answer.ts');

@@ -5,8 +5,8 @@ import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { countText, plural, printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
-import type { TableUndo } from '../../history/undo.ts';
-import { applyEdits } from '../../mcp/apply.ts';
+import type { TableUndo } from '../../extras/history/undo.ts';
+import { applyEdits } from '../../extras/mcp/apply.ts';
 import {
   dropProposal,
   findProposal,
@@ -15,9 +15,9 @@ import {
   putProposalBack,
   takeProposal,
   type FoundProposal,
-} from '../../mcp/proposal-files.ts';
-import { proposalsFolder } from '../../mcp/proposal-names.ts';
-import type { Proposal } from '../../mcp/wish.ts';
+} from '../../extras/mcp/proposal-files.ts';
+import { proposalsFolder } from '../../extras/mcp/proposal-names.ts';
+import type { Proposal } from '../../extras/mcp/proposal.ts';
 import { workAsClient } from '../../replica/client.ts';
 import { editJson, previewOf, refusalLines } from '../edit-report.ts';
 import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';

@@ -10,12 +10,18 @@ import type { Config } from '../../config/load.ts';
 import { sinkSecrets } from '../../config/sinks.ts';
 import { openReader } from '../../replica/reader.ts';
 import { askForLoad, readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
-import type { SinkSettings } from '../../sink/context.ts';
-import { checkSink, dropSink, grantStatements, verifySink, type TableComparison } from '../../sink/manage.ts';
-import { SinkWriter, type SinkChoice } from '../../sink/writer.ts';
+import type { SinkSettings } from '../../extras/postgres/context.ts';
+import {
+  checkSink,
+  dropSink,
+  grantStatements,
+  verifySink,
+  type TableComparison,
+} from '../../extras/postgres/maintenance.ts';
+import { SinkWriter, type SinkChoice } from '../../extras/postgres/sink.ts';
 import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
 import { boxTable } from '../output.ts';
-import { sinkLines } from '../../sink/text.ts';
+import { sinkLines } from '../../extras/postgres/status-text.ts';
 
 const EXAMPLES = `
 Examples:

@@ -4,7 +4,7 @@
 import { Option, type Command } from 'commander';
 import { answerAsCsv, answerAsJson, type Answer } from '../../base/answer.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
-import { queryPast } from '../../history/past.ts';
+import { queryPast } from '../../extras/history/past.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
 import { momentOf, MOMENT_FORMS } from '../moments.ts';

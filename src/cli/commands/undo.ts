@@ -4,7 +4,7 @@
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
-import { undoTable, type TableUndo, type UndoWish } from '../../history/undo.ts';
+import { undoTable, type TableUndo, type UndoWish } from '../../extras/history/undo.ts';
 import { workAsClient } from '../../replica/client.ts';
 import { editsOfPushSince } from '../../replica/history-entries.ts';
 import {

@@ -1,8 +1,8 @@
 /**
- * The sandbox's own sample data: a small furniture company, the same for the same seed. Input: a seed. Output: table specs
- * for the store. Made to be awkward where real databases are. Every column type. Names with spaces, accents, slashes and quotes.
- * Empty cells, multi-line texts, numbers of 19 digits, keys of three kinds, an empty table. And tables whose row count is an
- * exact multiple of a page. Words are in sample-words.ts. Pure.
+ * The sandbox's own sample data: a small furniture company, the same for the same seed. Made to be awkward where real
+ * databases are. Every column type. Names with spaces, accents, slashes and quotes. Empty cells, multi-line texts,
+ * numbers of 19 digits, keys of three kinds, an empty table. And tables whose row count is an exact multiple of a
+ * page. Words are in sample-words.ts.
  */
 import { Random } from './random.ts';
 import * as words from './sample-words.ts';

@@ -4,7 +4,6 @@
  *
  * Dates end with the years 1 and 9999, like the origin's; what falls outside is null. A week begins on Sunday: at the
  * origin that follows the database's location, and the sandbox is in the United States (its default culture is en-US).
- * Pure.
  */
 import type { Numeric } from '../../wire/decimal.ts';
 import { isDate, isTimeOfDay, offsetMsAt, utcFromInputText } from '../../wire/zone.ts';

@@ -3,7 +3,7 @@
  * the row. So a page of rows is filtered without looking at the tree again.
  *
  * Types are static and nothing is converted silently; the null literal fits everywhere. The first problem, from left to
- * right, is the result. What the formula depends on is collected on the way. Pure.
+ * right, is the result. What the formula depends on is collected on the way.
  */
 import type { ColumnType, Value } from '../../wire/schema.ts';
 import { dateFromText, instantFromUtc, timeFromText } from './calendar.ts';

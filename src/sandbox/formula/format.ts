@@ -3,7 +3,7 @@
  * Single letters name whole formats (`D`, `g`); longer patterns are made of `d`, `M`, `y`, `h`, `H`, `m`, `s`, `t` in the lengths that .NET gives
  * them. A number pattern has a sign, a unit (`$`), digits with `#`, `,` and `0`, decimals, and a unit or `%`. Any other value has no result.
  *
- * Digits are never computed in doubles. Every pattern is read once, from left to right. Pure.
+ * Digits are never computed in doubles. Every pattern is read once, from left to right.
  */
 import type { Numeric } from '../../wire/decimal.ts';
 import { civilFromDay, weekdayOf, type LocalTime } from './calendar.ts';

@@ -1,12 +1,13 @@
 /**
- * The filter formulas of the origin (specification 4.4; language: origin facts, section 5): the one door to this folder.
+ * The filter formulas of the origin (specification 4.4; language: origin facts, section 5): the one door to this
+ * folder.
  *
- * Input: the text of a filter and the names it may use. Output: a formula that says of a row whether it matches, or the
- * fault with its place, for a 400. Neither throws and both end in bounded time and stack, whatever the text. Its length, depth
- * and arguments are bounded, and evaluation visits every part of it at most once per row.
+ * Parsing and evaluating never throw, and end in bounded time and stack, whatever the text. Its length, depth and arguments are
+ * bounded, and evaluation visits every part of it at most once per row.
  *
- * A value that does not exist is null rather than an error of the request: a division by zero, a number of more than 1,100 digits, an invalid date.
- * What the origin does there is not documented, and null matches nothing. Pure: time, user and row come from the caller.
+ * A value that does not exist is null rather than an error of the request: a division by zero, a number of more than
+ * 1,100 digits, an invalid date. What the origin does there is not documented, and null matches nothing. Pure: time,
+ * user and row come from the caller.
  */
 import { compileTree } from './compile.ts';
 import { treeFromText } from './parser.ts';

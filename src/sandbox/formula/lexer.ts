@@ -5,7 +5,6 @@
  * the origin, but their syntax is not known: a fault. Numbers have no exponent.
  *
  * Each character is looked at once or twice, and every regular expression is anchored and free of nested repetition.
- * Pure.
  */
 import { plainDecimal, numericFromText, type Numeric } from '../../wire/decimal.ts';
 import { dateFromText, timeFromText } from './calendar.ts';

@@ -1,6 +1,6 @@
 /**
  * Functions on numbers and durations (origin facts 5.6): exact wherever the arithmetic is (numbers.ts). Halves round
- * away from zero. What mathematics does not define (the logarithm of 0, a significance of 0) is null. Pure.
+ * away from zero. What mathematics does not define (the logarithm of 0, a significance of 0) is null.
  */
 import type { Numeric } from '../../wire/decimal.ts';
 import { DAY_SECONDS } from './calendar.ts';

@@ -3,7 +3,7 @@
  * multiplication, remainders and rounding are exact; a quotient that does not end is rounded at 20 decimals.
  *
  * Every function ends in bounded time. A result of more than 1,100 digits, and one that mathematics does not define (division by
- * zero, the root of a negative number), is null. Roots and logarithms go through doubles. Pure.
+ * zero, the root of a negative number), is null. Roots and logarithms go through doubles.
  */
 import { numericFromText, numericToPlain, type Numeric } from '../../wire/decimal.ts';
 

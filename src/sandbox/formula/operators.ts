@@ -4,7 +4,7 @@
  * Comparison is never true where a side is null; an `=` under `not` therefore matches null, as the origin's help says.
  * Texts compare without regard to case: the origin documents that for `Contains`, and a language in which `Contains`
  * finds what `=` does not would surprise; accents count. Users compare by e-mail. Arithmetic takes a null number or
- * duration for 0; a null date, time or text makes the result null. There are no conversions between types. Pure.
+ * duration for 0; a null date, time or text makes the result null. There are no conversions between types.
  */
 import { emailOfUser } from '../../wire/column-types.ts';
 import type { Numeric } from '../../wire/decimal.ts';

@@ -4,7 +4,7 @@
  * sign is not in the published table and stands with the other prefix; operators of one level group from the left.
  *
  * A run of operators of one level is one node, however long, so that the depth of the tree, and of every recursion over
- * it, is the depth of its parentheses. Pure.
+ * it, is the depth of its parentheses.
  */
 import { tokensFromText, type Token } from './lexer.ts';
 import { isProblem, problem, type Cell, type FormulaType, type Place, type Problem } from './types.ts';

@@ -3,7 +3,7 @@
  * follows the arguments (If, Max) or arguments are not evaluated (If, Case).
  *
  * The tables of functions (text-, number-, date-, session- and logic-functions.ts) are written with these; compile.ts
- * reads them. Pure.
+ * reads them.
  */
 import type { Cell, CellByType, DataType, Dependency, Expression, Moment, Place, Problem } from './types.ts';
 

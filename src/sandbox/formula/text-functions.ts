@@ -3,7 +3,7 @@
  * replace find their delimiter exactly as written, because what they return keeps its case. Positions count from 1, in
  * UTF-16 units. A missing delimiter gives the whole text to `Left` and `Right` and nothing to `NotLeft` and `NotRight`.
  *
- * Trimming is done with loops: an expression for trailing blanks takes quadratic time on long runs of them. Pure.
+ * Trimming is done with loops: an expression for trailing blanks takes quadratic time on long runs of them.
  */
 import type { Numeric } from '../../wire/decimal.ts';
 import { integerOf } from './numbers.ts';

@@ -1,7 +1,6 @@
 /**
- * Select with aggregation (origin facts 1.2): columns with a suffix, such as `Id//COUNT` or `Ordered//YY`. Input: the parameters of a
- * Select, and rows that passed its filters. Output: one row a group, in the order of the groups, and last the row of everything, which
- * says `Grand`. A group column comes under its name without the suffix, as the vendor documents it. Reads the store, writes nothing.
+ * Select with aggregation (origin facts 1.2): columns with a suffix, such as `Id//COUNT` or `Ordered//YY`. A group
+ * column comes under its name without the suffix, as the vendor documents it. Reads the store, writes nothing.
  */
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import type { Numeric } from '../../wire/decimal.ts';

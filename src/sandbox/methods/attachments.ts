@@ -1,12 +1,11 @@
 /**
  * Attachments and Attachment (specification 4.8 and 4.9): the revisions of a file in a cell, and one of them with its
- * bytes. Input: a call whose path names a column. Output: the list, or what the headers and the body are made of. Reads
- * the store, writes nothing.
+ * bytes. Reads the store, writes nothing.
  *
  * What the specification leaves open: a revision that the cell no longer shows is given out only where the column has
- * AllowSeeRevisionHistory, however it is asked for. A cell that was set to null has no file, but keeps its history. A record that
- * is missing is 403 with code 4000, a file that is missing is 404. The option PublicAttachment makes key and id optional where a
- * guid is given; credentials are needed anyway.
+ * AllowSeeRevisionHistory, however it is asked for. A cell that was set to null has no file, but keeps its history. A
+ * record that is missing is 403 with code 4000, a file that is missing is 404. The option PublicAttachment makes key
+ * and id optional where a guid is given; credentials are needed anyway.
  */
 import { hasOption } from '../../wire/schema.ts';
 import type { Answer, Call } from './call.ts';

@@ -1,6 +1,6 @@
 /**
  * What a method of the API is given and what it gives back. Input of every handler in this folder: a `Call`, that is a
- * routed, authorized request whose query has been read. Output: an `Answer`, or a `Refusal`. Types only.
+ * routed, authorized request whose query has been read. Types only.
  */
 import type { AttachmentInfo } from '../../wire/attachments.ts';
 import type { WireFormat } from '../../wire/format.ts';

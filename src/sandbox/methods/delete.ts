@@ -1,7 +1,6 @@
 /**
- * Delete (specification 4.7): records by key or by id, one status for each in its order. Input: a call by GET that changes rows; its answer is
- * therefore never kept, and a validator that comes with it means nothing. Output: statuses; once the parameters are valid every failure is that of
- * one record. A record that does not exist, was named twice, or may not be deleted fails in the same way, so that the caller cannot learn which.
+ * Delete (specification 4.7): records by key or by id, one status for each in its order. A record that does not exist,
+ * was named twice, or may not be deleted fails in the same way, so that the caller cannot learn which.
  */
 import type { ErrorDescriptor } from '../../wire/json.ts';
 import type { StatusDescriptor } from '../../wire/writes.ts';

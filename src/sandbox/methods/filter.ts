@@ -1,8 +1,6 @@
 /**
- * The filter of a Select: from the parameter's text to a question that the store can ask about its rows. Input: formulas
- * (specification 4.4), with the columns that the caller may see. A hidden one is as unknown as one that does not exist, so that
- * no filter tells what stands in it. Output: filters, or a 400 that names the place of the fault. Pure; the moment that `Now()`
- * means is that of the call.
+ * The filter of a Select: from the parameter's text to a question that the store can ask about its rows. Pure; the
+ * moment that `Now()` means is that of the call.
  */
 import type { Value } from '../../wire/schema.ts';
 import type { Call } from './call.ts';

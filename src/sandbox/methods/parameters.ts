@@ -1,7 +1,7 @@
 /**
  * What the parameters of a request mean for the caller's role: numbers within bounds, columns to return, sort orders.
- * Input: query pairs and a table. Output: what they stand for, or the refusal to answer with. A table or column that the
- * role may not see is not found. Source: specification, section 4; origin facts, section 7.3. Pure.
+ * A table or column that the role may not see is not found. Source: specification, section 4; origin facts, section
+ * 7.3.
  */
 import { KEYS_MAX, sortKeyFromText, TOP_MAX } from '../../wire/query.ts';
 import { isWritable } from '../../wire/schema.ts';

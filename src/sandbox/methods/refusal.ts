@@ -1,7 +1,7 @@
 /**
  * Requests that are refused as a whole: the HTTP status and the error descriptor (specification 2.7, origin facts 4.1).
  * A refusal is a value that every step of a request may return. Secondary codes marked "ours" are not documented by the
- * service; they are stable here. Pure.
+ * service; they are stable here.
  */
 import type { WireFault } from '../../wire/fault.ts';
 import type { ErrorDescriptor } from '../../wire/json.ts';

@@ -1,7 +1,8 @@
 /**
- * From a request's path to the method it names: `/secure/api/v2/{appid}[/{token}|/-][/{table}[/{view}]]/{method}.{ext}`,
- * and `…/{table}/{column}/attachment[/{guid}]` (specification, sections 4 and 5; origin facts 7.2). Input: the raw path. Output: the parts, decoded, or a refusal.
- * Knows no credentials and no tables. Pure.
+ * From a request's path to the method it names:
+ * `/secure/api/v2/{appid}[/{token}|/-][/{table}[/{view}]]/{method}.{ext}`, and
+ * `…/{table}/{column}/attachment[/{guid}]` (specification, sections 4 and 5; origin facts 7.2). Knows no credentials
+ * and no tables.
  */
 import { WIRE_FORMATS, XML_WITHOUT_COLONS, type WireFormat } from '../../wire/format.ts';
 import { namesFromSegment } from '../../wire/query.ts';

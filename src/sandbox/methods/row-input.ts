@@ -1,8 +1,7 @@
 /**
- * What one row of a write means: which columns it names, which values they get, whether the values may be there. Input:
- * a row as it came, the table, the caller. Output: cells, or everything that is wrong with the row, as error descriptors
- * whose source is the column (specification 2.6, 2.7 and 4.6; origin facts 2.2 and 4.2). Reads the store for values that
- * must be unique, writes nothing. One column named twice, by name and by alias, is an error: neither value can be meant.
+ * What one row of a write means: which columns it names, which values they get, whether the values may be there. Reads
+ * the store for values that must be unique, writes nothing. One column named twice, by name and by alias, is an error:
+ * neither value can be meant.
  */
 import { must } from '../../base/assert.ts';
 import type { ErrorDescriptor } from '../../wire/json.ts';

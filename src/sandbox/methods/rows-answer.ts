@@ -1,6 +1,5 @@
 /**
- * Rows as an answer: a page of a table in some order, or rows by id. Input: what a method found out from its parameters.
- * Output: the text, with what decides how long it holds. Reads the store, writes nothing.
+ * Rows as an answer: a page of a table in some order, or rows by id. Reads the store, writes nothing.
  */
 import type { Value } from '../../wire/schema.ts';
 import { groupValue, type GroupField } from './aggregate.ts';

@@ -1,5 +1,5 @@
 /**
- * What formulas know besides the row: who calls, when, and which users the database has. Input: a call. Pure.
+ * What formulas know besides the row: who calls, when, and which users the database has.
  */
 import type { Call } from './call.ts';
 import type { FormulaSession, FormulaUser } from '../formula/types.ts';

@@ -1,8 +1,7 @@
 /**
- * The workflow rules of a table (store/spec.ts, `WorkflowRule`): formulas that change a row after the API wrote it. Input:
- * the row as it was written, the writer, the caller, in whose name the rules act. Output: changed cells, or why the row
- * fails as a whole. A rule runs no other rule. Rules that name what no longer exists fail the row rather than doing
- * nothing: a test that relies on a rule must not pass without it.
+ * The workflow rules of a table (store/spec.ts, `WorkflowRule`): formulas that change a row after the API wrote it. A
+ * rule runs no other rule. Rules that name what no longer exists fail the row rather than doing nothing: a test that
+ * relies on a rule must not pass without it.
  */
 import type { ColumnType, Value } from '../../wire/schema.ts';
 import { stampFromMs } from '../../base/clock.ts';

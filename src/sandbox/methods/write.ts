@@ -1,10 +1,10 @@
 /**
- * Create, Update and Upsert (specification 4.6): rows of a body into the store, one status per row in their order. Input:
- * a call with its body. Output: statuses, or the refusal of the whole call, which then changed nothing. Invariants: a row
- * that fails leaves no trace and touches no other row; all rows of a body are one transaction.
+ * Create, Update and Upsert (specification 4.6): rows of a body into the store, one status per row in their order.
+ * Invariants: a row that fails leaves no trace and touches no other row; all rows of a body are one transaction.
  *
- * A role that may not write at all is refused as a whole (origin facts 4.1, access to a table). What a role may not do with one
- * row or column fails that row. Create ignores an `@row.id`. An Upsert whose id or key names no row creates one.
+ * A role that may not write at all is refused as a whole (origin facts 4.1, access to a table). What a role may not do
+ * with one row or column fails that row. Create ignores an `@row.id`. An Upsert whose id or key names no row creates
+ * one.
  */
 import { hasOption } from '../../wire/schema.ts';
 import { WireFault } from '../../wire/fault.ts';

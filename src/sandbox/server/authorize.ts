@@ -1,8 +1,8 @@
 /**
  * Who calls: from the path's and the headers' credentials to a user (specification, section 5). None at all is 401, so
- * that a browser may ask; wrong ones are 403 with a descriptor (origin facts 4.1). A session cookie counts behind a minus
- * sign alone; a header is stronger than a cookie, and a token in the path than both. No credential is ever repeated in a
- * refusal. Input: the request, the rules and the store.
+ * that a browser may ask; wrong ones are 403 with a descriptor (origin facts 4.1). A session cookie counts behind a
+ * minus sign alone; a header is stronger than a cookie, and a token in the path than both. No credential is ever
+ * repeated in a refusal.
  */
 import { timingSafeEqual } from 'node:crypto';
 

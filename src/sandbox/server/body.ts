@@ -1,7 +1,7 @@
 /**
- * Bodies of requests: read whole within a bound, or swallowed. Input: a request as node gives it. Output: its bytes, or why
- * there are none. Invariants: never more than the bound is held in memory. A client that is still sending when its answer stands
- * gets that answer, within bytes and time. A socket closed over unread bytes would take the answer with it.
+ * Bodies of requests: read whole within a bound, or swallowed. Invariants: never more than the bound is held in
+ * memory. A client that is still sending when its answer stands gets that answer, within bytes and time. A socket
+ * closed over unread bytes would take the answer with it.
  */
 import type { IncomingMessage } from 'node:http';
 

@@ -1,7 +1,7 @@
 /**
- * The control endpoint: a second port, on the loopback interface alone, at which a test puts faults in force and looks at what the sandbox was asked.
- * Input: GET, PUT and DELETE of /faults, GET and DELETE of /requests. Output: JSON. It needs no sign-in. A page in a browser cannot use it, because
- * it must name a loopback host and send JSON, and gets no CORS headers.
+ * The control endpoint: a second port, on the loopback interface alone, at which a test puts faults in force and looks
+ * at what the sandbox was asked. It needs no sign-in. A page in a browser cannot use it, because it must name a
+ * loopback host and send JSON, and gets no CORS headers.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 

@@ -1,6 +1,6 @@
 /**
- * Carries faults out on a connection. Input: what was decided (faults.ts) and, for faults that come after the work, the good answer. Output: bytes on
- * the socket, or its end. Invariant: memory is bounded however much is sent, and everything stops once the client has left or the sandbox stops.
+ * Carries faults out on a connection. Invariant: memory is bounded however much is sent, and everything stops once the
+ * client has left or the sandbox stops.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';

@@ -1,8 +1,7 @@
 /**
- * Faults on request: which requests are answered badly, and how. Input: rules as a file, a test or the control endpoint
- * gives them, checked as a whole. Output: for each request, what to do to it. Invariant: the same rules, the same seed and the
- * same sequence of requests give the same faults. A rule draws for every request that it matches, whatever the other rules do.
- * Carrying faults out is fault-delivery.ts. No I/O and no clock.
+ * Faults on request: which requests are answered badly, and how. Invariant: the same rules, the same seed and the same
+ * sequence of requests give the same faults. A rule draws for every request that it matches, whatever the other rules
+ * do. Carrying faults out is fault-delivery.ts. No I/O and no clock.
  */
 import { Random } from '../data/random.ts';
 import type { SeenRequest } from './requests.ts';

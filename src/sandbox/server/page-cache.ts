@@ -1,7 +1,7 @@
 /**
  * Answers that were rendered before, with the version of everything they were rendered from. While the version stands,
- * an answer is served as it is, and `If-None-Match` is answered without rendering anything. Input: the server. Output:
- * bytes and ETags. Bounded by bytes; ETags outlive the bytes, so that a page pushed out of memory still answers 304.
+ * an answer is served as it is, and `If-None-Match` is answered without rendering anything. Bounded by bytes; ETags
+ * outlive the bytes, so that a page pushed out of memory still answers 304.
  */
 import { hash } from 'node:crypto';
 

@@ -1,6 +1,5 @@
 /**
- * What the sandbox was asked and how it answered: counters for tests and the demo, and the last requests. Input: the
- * server, which takes tokens and passwords out of addresses before they get here.
+ * What the sandbox was asked and how it answered: counters for tests and the demo, and the last requests.
  */
 
 /** One request that was answered. */

@@ -1,7 +1,6 @@
 /**
- * From a request to the answer that goes out: who calls, which method, from the page cache or made anew, with which headers.
- * Input: a request whose path was split. Output: status, headers, body; never HTML, a redirect or a stack trace. Header
- * names are in canonical case, because real clients look them up that way (origin facts 7.1).
+ * From a request to the answer that goes out: who calls, which method, from the page cache or made anew, with which
+ * headers. Header names are in canonical case, because real clients look them up that way (origin facts 7.1).
  * Invariant: an answer that stands in the page cache under a current version is never rendered again.
  */
 import type { IncomingMessage } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * The HTTP side of the sandbox: connections, the request log, latency, hooks. Input: requests on the loopback interface.
- * Output: what `respond.ts` answers, never `100 Continue`. What node refuses by itself is refused in the words of the API.
+ * The HTTP side of the sandbox: connections, the request log, latency, hooks. What node refuses by itself is refused
+ * in the words of the API.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';

@@ -1,6 +1,5 @@
 /**
- * Which rows changed and which lie in the recycle bin, by time. Input: a table and a span. Output: ids, keys, stamps, and
- * the cells that a deleted row had; its computed columns are computed from those as if it stood in its table.
+ * Which rows changed and which lie in the recycle bin, by time.
  */
 import { must } from '../../base/assert.ts';
 import type { Value } from '../../wire/schema.ts';

@@ -1,7 +1,6 @@
 /**
- * The tables, columns, views, users and roles of a sandbox as they stand in the bookkeeping tables. Read as a whole into plain
- * objects, and looked up by name or alias. Input: the store file. Output: an immutable snapshot; `store.ts` reads a new one after
- * each change of the schema.
+ * The tables, columns, views, users and roles of a sandbox as they stand in the bookkeeping tables. Read as a whole
+ * into plain objects, and looked up by name or alias.
  */
 import { must } from '../../base/assert.ts';
 import { columnType, type ColumnType, type Value } from '../../wire/schema.ts';

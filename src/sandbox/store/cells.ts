@@ -1,7 +1,7 @@
 /**
  * One cell between `Value` (wire/schema.ts) and SQLite. Numbers are never rounded: INTEGER where they are integral and
  * within 64 bits, REAL where a double holds them, else the exact decimal as TEXT. Integers are read with
- * `safeIntegers`, so they arrive as bigint. Pure.
+ * `safeIntegers`, so they arrive as bigint.
  */
 import { createHash } from 'node:crypto';
 

@@ -1,7 +1,7 @@
 /**
  * Which column type holds every value of a column of a SQLite file. SQLite takes any value in any column, so the declared type
  * only proposes. A column gets a type only if all of its values survive in it, and falls back to Text or Multiline, which hold
- * everything. A BLOB anywhere makes the column an Attachment; its other values become text files. Pure.
+ * everything. A BLOB anywhere makes the column an Attachment; its other values become text files.
  *
  * Timestamps without an offset are taken as UTC, and their trailing zeros are dropped.
  */

@@ -1,7 +1,5 @@
 /**
- * A SQLite file of the user's as tables of the sandbox. Input: the path of a file, opened read-only and never written.
- * Output: one table spec after another, whose rows are read while the store takes them in. Views, virtual tables and
- * SQLite's own tables are left out.
+ * A SQLite file of the user's as tables of the sandbox. Views, virtual tables and SQLite's own tables are left out.
  *
  * Declared types propose, values decide (`column-type.ts`). A single INTEGER primary key becomes an Autonumber key, a
  * single text one a unique Text key; every other table gets an Autonumber `Id`. Rows are created one second apart from

@@ -1,6 +1,5 @@
 /**
- * Names and media types for bytes that come without either, by their first bytes. Input: a value of a SQLite file.
- * Output: a file to store. Pure.
+ * Names and media types for bytes that come without either, by their first bytes.
  */
 import { isUtf8 } from 'node:buffer';
 

@@ -1,7 +1,7 @@
 /**
- * The files of a sandbox's attachment columns: every revision that was ever stored in a cell, also one that the cell no
- * longer shows. Input: places (table, row, column) and files. Output: revisions with their author and time. Revisions of
- * a place count up from 1 and are never used twice while the row exists; a guid names one revision of one place.
+ * The files of a sandbox's attachment columns: every revision that was ever stored in a cell, also one that the cell
+ * no longer shows. Revisions of a place count up from 1 and are never used twice while the row exists; a guid names
+ * one revision of one place.
  */
 import type { AttachmentInfo } from '../../wire/attachments.ts';
 import type { Column } from './catalog.ts';

@@ -1,7 +1,5 @@
 /**
- * Which rows of a table pass filters, in any order. Input: filters as functions of cells; only the columns that they read
- * are read, row by row. Output: lists of row ids, kept under the version of everything that decided them, so that the
- * pages of one filtered table are cut from one list. Invariant: a filter that depends on the time is asked every time.
+ * Which rows of a table pass filters, in any order. Invariant: a filter that depends on the time is asked every time.
  */
 import type { Value } from '../../wire/schema.ts';
 import { columnSql, type Catalog, type Column, type Table } from './catalog.ts';

@@ -1,7 +1,6 @@
 /**
- * The rows of a sandbox's tables: read in any order, inserted, edited, deleted. Input: names and cells as code gives them;
- * the server and simulated colleagues come through here alike. Output: rows ready for the wire. Invariants: a row id is
- * never used twice; every write stamps `Versions` if and only if something changed; a deleted row is kept in the bin.
+ * The rows of a sandbox's tables: read in any order, inserted, edited, deleted. Invariants: a row id is never used
+ * twice; every write stamps `Versions` if and only if something changed; a deleted row is kept in the bin.
  */
 import type { Statement } from 'better-sqlite3';
 

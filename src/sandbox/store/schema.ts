@@ -1,7 +1,5 @@
 /**
- * Changes to what a sandbox's database consists of: tables and columns created, renamed, retyped, dropped. Input: specs
- * and the catalog of the moment. Output: bookkeeping rows and the SQLite tables beside them; the caller runs it in one
- * transaction and reads a new catalog afterwards.
+ * Changes to what a sandbox's database consists of: tables and columns created, renamed, retyped, dropped.
  *
  * A table or column stands in SQLite under its own name. Where SQLite cannot hold that name (reserved, empty, NUL, or
  * equal to another one but for case) it stands under its alias, `t_N` or `f_N`.

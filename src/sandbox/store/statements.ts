@@ -1,7 +1,7 @@
 /**
- * Statements that were prepared before, by their SQL. A body of 500 rows asks the same few questions for each of them, and
- * preparing one costs more than answering it. Input: SQL and how to prepare it. Output: one statement per text. Bounded: texts
- * depend on which columns a caller names, and callers may name any.
+ * Statements that were prepared before, by their SQL. A body of 500 rows asks the same few questions for each of them,
+ * and preparing one costs more than answering it. Bounded: texts depend on which columns a caller names, and callers
+ * may name any.
  */
 
 /** Far more than the shapes of rows that one client writes. */

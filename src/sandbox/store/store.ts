@@ -1,7 +1,7 @@
 /**
  * The database behind a sandbox, as one handle: what the server reads, and what tests and simulated colleagues change.
- * Input: names and cells. Output: rows, descriptors, versions. Every public method is one transaction and is done when it
- * returns, so a request sees each change whole. No SQL in or out.
+ * Every public method is one transaction and is done when it returns, so a request sees each change whole. No SQL in
+ * or out.
  */
 import type { Statement } from 'better-sqlite3';
 

@@ -1,7 +1,6 @@
 /**
- * When did what change: one counter, stamped on tables, columns and the schema. Input: every write of the store. Output:
- * version texts for the server's page cache; equal texts promise that nothing behind them changed. Lives in memory only,
- * since what it validates does too.
+ * When did what change: one counter, stamped on tables, columns and the schema. Lives in memory only, since what it
+ * validates does too.
  */
 import { tablesBehind, type Column, type Table } from './catalog.ts';
 

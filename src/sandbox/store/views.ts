@@ -1,7 +1,6 @@
 /**
- * Views from their specs to their bookkeeping rows, which catalog.ts reads. Input: columns by name, as code gives them.
- * Output: a row in which columns stand by id, so that renames and dropped columns do no harm. A view's filter is kept as
- * text; it may name columns by alias.
+ * Views from their specs to their bookkeeping rows, which catalog.ts reads. A view's filter is kept as text; it may
+ * name columns by alias.
  */
 import { must } from '../../base/assert.ts';
 import { sortKeyFromText } from '../../wire/query.ts';

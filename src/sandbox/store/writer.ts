@@ -1,7 +1,7 @@
 /**
- * Writes of one API call: rows inserted, changed, deleted in the name of one user at one moment, inside one transaction of
- * the store. Input: cells that were checked. Output: ids and whether anything changed. Invariant: what `attempt` undoes
- * leaves no trace, neither in the file nor in the counters of Autonumber columns.
+ * Writes of one API call: rows inserted, changed, deleted in the name of one user at one moment, inside one
+ * transaction of the store. Invariant: what `attempt` undoes leaves no trace, neither in the file nor in the counters
+ * of Autonumber columns.
  */
 import type { Value } from '../../wire/schema.ts';
 import type { Column, Table } from './catalog.ts';

@@ -33,7 +33,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: `The sandbox takes workflow=0 from users without ManageData, in ${method}.`,
     edits: [
       {
-        file: 'sandbox/write.ts',
+        file: 'sandbox/methods/write.ts',
         find: 'const runsRules = readWorkflow(call);',
         replace:
           `const asked = call.route.method === '${method}' ? { ...call.user, admin: ['ManageData'] } : call.user;\n` +
@@ -46,7 +46,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: 'The sandbox sends no ETag with a file that is asked for by key.',
     edits: [
       {
-        file: 'sandbox/respond.ts',
+        file: 'sandbox/server/respond.ts',
         find: '...(isGet ? { ETag: etag } : {}),',
         replace: "...(isGet && request.url?.includes('key=') !== true ? { ETag: etag } : {}),",
       },
@@ -57,7 +57,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: 'The sandbox sends an ETag with a HEAD by id.',
     edits: [
       {
-        file: 'sandbox/respond.ts',
+        file: 'sandbox/server/respond.ts',
         find: '...(isGet ? { ETag: etag } : {}),',
         replace: "...(isGet || /attachment[?]id=/.test(request.url ?? '') ? { ETag: etag } : {}),",
       },
@@ -68,7 +68,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: 'The sandbox answers XML in full to a client that has it.',
     edits: [
       {
-        file: 'sandbox/respond.ts',
+        file: 'sandbox/server/respond.ts',
         find: 'return ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag);',
         replace:
           "return ifNoneMatch !== undefined && !/[.]xml/.test(request.url ?? '') && matchesEtag(ifNoneMatch, etag);",
@@ -93,7 +93,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: 'The sandbox takes what stands before the last colon of the credentials for the user name.',
     edits: [
       {
-        file: 'sandbox/authorize.ts',
+        file: 'sandbox/server/authorize.ts',
         find: "const at = text.indexOf(':');",
         replace: "const at = text.lastIndexOf(':');",
       },
@@ -115,7 +115,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: 'The sandbox ignores a sort by the alias of a column.',
     edits: [
       {
-        file: 'sandbox/parameters.ts',
+        file: 'sandbox/methods/parameters.ts',
         find: 'sort.push({ column, descending: descending === true });',
         replace: 'if (column.alias !== name) sort.push({ column, descending: descending === true });',
       },
@@ -126,7 +126,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: 'The sandbox returns no further columns beside `*` in Retrieve.',
     edits: [
       {
-        file: 'sandbox/select.ts',
+        file: 'sandbox/methods/select.ts',
         find: 'const { role, pairs, store } = call;\n  const columns = readColumns(table, role, pairs);',
         replace:
           'const { role, pairs, store } = call;\n' +
@@ -140,7 +140,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: 'The sandbox finds no attachment column under its alias.',
     edits: [
       {
-        file: 'sandbox/attachments.ts',
+        file: 'sandbox/methods/attachments.ts',
         find: 'if (!(column instanceof Refusal)) return',
         replace:
           'if (!(column instanceof Refusal) && column.alias === name) return noColumn(name);\n' +
@@ -164,7 +164,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: 'The sandbox knows no column by its alias in an XML body.',
     edits: [
       {
-        file: 'sandbox/row-input.ts',
+        file: 'sandbox/methods/row-input.ts',
         find: 'const column = findColumn(this.#table, this.#call.role, name);',
         replace:
           "const isElement = this.#body.format.extension === 'xml' && /^f_[0-9]+$/.test(name);\n" +
@@ -177,7 +177,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: `The sandbox answers ${method}.xml of the database in JSON.`,
     edits: [
       {
-        file: 'sandbox/route.ts',
+        file: 'sandbox/methods/route.ts',
         find: 'if (depth === 0) return { method, format, tableNames',
         replace:
           `if (depth === 0 && method === '${method}') ` +
@@ -191,7 +191,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: 'The sandbox answers retrieve.xml in JSON.',
     edits: [
       {
-        file: 'sandbox/route.ts',
+        file: 'sandbox/methods/route.ts',
         find: 'return { method, format, tableNames, innerNames,',
         replace: "return { method, format: method === 'retrieve' ? WIRE_FORMATS.json : format, tableNames, innerNames,",
       },
@@ -202,7 +202,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: 'The sandbox finds the row of a write by its key where the row has an id as well.',
     edits: [
       {
-        file: 'sandbox/write.ts',
+        file: 'sandbox/methods/write.ts',
         find: 'if (row.id !== null) return writer.read',
         replace: 'if (row.id !== null && !cells.has(match)) return writer.read',
       },
@@ -237,7 +237,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: 'The sandbox escapes a colon in the name of a column, which XML allows.',
     edits: [
       {
-        file: 'sandbox/route.ts',
+        file: 'sandbox/methods/route.ts',
         find: 'escapesColons && named === WIRE_FORMATS.xml',
         replace: 'named === WIRE_FORMATS.xml',
       },

@@ -1,0 +1,111 @@
+/**
+ * Makes a backup of the replica and the files that it names, for the command and the daemon. The folder of files gets
+ * its name before the backup has its own (I15), and is removed after it.
+ */
+import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { RowsyncError } from '../../base/errors.ts';
+import type { Config } from '../../config/load.ts';
+import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../../files/carry.ts';
+import {
+  backUp,
+  dateOfBackup,
+  datedBackups,
+  restore,
+  type CopyReport,
+  type RestoreReport,
+} from '../../replica/backup.ts';
+import type { Content } from '../../replica/bookkeeping/files.ts';
+
+/** A backup; `files` is null if they were left out. */
+export type BackupReport = CopyReport & { readonly files: CarryReport | null };
+
+/** Makes a backup in the given file. @throws RowsyncError as `backUp` and `carryToBackup` do. */
+export async function backUpAll(
+  { replica }: Config,
+  path: string,
+  options: {
+    readonly withFiles: boolean;
+    readonly earlier?: readonly string[] | undefined;
+    /** Called as it continues. */
+    readonly onAdvance?: (() => void) | undefined;
+  },
+): Promise<BackupReport> {
+  const { onAdvance } = options;
+  if (!options.withFiles) return backUp<CarryReport>(replica.path, path, undefined, onAdvance);
+  const earlier = (options.earlier ?? []).map(filesBeside).filter((folder) => existsSync(folder));
+  const sources = [replica.files, ...earlier.slice(0, 1)];
+  let made: string | null = null;
+  try {
+    const carry = async (contents: readonly Content[]): Promise<CarryReport> => {
+      const report = await carryToBackup(contents, { backup: path, sources, onCarried: onAdvance });
+      made = report.folder;
+      return report;
+    };
+    return await backUp(replica.path, path, carry, onAdvance);
+  } catch (thrown) {
+    if (made !== null) rmSync(made, { recursive: true, force: true });
+    throw thrown;
+  }
+}
+
+/** An error if a backup lacks content that the replica names; null if it lacks none. */
+export function lostFilesError(files: CarryReport | null): RowsyncError | null {
+  const count = files?.lost.length ?? 0;
+  if (count === 0) return null;
+  return new RowsyncError('replica', 'files.damaged', {
+    message: `The backup is made, but lacks ${count} of its files: they are lost or damaged in the file store`,
+    hint: 'rowsync files verify fetches them again; then make another backup.',
+  });
+}
+
+/**
+ * Makes a dated backup in the configured folder, and removes all but the newest ones; files of other names stay. A backup without rows, as of a new
+ * replica before its first pull, replaces none.
+ */
+export async function backUpDated(
+  config: Config,
+  folder: string,
+  { nowMs, onAdvance }: { readonly nowMs: number; readonly onAdvance?: (() => void) | undefined },
+): Promise<BackupReport> {
+  const { database } = config.origin;
+  const { path, earlier } = datedBackups(config.replica.path, { folder, database, nowMs });
+  const report = await backUpAll(config, path, { withFiles: true, earlier, onAdvance });
+  for (const old of report.rowCount === 0 ? [] : earlier.slice(config.backup.keep - 1)) {
+    rmSync(old);
+    rmSync(filesBeside(old), { recursive: true, force: true });
+  }
+  removeRemains(path, folder);
+  return report;
+}
+
+/** When the last dated backup was begun, in milliseconds; 0 for none, null if no folder is configured. */
+export function lastBackupMs({ backup, origin, replica }: Config, nowMs: number): number | null {
+  if (backup.folder === null) return null;
+  const { database } = origin;
+  const [last] = datedBackups(replica.path, { folder: backup.folder, database, nowMs }).earlier;
+  return last === undefined ? 0 : dateOfBackup(last);
+}
+
+/** Folders of files whose backup is gone, or never got its name because of a power cut. */
+function removeRemains(backup: string, folder: string): void {
+  const stem = basename(backup).slice(0, -'19700101T000000Z.db'.length);
+  for (const name of readdirSync(folder)) {
+    const rest = name.startsWith(stem) ? name.slice(stem.length) : '';
+    if (!/^\d{8}T\d{6}Z\.db\.(files|files\.partial|partial)$/.test(rest)) continue;
+    const file = join(folder, name.slice(0, name.indexOf('.db') + '.db'.length));
+    if (!existsSync(file)) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+/** Puts a backup in the place of the replica, with its files. @throws RowsyncError as `restore` does. */
+export async function restoreAll(
+  { replica }: Config,
+  backup: string,
+  stamp: string,
+): Promise<RestoreReport<CarryReport>> {
+  const place = { backup, folder: replica.files, isShared: replica.shared };
+  const report = await restore(backup, { path: replica.path, stamp }, (contents) => carryFromBackup(contents, place));
+  if (replica.shared) chmodSync(replica.path, 0o660);
+  return report;
+}

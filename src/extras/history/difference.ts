@@ -1,0 +1,73 @@
+/**
+ * Finds how rows differ between two moments, cell by cell, from the entries in between.
+ */
+import type { Entry } from '../../replica/history-entries.ts';
+import { netOf, type Net } from './net.ts';
+
+/** A cell that differs; both values are JSON text. */
+export interface CellDifference {
+  readonly column: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** A row that differs. */
+export interface RowDifference extends Net<CellDifference> {
+  readonly rowId: number;
+}
+
+/** Rows that differ, from entries that come row by row, each in order. */
+export function* differencesOf(entries: Iterable<Entry>): IterableIterator<RowDifference> {
+  let row: Entry[] = [];
+  for (const entry of entries) {
+    if (row[0] !== undefined && row[0].rowId !== entry.rowId) {
+      yield* rowDifference(row);
+      row = [];
+    }
+    row.push(entry);
+  }
+  yield* rowDifference(row);
+}
+
+function rowDifference(entries: readonly Entry[]): readonly RowDifference[] {
+  const net = netOf(entries, {
+    cellsOf,
+    keyOf: ({ column }) => column,
+    differs: ({ before, after }) => before !== after,
+  });
+  return net === null ? [] : [{ rowId: entries[0]?.rowId ?? 0, ...net }];
+}
+
+/** The cells that an entry names, in its order. */
+export function cellsOf({ before, after }: Pick<Entry, 'before' | 'after'>): readonly CellDifference[] {
+  const [old, now] = [jsonTexts(before), jsonTexts(after)];
+  return [...new Set([...old.keys(), ...now.keys()])].map((column) => ({
+    column,
+    before: old.get(column) ?? 'null',
+    after: now.get(column) ?? 'null',
+  }));
+}
+
+/** Values of a JSON object as JSON text, with every digit. */
+function jsonTexts(json: string | null): ReadonlyMap<string, string> {
+  if (json === null) return new Map();
+  const parsed: unknown = JSON.parse(json, (_key, value: unknown, context?: { readonly source?: string }) =>
+    typeof value === 'number' ? new Digits(context?.source ?? String(value)) : value,
+  );
+  if (typeof parsed !== 'object' || parsed === null) return new Map();
+  return new Map(
+    Object.entries(parsed).map(([name, value]: readonly [string, unknown]) => [
+      name,
+      value instanceof Digits ? value.text : JSON.stringify(value),
+    ]),
+  );
+}
+
+/** A number as it is written. */
+class Digits {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}

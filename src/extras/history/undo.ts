@@ -1,0 +1,155 @@
+/**
+ * Takes changes back, those of a run or all since a moment, as ordinary edits of two-way tables, which triggers
+ * capture like any client's.
+ */
+import { allOf, ident, joinSql, sql } from '../../base/sql.ts';
+import { readColumns } from '../../replica/bookkeeping/columns.ts';
+import type { Connection } from '../../replica/connection.ts';
+import type { Exact } from '../../replica/history-cells.ts';
+import { openKnownRows, type KnownRows } from '../../replica/journal.ts';
+import { findJournal } from '../../replica/bookkeeping/history.ts';
+import { readTable, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
+import { queryRows } from '../../replica/query.ts';
+import { hasBase } from '../../replica/tables.ts';
+import { readExactEntries } from '../../replica/history-exact.ts';
+import {
+  inverseOf,
+  netChanges,
+  type InverseEdit,
+  type NetChange,
+  type Refusal,
+  type WritableColumn,
+} from './undo-plan.ts';
+
+/** Changes to take back: of a run, or after an entry; of one row, or of all rows for null. */
+export interface UndoWish {
+  readonly which: { readonly runId: number } | { readonly afterSeq: number };
+  readonly rowId: number | null;
+}
+
+/** What is taken back in one table. */
+export interface TableUndo {
+  readonly table: string;
+  /** False for a mirror: nothing is written, since its rows are changed at the origin. */
+  readonly isTwoWay: boolean;
+  /** Changes that were looked at. */
+  readonly changeCount: number;
+  readonly edits: readonly InverseEdit[];
+  readonly refusals: readonly Refusal[];
+}
+
+/**
+ * Takes changes of a table back, except where cells changed since. Deleted rows are created again and get another id.
+ * @throws what SQLite or a trigger says against an edit; the caller then takes the transaction back.
+ */
+export function undoTable(
+  from: Connection,
+  { id, table }: { readonly id: number; readonly table: string },
+  wish: UndoWish,
+): TableUndo {
+  const ledger = readTable(from, id);
+  const isTwoWay = ledger.push === 'on' && hasBase(from, id);
+  const journal = findJournal(from, id);
+  const rows = journal === null ? null : openKnownRows(from, journal);
+  if (rows === null) return { table, isTwoWay, changeCount: 0, edits: [], refusals: [] };
+  const columns = writableColumns(from, ledger, rows);
+  const changes = readChanges(from, { id, rows }, wish);
+  const edits: InverseEdit[] = [];
+  const refusals: Refusal[] = [];
+  for (const change of changes) {
+    const { rowId } = change;
+    const isDelete = change.kind === 'delete';
+    const found = inverseOf(change, {
+      columns,
+      today: rows.standing([rowId]).get(rowId) ?? null,
+      isForgotten: isDelete && isForgotten(from, id, rowId),
+      twinId: isDelete ? findTwin(from, change, { ledger, columns }) : null,
+    });
+    refusals.push(...found.refusals);
+    if (found.edit === null) continue;
+    if (found.edit.kind === 'insert' && isTwoWay && !ledger.allowsAdd) {
+      refusals.push({ rowId, column: null, why: 'the calling user may not add rows' });
+      continue;
+    }
+    edits.push(found.edit);
+    if (isTwoWay) writeEdit(from, ledger.localName, found.edit);
+  }
+  return { table: ledger.localName, isTwoWay, changeCount: changes.length, edits, refusals };
+}
+
+function writableColumns(from: Connection, { id }: LedgerTable, { columns }: KnownRows): readonly WritableColumn[] {
+  const indexBySeq = new Map(columns.map(({ seq }, index) => [seq, index]));
+  return readColumns(from, id).flatMap(({ seq, localName, state, writable, type, kind }) => {
+    const index = indexBySeq.get(seq);
+    if (index === undefined || state !== 'live' || !writable) return [];
+    const given = type === 'Autonumber' ? 'always' : kind === 'Key' || kind === 'RecordOwner' ? 'if empty' : 'never';
+    return [{ index, name: localName, isFile: type === 'Attachment', given }];
+  });
+}
+
+function readChanges(
+  from: Connection,
+  { id, rows }: { readonly id: number; readonly rows: KnownRows },
+  { which, rowId }: UndoWish,
+): readonly NetChange[] {
+  const moved = sql`SELECT was_id, row_id FROM _rowsync_history WHERE table_id = ? AND was_id IS NOT NULL ORDER BY seq`;
+  const idNow = new Map(queryRows(from, moved, [id]).map(([wasId, newId]) => [Number(wasId), Number(newId)]));
+  const span = 'runId' in which ? sql`h.run_id = @span` : sql`h.seq > @span`;
+  // Filling an added column, and entering or leaving the filter, are no changes of the row.
+  const filter = sql`${span} AND h.kind <> 'forgotten' AND h.cause NOT IN ('schema', 'filter')`;
+  const values = { span: 'runId' in which ? which.runId : which.afterSeq };
+  const place = { tableId: id, columns: rows.columns, order: sql`ASC` };
+  const changes = netChanges(readExactEntries(from, place, { filter, values }), idNow);
+  return rowId === null ? changes : changes.filter((change) => change.rowId === rowId);
+}
+
+function isForgotten(from: Connection, id: number, rowId: number): boolean {
+  const text = sql`SELECT 1 FROM _rowsync_history WHERE row_id = ? AND table_id = ? AND kind = 'forgotten'`;
+  return from.prepare(text).get(rowId, id) !== undefined;
+}
+
+/** Today's row that equals a deleted one: by the value that identifies rows, else by all values. */
+function findTwin(
+  from: Connection,
+  { cells }: NetChange,
+  { ledger, columns }: { readonly ledger: LedgerTable; readonly columns: readonly WritableColumn[] },
+): number | null {
+  const was = new Map(cells.map(({ index, before }) => [index, before]));
+  const match = columns.find(({ name }) => name === matchName(from, ledger));
+  const matched = match === undefined ? null : (was.get(match.index) ?? null);
+  const compared =
+    match !== undefined && matched !== null
+      ? [match]
+      : columns.filter(({ isFile, given }) => !isFile && given !== 'always');
+  if (compared.length === 0) return null;
+  const conditions = allOf(compared.map(({ name }) => sql`${ident(name)} IS ?`));
+  const found = from
+    .prepare(sql`SELECT _id FROM ${ident(ledger.localName)} WHERE ${conditions} LIMIT 1`)
+    .pluck()
+    .get(...compared.map(({ index }) => bindable(was.get(index) ?? null)));
+  return typeof found === 'number' ? found : null;
+}
+
+/** The column that identifies rows, as it is called here. */
+function matchName(from: Connection, { id, matchColumn }: LedgerTable): string | null {
+  return readColumns(from, id).find(({ name, state }) => name === matchColumn && state === 'live')?.localName ?? null;
+}
+
+function bindable(value: Exact): null | string | number | bigint | Buffer {
+  return value !== null && typeof value === 'object' && !Buffer.isBuffer(value) ? Buffer.from(value.raw, 'hex') : value;
+}
+
+/** Writes an edit as any SQL client would. @throws what SQLite or a trigger says against it. */
+export function writeEdit(from: Connection, table: string, { rowId, kind, cells }: InverseEdit): void {
+  const name = ident(table);
+  const values = cells.map(({ edited }) => bindable(edited));
+  if (kind === 'delete') from.prepare(sql`DELETE FROM ${name} WHERE _id = ?`).run(rowId);
+  else if (kind === 'update') {
+    const sets = joinSql(cells.map(({ column }) => sql`${ident(column)} = ?`));
+    from.prepare(sql`UPDATE ${name} SET ${sets} WHERE _id = ?`).run(...values, rowId);
+  } else if (cells.length === 0) from.prepare(sql`INSERT INTO ${name} DEFAULT VALUES`).run();
+  else {
+    const list = joinSql(cells.map(({ column }) => ident(column)));
+    from.prepare(sql`INSERT INTO ${name} (${list}) VALUES (${joinSql(cells.map(() => sql`?`))})`).run(...values);
+  }
+}

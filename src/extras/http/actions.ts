@@ -1,0 +1,307 @@
+/**
+ * Requests of browsers and the command line to the page's server: signing in and out, decisions, and starting work.
+ *
+ * A form counts only with the cookie of a signed-in browser and the token of the page, and once: a second click gets
+ * the answer to the first. A program shows the key itself in a header that no form can send. Bodies are bounded. The
+ * daemon makes all changes, not this file.
+ */
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { PersonDecision, SeenRow } from '../../capture/decide.ts';
+import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
+import { WORK_KINDS, type WorkKind } from '../../daemon/jobs.ts';
+import { SESSION_MS_MAX, type PageAuth } from './page-key.ts';
+import { sentenceHtml } from '../page/layout.ts';
+
+/** A reply; a streamed body is made as it is read. */
+export interface Reply {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string | AsyncGenerator<string | Uint8Array, void>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A page that the page process makes. */
+export interface DocumentRequest {
+  readonly path: string;
+  readonly query: string;
+  readonly form: readonly (readonly [string, string])[] | null;
+  readonly said: string | null;
+  /** Whether the reader sets the pace. */
+  readonly isStream: boolean;
+  readonly msMax: number;
+  /** Aborted when the reader is gone. */
+  readonly signal: AbortSignal;
+}
+
+/** What a request can ask for. */
+export interface Actions {
+  auth(): PageAuth;
+  decide(decision: PersonDecision): Promise<DecisionAnswer>;
+  /** Starts a cycle now, or one kind of work. */
+  cycle(work: WorkKind | null): void;
+  /** @throws ChildFailure */
+  document(request: DocumentRequest): Promise<Reply>;
+}
+
+/** Content types of replies. */
+export const TYPES = {
+  text: 'text/plain; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+} as const;
+
+const FORM = 'application/x-www-form-urlencoded';
+const JSON_TYPE = 'application/json';
+
+/** Paths that accept a POST. */
+export const POST_PATHS: ReadonlySet<string> = new Set(['/sign-in', '/sign-out', '/decide', '/cycle', '/edit']);
+
+/** Bytes of a body; its longest part is a typed value. */
+const BODY_BYTES_MAX = 256 * 1024;
+/** How long an edit may take; it waits for the write lock at most half of that. */
+const EDIT_MS_MAX = 10_000;
+
+/** What the page says after a decision; its address has the names. */
+export const SAID: ReadonlyMap<string, string> = new Map([
+  ['resolve', 'The conflict is decided. What differs from the origin goes there with the next push.'],
+  ['discard', 'The edit is discarded; its values are kept in sync_conflicts.'],
+  ['retry', 'The row is sent again with the next push.'],
+  ['confirm', 'What was held is let through; a cycle begins now.'],
+  ['cycle', 'A cycle begins now.'],
+  ['work', 'It begins as soon as the work under way has ended.'],
+  ['update', 'Saved here. It goes to the origin with the next push.'],
+  ['insert', 'Added here. It goes to the origin with the next push, which gives it its number.'],
+  ['delete', 'Deleted here. It goes to the origin with the next push.'],
+  ['same', 'Nothing was changed: it was like that already.'],
+]);
+
+/** The name of the cookie. It has the port, since browsers keep cookies by host only. */
+function cookieName(request: IncomingMessage): string {
+  return `rowsync_page_${/:(\d+)$/.exec(request.headers.host ?? '')?.[1] ?? 'socket'}`;
+}
+
+/** Whether a request comes from a browser that has signed in. */
+export function isSignedIn(request: IncomingMessage, auth: PageAuth): boolean {
+  return sessionsOf(request).some((session) => auth.isSession(session));
+}
+
+/** The sessions that a request claims to have; a browser may send several cookies of one name. */
+function sessionsOf(request: IncomingMessage): readonly string[] {
+  const name = cookieName(request);
+  return (request.headers.cookie ?? '').split(';').flatMap((pair) => {
+    const [key = '', value = ''] = pair.trim().split('=', 2);
+    return key === name ? [value] : [];
+  });
+}
+
+/** Whether a program shows the key itself. */
+export function showsKey({ headers }: IncomingMessage, auth: PageAuth): boolean {
+  const [scheme, key = ''] = (headers.authorization ?? '').split(' ', 2);
+  return scheme === 'Bearer' && auth.isKey(key);
+}
+
+/** Answers a POST to one of POST_PATHS. */
+export async function answerPost(request: IncomingMessage, path: string, actions: Actions): Promise<Reply> {
+  const site = request.headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin') return sentence(403, 'This came from another site');
+  const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
+  const isProgram = path === '/decide' && request.headers.authorization !== undefined;
+  if (type !== (isProgram ? JSON_TYPE : FORM)) return sentence(415, 'This is not what the page sends');
+  const text = await readBody(request);
+  if (text === null) return { ...sentence(413, 'This is too long'), headers: { Connection: 'close' } };
+  const auth = actions.auth();
+  if (isProgram) return answerProgram(request, text, actions);
+  const form = new URLSearchParams(text);
+  if (path === '/sign-in') return signIn(request, form, auth);
+  if (!isSignedIn(request, auth)) return sentence(403, 'You are not signed in any more; nothing was changed');
+  if (!auth.isFormToken(form.get('token') ?? '')) {
+    return sentence(403, 'The page was from before the daemon was started anew; nothing was changed');
+  }
+  if (path === '/sign-out') {
+    for (const session of sessionsOf(request)) auth.signOut(session);
+    return redirect('/', cookie(request, '', 0));
+  }
+  if (path === '/cycle') {
+    const work = WORK_KINDS.find((kind) => kind === form.get('work')) ?? null;
+    actions.cycle(work);
+    return redirect(work === null ? '/?said=cycle' : '/work?_said=work');
+  }
+  return once(text, () => (path === '/edit' ? edit(form, actions) : decideByForm(form, actions)));
+}
+
+/** Answers to forms that changed something, by what was sent; it includes the number of the page, so another page with the same words counts. */
+const counted = new Map<string, Promise<Reply>>();
+/** A second click comes soon after the first. */
+const COUNTED_MAX = 1_000;
+
+/** Carries out a form, unless the same form was carried out before or is on its way: it is answered as the first one was. */
+async function once(text: string, carryOut: () => Promise<Reply>): Promise<Reply> {
+  const key = hash('sha256', text);
+  // Ends: an attempt that changed nothing is forgotten by those who waited for it.
+  for (let before = counted.get(key); before !== undefined; before = counted.get(key)) {
+    const reply = await before.catch(() => null);
+    if (reply?.status === DONE) return { ...reply, body: '' };
+    if (counted.get(key) === before) counted.delete(key);
+  }
+  const reply = carryOut();
+  counted.set(key, reply);
+  const [oldest = key] = counted.keys();
+  if (counted.size > COUNTED_MAX) counted.delete(oldest);
+  return reply;
+}
+
+function edit(form: URLSearchParams, actions: Actions): Promise<Reply> {
+  const { signal } = new AbortController();
+  const request = { path: '/edit', query: '', said: null, isStream: false, msMax: EDIT_MS_MAX, signal };
+  return actions.document({ ...request, form: [...form] });
+}
+
+async function decideByForm(form: URLSearchParams, actions: Actions): Promise<Reply> {
+  const decision = decisionFromForm(form);
+  if (decision === null) return sentence(400, 'This is not what the page sends');
+  const answer = await actions.decide(decision);
+  if (answer.kind === 'done') {
+    if (decision.kind === 'confirm') actions.cycle(null);
+    return redirect(`/?said=${decision.kind}`);
+  }
+  return sentence(
+    STATUS[answer.kind],
+    answer.kind === 'problem' ? `Nothing was changed: ${answer.words}` : answer.words,
+  );
+}
+
+/** Where a form changed something, the browser goes to another page. */
+const DONE = 303;
+
+/** The status of each answer to a decision. */
+const STATUS = { done: 200, problem: 409, busy: 503, failed: 503 } as const;
+
+async function answerProgram(request: IncomingMessage, text: string, actions: Actions): Promise<Reply> {
+  if (!showsKey(request, actions.auth())) return { status: 403, type: TYPES.text, body: 'wrong key\n' };
+  const decision = decisionFromJson(text);
+  if (decision === null) return { status: 400, type: TYPES.text, body: 'not a decision\n' };
+  const answer = await actions.decide(decision);
+  return { status: STATUS[answer.kind], type: TYPES.json, body: `${JSON.stringify(answer)}\n` };
+}
+
+function sentence(status: number, words: string): Reply {
+  return { status, type: TYPES.html, body: sentenceHtml(words) };
+}
+
+function redirect(location: string, setCookie?: string): Reply {
+  const headers = { Location: location, ...(setCookie === undefined ? {} : { 'Set-Cookie': setCookie }) };
+  return { status: DONE, type: TYPES.text, body: '', headers };
+}
+
+function signIn(request: IncomingMessage, form: URLSearchParams, auth: PageAuth): Reply {
+  if (!auth.isKey((form.get('key') ?? '').trim())) return sentence(403, 'This is not the key');
+  return redirect(ownPath(form.get('next') ?? ''), cookie(request, auth.signIn(), SESSION_MS_MAX / 1000));
+}
+
+/** The page after signing in: always one of this server. */
+function ownPath(text: string): string {
+  return /^\/(?:browse|ask|work|edit)(?:[/?][\x21-\x7E]*)?$/.test(text) ? text : '/';
+}
+
+function cookie(request: IncomingMessage, value: string, maxAgeSeconds: number): string {
+  return `${cookieName(request)}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
+}
+
+/** The whole body as text; null if it exceeds the bound. */
+function readBody(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  return new Promise((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= BODY_BYTES_MAX) chunks.push(chunk);
+      else resolve(null); // the rest is read and dropped until the connection is closed, so that the answer arrives
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    request.on('error', reject);
+  });
+}
+
+const TAKES = ['local', 'remote', 'base', 'value'] as const;
+
+function decisionFromForm(form: URLSearchParams): PersonDecision | null {
+  const id = wholeNumber(form.get('id'));
+  const row = seenRow(form);
+  switch (form.get('kind')) {
+    case 'resolve': {
+      const given = form.get('take');
+      const take = given === 'null' ? 'value' : TAKES.find((name) => name === given);
+      if (id === null || take === undefined) return null;
+      // Browsers send every line break of a field as two characters.
+      const value = given === 'value' ? (form.get('value') ?? '').replaceAll('\r\n', '\n') : null;
+      return { kind: 'resolve', id, take, value, seen: form.get('seen') ?? '' };
+    }
+    case 'retry':
+      return id === null || row === null ? null : { kind: 'retry', ids: [id], seen: row };
+    case 'retryAll':
+      return { kind: 'retry', ids: [] };
+    case 'confirm': {
+      const shown = decoded(form.get('shown'));
+      return shown === null ? null : { kind: 'confirm', table: decoded(form.get('table')), shown };
+    }
+    case 'discard':
+      return row === null ? null : { kind: 'discard', table: row.table, rowId: row.rowId, seen: row };
+    default:
+      return null;
+  }
+}
+
+/** The row that a form is about, and what it was made from. */
+function seenRow(form: URLSearchParams): SeenRow | null {
+  const rowId = wholeNumber(form.get('row'));
+  const table = decoded(form.get('table'));
+  return rowId === null || table === null ? null : { table, rowId, version: form.get('seen') ?? '' };
+}
+
+function wholeNumber(text: string | null): number | null {
+  return text !== null && /^-?\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+function decoded(text: string | null): string | null {
+  try {
+    return text === null ? null : decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+/** A decision as the command line sends it; null for anything else. */
+function decisionFromJson(text: string): PersonDecision | null {
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof given !== 'object' || given === null) return null;
+  const parts = new Map<string, unknown>(Object.entries(given));
+  const [id, take, value, table, rowId, ids, upToId] = ['id', 'take', 'value', 'table', 'rowId', 'ids', 'upToId'].map(
+    (name) => parts.get(name),
+  );
+  const isAgain = parts.get('isAgain') === true;
+  switch (parts.get('kind')) {
+    case 'resolve': {
+      const known = TAKES.find((name) => name === take);
+      if (!isWhole(id) || known === undefined || (typeof value !== 'string' && value !== null)) return null;
+      return { kind: 'resolve', id, take: known, value, isAgain };
+    }
+    case 'discard':
+      return typeof table === 'string' && (rowId === null || isWhole(rowId)) ? { kind: 'discard', table, rowId } : null;
+    case 'retry':
+      return Array.isArray(ids) && ids.every(isWhole) ? { kind: 'retry', ids } : null;
+    case 'seen':
+      return isWhole(upToId) ? { kind: 'seen', upToId } : null;
+    default:
+      return null;
+  }
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}

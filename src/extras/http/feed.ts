@@ -1,0 +1,155 @@
+/**
+ * The change feed `/changes` as server-sent events, for readers that have signed in or send the key. Each event comes
+ * in order and at least once. A slow reader holds up no other: its next block is made once it took the last one.
+ */
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { sequenceNumber } from '../history/events.ts';
+import { failureReply } from './signed-in-pages.ts';
+import type { PageAuth } from './page-key.ts';
+import { isSignedIn, showsKey, TYPES, type Actions, type Reply } from './actions.ts';
+
+/** Readers at once. */
+const READERS_MAX = 8;
+/** How long a block may take to make. */
+const BLOCK_MS_MAX = 15_000;
+/** After this time without an event, a comment keeps the connection alive. */
+const HEARTBEAT_MS = 15_000;
+
+/** What a feed needs from the daemon. */
+export interface FeedView extends Pick<Actions, 'auth' | 'document'> {
+  /** The number of the last entry of the journal. */
+  lastChange(): number;
+  /** Calls when work begins, advances and ends; returns a function that stops the calls. */
+  onWork(listener: () => void): () => void;
+}
+
+/** The feeds of one server. */
+export class Feeds {
+  readonly #view: FeedView;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #heartbeatMs: number;
+  readonly #closing = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+  #readerCount = 0;
+
+  constructor(view: FeedView, headers: Readonly<Record<string, string>>, { heartbeatMs = HEARTBEAT_MS } = {}) {
+    this.#view = view;
+    this.#headers = headers;
+    this.#heartbeatMs = heartbeatMs;
+  }
+
+  /** Answers a request; null once the feed has begun. */
+  async answer(request: IncomingMessage, response: ServerResponse, query: string): Promise<Reply | null> {
+    const auth = this.#view.auth();
+    if (!isSignedIn(request, auth) && !showsKey(request, auth)) {
+      const headers = { 'WWW-Authenticate': 'Bearer' };
+      return { status: 401, type: TYPES.text, body: 'show the key: Authorization: Bearer KEY\n', headers };
+    }
+    // A reader that reconnects sends its last number in a header; its address still has the first one.
+    const given = request.headers['last-event-id'] ?? new URLSearchParams(query).get('after') ?? '';
+    const after = sequenceNumber(String(given));
+    if (after === null) return text(400, 'say what you have: /changes?after=NUMBER, 0 for nothing\n');
+    if (this.#readerCount >= READERS_MAX) return text(503, `${READERS_MAX} readers are connected already\n`);
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    this.#readerCount += 1;
+    response.once('close', () => (this.#readerCount -= 1));
+    const block = await this.#block(after, gone.signal);
+    if (typeof block !== 'string') return block;
+    if (request.method === 'HEAD') return { status: 200, type: EVENTS, body: '' };
+    response.writeHead(200, { ...this.#headers, 'Content-Type': EVENTS });
+    response.flushHeaders();
+    const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
+    // Any failure ends the answer; the reader reconnects with its last number.
+    const running = this.#run(response, { after, block, auth, signal })
+      .catch(() => undefined)
+      .then(() => void response.end());
+    this.#running.add(running);
+    void running.then(() => this.#running.delete(running));
+    return null;
+  }
+
+  /** Ends all feeds; resolves when everything is sent. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(this.#running);
+  }
+
+  /** Ends by throwing, or when the daemon has another replica. */
+  async #run(
+    response: ServerResponse,
+    feed: { readonly after: number; readonly block: string; readonly auth: PageAuth; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const { auth, signal } = feed;
+    let { after, block } = feed;
+    for (;;) {
+      await send(response, block, signal);
+      after = lastNumber(block) ?? after;
+      while (this.#view.lastChange() <= after) {
+        if (!(await this.#hasNews(signal))) await send(response, HEARTBEAT, signal);
+      }
+      const next = this.#view.auth() === auth ? await this.#block(after, signal) : null;
+      if (typeof next !== 'string') return;
+      block = next;
+    }
+  }
+
+  /** Waits until work begins, advances or ends; false after a time-out. Throws once the feed has to end. */
+  #hasNews(signal: AbortSignal): Promise<boolean> {
+    const silence = AbortSignal.timeout(this.#heartbeatMs);
+    return new Promise((resolve, reject) => {
+      const end = (settle: () => void): void => {
+        forget();
+        signal.removeEventListener('abort', onAbort);
+        settle();
+      };
+      const onAbort = (): void => end(() => reject(new Error('the feed ends')));
+      const forget = this.#view.onWork(() => end(() => resolve(true)));
+      silence.addEventListener('abort', () => end(() => resolve(false)), { once: true });
+      signal.addEventListener('abort', onAbort);
+      if (signal.aborted) onAbort();
+    });
+  }
+
+  /** The events after a number as they are sent, or an error. */
+  async #block(after: number, signal: AbortSignal): Promise<string | Reply> {
+    try {
+      const reply = await this.#view.document({
+        path: '/changes',
+        query: `after=${after}`,
+        form: null,
+        said: null,
+        isStream: false,
+        msMax: BLOCK_MS_MAX,
+        signal,
+      });
+      const parts: string[] = [];
+      for await (const part of reply.body) parts.push(String(part));
+      return reply.status === 200 ? parts.join('') : text(reply.status, parts.join(''));
+    } catch (thrown) {
+      return text(failureReply(thrown).status, 'the page process has no answer\n');
+    }
+  }
+}
+
+const EVENTS = 'text/event-stream; charset=utf-8';
+
+/** A comment, which readers skip. */
+const HEARTBEAT = ':\n\n';
+
+function text(status: number, body: string): Reply {
+  return { status, type: TYPES.text, body };
+}
+
+/** Resolves when the reader has room for more. */
+async function send(response: ServerResponse, block: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  if (block !== '' && !response.write(block)) await once(response, 'drain', { signal });
+}
+
+/** The number of the last event of a block; null where it has none. */
+function lastNumber(block: string): number | null {
+  const number = /^id: (\d+)$/m.exec(block.slice(block.lastIndexOf('\nid: ') + 1))?.[1];
+  return number === undefined ? null : Number(number);
+}

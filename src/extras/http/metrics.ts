@@ -1,0 +1,251 @@
+/**
+ * The metrics of the daemon in Prometheus' text format. Labels are names of tables, of work, of causes and of
+ * outcomes, never values or keys of rows. docs/reference/metrics.md is made from these.
+ */
+import { Counter, Gauge, Registry } from 'prom-client';
+import type { Counters } from '../../origin/requests.ts';
+import type { Problem } from '../../reconcile/account.ts';
+import { CATALOGUE } from '../../reconcile/problems.ts';
+import type { ReplicaMeasures, TableStatus } from '../../replica/reader.ts';
+import type { SinkStatus } from '../../replica/bookkeeping/sinks.ts';
+import type { DaemonState } from '../../daemon/state.ts';
+
+/** The input of the metrics. */
+export interface Measures {
+  readonly state: DaemonState;
+  readonly problems: readonly Problem[];
+  readonly tables: readonly TableStatus[];
+  readonly replica: ReplicaMeasures;
+  readonly sinks: readonly SinkStatus[];
+  readonly origin: Counters;
+  /** The total time that writes waited for other clients' transactions. */
+  readonly busyMs: number;
+  /** Edits that triggers missed and a comparison found. */
+  readonly uncapturedCount: number;
+  readonly loopDelaySeconds: number;
+  readonly replicaBytes: number;
+  readonly walBytes: number;
+  readonly freeBytes: number;
+  /** As `lastBackupMs` has it. */
+  readonly lastBackupMs: number | null;
+  readonly nowMs: number;
+}
+
+interface Sample {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** One metric: its name without the prefix, its meaning, and its samples. */
+interface Metric {
+  readonly name: string;
+  readonly kind: 'gauge' | 'counter';
+  readonly help: string;
+  readonly samples: readonly Sample[];
+}
+
+/** The content type of the text. */
+export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/** Every metric with its type, its meaning and its samples. */
+export function metricsText(measures: Measures): Promise<string> {
+  const registry = new Registry();
+  const all = [
+    ...daemonMetrics(measures),
+    ...tableMetrics(measures),
+    ...originMetrics(measures.origin),
+    ...fileMetrics(measures),
+    ...backupMetrics(measures),
+    ...sinkMetrics(measures),
+  ];
+  for (const { name, kind, help, samples } of all) {
+    const labelNames = Object.keys(samples[0]?.labels ?? {});
+    const settings = { name: `rowsync_${name}`, help, labelNames, registers: [registry] };
+    const metric = kind === 'gauge' ? new Gauge(settings) : new Counter(settings);
+    for (const { labels = {}, value } of samples) metric.inc(labels, value);
+  }
+  return registry.metrics();
+}
+
+function gauge(name: string, help: string, samples: number | readonly Sample[]): Metric {
+  return { name, kind: 'gauge', help, samples: typeof samples === 'number' ? [{ value: samples }] : samples };
+}
+
+function counter(name: string, help: string, samples: number | readonly Sample[]): Metric {
+  return { ...gauge(name, help, samples), kind: 'counter' };
+}
+
+function daemonMetrics({ state, loopDelaySeconds }: Measures): readonly Metric[] {
+  const { circuit } = state;
+  return [
+    gauge('up', '1 while the daemon runs.', 1),
+    gauge('start_time_seconds', 'When the daemon started.', state.startedAtMs / 1000),
+    gauge('lockout', '1 while a failure that concerns everything keeps work waiting, by cause.', [
+      { labels: { reason: circuit.cause ?? 'none' }, value: circuit.failureCount > 0 ? 1 : 0 },
+    ]),
+    counter('work_total', 'Pieces of work that ended since the start.', workSamples(state)),
+    counter('audit_mismatch_total', 'Tables that verify found to differ from the origin.', state.mismatchCount),
+    gauge('eventloop_delay_p99', 'Seconds that the event loop was late since the last scrape.', loopDelaySeconds),
+  ];
+}
+
+function tableMetrics({ problems, tables, replica, nowMs }: Measures): readonly Metric[] {
+  const perTable = (valueOf: (table: TableStatus) => number | null): readonly Sample[] =>
+    tables.flatMap((table) => {
+      const value = valueOf(table);
+      return value === null ? [] : [{ labels: { table: table.table }, value }];
+    });
+  const counted = (counts: ReplicaMeasures['sweeps']): readonly Sample[] =>
+    counts.map(({ table, count }) => ({ labels: { table }, value: count }));
+  const conflicts = replica.conflicts.map(({ table, winner, count }) => ({ labels: { table, winner }, value: count }));
+  return [
+    gauge(
+      'last_success_timestamp_seconds',
+      'End of the last pull that went through the whole table.',
+      perTable(({ lastSweepAt }) => secondsOf(lastSweepAt)),
+    ),
+    gauge(
+      'fresh_since_timestamp_seconds',
+      'Every row of the table was equal to the origin at this time or later; absent while a row cannot be read.',
+      perTable(({ freshSince }) => secondsOf(freshSince)),
+    ),
+    gauge(
+      'rows',
+      'Rows in the replica.',
+      perTable(({ rowCount }) => rowCount),
+    ),
+    gauge(
+      'problems',
+      'What is wrong, by code and severity as in problems.md: rows, conflicts or tables, 1 where nothing is counted.',
+      problemSamples(problems),
+    ),
+    gauge(
+      'unreadable_rows',
+      'Rows that could not be read.',
+      perTable(({ unreadableCount }) => unreadableCount),
+    ),
+    gauge(
+      'pending_edits',
+      'Edited rows that are still to be pushed.',
+      perTable(({ pendingCount }) => pendingCount),
+    ),
+    gauge(
+      'parked_rows',
+      'Edited rows that wait for a person or a timer.',
+      perTable(({ parkedCount }) => parkedCount),
+    ),
+    gauge('uncertain_creates', 'Rows that may or may not have been created at the origin.', counted(replica.inDoubt)),
+    gauge(
+      'conflicts',
+      'Conflicts that wait for a person.',
+      perTable(({ conflictCount }) => conflictCount),
+    ),
+    counter('conflicts_total', 'Conflicts so far, by who won when they came up.', conflicts),
+    gauge(
+      'oldest_pending_seconds',
+      'Age of the oldest edit that the origin has not taken.',
+      perTable(({ oldestChangeAt }) => ageOf(oldestChangeAt, nowMs)),
+    ),
+    counter('sweeps_total', 'Sweeps that were begun, over the life of the replica.', counted(replica.sweeps)),
+    gauge(
+      'schema_drift',
+      'Tables and columns that are kept although the origin no longer describes them.',
+      replica.driftCount,
+    ),
+  ];
+}
+
+function originMetrics({ countByClass, quietMs, ...sums }: Counters): readonly Metric[] {
+  const requests = Object.entries(countByClass).map(([name, value]) => ({ labels: { class: name }, value }));
+  return [
+    counter(
+      'http_requests_total',
+      'Requests to the origin that ended, by class of status (none: no answer).',
+      requests,
+    ),
+    counter('http_not_modified_total', 'Answers "not modified".', sums.notModifiedCount),
+    counter('http_retries_total', 'Requests that were sent again.', sums.retryCount),
+    counter('http_received_bytes_total', 'Bytes of answers as received.', sums.receivedBytes),
+    gauge('retry_after_seconds', 'For how much longer the origin asked to be left alone.', quietMs / 1000),
+  ];
+}
+
+function fileMetrics(measures: Measures): readonly Metric[] {
+  return [
+    gauge('replica_bytes', 'Size of the replica file.', measures.replicaBytes),
+    gauge('wal_bytes', 'Size of its write-ahead log.', measures.walBytes),
+    gauge(
+      'checkpoint_pending_frames',
+      'Pages in the write-ahead log that are not in the file yet.',
+      measures.replica.pendingFrameCount,
+    ),
+    gauge('free_bytes', 'Free space where the replica is.', measures.freeBytes),
+    counter(
+      'db_busy_seconds_total',
+      'Seconds that writes waited for transactions of other clients.',
+      measures.busyMs / 1000,
+    ),
+    counter(
+      'shadow_diff_uncaptured_total',
+      'Edits that the triggers missed and a comparison of all rows found.',
+      measures.uncapturedCount,
+    ),
+  ];
+}
+
+function backupMetrics({ lastBackupMs }: Measures): readonly Metric[] {
+  if (lastBackupMs === null) return []; // without a sample it would say 0, which rings an alarm
+  const help = 'When the last backup in backup.folder was begun; 0 for never.';
+  return [gauge('last_backup_timestamp_seconds', help, lastBackupMs / 1000)];
+}
+
+function sinkMetrics({ sinks }: Measures): readonly Metric[] {
+  const perSink = (valueOf: (sink: SinkStatus) => number): readonly Sample[] =>
+    sinks.map((sink) => ({ labels: { sink: sink.name }, value: valueOf(sink) }));
+  return [
+    gauge(
+      'sink_lag_rows',
+      'Changed rows that a sink does not have yet.',
+      perSink(({ lagRows }) => lagRows),
+    ),
+    gauge(
+      'sink_lag_seconds',
+      'How long the oldest of them waits.',
+      perSink(({ lagSeconds }) => lagSeconds),
+    ),
+    gauge(
+      'sink_failing',
+      '1 while a sink cannot continue.',
+      perSink(({ problem }) => (problem === null ? 0 : 1)),
+    ),
+    gauge(
+      'sink_held_tables',
+      'Tables of a sink that are held because of a problem.',
+      perSink(({ tables }) => tables.filter(({ state }) => state === 'held').length),
+    ),
+  ];
+}
+
+function workSamples({ workCounts }: DaemonState): readonly Sample[] {
+  return [...workCounts].map(([name, value]) => {
+    const [kind = '', outcome = ''] = name.split(' ');
+    return { labels: { kind, outcome }, value };
+  });
+}
+
+/** Every code has a sample, so that an alarm ends when a problem does. */
+function problemSamples(problems: readonly Problem[]): readonly Sample[] {
+  return CATALOGUE.map(({ code, severity }) => ({
+    labels: { code, severity },
+    value: problems.reduce((sum, problem) => sum + (problem.code === code ? problem.count : 0), 0),
+  }));
+}
+
+function secondsOf(stamp: string | null): number | null {
+  return stamp === null ? null : Date.parse(stamp) / 1000;
+}
+
+/** 0 if nothing waits. */
+function ageOf(stamp: string | null, nowMs: number): number {
+  return stamp === null ? 0 : Math.max(0, nowMs / 1000 - (secondsOf(stamp) ?? 0));
+}

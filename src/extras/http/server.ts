@@ -1,0 +1,222 @@
+/**
+ * The daemon's HTTP server: the status page at `/`, `/livez`, `/readyz`, `/status` and `/metrics` for monitoring on
+ * this machine, and the feed `/changes`. Only signed-in browsers get values of rows (I16).
+ *
+ * It listens on a loopback address or a unix socket, and refuses requests that another web page could cause. The Host
+ * has to be one of its own names (DNS rebinding), and an Origin has to be itself. A GET never changes anything.
+ */
+import { chmodSync, existsSync, rmSync, statSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { isIPv6 } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { RowsyncError } from '../../base/errors.ts';
+import { printable } from '../../base/text.ts';
+import type { ListenAddress } from '../../config/load.ts';
+import { handBounded } from './connections.ts';
+import { publicStateOf, stopOf, type Problem } from '../../reconcile/account.ts';
+import { METRICS_TYPE } from './metrics.ts';
+import { PAGE_CSS, PAGE_ICON, PAGE_JS } from '../page/assets.ts';
+import { Feeds, type FeedView } from './feed.ts';
+import { answerDesk, failureReply, isDeskPath, signInReply, streamWork } from './signed-in-pages.ts';
+import { answerPost, isSignedIn, POST_PATHS, showsKey, TYPES, type Actions, type Reply } from './actions.ts';
+import type { DaemonServer } from '../../daemon/parts.ts';
+import type { WorkProgress } from '../../daemon/work-book.ts';
+
+/** The answers; each is made when a request comes. */
+export interface ServerView extends Actions, FeedView {
+  /** Whether work advances. */
+  isAlive(): boolean;
+  /** The account, also while the replica cannot be read. */
+  problems(): readonly Problem[];
+  status(): unknown;
+  metrics(): Promise<string>;
+  nowMs(): number;
+  /** The progress of the current work; null for none. */
+  progress(): WorkProgress | null;
+}
+
+const REQUEST_MS_MAX = 10_000;
+/** The group may read and write the replica, so it may also read the status. */
+const SOCKET_MODE = 0o660;
+
+/** Starts the server. @throws RowsyncError `daemon.listen` if the address cannot be used. */
+export async function startServer(address: ListenAddress, view: ServerView): Promise<DaemonServer> {
+  const feeds = new Feeds(view, HEADERS);
+  const server = createServer({ requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX });
+  handBounded(server, (request, response) =>
+    answer(request, response, { view, feeds, names: namesOf(server, address) }),
+  );
+  if (address.kind === 'socket') removeStaleSocket(address.path);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => reject(listenError(address, cause)));
+    if (address.kind === 'tcp') server.listen(address.port, address.host, resolve);
+    else server.listen(address.path, resolve);
+  });
+  server.on('error', () => undefined); // of one connection; the next one is not concerned
+  if (address.kind === 'socket') chmodSync(address.path, SOCKET_MODE);
+  return {
+    address: address.kind === 'socket' ? address.path : (namesOf(server, address)?.[0] ?? ''),
+    isReachable: () => address.kind === 'tcp' || existsSync(address.path),
+    close: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await feeds.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** The socket of a daemon that was killed. We hold the lock of the replica, so no process listens there. */
+function removeStaleSocket(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isSocket() === true) rmSync(path);
+}
+
+function listenError(address: ListenAddress, cause: NodeJS.ErrnoException): RowsyncError {
+  const where = address.kind === 'socket' ? address.path : `${address.host}:${address.port}`;
+  return new RowsyncError('config', 'daemon.listen', {
+    message: `The daemon cannot listen on ${where} (${cause.code ?? cause.message})`,
+    hint: 'Choose another http.listen, or false for none. The folder of a socket has to exist.',
+    cause,
+  });
+}
+
+/** Names of this machine that no foreign name server can resolve. */
+const OWN_NAMES = ['localhost', '127.0.0.1', '[::1]'] as const;
+
+/** The values of a Host header that mean this server; null for a socket, which has no port, and may be reached through a tunnel with any. */
+function namesOf(server: Server, address: ListenAddress): readonly string[] | null {
+  if (address.kind === 'socket') return null;
+  const bound = server.address();
+  const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
+  const host = isIPv6(address.host) ? `[${address.host}]` : address.host;
+  return [...new Set([host, ...OWN_NAMES])].map((name) => `${name}:${port}`);
+}
+
+/** The page runs and loads only what this server serves, and no other site may show it in a frame. */
+const HEADERS = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
+    "base-uri 'none'; require-trusted-types-for 'script'",
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  // With "no-referrer" browsers would send no Origin with forms.
+  'Referrer-Policy': 'same-origin',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+} as const;
+
+function answer(request: IncomingMessage, response: ServerResponse, served: Served): void {
+  const send = async ({ status, type, body, headers }: Reply): Promise<void> => {
+    const all = { ...HEADERS, 'Content-Type': type, ...headers };
+    if (typeof body === 'string') {
+      response.writeHead(status, { ...all, 'Content-Length': Buffer.byteLength(body) });
+      response.end(request.method === 'HEAD' ? undefined : body);
+      return;
+    }
+    response.writeHead(status, all);
+    if (request.method === 'HEAD') {
+      await body.return();
+      response.end();
+      return;
+    }
+    // If the answer breaks off, the connection is closed, so that half of it is not taken for the whole.
+    await pipeline(body, response).catch(() => response.destroy());
+  };
+  // The replica cannot be read; the details go to the log only.
+  reply(request, response, served)
+    .then(
+      (answered) => (answered === null ? undefined : send(answered)),
+      () => send(plain(503, 'the replica cannot be read\n')),
+    )
+    .catch(() => response.destroy());
+}
+
+/** The input of answers; `names` as of `namesOf`. */
+interface Served {
+  readonly view: ServerView;
+  readonly feeds: Feeds;
+  readonly names: readonly string[] | null;
+}
+
+/** Null if the answer has begun. */
+async function reply(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { view, feeds, names }: Served,
+): Promise<Reply | null> {
+  const { host, origin } = request.headers;
+  if (!isOwnHost((host ?? '').toLowerCase(), names)) return plain(421, 'wrong host\n');
+  if (origin !== undefined && origin !== `http://${host ?? ''}`) return plain(403, 'wrong origin\n');
+  const [path = '', query = ''] = (request.url ?? '').split('?', 2);
+  if (request.method === 'POST' && POST_PATHS.has(path)) return answerPost(request, path, view).catch(failureReply);
+  if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'only GET and HEAD\n');
+  if (path === '/' || isDeskPath(path)) {
+    if (isSignedIn(request, view.auth())) return answerDesk(response, { path, query }, view);
+    return signInReply(path, query, { state: publicStateOf(view.problems()), nowMs: view.nowMs() });
+  }
+  const asset = ASSETS.get(path);
+  if (asset !== undefined) return asset;
+  const site = request.headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none')
+    return plain(403, 'this came from another site\n');
+  if (path === '/changes') return feeds.answer(request, response, query);
+  if (path === '/events' && isSignedIn(request, view.auth())) {
+    streamWork(response, view, HEADERS);
+    return null;
+  }
+  return answerMonitor(request, path, view);
+}
+
+function isOwnHost(host: string, names: readonly string[] | null): boolean {
+  if (names !== null) return names.includes(host);
+  const name = host.replace(/:\d+$/, '');
+  return OWN_NAMES.some((own) => own === name);
+}
+
+function plain(status: number, body: string): Reply {
+  return { status, type: TYPES.text, body };
+}
+
+const ASSETS: ReadonlyMap<string, Reply> = new Map([
+  ['/page.css', { status: 200, type: 'text/css; charset=utf-8', body: PAGE_CSS }],
+  ['/page.js', { status: 200, type: 'text/javascript; charset=utf-8', body: PAGE_JS }],
+  ['/icon.svg', { status: 200, type: 'image/svg+xml', body: PAGE_ICON }],
+]);
+
+/** Whether the daemon can work, and every problem; its sentence, which may have words of the origin, only for readers of the replica. */
+export function readyReply(
+  problems: readonly Problem[],
+  mayRead: boolean,
+): { readonly status: number; readonly body: string } {
+  const stop = stopOf(problems);
+  // While the origin is away, the daemon does what it can.
+  const isReady = stop === null || stop.severity === 'late';
+  return {
+    status: isReady ? 200 : 503,
+    body: (isReady ? 'ok\n' : '') + problems.map((problem) => problemLine(problem, mayRead)).join(''),
+  };
+}
+
+function problemLine({ code, severity, table, sentence }: Problem, mayRead: boolean): string {
+  const parts = [severity, code, ...(table === null ? [] : [`${table}:`]), ...(mayRead ? [sentence] : [])];
+  return `${printable(parts.join(' '))}\n`;
+}
+
+async function answerMonitor(request: IncomingMessage, path: string, view: ServerView): Promise<Reply> {
+  const mayRead = isSignedIn(request, view.auth()) || showsKey(request, view.auth());
+  if (path === '/livez') {
+    const isAlive = view.isAlive();
+    return plain(isAlive ? 200 : 503, isAlive ? 'ok\n' : 'work does not advance\n');
+  }
+  if (path === '/readyz') {
+    const { status, body } = readyReply(view.problems(), mayRead);
+    return plain(status, body);
+  }
+  if (path === '/status') {
+    const body = mayRead ? view.status() : publicStateOf(view.problems());
+    return { status: 200, type: TYPES.json, body: `${JSON.stringify(body, null, 2)}\n` };
+  }
+  if (path === '/metrics') return { status: 200, type: METRICS_TYPE, body: await view.metrics() };
+  return plain(404, 'here are /, /livez, /readyz, /status, /metrics and /changes\n');
+}

@@ -1,0 +1,128 @@
+/**
+ * Serves pages with row values: checks the sign-in, then passes the request to a page process. Progress of the current
+ * work is sent from here too.
+ */
+import type { ServerResponse } from 'node:http';
+import { durationText } from '../../base/text.ts';
+import type { PublicState } from '../../reconcile/account.ts';
+import type { WorkProgress } from '../../daemon/work-book.ts';
+import { documentHtml, sentenceHtml } from '../page/layout.ts';
+import { ChildFailure } from '../../base/child-pool.ts';
+import { html } from '../page/html.ts';
+import { SAID, TYPES, type Actions, type Reply } from './actions.ts';
+
+/** First parts of the addresses that are answered here. */
+const PLACES: ReadonlySet<string> = new Set(['browse', 'ask', 'work', 'edit', 'file', 'export', 'origin']);
+
+/** How long a page may take, and an answer that streams. */
+const PAGE_MS_MAX = 15_000;
+const STREAM_MS_MAX = 600_000;
+
+/** Log facts of an answer beyond the usual ones; a mistyped query is no failure of the server. */
+const WORDS: Readonly<
+  Record<ChildFailure['reason'], { readonly status: number; readonly sentence: string; readonly hint: string }>
+> = {
+  late: {
+    status: 503,
+    sentence: `It took longer than ${PAGE_MS_MAX / 1000} seconds and was stopped`,
+    hint: 'Ask for less, or use rowsync sql, which waits as long as you like.',
+  },
+  ended: {
+    status: 503,
+    sentence: 'The page could not be made',
+    hint: 'It may have needed more memory than a page gets. Ask for less, or use rowsync sql.',
+  },
+  unwanted: { status: 503, sentence: 'The browser no longer waits for this page', hint: '' },
+  closed: { status: 503, sentence: 'The daemon is stopping', hint: '' },
+};
+
+/** Whether an address belongs to a page that shows rows. */
+export function isDeskPath(path: string): boolean {
+  return PLACES.has(path.split('/')[1] ?? '');
+}
+
+/** Answers it to a browser that has signed in. */
+export async function answerDesk(
+  response: ServerResponse,
+  { path, query }: { readonly path: string; readonly query: string },
+  actions: Actions,
+): Promise<Reply> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const said = SAID.get(new URLSearchParams(query).get(path === '/' ? 'said' : '_said') ?? '') ?? null;
+  const isStream = /^\/(?:export|file)\//.test(path);
+  const msMax = isStream ? STREAM_MS_MAX : PAGE_MS_MAX;
+  try {
+    return await actions.document({ path, query, form: null, said, isStream, msMax, signal: gone.signal });
+  } catch (thrown) {
+    return failureReply(thrown);
+  }
+}
+
+/** The answer when the page process fails. @throws every other error. */
+export function failureReply(thrown: unknown): Reply {
+  if (!(thrown instanceof ChildFailure)) throw thrown;
+  const { status, sentence, hint } = WORDS[thrown.reason];
+  return { status, type: TYPES.html, body: sentenceHtml(sentence, hint) };
+}
+
+/** What each state is called on the page, and its tone. */
+const STATES: Readonly<Record<PublicState['state'], readonly [tone: string, sentence: string]>> = {
+  works: ['ok', 'rowsync works'],
+  late: ['busy', 'rowsync is late'],
+  failed: ['bad', 'rowsync has failed'],
+};
+
+/** Asks to sign in; afterwards the browser returns to the same address. Until then it is told one sentence. */
+export function signInReply(
+  path: string,
+  query: string,
+  { state: { state, since }, nowMs }: { readonly state: PublicState; readonly nowMs: number },
+): Reply {
+  const next = `${path}${query === '' ? '' : `?${query}`}`;
+  const [tone, words] = STATES[state];
+  const duration = since === null ? '' : `, for ${durationText(Math.max(0, nowMs - Date.parse(since)))}`;
+  const page = html`<main>
+    <section class="verdict ${tone}">
+      <h1>${words}${duration}.</h1>
+      <form method="post" action="/sign-in" class="sign-in">
+        <input type="hidden" name="next" value="${next}" />
+        <input name="user" autocomplete="username" value="rowsync" hidden />
+        <label for="key">Key</label>
+        <input id="key" name="key" type="password" autocomplete="current-password" required />
+        <button class="main">Sign in</button>
+      </form>
+      <p>
+        Whoever may read the replica may see it here: the key is in the file beside it that ends in
+        <code>.page-key</code>.
+      </p>
+    </section>
+  </main>`;
+  return { status: path === '/' ? 200 : 401, type: TYPES.html, body: documentHtml('Sign in · rowsync', page, null) };
+}
+
+/** Browsers that watch at once; a new one replaces the oldest. */
+const WATCHERS_MAX = 8;
+const watchers: ServerResponse[] = [];
+
+/** Sends the progress of the current work to a browser: server-sent events, each with the whole state. */
+export function streamWork(
+  response: ServerResponse,
+  view: { progress(): WorkProgress | null; onWork(listener: () => void): () => void },
+  headers: Readonly<Record<string, string>>,
+): void {
+  response.writeHead(200, { ...headers, 'Content-Type': 'text/event-stream; charset=utf-8' });
+  response.setTimeout(0); // nothing is sent while nothing happens
+  const tell = (): void => {
+    // A browser that does not read gets the next state instead.
+    if (!response.writableNeedDrain) response.write(`data: ${JSON.stringify(view.progress())}\n\n`);
+  };
+  const forget = view.onWork(tell);
+  watchers.push(response);
+  response.once('close', () => {
+    forget();
+    watchers.splice(watchers.indexOf(response), 1);
+  });
+  if (watchers.length > WATCHERS_MAX) watchers[0]?.end();
+  tell();
+}

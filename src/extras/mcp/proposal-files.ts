@@ -1,0 +1,167 @@
+/**
+ * Proposals in a folder beside the replica, one file each, so that an agent's server never writes to the replica.
+ *
+ * NAME.json waits for a person. Applying begins by renaming it to NAME.applying.json. So two people never apply the
+ * same proposal, and one whose process died is not applied again (`interrupted`). NAME.applied.json is kept as a
+ * record. A name is taken while any of these files exists.
+ */
+import { chmodSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RowsyncError } from '../../base/errors.ts';
+import { makeFolders } from '../../base/file-system.ts';
+import { replicaError } from '../../replica/failures.ts';
+import { ENDINGS, proposalNames, type ProposalState } from './proposal-names.ts';
+import { storedProposal, type Proposal } from './proposal.ts';
+
+/** A proposal that is there; null where its file is not one. */
+export interface FoundProposal {
+  readonly name: string;
+  readonly state: ProposalState;
+  readonly proposal: Proposal | null;
+}
+
+/** Proposals in a folder, applied ones included: people do not review more. */
+const PROPOSALS_MAX = 200;
+/** Bytes of a file: more than EDITS_MAX edits of a few long values have. */
+const FILE_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Every proposal, by name. */
+export function listProposals(folder: string): readonly FoundProposal[] {
+  return proposalNames(folder).map(({ name, state }) => {
+    return { name, state, proposal: readProposal(join(folder, `${name}${ENDINGS[state]}`), name) };
+  });
+}
+
+/** A proposal by its name. @throws RowsyncError `usage.invalid` where there is none. */
+export function findProposal(folder: string, name: string): FoundProposal {
+  const found = listProposals(folder).find((each) => each.name === name);
+  if (found === undefined) throw usage(`There is no proposal ${name}`, 'rowsync proposals lists them.');
+  return found;
+}
+
+/**
+ * Keeps a proposal. @throws RowsyncError `usage.invalid` where the name is taken, or there are too many; of the file system.
+ */
+export function keepProposal(folder: string, proposal: Proposal, { isShared }: { readonly isShared: boolean }): void {
+  const found = listProposals(folder);
+  if (found.some(({ name }) => name === proposal.name)) {
+    throw usage(`There is a proposal ${proposal.name} already`, 'Choose another name.');
+  }
+  if (found.length >= PROPOSALS_MAX) {
+    throw usage(
+      `There are ${found.length} proposals already`,
+      'A person has to drop some: rowsync proposals drop NAME.',
+    );
+  }
+  const path = join(folder, `${proposal.name}${ENDINGS.waiting}`);
+  const partial = `${path}.${process.pid}.partial`;
+  try {
+    if (makeFolders(folder) !== undefined) chmodSync(folder, isShared ? 0o2770 : 0o700);
+    writeFileSync(partial, `${JSON.stringify(proposal, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
+    // Independent of the umask of the process, since the group of a shared replica may decide too.
+    if (isShared) chmodSync(partial, 0o660);
+    linkSync(partial, path); // whole, and never in the place of another one
+  } catch (thrown) {
+    throw replicaError(thrown, `Keeping the proposal ${proposal.name} in ${folder}`);
+  } finally {
+    rmSync(partial, { force: true });
+  }
+}
+
+/** Claims a waiting proposal, to apply it. @throws RowsyncError `usage.invalid` if another process was faster. */
+export function takeProposal(folder: string, name: string): void {
+  move(folder, name, ['waiting', 'interrupted']);
+}
+
+/** Returns a claimed proposal, of which nothing was applied. */
+export function putProposalBack(folder: string, name: string): void {
+  move(folder, name, ['interrupted', 'waiting']);
+}
+
+/** Marks a claimed proposal as applied. */
+export function markProposalApplied(folder: string, name: string): void {
+  move(folder, name, ['interrupted', 'applied']);
+}
+
+/** Forgets a proposal. */
+export function dropProposal(folder: string, { name, state }: FoundProposal): void {
+  try {
+    rmSync(join(folder, `${name}${ENDINGS[state]}`));
+  } catch (thrown) {
+    throw replicaError(thrown, `Dropping the proposal ${name}`);
+  }
+}
+
+/** What proposals had of a row, or of a column of it. */
+export interface ForgottenProposals {
+  /** Applied ones that lost values. */
+  readonly changed: readonly string[];
+  /** That a person has to look at: they wait with values of the row, or have inserted rows of its table, which may be this one. */
+  readonly others: readonly string[];
+}
+
+/** Removes the values of a row from applied proposals, which are only a record. A note may repeat values, and goes too. */
+export function forgetInProposals(
+  folder: string,
+  row: { readonly table: string; readonly ids: readonly number[]; readonly column: string | null },
+): ForgottenProposals {
+  const isSame = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+  const isMeant = (column: string): boolean => row.column === null || isSame(column, row.column);
+  const changed: string[] = [];
+  const others: string[] = [];
+  for (const { name, state, proposal } of listProposals(folder)) {
+    if (proposal === null) continue;
+    const having = proposal.edits.filter(
+      (edit) => isSame(edit.table, row.table) && edit.cells.some(({ column }) => isMeant(column)),
+    );
+    const ofRow = having.filter(({ rowId }) => rowId !== null && row.ids.includes(rowId));
+    const isApplied = state === 'applied';
+    if (isApplied && ofRow.length > 0) {
+      const edits = proposal.edits.map((edit) =>
+        ofRow.includes(edit) ? { ...edit, cells: edit.cells.filter(({ column }) => !isMeant(column)) } : edit,
+      );
+      replaceProposal(join(folder, `${name}${ENDINGS[state]}`), { ...proposal, note: '', edits });
+      changed.push(name);
+    }
+    if ((!isApplied && ofRow.length > 0) || having.some(({ kind }) => kind === 'insert')) others.push(name);
+  }
+  return { changed, others };
+}
+
+function replaceProposal(path: string, proposal: Proposal): void {
+  const partial = `${path}.${process.pid}.partial`;
+  try {
+    const mode = statSync(path).mode & 0o660;
+    writeFileSync(partial, `${JSON.stringify(proposal, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
+    chmodSync(partial, mode);
+    renameSync(partial, path);
+  } catch (thrown) {
+    throw replicaError(thrown, `Removing values from the proposal ${path}`);
+  } finally {
+    rmSync(partial, { force: true });
+  }
+}
+
+function move(folder: string, name: string, [from, to]: readonly [ProposalState, ProposalState]): void {
+  try {
+    renameSync(join(folder, `${name}${ENDINGS[from]}`), join(folder, `${name}${ENDINGS[to]}`));
+  } catch (thrown) {
+    throw replicaError(thrown, `Taking the proposal ${name}`);
+  }
+}
+
+/** Null for a file that keepProposal did not write: other users may write to the folder of a shared replica. */
+function readProposal(path: string, name: string): Proposal | null {
+  try {
+    const stat = statSync(path);
+    if (!stat.isFile() || stat.size > FILE_BYTES_MAX) return null;
+    const parsed = storedProposal.safeParse(JSON.parse(readFileSync(path, 'utf8')));
+    return parsed.success && parsed.data.name === name ? parsed.data : null;
+  } catch {
+    return null;
+  }
+}
+
+function usage(message: string, hint: string): RowsyncError {
+  return new RowsyncError('usage', 'usage.invalid', { message, hint });
+}

@@ -1,0 +1,42 @@
+/**
+ * Lists proposals with their states by the names of their files, without reading the files.
+ */
+import { readdirSync } from 'node:fs';
+
+/** The state of a proposal. */
+export type ProposalState = 'waiting' | 'interrupted' | 'applied';
+
+/** The end of a proposal's file name. */
+export const ENDINGS = { waiting: '.json', interrupted: '.applying.json', applied: '.applied.json' } as const;
+
+const FILE = /^([a-z0-9][a-z0-9-]{0,59})(\.applying|\.applied)?\.json$/;
+
+/** The folder for the proposals of a replica. */
+export function proposalsFolder(replicaPath: string): string {
+  return `${replicaPath}.proposals`;
+}
+
+/** Every proposal, by name. */
+export function proposalNames(folder: string): readonly { readonly name: string; readonly state: ProposalState }[] {
+  return namesIn(folder)
+    .flatMap((file) => {
+      const [, name, ending] = FILE.exec(file) ?? [];
+      if (name === undefined) return [];
+      const state = ending === undefined ? 'waiting' : ending === '.applied' ? 'applied' : 'interrupted';
+      return [{ name, state } as const];
+    })
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** How many proposals wait for a person. */
+export function countWaiting(folder: string): number {
+  return proposalNames(folder).filter(({ state }) => state !== 'applied').length;
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // nobody proposed anything yet
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * Questions of the server for agents to its tool process. Plain values, since they cross a channel between two processes. The server has checked
+ * their shape.
+ */
+import type { DaemonWord } from '../../daemon/account.ts';
+import type { ProposedEdit } from './proposal.ts';
+
+/** The first word of a command line that starts this program as a tool process. */
+export const TOOL_PROCESS = 'tool-process';
+
+/** A question of an agent. */
+export type Question =
+  | { readonly tool: 'list_tables' }
+  | { readonly tool: 'freshness' }
+  | { readonly tool: 'describe_table'; readonly table: string }
+  | { readonly tool: 'query'; readonly sql: string; readonly rowsMax: number }
+  /** Reads what the edits would change, and says what is wrong with them; nothing is written. */
+  | { readonly tool: 'look_at_edits'; readonly edits: readonly ProposedEdit[] };
+
+/** A question about a replica. */
+export interface ToolRequest {
+  readonly question: Question;
+  readonly replicaPath: string;
+  readonly nowMs: number;
+  /** What the daemon says of itself. */
+  readonly word: DaemonWord;
+}

@@ -1,0 +1,98 @@
+/**
+ * The address of a table's page, `?Status=Open&Total=>1000&_sort=-Total`, and addresses that the pages link to. A
+ * parameter with the name of a column is a filter; ours begin with `_`. Every address can be sent to a colleague, and
+ * holds no secret.
+ */
+import type { BrowsedTable, Filter, RowsWish } from '../../replica/browse.ts';
+
+/** What the address of a table's page asks for. */
+export interface TableWish extends RowsWish {
+  /** Columns to show, in their order; null for the default. */
+  readonly columns: readonly string[] | null;
+}
+
+/** Columns that are shown by default. */
+const COLUMNS_SHOWN_MAX = 24;
+
+const OPERATORS = ['<=', '>=', '<>', '!=', '<', '>', '='] as const;
+
+/** Reads the query of an address; what names no column is left out. */
+export function wishOf(query: URLSearchParams, table: BrowsedTable): TableWish {
+  const names = new Set(['_id', ...table.columns.map(({ name }) => name)]);
+  const filters = [...query].flatMap(([name, text]) =>
+    names.has(name) && text.trim() !== '' ? [filterOf(name, text)] : [],
+  );
+  const chosen = query.getAll('_col').filter((name) => names.has(name) && name !== '_id');
+  const sort = query.get('_sort') ?? '';
+  const isDescending = sort.startsWith('-') && !names.has(sort);
+  const column = isDescending ? sort.slice(1) : sort;
+  const start = (['after', 'before'] as const).flatMap((direction) => {
+    const id = query.get(`_${direction}`) ?? '';
+    return /^-?\d{1,15}$/.test(id) ? [{ direction, id: Number(id) }] : [];
+  });
+  return {
+    filters,
+    search: (query.get('_q') ?? '').trim(),
+    sort: names.has(column) ? { column, isDescending } : null,
+    start: start[0] ?? null,
+    columns: chosen.length === 0 ? null : [...new Set(chosen)],
+  };
+}
+
+/** `>1000`, `<>Open`, `~part of a text`, `=` for no value, `!=` for any value; anything else is the value itself. */
+function filterOf(column: string, text: string): Filter {
+  if (text.startsWith('~')) return { column, op: 'has', value: text.slice(1) };
+  const found = OPERATORS.find((operator) => text.startsWith(operator));
+  if (found === undefined) return { column, op: '=', value: text };
+  const op = found === '!=' ? '<>' : found;
+  const value = text.slice(found.length).trim();
+  if (value === '' && (op === '=' || op === '<>')) return { column, op: op === '=' ? 'empty' : 'given', value: '' };
+  return { column, op, value };
+}
+
+/** A filter as an address writes it. */
+export function filterText({ op, value }: Filter): string {
+  if (op === 'empty') return '=';
+  if (op === 'given') return '!=';
+  if (op === 'has') return `~${value}`;
+  const needsSign = op !== '=' || /^[<>=!~]/.test(value);
+  return needsSign ? `${op === '<>' ? '!=' : op}${value}` : value;
+}
+
+/** The columns that a page shows. */
+export function shownColumns(table: BrowsedTable, { columns }: TableWish): readonly string[] {
+  if (columns !== null) return columns;
+  const names = table.columns.map(({ name }) => name);
+  if (names.length <= COLUMNS_SHOWN_MAX) return names;
+  // The key and the columns of the query come first; other columns fill the rest.
+  return names.slice(0, COLUMNS_SHOWN_MAX);
+}
+
+/** The query of an address for a wish, with `?` if it is not empty. */
+export function queryOf({ filters, search, sort, start, columns }: TableWish): string {
+  const query = new URLSearchParams();
+  for (const filter of filters) query.append(filter.column, filterText(filter));
+  if (search !== '') query.append('_q', search);
+  for (const column of columns ?? []) query.append('_col', column);
+  if (sort !== null) query.append('_sort', `${sort.isDescending ? '-' : ''}${sort.column}`);
+  if (start !== null) query.append(`_${start.direction}`, String(start.id));
+  const text = query.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/** A name as part of a path. */
+export function pathPart(name: string): string {
+  // Browsers take dots alone for a way up, however they are written.
+  const text = encodeURIComponent(name.toWellFormed());
+  return /^\.{1,2}$/.test(text) ? `~${text}` : text;
+}
+
+/** The name that a part of a path encodes; null if it is invalid. */
+export function nameOfPart(part: string): string | null {
+  try {
+    const name = decodeURIComponent(part);
+    return /^~\.{1,2}$/.test(name) ? name.slice(1) : name;
+  } catch {
+    return null;
+  }
+}

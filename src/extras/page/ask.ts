@@ -1,0 +1,170 @@
+/**
+ * The page for questions in SQL. The query is part of the address, so it can be kept and sent to a colleague.
+ */
+import { bytesText, countText, durationText, plural } from '../../base/text.ts';
+import type { BrowsedTable } from '../../replica/browse.ts';
+import { ident } from '../../base/sql.ts';
+import { exact, html, type Html } from './html.ts';
+
+/** Rows of an answer that the page shows; an export has all. */
+export const ANSWER_ROWS_MAX = 1_000;
+/** Characters of a cell of an answer. */
+const CELL_CHARS_MAX = 1_000;
+
+/** The result of a query. */
+export type Asked =
+  | {
+      readonly kind: 'answer';
+      readonly columns: readonly string[];
+      readonly rows: readonly (readonly unknown[])[];
+      readonly isCut: boolean;
+      readonly tookMs: number;
+    }
+  | { readonly kind: 'problem'; readonly words: string; readonly hint: string };
+
+/** What the page shows. */
+export interface AskView {
+  readonly sql: string;
+  /** A moment, as it was typed; empty for the present. */
+  readonly at: string;
+  /** Whether the replica can answer for an earlier time. */
+  readonly hasHistory: boolean;
+  /** The zone of a moment that names none. */
+  readonly zone: string;
+  /** Null before the first question. */
+  readonly asked: Asked | null;
+  readonly tables: readonly BrowsedTable[];
+  /** Views that people can query. */
+  readonly views: readonly { readonly name: string; readonly columns: readonly string[] }[];
+}
+
+/** Queries for people who see the page for the first time. */
+const EXAMPLES = [
+  'SELECT * FROM sync_status',
+  'SELECT "table", count(*) FROM sync_deleted GROUP BY 1',
+  'SELECT kind, outcome, count(*), max(started_at) FROM sync_runs GROUP BY 1, 2',
+] as const;
+
+/** The whole part. */
+export function askHtml(view: AskView): Html {
+  const { sql, at, hasHistory, zone, asked } = view;
+  return html`<h1>Ask in SQL</h1>
+    <div class="asking">
+      <div>
+        <form method="get" action="/ask" class="ask">
+          <label for="sql">One query that only reads</label>
+          <textarea id="sql" name="sql" rows="6" spellcheck="false" autocomplete="off" required dir="ltr">
+${exact(sql)}</textarea>
+          ${
+            hasHistory
+              ? html`<label for="at">As it was at (${zone}; empty: as it is)</label>
+                  <input id="at" name="at" type="datetime-local" step="1" value="${exact(at)}" />`
+              : null
+          }
+          <p class="buttons"><button class="main">Ask</button><button type="button" id="stop" hidden>Stop</button></p>
+        </form>
+        ${asked === null ? examplesHtml() : askedHtml(asked, view)}
+      </div>
+      ${namesHtml(view)}
+    </div>`;
+}
+
+function examplesHtml(): Html {
+  return html`<p class="about">For example:</p>
+    <ul class="examples">
+      ${EXAMPLES.map(
+        (text) =>
+          html`<li>
+            <a href="/ask?sql=${encodeURIComponent(text)}"><code>${text}</code></a>
+          </li>`,
+      )}
+    </ul>`;
+}
+
+function askedHtml(asked: Asked, { sql, at }: AskView): Html {
+  if (asked.kind === 'problem') {
+    return html`<div class="verdict warn" role="alert">
+      <h2>${asked.words}</h2>
+      <p>${asked.hint}</p>
+    </div>`;
+  }
+  const { columns, rows, isCut, tookMs } = asked;
+  const query = new URLSearchParams({ sql, ...(at === '' ? {} : { at }) }).toString();
+  const count = isCut ? `The first ${plural(rows.length, 'row')}; an export has all` : plural(rows.length, 'row');
+  return html`<p class="about" role="status">
+      ${count}, in ${tookMs < 1_000 ? `${Math.ceil(tookMs)} ms` : durationText(tookMs)}.
+      <a href="/export/csv?${exact(query)}" download>CSV</a>
+      <a href="/export/json?${exact(query)}" download>JSON</a>
+    </p>
+    <div class="scroll rows" role="region" aria-label="Answer" tabindex="0">
+      <table class="grid">
+        <caption class="unseen">
+          Answer
+        </caption>
+        <thead>
+          <tr>
+            ${columns.map((name, index) => html`<th scope="col" class="${isNumeric(rows, index) ? 'number' : ''}"><bdi>${name}</bdi></th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.map(
+            (row) =>
+              html`<tr>
+                ${row.map(answerCellHtml)}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>`;
+}
+
+/** Whether a column has numbers, and nothing but them. */
+function isNumeric(rows: readonly (readonly unknown[])[], index: number): boolean {
+  const given = rows.map((row) => row[index]).filter((value) => value !== null);
+  return given.length > 0 && given.every((value) => typeof value === 'number' || typeof value === 'bigint');
+}
+
+function answerCellHtml(value: unknown): Html {
+  if (
+    typeof value !== 'string' &&
+    typeof value !== 'number' &&
+    typeof value !== 'bigint' &&
+    !(value instanceof Uint8Array)
+  )
+    return html`<td class="null"><span class="unseen">no value</span></td>`;
+  if (typeof value === 'number' || typeof value === 'bigint') return html`<td class="number">${String(value)}</td>`;
+  if (value instanceof Uint8Array) return html`<td><em class="none">${bytesText(value.length)} of bytes</em></td>`;
+  const cut = value
+    .slice(0, CELL_CHARS_MAX)
+    .toWellFormed()
+    .replace(/\uFFFD$/, '');
+  const more =
+    value.length > CELL_CHARS_MAX ? html` <em class="none">… ${countText(value.length)} characters</em>` : null;
+  return html`<td>
+    <div class="cut"><bdi>${cut}</bdi>${more}</div>
+  </td>`;
+}
+
+function firstSql(name: string): string {
+  return `SELECT * FROM ${ident(name)} LIMIT 100`;
+}
+
+function namesHtml({ tables, views }: AskView): Html {
+  const all = [
+    ...tables.map(({ name, columns }) => ({ name, columns: ['_id', ...columns.map((column) => column.name)] })),
+    ...views,
+  ];
+  return html`<aside aria-label="Tables and columns">
+    <h2>Names</h2>
+    ${all.map(
+      ({ name, columns }) =>
+        html`<details>
+          <summary><bdi>${name}</bdi></summary>
+          <p><a href="/ask?sql=${encodeURIComponent(firstSql(name).toWellFormed())}">First rows</a></p>
+          <ul class="names">
+            ${columns.map((column) => html`<li><bdi>${column}</bdi></li>`)}
+          </ul>
+        </details>`,
+    )}
+  </aside>`;
+}

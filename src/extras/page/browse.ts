@@ -1,0 +1,320 @@
+/**
+ * The pages for browsing rows: the list of tables, and one table with its columns, filters, order, search and SQL.
+ * Everything is a link or a form in the address, so it works without scripts and can be sent to a colleague.
+ */
+import { ageText, bytesText, countText, plural } from '../../base/text.ts';
+import type { BrowsedColumn, BrowsedTable, CutCell, RowsPage } from '../../replica/browse.ts';
+import type { Reference } from '../../replica/browse-row.ts';
+import type { TableStatus } from '../../replica/reader.ts';
+import { filterText, pathPart, queryOf, type TableWish } from './address.ts';
+import { exact, html, type Html } from './html.ts';
+import { fileNameOf } from './values.ts';
+
+/** The list of all tables. */
+export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly TableStatus[], nowMs: number): Html {
+  const statusByName = new Map(statuses.map((status) => [status.table, status]));
+  if (tables.length === 0) {
+    return html`<h1>No tables yet</h1>
+      <p class="about">They are listed here as soon as the first pull has begun.</p>`;
+  }
+  return html`<h1>${plural(tables.length, 'table')}</h1>
+    <table class="tables list">
+      <caption class="unseen">
+        Tables to look through
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Table</th>
+          <th scope="col" class="number">Rows</th>
+          <th scope="col" class="number">Columns</th>
+          <th scope="col" class="number">Checked</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${tables.map((table) => {
+          const status = statusByName.get(table.name);
+          return html`<tr>
+            <th scope="row">
+              <a href="/browse/${pathPart(table.name)}"><bdi>${table.name}</bdi></a
+              >${table.isTwoWay ? html` <small class="mode">two-way</small>` : null}
+            </th>
+            <td class="number" data-label="Rows">${countText(table.rowCount)}</td>
+            <td class="number" data-label="Columns">${countText(table.columns.length)}</td>
+            <td class="number" data-label="Checked">${ageText(status?.freshSince ?? null, nowMs)}</td>
+          </tr>`;
+        })}
+      </tbody>
+    </table>`;
+}
+
+/** What the page of one table shows. */
+export interface TableView {
+  readonly table: BrowsedTable;
+  readonly status: TableStatus | null;
+  readonly wish: TableWish;
+  /** Names of the columns that are shown. */
+  readonly columns: readonly string[];
+  readonly page: RowsPage;
+  /** By the name of the column. */
+  readonly references: ReadonlyMap<string, Reference>;
+  readonly sql: string;
+  /** The number of rows that match the filters, as SQL. */
+  readonly countSql: string;
+  readonly nowMs: number;
+}
+
+/** The page of one table. */
+export function tableHtml(view: TableView): Html {
+  const { table, wish, page } = view;
+  return html`<p class="crumbs"><a href="/browse">Tables</a></p>
+    <h1><bdi>${table.name}</bdi></h1>
+    <p class="about">${aboutText(view)}</p>
+    ${toolsHtml(view)} ${chipsHtml(view)} ${page.rows.length === 0 ? emptyHtml(view) : null}
+    <div class="scroll rows" role="region" aria-label="Rows" tabindex="0">
+      <table class="grid pinned">
+        <caption class="unseen">
+          Rows of ${table.name}
+        </caption>
+        <thead>
+          <tr>
+            ${headHtml(view, '_id')}${view.columns.map((column) => headHtml(view, column))}
+          </tr>
+          <tr class="filters">
+            ${fieldHtml(view, '_id')}${view.columns.map((column) => fieldHtml(view, column))}
+          </tr>
+        </thead>
+        <tbody>
+          ${page.rows.map(
+            ({ id, cells }) =>
+              html`<tr>
+                <th scope="row"><a href="/browse/${pathPart(table.name)}/${id}">${id}</a></th>
+                ${cells.map((cell, index) => cellHtml(view, view.columns[index] ?? '', cell))}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    ${turnHtml(table, wish, page)}`;
+}
+
+function aboutText({ table, status, nowMs }: TableView): Html {
+  const waiting = status === null ? 0 : status.pendingCount + status.parkedCount;
+  return html`${plural(table.rowCount, 'row')}, checked against the origin
+  ${ageText(status?.freshSince ?? null, nowMs)}${
+    waiting === 0 ? null : html`; ${plural(waiting, 'edited row')} to push`
+  }.
+  ${
+    table.isTwoWay && table.allowsAdd
+      ? html`<a href="/edit/${pathPart(table.name)}/new">New row</a>`
+      : table.isTwoWay
+        ? null
+        : 'A read-only mirror.'
+  }`;
+}
+
+function toolsHtml(view: TableView): Html {
+  const { table, wish, columns, sql } = view;
+  const query = queryOf({ ...wish, columns, start: null });
+  return html`<div class="tools">
+    <form id="filters" method="get" action="/browse/${pathPart(table.name)}" role="search">
+      <label class="unseen" for="search">Search text in all columns</label>
+      <input id="search" type="search" name="_q" value="${exact(wish.search)}" placeholder="Search all columns" />
+      ${
+        wish.sort === null
+          ? null
+          : html`<input
+              type="hidden"
+              name="_sort"
+              value="${exact(`${wish.sort.isDescending ? '-' : ''}${wish.sort.column}`)}"
+            />`
+      }
+      ${(wish.columns ?? []).map((name) => html`<input type="hidden" name="_col" value="${exact(name)}" />`)}
+      <button>Apply</button>
+    </form>
+    <p class="exports">
+      <a href="/export/csv/${pathPart(table.name)}${exact(query)}" download>CSV</a>
+      <a href="/export/json/${pathPart(table.name)}${exact(query)}" download>JSON</a>
+    </p>
+    ${columnsHtml(view)}
+    <details>
+      <summary>SQL</summary>
+      <pre class="sql"><code>${sql}</code></pre>
+      <p><a href="/ask?sql=${encodeURIComponent(sql.toWellFormed())}">Ask it, or change it first</a></p>
+    </details>
+    ${HELP}
+  </div>`;
+}
+
+function columnsHtml({ table, wish, columns }: TableView): Html {
+  const chosen = new Set(columns);
+  return html`<details>
+    <summary>Columns</summary>
+    <form method="get" action="/browse/${pathPart(table.name)}" class="columns">
+      ${wish.filters.map(
+        (filter) => html`<input type="hidden" name="${exact(filter.column)}" value="${exact(filterText(filter))}" />`,
+      )}
+      ${wish.search === '' ? null : html`<input type="hidden" name="_q" value="${exact(wish.search)}" />`}
+      <p>${plural(columns.length, 'column')} of ${countText(table.columns.length)} shown.</p>
+      <div class="checks">
+        ${table.columns.map(
+          ({ name }) =>
+            html`<label
+              >${
+                chosen.has(name)
+                  ? html`<input type="checkbox" name="_col" value="${exact(name)}" checked />`
+                  : html`<input type="checkbox" name="_col" value="${exact(name)}" />`
+              } <bdi>${name}</bdi></label
+            >`,
+        )}
+      </div>
+      <button>Show these</button>
+    </form>
+  </details>`;
+}
+
+/** What can be typed into the field of a column. */
+const HELP = html`<details>
+  <summary>How to filter</summary>
+  <dl class="help">
+    <div>
+      <dt><code>Open</code></dt>
+      <dd>exactly this</dd>
+    </div>
+    <div>
+      <dt><code>~part</code></dt>
+      <dd>has this text in it</dd>
+    </div>
+    <div>
+      <dt><code>&gt;1000</code> <code>&lt;=2026-01-31</code></dt>
+      <dd>more than, at most; also <code>&gt;=</code> and <code>&lt;</code></dd>
+    </div>
+    <div>
+      <dt><code>!=Open</code></dt>
+      <dd>anything else</dd>
+    </div>
+    <div>
+      <dt><code>=</code></dt>
+      <dd>no value</dd>
+    </div>
+    <div>
+      <dt><code>!=</code></dt>
+      <dd>any value</dd>
+    </div>
+  </dl>
+</details>`;
+
+/** The filters, each with a link that removes it. */
+function chipsHtml({ table, wish, countSql }: TableView): Html | null {
+  const path = pathPart(table.name);
+  const chip = (text: string, rest: TableWish): Html =>
+    html`<li>
+      <bdi>${text}</bdi>
+      <a href="/browse/${path}${exact(queryOf({ ...rest, start: null }))}" aria-label="Without ${text}">✕</a>
+    </li>`;
+  const { filters, search, sort } = wish;
+  if (filters.length === 0 && search === '' && sort === null) return null;
+  return html`<ul class="chips" aria-label="What is shown">
+    ${search === '' ? null : chip(`“${search}” anywhere`, { ...wish, search: '' })}
+    ${filters.map((filter) =>
+      chip(`${filter.column} ${wordsOf(filter)}`, { ...wish, filters: filters.filter((each) => each !== filter) }),
+    )}
+    ${sort === null ? null : chip(`by ${sort.column}${sort.isDescending ? ', largest first' : ''}`, { ...wish, sort: null })}
+    ${
+      filters.length === 0 && search === ''
+        ? null
+        : html`<li class="plain"><a href="/ask?sql=${encodeURIComponent(countSql.toWellFormed())}">Count them</a></li>`
+    }
+  </ul>`;
+}
+
+function wordsOf({ op, value }: TableWish['filters'][number]): string {
+  if (op === 'empty') return 'has no value';
+  if (op === 'given') return 'has a value';
+  return op === 'has' ? `has “${value}”` : `${op} ${value}`;
+}
+
+function emptyHtml({ table, wish }: TableView): Html {
+  if (wish.filters.length === 0 && wish.search === '') return html`<p class="nothing">No rows.</p>`;
+  return html`<p class="nothing">
+    No row is like that. <a href="/browse/${pathPart(table.name)}">Show all ${countText(table.rowCount)}</a>
+  </p>`;
+}
+
+const NUMERIC = new Set(['numeric', 'autonumber', 'duration', 'currency', 'percent']);
+
+function isNumeric(column: BrowsedColumn | undefined): boolean {
+  return column !== undefined && column.storedAs !== 'TEXT' && NUMERIC.has(column.type.toLowerCase());
+}
+
+function columnOf({ table }: TableView, name: string): BrowsedColumn | undefined {
+  return table.columns.find((column) => column.name === name);
+}
+
+function headHtml(view: TableView, name: string): Html {
+  const { table, wish } = view;
+  const { sort } = wish;
+  const isSorted = sort?.column === name;
+  const next = isSorted && sort.isDescending ? null : { column: name, isDescending: isSorted };
+  const order = !isSorted ? 'none' : sort.isDescending ? 'descending' : 'ascending';
+  const sign = !isSorted ? '' : sort.isDescending ? ' ↓' : ' ↑';
+  const column = columnOf(view, name);
+  return html`<th scope="col" aria-sort="${order}" class="${isNumeric(column) ? 'number' : ''}">
+    <a
+      href="/browse/${pathPart(table.name)}${exact(queryOf({ ...wish, sort: next, start: null }))}"
+      title="${column?.type ?? 'number of the row'}"
+      ><bdi>${name}</bdi>${sign}</a
+    >${(column?.mask ?? null) === null ? null : html` <small title="${column?.mask ?? ''}">masked</small>`}
+  </th>`;
+}
+
+function fieldHtml({ wish }: TableView, name: string): Html {
+  const filter = wish.filters.find(({ column }) => column === name);
+  return html`<td>
+    <input
+      form="filters"
+      name="${exact(name)}"
+      value="${exact(filter === undefined ? '' : filterText(filter))}"
+      aria-label="Filter ${name}"
+      autocomplete="off"
+    />
+  </td>`;
+}
+
+function cellHtml(view: TableView, name: string, { value, bytes }: CutCell): Html {
+  const column = columnOf(view, name);
+  if (value === null)
+    return html`<td class="null ${isNumeric(column) ? 'number' : ''}"><span class="unseen">no value</span></td>`;
+  if (column?.type.toLowerCase() === 'checkbox') return html`<td>${value === 0 ? 'no' : 'yes'}</td>`;
+  if (value instanceof Uint8Array)
+    return html`<td><em class="none">${bytesText(bytes ?? value.length)} of bytes</em></td>`;
+  const reference = view.references.get(name);
+  const target = reference?.idByKey.get(String(value));
+  if (reference !== undefined && target !== undefined) {
+    return html`<td>
+      <a href="/browse/${pathPart(reference.table.name)}/${target}"><bdi>${String(value)}</bdi></a>
+    </td>`;
+  }
+  const text = column?.type.toLowerCase() === 'attachment' ? fileNameOf(String(value)) : String(value);
+  const cut = bytes === null ? null : html` <em class="none">… ${bytesText(bytes)}</em>`;
+  return html`<td class="${isNumeric(column) ? 'number' : ''}">
+    <div class="cut"><bdi>${withoutHalf(text)}</bdi>${cut}</div>
+  </td>`;
+}
+
+/** A text that was cut may end in half a character. */
+function withoutHalf(text: string): string {
+  return text.toWellFormed().replace(/\uFFFD$/, '');
+}
+
+function turnHtml(table: BrowsedTable, wish: TableWish, { rows, hasBefore, hasAfter }: RowsPage): Html | null {
+  const [first, last] = [rows[0]?.id, rows.at(-1)?.id];
+  if (!hasBefore && !hasAfter) return null;
+  const path = pathPart(table.name);
+  const link = (words: string, start: TableWish['start']): Html =>
+    html`<a href="/browse/${path}${exact(queryOf({ ...wish, start }))}">${words}</a>`;
+  return html`<nav class="turn" aria-label="Pages of rows">
+    ${hasBefore ? link('« First', null) : null}
+    ${hasBefore && first !== undefined ? link('‹ Previous', { direction: 'before', id: first }) : null}
+    ${hasAfter && last !== undefined ? link('Next ›', { direction: 'after', id: last }) : null}
+  </nav>`;
+}

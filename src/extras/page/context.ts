@@ -1,0 +1,77 @@
+/**
+ * What every page is built from: the request with an open replica, the layout, error pages, and links of columns.
+ */
+import { readBrowsedTables, type BrowsedTable, type Cell } from '../../replica/browse.ts';
+import { findReference, type Reference } from '../../replica/browse-row.ts';
+import type { ReplicaReader } from '../../replica/reader.ts';
+import { framedHtml, sentenceHtml, type Frame } from './layout.ts';
+import type { Html } from './html.ts';
+import type { AnswerChunks } from '../../base/child-process.ts';
+import type { PageRequest } from './request.ts';
+
+/** The input of a page: the question, and the replica to read. */
+export interface Desk {
+  readonly request: PageRequest;
+  readonly reader: ReplicaReader;
+  readonly query: URLSearchParams;
+}
+
+/** A page about an error. */
+export function problem(status: number, words: string, hint: string | null = null): AnswerChunks {
+  return { status, type: 'text/html; charset=utf-8', chunks: [sentenceHtml(words, hint)] };
+}
+
+/** A page with the bar at its top. */
+export function framed(
+  { request, reader }: Desk,
+  frame: Pick<Frame, 'title' | 'place' | 'isWide' | 'refreshSeconds'>,
+  body: Html,
+  status = 200,
+): AnswerChunks {
+  const page = framedHtml({ ...frame, identity: reader.identity(), formToken: request.formToken }, body);
+  return { status, type: 'text/html; charset=utf-8', chunks: [page] };
+}
+
+/** The columns that the origin updates with every change of a row, by the name of the table. */
+export function stampColumns(tables: readonly BrowsedTable[]): (table: string) => ReadonlySet<string> {
+  const kinds = new Set(['DateModified', 'LastModifiedBy']);
+  const byTable = new Map(
+    tables.map(({ name, columns }) => [
+      name,
+      new Set(columns.flatMap((column) => (kinds.has(column.kind ?? '') ? [column.name] : []))),
+    ]),
+  );
+  return (table) => byTable.get(table) ?? new Set();
+}
+
+/** The tables that values of columns link to, by the names of the columns. */
+export function readReferences(
+  reader: ReplicaReader,
+  table: BrowsedTable,
+  columns: readonly string[],
+  valuesOf: (index: number) => readonly Cell[],
+): ReadonlyMap<string, Reference> {
+  const tables = readBrowsedTables(reader);
+  return new Map(
+    columns.flatMap((column, index) => {
+      const reference = findReference(reader, tables, { table, column, values: valuesOf(index) });
+      return reference === null ? [] : [[column, reference] as const];
+    }),
+  );
+}
+
+/** Headers that make a browser save an answer as a file, under a name without a path. */
+export function saveAs(name: string): Readonly<Record<string, string>> {
+  const safe =
+    name
+      .toWellFormed()
+      .replaceAll(/[\p{C}/\\]/gu, '_')
+      .slice(0, 200) || 'file';
+  const encoded = encodeURIComponent(safe).replaceAll(
+    /['()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return {
+    'Content-Disposition': `attachment; filename="${safe.replaceAll(/[^\w.-]/g, '_')}"; filename*=UTF-8''${encoded}`,
+  };
+}

@@ -1,0 +1,183 @@
+/**
+ * The parts of the page where a person decides. They show conflicts with their three versions, and refused or
+ * unreadable rows with the origin's words. Every button is a separate form, so the page works without scripts.
+ */
+import { ageText, countText, plural } from '../../base/text.ts';
+import { conflictVersion, type ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
+import type { FailureLine } from '../../replica/reader.ts';
+import { buttonForm } from './layout.ts';
+import { html, type Html } from './html.ts';
+import { rowHtml, valueHtml } from './values.ts';
+
+/** A failure, and what its row was when the page was made (replica/bookkeeping/row-states.ts). */
+export interface ShownFailure extends FailureLine {
+  readonly seen: string;
+}
+
+/** The input of both parts. */
+export interface Desk {
+  readonly conflicts: readonly ConflictLine[];
+  readonly failures: readonly ShownFailure[];
+  /** In all tables, including those that are not listed. */
+  readonly conflictCount: number;
+  readonly failureCount: number;
+  readonly formToken: string;
+}
+
+/** Both parts; an empty part is left out. */
+export function deskHtml(desk: Desk, nowMs: number): Html {
+  const { conflicts, failures, conflictCount, failureCount, formToken } = desk;
+  return html`${
+    conflicts.length === 0
+      ? null
+      : html`<section aria-labelledby="conflicts">
+          <h2 id="conflicts">${plural(conflictCount, 'conflict')} to decide</h2>
+          <p class="about">
+            Both sides changed the same thing since they last agreed. Whatever you take, the other versions are kept in
+            <code>sync_conflicts</code>.
+          </p>
+          ${conflicts.map((line) => conflictHtml(line, formToken, nowMs))}
+          ${moreHtml(conflictCount - conflicts.length, 'rowsync conflicts')}
+        </section>`
+  }${
+    failures.length === 0
+      ? null
+      : html`<section aria-labelledby="waiting">
+          <h2 id="waiting">${plural(failureCount, 'row')} refused, in doubt or unreadable</h2>
+          ${failures.map((line, index) => failureHtml(line, { index, formToken, nowMs }))}
+          ${moreHtml(failureCount - failures.length, 'rowsync failures')}
+          ${
+            failures.length < 2
+              ? null
+              : buttonForm({
+                  action: 'decide',
+                  fields: { kind: 'retryAll' },
+                  label: 'Send all refused rows again',
+                  formToken,
+                })
+          }
+        </section>`
+  }`;
+}
+
+function moreHtml(count: number, command: string): Html | null {
+  return count <= 0 ? null : html`<p class="more">and ${countText(count)} more: <code>${command}</code> lists all</p>`;
+}
+
+/** What the versions of a conflict mean, by its kind. */
+const KINDS: Readonly<Record<string, { readonly what: string; readonly local: string; readonly remote: string }>> = {
+  cell: { what: 'changed on both sides', local: 'Keep local', remote: 'Take remote' },
+  deletedHere: { what: 'deleted here, changed at the origin', local: 'Delete it', remote: 'Take the row back' },
+  deletedThere: { what: 'deleted at the origin, changed here', local: 'Create it anew', remote: 'Delete it here' },
+};
+
+/** One conflict with its versions and buttons. */
+export function conflictHtml(line: ConflictLine, formToken: string, nowMs: number): Html {
+  const { id, table, rowId, column, kind, base, local, remote, at, problem } = line;
+  const words = KINDS[kind] ?? { what: kind, local: 'Keep local', remote: 'Take remote' };
+  const isCell = kind === 'cell';
+  const show = (value: ConflictLine['base'], other: ConflictLine['base']): Html =>
+    isCell ? valueHtml(value) : rowHtml(value, other);
+  const version = (name: string, whose: string, content: Html): Html =>
+    html`<div>
+      <dt>${name} <small>${whose}</small></dt>
+      <dd>${content}</dd>
+    </div>`;
+  const button = (take: string, label: string, look = ''): Html =>
+    html`<button name="take" value="${take}" class="${look}">${label}</button>`;
+  const hidden = html`<input type="hidden" name="token" value="${formToken}" /><input
+      type="hidden"
+      name="kind"
+      value="resolve"
+    /><input type="hidden" name="id" value="${id}" /><input
+      type="hidden"
+      name="seen"
+      value="${conflictVersion(line)}"
+    />`;
+  return html`<article class="card" aria-labelledby="conflict-${id}">
+    <h3 id="conflict-${id}">
+      <bdi>${table}</bdi> · row ${rowId}${column === null ? null : html` · <bdi>${column}</bdi>`}
+    </h3>
+    <p class="meta">Conflict ${id}, ${ageText(at, nowMs)}: ${words.what}</p>
+    ${problem === null ? null : html`<p class="problem">It could not be decided: ${problem}</p>`}
+    <dl class="versions">
+      ${version('Base', 'what both had', show(base, isCell ? null : (local ?? remote)))}
+      ${version('Local', 'edited here', show(local, base))} ${version('Remote', 'at the origin', show(remote, base))}
+    </dl>
+    <form method="post" action="/decide" class="buttons">
+      ${hidden} ${button('local', words.local, 'main')} ${button('remote', words.remote, 'main')}
+      ${button('base', 'Back to base')}
+    </form>
+    ${
+      isCell
+        ? html`<details>
+            <summary>Another value</summary>
+            <form method="post" action="/decide" class="other">
+              ${hidden}
+              <label for="value-${id}">Value for <bdi>${column}</bdi></label>
+              <textarea id="value-${id}" name="value" rows="2"></textarea>
+              <div class="buttons">
+                ${button('value', 'Take this value', 'main')} ${button('null', 'Take no value')}
+              </div>
+            </form>
+          </details>`
+        : null
+    }
+  </article>`;
+}
+
+/** What happened to the row, by the kind of its failure. */
+const FAILURES: Readonly<Record<string, string>> = {
+  read: 'cannot be read',
+  insert: 'new row refused',
+  update: 'change refused',
+  delete: 'delete refused',
+  inDoubt: 'may have been created, or not',
+};
+
+/** One row that was refused or cannot be read, with buttons. */
+export function failureHtml(
+  line: ShownFailure,
+  { index, formToken, nowMs }: { readonly index: number; readonly formToken: string; readonly nowMs: number },
+): Html {
+  const { id, table, rowId, kind, column, reason, since, status, code, sent, retryAt, seen } = line;
+  const isInDoubt = kind === 'inDoubt';
+  const isUnsent = !isInDoubt && kind !== 'read' && status === null;
+  const name = `failure-${index}`;
+  const numbers = [status, code].filter((number) => number !== null).join(', ');
+  return html`<article class="card" aria-labelledby="${name}">
+    <h3 id="${name}"><bdi>${table}</bdi> · row ${rowId}${column === null ? null : html` · <bdi>${column}</bdi>`}</h3>
+    <p class="meta">${isUnsent ? 'cannot be sent' : (FAILURES[kind] ?? kind)}, ${ageText(since, nowMs)}</p>
+    <blockquote>
+      <p><bdi>${reason}</bdi></p>
+      ${numbers === '' ? null : html`<footer>the origin, ${numbers}</footer>`}
+    </blockquote>
+    ${
+      sent === null
+        ? null
+        : html`<p class="label">What was sent</p>
+            ${rowHtml(sent, null)}`
+    }
+    ${id === null ? html`<p class="meta">It is tried again with every pull.</p>` : null}
+    ${isInDoubt ? html`<p class="problem">Look at the origin first: sending it again makes another row.</p>` : null}
+    ${retryAt === null ? null : html`<p class="meta">It is tried again by itself at ${retryAt}.</p>`}
+    ${id === null ? null : failureButtons({ id, table, rowId, isInDoubt, seen, formToken })}
+  </article>`;
+}
+
+function failureButtons(row: {
+  readonly id: number;
+  readonly table: string;
+  readonly rowId: number;
+  readonly isInDoubt: boolean;
+  readonly seen: string;
+  readonly formToken: string;
+}): Html {
+  const { id, table, rowId, isInDoubt, seen, formToken } = row;
+  const place = { table: encodeURIComponent(table.toWellFormed()), row: rowId, seen };
+  const again = isInDoubt ? 'It is not there: send again' : 'Send again';
+  return html`<div class="buttons">
+    ${buttonForm({ action: 'decide', fields: { kind: 'retry', id, ...place }, label: again, look: 'main', formToken })}
+    ${buttonForm({ action: 'decide', fields: { kind: 'discard', ...place }, label: 'Discard the edit', formToken })}
+  </div>`;
+}

@@ -1,0 +1,268 @@
+/**
+ * The form that edits one row, and the edit in its fields. A cell has a field only if a browser returns its value
+ * unchanged.
+ */
+import { createHash } from 'node:crypto';
+import { plural } from '../../base/text.ts';
+import {
+  type BrowsedColumn,
+  type BrowsedTable,
+  type Cell,
+  type CutCell,
+  findBrowsedTable,
+} from '../../replica/browse.ts';
+import { type RowEdit, editRowAsClient } from '../../replica/client.ts';
+import { storedFromValue, type Stored } from '../../replica/rows.ts';
+import { TYPE_RULES } from '../../wire/column-types.ts';
+import { columnType } from '../../wire/schema.ts';
+import { pathPart, nameOfPart } from './address.ts';
+import { exact, html, type Html } from './html.ts';
+import { readRowCells } from '../../replica/browse-row.ts';
+import { framed, problem, type Desk } from './context.ts';
+import type { AnswerChunks } from '../../base/child-process.ts';
+
+/** Longer texts are edited with SQL: a form is sent whole. */
+const FIELD_CHARS_MAX = 10_000;
+const FORM_CHARS_MAX = 60_000;
+
+/** The form of a row. */
+export interface EditView {
+  readonly table: BrowsedTable;
+  /** Null for a new row. */
+  readonly id: number | null;
+  /** In the order of the table's columns; null for a new row. */
+  readonly cells: readonly CutCell[] | null;
+  /** What the person typed, by column, if the form is shown again; null for the first time. */
+  readonly typed: ReadonlyMap<string, string> | null;
+  /** Why nothing was changed; null if there was no attempt. */
+  readonly trouble: string | null;
+  readonly formToken: string;
+}
+
+/** A text as a form sends it back: with line breaks of one kind, and nothing for no value. */
+function fieldText(value: Cell): string {
+  return value === null || value instanceof Uint8Array ? '' : String(value).replaceAll(/\r\n?/g, '\n');
+}
+
+/** A digest of the text that a person saw, to notice a change meanwhile. */
+function wasOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+}
+
+/** Whether a stored value is what the person saw. */
+function isAsSeen(stored: Stored, was: string): boolean {
+  return wasOf(fieldText(stored)) === was;
+}
+
+/** The whole part. */
+function editHtml({ table, id, cells, typed, trouble, formToken }: EditView): Html {
+  const path = pathPart(table.name);
+  let room = FORM_CHARS_MAX;
+  const seen: Html[] = [];
+  const fields = table.columns.flatMap((column, index) => {
+    if (!column.isWritable) return [];
+    const cell = cells?.[index] ?? { value: null, bytes: null };
+    const reason = reasonNot(column, cell, room);
+    if (reason !== null)
+      return [
+        html`<p class="field">
+          <b><bdi>${column.name}</bdi></b> <small>${reason}</small>
+        </p>`,
+      ];
+    const was = fieldText(cell.value);
+    room -= was.length;
+    const hidden = html`<input type="hidden" name="${exact(`w:${column.name}`)}" value="${wasOf(was)}" />`;
+    seen.push(hidden);
+    return [fieldHtml(column, { index, text: typed?.get(column.name) ?? was, hidden })];
+  });
+  return html`<p class="crumbs">
+      <a href="/browse">Tables</a> <a href="/browse/${path}"><bdi>${table.name}</bdi></a>
+      ${id === null ? null : html`<a href="/browse/${path}/${id}">Row ${id}</a>`}
+    </p>
+    <h1>${id === null ? 'New row in ' : 'Edit '}<bdi>${table.name}</bdi>${id === null ? null : html` · row ${id}`}</h1>
+    ${trouble === null ? null : html`<p class="problem" role="alert">Nothing was changed: ${trouble}</p>`}
+    <p class="about">
+      It is the same edit as any SQL client makes. It goes to the origin with the next push; the row shows what is sent.
+    </p>
+    <form method="post" action="/edit" class="card edit">
+      <input type="hidden" name="token" value="${formToken}" />
+      <input type="hidden" name="kind" value="${id === null ? 'insert' : 'update'}" />
+      <input type="hidden" name="table" value="${encodeURIComponent(table.name)}" />
+      ${id === null ? null : html`<input type="hidden" name="row" value="${id}" />`} ${fields}
+      <p class="buttons"><button class="main">${id === null ? 'Add the row' : 'Save'}</button></p>
+    </form>
+    ${
+      id === null
+        ? null
+        : html`<details>
+            <summary>Delete this row</summary>
+            <form method="post" action="/edit" class="card">
+              <input type="hidden" name="token" value="${formToken}" />
+              <input type="hidden" name="kind" value="delete" />
+              <input type="hidden" name="table" value="${encodeURIComponent(table.name)}" />
+              <input type="hidden" name="row" value="${id}" />${seen}
+              <p>The next push deletes it at the origin as well. Until then the edit can be taken back.</p>
+              <button>Delete row ${id}</button>
+            </form>
+          </details>`
+    }`;
+}
+
+/** Why a cell has no field; null if it has one. */
+function reasonNot(column: BrowsedColumn, { value, bytes }: CutCell, room: number): string | null {
+  if (columnType(column.type) === 'Attachment') return 'Files are attached with SQL; see docs/files.md.';
+  if (value instanceof Uint8Array) return 'It holds bytes; edit it with SQL.';
+  const text = fieldText(value);
+  if (bytes !== null || text.length > Math.min(FIELD_CHARS_MAX, room))
+    return 'It is too long for a form; edit it with SQL.';
+  // A browser would return another text.
+  // oxlint-disable-next-line no-control-regex
+  if (/[\u0000-\u0008\u000B-\u001F]/.test(text) || !text.isWellFormed())
+    return 'It has characters that no form can show; edit it with SQL.';
+  return null;
+}
+
+function fieldHtml(
+  column: BrowsedColumn,
+  { index, text, hidden }: { readonly index: number; readonly text: string; readonly hidden: Html },
+): Html {
+  const id = `field-${index}`;
+  const name = exact(`v:${column.name}`);
+  const about = column.isRequired ? html` <small>must have a value</small>` : null;
+  const inner = inputHtml(column, { id, name, text });
+  return html`<p class="field">
+    <label for="${id}"><bdi>${column.name}</bdi>${about}</label>
+    ${inner}${hidden}
+  </p>`;
+}
+
+function inputHtml(
+  column: BrowsedColumn,
+  { id, name, text }: { readonly id: string; readonly name: Html; readonly text: string },
+): Html {
+  const type = columnType(column.type);
+  if (type === 'Checkbox') {
+    const option = (value: string, words: string): Html =>
+      value === text
+        ? html`<option value="${value}" selected>${words}</option>`
+        : html`<option value="${value}">${words}</option>`;
+    return html`<select id="${id}" name="${name}">
+      ${option('', 'no value')}${option('1', 'yes')}${option('0', 'no')}
+    </select>`;
+  }
+  if (type === 'Multiline' || text.includes('\n') || text.length > 100) {
+    // Browsers drop the first line break in this element.
+    const content = exact(`\n${text}`);
+    return html`<textarea id="${id}" name="${name}" rows="4" dir="auto">${content}</textarea>`;
+  }
+  const isDate = type === 'Date' && (text === '' || /^\d{4}-\d\d-\d\d$/.test(text));
+  const [kind, mode] = isDate ? ['date', 'text'] : type === 'Numeric' ? ['text', 'decimal'] : ['text', 'text'];
+  return html`<input
+    id="${id}"
+    name="${name}"
+    type="${kind}"
+    inputmode="${mode}"
+    dir="auto"
+    value="${exact(text)}"
+    autocomplete="off"
+    placeholder="${type === 'Timestamp' ? '2026-01-31T12:00:00Z' : type === 'Time' ? '12:00:00' : ''}"
+  />`;
+}
+
+/** The edit in the fields of a form; null if they are not from our form. */
+function editOf(
+  fields: readonly (readonly [string, string])[],
+  table: BrowsedTable,
+): { readonly edit: RowEdit; readonly typed: ReadonlyMap<string, string> } | null {
+  const byName = new Map(fields);
+  const kind = byName.get('kind');
+  const row = byName.get('row') ?? '';
+  const id = /^-?\d{1,15}$/.test(row) ? Number(row) : null;
+  const typed = new Map<string, string>();
+  const cells = table.columns.flatMap((column) => {
+    const text = byName.get(`v:${column.name}`)?.replaceAll('\r\n', '\n');
+    if (text === undefined) return [];
+    typed.set(column.name, text);
+    return [{ column: column.name, value: storedOf(column, text), was: byName.get(`w:${column.name}`) ?? '' }];
+  });
+  if (kind === 'insert') {
+    return { edit: { kind, table: table.name, cells: cells.filter(({ value }) => value !== null) }, typed };
+  }
+  if (id === null) return null;
+  if (kind === 'update') return { edit: { kind, table: table.name, id, cells }, typed };
+  const seen = table.columns.flatMap(({ name }) => {
+    const was = byName.get(`w:${name}`);
+    return was === undefined ? [] : [{ column: name, was }];
+  });
+  return kind === 'delete' ? { edit: { kind, table: table.name, id, cells: seen }, typed } : null;
+}
+
+function storedOf(column: BrowsedColumn, text: string): Stored {
+  if (text === '') return null;
+  const type = columnType(column.type);
+  if (type === 'Checkbox') return /^[01]$/.test(text) ? Number(text) : text;
+  return storedFromValue(TYPE_RULES[type].valueFromText(text));
+}
+
+/** Why a row was not edited, in words for the person. */
+function movedWords(columns: readonly string[], kind: RowEdit['kind']): string {
+  const [only = ''] = columns;
+  const rest = kind === 'delete' ? 'The row is below as it is now.' : 'What you typed is below.';
+  return columns.length === 1
+    ? `“${only}” was changed meanwhile. ${rest}`
+    : `${plural(columns.length, 'column')} were changed meanwhile (${columns.join(', ')}). ${rest}`;
+}
+
+/** The form, empty for the row `new`. */
+export function answerEditForm(desk: Desk, table: BrowsedTable, row: string): AnswerChunks {
+  const reason = reasonNotHere(table);
+  if (reason !== null) return problem(403, reason, 'Write push: true for it in the configuration.');
+  if (row === 'new') {
+    if (!table.allowsAdd) return problem(403, 'You may not add rows to this table');
+    return form(desk, { table, id: null, cells: null, typed: null, trouble: null });
+  }
+  const id = /^-?\d{1,15}$/.test(row) ? Number(row) : null;
+  const cells = id === null ? null : readRowCells(desk.reader, table, id);
+  if (cells === null) return problem(404, 'There is no such row');
+  return form(desk, { table, id, cells, typed: null, trouble: null });
+}
+
+function reasonNotHere({ isTwoWay }: BrowsedTable): string | null {
+  return isTwoWay ? null : 'This table is a read-only mirror';
+}
+
+function form(desk: Desk, view: Omit<EditView, 'formToken'>, status = 200): AnswerChunks {
+  const body = editHtml({ ...view, formToken: desk.request.formToken });
+  return framed(desk, { title: `Edit ${view.table.name} · rowsync`, place: 'Browse' }, body, status);
+}
+
+/** Makes the edit that a form sent. */
+export function answerEdit(desk: Desk, fields: NonNullable<Desk['request']['form']>): AnswerChunks {
+  const name = nameOfPart(new Map(fields).get('table') ?? '') ?? '';
+  const table = findBrowsedTable(desk.reader, name);
+  if (table === null) return problem(404, 'There is no such table', 'It may have another name now.');
+  const reason = reasonNotHere(table);
+  if (reason !== null) return problem(403, reason);
+  const given = editOf(fields, table);
+  if (given === null) return problem(400, 'This is not what the page sends');
+  const { edit, typed } = given;
+  const outcome = editRowAsClient(desk.request.replicaPath, edit, isAsSeen);
+  if (outcome.kind === 'done') {
+    const said = outcome.changedCount === 0 ? 'same' : edit.kind;
+    return {
+      status: 303,
+      type: 'text/plain; charset=utf-8',
+      headers: { Location: `/browse/${pathPart(table.name)}/${outcome.id}?_said=${said}` },
+      chunks: [],
+    };
+  }
+  const words = {
+    refused: outcome.kind === 'refused' ? outcome.words : '',
+    moved: outcome.kind === 'moved' ? movedWords(outcome.columns, edit.kind) : '',
+    gone: 'there is no such row any more',
+  }[outcome.kind];
+  const id = edit.kind === 'insert' ? null : edit.id;
+  const cells = id === null ? null : readRowCells(desk.reader, table, id);
+  // A form to delete a row had no fields.
+  return form(desk, { table, id, cells, typed: edit.kind === 'delete' ? null : typed, trouble: words }, 409);
+}

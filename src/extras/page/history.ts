@@ -1,0 +1,85 @@
+/**
+ * Shows entries of the history as people read them: who, when, why, and each cell with its old and its new value.
+ */
+import { ageText, plural } from '../../base/text.ts';
+import { CAUSE_WORDS } from '../history/words.ts';
+import type { HistoryLine } from '../../replica/browse-history.ts';
+import { pathPart } from './address.ts';
+import { html, type Html } from './html.ts';
+import { cellsOf, shortName, valueHtml, type ShownValue } from './values.ts';
+
+/** Cells of one change in a list of many rows, and in the life of one. */
+const CELLS_MAX = { many: 4, one: 60 } as const;
+
+const KINDS: Readonly<Record<string, string>> = {
+  insert: 'new',
+  update: 'changed',
+  delete: 'deleted',
+  forgotten: 'values were removed on request',
+};
+
+/** The context of a list of changes. */
+export interface ChangesView {
+  /** In a list of `many` rows, each change names its row. */
+  readonly of: keyof typeof CELLS_MAX;
+  /** Columns that the origin stamps with every change: they are shown only if no other cell changed. */
+  readonly stampsOf: (table: string) => ReadonlySet<string>;
+  readonly nowMs: number;
+}
+
+/** A list of changes. */
+export function changesHtml(lines: readonly HistoryLine[], view: ChangesView): Html {
+  return html`<ol class="notes changes">
+    ${lines.map((line) => lineHtml(line, view))}
+  </ol>`;
+}
+
+function lineHtml(line: HistoryLine, { of, stampsOf, nowMs }: ChangesView): Html {
+  const { table, rowId, kind, at, originBy, cause, runId, stamped, notAfter } = line;
+  const when = stamped === 1 && notAfter !== null ? notAfter : at;
+  const why = `${CAUSE_WORDS[cause] ?? cause}${runId === null ? '' : ` (run ${runId})`}${whenText(line)}`;
+  const by = originBy === null || cause === 'edit' ? null : shortName(originBy);
+  return html`<li>
+    <p>
+      ${of === 'many' ? html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> ${rowId}</a> ` : null}<b>${KINDS[kind] ?? kind}</b>${by === null ? null : html` by <bdi title="${originBy}">${by}</bdi>`},
+      <time datetime="${when}" title="${`${when}; ${why}`}">${ageText(when, nowMs)}</time>
+      ${of === 'many' ? null : html`<small>${why}</small>`}
+    </p>
+    ${cellsHtml(line, { cellsMax: CELLS_MAX[of], stamps: stampsOf(table) })}
+  </li>`;
+}
+
+/** When it happened at the origin, as exactly as known. */
+function whenText({ notBefore, notAfter, stamped, at }: HistoryLine): string {
+  if (notAfter === null || notAfter === at) return notBefore === null ? '' : `, after ${notBefore}`;
+  if (stamped === 1) return `, at ${notAfter} as the origin says`;
+  return notBefore === null ? `, before ${notAfter}` : `, between ${notBefore} and ${notAfter}`;
+}
+
+function cellsHtml(
+  { kind, before, after }: HistoryLine,
+  { cellsMax, stamps }: { readonly cellsMax: number; readonly stamps: ReadonlySet<string> },
+): Html | null {
+  const old = cellsOf(before) ?? new Map<string, ShownValue>();
+  const now = cellsOf(after) ?? new Map<string, ShownValue>();
+  const all = [...new Set([...old.keys(), ...now.keys()])];
+  const telling = all.filter((name) => !stamps.has(name));
+  const names = telling.length === 0 ? all : telling;
+  if (names.length === 0) return null;
+  const shown = names.slice(0, cellsMax);
+  const rest = names.length - shown.length;
+  return html`<dl class="cells">
+      ${shown.map(
+        (name) =>
+          html`<div>
+            <dt><bdi>${name}</bdi></dt>
+            <dd>
+              ${kind === 'insert' ? null : html`<del>${valueHtml(old.get(name) ?? null)}</del>`}
+              ${kind === 'update' ? html`<span aria-label="to">→</span>` : null}
+              ${kind === 'delete' ? null : html`<ins>${valueHtml(now.get(name) ?? null)}</ins>`}
+            </dd>
+          </div>`,
+      )}
+    </dl>
+    ${rest <= 0 ? null : html`<p class="none">${plural(rest, 'more cell')}</p>`}`;
+}

@@ -1,0 +1,133 @@
+/**
+ * The layout of all pages: the document, the bar at the top with links to the other pages, and pages with one
+ * sentence.
+ */
+import type { ReplicaIdentity } from '../../replica/reader.ts';
+import { html, type Html } from './html.ts';
+
+/** The pages that the bar leads to. */
+export type Place = 'Today' | 'Browse' | 'Ask' | 'Work';
+
+/** The frame of a page. */
+export interface Frame {
+  readonly title: string;
+  /** Null for a page that the bar does not lead to. */
+  readonly place: Place | null;
+  readonly identity: ReplicaIdentity | null;
+  /** Null before signing in. */
+  readonly formToken: string | null;
+  /** Rows need the whole width of the window. */
+  readonly isWide?: boolean;
+  /** Seconds until a browser without scripts reloads the page; null for never. */
+  readonly refreshSeconds?: number | null;
+}
+
+/** A whole page. */
+export function framedHtml(frame: Frame, body: Html): string {
+  const { title, isWide = false, refreshSeconds = null } = frame;
+  return documentHtml(
+    title,
+    html`<a class="skip" href="#main">Skip to the content</a> ${topHtml(frame)}
+      ${
+        refreshSeconds === null
+          ? html`<main id="main" class="${isWide ? 'whole' : 'narrow'}">${body}</main>`
+          : html`<main id="main" data-refresh>${body}</main>`
+      }`,
+    html`${
+        refreshSeconds === null
+          ? null
+          : html`<noscript><meta http-equiv="refresh" content="${refreshSeconds === 5 ? '5' : '60'}" /></noscript>`
+      }
+      <script src="/page.js" defer></script>`,
+  );
+}
+
+/** A document with a head and a body. */
+export function documentHtml(title: string, body: Html, head: Html | null): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <title>${title}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <link rel="icon" href="/icon.svg" type="image/svg+xml" />
+        <link rel="stylesheet" href="/page.css" />
+        ${head}
+      </head>
+      <body>
+        ${body}
+      </body>
+    </html>`.toString();
+}
+
+/** The bar at the top. */
+export function topHtml({ identity, formToken, place }: Pick<Frame, 'identity' | 'formToken' | 'place'>): Html {
+  const current = (name: Place): string => (name === place ? 'page' : 'false');
+  return html`<header class="top">
+    <p class="brand">rowsync</p>
+    ${
+      formToken === null
+        ? null
+        : html`<nav aria-label="Pages">
+            <a href="/" aria-current="${current('Today')}">Today</a>
+            <a href="/browse" aria-current="${current('Browse')}">Browse</a>
+            <a href="/ask" aria-current="${current('Ask')}">Ask</a>
+            <a href="/work" aria-current="${current('Work')}">Work</a>
+          </nav>`
+    }
+    ${
+      identity === null
+        ? null
+        : html`<p class="where">
+            Database <bdi>${identity.database}</bdi> at <bdi>${identity.url.replace(/^https?:\/\//, '')}</bdi>
+          </p>`
+    }
+    ${
+      formToken === null
+        ? null
+        : html`<form method="post" action="/sign-out">
+            <input type="hidden" name="token" value="${formToken}" /><button class="plain">Sign out</button>
+          </form>`
+    }
+  </header>`;
+}
+
+/** A page with one sentence about a wrong request; `hint` says what to do. */
+export function sentenceHtml(sentence: string, hint: string | null = null): string {
+  return documentHtml(
+    'rowsync',
+    html`<main>
+      <section class="verdict warn">
+        <h1>${sentence}</h1>
+        ${hint === null ? null : html`<p>${hint}</p>`}
+        <p><a href="/">Back to the first page</a></p>
+      </section>
+    </main>`,
+    null,
+  );
+}
+
+/** The opening tags of forms, by their target. */
+const BEGINNINGS = {
+  decide: html`<form method="post" action="/decide">`,
+  cycle: html`<form method="post" action="/cycle">`,
+  edit: html`<form method="post" action="/edit">`,
+} as const;
+
+/** A form of one button. */
+export function buttonForm(options: {
+  readonly action: keyof typeof BEGINNINGS;
+  readonly fields: Readonly<Record<string, string | number>>;
+  readonly label: string;
+  readonly formToken: string;
+  readonly look?: string;
+}): Html {
+  const { action, fields, label, formToken, look = '' } = options;
+  return html`${BEGINNINGS[action]}<input type="hidden" name="token" value="${formToken}" />${Object.entries(
+    fields,
+  ).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+  )}<button class="${look}">${label}</button>
+  </form>`;
+}

@@ -1,0 +1,38 @@
+/**
+ * What the daemon asks its page process. It crosses a channel between two processes, so it is plain values. The daemon has already checked the user
+ * and the origin of the request.
+ */
+import type { Surroundings } from '../../daemon/account.ts';
+import type { DaemonState } from '../../daemon/state.ts';
+import type { WorkSnapshot } from '../../daemon/work-book.ts';
+
+/** The first word of a command line that starts this program as a page process. */
+export const PAGE_PROCESS = 'page-process';
+
+/** A page to make, or an edit to make and to answer with a page. */
+export interface PageRequest {
+  readonly path: string;
+  /** The query of the address. */
+  readonly query: string;
+  /** The fields of a form that edits a row; null for a GET. */
+  readonly form: readonly (readonly [string, string])[] | null;
+  /** Part of every form of the page. */
+  readonly formToken: string;
+  /** The result of the last decision; null for none. */
+  readonly said: string | null;
+  readonly nowMs: number;
+  readonly replicaPath: string;
+  /** The folder that files are kept in. */
+  readonly filesFolder: string;
+  /** The address of a row at the origin, with {tableId}, {table} and {id}; null if unknown. */
+  readonly recordUrl: string | null;
+  readonly state: DaemonState;
+  readonly work: WorkSnapshot;
+  /** What the account has from outside of the replica; only for the first page. */
+  readonly around: Surroundings | null;
+}
+
+/** A state as it crosses the channel, without what no page needs. */
+export function plainState(state: DaemonState): DaemonState {
+  return { ...state, troubleByTable: new Map() };
+}

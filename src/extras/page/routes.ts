@@ -1,0 +1,280 @@
+/**
+ * Finds the page for an address and makes it, in the page process. The daemon has checked that the user may see
+ * values. An error becomes a page that says so.
+ */
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { answerAsCsv, answerAsJson } from '../../base/answer.ts';
+import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
+import { countText } from '../../base/text.ts';
+import {
+  boundMemory,
+  findBrowsedTable,
+  iterateRows,
+  readBrowsedTables,
+  readRowsPage,
+  readViews,
+  rowsStatement,
+  shownCountSql,
+  shownSql,
+  type BrowsedTable,
+} from '../../replica/browse.ts';
+import { readWholeCell } from '../../replica/browse-row.ts';
+import { readKnownTables } from '../../replica/history-known.ts';
+import { queryPast } from '../history/past.ts';
+import { openReader, type QueryAnswer, type ReplicaReader } from '../../replica/reader.ts';
+import { nameOfPart, pathPart, queryOf, shownColumns, wishOf } from './address.ts';
+import { answerEdit, answerEditForm } from './edit.ts';
+import { ANSWER_ROWS_MAX, askHtml, type Asked } from './ask.ts';
+import { tableHtml, tablesHtml } from './browse.ts';
+import { framed, problem, readReferences, saveAs, type Desk } from './context.ts';
+import { answerFile } from './file.ts';
+import type { AnswerChunks } from '../../base/child-process.ts';
+import type { PageRequest } from './request.ts';
+import { machineZone } from '../../wire/zone.ts';
+import { answerRow } from './row.ts';
+import { answerToday } from './today-answer.ts';
+import { answerWork } from './work.ts';
+import { readEvents } from '../history/events.ts';
+
+/** Memory of SQLite for one page or query. */
+export const SQLITE_BYTES_MAX = 48 * 1024 * 1024;
+/** Bytes of an answer that the page of a query holds. */
+const ANSWER_BYTES_MAX = 8_000_000;
+
+/** Answers a question; never throws but for a defect. */
+export function answerPage(request: PageRequest): AnswerChunks {
+  let reader: ReplicaReader | undefined;
+  try {
+    const { path, query } = request;
+    const opened = openReader(request.replicaPath);
+    reader = opened;
+    boundMemory(opened, SQLITE_BYTES_MAX);
+    const desk = { request, reader: opened, query: new URLSearchParams(query) };
+    const reply = answer(desk, path.slice(1).split('/'));
+    return { ...reply, chunks: closing(reply.chunks, opened) };
+  } catch (thrown) {
+    reader?.close();
+    const { message, hint, kind } = asRowsyncError(thrown);
+    return problem(kind === 'usage' ? 400 : 503, message, hint);
+  }
+}
+
+function* closing(chunks: AnswerChunks['chunks'], reader: ReplicaReader): Generator<string | Uint8Array> {
+  try {
+    yield* chunks;
+  } finally {
+    reader.close();
+  }
+}
+
+function answer(desk: Desk, [place = '', first = '', ...rest]: readonly string[]): AnswerChunks {
+  if (desk.request.form !== null) return answerEdit(desk, desk.request.form);
+  if (place === '') return answerToday(desk);
+  if (place === 'changes') return answerChanges(desk);
+  if (place === 'work' && first === '') return answerWork(desk);
+  if (place === 'ask' && first === '') return answerAsk(desk);
+  if (place === 'export') return answerExport(desk, first, rest);
+  if (place === 'file') return answerFile(desk, [first, ...rest]);
+  if (place === 'browse' && first === '') return answerTables(desk);
+  const table = findBrowsedTable(desk.reader, nameOfPart(first) ?? '');
+  if (table === null) return problem(404, 'There is no such table', 'It may have another name now.');
+  const [row = '', column, ...more] = rest;
+  if (place === 'edit' && column === undefined) return answerEditForm(desk, table, row);
+  if (place === 'origin' && column === undefined) return answerOrigin(desk, table, row);
+  if (place !== 'browse' || more.length > 0) return problem(404, 'There is no such page');
+  if (row === '') return answerTable(desk, table);
+  if (!/^-?\d{1,15}$/.test(row)) return problem(404, 'There is no such row');
+  return column === undefined
+    ? answerRow(desk, table, Number(row))
+    : answerCell(desk, table, { id: Number(row), column });
+}
+
+function redirect(location: string): AnswerChunks {
+  return { status: 303, type: 'text/plain; charset=utf-8', headers: { Location: location }, chunks: [] };
+}
+
+/** Redirects to a row in the web application of the origin. */
+function answerOrigin({ request }: Desk, { id: tableId, originName }: BrowsedTable, row: string): AnswerChunks {
+  if (request.recordUrl === null)
+    return problem(404, 'No address is known', 'Write http.recordUrl in the configuration.');
+  if (!/^\d{1,15}$/.test(row)) return problem(404, 'There is no such row');
+  const parts: Readonly<Record<string, string>> = {
+    '{tableId}': String(tableId),
+    '{table}': encodeURIComponent(originName.toWellFormed()),
+    '{id}': row,
+  };
+  return redirect(
+    new URL(request.recordUrl.replaceAll(/\{(?:tableId|table|id)\}/g, (part) => parts[part] ?? part)).href,
+  );
+}
+
+function answerTables(desk: Desk): AnswerChunks {
+  const { reader, request } = desk;
+  const body = tablesHtml(readBrowsedTables(reader), reader.status(), request.nowMs);
+  return framed(desk, { title: 'Tables · rowsync', place: 'Browse' }, body);
+}
+
+function answerTable(desk: Desk, table: BrowsedTable): AnswerChunks {
+  const { reader, query, request } = desk;
+  const wish = wishOf(query, table);
+  // A form sends every field; the address keeps only the fields that were filled in.
+  if ([...query].some(([, value]) => value === '')) return redirect(`/browse/${pathPart(table.name)}${queryOf(wish)}`);
+  const columns = shownColumns(table, wish);
+  const page = readRowsPage(reader, table, columns, wish);
+  const references = readReferences(reader, table, columns, (index) =>
+    page.rows.map(({ cells }) => cells[index]?.value ?? null),
+  );
+  const status = reader.status().find((each) => each.table === table.name) ?? null;
+  const body = tableHtml({
+    table,
+    status,
+    wish,
+    columns,
+    page,
+    references,
+    sql: shownSql(table, columns, wish),
+    countSql: shownCountSql(table, wish),
+    nowMs: request.nowMs,
+  });
+  return framed(desk, { title: `${table.name} · rowsync`, place: 'Browse', isWide: true }, body);
+}
+
+/** A cell that is too long for a page, as a file of text that no browser runs. */
+function answerCell(
+  { reader }: Desk,
+  table: BrowsedTable,
+  { id, column: part }: { readonly id: number; readonly column: string },
+): AnswerChunks {
+  const column = nameOfPart(part) ?? '';
+  const isKnown = table.columns.some(({ name }) => name === column);
+  const value = isKnown ? readWholeCell(reader, table, { id, column }) : undefined;
+  if (value === undefined) return problem(404, 'There is no such cell');
+  const data = value instanceof Uint8Array ? value : String(value ?? '');
+  return { status: 200, type: 'application/octet-stream', headers: saveAs(`${column}.txt`), chunks: [data] };
+}
+
+function answerAsk(desk: Desk): AnswerChunks {
+  const { reader, query } = desk;
+  const sql = (query.get('sql') ?? '').replaceAll('\r\n', '\n').trim();
+  const at = query.get('at') ?? '';
+  const asked = sql === '' ? null : ask(reader, { sql, at, nowMs: desk.request.nowMs });
+  const body = askHtml({
+    sql,
+    at,
+    hasHistory: !reader.isOlder() && readKnownTables(reader).some(({ since }) => since !== null),
+    zone: machineZone(),
+    asked,
+    tables: readBrowsedTables(reader),
+    views: readViews(reader),
+  });
+  return framed(
+    desk,
+    { title: 'Ask · rowsync', place: 'Ask', isWide: true },
+    body,
+    asked?.kind === 'problem' ? 400 : 200,
+  );
+}
+
+/** A question and its moment: empty for the present; without a zone, in the zone of this machine. */
+interface Question {
+  readonly sql: string;
+  readonly at: string;
+  readonly nowMs: number;
+}
+
+function queryAt(reader: ReplicaReader, { sql, at, nowMs }: Question): QueryAnswer {
+  if (at === '') return reader.query(sql);
+  const ms = Date.parse(at);
+  if (!Number.isNaN(ms)) return queryPast(reader, sql, { moment: Math.floor(ms / 1000), nowMs });
+  throw new RowsyncError('usage', 'usage.invalid', {
+    message: `"${at}" is no time`,
+    hint: 'Write it as 2026-11-01T08:00, or leave it empty.',
+  });
+}
+
+function ask(reader: ReplicaReader, question: Question): Asked {
+  const startedMs = process.hrtime.bigint();
+  try {
+    const { columns, rows } = queryAt(reader, question);
+    const shown: (readonly unknown[])[] = [];
+    let bytes = 0;
+    let isCut = false;
+    for (const row of rows) {
+      if (shown.length === ANSWER_ROWS_MAX || bytes > ANSWER_BYTES_MAX) {
+        isCut = true;
+        break;
+      }
+      shown.push(row);
+      bytes += row.reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 8), 0);
+    }
+    return { kind: 'answer', columns, rows: shown, isCut, tookMs: Number(process.hrtime.bigint() - startedMs) / 1e6 };
+  } catch (thrown) {
+    const { message, hint } = asRowsyncError(thrown);
+    if (/out of memory|blob too big/i.test(message)) {
+      const mebibytes = countText(SQLITE_BYTES_MAX / 1024 / 1024);
+      return {
+        kind: 'problem',
+        words: `The query needs more memory than the page gives it (${mebibytes} MiB)`,
+        hint: 'Ask for less, or ask with rowsync sql.',
+      };
+    }
+    return { kind: 'problem', words: message, hint };
+  }
+}
+
+/** `/export/csv/TABLE?…` has the rows that the page of the table shows, without an end; `/export/csv?sql=…` an answer. */
+function answerExport(desk: Desk, format: string, [part]: readonly string[]): AnswerChunks {
+  if (format !== 'csv' && format !== 'json') return problem(404, 'An export is CSV or JSON');
+  const { reader, query } = desk;
+  const { name, columns, rows } = part === undefined ? ofQuery(desk) : ofTable(reader, part, query);
+  const given = { columns, rows };
+  return {
+    status: 200,
+    type: format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8',
+    headers: saveAs(`${name}.${format}`),
+    chunks: format === 'json' ? answerAsJson(given) : answerAsCsv(given, { escapeFormulas: true, forTerminal: false }),
+  };
+}
+
+interface Exported {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly rows: Iterable<readonly unknown[]>;
+}
+
+function ofQuery({ reader, query, request }: Desk): Exported {
+  const question = { sql: query.get('sql') ?? '', at: query.get('at') ?? '', nowMs: request.nowMs };
+  return { name: 'answer', ...queryAt(reader, question) };
+}
+
+function ofTable(reader: ReplicaReader, part: string, query: URLSearchParams): Exported {
+  const table = findBrowsedTable(reader, nameOfPart(part) ?? '');
+  if (table === null) {
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: 'There is no such table',
+      hint: 'It may have another name now.',
+    });
+  }
+  const wish = wishOf(query, table);
+  const columns = shownColumns(table, wish);
+  return {
+    name: table.name,
+    columns: ['_id', ...columns],
+    rows: iterateRows(reader, rowsStatement(table, columns, wish)),
+  };
+}
+
+/** The events after `?after=`. */
+function answerChanges({ reader, query, request }: Desk): AnswerChunks {
+  try {
+    const source = pathToFileURL(resolve(request.replicaPath)).href;
+    const events = readEvents(reader, Number(query.get('after')), source);
+    const chunks = events.map(({ seq, json }) => `id: ${seq}\ndata: ${json}\n\n`);
+    return { status: 200, type: 'text/event-stream; charset=utf-8', chunks };
+  } catch (thrown) {
+    const { message, hint, kind } = asRowsyncError(thrown);
+    const body = `${message}. ${hint ?? ''}\n`;
+    return { status: kind === 'usage' ? 409 : 503, type: 'text/plain; charset=utf-8', chunks: [body] };
+  }
+}

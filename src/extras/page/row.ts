@@ -1,0 +1,298 @@
+/**
+ * The page of one row: its cells, waiting edits beside the origin's values, its conflicts with buttons, and its files
+ * with revisions.
+ */
+import { ageText, bytesText } from '../../base/text.ts';
+import type { BrowsedColumn, BrowsedTable, CutCell } from '../../replica/browse.ts';
+import {
+  type Reference,
+  type RowFile,
+  type WaitingCell,
+  readDeletedRow,
+  readNeighbours,
+  readRowCells,
+  readRowConflicts,
+  readRowFailures,
+  readRowFiles,
+  readWaitingCells,
+} from '../../replica/browse-row.ts';
+import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
+import { pathPart } from './address.ts';
+import { conflictHtml, failureHtml, type ShownFailure } from './decisions.ts';
+import { buttonForm } from './layout.ts';
+import { html, type Html } from './html.ts';
+import { fileNameOf, rowHtml, valueHtml } from './values.ts';
+import { readJournalled, readLife } from '../../replica/browse-history.ts';
+import { editVersion } from '../../replica/bookkeeping/row-states.ts';
+import { framed, readReferences, stampColumns, type Desk } from './context.ts';
+import { changesHtml } from './history.ts';
+import type { AnswerChunks } from '../../base/child-process.ts';
+
+/** What the page of a row shows. */
+export interface RowView {
+  readonly table: BrowsedTable;
+  readonly id: number;
+  /** In the order of the table's columns; null where the row is not here. */
+  readonly cells: readonly CutCell[] | null;
+  readonly deleted: { readonly at: string; readonly reason: string; readonly lastValues: string } | null;
+  readonly waiting: readonly WaitingCell[];
+  /** The digest of what waits (replica/bookkeeping/row-states.ts). */
+  readonly seen: string;
+  readonly conflicts: readonly ConflictLine[];
+  readonly failures: readonly ShownFailure[];
+  readonly files: readonly RowFile[];
+  readonly references: ReadonlyMap<string, Reference>;
+  readonly neighbours: { readonly before: number | null; readonly after: number | null };
+  /** Changes of the row from the journal; null without a journal. */
+  readonly life: Html | null;
+  /** Whether its address at the origin is known. */
+  readonly isAtOrigin: boolean;
+  readonly formToken: string;
+  readonly nowMs: number;
+}
+
+/** The whole part. */
+function rowPageHtml(view: RowView): Html {
+  const { table, id, conflicts, failures, formToken, nowMs, life } = view;
+  const open = conflicts.filter(({ state }) => state === 'open');
+  const closed = conflicts.filter(({ state }) => state !== 'open');
+  return html`${crumbsHtml(view)}
+    <h1><bdi>${table.name}</bdi> · row ${id}</h1>
+    ${deletedHtml(view)} ${waitingHtml(view)} ${open.map((line) => conflictHtml(line, formToken, nowMs))}
+    ${failures.map((line, index) => failureHtml(line, { index, formToken, nowMs }))} ${cellsHtml(view)}
+    ${filesHtml(view)}
+    ${
+      life === null
+        ? null
+        : html`<section aria-labelledby="life">
+            <h2 id="life">Its life</h2>
+            ${life}
+          </section>`
+    }
+    ${
+      closed.length === 0
+        ? null
+        : html`<section aria-labelledby="former">
+            <h2 id="former">Former conflicts</h2>
+            <ul class="former">
+              ${closed.map(
+                ({ column, at, state, winner }) =>
+                  html`<li>
+                    ${column === null ? 'The row' : html`<bdi>${column}</bdi>`}: ${state},
+                    ${winner === 'nobody' ? '' : `${winner} won, `}${ageText(at, nowMs)}
+                  </li>`,
+              )}
+            </ul>
+          </section>`
+    }`;
+}
+
+function crumbsHtml({ table, neighbours: { before, after } }: RowView): Html {
+  const path = pathPart(table.name);
+  return html`<p class="crumbs">
+    <a href="/browse">Tables</a> <a href="/browse/${path}"><bdi>${table.name}</bdi></a>
+    ${before === null ? null : html`<a href="/browse/${path}/${before}">‹ Row ${before}</a>`}
+    ${after === null ? null : html`<a href="/browse/${path}/${after}">Row ${after} ›</a>`}
+  </p>`;
+}
+
+function deletedHtml({ cells, deleted, nowMs }: RowView): Html | null {
+  if (cells !== null) return null;
+  if (deleted === null) return html`<p class="nothing">There is no such row here.</p>`;
+  return html`<section>
+    <p class="problem">Deleted here ${ageText(deleted.at, nowMs)}: ${deleted.reason}. Its last values:</p>
+    ${rowHtml(deleted.lastValues, null)}
+  </section>`;
+}
+
+/** What the states of an edited row mean for a person. */
+const STATES: Readonly<Record<string, string>> = {
+  edited: 'The next push sends this.',
+  sending: 'It is being sent.',
+  unknown: 'It was sent, and no answer came yet; it is looked up before anything is sent again.',
+  refused: 'The origin refused it, or it cannot be sent; see below.',
+  conflicted: 'It waits for your decision; see below.',
+  inDoubt: 'It may have been created, or not; see below.',
+};
+
+function waitingHtml({ table, id, waiting, seen, formToken, nowMs }: RowView): Html | null {
+  const [first] = waiting;
+  if (first === undefined) return null;
+  const what = first.kind === 'insert' ? 'New row' : first.kind === 'delete' ? 'Deleted here' : 'Edited here';
+  const cells = waiting.filter(({ column }) => column !== null);
+  return html`<section class="card pending" aria-labelledby="pending">
+    <h2 id="pending">${what}, not at the origin yet</h2>
+    <p class="meta">${STATES[first.state] ?? first.state} Since ${ageText(first.since, nowMs)}.</p>
+    ${
+      cells.length === 0
+        ? null
+        : html`<table>
+            <caption class="unseen">
+              What is sent
+            </caption>
+            <thead>
+              <tr>
+                <th scope="col">Column</th>
+                <th scope="col">At the origin</th>
+                <th scope="col">Here</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${cells.map(
+                ({ column, base, local }) =>
+                  html`<tr>
+                    <th scope="row"><bdi>${column}</bdi></th>
+                    <td>${first.kind === 'insert' ? html`<em class="none">new</em>` : valueHtml(shown(base))}</td>
+                    <td><ins>${valueHtml(shown(local))}</ins></td>
+                  </tr>`,
+              )}
+            </tbody>
+          </table>`
+    }
+    ${buttonForm({
+      action: 'decide',
+      fields: { kind: 'discard', table: encodeURIComponent(table.name.toWellFormed()), row: id, seen },
+      label: 'Take the edit back',
+      formToken,
+    })}
+  </section>`;
+}
+
+function shown(value: CutCell['value']): string | number | null {
+  if (value instanceof Uint8Array) return `${bytesText(value.length)} of bytes`;
+  return typeof value === 'bigint' ? value.toString() : value;
+}
+
+function cellsHtml(view: RowView): Html | null {
+  const { table, cells, id } = view;
+  if (cells === null) return null;
+  return html`<section aria-labelledby="cells">
+    <h2 id="cells">Cells</h2>
+    <p class="buttons">
+      ${table.isTwoWay ? html`<a class="button" href="/edit/${pathPart(table.name)}/${id}">Edit</a>` : null}
+      ${
+        view.isAtOrigin
+          ? html`<a class="button" href="/origin/${pathPart(table.name)}/${id}" rel="noreferrer">Open at the origin</a>`
+          : null
+      }
+    </p>
+    <dl class="cells card">
+      ${table.columns.map(
+        (column, index) =>
+          html`<div>
+            <dt title="${column.type}"><bdi>${column.name}</bdi></dt>
+            <dd>${cellHtml(view, column, cells[index] ?? { value: null, bytes: null })}</dd>
+          </div>`,
+      )}
+    </dl>
+  </section>`;
+}
+
+function cellHtml({ table, id, references, files }: RowView, column: BrowsedColumn, { value, bytes }: CutCell): Html {
+  if (value === null) return html`<em class="none">no value</em>`;
+  const type = column.type.toLowerCase();
+  if (type === 'checkbox') return html`${value === 0 ? 'no' : 'yes'}`;
+  if (value instanceof Uint8Array) return html`<em class="none">${bytesText(bytes ?? value.length)} of bytes</em>`;
+  const reference = references.get(column.name);
+  const target = reference?.idByKey.get(String(value));
+  if (reference !== undefined && target !== undefined) {
+    return html`<a href="/browse/${pathPart(reference.table.name)}/${target}"><bdi>${String(value)}</bdi></a>`;
+  }
+  if (type === 'attachment') {
+    const file = files.find((each) => each.column === column.name && each.state === 'here');
+    return html`<bdi>${fileNameOf(String(value))}</bdi> ${
+        file === undefined ? null : html`<a href="#files">${file.revision > 1 ? 'all revisions' : 'open'}</a>`
+      }`;
+  }
+  const text = String(value);
+  if (text === '') return html`<em class="none">empty text</em>`;
+  const rest =
+    bytes === null
+      ? null
+      : html` <a href="/browse/${pathPart(table.name)}/${id}/${pathPart(column.name)}" download
+          >all ${bytesText(bytes)} as a text file</a
+        >`;
+  return html`<bdi class="value">${text.toWellFormed()}${bytes === null ? '' : '…'}</bdi>${rest}`;
+}
+
+/** Pictures that browsers show without running anything in them; the bytes count, not the name. */
+const PICTURES = /^image\/(?:png|jpeg|gif|webp)$/i;
+
+function filesHtml({ files, nowMs }: RowView): Html | null {
+  if (files.length === 0) return null;
+  return html`<section aria-labelledby="files">
+    <h2 id="files">Files</h2>
+    <ul class="files">
+      ${files.map(
+        (file) =>
+          html`<li class="card">
+            ${
+              file.state === 'here' && PICTURES.test(file.type ?? '')
+                ? html`<a href="/file/${file.id}"><img src="/file/${file.id}" alt="${file.name}" loading="lazy" /></a>`
+                : null
+            }
+            <p>
+              <b><bdi>${file.name}</bdi></b>
+              <small
+                ><bdi>${file.column}</bdi>, revision
+                ${file.revision}${
+                  file.bytes === null ? '' : `, ${bytesText(file.bytes)}`
+                }${file.createdAt === null ? '' : `, ${ageText(file.createdAt, nowMs)}`}${
+                  file.author === null ? '' : `, by ${file.author}`
+                }</small
+              >
+            </p>
+            ${
+              file.state === 'here'
+                ? html`<p>
+                    <a href="/file/${file.id}/save" download>Download</a>
+                    <a href="/file/${file.id}/text">View as text</a>
+                  </p>`
+                : html`<p class="reason">${file.state}${file.reason === null ? '' : `: ${file.reason}`}</p>`
+            }
+            ${file.vanishedAt === null ? null : html`<p class="reason">The origin no longer has it.</p>`}
+          </li>`,
+      )}
+    </ul>
+  </section>`;
+}
+
+/** Reads and makes it. */
+export function answerRow(desk: Desk, table: BrowsedTable, id: number): AnswerChunks {
+  const { reader, request } = desk;
+  const cells = readRowCells(reader, table, id);
+  const deleted = cells === null ? readDeletedRow(reader, table, id) : null;
+  const waiting = readWaitingCells(reader, table, id);
+  const seen = editVersion(reader, { table: table.name, rowId: id });
+  const lines = readJournalled(reader).has(table.name) ? readLife(reader, { table: table.name, id }) : [];
+  const names = table.columns.map(({ name }) => name);
+  const body = rowPageHtml({
+    table,
+    id,
+    cells,
+    deleted,
+    waiting,
+    seen,
+    conflicts: readRowConflicts(reader, table, id),
+    failures: readRowFailures(reader, table, id).map((line) => ({ ...line, seen })),
+    files: readRowFiles(reader, table, id),
+    references:
+      cells === null ? new Map() : readReferences(reader, table, names, (index) => [cells[index]?.value ?? null]),
+    neighbours: readNeighbours(reader, table, id),
+    life:
+      lines.length === 0
+        ? null
+        : changesHtml(lines, { of: 'one', stampsOf: stampColumns([table]), nowMs: request.nowMs }),
+    isAtOrigin: cells !== null && id > 0 && request.recordUrl !== null,
+    formToken: request.formToken,
+    nowMs: request.nowMs,
+  });
+  const said = request.said === null ? null : html`<p class="said" role="status">${request.said}</p>`;
+  const isKnown = cells !== null || deleted !== null || waiting.length > 0;
+  return framed(
+    desk,
+    { title: `${table.name} ${id} · rowsync`, place: 'Browse' },
+    html`${said}${body}`,
+    isKnown ? 200 : 404,
+  );
+}

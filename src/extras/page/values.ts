@@ -1,0 +1,87 @@
+/**
+ * Values of rows on the page: bounded, with invisible characters written out. Whole rows are shown as the columns in
+ * which they differ.
+ */
+import { countText, plural } from '../../base/text.ts';
+import { html, type Html } from './html.ts';
+
+/** A value as it is read from the replica; whole rows are JSON texts. */
+export type ShownValue = string | number | null;
+
+/** A text is folded here: enough to recognise it, and the page stays one. The whole of it opens, unless it is longer than a page can hold. */
+const VALUE_CHARS_MAX = 400;
+const WHOLE_CHARS_MAX = 20_000;
+/** Columns of one row that are shown where nothing is compared. */
+const CELLS_MAX = 30;
+
+/** One value. */
+export function valueHtml(value: ShownValue): Html {
+  if (value === null) return html`<em class="none">no value</em>`;
+  const text = String(value);
+  if (text === '') return html`<em class="none">empty text</em>`;
+  if (text.length <= VALUE_CHARS_MAX) return html`<bdi class="value">${text}</bdi>`;
+  const cut = text
+    .slice(0, VALUE_CHARS_MAX)
+    .toWellFormed()
+    .replace(/\uFFFD$/, '');
+  const start = html`<bdi class="value">${cut}…</bdi> <em class="none">${countText(text.length)} characters</em>`;
+  if (text.length > WHOLE_CHARS_MAX) return html`${start} <em class="none">(whole in rowsync plan and in SQL)</em>`;
+  return html`<details>
+    <summary>${start}</summary>
+    <bdi class="value">${text}</bdi>
+  </details>`;
+}
+
+/** Texts of a JSON object by name; null for anything else. Numbers keep every digit. */
+export function cellsOf(text: ShownValue): ReadonlyMap<string, ShownValue> | null {
+  if (typeof text !== 'string') return null;
+  try {
+    const parsed: unknown = JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>
+      typeof value === 'number' ? (context?.source ?? String(value)) : value,
+    );
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return null;
+    return new Map(Object.entries(parsed).map(([name, value]) => [name, shown(value)]));
+  } catch {
+    return null;
+  }
+}
+
+function shown(value: unknown): ShownValue {
+  return value === null || typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** A row that is kept as a JSON object: those columns in which it differs from another version, or all that have a value. */
+export function rowHtml(text: ShownValue, other: ShownValue): Html {
+  if (text === null) return html`<em class="none">no such row</em>`;
+  const cells = cellsOf(text);
+  if (cells === null) return valueHtml(text);
+  const compared = cellsOf(other);
+  const isShown = ([name, value]: readonly [string, ShownValue]): boolean =>
+    compared === null ? value !== null : compared.get(name) !== value;
+  const differing = [...cells].filter(isShown);
+  // What differs is what a person decides about: all of it.
+  const chosen = compared === null ? differing.slice(0, CELLS_MAX) : differing;
+  const restCount = (compared === null ? differing.length : cells.size) - chosen.length;
+  const rest = compared === null ? 'more' : 'equal';
+  return html`<dl class="cells">
+      ${chosen.map(
+        ([name, value]) =>
+          html`<div>
+            <dt><bdi>${name}</bdi></dt>
+            <dd>${valueHtml(value)}</dd>
+          </div>`,
+      )}
+    </dl>
+    ${restCount <= 0 ? null : html`<p class="none">${plural(restCount, `${rest} column`)}</p>`}`;
+}
+
+/** The name of a file in the value of an attachment column, `name;revision;guid`; the value itself if it has another form. */
+export function fileNameOf(value: string): string {
+  return /^(.*);\d+;[^;]*$/s.exec(value)?.[1] ?? value;
+}
+
+/** `Ana Ruiz <ana@example.com>` and `ana@example.com` are long for a list; the part in front is enough. */
+export function shortName(name: string): string {
+  const at = name.endsWith('>') ? name.lastIndexOf('<') : 0;
+  return name.slice(0, at).trim() || name;
+}

@@ -1,0 +1,253 @@
+/**
+ * Our bookkeeping in PostgreSQL, beside the tables of the target: the cursor, the progress of each table, and our columns. The
+ * cursor moves in the transaction that stores the rows, so a crash cannot separate them.
+ *
+ *    _rowsync_cursor    one row: the series of batches, the last changed line that is stored, whose replica writes
+ *    _rowsync_tables    seq: everything of the table up to this line is stored (LEVEL: as far as the cursor), null before
+ *                       its first load; whole: the line from which all of it was last loaded; load_…: the load under way
+ *                       (its line, the last id stored, whether all are, and the columns)
+ *    _rowsync_columns   our columns by table and column id of the origin
+ *    sync_replaced      cells that PostgreSQL cannot hold as they are
+ */
+import { ident, sql, type Sql } from '../../base/sql.ts';
+import { PG_TYPES, type PgColumn, type PgType } from '../../reconcile/sink-shape.ts';
+import type { TargetPlace } from '../../reconcile/sink-cursor.ts';
+import type { PgRow, PgSession } from './connection.ts';
+
+/** The place of a table that is level with the cursor. Nothing need be written for it when the cursor moves. Larger than any line. */
+export const LEVEL = Number.MAX_SAFE_INTEGER;
+
+/** A table's place in the target. */
+export interface TablePlace {
+  readonly tableId: number;
+  readonly name: string;
+  readonly seq: number | null;
+  readonly whole: number | null;
+  readonly load: {
+    readonly seq: number;
+    readonly lastId: string;
+    readonly isDone: boolean;
+    readonly shape: string;
+  } | null;
+}
+
+/** A relation of the schema. */
+export interface Relation {
+  readonly name: string;
+  /** Its table at the origin, by the name of its primary key; null where rowsync did not make it. */
+  readonly tableId: number | null;
+  readonly columns: readonly string[];
+}
+
+/** Names within one schema. */
+export class Target {
+  readonly schema: string;
+
+  constructor(schema: string) {
+    this.schema = schema;
+  }
+
+  /** A relation of the schema, quoted. */
+  of(name: string): Sql {
+    return sql`${ident(this.schema)}.${ident(name)}`;
+  }
+
+  get cursor(): Sql {
+    return this.of('_rowsync_cursor');
+  }
+
+  get tables(): Sql {
+    return this.of('_rowsync_tables');
+  }
+
+  get columns(): Sql {
+    return this.of('_rowsync_columns');
+  }
+
+  get replaced(): Sql {
+    return this.of('sync_replaced');
+  }
+}
+
+/** Types as statements write them. */
+export const TYPE_SQL: Readonly<Record<PgType, Sql>> = {
+  text: sql`text`,
+  boolean: sql`boolean`,
+  numeric: sql`numeric`,
+  date: sql`date`,
+  time: sql`time`,
+  timestamptz: sql`timestamptz`,
+  bigint: sql`bigint`,
+};
+
+/** The name of the primary key that marks a table as ours; it survives renames, comments, and a dump with restore. */
+export function keyName(tableId: number): string {
+  return `_rowsync_pk_${tableId}`;
+}
+
+/** The table that holds a load, and its primary key. */
+export function sideName(tableId: number): string {
+  return `_rowsync_load_${tableId}`;
+}
+
+/** Whether rowsync has been here. */
+export async function isPrepared(session: PgSession, target: Target): Promise<boolean> {
+  const [row] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [target.cursor]);
+  return row?.['found'] === true;
+}
+
+/** Makes the schema, where it is missing, and what rowsync keeps in it. */
+export async function prepareTarget(session: PgSession, target: Target): Promise<void> {
+  const [row] = await session.query(sql`SELECT to_regnamespace($1) IS NOT NULL AS found`, [ident(target.schema)]);
+  if (row?.['found'] !== true) await session.query(sql`CREATE SCHEMA ${ident(target.schema)}`);
+  for (const text of [
+    sql`CREATE TABLE IF NOT EXISTS ${target.cursor} (
+          lock int PRIMARY KEY CHECK (lock = 1), version int NOT NULL, epoch text NOT NULL, seq bigint NOT NULL, replica text NOT NULL,
+          at timestamptz NOT NULL)`,
+    sql`CREATE TABLE IF NOT EXISTS ${target.tables} (
+          table_id bigint PRIMARY KEY, name text NOT NULL, seq bigint, whole bigint, load_seq bigint, load_id bigint,
+          load_done boolean NOT NULL DEFAULT false, load_shape text)`,
+    sql`CREATE TABLE IF NOT EXISTS ${target.columns} (
+          table_id bigint, seq bigint, origin_id bigint NOT NULL, name text NOT NULL, type text NOT NULL, PRIMARY KEY (table_id, seq))`,
+    sql`CREATE TABLE IF NOT EXISTS ${target.replaced} (
+          table_id bigint, row_id bigint, "column" text, "table" text NOT NULL, why text NOT NULL, PRIMARY KEY (table_id, row_id, "column"))`,
+  ]) {
+    await session.query(text);
+  }
+}
+
+/** The cursor of the target, locked until the transaction ends; null if nothing was ever written. */
+export async function readCursor(
+  session: PgSession,
+  target: Target,
+): Promise<(TargetPlace & { readonly replica: string }) | null> {
+  const [row] = await session.query(sql`SELECT epoch, seq, replica FROM ${target.cursor} FOR UPDATE`);
+  return row === undefined
+    ? null
+    : { epoch: String(row['epoch']), seq: Number(row['seq']), replica: String(row['replica']) };
+}
+
+/** Begins a new series of batches: every table has to be compared as a whole, and stays as it is until then. */
+export async function beginSeries(
+  session: PgSession,
+  target: Target,
+  { epoch, seq, replica }: { readonly epoch: string; readonly seq: number; readonly replica: string },
+): Promise<void> {
+  await session.query(
+    sql`INSERT INTO ${target.cursor} (lock, version, epoch, seq, replica, at) VALUES (1, 1, $1, $2, $3, now())
+        ON CONFLICT (lock) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, replica = excluded.replica, at = now()`,
+    [epoch, seq, replica],
+  );
+  // Numbers of journal entries belong to the file that they come from.
+  const history = target.of('sync_history');
+  const [found] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [history]);
+  if (found?.['found'] === true) await session.query(sql`DELETE FROM ${history}`);
+  for (const { tableId } of await readPlaces(session, target)) await dropSide(session, target, tableId);
+  await session.query(
+    sql`UPDATE ${target.tables} SET seq = NULL, whole = NULL, load_seq = NULL, load_id = NULL, load_done = false, load_shape = NULL`,
+  );
+}
+
+/** Moves the cursor; false if another process moved it. */
+export async function moveCursor(
+  session: PgSession,
+  target: Target,
+  { epoch, from, to }: { readonly epoch: string; readonly from: number; readonly to: number },
+): Promise<boolean> {
+  const text = sql`UPDATE ${target.cursor} SET seq = $1, at = now() WHERE epoch = $2 AND seq = $3`;
+  return (await session.change(text, [to, epoch, from])) === 1;
+}
+
+/** The progress of every table. */
+export async function readPlaces(session: PgSession, target: Target): Promise<readonly TablePlace[]> {
+  const rows = await session.query(sql`SELECT * FROM ${target.tables} ORDER BY table_id`);
+  return rows.map((row) => ({
+    tableId: Number(row['table_id']),
+    name: String(row['name']),
+    seq: numberOf(row['seq']),
+    whole: numberOf(row['whole']),
+    load:
+      row['load_seq'] === null
+        ? null
+        : {
+            seq: Number(row['load_seq']),
+            lastId: String(row['load_id']),
+            isDone: row['load_done'] === true,
+            shape: String(row['load_shape']),
+          },
+  }));
+}
+
+function numberOf(value: unknown): number | null {
+  return value === null || value === undefined ? null : Number(value);
+}
+
+/** The relations of the schema by name, including views and foreign tables. */
+export async function readRelations(session: PgSession, { schema }: Target): Promise<readonly Relation[]> {
+  const rows = await session.query(
+    sql`SELECT c.relname AS name, substring(k.conname FROM '^_rowsync_pk_([0-9]+)$') AS id,
+          array(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS columns
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        LEFT JOIN pg_constraint k ON k.conrelid = c.oid AND k.contype = 'p'
+        WHERE n.nspname = $1 AND c.relkind IN ('r', 'v', 'm', 'f', 'p', 'S')`,
+    [schema],
+  );
+  return rows.map((row) => ({
+    name: String(row['name']),
+    tableId: numberOf(row['id']),
+    columns: columnsOf(row),
+  }));
+}
+
+function columnsOf(row: PgRow): readonly string[] {
+  const columns = row['columns'];
+  return Array.isArray(columns) ? columns.map(String) : [];
+}
+
+/** Which columns of each table are ours. */
+export async function readOwnColumns(
+  session: PgSession,
+  target: Target,
+): Promise<ReadonlyMap<number, readonly PgColumn[]>> {
+  const byTable = new Map<number, PgColumn[]>();
+  for (const row of await session.query(
+    sql`SELECT table_id, seq, origin_id, name, type FROM ${target.columns} ORDER BY table_id, seq`,
+  )) {
+    const id = Number(row['table_id']);
+    const columns = byTable.get(id) ?? [];
+    byTable.set(id, columns);
+    columns.push({
+      seq: Number(row['seq']),
+      originId: Number(row['origin_id']),
+      name: String(row['name']),
+      type: PG_TYPES.find((type) => type === row['type']) ?? 'text',
+    });
+  }
+  return byTable;
+}
+
+/** Stores which columns of a table are ours. */
+export async function storeOwnColumns(
+  session: PgSession,
+  target: Target,
+  tableId: number,
+  columns: readonly PgColumn[],
+): Promise<void> {
+  await session.query(sql`DELETE FROM ${target.columns} WHERE table_id = $1`, [tableId]);
+  await session.query(
+    sql`INSERT INTO ${target.columns} (table_id, seq, origin_id, name, type)
+        SELECT $1::bigint, * FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[])`,
+    [
+      tableId,
+      columns.map(({ seq }) => seq),
+      columns.map(({ originId }) => originId),
+      columns.map(({ name }) => name),
+      columns.map(({ type }) => type),
+    ],
+  );
+}
+
+/** Drops what is left of a load. */
+export async function dropSide(session: PgSession, target: Target, tableId: number): Promise<void> {
+  await session.query(sql`DROP TABLE IF EXISTS ${target.of(sideName(tableId))}`);
+}

@@ -1,0 +1,246 @@
+/**
+ * One connection to PostgreSQL. The driver is loaded only when a connection is opened. Messages never have a value of
+ * a row in them (I16), so the words of the server about values are left out.
+ */
+import type { EventEmitter } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { checkServerIdentity, getCACertificates, type ConnectionOptions } from 'node:tls';
+import type { Client } from 'pg';
+import { RowsyncError } from '../../base/errors.ts';
+import { sql, type Sql } from '../../base/sql.ts';
+import type { PgAddress } from './context.ts';
+import { pgError } from './failures.ts';
+
+/** What a statement binds. */
+export type PgValue = string | number | bigint | boolean | null | readonly number[] | readonly string[];
+
+/** A row of an answer; numbers of 64 bits come as text. */
+export type PgRow = Readonly<Record<string, unknown>>;
+
+/** What a transaction, or anything that asks, can do. */
+export interface PgSession {
+  query(text: Sql, values?: readonly PgValue[]): Promise<readonly PgRow[]>;
+  /** How many rows the statement changed. */
+  change(text: Sql, values?: readonly PgValue[]): Promise<number>;
+  /** Sends rows in the text format of COPY. */
+  copy(text: Sql, chunks: Iterable<string> | AsyncIterable<string>): Promise<void>;
+}
+
+const CONNECT_MS_MAX = 10_000;
+/** A merge of a table of millions of rows takes minutes; what takes longer hangs. */
+const STATEMENT_MS_MAX = 15 * 60_000;
+/** After this, the server ends a transaction whose client has vanished. */
+const IDLE_MS_MAX = 5 * 60_000;
+/** A reader may hold a row or a table. rowsync must not wait long for it, because others then wait for rowsync. */
+const LOCK_MS_MAX = 5_000;
+
+/** PostgreSQL 14 has all that is used here, and is the oldest that its makers maintain. */
+const VERSION_MIN = 140_000;
+
+const SETTINGS = sql`SELECT set_config('statement_timeout', '${STATEMENT_MS_MAX}', false),
+  set_config('idle_in_transaction_session_timeout', '${IDLE_MS_MAX}', false),
+  set_config('lock_timeout', '${LOCK_MS_MAX}', false), set_config('TimeZone', 'UTC', false),
+  set_config('DateStyle', 'ISO, YMD', false), set_config('standard_conforming_strings', 'on', false),
+  set_config('client_min_messages', 'warning', false),
+  current_setting('server_version_num')::int AS version, current_setting('server_version') AS words`;
+
+/** An open connection, used by one piece of work at a time. */
+export class PgConnection implements PgSession {
+  readonly #client: Client;
+  /** As the server says it. */
+  readonly version: string;
+  readonly isEncrypted: boolean;
+  #isBroken = false;
+
+  constructor(client: Client, { version, isEncrypted }: { readonly version: string; readonly isEncrypted: boolean }) {
+    this.#client = client;
+    this.version = version;
+    this.isEncrypted = isEncrypted;
+    client.on('error', () => {
+      this.#isBroken = true;
+    });
+    client.on('end', () => {
+      this.#isBroken = true;
+    });
+  }
+
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  async query(text: Sql, values: readonly PgValue[] = []): Promise<readonly PgRow[]> {
+    return (await this.#run(text, values)).rows;
+  }
+
+  async change(text: Sql, values: readonly PgValue[] = []): Promise<number> {
+    return (await this.#run(text, values)).rowCount ?? 0;
+  }
+
+  async #run(text: Sql, values: readonly PgValue[]): Promise<{ rows: readonly PgRow[]; rowCount: number | null }> {
+    try {
+      return await this.#client.query<Record<string, unknown>>(text, [...values]);
+    } catch (thrown) {
+      throw pgError(thrown);
+    }
+  }
+
+  async copy(text: Sql, chunks: Iterable<string> | AsyncIterable<string>): Promise<void> {
+    // A bundle has nothing but the default of a package that is CommonJS.
+    const { default: copyStreams } = await import('pg-copy-streams');
+    const stream = this.#client.query(copyStreams.from(text));
+    const state: { thrown: unknown } = { thrown: null };
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    stream.once('finish', resolve);
+    stream.on('error', (thrown) => {
+      state.thrown ??= thrown;
+      resolve();
+    });
+    // A broken connection does not end a stream.
+    this.#client.once('end', resolve);
+    try {
+      for await (const chunk of chunks) {
+        if (state.thrown !== null || this.#isBroken) break;
+        if (!stream.write(chunk)) await untilDrained(stream, this.#client);
+      }
+    } catch (thrown) {
+      stream.destroy(new Error('the rows could not be read'));
+      await ended;
+      throw thrown;
+    }
+    if (state.thrown === null) stream.end();
+    await ended;
+    this.#client.off('end', resolve);
+    if (state.thrown !== null) throw pgError(state.thrown);
+    if (this.#isBroken) throw pgError(new Error('Connection terminated unexpectedly'));
+  }
+
+  /** Runs `work` in one transaction, which any error rolls back. */
+  async transact<T>(work: () => Promise<T>): Promise<T> {
+    await this.query(sql`BEGIN`);
+    try {
+      const result = await work();
+      await this.query(sql`COMMIT`);
+      return result;
+    } catch (thrown) {
+      if (!this.#isBroken) await this.query(sql`ROLLBACK`).catch(() => undefined); // the connection went with it
+      throw thrown;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end().catch(() => undefined); // it is closed already
+  }
+}
+
+/** Waits until a stream takes more, or the connection is over. */
+function untilDrained(stream: EventEmitter, client: EventEmitter): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const done = (): void => {
+    for (const event of ['drain', 'error', 'close']) stream.off(event, done);
+    client.off('end', done);
+    resolve();
+  };
+  for (const event of ['drain', 'error', 'close']) stream.on(event, done);
+  client.on('end', done);
+  return promise;
+}
+
+/** Opens a connection. @throws RowsyncError `sink.unreachable`, `sink.login`, `sink.tls`, `sink.version`. */
+export async function connect(address: PgAddress): Promise<PgConnection> {
+  const plain = (): Promise<PgConnection> => open(address, false);
+  const secured = (): Promise<PgConnection> => open(address, tlsOptions(address));
+  if (address.host.startsWith('/')) return plain();
+  switch (address.sslMode) {
+    case 'disable':
+      return plain();
+    case 'allow':
+      return orElse(plain, isRefusal, secured);
+    case 'prefer':
+      return orElse(secured, isWithoutTls, plain);
+    default:
+      return secured();
+  }
+}
+
+/** Tries a second way if the first one fails in an expected manner. */
+async function orElse<T>(
+  first: () => Promise<T>,
+  isExpected: (thrown: unknown) => boolean,
+  second: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await first();
+  } catch (thrown) {
+    if (isExpected(thrown)) return second();
+    throw thrown;
+  }
+}
+
+/** The server refused the connection without TLS, as its pg_hba.conf may say. */
+function isRefusal(thrown: unknown): boolean {
+  return thrown instanceof RowsyncError && thrown.code === 'sink.login';
+}
+
+function isWithoutTls(thrown: unknown): boolean {
+  return (
+    thrown instanceof RowsyncError && thrown.code === 'sink.tls' && thrown.message.includes('does not support SSL')
+  );
+}
+
+/** As in libpq: `require` with a root is `verify-ca`; weaker modes do not identify the server. */
+function tlsOptions({ sslMode, sslRoot, sslCert, sslKey }: PgAddress): ConnectionOptions {
+  const isChecked = sslMode === 'verify-full' || sslMode === 'verify-ca' || (sslMode === 'require' && sslRoot !== null);
+  const root = sslRoot === null ? {} : { ca: sslRoot === 'system' ? getCACertificates('system') : read(sslRoot) };
+  return {
+    rejectUnauthorized: isChecked,
+    checkServerIdentity: sslMode === 'verify-full' ? checkServerIdentity : () => undefined,
+    ...root,
+    ...(sslCert === null ? {} : { cert: read(sslCert) }),
+    ...(sslKey === null ? {} : { key: read(sslKey) }),
+  };
+}
+
+function read(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw new RowsyncError('config', 'sink.tls', {
+      message: `The certificate or key ${path} cannot be read`,
+      hint: 'Check the paths behind sslrootcert, sslcert and sslkey in the address of the sink.',
+      cause,
+    });
+  }
+}
+
+async function open(address: PgAddress, ssl: ConnectionOptions | false): Promise<PgConnection> {
+  const { Client } = await import('pg');
+  const client = new Client({
+    host: address.host,
+    port: address.port,
+    database: address.database,
+    user: address.user,
+    ...(address.password === null ? {} : { password: address.password }),
+    ssl,
+    application_name: 'rowsync',
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    query_timeout: STATEMENT_MS_MAX + CONNECT_MS_MAX,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: CONNECT_MS_MAX,
+  });
+  client.on('error', () => undefined); // told by whatever is under way
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ version: number; words: string }>(SETTINGS);
+    const [settings] = rows;
+    if (settings === undefined || settings.version < VERSION_MIN) {
+      throw new RowsyncError('config', 'sink.version', {
+        message: `The PostgreSQL server is of version ${settings?.words ?? '?'}; a sink needs 14 or newer`,
+        hint: 'Upgrade the server, or name another one.',
+      });
+    }
+    return new PgConnection(client, { version: settings.words, isEncrypted: ssl !== false });
+  } catch (thrown) {
+    await client.end().catch(() => undefined); // it was never open
+    throw pgError(thrown);
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Rows into a table of the target. COPY brings them into a temporary table; from there, only rows that differ are
+ * written. A needless update would cost standbys and logical replication as much as a real one.
+ */
+import { allOf, ident, joinSql, sql, type Sql } from '../../base/sql.ts';
+import type { PgType } from '../../reconcile/sink-shape.ts';
+import type { SourceRow } from '../../replica/sink-rows.ts';
+import type { PgSession } from './connection.ts';
+import type { SinkSettings } from './context.ts';
+import { columnNames, type SentTable } from './shape-tables.ts';
+import type { Target } from './bookkeeping.ts';
+import { copyLine } from './copy-text.ts';
+
+/** The target of rows, and what comes with them. */
+export interface Sending {
+  readonly session: PgSession;
+  readonly target: Target;
+  readonly deletes: SinkSettings['deletes'];
+}
+
+/** A cell that PostgreSQL cannot hold as it is. */
+export interface ReplacedCell {
+  readonly rowId: string;
+  readonly column: string;
+  readonly why: string;
+}
+
+const OWN_TYPES: readonly PgType[] = ['bigint', 'text'];
+
+/** Rows as COPY reads them, as one text; what was replaced is added to `replaced`. */
+export function copyRowsText(table: SentTable, rows: Iterable<SourceRow>, replaced: ReplacedCell[]): string {
+  const types = [...OWN_TYPES, ...table.columns.map(({ type }) => type)];
+  const lines: string[] = [];
+  for (const row of rows) {
+    const line = copyLine(row, types, ({ column, why }) => {
+      replaced.push({ rowId: String(row[0]), column: table.columns[column - 2]?.name ?? '_allow', why });
+    });
+    lines.push(line);
+  }
+  return lines.join('');
+}
+
+/** Lists the replaced values in rows of a table, in place of the former list of these rows; null for all rows. */
+export async function listReplaced(
+  { session, target }: Sending,
+  table: SentTable,
+  ids: readonly number[] | null,
+  replaced: readonly ReplacedCell[],
+): Promise<void> {
+  if (ids === null) await session.query(sql`DELETE FROM ${target.replaced} WHERE table_id = $1`, [table.id]);
+  else
+    await session.query(sql`DELETE FROM ${target.replaced} WHERE table_id = $1 AND row_id = ANY ($2::bigint[])`, [
+      table.id,
+      ids,
+    ]);
+  if (replaced.length === 0) return;
+  await session.query(
+    sql`INSERT INTO ${target.replaced} (table_id, "table", row_id, "column", why)
+        SELECT $1::bigint, $2::text, * FROM unnest($3::bigint[], $4::text[], $5::text[]) ON CONFLICT DO NOTHING`,
+    [
+      table.id,
+      table.name,
+      replaced.map(({ rowId }) => rowId),
+      replaced.map(({ column }) => column),
+      replaced.map(({ why }) => why),
+    ],
+  );
+}
+
+/** `INSERT … ON CONFLICT`, which writes only what differs. */
+export function mergeSql(
+  { target, deletes }: Pick<Sending, 'target' | 'deletes'>,
+  names: {
+    readonly into: string;
+    readonly from: Sql;
+    readonly key: Sql;
+    readonly columns: readonly Sql[];
+    readonly keepsDeleted?: boolean;
+  },
+): Sql {
+  const { into, from, key, columns, keepsDeleted = true } = names;
+  const others = columns.filter((name) => name !== key);
+  const isKept = deletes === 'keep' && keepsDeleted;
+  const sets = [...others.map((name) => sql`${name} = excluded.${name}`), ...(isKept ? [sql`_deleted_at = NULL`] : [])];
+  const here = joinSql([...others.map((name) => sql`here.${name}`), ...(isKept ? [sql`here._deleted_at`] : [])]);
+  const there = joinSql([...others.map((name) => sql`excluded.${name}`), ...(isKept ? [sql`NULL::timestamptz`] : [])]);
+  return sql`INSERT INTO ${target.of(into)} AS here (${joinSql(columns)}) SELECT ${joinSql(columns)} FROM ${from}
+    ON CONFLICT (${key}) DO UPDATE SET ${joinSql(sets)} WHERE (${here}) IS DISTINCT FROM (${there})`;
+}
+
+/** Writes rows as they are now, and deletes missing ones; `made` names the temporary tables of the transaction. */
+export async function applyRows(
+  sending: Sending,
+  table: SentTable,
+  {
+    rows,
+    gone,
+    made,
+  }: { readonly rows: readonly SourceRow[]; readonly gone: readonly number[]; readonly made: Set<string> },
+): Promise<void> {
+  const { session, target } = sending;
+  const ids = rows.map(([id]) => Number(id));
+  const replaced: ReplacedCell[] = [];
+  if (rows.length > 0) {
+    const temporary = `_rowsync_in_${table.id}`;
+    const names = columnNames(table);
+    const from = await freshTemporary(session, { name: temporary, like: target.of(table.name), made });
+    await session.copy(sql`COPY ${from} (${joinSql(names)}) FROM STDIN`, [copyRowsText(table, rows, replaced)]);
+    await session.query(mergeSql(sending, { into: table.name, from, key: sql`_id`, columns: names }));
+  }
+  if (gone.length > 0) await deleteRows(sending, table, gone);
+  if (replaced.length > 0 || made.has(LISTED)) await listReplaced(sending, table, [...ids, ...gone], replaced);
+}
+
+/** An entry among the temporary tables of a round: some cells are listed as replaced, so rows may have to leave that list. */
+export const LISTED = 'sync_replaced';
+
+/** An empty temporary table of the same columns. */
+export async function freshTemporary(
+  session: PgSession,
+  { name, like, made }: { readonly name: string; readonly like: Sql; readonly made: Set<string> },
+): Promise<Sql> {
+  const temporary = sql`pg_temp.${ident(name)}`;
+  if (made.has(name)) await session.query(sql`TRUNCATE ${temporary}`);
+  else await session.query(sql`CREATE TEMPORARY TABLE ${ident(name)} (LIKE ${like}) ON COMMIT DROP`);
+  made.add(name);
+  return temporary;
+}
+
+async function deleteRows(
+  { session, target, deletes }: Sending,
+  { name }: SentTable,
+  ids: readonly number[],
+): Promise<void> {
+  const here = target.of(name);
+  const text =
+    deletes === 'remove'
+      ? sql`DELETE FROM ${here} WHERE _id = ANY ($1::bigint[])`
+      : sql`UPDATE ${here} SET _deleted_at = now() WHERE _id = ANY ($1::bigint[]) AND _deleted_at IS NULL`;
+  await session.query(text, [ids]);
+}
+
+/** Makes a table equal to a load, and drops the load. Views and rights of others stay with the table. */
+export async function mergeSide(sending: Sending, table: SentTable, side: Sql): Promise<void> {
+  const { session, target, deletes } = sending;
+  const here = target.of(table.name);
+  await session.query(mergeSql(sending, { into: table.name, from: side, key: sql`_id`, columns: columnNames(table) }));
+  const isGone = sql`NOT EXISTS (SELECT 1 FROM ${side} s WHERE s._id = here._id)`;
+  await session.query(
+    deletes === 'remove'
+      ? sql`DELETE FROM ${here} AS here WHERE ${isGone}`
+      : sql`UPDATE ${here} AS here SET _deleted_at = now() WHERE ${allOf([sql`_deleted_at IS NULL`, isGone])}`,
+  );
+  await session.query(sql`DROP TABLE ${side}`);
+}

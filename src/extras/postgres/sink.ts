@@ -1,0 +1,447 @@
+/**
+ * Brings one sink up to date: reads the cursor of the target, gives its tables their shape, loads tables that need it,
+ * and sends changed rows. After any failure, the next call continues from the state of the target.
+ */
+import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
+import { stampFromMs } from '../../base/clock.ts';
+import { sql } from '../../base/sql.ts';
+import { judgeCursor } from '../../reconcile/sink-cursor.ts';
+import type { Complaint } from '../../replica/bookkeeping/tables.ts';
+import { openReader, type ReplicaReader } from '../../replica/reader.ts';
+import {
+  ensureSinks,
+  forgetAsked,
+  readAsked,
+  readPlace,
+  storePlace,
+  storeSinkState,
+  type SinkPlace,
+  type SinkTableState,
+} from '../../replica/bookkeeping/sinks.ts';
+import { keepCacheSmall, readHead, readSources, readWholeTouches } from '../../replica/sink-rows.ts';
+import type { Sending } from './copy-rows.ts';
+import { connect, type PgConnection } from './connection.ts';
+import type { SinkContext } from './context.ts';
+import { concernsServer, pgError } from './failures.ts';
+import { hasHistoryAfter, readLastEntry, sendHistory } from './history-table.ts';
+import { beginLoad, LoadMoved, loadPart } from './initial-load.ts';
+import { preparePublic, PublicTables, type ChangedTable } from './system-tables.ts';
+import { makeRound, TableFailure, type RoundTable } from './send-round.ts';
+import { followShapes, sentTable, type SentTable, type ShapeOutcome } from './shape-tables.ts';
+import { beginSeries, prepareTarget, readCursor, readPlaces, Target, type TablePlace } from './bookkeeping.ts';
+
+/** The result of one piece of work. */
+export interface SinkReport {
+  readonly loadedRows: number;
+  /** The last touched line that is stored there. */
+  readonly seq: number;
+  readonly tables: readonly SinkTableState[];
+}
+
+/** The decision of a person. */
+export interface SinkChoice {
+  /** Take over a schema that another replica, or a former file of this one, wrote. */
+  readonly agreed: boolean;
+  /** Tables to load again, by their names here; none for all. Null for nothing. */
+  readonly load: readonly string[] | null;
+}
+
+const NOTHING: SinkChoice = { agreed: false, load: null };
+
+/** How long the tables about the replica may be behind. */
+const PUBLIC_MS = 30_000;
+/** The first wait after a table failed; it doubles. */
+const TABLE_WAIT_MS = 30_000;
+const TABLE_WAIT_MS_MAX = 15 * 60_000;
+
+/** Works on one sink; used by one caller at a time. */
+export class SinkWriter {
+  readonly #context: SinkContext;
+  readonly #target: Target;
+  readonly #public = new PublicTables();
+  readonly #troubles = new Map<
+    number,
+    { readonly error: RowsyncError; readonly count: number; readonly untilMs: number }
+  >();
+  #connection: PgConnection | null = null;
+  #reader: ReplicaReader | null = null;
+  #epoch = '';
+  #seq = 0;
+  #hasReplaced = false;
+  #publicAtMs = -Infinity;
+  /** The last journal entry of the target. */
+  #lastEntry = 0;
+  /** Input and result of the last look at the shapes; null if they have to be checked again. */
+  #shaped: { readonly seen: string; readonly outcome: ShapeOutcome } | null = null;
+
+  constructor(context: SinkContext) {
+    this.#context = context;
+    this.#target = new Target(context.settings.schema);
+    // A running statement may take minutes, and loses nothing when it is cut off.
+    context.signal?.addEventListener('abort', () => void this.#connection?.close(), { once: true });
+  }
+
+  /** Whether a touched row has not been sent yet. */
+  isBehind(): boolean {
+    const { replica, settings } = this.#context;
+    const place = readPlace(replica, settings.name);
+    return place !== null && (readHead(replica) > place.sent || readAsked(replica, settings.name) !== null);
+  }
+
+  /** Brings the target level with the replica. @throws RowsyncError if no table can be sent; problems of single tables are in the report. */
+  async work(choice: SinkChoice = NOTHING): Promise<SinkReport> {
+    try {
+      const report = await this.#work(choice);
+      await this.#note(null, report.tables);
+      return report;
+    } catch (thrown) {
+      const isStopped = this.#context.signal?.aborted === true;
+      const error = isStopped ? stoppedError() : asRowsyncError(thrown);
+      await this.#disconnect();
+      if (!isStopped) await this.#note(error, null);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#disconnect();
+  }
+
+  async #disconnect(): Promise<void> {
+    this.#reader?.close();
+    this.#reader = null;
+    const connection = this.#connection;
+    this.#connection = null;
+    await connection?.close();
+  }
+
+  async #note(error: RowsyncError | null, tables: readonly SinkTableState[] | null): Promise<void> {
+    const { replica, settings, clock } = this.#context;
+    const problem: Complaint | null =
+      error === null ? null : { code: error.code, message: error.message, hint: error.hint };
+    await storeSinkState(replica, settings.name, { problem, tables, at: stampFromMs(clock.nowMs()) });
+  }
+
+  async #work(given: SinkChoice): Promise<SinkReport> {
+    const { replica, settings } = this.#context;
+    const asked = readAsked(replica, settings.name);
+    const choice = asked === null ? given : { agreed: asked.length === 0, load: asked };
+    const reader = (this.#reader ??= openSmall(replica.path));
+    const isFresh = this.#connection === null || this.#connection.isBroken;
+    const isWholeAgain = choice.load !== null && choice.load.length === 0;
+    if (isFresh || isWholeAgain) await this.#begin(choice);
+    const sending = this.#sending();
+    const again = new Set(choice.load ?? []);
+    let loadedRows = 0;
+    // Ends when nothing is left to load; each turn loads a part or is the last.
+    for (;;) {
+      if (this.#context.signal?.aborted === true) throw stoppedError();
+      const turn = await this.#turn(sending, reader, again);
+      if (asked !== null)
+        await replica.write('Noting that a load is under way', (tx) => forgetAsked(tx, settings.name));
+      if (turn.part === null) return { loadedRows, seq: this.#seq, tables: turn.states };
+      loadedRows += await this.#load(sending, reader, turn.part);
+      await this.#note(null, turn.states);
+    }
+  }
+
+  #sending(): Sending & { readonly session: PgConnection } {
+    const session = this.#connection;
+    if (session === null) throw pgError(new Error('Connection terminated'));
+    return { session, target: this.#target, deletes: this.#context.settings.deletes };
+  }
+
+  /** Reads the cursor of the target, and begins a new series if this replica did not leave it there. */
+  async #begin({ agreed }: SinkChoice): Promise<void> {
+    const { replica, settings, clock } = this.#context;
+    await this.#connection?.close();
+    this.#connection = null;
+    const session = await connect(settings.address);
+    this.#connection = session;
+    await session.transact(async () => {
+      await prepareTarget(session, this.#target);
+      await preparePublic(session, this.#target);
+    });
+    await ensurePlace(this.#context);
+    const who = replicaName(replica);
+    await session.transact(async () => {
+      const own = requirePlace(this.#context);
+      const cursor = await readCursor(session, this.#target);
+      const verdict = judgeCursor(own, cursor, agreed);
+      if (verdict === 'taken') throw takenError(this.#target, cursor?.replica ?? '');
+      if (verdict === 'go' && cursor !== null) {
+        this.#epoch = cursor.epoch;
+        this.#seq = cursor.seq;
+        return;
+      }
+      const epoch = Array.from({ length: 16 }, () => Math.floor(clock.random() * 16).toString(16)).join('');
+      const seq = readHead(replica);
+      // Noted before it is stored there: if the answer is lost, the file still knows both series.
+      const place: SinkPlace = { epoch, former: cursor?.epoch ?? own.former, sent: seq, pending: null };
+      await replica.writeDurably('Beginning to send', (tx) => storePlace(tx, settings.name, place));
+      await beginSeries(session, this.#target, { epoch, seq, replica: who });
+      if (verdict === 'again') this.#context.log.warn('sink.again', { sink: settings.name });
+      this.#epoch = epoch;
+      this.#seq = seq;
+    });
+    await this.#storeSent(this.#seq);
+    const [row] = await session.query(sql`SELECT EXISTS (SELECT 1 FROM ${this.#target.replaced}) AS found`);
+    this.#hasReplaced = row?.['found'] === true;
+    this.#shaped = null;
+    this.#lastEntry = await readLastEntry(session, this.#target);
+    this.#publicAtMs = -Infinity;
+  }
+
+  async #storeSent(seq: number): Promise<void> {
+    const { replica, settings } = this.#context;
+    const place = requirePlace(this.#context);
+    if (place.sent === seq && place.pending === null) return;
+    await replica.write('Noting what was sent', (tx) =>
+      storePlace(tx, settings.name, { ...place, sent: seq, pending: null }),
+    );
+  }
+
+  /** Shapes, new loads, and a round; returns the load to continue, if there is one. */
+  async #turn(
+    sending: Sending & { readonly session: PgConnection },
+    reader: ReplicaReader,
+    again: Set<string>,
+  ): Promise<{
+    readonly part: { table: SentTable; load: NonNullable<TablePlace['load']> } | null;
+    readonly states: readonly SinkTableState[];
+  }> {
+    const { session, target } = sending;
+    const { settings, clock } = this.#context;
+    for (;;) {
+      const wholes = readWholeTouches(reader);
+      const sources = readSources(reader).filter(({ table }) => settings.takes(table.name));
+      const tables = sources.filter(({ table }) => table.state !== 'loading').map(sentTable);
+      const resting = new Map(
+        [...this.#troubles].flatMap(([id, { error, untilMs }]) =>
+          untilMs > clock.monotonicMs() ? [[id, error] as const] : [],
+        ),
+      );
+      try {
+        const shaped = await this.#follow(sending, tables, resting);
+        const places = new Map((await readPlaces(session, target)).map((place) => [place.tableId, place]));
+        const usable = tables.filter(({ id }) => !shaped.problems.has(id));
+        for (const table of usable) {
+          const place = places.get(table.id);
+          const isWanted = needsLoad(place, {
+            touched: wholes.get(table.id) ?? -1,
+            isStanding: shaped.standing.has(table.id),
+          });
+          const isAsked = again.delete(table.source.table.localName);
+          const isReshaped = place?.load != null && place.load.shape !== table.shape;
+          if (isWanted || isAsked || isReshaped) await session.transact(() => beginLoad(sending, reader, table));
+        }
+        const now = await readPlaces(session, target);
+        const taking = usable.flatMap((table): readonly RoundTable[] => {
+          const place = now.find(({ tableId }) => tableId === table.id);
+          return place === undefined ? [] : [{ table, place, isStanding: shaped.standing.has(table.id) }];
+        });
+        await this.#round(sending, reader, taking);
+        // The round moved the cursor past the lines of whole tables; one that came since the tables were read would wait for the next look.
+        if (this.#isOutdated(reader, tables, wholes)) continue;
+        const after = await readPlaces(session, target);
+        const next = usable.flatMap((table) => {
+          const load = after.find(({ tableId }) => tableId === table.id)?.load;
+          return load == null ? [] : [{ table, load }];
+        });
+        const states = sources.map(({ table }): SinkTableState => {
+          const problem = shaped.problems.get(table.id) ?? null;
+          const sent = tables.find(({ id }) => id === table.id);
+          const isLoading = next.some((one) => one.table.id === table.id);
+          return {
+            tableId: table.id,
+            tableName: sent?.name ?? table.localName,
+            state: sent === undefined ? 'waits' : problem !== null ? 'held' : isLoading ? 'loading' : 'live',
+            problem: problem === null ? null : { code: problem.code, message: problem.message, hint: problem.hint },
+          };
+        });
+        return { part: next[0] ?? null, states };
+      } catch (thrown) {
+        this.#troubled(thrown, tables);
+      }
+    }
+  }
+
+  /** Whether a table ended its first load, or may have changed in any row, since these were read. */
+  #isOutdated(reader: ReplicaReader, tables: readonly SentTable[], wholes: ReadonlyMap<number, number>): boolean {
+    const { settings } = this.#context;
+    const known = new Set(tables.map(({ id }) => id));
+    const hasNew = readSources(reader).some(
+      ({ table }) => table.state !== 'loading' && !known.has(table.id) && settings.takes(table.name),
+    );
+    return hasNew || [...readWholeTouches(reader)].some(([id, seq]) => known.has(id) && wholes.get(id) !== seq);
+  }
+
+  /** Checks shapes only if a shape, or the set of omitted tables, changed since the last check. */
+  async #follow(
+    { session, target, deletes }: Sending & { readonly session: PgConnection },
+    tables: readonly SentTable[],
+    except: ReadonlyMap<number, RowsyncError>,
+  ): Promise<ShapeOutcome> {
+    const seen = JSON.stringify([
+      tables.map(({ id, name, source, shape }) => [id, name, shape, source.table.name]),
+      [...except.keys()],
+    ]);
+    if (this.#shaped?.seen === seen) return this.#shaped.outcome;
+    const outcome = await session.transact(() => followShapes(session, target, { tables, deletes, except }));
+    const isSettled =
+      [...outcome.problems.keys()].every((id) => except.has(id)) &&
+      tables.every(({ id }) => outcome.standing.has(id) || outcome.problems.has(id));
+    this.#shaped = isSettled ? { seen, outcome } : null;
+    return outcome;
+  }
+
+  /** Leaves out a table that failed alone. @throws errors that concern more than one table. */
+  #troubled(thrown: unknown, tables: readonly SentTable[]): void {
+    if (!(thrown instanceof TableFailure) || this.#connection?.isBroken !== false)
+      throw thrown instanceof TableFailure ? thrown.error : thrown;
+    const { tableId, error } = thrown;
+    this.#shaped = null;
+    if (concernsServer(error)) throw error;
+    const { clock, log, settings } = this.#context;
+    const count = (this.#troubles.get(tableId)?.count ?? 0) + 1;
+    const waitMs = Math.min(TABLE_WAIT_MS_MAX, TABLE_WAIT_MS * 2 ** Math.min(count - 1, 10));
+    this.#troubles.set(tableId, { error, count, untilMs: clock.monotonicMs() + waitMs });
+    const table = tables.find(({ id }) => id === tableId)?.name ?? String(tableId);
+    log.warn('sink.tableFailed', {
+      sink: settings.name,
+      table,
+      code: error.code,
+      message: error.message,
+      hint: error.hint,
+      waitMs,
+    });
+  }
+
+  async #round(
+    sending: Sending & { readonly session: PgConnection },
+    reader: ReplicaReader,
+    tables: readonly RoundTable[],
+  ): Promise<void> {
+    const { session } = sending;
+    const { replica, settings, clock } = this.#context;
+    const isDue = clock.monotonicMs() - this.#publicAtMs >= PUBLIC_MS;
+    const hasNews =
+      readHead(reader) > this.#seq ||
+      tables.some(({ place }) => place.load?.isDone === true || (place.seq !== null && place.seq < this.#seq));
+    if (!hasNews && !isDue) return;
+    const changed: readonly ChangedTable[] = this.#public.read(reader);
+    const hasHistory = hasHistoryAfter(reader, this.#lastEntry);
+    if (!hasNews && changed.length === 0 && !hasHistory) {
+      this.#publicAtMs = clock.monotonicMs();
+      return;
+    }
+    let entry = this.#lastEntry;
+    const to = await session.transact(async () => {
+      const { to: moved, lastEntry } = await makeRound(sending, reader, {
+        tables,
+        epoch: this.#epoch,
+        from: this.#seq,
+        hasReplaced: this.#hasReplaced,
+      });
+      this.#context.onStep?.('rows');
+      await this.#public.write(sending, changed, new Set());
+      const bounds = { after: this.#lastEntry, upTo: lastEntry };
+      if (hasHistory) entry = await sendHistory(session, this.#target, reader, bounds);
+      this.#context.onStep?.('written');
+      const place = requirePlace(this.#context);
+      if (moved !== place.sent) {
+        // On the disk before the target commits: if its answer is lost, this may be its cursor.
+        await replica.writeDurably('Noting what is sent', (tx) =>
+          storePlace(tx, settings.name, { ...place, pending: moved }),
+        );
+      }
+      this.#context.onStep?.('noted');
+      return moved;
+    });
+    this.#context.onStep?.('committed');
+    this.#seq = to;
+    this.#lastEntry = entry;
+    this.#public.settle(changed);
+    this.#publicAtMs = clock.monotonicMs();
+    for (const { table } of tables) this.#troubles.delete(table.id);
+    await this.#storeSent(to);
+  }
+
+  async #load(
+    sending: Sending & { readonly session: PgConnection },
+    reader: ReplicaReader,
+    { table, load }: { readonly table: SentTable; readonly load: NonNullable<TablePlace['load']> },
+  ): Promise<number> {
+    try {
+      if (load.isDone) return 0;
+      const rowCount = await loadPart(sending, reader, table, load);
+      this.#context.onStep?.('part');
+      this.#context.onProgress?.({ kind: 'loaded', table: table.name, rowCount });
+      this.#hasReplaced = true; // it may have; looking costs a round little
+      return rowCount;
+    } catch (thrown) {
+      if (thrown instanceof LoadMoved) throw movedError();
+      this.#troubled(new TableFailure(table.id, pgError(thrown)), [table]);
+      return 0;
+    }
+  }
+}
+
+function stoppedError(): RowsyncError {
+  return new RowsyncError('originDown', 'origin.stopped', {
+    message: 'The work on the sink was abandoned because rowsync was asked to stop',
+    hint: 'The next one continues from there.',
+  });
+}
+
+function openSmall(path: string): ReplicaReader {
+  const reader = openReader(path);
+  keepCacheSmall(reader);
+  return reader;
+}
+
+/** Whether a table has to be loaded: it never was, the target lost it, or any of its rows may have changed. */
+function needsLoad(
+  place: TablePlace | undefined,
+  { touched, isStanding }: { readonly touched: number; readonly isStanding: boolean },
+): boolean {
+  if (place === undefined) return true;
+  if (place.load !== null) return touched > place.load.seq;
+  return place.seq === null || !isStanding || touched > (place.whole ?? -1);
+}
+
+async function ensurePlace({ replica, settings }: SinkContext): Promise<void> {
+  if (readPlace(replica, settings.name) === null) await ensureSinks(replica, [settings.name]);
+}
+
+function requirePlace({ replica, settings }: SinkContext): SinkPlace {
+  const place = readPlace(replica, settings.name);
+  if (place !== null) return place;
+  throw new RowsyncError('replica', 'replica.failed', {
+    message: `The replica does not know the sink ${settings.name}`,
+    hint: 'The configuration changed meanwhile; run the command again.',
+  });
+}
+
+/** Whose rows these are, for people. */
+function replicaName(replica: SinkContext['replica']): string {
+  const row = replica
+    .prepare(sql`SELECT url || ' ' || database FROM _rowsync_identity`)
+    .pluck()
+    .get();
+  return typeof row === 'string' ? row : '';
+}
+
+function takenError({ schema }: Target, replica: string): RowsyncError {
+  return new RowsyncError('needsPerson', 'sink.taken', {
+    message: `The schema ${schema} has rows of another replica, or of this one from before it was made anew (${replica}); nothing was sent`,
+    hint: 'Give the sink another schema; or let it take over what is there, which compares every row: rowsync sink load.',
+  });
+}
+
+function movedError(): RowsyncError {
+  return new RowsyncError('originDown', 'sink.busy', {
+    message: 'Another process continued the load of a table',
+    hint: 'One replica may write to a schema. rowsync looks again.',
+  });
+}

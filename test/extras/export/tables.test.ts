@@ -1,0 +1,100 @@
+/**
+ * Tables as files: what another reader of Parquet finds in them, and that an export takes the place of the one before as a whole.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
+import { expect, test } from 'vitest';
+import { exportTables } from '../../../src/extras/export/tables.ts';
+import { startFixture } from '../../support/replica.ts';
+import { NOTE } from '../../support/two-way.ts';
+
+test('a Parquet file has every cell with its type and all its digits', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  fixture.sandbox.store.update('Note', 1, {
+    Count: '12345678901234567890.123456',
+    Body: 'two\nlines',
+    Seen: '2026-11-21T17:05:00Z',
+    Starts: '23:59:58',
+    Spent: 90,
+  });
+  await fixture.pull();
+  const folder = join(fixture.folder, 'lake');
+
+  const [table] = await exportTables(fixture.path, {
+    folder,
+    format: 'parquet',
+    tables: [],
+    at: '2026-11-21T12:00:00Z',
+  });
+
+  expect(table).toMatchObject({ table: 'Note', rowCount: 6, file: 'Note-20261121120000.parquet' });
+  expect(table?.columns).toContainEqual({ name: 'Count', type: 'decimal(38, 6)' });
+  const file = await asyncBufferFromFile(join(folder, 'Note-20261121120000.parquet'));
+  const [first, second] = await parquetReadObjects({ file });
+  expect(first).toMatchObject({
+    _id: 1n,
+    Title: 'title 1',
+    Body: 'two\nlines',
+    Done: true,
+    Due: new Date('2026-11-21'),
+    Seen: new Date('2026-11-21T17:05:00Z'),
+    Spent: 90,
+  });
+  expect(second).toMatchObject({ Count: 2, Done: false, Body: null });
+});
+
+test('values that a type of Parquet cannot hold are counted', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  fixture.sandbox.store.update('Note', 1, { Seen: '2026-11-21T17:05:00Z', Due: '2026-11-21' });
+  await fixture.pull();
+  fixture.execute(`BEGIN; INSERT INTO _rowsync_writer VALUES (1);
+    UPDATE "Note" SET "Seen" = '0000-01-01T00:00:00Z' WHERE _id < 3; DELETE FROM _rowsync_writer; COMMIT`);
+  const options = { folder: join(fixture.folder, 'lake'), tables: [], at: '2026-11-21T12:00:00Z' };
+
+  const [parquet] = await exportTables(fixture.path, { ...options, format: 'parquet' });
+  const [csv] = await exportTables(fixture.path, { ...options, format: 'csv' });
+
+  const emptied = parquet?.columns.filter((column) => column.emptiedCount !== undefined);
+  expect(emptied).toEqual([{ name: 'Seen', type: 'timestamp with time zone', emptiedCount: 2 }]);
+  expect(csv?.columns.some((column) => column.emptiedCount !== undefined)).toBe(false);
+});
+
+test('an export takes the place of the one before, and leaves other files alone', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  await fixture.pull();
+  const folder = join(fixture.folder, 'lake');
+  await exportTables(fixture.path, { folder, format: 'parquet', tables: [], at: '2026-11-21T12:00:00Z' });
+
+  await exportTables(fixture.path, { folder, format: 'csv', tables: ['Note'], at: '2026-11-21T12:00:01Z' });
+
+  expect(readdirSync(folder).toSorted()).toEqual(['Note-20261121120001.csv', 'manifest.json']);
+  expect(readFileSync(join(folder, 'Note-20261121120001.csv'), 'utf8')).toMatch(/^_id,_allow,Id,Title,.*\n1,.*title 1/);
+  const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as unknown;
+  expect(manifest).toMatchObject({
+    format: 'csv',
+    tables: [{ table: 'Note', file: 'Note-20261121120001.csv', rowCount: 6 }],
+  });
+  await expect(
+    exportTables(fixture.path, { folder, format: 'csv', tables: ['None'], at: '2026-11-21T12:00:02Z' }),
+  ).rejects.toMatchObject({ code: 'usage.invalid' });
+});
+
+test('a table without numbers becomes a Parquet file too', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  const columns = { include: ['Title', 'Body'], exclude: [], masks: [], isOfOneTable: true, match: null, sort: null };
+  const settings = { tableOptions: () => ({ sort: null, columns }) };
+  await fixture.pull({ settings });
+  const folder = join(fixture.folder, 'lake');
+
+  const [table] = await exportTables(fixture.path, {
+    folder,
+    format: 'parquet',
+    tables: [],
+    at: '2026-11-21T12:00:00Z',
+  });
+
+  expect(table?.columns.map(({ name }) => name)).not.toContain('Count');
+  const file = await asyncBufferFromFile(join(folder, String(table?.file)));
+  expect(await parquetReadObjects({ file })).toHaveLength(6);
+});

@@ -1,0 +1,91 @@
+/**
+ * The list of what was done lately.
+ */
+import { expect, test } from 'vitest';
+import { doneHtml } from '../../../src/extras/page/recent-work.ts';
+import type { RunRecord } from '../../../src/replica/reader.ts';
+import type { TableResult } from '../../../src/replica/bookkeeping/runs.ts';
+
+const NOW_MS = Date.UTC(2026, 5, 1, 12);
+
+function run(id: number, changes: Partial<RunRecord> = {}): RunRecord {
+  const at = new Date(NOW_MS - (100 - id) * 60_000).toISOString().replace('.000', '');
+  const counts = { tableCount: 2, requestCount: 1, notModifiedCount: 1, receivedBytes: 0 };
+  const rows = { insertedCount: 0, updatedCount: 0, deletedCount: 0 };
+  return {
+    id,
+    kind: 'pull',
+    startedAt: at,
+    finishedAt: at,
+    outcome: 'done',
+    ...counts,
+    ...rows,
+    errorMessage: null,
+    ...changes,
+  };
+}
+
+/** The lines as a person reads them. */
+function linesOf(
+  runs: readonly RunRecord[],
+  results: ReadonlyMap<number, readonly TableResult[]> = new Map(),
+): string[] {
+  const text = doneHtml({ runs, results, notes: [] }, NOW_MS).toString();
+  return text
+    .split(/<li>|<li class="quiet">/)
+    .slice(1)
+    .map((line) =>
+      line
+        .replaceAll(/<[^>]+>/g, ' ')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    );
+}
+
+test('runs one after the other in which nothing changed share a line', () => {
+  const changed = { table: 'Note', inserted: 1, updated: 2, deleted: 0, refused: 3, problem: null, hint: null };
+  const runs = [run(99), run(98), run(97, { insertedCount: 1, updatedCount: 2 }), run(96), run(95), run(94)];
+
+  expect(linesOf(runs, new Map([[97, [changed]]]))).toEqual([
+    'done 2 runs in which nothing changed, from 2 min ago to 1 min ago',
+    'done pull 97, 3 min ago , took under 1 s',
+    'Note 1 new, 2 changed 3 refused',
+    'done 3 runs in which nothing changed, from 6 min ago to 4 min ago',
+  ]);
+});
+
+test.each([
+  [
+    'failed',
+    { outcome: 'failed', errorMessage: 'it does not answer' },
+    'failed pull 98, 2 min ago , took under 1 s it does not answer',
+  ],
+  [
+    'was interrupted',
+    { outcome: 'interrupted', finishedAt: null },
+    'interrupted pull 98, 2 min ago ; it did not end; the next one continues',
+  ],
+  ['changed rows long ago', { updatedCount: 5 }, 'done pull 98, 2 min ago , took under 1 s; 5 changed'],
+] as const)('a run that %s has a line of its own', (_title, changes, expected) => {
+  expect(linesOf([run(99), run(98, changes), run(97)])[1]).toBe(expected);
+});
+
+test('what concerned all tables comes before what each one met, with what to do', () => {
+  const trouble = { inserted: 0, updated: 0, deleted: 0, refused: 0, problem: 'no right', hint: 'ask for it' };
+  const runs = [run(99, { outcome: 'failed', errorMessage: 'no right' })];
+
+  expect(
+    linesOf(
+      runs,
+      new Map([
+        [
+          99,
+          [
+            { ...trouble, table: null },
+            { ...trouble, table: 'Note' },
+          ],
+        ],
+      ]),
+    ),
+  ).toEqual(['failed pull 99, 1 min ago , took under 1 s no right ask for it', 'Note no right ask for it']);
+});

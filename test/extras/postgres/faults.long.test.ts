@@ -1,0 +1,134 @@
+/**
+ * What may stand in the way of a sink for a while: a full disk, a lock, a rename in the middle of a load. Nothing of it costs a row.
+ */
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { clientOf, noPostgres, startPostgres, type PostgresServer } from '../../support/postgres.ts';
+import { startFixture } from '../../support/replica.ts';
+import { openWriter, replicaCells, targetCells } from '../../support/sink.ts';
+import { canMount, mountTmpfs } from '../../support/tmpfs.ts';
+import { NOTE } from '../../support/two-way.ts';
+
+let server: PostgresServer;
+
+describe.skipIf(noPostgres !== null)('a sink', () => {
+  beforeAll(async () => {
+    server = await startPostgres();
+  }, 60_000);
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  test('waits no longer than some seconds for a lock of a reader, and holds up no other table', async () => {
+    await using fixture = await startFixture({
+      tables: [NOTE, { name: 'Person', columns: [{ name: 'Name', type: 'Text' }], rows: [{ Name: 'Ann' }] }],
+    });
+    const address = await server.database();
+    const writer = await openWriter(fixture, address);
+    await fixture.pull();
+    await writer.work();
+    const reader = clientOf(address);
+    await reader.connect();
+    await reader.query('BEGIN; LOCK TABLE crm."Note" IN ACCESS EXCLUSIVE MODE');
+    fixture.sandbox.store.update('Note', 1, { Title: 'later' });
+    fixture.sandbox.store.update('Person', 1, { Name: 'Bea' });
+    await fixture.pull();
+
+    const { tables } = await writer.work();
+
+    expect(tables).toMatchObject([{ state: 'held', problem: { code: 'sink.busy' } }, { state: 'live' }]);
+    await reader.query('COMMIT');
+    expect(await server.rows(address, `SELECT "Name" FROM crm."Person"`)).toEqual([{ Name: 'Bea' }]);
+    await reader.end();
+    await writer.close();
+    const next = await openWriter(fixture, address);
+    await next.work();
+    expect(await targetCells(server, address)).toEqual(replicaCells(fixture.path));
+    await next.close();
+  }, 30_000);
+
+  test('begins a load anew whose columns were renamed in the middle', async () => {
+    const rows = Array.from({ length: 60_000 }, (_, index) => ({ Title: `t ${index}` }));
+    await using fixture = await startFixture({ tables: [{ ...NOTE, rows }] });
+    const address = await server.database();
+    await fixture.pull();
+    const stopping = new AbortController();
+    const first = await openWriter(fixture, address, {
+      signal: stopping.signal,
+      onStep: (step) => {
+        if (step === 'part') stopping.abort();
+      },
+    });
+    await expect(first.work()).rejects.toThrow('asked to stop');
+    await first.close();
+    expect(await server.rows(address, `SELECT load_id, load_done FROM crm._rowsync_tables`)).toEqual([
+      { load_id: '50000', load_done: false },
+    ]);
+    fixture.sandbox.store.renameColumn('Note', 'Title', 'Heading');
+    fixture.sandbox.store.renameTable('Note', 'Remark');
+    fixture.sandbox.store.update('Remark', 7, { Heading: 'changed' });
+    await fixture.pull();
+    const second = await openWriter(fixture, address);
+
+    await second.work();
+
+    expect(await targetCells(server, address)).toEqual(replicaCells(fixture.path));
+    await second.close();
+  }, 60_000);
+
+  test('goes on with a load that was broken off, where it was', async () => {
+    const rows = Array.from({ length: 60_000 }, (_, index) => ({ Title: `t ${index}` }));
+    await using fixture = await startFixture({ tables: [{ ...NOTE, rows }] });
+    const address = await server.database();
+    await fixture.pull();
+    const stopping = new AbortController();
+    const onStep = (step: string): void => (step === 'part' ? stopping.abort() : undefined);
+    const first = await openWriter(fixture, address, { signal: stopping.signal, onStep });
+    await expect(first.work()).rejects.toThrow('asked to stop');
+    await first.close();
+    fixture.sandbox.store.delete('Note', 3);
+    fixture.sandbox.store.update('Note', 59_999, { Title: 'changed' });
+    await fixture.pull();
+    const second = await openWriter(fixture, address);
+
+    expect(await second.work()).toMatchObject({ loadedRows: 10_000 });
+
+    expect(await targetCells(server, address)).toEqual(replicaCells(fixture.path));
+    await second.close();
+  }, 60_000);
+
+  test.skipIf(!canMount)(
+    'outlives a disk of the server that is full',
+    async () => {
+      using disk = mountTmpfs(300 * 1024);
+      const folder = disk.path;
+      {
+        execFileSync('chmod', ['777', folder]);
+        await using small = await startPostgres({ folder });
+        await using fixture = await startFixture({ tables: [NOTE] });
+        const address = await small.database();
+        const writer = await openWriter(fixture, address);
+        await fixture.pull();
+        await writer.work();
+        execFileSync('sh', ['-c', `cat /dev/zero > ${folder}/filler 2>/dev/null || true`]);
+        const rows = Array.from({ length: 20_000 }, (_, index) => ({
+          Title: `more ${index}`,
+          Body: `${index} `.repeat(40),
+        }));
+        fixture.sandbox.store.insertMany('Note', rows);
+        await fixture.pull();
+        const failed = await writer.work().then(
+          ({ tables }) => tables[0]?.problem?.code ?? null,
+          (thrown: unknown) => (thrown instanceof Error && 'code' in thrown ? thrown.code : null),
+        );
+        expect(['sink.full', 'sink.unreachable', 'sink.busy']).toContain(failed);
+        execFileSync('rm', [`${folder}/filler`]);
+        await small.crash(); // a server whose log found no space ends by itself
+        await writer.close();
+        const next = await openWriter(fixture, address);
+        await next.work();
+        expect(await targetCells(small, address)).toEqual(replicaCells(fixture.path));
+        await next.close();
+      }
+    },
+    60_000,
+  );
+});
