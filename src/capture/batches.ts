@@ -4,19 +4,25 @@
  * not mix them up.
  */
 import { must } from '../base/assert.ts';
+import type { TwoWayTable } from './table.ts';
 import {
   CHANGE_KINDS,
-  WRITE_METHODS,
   type ChangeKind,
   type SentCell,
+  WRITE_METHODS,
   type WriteMethod,
 } from '../reconcile/push-plan.ts';
 import { ROW_ANSWERS, type RowAnswer } from '../reconcile/row-state.ts';
+import {
+  type KeptCell,
+  type KeptRow,
+  type KeptValue,
+  readKeptBatches,
+  addBatch,
+  storeBatchRows,
+} from '../replica/bookkeeping/batches.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { readKeptBatches, type KeptCell, type KeptRow, type KeptValue } from '../replica/bookkeeping/batches.ts';
-import { sql } from '../base/sql.ts';
 import type { Value } from '../wire/schema.ts';
-import type { TwoWayTable } from './table.ts';
 
 /** One row of a batch. */
 export interface BatchRow {
@@ -62,21 +68,13 @@ export interface Batch {
 
 /** Stores a batch that is about to be sent; returns its id. */
 export function storeBatch(tx: Tx, table: TwoWayTable, batch: Omit<Batch, 'id'>): number {
-  const { lastInsertRowid } = tx
-    .prepare(sql`INSERT INTO _rowsync_batches (table_id, method, sent_at, rows) VALUES (?, ?, ?, ?)`)
-    .run(table.id, batch.method, batch.sentAt, textFromRows(table, batch.rows));
-  return Number(lastInsertRowid);
+  const { method, sentAt, rows } = batch;
+  return addBatch(tx, { tableId: table.id, method, sentAt, rows: keptFromRows(table, rows) });
 }
 
 /** Stores the answers for the rows of a batch that have to be settled; a batch without rows is removed. */
 export function updateBatch(tx: Tx, table: TwoWayTable, batchId: number, rows: readonly BatchRow[]): void {
-  if (rows.length === 0) tx.prepare(sql`DELETE FROM _rowsync_batches WHERE id = ?`).run(batchId);
-  else tx.prepare(sql`UPDATE _rowsync_batches SET rows = ? WHERE id = ?`).run(textFromRows(table, rows), batchId);
-}
-
-/** Forgets the unsettled batches of a table, with their marks: rows that arrived come back with a pull. */
-export function forgetBatches(tx: Tx, tableId: number): void {
-  tx.prepare(sql`DELETE FROM _rowsync_batches WHERE table_id = ?`).run(tableId);
+  storeBatchRows(tx, batchId, keptFromRows(table, rows));
 }
 
 /** The batches of a table that are not settled, the oldest first. */
@@ -86,8 +84,8 @@ export function readBatches(from: Connection, table: TwoWayTable): readonly Batc
   });
 }
 
-function textFromRows({ columns }: TwoWayTable, rows: readonly BatchRow[]): string {
-  const keptRows = rows.map(({ id, kind, cells, answer }): KeptRow => {
+function keptFromRows({ columns }: TwoWayTable, rows: readonly BatchRow[]): readonly KeptRow[] {
+  return rows.map(({ id, kind, cells, answer }): KeptRow => {
     const keptCells = cells.map(({ column, value, file }): KeptCell => {
       const { seq } = must(columns[column], 'a cell names a column of its table');
       const keptValue = typeof value === 'bigint' ? { integer: value.toString() } : value;
@@ -95,7 +93,6 @@ function textFromRows({ columns }: TwoWayTable, rows: readonly BatchRow[]): stri
     });
     return [id, kind, keptCells, answer];
   });
-  return JSON.stringify(keptRows);
 }
 
 /** A table with a batch keeps its columns, so every cell has its column; an answer in words of an earlier version is ignored. */

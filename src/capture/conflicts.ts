@@ -3,14 +3,16 @@
  * columns. Input: conflicts of the merge. Output: lines of `sync_conflicts`.
  */
 import { must } from '../base/assert.ts';
-import type { Conflict } from '../reconcile/merge.ts';
-import type { Connection, Tx } from '../replica/connection.ts';
-import { queryNumbers, queryRows } from '../replica/query.ts';
-import { readKeptRow } from '../replica/kept-rows.ts';
-import { evidenceText, storedFromValue, valueFromStored, type Stored } from '../replica/rows.ts';
 import { sql } from '../base/sql.ts';
-import type { Row, Value } from '../wire/schema.ts';
 import type { TwoWayTable } from './table.ts';
+import type { Conflict } from '../reconcile/merge.ts';
+import type { Resolution } from '../replica/bookkeeping/conflicts.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
+import { readKeptRow } from '../replica/kept-rows.ts';
+import { queryNumbers, queryRows } from '../replica/query.ts';
+import { evidenceText, type Stored, storedFromValue, valueFromStored } from '../replica/rows.ts';
+import type { Row, Value } from '../wire/schema.ts';
+import { addConflict, closeQuestion, updateQuestion } from '../replica/bookkeeping/conflicts.ts';
 
 /** open: waits for a person · decided: by the policy · settled: both sides agree · resolved, discarded: by a person. */
 export type ConflictState = 'open' | 'decided' | 'settled' | 'resolved' | 'discarded';
@@ -29,9 +31,6 @@ export interface StoredConflict {
   readonly resolution: Resolution | null;
   readonly value: Stored;
 }
-
-/** Which version a person takes. */
-export type Resolution = 'local' | 'remote' | 'base' | 'value';
 
 interface NewConflict {
   readonly rowId: number;
@@ -59,7 +58,8 @@ export function storeConflicts(
     const line = { rowId: found.rowId, kind: conflict.kind, winner: conflict.winner, ...parts };
     const isAsked = conflict.winner === 'nobody';
     if (isAsked && updateOpen(tx, table, line)) continue;
-    if (!isAsked) closeOpen(tx, table, line);
+    // A policy decided what a person was asked before.
+    if (!isAsked) closeQuestion(tx, { tableId: table.id, rowId: line.rowId, seq: columnOf(table, line).seq });
     insertConflict(tx, table, line, { state: isAsked ? 'open' : 'decided', at: found.at });
   }
 }
@@ -131,11 +131,7 @@ function insertConflict(
   { state, at }: { readonly state: ConflictState; readonly at: string },
 ): void {
   const { seq, name } = columnOf(table, line);
-  tx.prepare(
-    sql`INSERT INTO _rowsync_conflicts (table_id, table_name, row_id, kind, column_seq, column_name, base, local, remote,
-          winner, at, state)
-        VALUES (@tableId, @tableName, @rowId, @kind, @seq, @name, @base, @local, @remote, @winner, @at, @state)`,
-  ).run({
+  addConflict(tx, {
     tableId: table.id,
     tableName: table.localName,
     rowId: line.rowId,
@@ -153,28 +149,14 @@ function insertConflict(
 
 /** The origin's value changed while a person was asked: the question stays, with its base. */
 function updateOpen(tx: Tx, table: TwoWayTable, line: NewConflict): boolean {
-  const { changes } = tx
-    .prepare(
-      sql`UPDATE _rowsync_conflicts SET local = @local, remote = @remote
-          WHERE table_id = @tableId AND row_id = @rowId AND column_seq IS @seq AND kind = @kind AND state = 'open'`,
-    )
-    .run({
-      tableId: table.id,
-      rowId: line.rowId,
-      seq: columnOf(table, line).seq,
-      kind: line.kind,
-      local: line.local,
-      remote: line.remote,
-    });
-  return changes > 0;
-}
-
-/** A policy decided what a person was asked before. */
-function closeOpen(tx: Tx, table: TwoWayTable, line: NewConflict): void {
-  tx.prepare(
-    sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0
-        WHERE table_id = ? AND row_id = ? AND column_seq IS ? AND state = 'open'`,
-  ).run(table.id, line.rowId, columnOf(table, line).seq);
+  return updateQuestion(tx, {
+    tableId: table.id,
+    rowId: line.rowId,
+    seq: columnOf(table, line).seq,
+    kind: line.kind,
+    local: line.local,
+    remote: line.remote,
+  });
 }
 
 const CONFLICT_COLUMNS = sql`id, table_id, row_id, kind, column_seq, base, local, remote, state, resolution, value`;
@@ -231,33 +213,4 @@ function conflictFromRow(row: readonly Stored[]): StoredConflict {
     resolution: resolution === null ? null : oneOf<Resolution>(['local', 'remote', 'base', 'value'], resolution),
     value: value ?? null,
   };
-}
-
-/** Sets the local version of a conflict to the present one, once a person took it: taking it again gives the same. */
-export function storeLocalVersion(tx: Tx, { id }: StoredConflict, local: Stored): void {
-  tx.prepare(sql`UPDATE _rowsync_conflicts SET local = ? WHERE id = ?`).run(local, id);
-}
-
-/** Notes the result of a person's decision; a problem keeps the conflict as it was. */
-export function closeConflict(
-  tx: Tx,
-  id: number,
-  outcome: { readonly resolution: Resolution; readonly value: Stored } | { readonly problem: string },
-): void {
-  if ('problem' in outcome) {
-    tx.prepare(sql`UPDATE _rowsync_conflicts SET requested = 0, problem = ? WHERE id = ?`).run(outcome.problem, id);
-    return;
-  }
-  tx.prepare(
-    sql`UPDATE _rowsync_conflicts SET state = 'resolved', resolution = ?, value = ?, requested = 0, problem = NULL WHERE id = ?`,
-  ).run(outcome.resolution, outcome.value, id);
-}
-
-/** Whether a row still waits for a person because of another conflict. */
-export function hasOpenConflict(from: Connection, tableId: number, rowId: number): boolean {
-  return (
-    from
-      .prepare(sql`SELECT 1 FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ? AND state = 'open'`)
-      .get(tableId, rowId) !== undefined
-  );
 }

@@ -21,7 +21,7 @@ import { editVersion, readRowState, type EditedRow } from '../replica/bookkeepin
 import { readWaiting, type WaitingRow } from '../replica/bookkeeping/refusals.ts';
 import { agreeToPull } from '../replica/bookkeeping/runs.ts';
 import { captureChanges, diffRows } from './changes.ts';
-import type { Resolution } from './conflicts.ts';
+import type { Resolution } from '../replica/bookkeeping/conflicts.ts';
 import { retryRows } from './refusals.ts';
 import { discardAll, discardRow, resolveConflict } from './resolve.ts';
 import { MIRROR_HINT, readTwoWayTable, readTwoWayTables, type TwoWayTable } from './table.ts';

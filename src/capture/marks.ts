@@ -3,12 +3,15 @@
  * bookkeeping.
  */
 import { must } from '../base/assert.ts';
+import { ident, sql } from '../base/sql.ts';
 import type { ChangeKind } from '../reconcile/push-plan.ts';
 import { nextRowState, ROW_STATES, type RowEvent, type RowState } from '../reconcile/row-state.ts';
+import { storeRowStates, renumberRowState } from '../replica/bookkeeping/row-states.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import type { RowTarget } from '../replica/rows.ts';
-import { ident, sql } from '../base/sql.ts';
+import { renumberConflicts } from '../replica/bookkeeping/conflicts.ts';
+import { renumberRefusal } from '../replica/bookkeeping/refusals.ts';
 
 /** Whether any row of a table is not clean. */
 export function hasMarks(from: Connection, tableId: number): boolean {
@@ -98,44 +101,13 @@ export function moveRows(
     if (moved === undefined) idsByNext.set(next, [id]);
     else moved.push(id);
   }
-  for (const [next, moved] of idsByNext) putMarks(tx, tableId, moved, { state: next, at });
-}
-
-function putMarks(
-  tx: Tx,
-  tableId: number,
-  ids: readonly number[],
-  { state, at }: { readonly state: RowState; readonly at: string },
-): void {
-  const list = JSON.stringify(ids);
-  if (state === 'clean') {
-    const text = sql`DELETE FROM _rowsync_rows WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
-    tx.prepare(text).run(tableId, list);
-    return;
-  }
-  tx.prepare(
-    sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since)
-        SELECT @tableId, value, @state, unixepoch(@at) FROM json_each(@list) WHERE true
-        ON CONFLICT (table_id, row_id) DO UPDATE SET state = excluded.state`,
-  ).run({ tableId, state, at, list });
+  for (const [next, moved] of idsByNext) storeRowStates(tx, tableId, moved, { state: next, at });
 }
 
 /** Moves everything kept about a row to its new id. */
 export function renumberRow(tx: Tx, tableId: number, fromId: number, toId: number): void {
   tx.journal.renumbered(tableId, fromId, toId);
-  tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ? AND row_id = ?`).run(tableId, toId);
-  tx.prepare(sql`UPDATE _rowsync_rows SET row_id = ? WHERE table_id = ? AND row_id = ?`).run(toId, tableId, fromId);
-  tx.prepare(sql`UPDATE _rowsync_conflicts SET row_id = ? WHERE table_id = ? AND row_id = ?`).run(
-    toId,
-    tableId,
-    fromId,
-  );
-  tx.prepare(sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`).run(tableId, toId);
-  tx.prepare(sql`UPDATE _rowsync_refusals SET row_id = ? WHERE table_id = ? AND row_id = ?`).run(toId, tableId, fromId);
-}
-
-/** The next id for a row that the origin does not know; never reused. */
-export function takeLocalId(tx: Tx, tableId: number): number {
-  const text = sql`UPDATE _rowsync_local_ids SET last_id = last_id - 1 WHERE table_id = ? RETURNING last_id`;
-  return must(queryNumbers(tx, text, [tableId])[0], 'every two-way table has a row here');
+  renumberRowState(tx, tableId, fromId, toId);
+  renumberConflicts(tx, tableId, fromId, toId);
+  renumberRefusal(tx, tableId, fromId, toId);
 }

@@ -15,8 +15,8 @@ import type { RowEvent } from '../reconcile/row-state.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
 import type { Tx } from '../replica/connection.ts';
 import { carryOwnCells, readOwnCells } from '../replica/own-columns.ts';
+import { addToRowCount } from '../replica/bookkeeping/tables.ts';
 import {
-  addToRowCount,
   copyRows,
   deleteRows,
   forgetGone,

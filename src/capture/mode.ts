@@ -7,7 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { readColumns, storeColumnState } from '../replica/bookkeeping/columns.ts';
 import { markDiffering } from '../replica/compare.ts';
-import { useUpConsent } from '../replica/consent.ts';
+import { useUpConsent } from '../replica/bookkeeping/tables.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { distrustRows } from '../replica/distrust.ts';
 import { forgetDroppedFiles } from '../replica/bookkeeping/files.ts';
@@ -25,17 +25,18 @@ import {
 import { hasTable } from '../replica/objects.ts';
 import { forgetEtags, readPages } from '../replica/bookkeeping/pages.ts';
 import { removeRows, writeRows, type RowTarget } from '../replica/rows.ts';
-import { ident, sql } from '../base/sql.ts';
+import { ident } from '../base/sql.ts';
 import { baseName, createBase, dropBase, hasBase, isOwnTable, pruneSchema } from '../replica/tables.ts';
 import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
-import { forgetBatches } from './batches.ts';
+import { forgetBatches } from '../replica/bookkeeping/batches.ts';
 import { captureChanges, giveUpColumns, readAllChanges, type RowChange } from './changes.ts';
 import { storeDiscarded } from './conflicts.ts';
-import { closeQuestions } from './questions.ts';
+import { closeQuestions } from '../replica/bookkeeping/conflicts.ts';
 import { readSent, retryRefused } from './refusals.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
 import { captureTriggers } from './triggers.ts';
 import { ensureChangesView } from './view.ts';
+import { forgetRowStates, startLocalIds } from '../replica/bookkeeping/row-states.ts';
 
 /**
  * Makes sure that a table has the triggers of its mode and its columns; `table` is the result of `readTwoWayTable`. Returns whether they were wrong:
@@ -144,12 +145,7 @@ function areAllPagesProven(from: Connection, tableId: number): boolean {
 
 function switchOn(tx: Tx, table: LedgerTable): void {
   createBase(tx, table);
-  // The table may have been made again since rows had our ids, and kept facts must not be about other rows.
-  tx.prepare(
-    sql`INSERT INTO _rowsync_local_ids (table_id, last_id)
-        VALUES (@id, (SELECT min(-1, coalesce(min(row_id), -1)) FROM _rowsync_conflicts WHERE table_id = @id))
-        ON CONFLICT (table_id) DO NOTHING`,
-  ).run({ id: table.id });
+  startLocalIds(tx, table.id);
   storeCompareDue(tx, table.id, false);
   storePush(tx, table.id, 'on');
 }
@@ -175,7 +171,7 @@ function endCapture(
 
 /** Forgets marks, batches and questions of rows once their edits are kept: a batch without marks could never be settled. */
 function forgetMarks(tx: Tx, tableId: number): void {
-  tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ?`).run(tableId);
+  forgetRowStates(tx, tableId);
   forgetBatches(tx, tableId);
   closeQuestions(tx, tableId);
 }

@@ -7,8 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { plural, shellWord } from '../base/text.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
-import { readTable } from '../replica/bookkeeping/tables.ts';
-import { sql } from '../base/sql.ts';
+import { readTable, forgetOlderCopy, storeCreatesDoubted } from '../replica/bookkeeping/tables.ts';
 import { doubtCreates } from './older-creates.ts';
 import type { TwoWayTable } from './table.ts';
 
@@ -17,10 +16,7 @@ export function captureOlderCopy(tx: Tx, table: TwoWayTable, at: string, renumbe
   const { doubtCreatesFrom } = readTable(tx, table.id);
   if (doubtCreatesFrom === null) return;
   if (doubtCreatesFrom < 0) doubtCreates(tx, table, { from: doubtCreatesFrom, renumbered, at });
-  tx.prepare(
-    sql`UPDATE _rowsync_tables SET doubt_creates_from = iif(EXISTS (
-          SELECT 1 FROM _rowsync_rows WHERE table_id = @id AND state <> 'inDoubt'), 0, NULL) WHERE id = @id`,
-  ).run({ id: table.id });
+  storeCreatesDoubted(tx, table.id);
 }
 
 /** Why so many rows of a table may not be pushed; null if they may. */
@@ -41,6 +37,6 @@ export function judgeOlderCopy(
 export async function letOlderCopyGo(replica: Replica, { id }: TwoWayTable): Promise<void> {
   if (readTable(replica, id).doubtCreatesFrom === null) return;
   await replica.write('Letting edits of an older copy go', (tx) => {
-    tx.prepare(sql`UPDATE _rowsync_tables SET doubt_creates_from = NULL WHERE id = ?`).run(id);
+    forgetOlderCopy(tx, id);
   });
 }

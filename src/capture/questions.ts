@@ -3,33 +3,21 @@
  * open question, or a column may vanish. A question without need is closed, and a row without open questions continues. Called at the end of every
  * transaction that changes rows, marks or conflicts.
  */
+import { sql } from '../base/sql.ts';
+import { moveRows } from './marks.ts';
+import type { TwoWayTable } from './table.ts';
 import { isAnswered } from '../reconcile/merge.ts';
+import { closeQuestions, settleConflicts } from '../replica/bookkeeping/conflicts.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';
-import { sql } from '../base/sql.ts';
-import { moveRows } from './marks.ts';
-import type { TwoWayTable } from './table.ts';
 
 /** Closes questions that need no answer, and lets rows without open questions continue. */
 export function settleQuestions(tx: Tx, table: TwoWayTable, at: string): void {
   closeQuestions(tx, table.id);
-  const settled = readAgreed(tx, table);
-  if (settled.length > 0) {
-    const text = sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0 WHERE id IN (SELECT value FROM json_each(?))`;
-    tx.prepare(text).run(JSON.stringify(settled));
-  }
+  settleConflicts(tx, readAgreed(tx, table));
   moveRows(tx, table.id, readUnasked(tx, table.id), { event: 'resolved', at });
-}
-
-/** Closes the questions about rows that no longer wait: both sides agree, or the table has no edits any more. */
-export function closeQuestions(tx: Tx, tableId: number): void {
-  tx.prepare(
-    sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0
-        WHERE table_id = @tableId AND state = 'open' AND row_id NOT IN (
-          SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId AND state IN ('conflicted', 'inDoubt'))`,
-  ).run({ tableId });
 }
 
 /** Open questions about cells that both sides now agree on, or that can no longer be written. */

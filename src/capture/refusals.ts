@@ -3,18 +3,19 @@
  * and the time of the next try. The row's mark says whether it still waits (`refused`, `inDoubt`); a line without such a mark is history, and counts
  * how often the row was refused. Values stay in the file (I16).
  */
-import { BACKOFFS, backoffMs, type Backoff } from '../base/retries.ts';
-import type { RetryHope } from '../reconcile/push-outcome.ts';
-import type { ChangeKind, SentCell } from '../reconcile/push-plan.ts';
-import type { Connection, Tx } from '../replica/connection.ts';
-import { readDueIds, type WaitingRow } from '../replica/bookkeeping/refusals.ts';
-import { queryNumbers, queryRows } from '../replica/query.ts';
-import { objectText, storedFromValue, type Stored } from '../replica/rows.ts';
+import { type Backoff, backoffMs, BACKOFFS } from '../base/retries.ts';
 import { ident, sql } from '../base/sql.ts';
-import { forgetBatches, readBatches, type OriginWords } from './batches.ts';
-import { hasOpenConflict } from './conflicts.ts';
+import { type OriginWords, readBatches } from './batches.ts';
 import { moveRows } from './marks.ts';
 import type { TwoWayTable } from './table.ts';
+import type { RetryHope } from '../reconcile/push-outcome.ts';
+import type { ChangeKind, SentCell } from '../reconcile/push-plan.ts';
+import { forgetBatches } from '../replica/bookkeeping/batches.ts';
+import { hasOpenConflict } from '../replica/bookkeeping/conflicts.ts';
+import { readDueIds, type WaitingRow, countTries, replaceRefusal } from '../replica/bookkeeping/refusals.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
+import { queryNumbers, queryRows } from '../replica/query.ts';
+import { objectText, type Stored, storedFromValue } from '../replica/rows.ts';
 
 /** Why a row waits. */
 export interface NewRefusal {
@@ -40,20 +41,12 @@ const BACKOFF_BY_HOPE: Readonly<Record<RetryHope, Backoff | null>> = {
 
 /** Stores why a row waits; the caller moves its mark. */
 export function storeRefusal(tx: Tx, table: TwoWayTable, refusal: NewRefusal, nowMs: number): void {
-  const before = tx
-    .prepare(sql`SELECT tries FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`)
-    .pluck()
-    .get(table.id, refusal.rowId);
-  const tries = (typeof before === 'number' ? before : 0) + 1;
+  const tries = countTries(tx, table.id, refusal.rowId) + 1;
   const backoff = BACKOFF_BY_HOPE[refusal.hope];
   const waitMs = backoff && backoffMs(backoff, tries);
   const columnName =
     refusal.column === null ? (refusal.words?.source ?? null) : (table.columns[refusal.column]?.localName ?? null);
-  tx.prepare(sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`).run(table.id, refusal.rowId);
-  tx.prepare(
-    sql`INSERT INTO _rowsync_refusals (table_id, row_id, kind, column_name, reason, status, code, sent, tries, since_ms, retry_at_ms)
-        VALUES (@tableId, @rowId, @kind, @columnName, @reason, @status, @code, @sent, @tries, @now, @retryAt)`,
-  ).run({
+  replaceRefusal(tx, {
     tableId: table.id,
     rowId: refusal.rowId,
     kind: refusal.kind,
@@ -132,14 +125,6 @@ export function readOvertakenRefusals(from: Connection, table: TwoWayTable): rea
 export function retryRefused(tx: Tx, tableId: number, at: string): void {
   const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = ? AND state = 'refused'`;
   moveRows(tx, tableId, queryNumbers(tx, text, [tableId]), { event: 'retried', at });
-}
-
-/** Forgets why rows waited, once the origin accepted them. */
-export function forgetRefusals(tx: Tx, tableId: number, ids: readonly number[]): void {
-  tx.prepare(sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`).run(
-    tableId,
-    JSON.stringify(ids),
-  );
 }
 
 /** Lets refused rows be tried again whose time has come. */

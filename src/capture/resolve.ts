@@ -17,15 +17,12 @@ import { diffRows, readAllChanges, readVersions, type RowChange } from './change
 import {
   closeConflict,
   hasOpenConflict,
-  keptValues,
-  readConflict,
-  readRequests,
   storeLocalVersion,
-  storeDiscarded,
   type Resolution,
-  type StoredConflict,
-} from './conflicts.ts';
-import { moveRows, readRowStates, renumberRow, takeLocalId } from './marks.ts';
+} from '../replica/bookkeeping/conflicts.ts';
+import { keptValues, readConflict, readRequests, storeDiscarded, type StoredConflict } from './conflicts.ts';
+import { moveRows, readRowStates, renumberRow } from './marks.ts';
+import { takeLocalId } from '../replica/bookkeeping/row-states.ts';
 import { putBackToBase } from './mode.ts';
 import { captureOlderCopy } from './older-copy.ts';
 import { settleQuestions } from './questions.ts';

@@ -8,10 +8,9 @@ import { sql } from '../base/sql.ts';
 import { removalOf, type Bounds, type Removal } from '../reconcile/retention.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
-import { ENTRY_BYTES } from '../replica/journal.ts';
 import { findTable } from '../replica/bookkeeping/tables.ts';
 import { queryRows } from '../replica/query.ts';
-import { holdPruning, markJournal, readJournals, secondsOf } from '../replica/bookkeeping/history.ts';
+import { ENTRY_BYTES, holdPruning, markJournal, readJournals, secondsOf } from '../replica/bookkeeping/history.ts';
 
 /** Entries deleted in one transaction, so that no reader waits long. */
 const CHUNK = 5_000;

@@ -57,8 +57,8 @@ import {
   restoreColumn,
   restoreTable,
   requireShape,
-  storeTableName,
 } from '../replica/tables.ts';
+import { storeTableName } from '../replica/bookkeeping/tables.ts';
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import { isWritable, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
 import { applyChoice, type Confirmation } from './choice.ts';

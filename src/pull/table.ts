@@ -6,7 +6,7 @@ import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { LARGE_PAGES } from '../reconcile/follow.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { findTable, readTable, readTables, storeProblem } from '../replica/bookkeeping/tables.ts';
-import { isSchemaHeld, useUpConsent } from '../replica/consent.ts';
+import { isSchemaHeld, useUpConsent } from '../replica/bookkeeping/tables.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { countPages } from '../replica/bookkeeping/pages.ts';
 import { countUnreadable } from '../replica/bookkeeping/unreadable.ts';

@@ -13,7 +13,7 @@ import { retryDue } from '../capture/refusals.ts';
 import { carryOutRequests } from '../capture/resolve.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/table.ts';
 import { judgePush } from '../reconcile/guards.ts';
-import { useUpConsent } from '../replica/consent.ts';
+import { useUpConsent } from '../replica/bookkeeping/tables.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { isPushProblemStored, readTable, storePushProblem } from '../replica/bookkeeping/tables.ts';
 import { countWaiting } from '../replica/bookkeeping/row-states.ts';

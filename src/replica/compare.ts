@@ -7,6 +7,7 @@ import type { Connection, Tx } from './connection.ts';
 import type { RowTarget } from './rows.ts';
 import { ident, sql, type Sql } from '../base/sql.ts';
 import { baseName, rowsDiffer } from './tables.ts';
+import { addRowStates, forgetRowStatesBut } from './bookkeeping/row-states.ts';
 
 /** The base table of a two-way table, as rows are read and written. */
 export function baseTarget(target: RowTarget): RowTarget {
@@ -57,24 +58,18 @@ export function markDiffering(tx: Tx, target: RowTarget, at: string): number {
   const base = ident(baseName(target.id));
   const values = { tableId: target.id, at };
   // One pass over both tables finds edits and deletes; rows that were inserted here have negative ids.
-  const editedCount = mark(
+  const editedCount = addRowStates(
     tx,
     sql`SELECT @tableId, b._id, 'edited', unixepoch(@at) FROM ${base} b LEFT JOIN ${local} l ON l._id = b._id
         WHERE l._id IS NULL OR ${differs(target)}`,
     values,
   );
   const inserted = sql`SELECT @tableId, l._id, 'edited', unixepoch(@at) FROM ${local} l WHERE l._id < 0`;
-  const foundCount = editedCount + mark(tx, inserted, values);
+  const foundCount = editedCount + addRowStates(tx, inserted, values);
   if (!hasForeignRows(tx, target)) return foundCount;
   const foreign = sql`SELECT @tableId, l._id, 'edited', unixepoch(@at) FROM ${local} l
       WHERE l._id >= 0 AND NOT EXISTS (SELECT 1 FROM ${base} b WHERE b._id = l._id)`;
-  return foundCount + mark(tx, foreign, values);
-}
-
-function mark(tx: Tx, rows: Sql, values: Readonly<Record<string, number | bigint | string>>): number {
-  const text = sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since) ${rows}
-      ON CONFLICT (table_id, row_id) DO NOTHING`;
-  return tx.prepare(text).run(values).changes;
+  return foundCount + addRowStates(tx, foreign, values);
 }
 
 /**
@@ -99,14 +94,12 @@ function hasForeignRows(from: Connection, target: RowTarget): boolean {
 
 /** Drops the marks in the given states from rows that are equal to their base, or stand in neither table. */
 export function dropEqualMarks(tx: Tx, target: RowTarget, states: readonly string[]): void {
-  tx.prepare(
-    sql`DELETE FROM _rowsync_rows WHERE table_id = @tableId AND state IN (SELECT value FROM json_each(@states))
-          AND row_id NOT IN (
-            SELECT r.row_id FROM _rowsync_rows r
-            LEFT JOIN ${ident(target.localName)} l ON l._id = r.row_id
-            LEFT JOIN ${ident(baseName(target.id))} b ON b._id = r.row_id
-            WHERE r.table_id = @tableId AND ((l._id IS NULL) <> (b._id IS NULL) OR ${differs(target)}))`,
-  ).run({ tableId: target.id, states: JSON.stringify(states) });
+  const unlike = sql`
+    SELECT r.row_id FROM _rowsync_rows r
+    LEFT JOIN ${ident(target.localName)} l ON l._id = r.row_id
+    LEFT JOIN ${ident(baseName(target.id))} b ON b._id = r.row_id
+    WHERE r.table_id = @tableId AND ((l._id IS NULL) <> (b._id IS NULL) OR ${differs(target)})`;
+  forgetRowStatesBut(tx, target.id, states, unlike);
 }
 
 /** Ids of rows that are here without being known to the origin although their id is not one of ours. */

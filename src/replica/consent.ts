@@ -3,13 +3,11 @@
  * was shown, or with the record of a pull that was held as a whole. The next run of the daemon uses it up.
  */
 import Database from 'better-sqlite3';
-import type { Connection, Tx } from './connection.ts';
-import { replicaError } from './failures.ts';
-import { agreeToPull } from './bookkeeping/runs.ts';
 import { sql, type Sql } from '../base/sql.ts';
-
-/** What waits for a consent: deletes and schemas of pulls, or edits on their way to the origin. */
-export type ConsentKind = 'pull' | 'push';
+import { agreeToPull } from './bookkeeping/runs.ts';
+import { type ConsentKind, storeConfirmedCount } from './bookkeeping/tables.ts';
+import type { Connection } from './connection.ts';
+import { replicaError } from './failures.ts';
 
 /** What a person agreed to: so many rows of a table, by its name here; null for what held a pull as a whole. */
 export interface Consent {
@@ -28,11 +26,6 @@ const HELD = {
   push: sql`SELECT id, name, local_name AS localName,
       (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'edited') AS rowCount
     FROM _rowsync_tables t WHERE push_code GLOB 'guard.*'`,
-} as const;
-
-const STORE = {
-  pull: sql`UPDATE _rowsync_tables SET pull_consent = ? WHERE id = ?`,
-  push: sql`UPDATE _rowsync_tables SET push_consent = ? WHERE id = ?`,
 } as const;
 
 /**
@@ -93,7 +86,7 @@ export function storeConsent(
   return kinds.flatMap((kind) => {
     const held = to.prepare(HELD[kind]).all() as readonly Held[]; // columns and types are ours
     const chosen = held.filter(isMeant);
-    for (const { id, rowCount } of chosen) to.prepare(STORE[kind]).run(rowCount, id);
+    for (const { id, rowCount } of chosen) storeConfirmedCount(to, id, kind, rowCount);
     return chosen.map(({ localName, rowCount }) => ({ table: localName, kind, rowCount }));
   });
 }
@@ -103,24 +96,4 @@ interface Held {
   readonly name: string;
   readonly localName: string;
   readonly rowCount: number;
-}
-
-/** Whether a table waits because most of its columns vanished or some are to be removed; a consent for the table then means that. */
-export function isSchemaHeld(from: Connection, tableId: number): boolean {
-  const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND problem_code = 'guard.schema'`;
-  return from.prepare(text).get(tableId) !== undefined;
-}
-
-/**
- * Subtracts rows that are about to be sent from a consent: later edits were not shown to the person, however the push ends. A consent without
- * remaining rows still counts as given, and is used up at the end.
- */
-export function spendPushConsent(tx: Tx, tableId: number, rowCount: number): void {
-  const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ? AND push_consent > 0`;
-  tx.prepare(text).run(BigInt(rowCount), tableId);
-}
-
-/** Forgets a consent that was used, or is not needed any more. */
-export function useUpConsent(tx: Tx, tableId: number, kind: ConsentKind): void {
-  tx.prepare(STORE[kind]).run(null, tableId);
 }

@@ -18,6 +18,7 @@ import { sql, type Sql } from '../base/sql.ts';
 import { runOpen } from './transaction.ts';
 import { downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
 import { checkEditsWhole, damaged } from './wholeness.ts';
+import { storeAllCompareDue } from './bookkeeping/tables.ts';
 
 /** "rsyn" in ASCII; says that the file is ours (`PRAGMA application_id`). */
 export const APPLICATION_ID = 0x7273_796e;
@@ -181,8 +182,7 @@ export class Replica implements Connection {
       this.prepare(sql`INSERT OR IGNORE INTO _rowsync_writer (flag) VALUES (1)`).run();
       // While no process of ours was there to see, edits may have gone unmarked; or while a trigger of another client's stood, or a
       // unique index, even if it is gone by now.
-      if (readSchemaVersion(this) !== this.#open.schemaVersion)
-        this.prepare(sql`UPDATE _rowsync_tables SET compare_due = 1 WHERE push = 'on'`).run();
+      if (readSchemaVersion(this) !== this.#open.schemaVersion) storeAllCompareDue(this);
       const { cause, runId } = this.#cause;
       const result = runOpen(this, change, {
         clock: this.#open.clock,

@@ -18,14 +18,19 @@ import {
 } from './connection.ts';
 import { diffVersions, exactText, isSameVersion, type CellChange, type Exact, type Version } from './history-cells.ts';
 import { intervalOf, type Cause } from './history-interval.ts';
-import { findJournal, secondsOf, type TableJournal } from './bookkeeping/history.ts';
+import {
+  findJournal,
+  secondsOf,
+  type TableJournal,
+  ADD_BYTES,
+  ADD_EDIT,
+  ADD_ENTRY,
+  FORGET_EDITS,
+} from './bookkeeping/history.ts';
 import { baseName, hasBase, readStanding } from './tables.ts';
 
 /** Rows that a transaction holds before it writes their entries: twice as many versions are in memory. */
 const ROWS_MAX = 2_000;
-
-/** What an entry takes beside its cells, about, with its places in the indexes. */
-export const ENTRY_BYTES = 110;
 
 /** A column as the journal knows it: `_allow` is 0. */
 export interface Column {
@@ -289,10 +294,6 @@ export function exactFromJson(value: Exact, json: string): Exact {
   return blob === undefined ? { raw } : Buffer.from(blob, 'hex');
 }
 
-const INSERT = sql`INSERT INTO _rowsync_history
-    (table_id, row_id, kind, at, not_before, not_after, origin_at, origin_by, cause, run_id, was_id, cells)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-
 /** Writes the entries of one table. */
 class Flush {
   readonly #db: Connection;
@@ -334,13 +335,7 @@ class Flush {
       this.#entry(rowId, { before: found, after: now.get(rowId) ?? null }, row.cause);
     }
     if (this.#table.hasBase) this.#keepEdits(ids, now);
-    this.#db
-      .prepare(
-        sql`UPDATE _rowsync_history_tables SET bytes = bytes + (
-              SELECT coalesce(sum(length(cells) + ${ENTRY_BYTES}), 0) FROM _rowsync_history WHERE seq > ? AND table_id = @id)
-            WHERE table_id = @id`,
-      )
-      .run(lastSeq, { id });
+    this.#db.prepare(ADD_BYTES).run(lastSeq, { id });
   }
 
   #entry(
@@ -371,7 +366,7 @@ class Flush {
       (cell) => `[${columns[cell.index]?.seq ?? 0},${exactText(cell.before)},${exactText(cell.after)}]`,
     );
     this.#db
-      .prepare(INSERT)
+      .prepare(ADD_ENTRY)
       .run(
         id,
         rowId,
@@ -407,11 +402,8 @@ class Flush {
     const { id, columns } = this.#table;
     const isTwoWay = hasBase(this.#db, id);
     const bases = isTwoWay ? readVersions(this.#db, baseName(id), columns, ids) : now;
-    const clear = sql`DELETE FROM _rowsync_history_edits WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
-    this.#db.prepare(clear).run(id, JSON.stringify(ids));
-    const keep = this.#db.prepare(
-      sql`INSERT INTO _rowsync_history_edits (table_id, row_id, cells) VALUES (?, ?, jsonb(?))`,
-    );
+    this.#db.prepare(FORGET_EDITS).run(id, JSON.stringify(ids));
+    const keep = this.#db.prepare(ADD_EDIT);
     for (const rowId of ids) {
       const here = now.get(rowId) ?? null;
       const base = bases.get(rowId) ?? null;

@@ -7,6 +7,8 @@ import type { Tx } from './connection.ts';
 import { blocks, queryNumbers, queryRows } from './query.ts';
 import { objectText, type Stored } from './rows.ts';
 import { sql } from '../base/sql.ts';
+import { storeVersions } from './bookkeeping/conflicts.ts';
+import { storeSentNames } from './bookkeeping/refusals.ts';
 
 /** Brings what is kept of a table up to the names that its columns have from now on, all at once. */
 export function renameInKeptRows(tx: Tx, tableId: number, newNames: ReadonlyMap<string, string>): void {
@@ -14,16 +16,13 @@ export function renameInKeptRows(tx: Tx, tableId: number, newNames: ReadonlyMap<
   const renamed = (text: Stored): Stored => (typeof text === 'string' ? renamedText(tx, text, newNames) : text);
   const conflicts = sql`SELECT id FROM _rowsync_conflicts WHERE table_id = ? AND kind <> 'cell'`;
   const readConflicts = sql`SELECT id, base, local, remote FROM _rowsync_conflicts WHERE id IN (SELECT value FROM json_each(?))`;
-  const storeConflict = tx.prepare(sql`UPDATE _rowsync_conflicts SET base = ?, local = ?, remote = ? WHERE id = ?`);
   for (const ids of blocks(queryNumbers(tx, conflicts, [tableId]))) {
-    for (const [id, ...versions] of queryRows(tx, readConflicts, [JSON.stringify(ids)])) {
-      storeConflict.run(...versions.map(renamed), id);
-    }
+    for (const [id, ...versions] of queryRows(tx, readConflicts, [JSON.stringify(ids)]))
+      storeVersions(tx, id ?? null, versions.map(renamed));
   }
-  const storeRefusal = tx.prepare(sql`UPDATE _rowsync_refusals SET column_name = ?, sent = ? WHERE id = ?`);
   const refusals = sql`SELECT id, column_name, sent FROM _rowsync_refusals WHERE table_id = ?`;
   for (const [id, name, sent] of queryRows(tx, refusals, [tableId])) {
-    storeRefusal.run(newNames.get(String(name)) ?? name, renamed(sent ?? null), id);
+    storeSentNames(tx, id ?? null, { name: newNames.get(String(name)) ?? name ?? null, sent: renamed(sent ?? null) });
   }
 }
 

@@ -6,7 +6,7 @@
 import { ident, sql } from '../base/sql.ts';
 import type { Row } from '../wire/schema.ts';
 import type { Tx } from './connection.ts';
-import { readTable } from './bookkeeping/tables.ts';
+import { readTable, storeColorState } from './bookkeeping/tables.ts';
 import { requireHarmlessTriggers } from './triggers.ts';
 import { baseName, COLOR_COLUMN, readStanding } from './tables.ts';
 
@@ -19,7 +19,7 @@ export function storeRowColors(
   const { rowColors } = readTable(tx, id);
   if (rowColors !== 'kept') {
     if (rowColors === 'seen' || rows.every(({ color }) => color === undefined)) return;
-    tx.prepare(sql`UPDATE _rowsync_tables SET row_colors = 'seen' WHERE id = ?`).run(id);
+    storeColorState(tx, id, 'seen');
     return;
   }
   const byColor = Map.groupBy(rows, ({ color }) => color ?? null);

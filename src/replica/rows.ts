@@ -3,15 +3,19 @@
  * rows that leaves unchanged rows alone (I9), deleting keeps the last values as evidence.
  */
 import { must } from '../base/assert.ts';
+import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
+import { readColumns } from './bookkeeping/columns.ts';
+import { addToRowCount } from './bookkeeping/tables.ts';
+import { areRowsNoted, touchRows } from './bookkeeping/touched.ts';
+import type { Connection, Tx } from './connection.ts';
+import { baseName, columnList, hasBase, readStanding, rowsDiffer } from './tables.ts';
+import { requireHarmlessTriggers } from './triggers.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { numericToPlain } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
-import { readColumns } from './bookkeeping/columns.ts';
-import type { Connection, Tx } from './connection.ts';
-import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
-import { baseName, columnList, hasBase, readStanding, rowsDiffer } from './tables.ts';
-import { areRowsNoted, touchRows } from './bookkeeping/touched.ts';
-import { requireHarmlessTriggers } from './triggers.ts';
+import { clearSuspects } from './bookkeeping/suspects.ts';
+import { forgetUnreadable } from './bookkeeping/unreadable.ts';
+import { storeDeleted } from './bookkeeping/deleted.ts';
 
 /**
  * Values bound by one upsert statement, about. Many rows per statement save the cost of a call for each. Past a few hundred
@@ -20,6 +24,7 @@ import { requireHarmlessTriggers } from './triggers.ts';
 const STATEMENT_VALUES = 200;
 
 const INT64_MIN = -(2n ** 63n);
+
 const INT64_MAX = 2n ** 63n - 1n;
 
 /** What better-sqlite3 binds and returns for one value. */
@@ -184,6 +189,7 @@ function findUnlike(from: Connection, target: RowTarget, given: readonly Row[]):
 type Texts = WeakMap<RowTarget, Map<number, Sql>>;
 
 const upsertTexts: Texts = new WeakMap();
+
 const unlikeTexts: Texts = new WeakMap();
 
 function textOf(
@@ -286,12 +292,8 @@ export function deleteRows(
 /** Forgets what is noted of rows that the origin does not have any more: that they are looked for, or could not be read. */
 export function forgetGone(tx: Tx, tableId: number, ids: readonly number[]): void {
   const list = JSON.stringify(ids);
-  for (const text of [
-    sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
-    sql`DELETE FROM _rowsync_unreadable WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
-  ]) {
-    tx.prepare(text).run(tableId, list);
-  }
+  clearSuspects(tx, tableId, list);
+  forgetUnreadable(tx, tableId, list);
 }
 
 /** Keeps the last values of rows that are about to be deleted, in `sync_deleted`, also those of columns that the origin does not show any more. */
@@ -307,11 +309,8 @@ export function keepEvidence(
     target,
     rows.map(({ id }) => id),
   );
-  const keep = tx.prepare(
-    sql`INSERT INTO _rowsync_deleted (table_id, table_name, row_id, deleted_at, reason, row_values) VALUES (?, ?, ?, ?, ?, ?)`,
-  );
   for (const row of rows) {
-    keep.run(target.id, target.localName, row.id, why.at, why.reason, evidenceText(target, row, keptById.get(row.id)));
+    storeDeleted(tx, target, { id: row.id, values: evidenceText(target, row, keptById.get(row.id)) }, why);
   }
 }
 
@@ -367,11 +366,6 @@ export function objectText(pairs: readonly (readonly [name: string, value: Store
       `${JSON.stringify(name)}:${typeof value === 'bigint' ? value.toString() : JSON.stringify(value)}`,
   );
   return `{${texts.join(',')}}`;
-}
-
-/** Moves the number of rows in `sync_status`. */
-export function addToRowCount(tx: Tx, tableId: number, by: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET row_count = row_count + ? WHERE id = ?`).run(by, tableId);
 }
 
 /** Reads rows by id, in no particular order; ids that are not here are left out. */

@@ -7,18 +7,25 @@
  *    then the origin's columns, STRICT, in the order in which they appeared, and _color TEXT where rows come with colors (row-colors.ts)
  */
 import { RowsyncError } from '../base/errors.ts';
-import { TYPE_RULES, type StoredAs } from '../wire/column-types.ts';
-import { columnType } from '../wire/schema.ts';
-import { NO_CHANGES_VIEW } from './bookkeeping/row-states.ts';
-import { readColumns, storeNewColumns, type DescribedColumn, type LedgerColumn } from './bookkeeping/columns.ts';
-import type { Connection, Tx } from './connection.ts';
-import { endJournal, keepNames, markJournal } from './bookkeeping/history.ts';
-import { forgetDescriptor } from './bookkeeping/descriptors.ts';
-import { readTable } from './bookkeeping/tables.ts';
-import { hasTable, readTableText } from './objects.ts';
 import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from '../base/sql.ts';
+import {
+  type DescribedColumn,
+  type LedgerColumn,
+  readColumns,
+  storeNewColumns,
+  forgetColumnLine,
+  storeColumnName,
+} from './bookkeeping/columns.ts';
+import { forgetDescriptor } from './bookkeeping/descriptors.ts';
+import { endJournal, keepNames, markJournal, forgetKnownEdits } from './bookkeeping/history.ts';
+import { NO_CHANGES_VIEW } from './bookkeeping/row-states.ts';
+import { readTable, forgetTable, storeColorState, storeLocalName, storeNewTable } from './bookkeeping/tables.ts';
 import { touchTable } from './bookkeeping/touched.ts';
+import type { Connection, Tx } from './connection.ts';
+import { hasTable, readTableText } from './objects.ts';
 import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
+import { type StoredAs, TYPE_RULES } from '../wire/column-types.ts';
+import { columnType } from '../wire/schema.ts';
 
 /** Name of the table that holds what the origin last confirmed of a two-way table. */
 export function baseName(tableId: number): string {
@@ -153,11 +160,7 @@ export function createTable(
   table: { id: number; name: string; alias: string; localName: string },
   at: string,
 ): void {
-  tx.prepare(
-    sql`INSERT INTO _rowsync_tables (id, name, alias, local_name, state) VALUES (?, ?, ?, ?, 'loading')
-        ON CONFLICT (id) DO UPDATE SET name = excluded.name, alias = excluded.alias, local_name = excluded.local_name,
-          state = 'loading', row_count = 0, sweep_open = 0, end_proven = 0, row_colors = iif(row_colors IS NULL, NULL, 'seen')`,
-  ).run(table.id, table.name, table.alias, table.localName);
+  storeNewTable(tx, table);
   // What stood in a table that another client dropped is gone without a trace.
   endJournal(tx, table.id, { at, why: 'another program dropped the table', isAgain: true });
   forgetParts(tx, table.id);
@@ -210,24 +213,15 @@ export function addColorColumn(tx: Tx, table: { readonly id: number; readonly lo
   if (readStanding(tx, table.localName, [COLOR_COLUMN.localName]).length > 0) return false;
   dropDependents(tx, table.id);
   for (const name of shapedTables(tx, table)) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN _color TEXT`).run();
-  tx.prepare(sql`UPDATE _rowsync_tables SET row_colors = 'kept' WHERE id = ?`).run(table.id);
+  storeColorState(tx, table.id, 'kept');
   return true;
 }
 
 /** Drops the base table: the table is a mirror again. */
 export function dropBase(tx: Tx, tableId: number): void {
   if (hasBase(tx, tableId)) touchTable(tx, tableId); // from here on the user table counts
-  tx.prepare(sql`DELETE FROM _rowsync_history_edits WHERE table_id = ?`).run(tableId);
+  forgetKnownEdits(tx, tableId);
   tx.prepare(sql`DROP TABLE IF EXISTS ${ident(baseName(tableId))}`).run();
-}
-
-/** Stores what a table is called at the origin and here. */
-export function storeTableName(
-  tx: Tx,
-  { id, name, alias, localName }: { id: number; name: string; alias: string; localName: string },
-): void {
-  const text = sql`UPDATE _rowsync_tables SET name = ?, alias = ?, local_name = ? WHERE id = ?`;
-  tx.prepare(text).run(name, alias, localName, id);
 }
 
 /**
@@ -245,7 +239,7 @@ export function renameTables(
   emptyChangesView(tx);
   const rename = (id: number, from: string, to: string): void => {
     tx.prepare(sql`ALTER TABLE ${ident(from)} RENAME TO ${ident(to)}`).run();
-    tx.prepare(sql`UPDATE _rowsync_tables SET local_name = ? WHERE id = ?`).run(to, id);
+    storeLocalName(tx, id, to);
   };
   const between = (id: number): string => `_rowsync_renaming_${id}`;
   // SQLite takes two names that differ only in case for one.
@@ -272,7 +266,7 @@ export function renameColumns(
   const tables = shapedTables(tx, table);
   const rename = ({ seq }: LedgerColumn, from: string, to: string): void => {
     for (const name of tables) tx.prepare(sql`ALTER TABLE ${name} RENAME COLUMN ${ident(from)} TO ${ident(to)}`).run();
-    tx.prepare(sql`UPDATE _rowsync_columns SET local_name = ? WHERE seq = ?`).run(to, seq);
+    storeColumnName(tx, seq, to);
   };
   const between = ({ seq }: LedgerColumn): string => `_rowsync_renaming_${seq}`;
   // SQLite reads the whole schema again for each rename, so only a name that is not free yet is reached by way of another.
@@ -370,7 +364,7 @@ export function pruneSchema(tx: Tx, at: string): readonly string[] {
     if (isOwnTable(tx, localName)) tx.prepare(sql`DROP TABLE ${ident(localName)}`).run();
     dropBase(tx, id);
     forgetParts(tx, id);
-    tx.prepare(sql`DELETE FROM _rowsync_tables WHERE id = ?`).run(id);
+    forgetTable(tx, id);
     forgetDescriptor(tx, id);
     dropped.push(localName);
   }
@@ -399,7 +393,7 @@ export function dropColumn(
   // Another client may have dropped the table, or the column.
   const parts = [table.localName, baseName(table.id)].filter((name) => readStanding(tx, name, [localName]).length > 0);
   for (const name of parts) tx.prepare(sql`ALTER TABLE ${ident(name)} DROP COLUMN ${ident(localName)}`).run();
-  tx.prepare(sql`DELETE FROM _rowsync_columns WHERE seq = ?`).run(seq);
+  forgetColumnLine(tx, seq);
 }
 
 /** Forgets everything about a table but its ledger row and the evidence of deleted rows. */

@@ -3,7 +3,7 @@
  * again.
  */
 import { sql } from '../../base/sql.ts';
-import type { Connection } from '../connection.ts';
+import type { Connection, Tx } from '../connection.ts';
 
 /**
  * The line goes with the last of its rows.
@@ -74,4 +74,31 @@ export function readBatchTables(from: Connection): readonly number[] {
     .prepare(sql`SELECT DISTINCT table_id FROM _rowsync_batches ORDER BY table_id`)
     .pluck()
     .all() as number[]; // table_id is an INTEGER within 53 bits
+}
+
+/** Forgets the unsettled batches of a table, with their marks: rows that arrived come back with a pull. */
+export function forgetBatches(tx: Tx, tableId: number): void {
+  tx.prepare(sql`DELETE FROM _rowsync_batches WHERE table_id = ?`).run(tableId);
+}
+
+/** Adds a batch that is about to be sent; returns its id. */
+export function addBatch(
+  tx: Tx,
+  batch: {
+    readonly tableId: number;
+    readonly method: string;
+    readonly sentAt: string;
+    readonly rows: readonly KeptRow[];
+  },
+): number {
+  const { lastInsertRowid } = tx
+    .prepare(sql`INSERT INTO _rowsync_batches (table_id, method, sent_at, rows) VALUES (?, ?, ?, ?)`)
+    .run(batch.tableId, batch.method, batch.sentAt, JSON.stringify(batch.rows));
+  return Number(lastInsertRowid);
+}
+
+/** Stores the rows of a batch that are still to be settled; one without rows is removed. */
+export function storeBatchRows(tx: Tx, batchId: number, rows: readonly KeptRow[]): void {
+  if (rows.length === 0) tx.prepare(sql`DELETE FROM _rowsync_batches WHERE id = ?`).run(batchId);
+  else tx.prepare(sql`UPDATE _rowsync_batches SET rows = ? WHERE id = ?`).run(JSON.stringify(rows), batchId);
 }

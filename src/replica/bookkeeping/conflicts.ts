@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { stampFromMs } from '../../base/clock.ts';
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
+import type { Stored } from '../rows.ts';
 
 /**
  *    kind          cell · deletedHere · deletedThere (reconcile/merge.ts) · inserted (a row that only was here)
@@ -170,4 +171,104 @@ export function readConflictsSince(
   return from
     .prepare(sql`SELECT row_id AS rowId, winner FROM _rowsync_conflicts WHERE table_id = ? AND id > ?`)
     .all(tableId, afterId) as { rowId: number; winner: string }[]; // columns and types are ours
+}
+
+/** Closes the questions about rows that no longer wait: both sides agree, or the table has no edits any more. */
+export function closeQuestions(tx: Tx, tableId: number): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0
+        WHERE table_id = @tableId AND state = 'open' AND row_id NOT IN (
+          SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId AND state IN ('conflicted', 'inDoubt'))`,
+  ).run({ tableId });
+}
+
+/** Which version a person takes. */
+export type Resolution = 'local' | 'remote' | 'base' | 'value';
+
+/** Sets the local version of a conflict to the present one, once a person took it: taking it again gives the same. */
+export function storeLocalVersion(tx: Tx, { id }: { readonly id: number }, local: Stored): void {
+  tx.prepare(sql`UPDATE _rowsync_conflicts SET local = ? WHERE id = ?`).run(local, id);
+}
+
+/** Notes the result of a person's decision; a problem keeps the conflict as it was. */
+export function closeConflict(
+  tx: Tx,
+  id: number,
+  outcome: { readonly resolution: Resolution; readonly value: Stored } | { readonly problem: string },
+): void {
+  if ('problem' in outcome) {
+    tx.prepare(sql`UPDATE _rowsync_conflicts SET requested = 0, problem = ? WHERE id = ?`).run(outcome.problem, id);
+    return;
+  }
+  tx.prepare(
+    sql`UPDATE _rowsync_conflicts SET state = 'resolved', resolution = ?, value = ?, requested = 0, problem = NULL WHERE id = ?`,
+  ).run(outcome.resolution, outcome.value, id);
+}
+
+/** Whether a row still waits for a person because of another conflict. */
+export function hasOpenConflict(from: Connection, tableId: number, rowId: number): boolean {
+  return (
+    from
+      .prepare(sql`SELECT 1 FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ? AND state = 'open'`)
+      .get(tableId, rowId) !== undefined
+  );
+}
+
+/** Adds a conflict; the keys are those of the table's columns. */
+export function addConflict(
+  tx: Tx,
+  line: Readonly<
+    Record<'tableId' | 'tableName' | 'rowId' | 'kind' | 'seq' | 'name' | 'base' | 'local' | 'remote', Stored> &
+      Record<'winner' | 'at' | 'state', string>
+  >,
+): void {
+  tx.prepare(
+    sql`INSERT INTO _rowsync_conflicts (table_id, table_name, row_id, kind, column_seq, column_name, base, local, remote,
+          winner, at, state)
+        VALUES (@tableId, @tableName, @rowId, @kind, @seq, @name, @base, @local, @remote, @winner, @at, @state)`,
+  ).run(line);
+}
+
+/** Gives an open question its newest versions; its base stays. Returns whether there is one. */
+export function updateQuestion(
+  tx: Tx,
+  line: Readonly<Record<'tableId' | 'rowId' | 'seq' | 'kind' | 'local' | 'remote', Stored>>,
+): boolean {
+  const text = sql`UPDATE _rowsync_conflicts SET local = @local, remote = @remote
+      WHERE table_id = @tableId AND row_id = @rowId AND column_seq IS @seq AND kind = @kind AND state = 'open'`;
+  return tx.prepare(text).run(line).changes > 0;
+}
+
+/** Closes the open question about a cell, or about a whole row with a `seq` of null. */
+export function closeQuestion(
+  tx: Tx,
+  { tableId, rowId, seq }: Record<'tableId' | 'rowId', number> & { seq: number | null },
+): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0
+        WHERE table_id = ? AND row_id = ? AND column_seq IS ? AND state = 'open'`,
+  ).run(tableId, rowId, seq);
+}
+
+/** Closes questions that need no answer any more. */
+export function settleConflicts(tx: Tx, ids: readonly number[]): void {
+  if (ids.length === 0) return;
+  const text = sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0 WHERE id IN (SELECT value FROM json_each(?))`;
+  tx.prepare(text).run(JSON.stringify(ids));
+}
+
+/** Moves the conflicts of a row to its new id. */
+export function renumberConflicts(tx: Tx, tableId: number, fromId: number, toId: number): void {
+  const text = sql`UPDATE _rowsync_conflicts SET row_id = ? WHERE table_id = ? AND row_id = ?`;
+  tx.prepare(text).run(toId, tableId, fromId);
+}
+
+/** Replaces the versions of a conflict, which say the same under other names. */
+export function storeVersions(tx: Tx, id: Stored, [base, local, remote]: readonly Stored[]): void {
+  tx.prepare(sql`UPDATE _rowsync_conflicts SET base = ?, local = ?, remote = ? WHERE id = ?`).run(
+    base,
+    local,
+    remote,
+    id,
+  );
 }

@@ -2,6 +2,7 @@
  * Evidence of every delete: the last values of the row, so that a person can look, or bring it back.
  */
 import { sql } from '../../base/sql.ts';
+import type { Tx } from '../connection.ts';
 
 /** row_values: JSON object of the replica's columns, by their names then. Never pruned. */
 export const DELETED = sql`
@@ -13,3 +14,15 @@ export const DELETED = sql`
 export const DELETED_VIEW = sql`
   CREATE VIEW sync_deleted AS
   SELECT seq AS id, table_name AS "table", row_id, deleted_at, reason, row_values AS last_values FROM _rowsync_deleted`;
+
+/** Keeps the last values of a row that is about to be deleted. */
+export function storeDeleted(
+  tx: Tx,
+  table: { readonly id: number; readonly localName: string },
+  row: { readonly id: number; readonly values: string },
+  why: { readonly reason: string; readonly at: string },
+): void {
+  tx.prepare(
+    sql`INSERT INTO _rowsync_deleted (table_id, table_name, row_id, deleted_at, reason, row_values) VALUES (?, ?, ?, ?, ?, ?)`,
+  ).run(table.id, table.localName, row.id, why.at, why.reason, row.values);
+}

@@ -74,3 +74,8 @@ export function forgetDescriptor(tx: Tx, of: DescriptorScope['of']): void {
     tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope = ?`).run(scopeText({ of, format }));
   }
 }
+
+/** Forgets all descriptors. */
+export function forgetDescriptors(tx: Tx): void {
+  tx.prepare(sql`DELETE FROM _rowsync_descriptors`).run();
+}

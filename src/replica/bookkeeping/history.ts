@@ -306,3 +306,27 @@ export function keepNames(tx: Tx, tableId: number, seqs: readonly number[] | 'al
         SELECT id, 0, local_name FROM _rowsync_tables WHERE id = ?`,
   ).run(tableId);
 }
+
+/** What an entry takes beside its cells, about, with its places in the indexes. */
+export const ENTRY_BYTES = 110;
+
+/** Adds an entry of a row; only `journal.ts` does. */
+export const ADD_ENTRY = sql`INSERT INTO _rowsync_history
+    (table_id, row_id, kind, at, not_before, not_after, origin_at, origin_by, cause, run_id, was_id, cells)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** Counts what the entries of table `@id` take that follow an entry. */
+export const ADD_BYTES = sql`UPDATE _rowsync_history_tables SET bytes = bytes + (
+      SELECT coalesce(sum(length(cells) + ${ENTRY_BYTES}), 0) FROM _rowsync_history WHERE seq > ? AND table_id = @id)
+    WHERE table_id = @id`;
+
+/** Forgets what is known of edited rows of a table, by a JSON array of ids. */
+export const FORGET_EDITS = sql`DELETE FROM _rowsync_history_edits WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
+
+/** Remembers what an entry said of an edited row. */
+export const ADD_EDIT = sql`INSERT INTO _rowsync_history_edits (table_id, row_id, cells) VALUES (?, ?, jsonb(?))`;
+
+/** Forgets what is known of all edited rows of a table. */
+export function forgetKnownEdits(tx: Tx, tableId: number): void {
+  tx.prepare(sql`DELETE FROM _rowsync_history_edits WHERE table_id = ?`).run(tableId);
+}

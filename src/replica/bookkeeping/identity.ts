@@ -3,6 +3,9 @@
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
+import { forgetDescriptors } from './descriptors.ts';
+import { forgetAllEtags } from './pages.ts';
+import { doubtIdentity } from './tables.ts';
 
 /**
  * One row.
@@ -75,9 +78,7 @@ export function storeIdentity(
   tx.prepare(
     sql`UPDATE _rowsync_identity SET changed_at = max(?, coalesce((SELECT max(sent_at) FROM _rowsync_batches), ''))`,
   ).run(change.at);
-  tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL`).run();
-  tx.prepare(sql`DELETE FROM _rowsync_descriptors`).run();
-  tx.prepare(
-    sql`UPDATE _rowsync_tables SET identity_checked = 0, end_proven = 0, sweep_open = 0, pull_consent = NULL`,
-  ).run();
+  forgetAllEtags(tx);
+  forgetDescriptors(tx);
+  doubtIdentity(tx);
 }

@@ -6,10 +6,19 @@
  * table does not hold. So answers are numbered as they are applied, and a row that left a page counts as seen only on one that was applied later.
  */
 import { ident, sql } from '../../base/sql.ts';
-import { countSuspects, hasSuspects } from './suspects.ts';
+import {
+  countSuspects,
+  hasSuspects,
+  clearSeen,
+  clearSuspects,
+  SEEN_SUSPECTS,
+  suspectLeft,
+  suspectPagesFrom,
+} from './suspects.ts';
 import type { Connection, Tx } from '../connection.ts';
 import type { RowTarget } from '../rows.ts';
 import type { RowPage } from '../../wire/schema.ts';
+import { nextAnswer, restartSweep } from './tables.ts';
 
 /**
  * The page map: what the origin last said of each page. url is the full cache key; it never holds a token.
@@ -116,10 +125,7 @@ export interface AnsweredPage extends PagePlace {
  */
 export function notePage(tx: Tx, tableId: number, answer: AnsweredPage): void {
   const { content } = answer;
-  const applied = tx
-    .prepare(sql`UPDATE _rowsync_tables SET applied = applied + 1 WHERE id = ? RETURNING applied`)
-    .pluck()
-    .get(tableId);
+  const applied = nextAnswer(tx, tableId);
   storePageRows(tx, tableId, answer, JSON.stringify(content.ids));
   tx.prepare(
     sql`INSERT INTO _rowsync_pages (table_id, "window", page, url, etag, row_count, first_id, last_id, last_stamp, tie_count, applied,
@@ -151,19 +157,8 @@ function storePageRows(tx: Tx, tableId: number, { window, page }: PagePlace, ids
     .prepare(sql`SELECT row_ids FROM _rowsync_page_rows WHERE table_id = ? AND "window" = ? AND page = ?`)
     .pluck()
     .get(tableId, window, page);
-  if (before !== undefined && before !== ids) {
-    tx.prepare(
-      sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied)
-          SELECT p.table_id, old.value, p.applied FROM _rowsync_pages p, json_each(@before) old
-          WHERE p.table_id = @tableId AND p."window" = @window AND p.page = @page AND old.value NOT IN (SELECT value FROM json_each(@ids))
-          ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
-    ).run({ tableId, window, page, before, ids });
-  }
-  if (hasSuspects(tx, tableId)) {
-    tx.prepare(
-      sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
-    ).run(tableId, ids);
-  }
+  if (typeof before === 'string' && before !== ids) suspectLeft(tx, { tableId, window, page, before, ids });
+  if (hasSuspects(tx, tableId)) clearSuspects(tx, tableId, ids);
   if (before === ids) return;
   tx.prepare(
     sql`INSERT INTO _rowsync_page_rows (table_id, "window", page, row_ids) VALUES (?, ?, ?, ?)
@@ -191,13 +186,7 @@ export function provePages(tx: Tx, tableId: number, { sweep, at, pages }: Proof)
 /** Drops the pages of a window from one on; their rows become suspects until another page shows them. */
 export function dropPagesFrom(tx: Tx, tableId: number, { window, page }: PagePlace): void {
   const place = { tableId, window, page };
-  tx.prepare(
-    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied)
-        SELECT p.table_id, old.value, p.applied
-        FROM _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, "window", page), json_each(r.row_ids) old
-        WHERE p.table_id = @tableId AND p."window" = @window AND p.page >= @page
-        ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
-  ).run(place);
+  suspectPagesFrom(tx, place);
   for (const from of [sql`_rowsync_page_rows`, sql`_rowsync_pages`]) {
     tx.prepare(sql`DELETE FROM ${from} WHERE table_id = @tableId AND "window" = @window AND page >= @page`).run(place);
   }
@@ -216,25 +205,17 @@ export interface RemainingSuspects {
  */
 export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget): RemainingSuspects {
   if (countSuspects(tx, tableId) === 0) return { count: 0, missingCount: 0 };
-  // CROSS, so that SQLite reads each page once rather than all pages for each suspect.
-  const seen = sql`
-    _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, "window", page) CROSS JOIN json_each(r.row_ids) row
-    CROSS JOIN _rowsync_suspects s ON s.table_id = p.table_id AND s.row_id = row.value
-    WHERE p.table_id = ?`;
-  tx.prepare(
-    sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (
-          SELECT s.row_id FROM ${seen} AND p.applied > s.applied)`,
-  ).run(tableId, tableId);
+  clearSeen(tx, tableId);
   const count = countSuspects(tx, tableId);
   if (count === 0) return { count, missingCount: 0 };
   tx.prepare(
-    sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ? AND ("window", page) IN (SELECT p."window", p.page FROM ${seen})`,
+    sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ? AND ("window", page) IN (SELECT p."window", p.page FROM ${SEEN_SUSPECTS})`,
   ).run(tableId, tableId);
   // What is here no more cannot be deleted here: a push deleted it, or another client.
   const missingCount = tx
     .prepare(
       sql`SELECT count(*) FROM _rowsync_suspects gone JOIN ${ident(localName)} here ON here._id = gone.row_id
-          WHERE gone.table_id = ? AND gone.row_id NOT IN (SELECT s.row_id FROM ${seen})`,
+          WHERE gone.table_id = ? AND gone.row_id NOT IN (SELECT s.row_id FROM ${SEEN_SUSPECTS})`,
     )
     .pluck()
     .get(tableId, tableId) as number; // count(*) is an integer
@@ -268,7 +249,10 @@ export function countStampedFrom(
 /** Forgets the ETags of a table: the next sweep reads every page. An unfinished sweep starts over. */
 export function forgetEtags(tx: Tx, tableId: number): void {
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ?`).run(tableId);
-  tx.prepare(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0, one_window = NULL WHERE id = ?`).run(
-    tableId,
-  );
+  restartSweep(tx, tableId);
+}
+
+/** Forgets all ETags of all tables. */
+export function forgetAllEtags(tx: Tx): void {
+  tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL`).run();
 }

@@ -2,7 +2,8 @@
  * Why rows were not taken, and when they are tried again. A line whose row no longer waits counts how often it was refused.
  */
 import { sql } from '../../base/sql.ts';
-import type { Connection } from '../connection.ts';
+import type { Connection, Tx } from '../connection.ts';
+import { type Stored } from '../rows.ts';
 
 /**
  * A row waits only while its mark in _rowsync_rows is `refused` or `inDoubt`.
@@ -74,4 +75,46 @@ export function readWaiting(from: Connection, ids: readonly number[]): readonly 
           WHERE @all OR f.id IN (SELECT value FROM json_each(@ids)) ORDER BY f.id`,
     )
     .all({ all: ids.length === 0 ? 1 : 0, ids: JSON.stringify(ids) }) as WaitingRow[]; // columns and types are ours
+}
+
+/** Forgets why rows waited, once the origin accepted them. */
+export function forgetRefusals(tx: Tx, tableId: number, ids: readonly number[]): void {
+  tx.prepare(sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`).run(
+    tableId,
+    JSON.stringify(ids),
+  );
+}
+
+/** How often a row was refused so far. */
+export function countTries(from: Connection, tableId: number, rowId: number): number {
+  const text = sql`SELECT tries FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`;
+  return (from.prepare(text).pluck().get(tableId, rowId) ?? 0) as number; // tries is an INTEGER
+}
+
+/** Stores why a row waits, in place of what was kept before; the keys are those of the table's columns. */
+export function replaceRefusal(
+  tx: Tx,
+  line: Readonly<
+    Record<'tableId' | 'rowId' | 'tries', number> &
+      Record<'kind' | 'reason', string> &
+      Record<'columnName' | 'sent', string | null> &
+      Record<'status' | 'code', number | null> & { now: bigint; retryAt: bigint | null }
+  >,
+): void {
+  tx.prepare(sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`).run(line.tableId, line.rowId);
+  tx.prepare(
+    sql`INSERT INTO _rowsync_refusals (table_id, row_id, kind, column_name, reason, status, code, sent, tries, since_ms, retry_at_ms)
+        VALUES (@tableId, @rowId, @kind, @columnName, @reason, @status, @code, @sent, @tries, @now, @retryAt)`,
+  ).run(line);
+}
+
+/** Moves what is kept of a row to its new id. */
+export function renumberRefusal(tx: Tx, tableId: number, fromId: number, toId: number): void {
+  tx.prepare(sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`).run(tableId, toId);
+  tx.prepare(sql`UPDATE _rowsync_refusals SET row_id = ? WHERE table_id = ? AND row_id = ?`).run(toId, tableId, fromId);
+}
+
+/** Replaces the name of the column at fault and the sent values, which say the same under other names. */
+export function storeSentNames(tx: Tx, id: Stored, { name, sent }: Readonly<Record<'name' | 'sent', Stored>>): void {
+  tx.prepare(sql`UPDATE _rowsync_refusals SET column_name = ?, sent = ? WHERE id = ?`).run(name, sent, id);
 }

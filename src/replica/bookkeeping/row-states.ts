@@ -3,8 +3,9 @@
  * names and columns.
  */
 import { hash } from 'node:crypto';
-import { sql } from '../../base/sql.ts';
-import type { Connection } from '../connection.ts';
+import { must } from '../../base/assert.ts';
+import { sql, type Sql } from '../../base/sql.ts';
+import type { Connection, Tx } from '../connection.ts';
 
 /**
  * Rows of two-way tables that are not known to be equal to their base, marked by triggers and by comparison. A mark is a hint:
@@ -115,4 +116,65 @@ export function readRowEnds(
     )
     .all(tableId) as { id: number; state: string; status: number | null }[]; // columns and types are ours
   return new Map(ends.map(({ id, ...end }) => [id, end]));
+}
+
+/** Gives rows a state; the time of the first one stays. `clean` forgets them. */
+export function storeRowStates(
+  tx: Tx,
+  tableId: number,
+  ids: readonly number[],
+  { state, at }: { readonly state: string; readonly at: string },
+): void {
+  const list = JSON.stringify(ids);
+  if (state === 'clean') {
+    const text = sql`DELETE FROM _rowsync_rows WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
+    tx.prepare(text).run(tableId, list);
+    return;
+  }
+  tx.prepare(
+    sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since)
+        SELECT @tableId, value, @state, unixepoch(@at) FROM json_each(@list) WHERE true
+        ON CONFLICT (table_id, row_id) DO UPDATE SET state = excluded.state`,
+  ).run({ tableId, state, at, list });
+}
+
+/** The next id for a row that the origin does not know; never reused. */
+export function takeLocalId(tx: Tx, tableId: number): number {
+  const text = sql`UPDATE _rowsync_local_ids SET last_id = last_id - 1 WHERE table_id = ? RETURNING last_id`;
+  return must(tx.prepare(text).pluck().get(tableId), 'every two-way table has a row here') as number; // last_id is an INTEGER
+}
+
+/** Forgets the states of all rows of a table. */
+export function forgetRowStates(tx: Tx, tableId: number): void {
+  tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ?`).run(tableId);
+}
+
+/** Moves the state of a row to its new id. */
+export function renumberRowState(tx: Tx, tableId: number, fromId: number, toId: number): void {
+  tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ? AND row_id = ?`).run(tableId, toId);
+  tx.prepare(sql`UPDATE _rowsync_rows SET row_id = ? WHERE table_id = ? AND row_id = ?`).run(toId, tableId, fromId);
+}
+
+/** Marks rows as edited that have no state; `rows` selects table, row, state and time. Returns how many there were. */
+export function addRowStates(tx: Tx, rows: Sql, values: Readonly<Record<string, number | bigint | string>>): number {
+  const text = sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since) ${rows}
+      ON CONFLICT (table_id, row_id) DO NOTHING`;
+  return tx.prepare(text).run(values).changes;
+}
+
+/** Forgets the given states of the rows of a table, but of those that `kept` selects (`@tableId` is the table). */
+export function forgetRowStatesBut(tx: Tx, tableId: number, states: readonly string[], kept: Sql): void {
+  tx.prepare(
+    sql`DELETE FROM _rowsync_rows WHERE table_id = @tableId AND state IN (SELECT value FROM json_each(@states))
+          AND row_id NOT IN (${kept})`,
+  ).run({ tableId, states: JSON.stringify(states) });
+}
+
+/** Begins to give ids to new rows of a table. It may have been made again since rows had our ids, and kept facts must not be about other rows. */
+export function startLocalIds(tx: Tx, tableId: number): void {
+  tx.prepare(
+    sql`INSERT INTO _rowsync_local_ids (table_id, last_id)
+        VALUES (@tableId, (SELECT min(-1, coalesce(min(row_id), -1)) FROM _rowsync_conflicts WHERE table_id = @tableId))
+        ON CONFLICT (table_id) DO NOTHING`,
+  ).run({ tableId });
 }

@@ -4,7 +4,6 @@
  */
 import { ident, sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
-import type { RowTarget } from '../rows.ts';
 
 /**
  *    applied   the latest answer that had the row on a page which it left; 0 for rows that no page ever had
@@ -41,7 +40,7 @@ export function readSuspects(from: Connection, tableId: number, after: number, c
  */
 export function suspectsCreated(
   connection: Connection,
-  { id, localName }: RowTarget,
+  { id, localName }: { readonly id: number; readonly localName: string },
   { column, from, end }: { readonly column: string; readonly from: string | null; readonly end: string | null },
 ): readonly number[] {
   const second = sql`substr(known.${ident(column)}, 1, 19)`;
@@ -87,4 +86,66 @@ export function suspectPushedRows(tx: Tx, tableId: number, ids: readonly number[
         SELECT t.id, value, t.applied FROM _rowsync_tables t, json_each(@ids) WHERE t.id = @tableId
         ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
   ).run({ tableId, ids: JSON.stringify(ids) });
+}
+
+/** Puts the rows under suspicion that a page showed before (`before`) and does not show any more (`ids`); both are JSON arrays. */
+export function suspectLeft(
+  tx: Tx,
+  page: {
+    readonly tableId: number;
+    readonly window: string;
+    readonly page: number;
+    readonly before: string;
+    readonly ids: string;
+  },
+): void {
+  tx.prepare(
+    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied)
+        SELECT p.table_id, old.value, p.applied FROM _rowsync_pages p, json_each(@before) old
+        WHERE p.table_id = @tableId AND p."window" = @window AND p.page = @page AND old.value NOT IN (SELECT value FROM json_each(@ids))
+        ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
+  ).run(page);
+}
+
+/** Puts all rows of the pages of a window under suspicion, from one page on. */
+export function suspectPagesFrom(
+  tx: Tx,
+  place: { readonly tableId: number; readonly window: string; readonly page: number },
+): void {
+  tx.prepare(
+    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied)
+        SELECT p.table_id, old.value, p.applied
+        FROM _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, "window", page), json_each(r.row_ids) old
+        WHERE p.table_id = @tableId AND p."window" = @window AND p.page >= @page
+        ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
+  ).run(place);
+}
+
+/** Puts all rows of a table under suspicion that no page shows. */
+export function suspectUnpaged(tx: Tx, { id, localName }: { readonly id: number; readonly localName: string }): void {
+  tx.prepare(
+    sql`INSERT OR IGNORE INTO _rowsync_suspects (table_id, row_id, applied)
+        SELECT @id, _id, 0 FROM ${ident(localName)} WHERE _id NOT IN (
+          SELECT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @id)`,
+  ).run({ id });
+}
+
+/** Clears rows of suspicion; `ids` is a JSON array. */
+export function clearSuspects(tx: Tx, tableId: number, ids: string): void {
+  const text = sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
+  tx.prepare(text).run(tableId, ids);
+}
+
+/** The suspects of a table (?) with the pages that show them; CROSS, so that SQLite reads each page once rather than all pages for each suspect. */
+export const SEEN_SUSPECTS = sql`
+  _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, "window", page) CROSS JOIN json_each(r.row_ids) row
+  CROSS JOIN _rowsync_suspects s ON s.table_id = p.table_id AND s.row_id = row.value
+  WHERE p.table_id = ?`;
+
+/** Clears the suspects that a page shows which was applied after the one that they left. */
+export function clearSeen(tx: Tx, tableId: number): void {
+  tx.prepare(
+    sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (
+          SELECT s.row_id FROM ${SEEN_SUSPECTS} AND p.applied > s.applied)`,
+  ).run(tableId, tableId);
 }

@@ -2,7 +2,7 @@
  * Every table that was ever replicated: its names, how far its sweep is, what went wrong, and how it is read and edited.
  */
 import { must } from '../../base/assert.ts';
-import { sql } from '../../base/sql.ts';
+import { ident, sql } from '../../base/sql.ts';
 import { vouchJournal } from './history.ts';
 import { touchTable } from './touched.ts';
 import type { Connection, Tx } from '../connection.ts';
@@ -386,4 +386,133 @@ export function storeReturned(tx: Tx, tableId: number): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET state = 'loading', sweep_open = 0 WHERE id = ? AND state = 'gone'`).run(
     tableId,
   );
+}
+
+/** Moves the number of rows in `sync_status`. */
+export function addToRowCount(tx: Tx, tableId: number, by: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET row_count = row_count + ? WHERE id = ?`).run(by, tableId);
+}
+
+/** Stores what a table is called at the origin and here. */
+export function storeTableName(
+  tx: Tx,
+  { id, name, alias, localName }: { id: number; name: string; alias: string; localName: string },
+): void {
+  const text = sql`UPDATE _rowsync_tables SET name = ?, alias = ?, local_name = ? WHERE id = ?`;
+  tx.prepare(text).run(name, alias, localName, id);
+}
+
+/** What waits for a consent: deletes and schemas of pulls, or edits on their way to the origin. */
+export type ConsentKind = 'pull' | 'push';
+
+const STORE_CONFIRMED = {
+  pull: sql`UPDATE _rowsync_tables SET pull_consent = ? WHERE id = ?`,
+  push: sql`UPDATE _rowsync_tables SET push_consent = ? WHERE id = ?`,
+} as const;
+
+/** Whether a table waits because most of its columns vanished or some are to be removed; a consent for the table then means that. */
+export function isSchemaHeld(from: Connection, tableId: number): boolean {
+  const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND problem_code = 'guard.schema'`;
+  return from.prepare(text).get(tableId) !== undefined;
+}
+
+/**
+ * Subtracts rows that are about to be sent from a consent: later edits were not shown to the person, however the push ends. A consent without
+ * remaining rows still counts as given, and is used up at the end.
+ */
+export function spendPushConsent(tx: Tx, tableId: number, rowCount: number): void {
+  const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ? AND push_consent > 0`;
+  tx.prepare(text).run(BigInt(rowCount), tableId);
+}
+
+/** Forgets a consent that was used, or is not needed any more. */
+export function useUpConsent(tx: Tx, tableId: number, kind: ConsentKind): void {
+  storeConfirmedCount(tx, tableId, kind, null);
+}
+
+/** Deletes of every table wait once after a change of identity, and no sweep continues. */
+export function doubtIdentity(tx: Tx): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET identity_checked = 0, end_proven = 0, sweep_open = 0, pull_consent = NULL`,
+  ).run();
+}
+
+/** Counts an answer with rows that is applied to a table; returns its number. */
+export function nextAnswer(tx: Tx, tableId: number): number {
+  const text = sql`UPDATE _rowsync_tables SET applied = applied + 1 WHERE id = ? RETURNING applied`;
+  return tx.prepare(text).pluck().get(tableId) as number; // applied is an INTEGER
+}
+
+/** Lets the next sweep read every page; an unfinished one starts over. */
+export function restartSweep(tx: Tx, tableId: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0, one_window = NULL WHERE id = ?`).run(
+    tableId,
+  );
+}
+
+/** Doubts the rows of a table until the next finished sweep. */
+export function storeDoubted(tx: Tx, tableId: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET doubted = 1 WHERE id = ?`).run(tableId);
+}
+
+/** Counts the rows of a table anew, those that `localName` holds. */
+export function recountRows(tx: Tx, { id, localName }: { readonly id: number; readonly localName: string }): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET row_count = (SELECT count(*) FROM ${ident(localName)}) WHERE id = ?`).run(
+    id,
+  );
+}
+
+/** Lets the next capture of every two-way table compare all rows: edits may have gone unseen. */
+export function storeAllCompareDue(to: Connection): void {
+  to.prepare(sql`UPDATE _rowsync_tables SET compare_due = 1 WHERE push = 'on'`).run();
+}
+
+/** Stores what is known of the colors of a table's rows. */
+export function storeColorState(tx: Tx, tableId: number, rowColors: 'seen' | 'kept'): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET row_colors = ? WHERE id = ?`).run(rowColors, tableId);
+}
+
+/** Notes that the creates of an older copy are in doubt; its other edits wait while there are any. */
+export function storeCreatesDoubted(tx: Tx, tableId: number): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET doubt_creates_from = iif(EXISTS (
+          SELECT 1 FROM _rowsync_rows WHERE table_id = @id AND state <> 'inDoubt'), 0, NULL) WHERE id = @id`,
+  ).run({ id: tableId });
+}
+
+/** Lets the edits of an older copy go. */
+export function forgetOlderCopy(tx: Tx, tableId: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET doubt_creates_from = NULL WHERE id = ?`).run(tableId);
+}
+
+/** Stores a table that is read for the first time, or once more after it was dropped here. */
+export function storeNewTable(
+  tx: Tx,
+  {
+    id,
+    name,
+    alias,
+    localName,
+  }: { readonly id: number; readonly name: string; readonly alias: string; readonly localName: string },
+): void {
+  tx.prepare(
+    sql`INSERT INTO _rowsync_tables (id, name, alias, local_name, state) VALUES (?, ?, ?, ?, 'loading')
+        ON CONFLICT (id) DO UPDATE SET name = excluded.name, alias = excluded.alias, local_name = excluded.local_name,
+          state = 'loading', row_count = 0, sweep_open = 0, end_proven = 0, row_colors = iif(row_colors IS NULL, NULL, 'seen')`,
+  ).run(id, name, alias, localName);
+}
+
+/** Stores what a table is called here. */
+export function storeLocalName(tx: Tx, tableId: number, localName: string): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET local_name = ? WHERE id = ?`).run(localName, tableId);
+}
+
+/** Forgets a table that was pruned. */
+export function forgetTable(tx: Tx, tableId: number): void {
+  tx.prepare(sql`DELETE FROM _rowsync_tables WHERE id = ?`).run(tableId);
+}
+
+/** Stores for how many rows a person gave a consent; null for none. */
+export function storeConfirmedCount(to: Connection, tableId: number, kind: ConsentKind, rowCount: number | null): void {
+  to.prepare(STORE_CONFIRMED[kind]).run(rowCount, tableId);
 }

@@ -40,3 +40,9 @@ export function countUnreadable(from: Connection, tableId: number): number {
     .pluck()
     .get(tableId) as number; // count(*) is an integer
 }
+
+/** Forgets that rows could not be read; `ids` is a JSON array. */
+export function forgetUnreadable(tx: Tx, tableId: number, ids: string): void {
+  const text = sql`DELETE FROM _rowsync_unreadable WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
+  tx.prepare(text).run(tableId, ids);
+}

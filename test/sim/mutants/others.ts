@@ -31,7 +31,13 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
   {
     name: 'consent-is-not-spent',
     without: 'A consent lets as many rows through as it was given for after some of them have left.',
-    edits: [{ file: 'replica/consent.ts', find: '.run(BigInt(rowCount), tableId);', replace: '.run(0n, tableId);' }],
+    edits: [
+      {
+        file: 'replica/bookkeeping/tables.ts',
+        find: '.run(BigInt(rowCount), tableId);',
+        replace: '.run(0n, tableId);',
+      },
+    ],
   },
   {
     name: 'autumn-hour-without-offset',

@@ -92,8 +92,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'replica/bookkeeping/pages.ts',
-        find: 'if (before !== undefined && before !== ids) {',
-        replace: "if (before === 'never') {",
+        find: "if (typeof before === 'string' && before !== ids)",
+        replace: "if (before === 'never')",
       },
     ],
   },
@@ -102,7 +102,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Rows on pages behind the end of the table do not come under suspicion.',
     edits: [
       {
-        file: 'replica/bookkeeping/pages.ts',
+        file: 'replica/bookkeeping/suspects.ts',
         find: 'AND p.page >= @page\n        ON CONFLICT',
         replace: 'AND p.page >= @page AND false\n        ON CONFLICT',
       },
@@ -111,17 +111,16 @@ export const PULL_MUTANTS: readonly Mutant[] = [
   {
     name: 'older-page-clears',
     without: 'A suspect is cleared by any page that has it, also by one that was applied before it left another.',
-    edits: [{ file: 'replica/bookkeeping/pages.ts', find: '${seen} AND p.applied > s.applied)', replace: '${seen})' }],
+    edits: [{ file: 'replica/bookkeeping/suspects.ts', find: ' AND p.applied > s.applied)', replace: ')' }],
   },
   {
     name: 'suspicion-of-the-older-page',
     without: 'A row that leaves two pages is cleared by any page that is newer than the older one of them.',
     edits: [
       {
-        file: 'replica/bookkeeping/pages.ts',
-        find: 'ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,\n    ).run({ tableId, window, page, before, ids });',
-        replace:
-          'ON CONFLICT (table_id, row_id) DO UPDATE SET applied = min(applied, excluded.applied)`,\n    ).run({ tableId, window, page, before, ids });',
+        file: 'replica/bookkeeping/suspects.ts',
+        find: 'applied = max(applied, excluded.applied)`,\n  ).run(page);',
+        replace: 'applied = min(applied, excluded.applied)`,\n  ).run(page);',
       },
     ],
   },

@@ -1,0 +1,68 @@
+/**
+ * One table of ours, one file: its DDL, its reason, and every statement that writes it.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+/** Files that write tables of other files, and why. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  'src/capture/triggers.ts': 'makes triggers of user tables, which mark edited rows and give ids to new ones',
+  'src/history/forget.ts': 'removes one row from every table that keeps values',
+  'src/history/forget-column.ts': 'removes one column from every table that keeps values',
+  'src/history/prune.ts': 'removes entries, and tells what they took',
+  'src/replica/bookkeeping/files.ts': 'a cell is looked at and forgotten together with its revisions',
+  'src/replica/bookkeeping/file-cells.ts': 'what was found of a cell is stored with its revisions',
+  'src/replica/copies.ts': 'trusts less of an older copy before the replica is open, by statements of its own',
+  'src/replica/database.ts': 'sets and clears the flag of the writer around each transaction',
+  'src/replica/tables.ts': 'forgets a dropped table in every table that names it',
+};
+
+const sources = globSync('src/**/*.ts')
+  .filter((path) => !path.startsWith('src/sandbox/') && path !== 'src/replica/bookkeeping/migrations.ts')
+  .map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+
+const homes = new Map(
+  sources.flatMap(({ path, text }) =>
+    text
+      .matchAll(/CREATE TABLE (_rowsync_\w+)/g)
+      .map(([, name]) => [name, path] as const)
+      .toArray(),
+  ),
+);
+
+const WRITES = /(?:INTO|UPDATE|DELETE FROM) (_rowsync_[a-z_]+)/g;
+/** A name that a statement is put together with. */
+const NAMES = /sql`(_rowsync_[a-z_]+)`/g;
+
+function strayWrites(text: string, path: string): readonly string[] {
+  const isPutTogether = /(?:INTO|UPDATE|DELETE FROM) \$\{/.test(text);
+  const found = [...text.matchAll(WRITES), ...(isPutTogether ? text.matchAll(NAMES) : [])];
+  return found.flatMap(([, name]) => (homes.get(name) === path ? [] : [`${path}: ${name}`]));
+}
+
+test('every table of ours is made in one file, and most in this folder', () => {
+  const outside = [...homes.values()].filter((path) => !path.startsWith('src/replica/bookkeeping/'));
+
+  expect(homes.size).toBeGreaterThan(25);
+  expect(outside).toEqual(['src/replica/copies.ts']);
+});
+
+test('every statement that writes a table of ours is in the file of that table', () => {
+  const stray = sources.flatMap(({ path, text }) => (path in EXCEPTIONS ? [] : strayWrites(text, path)));
+
+  expect(stray).toEqual([]);
+});
+
+test('no exception is left that is not needed', () => {
+  const unneeded = Object.keys(EXCEPTIONS).filter(
+    (path) => strayWrites(sources.find((source) => source.path === path)?.text ?? '', path).length === 0,
+  );
+
+  expect(unneeded).toEqual([]);
+});
+
+test('a write in another file is found', () => {
+  expect(strayWrites('sql`UPDATE _rowsync_pages SET etag = NULL`', 'src/pull/a.ts')).toHaveLength(1);
+  expect(strayWrites('for (const t of [sql`_rowsync_files`]) sql`DELETE FROM ${t}`', 'src/pull/a.ts')).toHaveLength(1);
+  expect(strayWrites('sql`SELECT 1 FROM _rowsync_pages`', 'src/pull/a.ts')).toEqual([]);
+});
