@@ -68,8 +68,8 @@ describe('imports', () => {
     ['a file outside of src', 'src/cli/a.ts', "import x from '../../package.json';", 'outside of the layers'],
     [
       'the sandbox, from the command line',
-      'src/cli/a.ts',
-      "import { x } from '../sandbox/b.ts';",
+      'src/cli/runtime/a.ts',
+      "import { x } from '../../sandbox/b.ts';",
       'other than by import()',
     ],
     ['the sandbox, lazily', 'src/daemon/a.ts', "await import('../sandbox/b.ts');", 'daemon/ may not import sandbox/'],
@@ -108,9 +108,13 @@ describe('imports', () => {
   });
 
   test('to the left, of an owned package and of the sandbox by import() are fine', () => {
-    const lines = ["import { x } from '../wire/a.ts';", "import 'commander';", "await import('../sandbox/main.ts');"];
+    const lines = [
+      "import { x } from '../../wire/a.ts';",
+      "import 'commander';",
+      "await import('../../sandbox/main.ts');",
+    ];
 
-    expect(importProblems(planted('src/cli/a.ts', ...lines))).toEqual([]);
+    expect(importProblems(planted('src/cli/runtime/a.ts', ...lines))).toEqual([]);
   });
 
   test('of every dependency have an owner, and every owner is a folder of the flow', () => {

@@ -1,9 +1,9 @@
 /**
- * The table of commands: what each module adds, and how it is loaded. A command loads its own module and nothing of its
- * neighbours, so that every command starts as fast as what it needs. Input: arguments. Output: the entries to load.
+ * The list of commands and how each is loaded. A command loads its own module and none of its neighbours', so that
+ * every command starts as fast as what it needs.
  */
 import type { Command } from 'commander';
-import type { Runner } from './invocation.ts';
+import type { Runner } from './runtime/invocation.ts';
 
 /** One module of commands. */
 export interface CommandModule {
@@ -31,20 +31,20 @@ export const COMMANDS: readonly CommandModule[] = [
   },
   { names: ['failures', 'retry'], load: async () => (await import('./commands/failures.ts')).addFailureCommands },
   { names: ['verify'], load: async () => (await import('./commands/verify.ts')).addVerifyCommand },
-  { names: ['history'], load: async () => (await import('./commands/history.ts')).addHistoryCommand },
+  { names: ['history'], load: async () => (await import('../extras/commands/history.ts')).addHistoryCommand },
   { names: ['log'], load: async () => (await import('./commands/log.ts')).addLogCommand },
-  { names: ['diff'], load: async () => (await import('./commands/diff.ts')).addDiffCommand },
-  { names: ['undo'], load: async () => (await import('./commands/undo.ts')).addUndoCommand },
-  { names: ['mcp'], load: async () => (await import('./commands/mcp.ts')).addMcpCommand },
-  { names: ['proposals'], load: async () => (await import('./commands/proposals.ts')).addProposalCommands },
-  { names: ['changes'], load: async () => (await import('./commands/changes.ts')).addChangesCommand },
+  { names: ['diff'], load: async () => (await import('../extras/commands/diff.ts')).addDiffCommand },
+  { names: ['undo'], load: async () => (await import('../extras/commands/undo.ts')).addUndoCommand },
+  { names: ['mcp'], load: async () => (await import('../extras/commands/mcp.ts')).addMcpCommand },
+  { names: ['proposals'], load: async () => (await import('../extras/commands/proposals.ts')).addProposalCommands },
+  { names: ['changes'], load: async () => (await import('../extras/commands/changes.ts')).addChangesCommand },
   { names: ['files'], load: async () => (await import('./commands/files.ts')).addFilesCommands },
-  { names: ['sink'], load: async () => (await import('./commands/sink.ts')).addSinkCommands },
-  { names: ['export'], load: async () => (await import('./commands/export.ts')).addExportCommand },
-  { names: ['rebuild'], load: async () => (await import('./commands/rebuild.ts')).addRebuildCommand },
+  { names: ['sink'], load: async () => (await import('../extras/commands/sink.ts')).addSinkCommands },
+  { names: ['export'], load: async () => (await import('../extras/commands/export.ts')).addExportCommand },
+  { names: ['rebuild'], load: async () => (await import('../extras/commands/rebuild.ts')).addRebuildCommand },
   { names: ['resync'], load: async () => (await import('./commands/resync.ts')).addResyncCommand },
   { names: ['schema'], load: async () => (await import('./commands/schema.ts')).addSchemaCommand },
-  { names: ['backup', 'restore'], load: async () => (await import('./commands/backup.ts')).addBackupCommands },
+  { names: ['backup', 'restore'], load: async () => (await import('../extras/commands/backup.ts')).addBackupCommands },
   { names: ['service'], load: async () => (await import('./commands/service.ts')).addServiceCommand },
   { names: ['sandbox'], load: async () => (await import('./commands/sandbox.ts')).addSandboxCommand },
   {

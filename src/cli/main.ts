@@ -8,8 +8,8 @@ import { systemClock } from '../base/clock.ts';
 import { keepDebuggerShut } from '../base/node-flags.ts';
 import { PAGE_PROCESS } from '../extras/page/request.ts';
 import { TOOL_PROCESS } from '../extras/mcp/request.ts';
-import { keepMemorySmall, optimiseCode } from './memory.ts';
-import { outputTo } from './session.ts';
+import { keepMemorySmall, optimiseCode } from './runtime/memory.ts';
+import { outputTo } from './terminal/session.ts';
 
 /** What a shell reports for a program that a second Ctrl-C ended (128 + SIGINT). */
 const EXIT_INTERRUPTED = 130;

@@ -1,19 +1,18 @@
 /**
- * The command line: its commands, options and help, and how an error becomes words and an exit code.
- *
- * Input: arguments and a session. Output: an exit code (EXIT in base/errors.ts); text on the session's outputs. Never ends
- * the process itself. Results go to stdout, everything else to stderr, so that an output can be piped.
+ * The command line: its commands, options and help, and how an error becomes words and an exit code (EXIT in
+ * base/errors.ts). It never ends the process itself. Results go to stdout, everything else to stderr, so that an
+ * output can be piped.
  */
 import { Command, CommanderError } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../base/errors.ts';
 import { CONFIG_PATHS } from '../config/paths.ts';
 import { journalLines } from '../base/log-form.ts';
 import { commandsFor } from './commands.ts';
-import { errorJson, messageText } from './error-text.ts';
-import { versionOf } from './installation.ts';
-import type { GlobalOptions, Runner } from './invocation.ts';
-import { optimiseCode } from './memory.ts';
-import type { Session } from './session.ts';
+import { errorJson, messageText } from './report/error-text.ts';
+import { versionOf } from './runtime/installation.ts';
+import type { GlobalOptions, Runner } from './runtime/invocation.ts';
+import { optimiseCode } from './runtime/memory.ts';
+import type { Session } from './terminal/session.ts';
 import { printable, printableJson, printableLines } from '../base/text.ts';
 
 const EXIT_CODES_HELP = `

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Address } from './origin-child.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { keepMemorySmall, optimiseCode, prepareForRows } from '../../src/cli/memory.ts';
+import { keepMemorySmall, optimiseCode, prepareForRows } from '../../src/cli/runtime/memory.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import type { PgAddress } from '../../src/extras/postgres/context.ts';
 import { benchWriter } from './sink.ts';

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { accountExitCode, accountText } from '../../src/cli/account-text.ts';
+import { accountExitCode, accountText } from '../../src/cli/runtime/account-text.ts';
 import { accountOfService } from '../../src/cli/commands/service.ts';
 import { statusText } from '../../src/cli/commands/status.ts';
 import { metricsText } from '../../src/extras/http/metrics.ts';

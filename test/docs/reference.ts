@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { ERROR_CODES } from '../../src/base/errors.ts';
 import { LOG_EVENTS } from '../../src/base/log-events.ts';
-import { manOptions } from '../../src/cli/man-page.ts';
+import { manOptions } from '../../src/cli/commands/man-page.ts';
 import { optionsJsonSchema } from '../../src/config/options.ts';
 import { metricsText } from '../../src/extras/http/metrics.ts';
 import { openReplica } from '../../src/replica/database.ts';

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 import { EXECUTABLE_FLAGS } from '../../packaging/executable.ts';
 import { childFlags, NODE_FLAGS } from '../../src/base/node-flags.ts';
-import { planInstall } from '../../src/cli/service-plan.ts';
+import { planInstall } from '../../src/cli/runtime/service-plan.ts';
 import { ownWords } from '../../src/base/child-pool.ts';
 
 const TOP = join(import.meta.dirname, '../..');
@@ -49,7 +49,7 @@ test('no other file starts Node', () => {
   );
 
   // The first says in an error which Node it is; the other two take the flags from the list.
-  expect(starting.toSorted()).toEqual(['base/child-pool.ts', 'cli/installation.ts', 'cli/start.ts']);
+  expect(starting.toSorted()).toEqual(['base/child-pool.ts', 'cli/runtime/installation.ts', 'cli/start.ts']);
 });
 
 test.each(['src/cli/start.ts', 'src/cli/main.ts'])('SIGUSR1 opens no debugger in %s without any flag', async (main) => {

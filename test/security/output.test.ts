@@ -9,8 +9,8 @@ import { RowsyncError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
 import type { LogForm } from '../../src/base/log-form.ts';
 import { printable, shellWord } from '../../src/base/text.ts';
-import { problemsText } from '../../src/cli/report.ts';
-import { answerAsTable } from '../../src/cli/output.ts';
+import { problemsText } from '../../src/cli/report/pull-report.ts';
+import { answerAsTable } from '../../src/cli/terminal/table.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 /** What no output for eyes may hold, but the line breaks that end lines. */

@@ -4,7 +4,7 @@
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { run } from '../../src/cli/program.ts';
-import type { Output, Session } from '../../src/cli/session.ts';
+import type { Output, Session } from '../../src/cli/terminal/session.ts';
 
 /** What a command did. */
 export interface RunResult {

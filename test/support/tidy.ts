@@ -39,13 +39,13 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   saxes: ['src/wire/'],
   cron: ['src/config/'],
   pino: ['src/base/'],
-  commander: ['src/cli/'],
+  commander: ['src/cli/', 'src/extras/commands/'],
   zod: ['src/config/', 'src/extras/mcp/'],
   '@modelcontextprotocol/sdk': ['src/extras/mcp/'],
   yaml: ['src/config/'],
-  table: ['src/cli/'],
-  'cli-progress': ['src/cli/'],
-  diff: ['src/cli/'],
+  table: ['src/cli/terminal/'],
+  'cli-progress': ['src/cli/terminal/'],
+  diff: ['src/cli/report/'],
   'csv-stringify': ['src/base/'],
   'prom-client': ['src/extras/http/'],
   mime: ['src/push/'],
@@ -112,7 +112,8 @@ function importProblem(
       return TO_EXTRAS.includes(path.replace('src/', '')) ? undefined : `the core may not import ${target}/`;
     }
     if (allowed.includes(target)) return undefined;
-    if (target === 'sandbox' && layer === 'cli') return isLazy ? undefined : 'imports sandbox/ other than by import()';
+    if (target === 'sandbox' && layer === 'cli/runtime')
+      return isLazy ? undefined : 'imports sandbox/ other than by import()';
     return `${layer}/ may not import ${target}/`;
   }
   if (layer === 'reconcile') return `reconcile/ imports ${specifier}, but is pure`;

@@ -4,12 +4,12 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
-import type { CheckResult } from '../check-result.ts';
-import { checkDamage, checkOrigin, checkReplica } from '../checks.ts';
-import { checkDaemon } from '../daemon-checks.ts';
+import type { CheckResult } from '../runtime/check-result.ts';
+import { checkDamage, checkOrigin, checkReplica } from '../check/checks.ts';
+import { checkDaemon } from '../check/daemon.ts';
 import type { Origin } from '../../origin/client.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
-import { loadNamedConfig, printJson, withOrigin, type Invocation, type Runner } from '../invocation.ts';
+import { loadNamedConfig, printJson, withOrigin, type Invocation, type Runner } from '../runtime/invocation.ts';
 import { plural, printable } from '../../base/text.ts';
 
 const EXAMPLES = `

@@ -3,8 +3,8 @@
  */
 import { Argument, type Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
-import { completionScript, SHELLS, type CommandNode, type Shell } from '../completion.ts';
-import type { Runner } from '../invocation.ts';
+import { completionScript, SHELLS, type CommandNode, type Shell } from './completion-script.ts';
+import type { Runner } from '../runtime/invocation.ts';
 
 const EXAMPLES = `
 Examples:

@@ -8,9 +8,9 @@ import type { PersonDecision } from '../../capture/decide.ts';
 import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import { readUnseen, toldSince } from '../../replica/bookkeeping/conflicts.ts';
 import { openReader } from '../../replica/reader.ts';
-import { decide } from '../decide.ts';
-import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
-import { boxTable } from '../output.ts';
+import { decide } from './decide.ts';
+import { loadNamedConfig, printJson, type Invocation, type Runner } from '../runtime/invocation.ts';
+import { boxTable } from '../terminal/table.ts';
 import { plural, printable } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `

@@ -14,7 +14,7 @@ import { openServer } from '../../extras/http/endpoints.ts';
 import { memoryKeeper } from '../../daemon/memory.ts';
 import { openNotifier } from '../../daemon/systemd.ts';
 import { sinkSecrets } from '../../config/sinks.ts';
-import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
+import { loadNamedConfig, type Invocation, type Runner } from '../runtime/invocation.ts';
 
 const HELP = `
 The configuration has the schedule. The daemon also pulls once when it starts. One daemon works on a replica;

@@ -1,14 +1,14 @@
 /**
- * The two-way part of `rowsync demo`: edits in plain SQL, the plan, a colleague who edits the same cell, and a row that the
- * origin refuses. Both are settled in the end. Input: the demo's replica and sandbox. Output: text, and what the last push did.
+ * The two-way part of `rowsync demo`: edits in plain SQL, the plan, a colleague who edits the same cell, and a row
+ * that the origin refuses. Both are settled in the end.
  */
 import { executeAsClient } from '../../replica/client.ts';
 import { openReader } from '../../replica/reader.ts';
 import type { PushReport } from '../../push/report.ts';
-import type { Invocation } from '../invocation.ts';
-import { answerAsTable } from '../output.ts';
-import { planText, pushText } from '../push-report.ts';
-import type { Sandbox } from '../sandbox.ts';
+import type { Invocation } from '../runtime/invocation.ts';
+import { answerAsTable } from '../terminal/table.ts';
+import { planText, pushText } from '../report/push-report.ts';
+import type { Sandbox } from '../runtime/sandbox.ts';
 import { runPlan, runPush } from './push.ts';
 
 /** What the demo's tables need to be edited; lines of its configuration. */

@@ -5,9 +5,9 @@
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { openReader, type FailureLine } from '../../replica/reader.ts';
-import { decide } from '../decide.ts';
-import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
-import { boxTable } from '../output.ts';
+import { decide } from './decide.ts';
+import { loadNamedConfig, printJson, type Invocation, type Runner } from '../runtime/invocation.ts';
+import { boxTable } from '../terminal/table.ts';
 import { plural, printable } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `

@@ -23,8 +23,8 @@ import {
   filesVerifyJson,
   filesVerifyText,
   pruneText,
-} from '../files-report.ts';
-import { errorJson } from '../error-text.ts';
+} from '../report/files-report.ts';
+import { errorJson } from '../report/error-text.ts';
 import {
   exitCodeOf,
   loadNamedConfig,
@@ -33,8 +33,8 @@ import {
   withSides,
   type Invocation,
   type Runner,
-} from '../invocation.ts';
-import { answerAsTable } from '../output.ts';
+} from '../runtime/invocation.ts';
+import { answerAsTable } from '../terminal/table.ts';
 
 const EXAMPLES = `
 Content is in the file store (replica.files); sync_files says for each revision where.

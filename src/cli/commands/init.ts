@@ -7,11 +7,11 @@ import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { RowsyncError } from '../../base/errors.ts';
 import { looksLikeToken, systemCode } from '../../config/secrets.ts';
-import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from '../first-config.ts';
-import { askAnswers, wayOptions, type FirstFiles, type InitOptions } from '../first-questions.ts';
-import type { Invocation, Runner } from '../invocation.ts';
-import { become, ownerOf } from '../owner.ts';
-import { Prompter } from '../prompter.ts';
+import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from './init-config.ts';
+import { askAnswers, wayOptions, type FirstFiles, type InitOptions } from './init-questions.ts';
+import type { Invocation, Runner } from '../runtime/invocation.ts';
+import { become, ownerOf } from '../runtime/owner.ts';
+import { Prompter } from '../terminal/prompts.ts';
 import { printable } from '../../base/text.ts';
 import { checkAndPrint } from './check.ts';
 

@@ -19,9 +19,9 @@ import type { Connection } from '../../replica/connection.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { readSchemaChanges, type SeenSchemaChange } from '../../replica/bookkeeping/schema-changes.ts';
-import { causeText, cellsText, headText, kindText } from '../history-text.ts';
-import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
-import { momentOf, MOMENT_FORMS } from '../moments.ts';
+import { causeText, cellsText, headText, kindText } from '../report/history-text.ts';
+import { loadNamedConfig, type Invocation, type Runner } from '../runtime/invocation.ts';
+import { momentOf, MOMENT_FORMS } from '../terminal/time-argument.ts';
 
 /** Kinds of entries that are about one row. */
 const ROW_KINDS: ReadonlySet<string> = new Set(['insert', 'update', 'delete']);

@@ -7,8 +7,8 @@ import { assert } from '../../base/assert.ts';
 import { EXIT } from '../../base/errors.ts';
 import { LOG_EVENTS } from '../../base/log-events.ts';
 import { optionsJsonSchema } from '../../config/options.ts';
-import type { Runner } from '../invocation.ts';
-import { manOptions, manPage, type ManCommand } from '../man-page.ts';
+import type { Runner } from '../runtime/invocation.ts';
+import { manOptions, manPage, type ManCommand } from './man-page.ts';
 
 const EXAMPLES = `
 Examples:

@@ -14,7 +14,7 @@ import type { PushReport } from '../../push/report.ts';
 import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import { readLostSince } from '../../replica/bookkeeping/conflicts.ts';
 import { readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
-import { orLeaveConsent } from '../consent.ts';
+import { orLeaveConsent } from '../runtime/confirmation.ts';
 import {
   writeWithAccount,
   exitCodeOf,
@@ -23,11 +23,11 @@ import {
   withSides,
   type Invocation,
   type Runner,
-} from '../invocation.ts';
-import { filesFailures, filesJson, filesText } from '../files-report.ts';
-import { lostText } from '../lost-edits.ts';
-import { pushExitCode, pushFailures, pushJson, pushText } from '../push-report.ts';
-import { failuresOf, pullJson, pullText } from '../report.ts';
+} from '../runtime/invocation.ts';
+import { filesFailures, filesJson, filesText } from '../report/files-report.ts';
+import { lostText } from '../report/lost-edits.ts';
+import { pushExitCode, pushFailures, pushJson, pushText } from '../report/push-report.ts';
+import { failuresOf, pullJson, pullText } from '../report/pull-report.ts';
 
 const examples = (name: string): string => `
 Examples:

@@ -23,12 +23,12 @@ import {
   withSides,
   type Invocation,
   type Runner,
-} from '../invocation.ts';
-import { orLeaveConsent } from '../consent.ts';
-import { lostText } from '../lost-edits.ts';
-import { writePaged } from '../pager.ts';
-import { reviewText } from '../review.ts';
-import { planJson, planText, pushExitCode, pushJson, pushText } from '../push-report.ts';
+} from '../runtime/invocation.ts';
+import { orLeaveConsent } from '../runtime/confirmation.ts';
+import { lostText } from '../report/lost-edits.ts';
+import { writePaged } from '../terminal/pager.ts';
+import { reviewText } from '../report/review.ts';
+import { planJson, planText, pushExitCode, pushJson, pushText } from '../report/push-report.ts';
 
 const PUSH_EXAMPLES = `
 Examples:

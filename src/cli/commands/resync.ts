@@ -5,7 +5,13 @@
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import { resync } from '../../pull/resync.ts';
-import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
+import {
+  loadNamedConfig,
+  openExistingReplica,
+  printJson,
+  type Invocation,
+  type Runner,
+} from '../runtime/invocation.ts';
 import { printable } from '../../base/text.ts';
 
 const EXAMPLES = `

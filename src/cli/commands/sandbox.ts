@@ -7,8 +7,8 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { parseYaml } from '../../config/yaml.ts';
-import type { Invocation, Runner } from '../invocation.ts';
-import { startSandbox, type Sandbox, type TlsFiles } from '../sandbox.ts';
+import type { Invocation, Runner } from '../runtime/invocation.ts';
+import { startSandbox, type Sandbox, type TlsFiles } from '../runtime/sandbox.ts';
 import { printable } from '../../base/text.ts';
 
 const EXAMPLES = `

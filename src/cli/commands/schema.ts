@@ -9,9 +9,15 @@ import { EXIT } from '../../base/errors.ts';
 import { prune } from '../../capture/mode.ts';
 import type { Config } from '../../config/load.ts';
 import { openReader, type DriftLine } from '../../replica/reader.ts';
-import { loadNamedConfig, openExistingReplica, printJson, type Invocation, type Runner } from '../invocation.ts';
+import {
+  loadNamedConfig,
+  openExistingReplica,
+  printJson,
+  type Invocation,
+  type Runner,
+} from '../runtime/invocation.ts';
 import { printable } from '../../base/text.ts';
-import { boxTable } from '../output.ts';
+import { boxTable } from '../terminal/table.ts';
 
 const EXAMPLES = `
 A table or column that vanishes at the origin keeps its last values here. Without --confirm, this only lists what would be

@@ -13,10 +13,10 @@ import { loadConfig } from '../../config/load.ts';
 import { optionsSchema } from '../../config/options.ts';
 import { systemCode } from '../../config/secrets.ts';
 import { problemsAt } from '../../daemon/account.ts';
-import { accountText } from '../account-text.ts';
-import { hearDaemon } from '../daemon-answer.ts';
-import { ownCommand, readShipped } from '../installation.ts';
-import type { Invocation, Runner } from '../invocation.ts';
+import { accountText } from '../runtime/account-text.ts';
+import { hearDaemon } from '../runtime/daemon-client.ts';
+import { ownCommand, readShipped } from '../runtime/installation.ts';
+import type { Invocation, Runner } from '../runtime/invocation.ts';
 import {
   firstConfig,
   PACKAGED,
@@ -26,8 +26,8 @@ import {
   UNIT_FILES,
   unitOf,
   type ServiceStep,
-} from '../service-plan.ts';
-import { examineUnits } from '../unit-checks.ts';
+} from '../runtime/service-plan.ts';
+import { examineUnits } from '../runtime/service-units.ts';
 import { printable, printableLines } from '../../base/text.ts';
 
 const EXAMPLES = `

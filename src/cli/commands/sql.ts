@@ -6,10 +6,10 @@ import { answerAsCsv, answerAsJson, type Answer } from '../../base/answer.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { queryPast } from '../../extras/history/past.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
-import { loadNamedConfig, type Invocation, type Runner } from '../invocation.ts';
-import { momentOf, MOMENT_FORMS } from '../moments.ts';
-import { answerAsTable, OUTPUT_FORMATS, type OutputFormat } from '../output.ts';
-import { readAll } from '../session.ts';
+import { loadNamedConfig, type Invocation, type Runner } from '../runtime/invocation.ts';
+import { momentOf, MOMENT_FORMS } from '../terminal/time-argument.ts';
+import { answerAsTable, OUTPUT_FORMATS, type OutputFormat } from '../terminal/table.ts';
+import { readAll } from '../terminal/session.ts';
 
 /** Characters of a query; SQLite itself takes no longer ones (SQLITE_MAX_SQL_LENGTH). */
 const QUERY_CHARS_MAX = 1_000_000;

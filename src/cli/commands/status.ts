@@ -12,11 +12,11 @@ import { countWaiting, proposalsFolder } from '../../extras/mcp/proposal-names.t
 import { troubledTables, type Problem } from '../../reconcile/account.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
 import { readSinkStatus, type SinkStatus } from '../../replica/bookkeeping/sinks.ts';
-import { loadNamedConfig, printJson, type Invocation, type Runner } from '../invocation.ts';
+import { loadNamedConfig, printJson, type Invocation, type Runner } from '../runtime/invocation.ts';
 import { sinkLines } from '../../extras/postgres/status-text.ts';
-import { accountExitCode, accountText } from '../account-text.ts';
-import { boxTable } from '../output.ts';
-import { hearDaemon, type DaemonAnswer } from '../daemon-answer.ts';
+import { accountExitCode, accountText } from '../runtime/account-text.ts';
+import { boxTable } from '../terminal/table.ts';
+import { hearDaemon, type DaemonAnswer } from '../runtime/daemon-client.ts';
 import { ageText, bytesText, countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 
 /** Tables listed on a terminal, so that a large database still fits on one screen; what is wrong is always listed. */

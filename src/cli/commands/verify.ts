@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import type { RowsyncError } from '../../base/errors.ts';
 import { verify, verifyFailures, type Mismatch, type TableVerifyReport, type VerifyReport } from '../../pull/verify.ts';
 import { finishPushes } from '../../push/push.ts';
-import { errorJson } from '../error-text.ts';
+import { errorJson } from '../report/error-text.ts';
 import {
   writeWithAccount,
   exitCodeOf,
@@ -15,9 +15,9 @@ import {
   withSides,
   type Invocation,
   type Runner,
-} from '../invocation.ts';
-import { boxTable, type TableColumn } from '../output.ts';
-import { problemsText } from '../report.ts';
+} from '../runtime/invocation.ts';
+import { boxTable, type TableColumn } from '../terminal/table.ts';
+import { problemsText } from '../report/pull-report.ts';
 import { countText, durationText, plural, printable } from '../../base/text.ts';
 
 /** Rows named per table in the text; the JSON form has more. */

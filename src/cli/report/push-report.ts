@@ -1,0 +1,197 @@
+/**
+ * What a push did, and what one would do, in words, as JSON and as an exit code. Pure.
+ */
+import { EXIT, type RowsyncError } from '../../base/errors.ts';
+import type { PreviewCell, PreviewRow, TablePreview } from '../../push/preview.ts';
+import type { PushReport, TablePushReport } from '../../push/report.ts';
+import { EDIT_FATES, sumOfAccounts, type EditFate } from '../../reconcile/push-account.ts';
+import type { Value } from '../../wire/schema.ts';
+import { errorJson } from './error-text.ts';
+import { exitCodeOf } from '../runtime/invocation.ts';
+import { boxTable, type TableColumn } from '../terminal/table.ts';
+import { problemsText } from './pull-report.ts';
+import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
+
+/** Everything that went wrong in a push: of the whole, of tables, and what a guard holds. */
+export function pushFailures(report: PushReport): readonly RowsyncError[] {
+  const all = [report.error, ...report.tables.flatMap((table) => [table.error, table.held])];
+  return all.filter((failure) => failure !== null);
+}
+
+/** The exit code of a push: what failed, then what waits for a person (rows that were refused earlier only where the caller is strict). */
+export function pushExitCode(report: PushReport, isStrict: boolean): number {
+  const code = exitCodeOf(pushFailures(report));
+  if (code !== EXIT.done) return code;
+  const waits = report.tables.some(
+    ({ openConflictCount, parkedCount }) => openConflictCount > 0 || (isStrict && parkedCount > 0),
+  );
+  if (waits) return EXIT.needsPerson;
+  const { refused, inDoubt, unsendable, passing } = sumOfAccounts(report.tables.map(({ account }) => account));
+  const failedCount = refused + inDoubt + unsendable;
+  if (failedCount === 0) return EXIT.done;
+  return failedCount === passing ? EXIT.tryLater : EXIT.failed;
+}
+
+/** A push for a program to read. */
+export function pushJson(report: PushReport, isStrict: boolean): Readonly<Record<string, unknown>> {
+  const orNull = (error: RowsyncError | null): unknown => (error === null ? null : errorJson(error));
+  return {
+    exitCode: pushExitCode(report, isStrict),
+    requestCount: report.requestCount,
+    durationMs: Math.round(report.durationMs),
+    error: orNull(report.error),
+    tables: report.tables.map((table) => ({
+      ...table,
+      durationMs: Math.round(table.durationMs),
+      held: orNull(table.held),
+      error: orNull(table.error),
+    })),
+  };
+}
+
+/** The counts of a table, in the order of the columns; rare ones are shown only where there are any. */
+const PUSH_COUNTS: readonly { title: string; count: (table: TablePushReport) => number; isRare?: true }[] = [
+  { title: 'inserted', count: ({ insertedCount }) => insertedCount },
+  { title: 'updated', count: ({ updatedCount }) => updatedCount },
+  { title: 'deleted', count: ({ deletedCount }) => deletedCount },
+  { title: 'refused', count: (table) => waitOf(table).refusedCount },
+  { title: 'in doubt', count: (table) => waitOf(table).inDoubtCount, isRare: true },
+  { title: 'unsendable', count: (table) => waitOf(table).unsendableCount, isRare: true },
+  { title: 'conflicts', count: ({ conflictCount }) => conflictCount },
+  { title: 'waiting', count: ({ waitingCount }) => waitingCount },
+];
+
+/** A push for people: the tables in which something happened or waits, the sums, then what is wrong and what to do. */
+export function pushText(report: PushReport, width: number | null): string {
+  const busy = report.tables.filter((table) => PUSH_COUNTS.some(({ count }) => count(table) > 0));
+  const counts = PUSH_COUNTS.filter(({ isRare, count }) => isRare !== true || busy.some((table) => count(table) > 0));
+  const rows = busy.map((table) => [printable(table.table), ...counts.map(({ count }) => countText(count(table)))]);
+  const columns = [{ title: 'table' }, ...counts.map(({ title }): TableColumn => ({ title, align: 'right' }))];
+  const box = busy.length === 0 ? '' : boxTable(columns, rows, width);
+  const failed = report.tables.flatMap(({ table, error }) =>
+    error === null ? [] : [{ what: 'failed', table, error }],
+  );
+  const held = report.tables.flatMap(({ table, held: error }) =>
+    error === null ? [] : [{ what: 'held', table, error }],
+  );
+  const whole = report.error === null ? [] : [{ what: 'failed', error: report.error }];
+  const sum = sumOf(report.tables, ({ insertedCount, updatedCount, deletedCount }) => {
+    return insertedCount + updatedCount + deletedCount;
+  });
+  const tables = report.tables.length === 0 ? 'no table is pushed (push: true in the configuration)' : '';
+  const pushed = `${plural(sum, 'row')} pushed with ${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}`;
+  return `${box}${tables === '' ? pushed : tables}\n${accountText(report)}${problemsText([...failed, ...held, ...whole])}`;
+}
+
+/** The columns of the account, in words. */
+const FATE_TEXTS: Readonly<Record<EditFate, string>> = {
+  arrived: 'arrived',
+  won: 'arrived over a change at the origin',
+  lost: 'lost to a change at the origin',
+  asked: 'in conflict',
+  refused: 'refused',
+  inDoubt: 'in doubt',
+  unsendable: 'cannot be sent',
+  unsent: 'not sent',
+};
+
+/** What became of the edits that the push began with; nothing where all of them simply arrived. */
+function accountText({ tables }: PushReport): string {
+  const account = sumOfAccounts(tables.map((table) => table.account));
+  if (account.began === account.arrived) return '';
+  const parts = EDIT_FATES.flatMap((fate) => {
+    return account[fate] === 0 ? [] : [`${countText(account[fate])} ${FATE_TEXTS[fate]}`];
+  });
+  const because = account.unsentReason === null ? '' : ` (${printable(account.unsentReason)})`;
+  return `${plural(account.began, 'edit')}: ${parts.join(', ')}${because}\n`;
+}
+
+/** Rows that wait and are in no conflict, by what they wait for. */
+interface Wait {
+  readonly refusedCount: number;
+  readonly inDoubtCount: number;
+  readonly unsendableCount: number;
+}
+
+function waitOf({ parkedCount, parkedInDoubtCount, parkedUnsendableCount }: TablePushReport): Wait {
+  const refusedCount = parkedCount - parkedInDoubtCount - parkedUnsendableCount;
+  return { refusedCount, inDoubtCount: parkedInDoubtCount, unsendableCount: parkedUnsendableCount };
+}
+
+function sumOf<T>(items: readonly T[], pick: (item: T) => number): number {
+  return items.reduce((sum, item) => sum + pick(item), 0);
+}
+
+/** Rows of one table that are listed for people; all of them are counted, and --json lists all. */
+const ROWS_SHOWN_MAX = 40;
+/** Characters of a value that are shown. */
+const VALUE_CHARS_MAX = 40;
+
+/** A plan for a program to read. Numbers beyond 53 bits are texts. */
+export function planJson(previews: readonly TablePreview[]): unknown {
+  return {
+    tables: previews.map((preview) => ({
+      ...preview,
+      rows: preview.rows.map((row) => ({ ...row, cells: planCellsJson(row.cells) })),
+    })),
+    callCount: sumOf(previews, ({ writeCallCount, readCallCount }) => writeCallCount + readCallCount),
+  };
+}
+
+/** Cells of a plan for a program to read. */
+export function planCellsJson(cells: readonly PreviewCell[]): unknown {
+  const plain = (value: Value): unknown => (typeof value === 'bigint' ? value.toString() : value);
+  return cells.map(({ column, base, local }) => ({ column, base: plain(base), local: plain(local) }));
+}
+
+/** A plan in short: per table what would be sent, the first rows, and what waits. Values are cut; review.ts shows all. */
+export function planText(previews: readonly TablePreview[]): string {
+  if (previews.length === 0) return 'Nothing to push\n';
+  return previews.map(tableText).join('\n');
+}
+
+/** The first lines about a table: what would be sent, with how many requests, and why it is held. */
+export function tableHead({ table, rows, writeCallCount, readCallCount, held }: TablePreview): string {
+  const sent = rows.filter(({ fate }) => fate === 'sent');
+  const counts = (['insert', 'update', 'delete'] as const).flatMap((kind) => {
+    const count = sent.filter((row) => row.kind === kind).length;
+    return count === 0 ? [] : [plural(count, kind)];
+  });
+  const waiting = rows.length - sent.length;
+  const head = [
+    counts.length === 0 ? 'nothing to send' : counts.join(', '),
+    ...(waiting === 0 ? [] : [`${countText(waiting)} waiting`]),
+    ...(writeCallCount === 0
+      ? []
+      : [`${plural(writeCallCount, 'write call')}, about ${plural(readCallCount, 'read call')}`]),
+  ];
+  const waits = held === null ? '' : `  held: ${printable(held)}\n`;
+  return `${printable(table)}: ${head.join('; ')}\n${waits}`;
+}
+
+function tableText(preview: TablePreview): string {
+  const { rows } = preview;
+  const shown = rows.slice(0, ROWS_SHOWN_MAX).map((row) => `  ${rowText(row)}\n`);
+  const hidden = rows.length - shown.length;
+  const more = hidden === 0 ? '' : `  and ${plural(hidden, 'more row')} (--json lists them)\n`;
+  return `${tableHead(preview)}${shown.join('')}${more}`;
+}
+
+/** What becomes of a row, where the word of the plan is not one of plain English. */
+export const FATE_WORDS: Readonly<Record<string, string>> = { inDoubt: 'in doubt', unsendable: 'cannot be sent' };
+
+function rowText({ rowId, kind, fate, reason, cells }: PreviewRow): string {
+  const what = fate === 'sent' ? kind : `${FATE_WORDS[fate] ?? fate} (${kind})`;
+  const changes = cells.map((cell) => cellText(kind, cell)).join(', ');
+  return `${what} ${rowId}${changes === '' ? '' : `  ${changes}`}${reason === null ? '' : `: ${printable(reason)}`}`;
+}
+
+function cellText(kind: PreviewRow['kind'], { column, base, local }: PreviewCell): string {
+  const change = kind === 'insert' ? valueText(local) : `${valueText(base)} -> ${valueText(local)}`;
+  return `${printable(column)}: ${change}`;
+}
+
+function valueText(value: Value): string {
+  if (value === null) return 'NULL';
+  return truncate(printable(typeof value === 'string' ? JSON.stringify(value) : String(value)), VALUE_CHARS_MAX);
+}

@@ -1,0 +1,74 @@
+/**
+ * Edits for a person to review before they leave: every changed cell whole, deletes first. What somebody else proposed is shown so that nothing of it
+ * can hide behind an ellipsis, a control character or the direction of its script.
+ */
+import { diffWordsWithSpace } from 'diff';
+import { displayWidth, printable, wrap } from '../../base/text.ts';
+import type { PreviewCell, PreviewRow, TablePreview } from '../../push/preview.ts';
+import type { Value } from '../../wire/schema.ts';
+import { FATE_WORDS, tableHead } from './push-report.ts';
+
+/** A change that fits here stays on one line. */
+const LINE_WIDTH = 72;
+/** Columns that a text gets beside the longest name. */
+const ROOM_MIN = 20;
+/** Words that may differ between two texts; if there are more, the two texts say it better. */
+const DIFFERENCES_MAX = 200;
+
+/** All rows of all tables; `width` is that of the terminal, or null to wrap nothing. */
+export function reviewText(previews: readonly TablePreview[], width: number | null): string {
+  if (previews.length === 0) return 'Nothing to push\n';
+  return previews.map((preview) => tableText(preview, width)).join('\n');
+}
+
+function tableText(preview: TablePreview, width: number | null): string {
+  const isDelete = ({ kind }: PreviewRow): boolean => kind === 'delete';
+  const rows = [...preview.rows.filter(isDelete), ...preview.rows.filter((row) => !isDelete(row))];
+  return tableHead(preview) + rows.map((row) => rowText(row, width)).join('');
+}
+
+function rowText({ rowId, kind, fate, reason, cells }: PreviewRow, width: number | null): string {
+  const what = fate === 'sent' ? kind : `${FATE_WORDS[fate] ?? fate} (${kind})`;
+  const why = reason === null ? '' : `: ${printable(reason)}`;
+  return `  ${what} ${rowId}${why}\n${cells.map((cell) => cellText(kind, cell, width)).join('')}`;
+}
+
+function cellText(kind: PreviewRow['kind'], { column, base, local }: PreviewCell, width: number | null): string {
+  const name = `    ${printable(column)}: `;
+  const line = (label: string, text: string): string => wrapped(label, text, width);
+  if (kind === 'insert') return line(name, valueText(local));
+  if (kind === 'delete') return line(name, valueText(base));
+  const change = `${valueText(base)} -> ${valueText(local)}`;
+  if (displayWidth(name) + displayWidth(change) <= LINE_WIDTH) return `${name}${change}\n`;
+  const texts = line('      was ', valueText(base)) + line('      now ', valueText(local));
+  return `${name.trimEnd()}\n${texts}${differences(base, local)
+    .map((difference) => line('      differs: ', difference))
+    .join('')}`;
+}
+
+/** The words that were exchanged, in order; none where one side has no text, or hardly a word is the same. */
+function differences(base: Value, local: Value): readonly string[] {
+  if (typeof base !== 'string' || typeof local !== 'string') return [];
+  const parts = diffWordsWithSpace(base, local, { maxEditLength: 2 * DIFFERENCES_MAX });
+  if (parts?.some(({ added, removed }) => !added && !removed) !== true) return [];
+  return parts.flatMap(({ added, removed, value }, index) => {
+    const before = parts[index - 1];
+    if (removed) return parts[index + 1]?.added === true ? [] : [`${valueText(value)} is gone`];
+    if (!added) return [];
+    return [
+      before?.removed === true ? `${valueText(before.value)} -> ${valueText(value)}` : `${valueText(value)} is new`,
+    ];
+  });
+}
+
+function valueText(value: Value): string {
+  if (value === null) return 'NULL';
+  return printable(typeof value === 'string' ? JSON.stringify(value) : String(value));
+}
+
+/** A label and a text behind it, on as many lines as it takes, each below the other. */
+function wrapped(label: string, text: string, width: number | null): string {
+  const indent = displayWidth(label);
+  const lines = width === null ? [text] : wrap(text, Math.max(ROOM_MIN, width - indent));
+  return `${label}${lines.join(`\n${' '.repeat(indent)}`)}\n`;
+}

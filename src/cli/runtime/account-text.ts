@@ -1,0 +1,58 @@
+/**
+ * The account for people at a terminal, and as an exit code.
+ */
+import { EXIT } from '../../base/errors.ts';
+import { printable } from '../../base/text.ts';
+import type { Config } from '../../config/load.ts';
+import { problemsAt } from '../../daemon/account.ts';
+import { worstOf, type Problem } from '../../reconcile/account.ts';
+import type { Severity } from '../../reconcile/problems.ts';
+
+const HEADINGS: readonly (readonly [string, readonly Severity[]])[] = [
+  ['needs attention', ['damaged', 'person']],
+  ['late', ['late']],
+  ['to know', ['notice']],
+];
+
+/** Tables that one problem names. */
+const TABLES_NAMED_MAX = 8;
+
+/** What `rowsync status --exit-code` ends with, by the worst problem. */
+const EXIT_BY_SEVERITY: Readonly<Record<Severity, number>> = {
+  damaged: EXIT.unusable,
+  person: EXIT.needsPerson,
+  late: EXIT.tryLater,
+  notice: EXIT.done,
+};
+
+/** The exit code that an account stands for. */
+export function accountExitCode(problems: readonly Problem[]): number {
+  return EXIT_BY_SEVERITY[worstOf(problems) ?? 'notice'];
+}
+
+/** Problems with what to do, the most severe first; empty where there is none. Tables with the same problem share a paragraph. */
+export function accountText(problems: readonly Problem[]): string {
+  return HEADINGS.map(([heading, severities]) => {
+    const some = problems.filter(({ severity }) => severities.includes(severity));
+    const groups = Map.groupBy(some, ({ code, sentence, todo }) => JSON.stringify([code, sentence, todo]));
+    return some.length === 0 ? '' : `\n${heading}:\n${[...groups.values()].map(paragraph).join('')}`;
+  }).join('');
+}
+
+/**
+ * The account at the end of a run, of which `said` tells already: problems that it names are not repeated. A run has no daemon beside it.
+ */
+export function accountAfter(config: Config, nowMs: number, said: string): string {
+  const problems = problemsAt(config, { word: { keeper: 'nobody', complaints: [] }, nowMs });
+  return accountText(problems.filter(({ sentence }) => !said.includes(printable(sentence))));
+}
+
+function paragraph(group: readonly Problem[]): string {
+  const [first] = group;
+  if (first === undefined) return ''; // groups are never empty
+  const names = group.flatMap(({ table }) => table ?? []);
+  const shown = names.length > TABLES_NAMED_MAX ? [...names.slice(0, TABLES_NAMED_MAX), '...'] : names;
+  const where = shown.length === 0 ? '' : `${shown.join(', ')}: `;
+  const todo = first.todo === '' ? '' : `    what to do: ${printable(first.todo)}\n`;
+  return `  ${printable(where + first.sentence)}\n${todo}`;
+}

@@ -1,0 +1,34 @@
+/**
+ * The outcome of one check in one form: what was found in one line, and what to do where something is to be done. Pure.
+ */
+import type { RowsyncError } from '../../base/errors.ts';
+
+/** The outcome of one check. */
+export interface CheckResult {
+  readonly name: string;
+  readonly outcome: 'ok' | 'warn' | 'fail';
+  /** What was found. */
+  readonly message: string;
+  /** What to do; empty where all is well. */
+  readonly hint: string;
+}
+
+/** All is well. */
+export function ok(name: string, message: string): CheckResult {
+  return { name, outcome: 'ok', message, hint: '' };
+}
+
+/** It works, but someone should look at it. */
+export function warn(name: string, message: string, hint: string): CheckResult {
+  return { name, outcome: 'warn', message, hint };
+}
+
+/** It does not work. */
+export function fail(name: string, message: string, hint: string): CheckResult {
+  return { name, outcome: 'fail', message, hint };
+}
+
+/** It does not work, as an error says. */
+export function failed(name: string, { message, hint }: RowsyncError): CheckResult {
+  return fail(name, message, hint);
+}

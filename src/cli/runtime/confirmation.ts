@@ -1,0 +1,36 @@
+/**
+ * `--confirm` while a daemon runs: no other client may write then, so what a person agreed to is left in the replica
+ * for the daemon's next run.
+ */
+import { asRowsyncError, EXIT } from '../../base/errors.ts';
+import { plural, printable } from '../../base/text.ts';
+import { isInUse } from '../../replica/database.ts';
+import { giveConsent } from '../../replica/consent.ts';
+import { type ConsentKind } from '../../replica/bookkeeping/tables.ts';
+import { loadNamedConfig, printJson, type Invocation } from './invocation.ts';
+
+/** Runs `work`; where another process works on the replica and `confirm` is set, leaves the consent for that one instead. */
+export async function orLeaveConsent(
+  invocation: Invocation,
+  asked: { readonly confirm: boolean; readonly kinds: readonly ConsentKind[]; readonly tables: readonly string[] },
+  work: () => Promise<number>,
+): Promise<number> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const { code } = asRowsyncError(thrown);
+    if (!asked.confirm || (code !== 'replica.inUse' && code !== 'config.secret')) throw thrown;
+    const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
+    // Members of the group cannot read the token, and a consent needs none.
+    if (code === 'config.secret' && !isInUse(replica.path)) throw thrown;
+    const consents = giveConsent(replica.path, asked.kinds, asked.tables);
+    if (consents.length === 0) throw thrown;
+    const lines = consents.map(({ table, kind, rowCount }) => {
+      const what = kind === 'push' ? 'edited' : 'missing';
+      if (table === null) return `the next ${kind} of the process that is at work may continue\n`;
+      return `${printable(table)}: the next ${kind} of the process that is at work may continue, with ${plural(rowCount, `${what} row`)} at most\n`;
+    });
+    await (invocation.isJson ? printJson(invocation, { consents }) : invocation.session.stdout.write(lines.join('')));
+    return EXIT.done;
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * Asks the running daemon over its HTTP server: what it says of itself, and to carry out a person's decision. Null without an answer in time.
+ */
+import type { RequestOptions } from 'node:http';
+import type { PersonDecision } from '../../capture/decide.ts';
+import type { Config, ListenAddress } from '../../config/load.ts';
+import type { DaemonWord } from '../../daemon/account.ts';
+import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
+import { isInUse } from '../../replica/database.ts';
+import { examineUnits } from './service-units.ts';
+
+/** What the daemon says of itself. */
+export interface DaemonAnswer {
+  /** One line. */
+  readonly status: string;
+  readonly working: string | null;
+  readonly failure: { readonly message: string; readonly hint: string } | null;
+  readonly jobs: readonly { readonly job: string; readonly nextAt: string }[];
+  /** What the account has from the daemon alone; none from a daemon of an earlier version. */
+  readonly complaints?: DaemonWord['complaints'];
+}
+
+/** A daemon that is there answers in milliseconds; a command that hangs because of it would be worse than none. */
+const ANSWER_MS_MAX = 1_000;
+/** It waits a while for the work under way before it says that it is busy. */
+const DECISION_MS_MAX = 15_000;
+const ANSWER_CHARS_MAX = 4 * 1024 * 1024;
+
+/** Asks the daemon of a replica; null where none answers, or none that this user may ask: it wants the key of the page. */
+async function askDaemon(address: ListenAddress, replicaPath: string): Promise<DaemonAnswer | null> {
+  const { readPageKey } = await import('../../extras/http/page-key.ts');
+  const headers = { Authorization: `Bearer ${readPageKey(replicaPath) ?? ''}` };
+  try {
+    const answer: unknown = JSON.parse(await ask(address, { path: '/status', headers, timeout: ANSWER_MS_MAX }));
+    return isAnswer(answer) ? answer : wordOfStranger(answer);
+  } catch {
+    return null; // no daemon, or one that is just stopping: either way there is nothing to show
+  }
+}
+
+/** What is known of the daemon of a configuration: its answer, or what systemd says of the service. */
+export async function hearDaemon({
+  file,
+  http: { listen },
+  replica,
+}: Config): Promise<{ readonly answer: DaemonAnswer | null; readonly word: DaemonWord }> {
+  const answer = listen === null ? null : await askDaemon(listen, replica.path);
+  if (answer !== null) return { answer, word: { keeper: 'daemon', complaints: answer.complaints ?? [] } };
+  const name = instanceOf(file);
+  const { isWanted = false, isUp = false } = (name === null ? null : examineUnits(name)) ?? {};
+  const keeper = isUp
+    ? 'service'
+    : isWanted || listen !== null
+      ? 'silent'
+      : isAtWork(replica.path)
+        ? 'service'
+        : 'nobody';
+  return { answer, word: { keeper, complaints: [] } };
+}
+
+/** Whether a process holds the lock of a replica, as a daemon does that listens nowhere. */
+function isAtWork(path: string): boolean {
+  try {
+    return isInUse(path);
+  } catch {
+    return false; // the account says what is wrong with the replica
+  }
+}
+
+/** The instance that a configuration of `rowsync service install` belongs to; null for any other file. */
+export function instanceOf(file: string): string | null {
+  return /^\/etc\/rowsync\/([a-z0-9_-]+)\.yaml$/.exec(file)?.[1] ?? null;
+}
+
+/**
+ * Hands a decision to the daemon of a replica and returns what it made of it. Null without an answer, or without access: the key beside the replica
+ * is for users who may read the replica.
+ */
+export async function askDaemonTo(
+  address: ListenAddress,
+  replicaPath: string,
+  decision: PersonDecision,
+): Promise<DecisionAnswer | null> {
+  const { readPageKey } = await import('../../extras/http/page-key.ts');
+  const key = readPageKey(replicaPath);
+  if (key === null) return null;
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  const options = { method: 'POST', path: '/decide', headers, timeout: DECISION_MS_MAX };
+  try {
+    const answer: unknown = JSON.parse(await ask(address, options, JSON.stringify(decision)));
+    return isDecisionAnswer(answer) ? answer : null;
+  } catch {
+    return null;
+  }
+}
+
+async function ask(address: ListenAddress, options: RequestOptions, body = ''): Promise<string> {
+  const { request } = await import('node:http');
+  const where = address.kind === 'socket' ? { socketPath: address.path } : { host: address.host, port: address.port };
+  return new Promise((resolve, reject) => {
+    const asking = request({ ...where, ...options, agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        text += chunk;
+        if (text.length > ANSWER_CHARS_MAX) asking.destroy(new Error('too long'));
+      });
+      response.once('end', () => resolve(text));
+      response.once('error', reject);
+    });
+    asking.once('timeout', () => asking.destroy(new Error('too slow')));
+    asking.once('error', reject);
+    asking.end(body);
+  });
+}
+
+/** What the daemon says to a user who may not read the key of the page. */
+function wordOfStranger(value: unknown): DaemonAnswer | null {
+  if (typeof value !== 'object' || value === null || !('state' in value)) return null;
+  return { status: `answers: ${String(value.state)}`, working: null, failure: null, jobs: [] };
+}
+
+function isAnswer(value: unknown): value is DaemonAnswer {
+  if (typeof value !== 'object' || value === null) return false;
+  return (
+    'status' in value &&
+    typeof value.status === 'string' &&
+    'working' in value &&
+    (value.working === null || typeof value.working === 'string') &&
+    'failure' in value &&
+    (value.failure === null || isFailure(value.failure)) &&
+    'jobs' in value &&
+    Array.isArray(value.jobs) &&
+    value.jobs.every(isJob) &&
+    (!('complaints' in value) || (Array.isArray(value.complaints) && value.complaints.every(isComplaint)))
+  );
+}
+
+function isFailure(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'hint' in value && typeof value.hint === 'string';
+}
+
+function isComplaint(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const texts = ['about', 'code', 'message', 'hint'].map((key): unknown => Reflect.get(value, key));
+  const orNull = ['subject', 'since'].map((key): unknown => Reflect.get(value, key));
+  return texts.every((it) => typeof it === 'string') && orNull.every((it) => it === null || typeof it === 'string');
+}
+
+function isJob(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'job' in value && typeof value.job === 'string' && 'nextAt' in value && typeof value.nextAt === 'string';
+}
+
+const ANSWER_KINDS: readonly unknown[] = ['done', 'problem', 'busy', 'failed'];
+
+function isDecisionAnswer(value: unknown): value is DecisionAnswer {
+  if (typeof value !== 'object' || value === null || !('kind' in value) || !('words' in value)) return false;
+  if (!ANSWER_KINDS.includes(value.kind) || typeof value.words !== 'string') return false;
+  if ('hint' in value && typeof value.hint !== 'string') return false;
+  if (value.kind !== 'done') return true;
+  return (
+    'rowCount' in value && typeof value.rowCount === 'number' && 'decided' in value && Array.isArray(value.decided)
+  );
+}

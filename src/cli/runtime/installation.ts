@@ -1,0 +1,31 @@
+/**
+ * What this rowsync was started from: a checkout, the package of npm, or one executable, whose files are assets of it.
+ * Gives its version, the files that come with it, and the command that starts it again.
+ */
+import { readFileSync } from 'node:fs';
+import { getAsset, isSea } from 'node:sea';
+import { fileURLToPath } from 'node:url';
+
+/** Whether it runs from its sources; there is no `rowsync` on the path then. */
+export const isCheckout = import.meta.url.endsWith('.ts');
+
+/** The top of the checkout or of the package, all of whose parts are in dist/cli. */
+const TOP = new URL(isCheckout ? '../../../' : '../../', import.meta.url);
+
+/** The text of a file that comes with rowsync; the path is relative to the top of the package, such as `package.json`. */
+export function readShipped(path: string): string {
+  return isSea() ? getAsset(path, 'utf8') : readFileSync(new URL(path, TOP), 'utf8');
+}
+
+/** The version of this rowsync. */
+export function versionOf(): string {
+  const parsed: unknown = JSON.parse(readShipped('package.json'));
+  return typeof parsed === 'object' && parsed !== null && 'version' in parsed ? String(parsed.version) : 'unknown';
+}
+
+/** The words that start this rowsync, with flags for Node; an executable brings its own flags. */
+export function ownCommand(nodeFlags: readonly string[]): readonly string[] {
+  if (isSea()) return [process.execPath];
+  const main = fileURLToPath(new URL(isCheckout ? 'src/cli/main.ts' : 'dist/cli/main.cjs', TOP));
+  return [process.execPath, ...nodeFlags, main];
+}

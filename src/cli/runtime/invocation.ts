@@ -1,0 +1,241 @@
+/**
+ * One use of a command: the session, the options that every command has, and what commands share: loading the
+ * configuration, opening the origin and the replica, printing results. What only some commands need is loaded when it is asked for.
+ */
+import type { Command } from 'commander';
+import { EXIT, type RowsyncError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { journalLines } from '../../base/log-form.ts';
+import type { Config, loadConfig } from '../../config/load.ts';
+import { findConfig } from '../../config/paths.ts';
+import type { FilesContext } from '../../files/context.ts';
+import type { Origin } from '../../origin/client.ts';
+import type { OriginLimits } from '../../origin/limits.ts';
+import type { PullContext } from '../../pull/context.ts';
+import type { PushContext } from '../../push/context.ts';
+import type { Replica } from '../../replica/database.ts';
+import { prepareForRows } from './memory.ts';
+import { become, ownerOf } from './owner.ts';
+import type { Owner } from '../../reconcile/owner.ts';
+import type { Session } from '../terminal/session.ts';
+import { printable, printableJson } from '../../base/text.ts';
+
+/** The options that every command takes, as Commander gives them. */
+export interface GlobalOptions {
+  readonly config?: string;
+  readonly json?: boolean;
+  readonly verbose?: boolean;
+}
+
+/** What a command works with. */
+export interface Invocation {
+  readonly session: Session;
+  /** As given with --config. */
+  readonly configPath: string | undefined;
+  readonly isJson: boolean;
+  readonly isVerbose: boolean;
+}
+
+/** Runs a command's work; the number it returns becomes the exit code. */
+export type Runner = (command: Command, work: (invocation: Invocation) => Promise<number>) => Promise<void>;
+
+/** How a command needs its configuration. */
+interface ConfigNeeds {
+  readonly needsCredentials: boolean;
+  readonly needsSinks?: boolean;
+  /** For a command that decides itself when root becomes another user. */
+  readonly keepsRoot?: boolean;
+}
+
+/**
+ * Loads the configuration that the command line names, and prints its warnings. From then on a process of root is the owner of the replica; secrets
+ * are read before, since root alone may read them, and after it is known who that is. @throws RowsyncError of the configuration, `replica.path`.
+ */
+export async function loadNamedConfig(invocation: Invocation, needs: ConfigNeeds): Promise<Config> {
+  const { session } = invocation;
+  const { loadConfig: load } = await import('../../config/load.ts');
+  const file = findConfig(invocation.configPath, session.folder);
+  const owner = process.geteuid?.() === 0 ? ownerUnder(file, load) : null;
+  const { config, warnings } = load(file, needs);
+  if (owner !== null && needs.keepsRoot !== true) {
+    // The owner may not be able to read where rowsync is installed.
+    await loadSides();
+    become(owner);
+  }
+  const { stderr } = session;
+  for (const warning of warnings) {
+    const text = `warning: ${printable(warning)}\n`;
+    await stderr.write(stderr.isJournal ? journalLines('warn', text) : text);
+  }
+  return config;
+}
+
+/** Whom root becomes under a configuration, without a look at its secrets; null also where the configuration is wrong, which is said when it is loaded. */
+function ownerUnder(file: string, load: typeof loadConfig): Owner | null {
+  let path: string;
+  try {
+    path = load(file, { needsCredentials: false }).config.replica.path;
+  } catch {
+    return null;
+  }
+  return ownerOf(path);
+}
+
+/** Prints what a run did, and what is still wrong after it. */
+export async function writeWithAccount({ configPath, session }: Invocation, said: string): Promise<void> {
+  const [{ loadConfig }, { accountAfter }] = await Promise.all([
+    import('../../config/load.ts'),
+    import('./account-text.ts'),
+  ]);
+  const { config } = loadConfig(findConfig(configPath, session.folder), { needsCredentials: false });
+  await session.stdout.write(said + accountAfter(config, session.clock.nowMs(), said));
+}
+
+/** The side of the origin, loaded once a command needs it. */
+async function loadOrigin() {
+  const [{ createLogger }, { originSecrets, originSettings }, { openOrigin }] = await Promise.all([
+    import('../../base/log.ts'),
+    import('../../config/settings.ts'),
+    import('../../origin/client.ts'),
+  ]);
+  return { createLogger, originSecrets, originSettings, openOrigin };
+}
+
+/** The side of the replica, likewise. */
+async function loadReplica() {
+  const [{ openReplica }, { openReader }] = await Promise.all([
+    import('../../replica/database.ts'),
+    import('../../replica/reader.ts'),
+  ]);
+  return { openReplica, openReader };
+}
+
+/** Opens the origin of a configuration for the time of `work`; `limits` are those that differ from the usual. */
+export async function withOrigin<T>(
+  invocation: Invocation,
+  config: Config,
+  work: (parts: { readonly origin: Origin; readonly log: Logger }) => Promise<T>,
+  limits: Partial<OriginLimits> = {},
+): Promise<T> {
+  const { clock, stderr } = invocation.session;
+  const { createLogger, originSecrets, originSettings, openOrigin } = await loadOrigin();
+  const settings = originSettings(config);
+  const log = createLogger({
+    level: invocation.isVerbose ? 'debug' : 'silent',
+    destination: { write: (line) => stderr.log(line) },
+    secrets: originSecrets(config),
+  });
+  const origin = openOrigin({ ...settings, limits }, { clock, log });
+  try {
+    return await work({ origin, log });
+  } finally {
+    await origin.close();
+  }
+}
+
+/** What pulls, pushes and files of one configuration work with; they share both sides, and never run at the same time. */
+export interface Sides {
+  readonly pull: PullContext;
+  readonly push: PushContext;
+  readonly files: FilesContext;
+}
+
+/** Everything that works on rows and files. */
+function loadSides() {
+  return Promise.all([
+    import('../../config/settings.ts'),
+    import('../../files/prune.ts'),
+    import('../../files/upload.ts'),
+    import('../terminal/progress.ts'),
+    import('../../config/tables.ts'),
+    import('../../replica/bookkeeping/described.ts'),
+    import('../../replica/bookkeeping/sinks.ts'),
+    import('../../extras/http/page-key.ts'),
+    loadOrigin(),
+    loadReplica(),
+  ]);
+}
+
+/** Opens both sides of a configuration for the time of `work`, with the progress of a pull on stderr. */
+export async function withSides<T>(
+  invocation: Invocation,
+  config: Config,
+  work: (sides: Sides) => Promise<T>,
+): Promise<T> {
+  const [
+    { filesSettings, pullSettings, pushSettings },
+    { removeUnnamed },
+    { uploadKeeper },
+    { noProgress, startProgress },
+    { withBoundNames },
+    { boundNameOf },
+  ] = await loadSides();
+  prepareForRows();
+  const { clock, stderr } = invocation.session;
+  const signal = invocation.session.stopSignal();
+  return withOrigin(invocation, config, async ({ origin, log }) => {
+    const replica = await openForWriting(invocation, config);
+    // The log of --verbose goes to the same stream.
+    const progress = invocation.isJson ? noProgress : startProgress(stderr, clock, { isShared: invocation.isVerbose });
+    try {
+      const bound = withBoundNames(config, (name) => boundNameOf(replica, name));
+      const settings = pullSettings(bound);
+      const { onProgress, onFiles, wantsEstimates: estimates } = progress;
+      const shared = { origin, replica, clock, log, signal };
+      const filing = { ...shared, settings: filesSettings(bound) };
+      const removeContents = (hashes: readonly string[]): Promise<number> =>
+        removeUnnamed(replica, config.replica.files, hashes);
+      return await work({
+        pull: { ...shared, settings, onProgress, estimates, removeContents },
+        push: { ...shared, settings: pushSettings(bound), files: { keep: uploadKeeper(filing) } },
+        files: { ...filing, onProgress: onFiles },
+      });
+    } finally {
+      progress.stop();
+      replica.close();
+    }
+  });
+}
+
+/** Opens a replica that must be there already. @throws RowsyncError `replica.path` where a pull would make one. */
+export async function openExistingReplica(invocation: Invocation, config: Config): Promise<Replica> {
+  const { openReader } = await loadReplica();
+  openReader(config.replica.path).close();
+  return openForWriting(invocation, config);
+}
+
+/** Opens the replica, and says so where an earlier version had written it. */
+async function openForWriting({ session }: Invocation, { replica: { path, shared }, sinks }: Config): Promise<Replica> {
+  const { openReplica } = await loadReplica();
+  const { ensureSinks } = await import('../../replica/bookkeeping/sinks.ts');
+  const replica = openReplica(path, { clock: session.clock, shared });
+  if (replica.upgrade !== null) {
+    const { fromVersion, copyPath } = replica.upgrade;
+    await session.stderr.write(
+      printable(`the replica was of version ${fromVersion} and is of this one now; as it was: ${copyPath}`) + '\n',
+    );
+  }
+  await ensureSinks(
+    replica,
+    sinks.map(({ name }) => name),
+  );
+  return replica;
+}
+
+/** Prints a result as one JSON document. */
+export async function printJson({ session }: Invocation, value: unknown): Promise<void> {
+  await session.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
+}
+
+/**
+ * The exit code for several failures of work that was done in part. A guard that waits comes first, then the code that all of
+ * them share (such as "try later", if that would help with each), then plain failure. Options of a table that are wrong are a
+ * plain failure: "nothing was done" would not be true of the others.
+ */
+export function exitCodeOf(failures: readonly RowsyncError[]): number {
+  if (failures.length === 0) return EXIT.done;
+  const codes = failures.map(({ kind, exitCode }) => (kind === 'config' ? EXIT.failed : exitCode));
+  if (codes.includes(EXIT.needsPerson)) return EXIT.needsPerson;
+  const [first = EXIT.failed] = codes;
+  return codes.every((code) => code === first) ? first : EXIT.failed;
+}

@@ -1,0 +1,121 @@
+/**
+ * On whose behalf root works on a replica. People who share it may write its folder, and root must neither follow nor run what they put there. So a
+ * process of root becomes the owner of that folder permanently. Nothing changes for other users, or where everything is root's own.
+ */
+import {
+  closeSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  rmdirSync,
+  type Stats,
+} from 'node:fs';
+import { dirname, join, parse, resolve, sep } from 'node:path';
+import { RowsyncError } from '../../base/errors.ts';
+import { systemCode } from '../../config/secrets.ts';
+import { decideOwner, type Owner, type PathPart } from '../../reconcile/owner.ts';
+
+/** Links that are followed on the way to one file, as in the kernel. */
+const LINKS_MAX = 40;
+
+/** Whom root becomes for a replica; null if it stays root, or is not root. @throws RowsyncError `replica.path` where it must not work. */
+export function ownerOf(path: string): Owner | null {
+  if (process.geteuid?.() !== 0) return null;
+  const decision = decideOwner(partsOf(resolve(path)));
+  if (decision.kind === 'stay') return null;
+  if (decision.kind === 'become') return decision.owner;
+  const { message, hint } = decision;
+  throw new RowsyncError('replica', 'replica.path', { message, hint });
+}
+
+/** Gives up root for good. @throws RowsyncError `replica.path` where the system forbids it, as in a container without the capability. */
+export function become({ uid, gid }: Owner): void {
+  try {
+    process.setgroups?.([gid]);
+    process.setgid?.(gid);
+    process.setuid?.(uid);
+  } catch (cause) {
+    throw new RowsyncError('replica', 'replica.path', {
+      message: `The folder of the replica belongs to the user ${uid}, and the system does not let root become that user (${systemCode(cause)})`,
+      hint: 'Run the command as that user, or give the process the capabilities CAP_SETUID and CAP_SETGID.',
+      cause,
+    });
+  }
+}
+
+/** Whether a user may read a file that root has named. */
+export function mayRead(owner: Owner, file: string): boolean {
+  return attemptAs(owner, () => closeSync(openSync(file, 'r')));
+}
+
+/** Whether a user may make a file with a name that root has given. */
+export function mayMake(owner: Owner, file: string): boolean {
+  return attemptAs(owner, () => rmdirSync(mkdtempSync(`${file}.`)));
+}
+
+function attemptAs({ uid, gid }: Owner, attempt: () => void): boolean {
+  const before = { groups: process.getgroups?.() ?? [], gid: process.getegid?.() ?? 0 };
+  try {
+    process.setgroups?.([gid]);
+    process.setegid?.(gid);
+    process.seteuid?.(uid);
+    attempt();
+    return true;
+  } catch {
+    return false; // closed to this user, or missing, which is said later
+  } finally {
+    process.seteuid?.(0);
+    process.setegid?.(before.gid);
+    if (process.getgroups?.().join() !== before.groups.join()) process.setgroups?.(before.groups);
+  }
+}
+
+/** Stands for every user that a container does not know: root of the machine among them, who owns what is above the replica. */
+const UNKNOWN_USER = 65_534;
+
+/** Whether this is a container in which some users of the machine have no number (user_namespaces(7)). */
+function hasUnknownUsers(): boolean {
+  try {
+    return !/^\s*0\s+0\s+4294967295\s*$/.test(readFileSync('/proc/self/uid_map', 'utf8'));
+  } catch {
+    return false; // no Linux
+  }
+}
+
+/** The parts of a path as far as they exist. Links of root are followed, as root made them; any other ends the path. */
+function partsOf(path: string): readonly PathPart[] {
+  const parts: PathPart[] = [];
+  const isInContainer = hasUnknownUsers();
+  const add = (place: string, found: Stats): void => void parts.push(partOf(place, found, isInContainer));
+  let linkCount = 0;
+  const { root } = parse(path);
+  let names = path.split(sep).filter((name) => name !== '');
+  let at = root;
+  add(at, lstatSync(at));
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
+    at = join(at, name);
+    const found = lstatSync(at, { throwIfNoEntry: false });
+    if (found === undefined) break;
+    add(at, found);
+    if (!found.isSymbolicLink()) continue;
+    linkCount += 1;
+    if (found.uid !== 0 || linkCount > LINKS_MAX) break;
+    names = [
+      ...resolve(dirname(at), readlinkSync(at))
+        .split(sep)
+        .filter((part) => part !== ''),
+      ...names,
+    ];
+    at = root;
+    add(at, lstatSync(at));
+  }
+  return parts;
+}
+
+function partOf(path: string, found: Stats, isInContainer: boolean): PathPart {
+  const uid = isInContainer && found.uid === UNKNOWN_USER ? 0 : found.uid;
+  const kind = found.isSymbolicLink() ? 'link' : found.isDirectory() ? 'folder' : 'file';
+  return { path, kind, uid, gid: found.gid, mode: found.mode };
+}

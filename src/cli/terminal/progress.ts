@@ -1,0 +1,224 @@
+/**
+ * The progress of a pull or verify, of rows and then of files. A bar on a terminal, otherwise a line per table in
+ * which something happened and, for a long one, one every ten seconds. Nothing where a program reads the output.
+ *
+ * The expected number of rows is known from the sweep before, or estimated for a first pull that someone watches.
+ * Otherwise tables are counted instead.
+ */
+import { SingleBar } from 'cli-progress';
+import type { Clock } from '../../base/clock.ts';
+import type { FilesProgress } from '../../files/context.ts';
+import type { PullProgress, TablePullReport } from '../../pull/report.ts';
+import { FilesCounter, filesBarText, filesLineText } from './files-progress.ts';
+import type { Output } from './session.ts';
+import { countText, displayWidth, durationText, plural, printable, truncate } from '../../base/text.ts';
+
+/** What is known of the work so far. */
+export interface ProgressState {
+  readonly tableCount: number;
+  readonly tablesDone: number;
+  /** Rows expected in all tables; 0 if unknown. */
+  readonly expectedRowCount: number;
+  readonly rowCount: number;
+  readonly elapsedMs: number;
+  /** The table that was heard of last; empty before the first. */
+  readonly table: string;
+}
+
+/** Listens to a pull; `stop` clears the bar and must be called before anything else is printed. */
+export interface Progress {
+  readonly onProgress: (event: PullProgress) => void;
+  /** Files come after the rows; the first event of theirs ends the bar of the rows. */
+  readonly onFiles: (event: FilesProgress) => void;
+  /** Whether it is worth asking the origin beforehand how many rows a first pull will bring. */
+  readonly wantsEstimates: boolean;
+  stop(): void;
+}
+
+/** Columns of the bar itself. */
+const BAR_WIDTH = 20;
+
+/** How often a long table says that it continues, where there is no bar. */
+const LINE_EVERY_MS = 10_000;
+
+/** A silent one, for output that a program reads. */
+export const noProgress: Progress = {
+  onProgress: ignore,
+  onFiles: ignore,
+  wantsEstimates: false,
+  stop: ignore,
+};
+
+/** Progress on an output: a bar if it is a terminal that nothing else writes to, else lines. */
+export function startProgress(output: Output, clock: Clock, { isShared }: { readonly isShared: boolean }): Progress {
+  return output.isTerminal && !isShared ? barProgress(output, clock) : lineProgress(output, clock);
+}
+
+function barProgress(output: Output, clock: Clock): Progress {
+  const counter = new Counter(clock);
+  const files = new FilesCounter(clock);
+  let isFiles = false;
+  const bar = new SingleBar({
+    stream: output.stream,
+    format: () => {
+      const width = (output.width() ?? BAR_WIDTH) - 1;
+      return isFiles ? filesBarText(files.state(), width) : barText(counter.state(), width);
+    },
+    clearOnComplete: true,
+    hideCursor: true,
+    forceRedraw: false,
+  });
+  bar.start(1, 0);
+  return {
+    // The bar draws itself ten times a second from the counters.
+    onProgress: (event) => counter.count(event),
+    onFiles: (event) => {
+      isFiles = true;
+      files.count(event);
+    },
+    wantsEstimates: true,
+    stop: () => bar.stop(),
+  };
+}
+
+function lineProgress(output: Output, clock: Clock): Progress {
+  const counter = new Counter(clock);
+  const files = new FilesCounter(clock);
+  let lastLineMs = clock.monotonicMs();
+  // An origin that is down fails every table in the same words; once is enough.
+  const failures = new Set<string>();
+  const say = (line: string): void => {
+    lastLineMs = clock.monotonicMs();
+    void output.write(`${line}\n`);
+  };
+  return {
+    onProgress: (event) => {
+      counter.count(event);
+      if (event.kind === 'tableEnd' && isWorthALine(event.report, failures)) say(tableLine(event.report));
+      if (event.kind === 'page' && clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(lineText(counter.state()));
+    },
+    onFiles: (event) => {
+      files.count(event);
+      if (clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(filesLineText(files.state()));
+    },
+    wantsEstimates: false,
+    stop: ignore,
+  };
+}
+
+/**
+ * A table in which nothing changed and that took no time says nothing: a scheduler mails what is printed. Nor does a
+ * failure that another table had in the same words, or being stopped.
+ */
+function isWorthALine(report: TablePullReport, failures: Set<string>): boolean {
+  if (report.error !== null) {
+    const { code, message } = report.error;
+    if (code === 'origin.stopped' || failures.has(message)) return false;
+    failures.add(message);
+    return true;
+  }
+  const changeCount = report.insertedCount + report.updatedCount + report.deletedCount;
+  return changeCount > 0 || report.held !== null || report.unreadableCount > 0 || report.durationMs >= LINE_EVERY_MS;
+}
+
+class Counter {
+  readonly #clock: Clock;
+  readonly #startMs: number;
+  #tableCount = 0;
+  #tablesDone = 0;
+  #expectedRowCount = 0;
+  #rowCount = 0;
+  #table = '';
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#startMs = clock.monotonicMs();
+  }
+
+  count(event: PullProgress): void {
+    switch (event.kind) {
+      case 'start':
+        this.#tableCount = event.tableCount;
+        this.#expectedRowCount = event.expectedRowCount;
+        break;
+      case 'tableStart':
+        this.#table = event.table;
+        break;
+      case 'page':
+        this.#table = event.table;
+        this.#rowCount += event.rowCount;
+        break;
+      case 'tableEnd':
+        this.#tablesDone += 1;
+        break;
+    }
+  }
+
+  state(): ProgressState {
+    return {
+      tableCount: this.#tableCount,
+      tablesDone: this.#tablesDone,
+      expectedRowCount: this.#expectedRowCount,
+      rowCount: this.#rowCount,
+      elapsedMs: this.#clock.monotonicMs() - this.#startMs,
+      table: this.#table,
+    };
+  }
+}
+
+/** The bar in one line of at most `width` columns. */
+export function barText(state: ProgressState, width: number): string {
+  if (state.tableCount === 0) return truncate('asking the origin which tables there are', width);
+  const total = Math.max(state.expectedRowCount, state.rowCount);
+  const isRowsKnown = state.expectedRowCount > 0;
+  const share = isRowsKnown ? state.rowCount / total : state.tablesDone / state.tableCount;
+  const filled = Math.round(Math.min(1, share) * BAR_WIDTH);
+  const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}`;
+  const position = isRowsKnown
+    ? `${String(Math.floor(share * 100)).padStart(3)} %  ${countText(state.rowCount)} of ${countText(total)} rows`
+    : `${state.tablesDone} of ${plural(state.tableCount, 'table')}  ${plural(state.rowCount, 'row')}`;
+  const facts = [`${bar} ${position}`, rateText(state), leftText(state)].filter((fact) => fact !== '').join('  ');
+  const room = width - displayWidth(facts) - 2;
+  const table = printable(state.table);
+  // The name of the table comes last and is the first to be cut; a stump of it would only flicker.
+  return room < 4 || table === '' ? truncate(facts, width) : `${facts}  ${truncate(table, room)}`;
+}
+
+function lineText(state: ProgressState): string {
+  const facts = [`${plural(state.rowCount, 'row')} so far`, rateText(state), leftText(state)];
+  return `${printable(state.table)}: ${facts.filter((fact) => fact !== '').join(', ')}`;
+}
+
+function rateText({ rowCount, elapsedMs }: ProgressState): string {
+  return elapsedMs < 500 ? '' : `${countText(Math.round((rowCount / elapsedMs) * 1000))} rows/s`;
+}
+
+function leftText({ rowCount, expectedRowCount, elapsedMs }: ProgressState): string {
+  if (elapsedMs < 500 || rowCount === 0 || expectedRowCount <= rowCount) return '';
+  return `${durationText(((expectedRowCount - rowCount) / rowCount) * elapsedMs)} left`;
+}
+
+/** What a pull did to one table, in one line. */
+export function tableLine(report: TablePullReport): string {
+  const name = printable(report.table);
+  if (report.error !== null) return `${name}: failed: ${printable(report.error.message)}`;
+  const changes = [
+    { count: report.insertedCount, word: 'new' },
+    { count: report.updatedCount, word: 'changed' },
+    { count: report.deletedCount, word: 'deleted' },
+    { count: report.unreadableCount, word: 'unreadable' },
+  ];
+  const facts = [
+    plural(report.rowCount, 'row'),
+    ...changes.filter(({ count }) => count > 0).map(({ count, word }) => `${countText(count)} ${word}`),
+    `${plural(report.pagesReadCount, 'page')} read`,
+    `${countText(report.pagesNotModifiedCount)} unchanged`,
+    durationText(report.durationMs),
+  ];
+  const held = report.held === null ? '' : `; held: ${printable(report.held.message)}`;
+  return `${name}: ${facts.join(', ')}${held}`;
+}
+
+function ignore(): void {
+  // The whole work of a silent listener.
+}

@@ -1,0 +1,98 @@
+/**
+ * Asks a person at a terminal, one line each. Questions go to stderr, so that stdout stays for results. A hidden
+ * answer is never echoed and never kept.
+ */
+import { createInterface, type Interface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { RowsyncError } from '../../base/errors.ts';
+import type { Session } from './session.ts';
+import { printable } from '../../base/text.ts';
+
+/** Asks one question after the other. */
+export class Prompter {
+  readonly #stderr: Session['stderr'];
+  readonly #lines: Interface;
+  readonly #answers: string[] = [];
+  #waiting: { resolve: (answer: string) => void; reject: (error: RowsyncError) => void } | null = null;
+  #isHidden = false;
+  #isClosed = false;
+
+  constructor({ stdin, stderr }: Pick<Session, 'stdin' | 'stderr'>) {
+    this.#stderr = stderr;
+    const echo = new Writable({
+      write: (chunk: unknown, _encoding, done) => {
+        if (!this.#isHidden) stderr.stream.write(chunk);
+        done();
+      },
+    });
+    // Terminal mode takes the echo from the terminal and gives it to us.
+    this.#lines = createInterface({ input: stdin, output: echo, terminal: true, historySize: 0 });
+    this.#lines.on('line', (line) => {
+      if (this.#waiting === null) this.#answers.push(line);
+      else this.#waiting.resolve(line);
+      this.#waiting = null;
+    });
+    this.#lines.on('close', () => {
+      this.#isClosed = true;
+      this.#waiting?.reject(ended());
+    });
+  }
+
+  /** The answer without blanks around it; `preset` where it is empty. Asked again until `complain` has nothing to say. */
+  async ask(
+    question: string,
+    { preset = '', complain = () => null }: { preset?: string; complain?: (answer: string) => string | null } = {},
+  ): Promise<string> {
+    // Ends with an answer that is accepted, or with the input.
+    for (;;) {
+      const prompt = `${printable(question)}${preset === '' ? '' : ` [${printable(preset)}]`}: `;
+      if (this.#isClosed) await this.#stderr.write(prompt); // what was typed ahead still counts
+      else {
+        this.#lines.setPrompt(prompt);
+        this.#lines.prompt();
+      }
+      const answer = (await this.#next()).trim() || preset;
+      const complaint = complain(answer);
+      if (complaint === null) return answer;
+      await this.say(complaint);
+    }
+  }
+
+  /** An answer that is not shown; null if it is empty. */
+  async askHidden(question: string): Promise<string | null> {
+    this.#isHidden = true; // before the question, since some type fast
+    await this.#stderr.write(`${question}: `);
+    try {
+      return (await this.#next()).trim() || null;
+    } finally {
+      this.#isHidden = false;
+      await this.#stderr.write('\n');
+    }
+  }
+
+  /** Tells something between the questions. */
+  async say(line: string): Promise<void> {
+    await this.#stderr.write(`${printable(line)}\n`);
+  }
+
+  /** Gives the terminal back. */
+  close(): void {
+    this.#lines.close();
+  }
+
+  #next(): Promise<string> {
+    const answer = this.#answers.shift();
+    if (answer !== undefined) return Promise.resolve(answer);
+    if (this.#isClosed) return Promise.reject(ended());
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+    });
+  }
+}
+
+function ended(): RowsyncError {
+  return new RowsyncError('usage', 'usage.invalid', {
+    message: 'The input ended before all questions were answered; nothing was written',
+    hint: 'Run it again, or give the answers as options: rowsync init --help.',
+  });
+}

@@ -1,0 +1,115 @@
+/**
+ * Shows rows as a table on a terminal: safe, cut to its width, and bounded. JSON and CSV, which programs read, are in
+ * base/answer.ts.
+ */
+import { getBorderCharacters, table as boxText } from 'table';
+import { isNumber, plainText, type Answer } from '../../base/answer.ts';
+import { displayWidth, plural, printable, truncate } from '../../base/text.ts';
+
+/** The forms of an answer. */
+export const OUTPUT_FORMATS = ['table', 'json', 'csv'] as const;
+
+/** One of OUTPUT_FORMATS. */
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+/** Rows that a table shows; more cannot be read on a screen, and all of them have to be held to align the columns. */
+export const TABLE_ROWS_MAX = 1_000;
+
+/** Characters of a cell that are looked at before it is cut. */
+const CELL_CHARS_MAX = 10_000;
+
+/** Columns narrower than this say nothing; if not all fit, each row is written below the other. */
+const COLUMN_WIDTH_MIN = 6;
+
+/** Characters between two columns: a line and a space on either side. */
+const COLUMN_GAP = 3;
+
+/** One column of a table. */
+export interface TableColumn {
+  readonly title: string;
+  readonly align?: 'left' | 'right';
+}
+
+/** A box with a header; `width` is that of the terminal, or null to cut nothing. */
+export function boxTable(
+  columns: readonly TableColumn[],
+  given: readonly (readonly string[])[],
+  width: number | null,
+): string {
+  // Also what ought to be one of our own words stands in the replica, where others can write it.
+  const rows = given.map((row) => row.map(printable));
+  const widths = columns.map((column, index) =>
+    rows.reduce((most, row) => Math.max(most, displayWidth(row[index] ?? '')), displayWidth(column.title)),
+  );
+  const fitted = width === null ? widths : fitWidths(widths, width - 1 - COLUMN_GAP * columns.length);
+  const cut = (row: readonly string[]): string[] =>
+    fitted.map((columnWidth, index) => truncate(row[index] ?? '', columnWidth));
+  return boxText([cut(columns.map((column) => column.title)), ...rows.map(cut)], {
+    border: getBorderCharacters('norc'),
+    columns: columns.map((column) => ({ alignment: column.align ?? 'left' })),
+    drawHorizontalLine: (index, count) => index <= 1 || index === count,
+  });
+}
+
+/** Narrows the widest columns until the sum fits, but no column below COLUMN_WIDTH_MIN. */
+function fitWidths(widths: readonly number[], total: number): readonly number[] {
+  const fitted = [...widths];
+  let excess = fitted.reduce((sum, width) => sum + width, 0) - total;
+  while (excess > 0) {
+    const widest = Math.max(...fitted);
+    if (widest <= COLUMN_WIDTH_MIN) break;
+    const next = Math.max(COLUMN_WIDTH_MIN, ...fitted.filter((width) => width < widest));
+    const atWidest = fitted.filter((width) => width === widest).length;
+    const step = Math.min(widest - next, Math.ceil(excess / atWidest));
+    for (const [index, width] of fitted.entries()) {
+      if (width !== widest || excess <= 0) continue;
+      const cut = Math.min(step, excess);
+      fitted[index] = width - cut;
+      excess -= cut;
+    }
+  }
+  return fitted;
+}
+
+/** An answer as a table for people, or as one block per row where the columns do not fit side by side. */
+export function* answerAsTable(answer: Answer, width: number | null): Generator<string> {
+  const rows: (readonly unknown[])[] = [];
+  let isCut = false;
+  for (const row of answer.rows) {
+    if (rows.length === TABLE_ROWS_MAX) {
+      isCut = true;
+      break;
+    }
+    rows.push(row);
+  }
+  const cells = rows.map((row) => row.map(cellText));
+  const columns = answer.columns.map((title, index): TableColumn => {
+    const isNumeric =
+      rows.some((row) => isNumber(row[index])) && rows.every((row) => row[index] === null || isNumber(row[index]));
+    return { title: printable(title), align: isNumeric ? 'right' : 'left' };
+  });
+  const fits = width === null || columns.length * (COLUMN_WIDTH_MIN + COLUMN_GAP) + 1 <= width;
+  if (columns.length > 0) yield fits ? boxTable(columns, cells, width) : blocks(columns, cells, width);
+  yield isCut
+    ? `The first ${plural(rows.length, 'row')}; there are more (--format csv or json gives all)\n`
+    : `${plural(rows.length, 'row')}\n`;
+}
+
+function blocks(columns: readonly TableColumn[], rows: readonly (readonly string[])[], width: number): string {
+  const nameWidth = Math.min(30, Math.max(...columns.map((column) => displayWidth(column.title))));
+  return rows
+    .map((row, rowIndex) => {
+      const lines = columns.map(({ title }, index) => {
+        const name = truncate(title, nameWidth);
+        const padding = ' '.repeat(nameWidth - displayWidth(name));
+        return `${name}${padding} │ ${truncate(row[index] ?? '', Math.max(COLUMN_WIDTH_MIN, width - nameWidth - COLUMN_GAP))}\n`;
+      });
+      return `── row ${rowIndex + 1} ${'─'.repeat(Math.max(0, nameWidth - 8))}\n${lines.join('')}`;
+    })
+    .join('');
+}
+
+function cellText(value: unknown): string {
+  if (value === null) return 'NULL';
+  return printable(typeof value === 'string' ? value.slice(0, CELL_CHARS_MAX) : plainText(value));
+}

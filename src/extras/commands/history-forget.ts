@@ -1,0 +1,185 @@
+/**
+ * `rowsync history forget`: removes what is kept of a row, or of one column of it, and says where copies still have it.
+ */
+import type { Command } from 'commander';
+import { stampFromMs } from '../../base/clock.ts';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { sql } from '../../base/sql.ts';
+import { plural, printable } from '../../base/text.ts';
+import type { Config } from '../../config/load.ts';
+import { removeUnnamed } from '../../files/prune.ts';
+import {
+  findForgettable,
+  findForgettableColumn,
+  findOpenConflict,
+  forgetRow,
+  formerIds,
+  type ForgetReport,
+  type ForgettableRow,
+} from '../history/forget.ts';
+import { datedBackups } from '../../replica/backup.ts';
+import type { Replica } from '../../replica/database.ts';
+import { copiesBeside, hasRow, type SoughtRow } from '../../replica/row-copies.ts';
+import { forgetInProposals, type ForgottenProposals } from '../mcp/proposal-files.ts';
+import { proposalsFolder } from '../mcp/proposal-names.ts';
+import {
+  loadNamedConfig,
+  openExistingReplica,
+  printJson,
+  type Invocation,
+  type Runner,
+} from '../../cli/runtime/invocation.ts';
+
+const EXAMPLES = `
+Removes the values from the journal, sync_deleted, decided conflicts and applied proposals, and the files of the row if it is deleted. An entry
+"forgotten" stays, with the _id. The row itself is not touched: delete it at the origin, or here, first. Stop the daemon before.
+
+Examples:
+  rowsync history forget Customer 42
+  rowsync history forget Customer 42 --column Email`;
+
+/** Adds the command below `history`. */
+export function addForgetCommand(history: Command, runner: Runner): void {
+  history
+    .command('forget')
+    .argument('<table>', 'name of the table')
+    .argument('<id>', '_id of the row')
+    .option('--column <name>', 'only the values of this column')
+    .description('remove what is kept of a row, such as a person, and say which backups still have it')
+    .addHelpText('after', EXAMPLES)
+    .action((table: string, id: string, options: { column?: string }, command: Command) =>
+      runner(command, (invocation) => forget(invocation, { table, id, column: options.column ?? null })),
+    );
+}
+
+interface Wish {
+  readonly table: string;
+  readonly id: string;
+  readonly column: string | null;
+}
+
+/** Copies of the replica that still have the row, and those that could not be read. */
+interface Copies {
+  readonly having: readonly string[];
+  readonly unread: readonly string[];
+}
+
+async function forget(invocation: Invocation, wish: Wish): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { clock } = invocation.session;
+  const replica = await openExistingReplica(invocation, config);
+  try {
+    const row = findRow(replica, wish);
+    const sought = { tableId: row.tableId, ids: [row.rowId, ...formerIds(replica, row)] };
+    // What is removed now is overwritten, and the log is emptied; what was deleted earlier may stay in unused parts of the file.
+    replica.prepare(sql`PRAGMA secure_delete = ON`).get();
+    const at = stampFromMs(clock.nowMs());
+    const report = await replica.writeDurably('Forgetting a row', (tx) => forgetRow(tx, row, at));
+    replica.prepare(sql`PRAGMA wal_checkpoint(TRUNCATE)`).get();
+    // After a crash before this, `rowsync files prune` finds them.
+    const removedCount = await removeUnnamed(replica, config.replica.files, report.contents);
+    const { table, column } = row;
+    const proposals = forgetInProposals(proposalsFolder(config.replica.path), {
+      table,
+      ids: sought.ids,
+      column: column?.name ?? null,
+    });
+    const copies = findCopies(config, sought, clock.nowMs());
+    await (invocation.isJson
+      ? printJson(invocation, reportJson(row, { report, removedCount, copies, proposals }, config))
+      : invocation.session.stdout.write(reportText(row, { report, removedCount, copies, proposals }, config)));
+    return EXIT.done;
+  } finally {
+    replica.close();
+  }
+}
+
+/** @throws RowsyncError `usage.invalid`, `history.unknown`. */
+function findRow(replica: Replica, { table: name, id, column: columnName }: Wish): ForgettableRow {
+  const rowId = /^-?\d+$/.test(id) ? Number(id) : Number.NaN;
+  if (!Number.isSafeInteger(rowId))
+    throw refusal('usage.invalid', `"${id}" is not the _id of a row`, 'Write a whole number.');
+  const table = findForgettable(replica, name);
+  if (table === null) {
+    throw refusal(
+      'history.unknown',
+      `Nothing is kept of a table "${name}"`,
+      'rowsync status lists tables by their names here.',
+    );
+  }
+  const column = columnName === null ? null : findForgettableColumn(replica, table.id, columnName);
+  if (columnName !== null && column === null) {
+    const hint = 'SELECT * FROM sync_columns lists them, sync_history_cells those that were pruned.';
+    throw refusal('history.unknown', `${table.table} has no column "${columnName}"`, hint);
+  }
+  const row = { tableId: table.id, table: table.table, rowId, column };
+  const conflict = findOpenConflict(replica, row);
+  if (conflict === null) return row;
+  const hint = `Decide it first: rowsync resolve ${conflict} --take local|remote|base.`;
+  throw refusal('usage.invalid', `Row ${rowId} of ${table.table} is in a conflict that waits for a person`, hint);
+}
+
+function refusal(code: 'usage.invalid' | 'history.unknown', message: string, hint: string): RowsyncError {
+  return new RowsyncError('usage', code, { message, hint });
+}
+
+function findCopies({ replica, backup, origin }: Config, sought: SoughtRow, nowMs: number): Copies {
+  const { database } = origin;
+  const { folder } = backup;
+  const dated = folder === null ? [] : datedBackups(replica.path, { folder, database, nowMs }).earlier;
+  const found = [...dated, ...copiesBeside(replica.path)].map((path) => ({ path, has: hasRow(path, sought) }));
+  return {
+    having: found.filter(({ has }) => has === true).map(({ path }) => path),
+    unread: found.filter(({ has }) => has === null).map(({ path }) => path),
+  };
+}
+
+interface Outcome {
+  readonly report: ForgetReport;
+  readonly removedCount: number;
+  readonly copies: Copies;
+  readonly proposals: ForgottenProposals;
+}
+
+function reportJson(
+  { table, rowId, column }: ForgettableRow,
+  { report, removedCount, copies, proposals }: Outcome,
+  { sinks }: Config,
+) {
+  const { contents: _contents, ...counts } = report;
+  const elsewhere = {
+    copies: copies.having,
+    unreadCopies: copies.unread,
+    sinks: sinks.map(({ name }) => name),
+    proposals,
+  };
+  return { table, rowId, column: column?.name ?? null, ...counts, contentCount: removedCount, ...elsewhere };
+}
+
+function reportText(
+  { table, rowId, column }: ForgettableRow,
+  { report, removedCount, copies, proposals }: Outcome,
+  { sinks, backup }: Config,
+): string {
+  const { entryCount, deletedCount, conflictCount, fileCount } = report;
+  const counts = [
+    ...(entryCount === 0 ? [] : [`${plural(entryCount, 'change')} of the journal`]),
+    ...(deletedCount === 0 ? [] : [`${plural(deletedCount, 'line')} of sync_deleted`]),
+    ...(conflictCount === 0 ? [] : [plural(conflictCount, 'conflict')]),
+    ...(fileCount === 0 ? [] : [`${plural(fileCount, 'file')} (${plural(removedCount, 'content')} removed)`]),
+    ...(proposals.changed.length === 0 ? [] : [plural(proposals.changed.length, 'applied proposal')]),
+  ];
+  const what = `${table} ${rowId}${column === null ? '' : `, ${column.name}`}`;
+  const lines = [
+    counts.length === 0 ? `${what}: nothing was kept` : `${what}: forgotten in ${counts.join(', ')}`,
+    ...(counts.length === 0
+      ? []
+      : ['unused parts of the file may still have bytes of it; VACUUM in any SQLite client rewrites the file']),
+    ...copies.having.map((path) => `still has it: ${path}`),
+    ...proposals.others.map((name) => `may have it: the proposal ${name} (rowsync proposals show ${name}, or drop)`),
+    ...copies.unread.map((path) => `could not be read: ${path}`),
+    ...(backup.folder === null ? ['backups that were made by hand are not known: look there as well'] : []),
+    ...sinks.map(({ name }) => `the sink ${name} may still have it, in sync_history there`),
+  ];
+  return lines.map((line) => `${printable(line)}\n`).join('');
+}

@@ -1,0 +1,93 @@
+/**
+ * Decisions by the command line while a daemon holds the replica: it carries them out, where it can be asked.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startTroubled } from '../../support/page.ts';
+import { startTestSandbox } from '../../support/sandbox.ts';
+import { runCli } from '../../support/session.ts';
+import { NOTE } from '../../support/two-way.ts';
+
+const TABLES = 'tables: { "*": { push: true, conflict: ask } }\n';
+
+/** The port has to be known to the command line, so the daemon listens on a socket in its folder. */
+async function startListening(sandbox: Parameters<typeof startTroubled>[0]): ReturnType<typeof startTroubled> {
+  const socket = `/tmp/rowsync-${process.pid}-${Math.floor(performance.now() * 1000)}.sock`;
+  return startTroubled(sandbox, `http: { listen: "${socket}" }\n${TABLES}`);
+}
+
+test('resolve, retry, discard and seen work beside a daemon', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox);
+
+  expect(await runCli(['resolve', '1', '--take', 'local'], daemon)).toMatchObject({
+    exitCode: 0,
+    stdout: 'Resolved conflict 1: Note row 1, Title, the version here: "mine"\n',
+  });
+  expect(await runCli(['retry', '--json'], daemon)).toMatchObject({
+    exitCode: 0,
+    stdout: jsonOf({ rowCount: 1, decided: [{ table: 'Note', rowId: 2, column: null, state: 'edited' }] }),
+  });
+  expect((await runCli(['discard', 'Note', '2'], daemon)).stdout).toBe('Put row 2 of Note back\n');
+  expect((await runCli(['conflicts', '--seen', '9'], daemon)).stdout).toBe('Noted that you saw 0 lost edits\n');
+  const decided = daemon.events('person.decided').map(({ reason }) => reason);
+  expect(decided).toEqual(['resolve', 'retry', 'discard', 'seen']);
+});
+
+function jsonOf(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+test('resolve, discard and seen say as JSON what was decided, and what waits now', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox);
+  const json = async (...command: string[]): Promise<unknown> =>
+    JSON.parse((await runCli([...command, '--json'], daemon)).stdout);
+  const cell = { table: 'Note', rowId: 1, column: 'Title', conflict: 1 };
+
+  expect(await json('resolve', '1', '--take', 'ours')).toEqual({
+    rowCount: 1,
+    decided: [{ ...cell, value: 'ours', state: 'edited' }],
+  });
+  expect(await json('resolve', '1', '--take', 'remote', '--again')).toEqual({
+    rowCount: 1,
+    decided: [{ ...cell, value: 'theirs', state: null }],
+  });
+  expect(await json('discard', 'Note', '--all')).toEqual({
+    rowCount: 1,
+    decided: [{ table: 'Note', rowId: 2, column: 'Code', value: 'c2', conflict: 3, state: null }],
+  });
+  expect(await json('conflicts', '--seen', '9')).toEqual({ rowCount: 0, decided: [] });
+});
+
+test('what cannot be done is an error of usage, as without a daemon', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox);
+
+  const { exitCode, stderr } = await runCli(['resolve', '9', '--take', 'local'], daemon);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('there is no conflict 9');
+});
+
+test('without the key the daemon is not asked, and the replica is in use', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox);
+  rmSync(join(daemon.folder, 'replica.db.page-key'));
+
+  const { exitCode, stderr } = await runCli(['resolve', '1', '--take', 'local'], daemon);
+
+  expect(exitCode).not.toBe(0);
+  expect(stderr).toContain('replica.inUse');
+});
+
+test('a daemon that does not listen cannot be asked', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox, TABLES);
+
+  const { stderr } = await runCli(['resolve', '1', '--take', 'local'], daemon);
+
+  expect(stderr).toContain('replica.inUse');
+  expect(stderr).toContain('Set http.listen');
+});

@@ -1,0 +1,264 @@
+/**
+ * The commands of a two-way table, as a user meets them: plan, push, sync, failures, retry, and their exit codes.
+ */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { makeWorkspace } from '../../support/child.ts';
+import { startTestSandbox, type TestSandbox } from '../../support/sandbox.ts';
+import { runCli, type RunResult } from '../../support/session.ts';
+
+interface Desk {
+  readonly sandbox: TestSandbox;
+  run(...args: readonly string[]): Promise<RunResult>;
+  /** The JSON that a command prints. */
+  json(...args: readonly string[]): Promise<{ readonly exitCode: number; readonly value: Record<string, unknown> }>;
+  sql(statements: string): void;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+async function startDesk(
+  yaml = 'tables: { "*": { push: true, match: Code } }\n',
+  more: readonly { readonly name: string; readonly type: 'Attachment' }[] = [],
+): Promise<Desk> {
+  const sandbox = await startTestSandbox({
+    tables: [
+      {
+        name: 'Note',
+        columns: [{ name: 'Title', type: 'Text' }, { name: 'Code', type: 'Text', options: ['Unique'] }, ...more],
+        rows: [1, 2, 3, 4].map((number) => ({ Title: `title ${number}`, Code: `c${number}` })),
+      },
+    ],
+  });
+  const { url, database, token } = sandbox;
+  const workspace = makeWorkspace({ url, database, token }, yaml);
+  const run = (...args: readonly string[]): Promise<RunResult> => runCli(args, { folder: workspace.folder });
+  const desk: Desk = {
+    sandbox,
+    run,
+    json: async (...args) => {
+      const { exitCode, stdout } = await run(...args, '--json');
+      return { exitCode, value: JSON.parse(stdout) as Record<string, unknown> };
+    },
+    sql: (statements) => {
+      const db = new Database(join(workspace.folder, 'replica.db'));
+      db.exec(statements);
+      db.close();
+    },
+    [Symbol.asyncDispose]: async () => {
+      workspace[Symbol.dispose]();
+      await sandbox.stop();
+    },
+  };
+  await run('pull');
+  return desk;
+}
+
+test('plan shows every change with old and new values, and changes nothing', async () => {
+  await using desk = await startDesk();
+  desk.sql(`UPDATE "Note" SET "Title" = 'new title' WHERE _id = 1; DELETE FROM "Note" WHERE _id = 2;
+    INSERT INTO "Note" ("Title", "Code") VALUES ('added', 'n1')`);
+
+  const { exitCode, stdout } = await desk.run('plan', '--summary');
+
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain('Note: 1 insert, 1 update, 1 delete; 3 write calls');
+  expect(stdout).toContain('update 1  Title: "title 1" -> "new title"');
+  expect(stdout).toContain('insert -2  Title: "added", Code: "n1"');
+  expect(stdout).toContain('delete 2');
+  expect((await desk.run('push', '--dry-run')).stdout).toBe((await desk.run('plan')).stdout);
+  expect(desk.sandbox.requests.count({ method: 'upsert' })).toBe(0);
+  const { value } = await desk.json('plan');
+  expect(value).toMatchObject({
+    tables: [
+      {
+        table: 'Note',
+        writeCallCount: 3,
+        rows: [
+          { rowId: 1, kind: 'update', fate: 'sent', method: 'update', cells: [{ column: 'Title', base: 'title 1' }] },
+          { rowId: -2, kind: 'insert', fate: 'sent', method: 'upsert' },
+          { rowId: 2, kind: 'delete', fate: 'sent', method: 'delete', cells: [] },
+        ],
+      },
+    ],
+  });
+});
+
+test('plan with nothing to do says so', async () => {
+  await using desk = await startDesk();
+
+  expect((await desk.run('plan')).stdout).toBe('Nothing to push\n');
+});
+
+test('push carries the edits and says what it did', async () => {
+  await using desk = await startDesk();
+  desk.sql(`UPDATE "Note" SET "Title" = 'new title' WHERE _id = 1`);
+
+  const { exitCode, stdout } = await desk.run('push');
+
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain('1 row pushed');
+  expect(desk.sandbox.store.rows('Note')[0]?.values['Title']).toBe('new title');
+});
+
+test('sync pulls, then pushes', async () => {
+  await using desk = await startDesk();
+  desk.sql(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  desk.sandbox.store.update('Note', 2, { Title: 'theirs' });
+
+  const { exitCode, value } = await desk.json('sync');
+
+  expect(exitCode).toBe(0);
+  expect(value).toMatchObject({
+    exitCode: 0,
+    tables: [{ table: 'Note', updatedCount: 1 }],
+    push: { tables: [{ table: 'Note', updatedCount: 1 }] },
+  });
+  expect(desk.sandbox.store.rows('Note').map(({ values }) => values['Title'])).toEqual([
+    'mine',
+    'theirs',
+    'title 3',
+    'title 4',
+  ]);
+});
+
+test('verify first finds out what became of rows whose answers got lost', async () => {
+  await using desk = await startDesk('tables: { "*": { push: true, match: Code } }\n');
+  desk.sql(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+  const faults = [
+    { fault: 'resetAfter', method: 'upsert' } as const,
+    { fault: 'html', method: 'select', nth: 2 } as const,
+  ];
+  desk.sandbox.faults.replace({ faults });
+  await desk.run('push');
+  desk.sandbox.faults.replace({ faults: [] });
+
+  expect((await desk.run('verify')).exitCode).toBe(0);
+
+  expect((await desk.json('sql', `SELECT _id FROM "Note" WHERE "Title" = 'new'`)).value).toEqual([{ _id: 5 }]);
+  await desk.run('push');
+  expect((await desk.run('failures')).stdout).toBe('No failures\n');
+});
+
+test('a guard exits with 3 and is lifted by --confirm', async () => {
+  await using desk = await startDesk('tables: { "*": { push: true } }\nsafety: { maxPushRows: 1 }\n');
+  desk.sql(`UPDATE "Note" SET "Title" = 'x' WHERE _id < 3`);
+
+  const held = await desk.run('push');
+
+  expect(held.exitCode).toBe(3);
+  expect(held.stdout).toContain('guard.pushRows');
+  expect((await desk.run('status')).stdout).toContain('safety.maxPushRows');
+  expect((await desk.run('push', '--confirm')).exitCode).toBe(0);
+  expect((await desk.run('status')).stdout).not.toContain('safety.maxPushRows');
+});
+
+test('a conflict that is asked about exits with 3 until it is resolved', async () => {
+  await using desk = await startDesk('tables: { "*": { push: true, conflict: ask } }\n');
+  desk.sql(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  desk.sandbox.store.update('Note', 1, { Title: 'theirs' });
+
+  const { exitCode, stdout } = await desk.run('push');
+
+  expect(exitCode).toBe(3);
+  expect(stdout).toContain('needs attention:\n  Note: 1 conflict to decide');
+  expect((await desk.run('plan', '--summary')).stdout).toContain('conflict (update) 1  Title: "theirs" -> "mine"');
+  desk.sql(`UPDATE sync_conflicts SET resolution = 'local'`);
+  expect((await desk.run('push')).exitCode).toBe(0);
+  expect(desk.sandbox.store.rows('Note')[0]?.values['Title']).toBe('mine');
+});
+
+test('a refused row is listed with the words of the origin, and tried again on demand', async () => {
+  await using desk = await startDesk();
+  desk.sandbox.store.insert('Note', { Title: 'theirs', Code: 'taken' });
+  desk.sql(`UPDATE "Note" SET "Code" = 'taken' WHERE _id = 1`);
+
+  const pushed = await desk.run('push');
+  expect(pushed.exitCode).toBe(1);
+  expect(pushed.stdout).toContain('1 edit: 1 refused');
+  expect(pushed.stdout).toContain('needs attention:\n  Note: 1 row refused by the origin');
+  expect((await desk.run('push')).exitCode).toBe(0);
+  expect((await desk.run('push', '--strict')).exitCode).toBe(3);
+  const { value } = await desk.json('failures');
+  expect(value['failures']).toMatchObject([{ table: 'Note', rowId: 1, kind: 'update', status: 400 }]);
+  expect((await desk.run('failures')).stdout).toContain('duplicate');
+  expect((await desk.run('status')).stdout).toContain('1 row refused');
+  desk.sandbox.store.delete('Note', 5);
+  expect((await desk.run('retry')).stdout).toContain('1 row to be tried again');
+  expect((await desk.run('push', '--strict')).exitCode).toBe(0);
+  expect((await desk.run('failures')).stdout).toBe('No failures\n');
+});
+
+test('retry of what does not wait is an error of usage', async () => {
+  await using desk = await startDesk();
+
+  expect((await desk.run('retry', '7')).exitCode).toBe(2);
+  expect((await desk.run('retry', 'x')).exitCode).toBe(2);
+});
+
+test('push of a mirror names the fix', async () => {
+  await using desk = await startDesk('');
+
+  const { exitCode, stderr } = await desk.run('push', 'Note');
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('push: true');
+  expect((await desk.run('push')).stdout).toContain('no table is pushed');
+});
+
+test.each([
+  ['{ push: true, match: Code }', []],
+  ['{ push: true }', ['warn: Note is pushed without a match column']],
+  ['{ push: true, match: Nope }', ['fail: Note: the match column "Nope" does not exist']],
+  ['{ push: true, match: Title }', ['fail: Note: the match column "Title" is not unique']],
+])('check judges what identifies rows: %s', async (options, expected) => {
+  await using desk = await startDesk(`tables: { "*": ${options} }\n`);
+
+  const { value } = await desk.json('check');
+
+  const checks = value['checks'] as readonly { name: string; outcome: string; message: string; hint: string }[];
+  const found = checks.filter(({ name, outcome }) => name === 'push' && outcome !== 'ok');
+  expect(found.map(({ outcome, message }) => `${outcome}: ${message.split(':').slice(0, 2).join(':')}`)).toEqual(
+    expected.map((text) => expect.stringContaining(text) as unknown),
+  );
+  expect(found.filter(({ hint }) => !hint.includes('Code'))).toEqual([]);
+});
+
+test('failures says what helps a create that may have happened', async () => {
+  await using desk = await startDesk('tables: { "*": { push: true } }\n');
+  desk.sandbox.faults.replace({ faults: [{ fault: 'resetBefore', method: 'create' }] });
+  desk.sql(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+  const pushed = await desk.run('push');
+
+  const { stdout } = await desk.run('failures');
+
+  expect(stdout).toContain('│ inDoubt │');
+  expect(stdout).toContain('│ on retry');
+  expect(stdout).not.toContain('on edit');
+  const said = [pushed.stdout, (await desk.run('status')).stdout, (await desk.run('plan', '--summary')).stdout];
+  for (const text of said) expect(text).not.toContain('refused by');
+  for (const text of said.slice(0, 2)) {
+    expect(text).toContain('1 row in doubt: the origin may have the change');
+    expect(text).toContain('what to do: look at the origin first');
+  }
+  expect(said[0]).toContain('│ in doubt │');
+  expect(said[2]).toContain('  in doubt (insert) -2  Title: "new": ');
+});
+
+test('a row that cannot be sent is not said to be refused by the origin', async () => {
+  await using desk = await startDesk('tables: { "*": { push: true } }\nfiles: { uploadDir: uploads }\n', [
+    { name: 'Photo', type: 'Attachment' },
+  ]);
+  desk.sql(`UPDATE "Note" SET "Photo" = 'file:none.txt' WHERE _id = 1`);
+
+  const planned = await desk.run('plan', '--summary');
+  const pushed = await desk.run('push');
+  const status = await desk.run('status');
+  const after = await desk.run('plan', '--summary');
+
+  for (const { stdout } of [pushed, status]) {
+    expect(stdout).toContain('1 row cannot be sent');
+    expect(stdout).not.toContain('refused by');
+  }
+  for (const { stdout } of [planned, after]) expect(stdout).toContain('  cannot be sent (update) 1  Photo: ');
+});

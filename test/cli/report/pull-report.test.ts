@@ -1,0 +1,169 @@
+/**
+ * What a pull did, in words and exit codes.
+ */
+import { expect, test } from 'vitest';
+import { RowsyncError, type ErrorCode, type ErrorKind } from '../../../src/base/errors.ts';
+import { exitCodeOf } from '../../../src/cli/runtime/invocation.ts';
+import { failuresOf, problemsText, pullJson, pullText } from '../../../src/cli/report/pull-report.ts';
+import type { PullReport, TablePullReport } from '../../../src/pull/report.ts';
+
+const error = (kind: ErrorKind, code: ErrorCode): RowsyncError =>
+  new RowsyncError(kind, code, { message: `${code} happened`, hint: 'do this' });
+
+const down = error('originDown', 'origin.timeout');
+const refused = error('originRefused', 'origin.refused');
+const guard = error('needsPerson', 'guard.deletes');
+
+const table = (name: string, changes: Partial<TablePullReport> = {}): TablePullReport => ({
+  table: name,
+  rowCount: 1_000,
+  insertedCount: 0,
+  updatedCount: 0,
+  deletedCount: 0,
+  filteredCount: 0,
+  pagesReadCount: 0,
+  pagesNotModifiedCount: 2,
+  unreadableCount: 0,
+  isFollowed: false,
+  held: null,
+  error: null,
+  durationMs: 10.4,
+  ...changes,
+});
+
+const report = (tables: readonly TablePullReport[], failure: RowsyncError | null = null): PullReport => ({
+  runId: 1,
+  tables,
+  notes: [],
+  schemaChanges: [],
+  requestCount: 12,
+  notModifiedCount: 9,
+  receivedBytes: 2_048,
+  durationMs: 2_300,
+  removedEntryCount: 0,
+  error: failure,
+  stop: null,
+});
+
+test.each([
+  { failures: [], exitCode: 0 },
+  { failures: [down], exitCode: 75 },
+  { failures: [down, down], exitCode: 75 },
+  { failures: [down, refused], exitCode: 1 },
+  { failures: [refused], exitCode: 1 },
+  { failures: [guard], exitCode: 3 },
+  { failures: [guard, down], exitCode: 3 },
+  { failures: [refused, guard], exitCode: 3 },
+  { failures: [error('replica', 'replica.inUse')], exitCode: 75 },
+  { failures: [error('usage', 'usage.invalid')], exitCode: 2 },
+  { failures: [error('config', 'config.invalid')], exitCode: 1 },
+  { failures: [error('config', 'config.invalid'), refused], exitCode: 1 },
+  { failures: [error('auth', 'origin.forbidden')], exitCode: 1 },
+])('several failures end in one exit code ($exitCode)', ({ failures, exitCode }) => {
+  expect(exitCodeOf(failures)).toBe(exitCode);
+});
+
+test('every failure of a pull counts: of the whole, of a table, and what is held', () => {
+  const failures = failuresOf(report([table('A', { error: refused }), table('B', { held: guard }), table('C')], down));
+
+  expect(failures).toEqual([down, refused, guard]);
+});
+
+test('a pull says how many rows left the filter of a table', () => {
+  const text = pullText(report([table('A', { filteredCount: 3 }), table('B')]), null);
+
+  expect(text).toContain('│ A     │ 1,000 │');
+  expect(text).toContain('\nA: 3 rows left its filter (rows)\n1 table without changes\n');
+});
+
+test('a pull lists the tables that changed, and the sums', () => {
+  const text = pullText(
+    report([table('A', { insertedCount: 5, updatedCount: 3, pagesReadCount: 1 }), table('B')]),
+    null,
+  );
+
+  expect(text).toBe(
+    [
+      '┌───────┬───────┬─────┬─────────┬─────────┬────────────┬───────────┐',
+      '│ table │  rows │ new │ changed │ deleted │ pages read │ unchanged │',
+      '├───────┼───────┼─────┼─────────┼─────────┼────────────┼───────────┤',
+      '│ A     │ 1,000 │   5 │       3 │       0 │          1 │         2 │',
+      '└───────┴───────┴─────┴─────────┴─────────┴────────────┴───────────┘',
+      '1 table without changes',
+      '2 tables, 2,000 rows: 5 new, 3 changed, 0 deleted',
+      '12 requests, 9 answered "not modified", 2.0 KiB received in 2.3 s',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('a pull says what went wrong and what to do', () => {
+  const text = pullText(report([table('A', { error: refused }), table('B', { held: guard })]), null);
+
+  expect(text).toContain('\nA: failed: origin.refused happened\n  what to do: do this\n  code: origin.refused\n');
+  expect(text).toContain('\nB: held: guard.deletes happened\n');
+});
+
+test('what many tables have in common is said once', () => {
+  const names = Array.from({ length: 12 }, (_, index) => `T${index}`);
+
+  const text = problemsText(names.map((name) => ({ what: 'failed', table: name, error: down })));
+
+  expect(text.match(/what to do/g)).toHaveLength(1);
+  expect(text).toContain('T0, T1, T2, T3, T4, T5, T6, T7, ...: failed');
+});
+
+test('tables that were not finished because of a stop are named once, and not called failed', () => {
+  const stopped = (name: string): TablePullReport =>
+    table(name, {
+      error: new RowsyncError('originDown', 'origin.stopped', {
+        message: `select of ${name}: abandoned`,
+        hint: 'again',
+      }),
+    });
+
+  const text = pullText(report([stopped('A'), stopped('B')]), null);
+
+  expect(text).toContain('\nA, B: not finished, because rowsync was asked to stop\n  what to do: again\n');
+  expect(text).not.toContain('failed');
+});
+
+test('a pull that never got to a table says only why', () => {
+  expect(pullText(report([], down), null)).toBe(
+    'failed: origin.timeout happened\n  what to do: do this\n  code: origin.timeout\n',
+  );
+});
+
+test('names and messages from the origin cannot act on the terminal', () => {
+  const hostile = new RowsyncError('originRefused', 'origin.refused', { message: 'a\u001B[2Jb', hint: 'h' });
+
+  const text = pullText(
+    report([table('\u001B]0;x\u0007', { error: hostile, insertedCount: 1, unreadableCount: 1 })]),
+    null,
+  );
+
+  expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+});
+
+test('the JSON of a pull holds every count, every problem and the exit code', () => {
+  const json: unknown = JSON.parse(JSON.stringify(pullJson(report([table('A', { held: guard })], down))));
+
+  expect(json).toEqual({
+    exitCode: 3,
+    requestCount: 12,
+    notModifiedCount: 9,
+    receivedBytes: 2_048,
+    notes: [],
+    schemaChanges: [],
+    removedEntryCount: 0,
+    durationMs: 2_300,
+    error: { code: 'origin.timeout', kind: 'originDown', message: 'origin.timeout happened', hint: 'do this' },
+    tables: [
+      {
+        ...table('A'),
+        durationMs: 10,
+        held: { code: 'guard.deletes', kind: 'needsPerson', message: 'guard.deletes happened', hint: 'do this' },
+      },
+    ],
+  });
+});

@@ -1,0 +1,151 @@
+/**
+ * Answers as a table, JSON and CSV.
+ */
+import { expect, test } from 'vitest';
+import { answerAsCsv, answerAsJson, type Answer } from '../../../src/base/answer.ts';
+import { answerAsTable, boxTable, TABLE_ROWS_MAX } from '../../../src/cli/terminal/table.ts';
+import { displayWidth } from '../../../src/base/text.ts';
+
+const answer: Answer = {
+  columns: ['name', 'count'],
+  rows: [
+    ['Ana', 1],
+    [null, 12345678901234567890n],
+    ['', 0.5],
+  ],
+};
+
+const join = (chunks: Iterable<string>): string => [...chunks].join('');
+
+test('draws a table with numbers to the right and NULL told from empty text', () => {
+  expect(join(answerAsTable(answer, null))).toBe(
+    [
+      '┌──────┬──────────────────────┐',
+      '│ name │                count │',
+      '├──────┼──────────────────────┤',
+      '│ Ana  │                    1 │',
+      '│ NULL │ 12345678901234567890 │',
+      '│      │                  0.5 │',
+      '└──────┴──────────────────────┘',
+      '3 rows',
+      '',
+    ].join('\n'),
+  );
+});
+
+test.each([40, 60, 80, 120])('never draws a line wider than a terminal of %i columns', (width) => {
+  const wide: Answer = {
+    columns: ['id', 'a long title for a column', '漢字', 'd'],
+    rows: [
+      [1, 'x'.repeat(200), '漢'.repeat(90), 'short'],
+      [2, 'y', null, 'z'.repeat(50)],
+    ],
+  };
+
+  const lines = join(answerAsTable(wide, width)).split('\n');
+
+  // A character of two columns that is cut off can leave one column empty.
+  const widest = Math.max(...lines.map(displayWidth));
+  expect([width - 1, width]).toContain(widest);
+});
+
+test('writes the columns below each other where they do not fit side by side', () => {
+  const columns = Array.from({ length: 60 }, (_, index) => `column ${index}`);
+  const wide: Answer = { columns, rows: [columns.map((_, index) => index), columns.map(() => 'x'.repeat(100))] };
+
+  const lines = join(answerAsTable(wide, 80)).split('\n');
+
+  expect(lines).toContain('column 7  │ 7');
+  expect(lines.filter((line) => line.startsWith('── row'))).toHaveLength(2);
+  expect(Math.max(...lines.map(displayWidth))).toBe(80);
+});
+
+test('keeps a table to one line per row whatever the values hold', () => {
+  const text = boxTable([{ title: 'a' }], [['x']], null);
+  const hostile = join(answerAsTable({ columns: ['a\nb'], rows: [['\u001B[2J\n\u202E']] }, null));
+
+  expect(text.trimEnd().split('\n')).toHaveLength(5);
+  expect(hostile).toContain(String.raw`\u001b[2J\n\u202e`);
+  expect(hostile.trimEnd().split('\n')).toHaveLength(6);
+});
+
+test('bounds a table, says so, and stops reading', () => {
+  let readCount = 0;
+  function* endless(): Generator<readonly unknown[]> {
+    for (;;) yield [(readCount += 1)];
+  }
+
+  const text = join(answerAsTable({ columns: ['n'], rows: endless() }, null));
+
+  expect(readCount).toBe(TABLE_ROWS_MAX + 1);
+  expect(text).toContain('The first 1,000 rows; there are more (--format csv or json gives all)');
+});
+
+test('draws nothing for a statement without columns', () => {
+  expect(join(answerAsTable({ columns: [], rows: [] }, 80))).toBe('0 rows\n');
+});
+
+test('writes JSON that keeps every digit and every column', () => {
+  const text = join(
+    answerAsJson({
+      columns: ['a', 'a', 'a:2', '__proto__'],
+      rows: [
+        [9007199254740993n, 1.5, null, 'x'],
+        [new Uint8Array([0, 255]), Infinity, -Infinity, '\u001B"\u202E'],
+      ],
+    }),
+  );
+
+  expect(text).toBe(
+    '[{"a":9007199254740993,"a:2":1.5,"a:2:2":null,"__proto__":"x"},\n' +
+      String.raw`{"a":"x'00ff'","a:2":9e999,"a:2:2":-9e999,"__proto__":"\u001b\"\u202e"}]` +
+      '\n',
+  );
+});
+
+test('writes an empty JSON array for no rows', () => {
+  expect(join(answerAsJson({ columns: ['a'], rows: [] }))).toBe('[]\n');
+});
+
+test('writes more JSON rows than one chunk holds', () => {
+  const rows = Array.from({ length: 1_234 }, (_, index) => [index]);
+
+  const parsed: unknown = JSON.parse(join(answerAsJson({ columns: ['n'], rows })));
+
+  expect(parsed).toEqual(rows.map(([n]) => ({ n })));
+});
+
+const csv = { escapeFormulas: false, forTerminal: false };
+
+test('writes CSV that tells NULL from empty text and keeps every digit', () => {
+  expect(join(answerAsCsv(answer, csv))).toBe('name,count\nAna,1\n,12345678901234567890\n"",0.5\n');
+});
+
+test('CSV of one column has no blank line, which many readers skip', () => {
+  const rows = [['a'], [null], [''], [1]];
+
+  expect(join(answerAsCsv({ columns: ['x'], rows }, csv))).toBe('x\na\n""\n""\n1\n');
+});
+
+test('quotes what CSV gives a meaning', () => {
+  const rows = [['a,b'], ['say "hi"'], ['two\nlines'], ['return\r'], ['=1+1']];
+
+  expect(join(answerAsCsv({ columns: ['x'], rows }, csv))).toBe(
+    'x\n"a,b"\n"say ""hi"""\n"two\nlines"\n"return\r"\n=1+1\n',
+  );
+});
+
+test('keeps a spreadsheet from running text as a formula, and leaves negative numbers alone', () => {
+  const rows = [['=1+1'], ['-cmd'], ['@x'], ['+1'], [-5], [-5n], ['plain']];
+
+  const text = join(answerAsCsv({ columns: ['x'], rows }, { ...csv, escapeFormulas: true }));
+
+  expect(text).toBe("x\n'=1+1\n'-cmd\n'@x\n'+1\n-5\n-5\nplain\n");
+});
+
+test('neutralises escapes in CSV that goes to a terminal, and only there', () => {
+  const rows = [['\u001B[2J']];
+
+  expect(join(answerAsCsv({ columns: ['x'], rows }, { ...csv, forTerminal: true }))).toBe('x\n\\u001b[2J\n');
+  expect(join(answerAsCsv({ columns: ['x'], rows }, csv))).toBe('x\n\u001B[2J\n');
+});

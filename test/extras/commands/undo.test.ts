@@ -1,0 +1,277 @@
+/**
+ * `rowsync undo`: changes taken back as edits, never over what changed since.
+ */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { Random } from '../../../src/sandbox/data/random.ts';
+import { makeWorkspace } from '../../support/child.ts';
+import { startTestSandbox } from '../../support/sandbox.ts';
+import { seeds } from '../../support/seeds.ts';
+import { runCli } from '../../support/session.ts';
+import { NOTE } from '../../support/two-way.ts';
+
+const TWO_WAY = `tables: { Note: { push: true, match: Code, history: true } }\n`;
+const START_MS = Date.parse('2026-11-25T08:00:00Z');
+const CELLS = `SELECT "Title", "Code", "Body", "Count", "Done", "Due" FROM "Note" ORDER BY "Code", _id`;
+
+interface Undone {
+  readonly tables: readonly {
+    readonly table: string;
+    readonly written: boolean;
+    readonly rows: readonly {
+      rowId: number;
+      kind: string;
+      cells: { column: string; base: unknown; local: unknown }[];
+    }[];
+    readonly refused: readonly { rowId: number; column: string | null; why: string }[];
+  }[];
+}
+
+/** A pulled table with history; every command is a minute later. */
+async function startWorld(yaml = TWO_WAY) {
+  let nowMs = START_MS;
+  const clock = { ...systemClock, nowMs: () => nowMs };
+  const sandbox = await startTestSandbox({ tables: [NOTE], clock });
+  const made = makeWorkspace(sandbox, yaml);
+  const run = (args: readonly string[]) => {
+    nowMs += 60_000;
+    return runCli(args, { folder: made.folder, clock });
+  };
+  const execute = (statements: string): void => {
+    const db = new Database(join(made.folder, 'replica.db'));
+    db.exec(statements);
+    db.close();
+  };
+  await run(['pull']);
+  return {
+    store: sandbox.store,
+    now: () => new Date(nowMs).toISOString(),
+    run,
+    execute,
+    cells: async () => (await run(['sql', '--json', CELLS])).stdout,
+    undo: async (...args: readonly string[]) => {
+      const { exitCode, stdout, stderr } = await run(['undo', ...args, '--json']);
+      if (stderr !== '') throw new Error(stderr);
+      return { exitCode, tables: (JSON.parse(stdout) as Undone).tables };
+    },
+    lastRun: async () =>
+      (JSON.parse((await run(['log', '--json'])).stdout) as { runs: { runId: number }[] }).runs[0]?.runId.toString() ??
+      '',
+    [Symbol.asyncDispose]: async () => {
+      made[Symbol.dispose]();
+      await sandbox[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('a run is taken back: changes are changed back, new rows deleted, deleted rows made anew, and pushed as edits', async () => {
+  await using world = await startWorld();
+  const { store } = world;
+  const before = await world.cells();
+  store.update('Note', 1, { Title: 'theirs', Count: 12.5 });
+  store.delete('Note', 2);
+  store.insert('Note', { Title: 'seven', Code: 'c7' });
+  await world.run(['pull', '--confirm']);
+
+  const run = await world.lastRun();
+  const shown = await world.run(['undo', run, '--dry-run']);
+  const untouched = await world.run(['plan']);
+  const undone = await world.undo(run);
+  const after = await world.cells();
+  const pushed = await world.run(['push', '--confirm']);
+
+  expect(shown.stdout).toContain('  update 1  Title: "theirs" -> "title 1", Count: 12.5 -> 1\n');
+  expect(shown.stdout).toContain('3 rows: nothing was edited\n');
+  expect(untouched.stdout).toBe('Nothing to push\n');
+  expect(undone.exitCode).toBe(0);
+  expect(undone.tables[0]?.rows.map(({ kind, rowId }) => `${kind} ${rowId}`)).toEqual([
+    'update 1',
+    'insert 2',
+    'delete 7',
+  ]);
+  expect(after).toBe(before);
+  expect(pushed.exitCode).toBe(0);
+  expect(await world.cells()).toBe(before);
+  expect(store.rows('Note')).toHaveLength(6);
+});
+
+test('what changed since is refused and listed, and the rest is taken back', async () => {
+  await using world = await startWorld();
+  world.store.update('Note', 1, { Title: 'theirs', Body: 'theirs' });
+  world.store.update('Note', 2, { Title: 'theirs' });
+  world.store.insert('Note', { Title: 'seven', Code: 'c7' });
+  await world.run(['pull']);
+  const run = await world.lastRun();
+  world.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id IN (1, 7); DELETE FROM "Note" WHERE _id = 2`);
+
+  const undone = await world.undo(run);
+
+  expect(undone.exitCode).toBe(3);
+  expect(undone.tables[0]?.rows).toMatchObject([
+    { rowId: 1, cells: [{ column: 'Body', base: 'theirs', local: null }] },
+  ]);
+  expect(undone.tables[0]?.refused).toEqual([
+    { rowId: 1, column: 'Title', why: 'changed since' },
+    { rowId: 2, column: null, why: 'the row was deleted since' },
+    { rowId: 7, column: 'Title', why: 'changed since' },
+  ]);
+  expect(await world.cells()).toContain('mine');
+});
+
+test('the second time there is nothing to take back', async () => {
+  await using world = await startWorld();
+  world.store.update('Note', 1, { Title: 'theirs' });
+  world.store.delete('Note', 2);
+  await world.run(['pull', '--confirm']);
+  const run = await world.lastRun();
+  await world.undo(run);
+
+  const again = await world.undo(run);
+  await world.run(['push', '--confirm']);
+  const pushed = await world.undo(run);
+
+  expect(again.tables[0]?.rows).toEqual([]);
+  expect(pushed.tables[0]?.rows).toEqual([]);
+  expect((await world.run(['undo', run])).stdout).toBe('Nothing to take back\n');
+});
+
+test.each([[['push']], [['pull', 'push']]])(
+  'undo of a push names the moment that reaches its edits, after %j',
+  async (work) => {
+    await using world = await startWorld();
+    const before = await world.cells();
+    world.execute(
+      `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1; INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'c8')`,
+    );
+    for (const command of work) await world.run([command]);
+    const runs = await world.run(['sql', '--json', `SELECT max(id) AS id FROM sync_runs WHERE kind = 'push'`]);
+    const [{ id }] = JSON.parse(runs.stdout) as [{ id: number }];
+
+    const { exitCode, stdout } = await world.run(['undo', String(id)]);
+    const since = /rowsync undo --since (\S+) --dry-run/.exec(stdout)?.[1] ?? '';
+    const undone = await world.undo('--since', since);
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('Nothing to take back\nWhat a push sent was edited before its run: ');
+    expect(undone.tables[0]?.rows.map(({ kind }) => kind)).toEqual(['delete', 'update']);
+    expect(await world.cells()).toBe(before);
+  },
+);
+
+test.each(seeds(4))('undo of undo is nothing, seed %i', async (seed) => {
+  await using world = await startWorld();
+  const random = new Random(seed);
+  const { store } = world;
+  const before = await world.cells();
+  for (let change = 0; change < 6; change += 1) {
+    const ids = store.ids('Note');
+    const id = ids[random.integer(0, ids.length - 1)] ?? 1;
+    const draw = random.integer(0, 4);
+    if (draw === 0) store.insert('Note', { Title: `new ${change}`, Code: `n${change}` });
+    else if (draw === 1) store.delete('Note', id);
+    else store.update('Note', id, { Title: `t${change}`, Count: [null, 0.1, 3][random.integer(0, 2)] ?? null });
+  }
+  await world.run(['pull', '--confirm']);
+  const changed = await world.cells();
+
+  const first = await world.undo(await world.lastRun());
+  const back = await world.cells();
+  const undoneAt = world.now();
+  await world.run(['push', '--confirm']);
+  const second = await world.undo('--since', undoneAt);
+
+  expect([...first.tables, ...second.tables].flatMap(({ refused }) => refused)).toEqual([]);
+  expect(back).toBe(before);
+  expect(await world.cells()).toBe(changed);
+  await world.run(['push', '--confirm']);
+  expect(await world.cells()).toBe(changed);
+});
+
+test('since a moment, of one table and one row', async () => {
+  await using world = await startWorld();
+  world.store.update('Note', 1, { Title: 'one' });
+  world.store.update('Note', 2, { Title: 'two' });
+  await world.run(['pull']);
+  world.store.update('Note', 1, { Title: 'uno' });
+  await world.run(['pull']);
+
+  const undone = await world
+    .undo('--since', '10m', '--table', 'Note', '--row', '1', '--dry-run')
+    .catch((thrown: unknown) => String(thrown));
+  const row = await world.undo('--since', '2026-11-25T08:01:00Z', '--table', 'note', '--row', '1');
+
+  expect(undone).toContain('history.unknown');
+  expect(row.tables[0]?.rows).toMatchObject([
+    { rowId: 1, cells: [{ column: 'Title', base: 'uno', local: 'title 1' }] },
+  ]);
+});
+
+test('a row that was made here, and got its id from the origin since, is the same row', async () => {
+  await using world = await startWorld();
+  world.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'c8')`);
+  await world.run(['pull']);
+  const edit = await world.lastRun();
+  await world.run(['push']);
+  const push = await world.lastRun();
+
+  const moved = await world.undo(push, '--dry-run').catch((thrown: unknown) => String(thrown));
+  const undone = await world.undo(edit);
+
+  expect(moved).toContain(`No change of run ${push} is known`);
+  expect(moved).toContain('rowsync undo --since 2026-');
+  expect(undone.tables[0]).toMatchObject({ rows: [{ kind: 'delete', rowId: 7 }], refused: [] });
+});
+
+test('of a mirror nothing is written, and the list says what to change', async () => {
+  await using world = await startWorld(`tables: { Note: { history: true } }\n`);
+  world.store.update('Note', 1, { Title: 'theirs' });
+  await world.run(['pull']);
+  const before = await world.cells();
+
+  const text = await world.run(['undo', await world.lastRun()]);
+  const json = await world.undo(await world.lastRun());
+
+  expect(text.stdout).toContain(
+    '  update 1  Title: "theirs" -> "title 1"\n1 row: of mirrors, where nothing is written',
+  );
+  expect(json.tables[0]?.written).toBe(false);
+  expect(await world.cells()).toBe(before);
+});
+
+test.each([
+  { args: [], says: 'either the number of a run or --since' },
+  { args: ['1', '--since', '1h'], says: 'either the number of a run or --since' },
+  { args: ['1', '--row', '1'], says: '--row needs --table' },
+  { args: ['x'], says: '"x" is no number of a run' },
+  { args: ['99'], says: 'No change of run 99 is known' },
+  { args: ['--since', '2026-11-25T07:00:00Z'], says: 'Its history begins at' },
+])('$args is refused', async ({ args, says }) => {
+  await using world = await startWorld();
+
+  const refused = await world.run(['undo', ...args]);
+
+  expect(refused.exitCode).toBe(2);
+  expect(refused.stderr).toContain(says);
+});
+
+test('rows that entered or left the filter of a table are left alone: at the origin they were neither made nor deleted', async () => {
+  await using world = await startWorld(
+    `tables: { Note: { push: true, match: Code, history: true, rows: '[Title] <> "away"' } }\n`,
+  );
+  const { store } = world;
+  store.update('Note', 2, { Title: 'away' });
+  await world.run(['pull']);
+  store.update('Note', 2, { Title: 'back' });
+  store.update('Note', 3, { Title: 'away' });
+  await world.run(['pull']);
+  store.update('Note', 1, { Title: 'theirs' });
+  await world.run(['pull']);
+
+  const { tables } = await world.undo('--since', new Date(START_MS + 90_000).toISOString());
+
+  expect(tables.flatMap(({ rows }) => rows.map(({ rowId, kind }) => [rowId, kind]))).toEqual([[1, 'update']]);
+  await world.run(['push']);
+  expect(store.rows('Note').map(({ id }) => id)).toEqual([1, 2, 3, 4, 5, 6]);
+});
