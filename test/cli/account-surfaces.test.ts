@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { accountExitCode, accountText } from '../../src/cli/runtime/account-text.ts';
 import { accountOfService } from '../../src/cli/commands/service.ts';
+import { accountResult } from '../../src/cli/daemon-checks.ts';
 import { statusText } from '../../src/cli/commands/status.ts';
 import { metricsText } from '../../src/extras/http/metrics.ts';
 import { judgeNotices, NOTHING_TOLD } from '../../src/daemon/notices.ts';
@@ -14,6 +15,7 @@ import { headlineOf } from '../../src/extras/page/headline.ts';
 import { headlineHtml } from '../../src/extras/page/status.ts';
 import { readyReply } from '../../src/extras/http/server.ts';
 import { statusLine } from '../../src/daemon/state.ts';
+import { freshness } from '../../src/mcp/answers.ts';
 import type { Problem } from '../../src/reconcile/account.ts';
 import { CATALOGUE } from '../../src/reconcile/problems.ts';
 import { RESTING_STATE } from '../support/daemon-state.ts';
@@ -29,10 +31,10 @@ const MINUTES = 60_000;
 
 /** What each surface shows of an account; null where the catalogue says why it shows nothing. */
 const SURFACES: readonly [string, (problem: Problem, entry: Entry) => string | null][] = [
+  ['the ends of runs and service status', (problem) => accountText([problem])],
   [
-    'status and the ends of runs',
+    'status',
     (problem) =>
-      accountText([problem]) +
       statusText(
         {
           replica: { path: 'r.db', bytes: 1, isOlder: false },
@@ -48,6 +50,12 @@ const SURFACES: readonly [string, (problem: Problem, entry: Entry) => string | n
         },
         { nowMs: 0, width: null },
       ),
+  ],
+  ['check', (problem) => accountResult(problem).message],
+  ['freshness for agents', (problem) => JSON.stringify(freshness([TABLE_STATUS], { nowMs: 0, problems: [problem] }))],
+  [
+    'freshness for agents, of no listed table',
+    (problem) => JSON.stringify(freshness([], { nowMs: 0, problems: [problem] })),
   ],
   [
     'the page',
@@ -93,6 +101,20 @@ test.each(CATALOGUE.map((entry) => [entry.code, entry] as const))('%s counts in 
 
 test.each(CATALOGUE.map((entry) => [entry.code, entry] as const))('%s decides the exit code', (_code, entry) => {
   expect(accountExitCode([problemOf(entry)])).toBe({ damaged: 78, person: 3, late: 75, notice: 0 }[entry.severity]);
+});
+
+test('service status ends with the account of the replica', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rowsync-'));
+  const file = join(folder, 'main.yaml');
+  writeFileSync(
+    file,
+    `origin: { url: "https://db.example", database: "1", tokenFile: token }\nreplica: { path: ${folder}/r.db }\n`,
+  );
+
+  const text = await accountOfService('main', 0, file);
+
+  rmSync(folder, { recursive: true });
+  expect(text).toContain('There is no replica yet');
 });
 
 test('service status says that the next start would fail where the configuration has an error', async () => {

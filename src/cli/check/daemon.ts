@@ -17,13 +17,14 @@ export async function checkDaemon(config: Config, nowMs: number): Promise<readon
   return [
     ...(units?.findings ?? []),
     ...(answer === null ? [] : [ok('daemon', answer.status)]),
-    ...problems.map(resultOf),
+    ...problems.map(accountResult),
   ];
 }
 
 const OUTCOMES = { damaged: 'fail', person: 'warn', late: 'warn', notice: 'ok' } as const;
 
-function resultOf({ code, severity, table, sentence, todo }: Problem): CheckResult {
+/** A problem of the account as a finding. */
+export function accountResult({ code, severity, table, sentence, todo }: Problem): CheckResult {
   // A check may come before the first pull.
   const outcome = code === 'replica.unpulled' ? 'ok' : OUTCOMES[severity];
   return {

@@ -75,14 +75,7 @@ function wholeAnswer(reader: ReplicaReader, question: Question, present: Present
     case 'list_tables':
       return listTables(reader, present);
     case 'freshness':
-      return {
-        now: stampFromMs(present.nowMs),
-        problems: present.problems.filter(({ table }) => table === null).map(problemOf),
-        tables: reader
-          .status()
-          .slice(0, LISTED_MAX)
-          .map((table) => freshnessOf(table, present)),
-      };
+      return freshness(reader.status().slice(0, LISTED_MAX), present);
     case 'describe_table':
       return describeTable(reader, question.table, present);
     case 'query':
@@ -92,6 +85,16 @@ function wholeAnswer(reader: ReplicaReader, question: Question, present: Present
     default:
       return question satisfies never;
   }
+}
+
+/** How old the tables are here, and every problem: beside its table, or on top where that is not listed. */
+export function freshness(tables: readonly TableStatus[], present: Present): Readonly<Record<string, unknown>> {
+  const listed = new Set<string | null>(tables.map(({ table }) => table));
+  return {
+    now: stampFromMs(present.nowMs),
+    problems: present.problems.filter(({ table }) => !listed.has(table)).map(problemOf),
+    tables: tables.map((table) => freshnessOf(table, present)),
+  };
 }
 
 function listTables(reader: ReplicaReader, present: Present): Readonly<Record<string, unknown>> {
@@ -131,8 +134,16 @@ function freshnessOf(table: TableStatus, { nowMs, problems }: Present): object {
   };
 }
 
-function problemOf({ code, severity, count, since, sentence, todo }: Problem): object {
-  return { code, severity, count, since, problem: cut(sentence, NAME_CHARS_MAX), hint: cut(todo, NAME_CHARS_MAX) };
+function problemOf({ code, severity, table, count, since, sentence, todo }: Problem): object {
+  return {
+    code,
+    severity,
+    table,
+    count,
+    since,
+    problem: cut(sentence, NAME_CHARS_MAX),
+    hint: cut(todo, NAME_CHARS_MAX),
+  };
 }
 
 function describeTable(reader: ReplicaReader, name: string, present: Present): Readonly<Record<string, unknown>> {
