@@ -8,6 +8,7 @@ import { FOLLOW_MUTANTS } from './follow.ts';
 import { OTHER_MUTANTS } from './others.ts';
 import { PULL_MUTANTS } from './pull.ts';
 import { PUSH_MUTANTS } from './push.ts';
+import { SILENCE_MUTANTS } from './silence.ts';
 import { STATEMENT_MUTANTS } from './statements.ts';
 
 /** Every planted bug. */
@@ -18,6 +19,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CHOICE_MUTANTS,
   ...FOLLOW_MUTANTS,
   ...OTHER_MUTANTS,
+  ...SILENCE_MUTANTS,
   ...STATEMENT_MUTANTS,
 ];
 

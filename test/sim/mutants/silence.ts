@@ -1,0 +1,99 @@
+/**
+ * Planted silences: a problem, a row or an edit that the account, or one of its surfaces, forgets.
+ */
+import type { Mutant } from './mutant.ts';
+
+/** What nobody would be told. */
+export const SILENCE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'a-push-clears-a-failed-pull',
+    without: 'A run in one direction takes away what a run in the other failed of.',
+    edits: [{ file: 'replica/complaints.ts', find: "GROUP BY kind = 'push')", replace: ')' }],
+  },
+  {
+    name: 'refused-rows-are-not-told',
+    without: 'Rows that the origin refused are not in the account.',
+    edits: [
+      {
+        file: 'reconcile/problems.ts',
+        find: '=> refusedCount - inDoubtCount - unsendableCount,',
+        replace: '=> Math.min(0, refusedCount - inDoubtCount - unsendableCount),',
+      },
+    ],
+  },
+  {
+    name: 'rows-in-doubt-are-not-told',
+    without: 'Rows in doubt are not in the account.',
+    edits: [
+      {
+        file: 'reconcile/problems.ts',
+        find: '({ inDoubtCount }) => inDoubtCount,',
+        replace: '({ inDoubtCount }) => inDoubtCount * 0,',
+      },
+    ],
+  },
+  {
+    name: 'open-conflicts-are-not-told',
+    without: 'Conflicts that wait for a person are not in the account.',
+    edits: [
+      {
+        file: 'reconcile/problems.ts',
+        find: '({ conflictCount }) => conflictCount,',
+        replace: '({ conflictCount }) => conflictCount * 0,',
+      },
+    ],
+  },
+  {
+    name: 'a-lost-edit-is-not-counted',
+    without: 'Of edits that lost, the last one is not counted.',
+    edits: [
+      {
+        file: 'replica/bookkeeping/conflicts.ts',
+        find: 'SELECT table_id, count(*) AS count, min(at) AS first',
+        replace: 'SELECT table_id, count(*) - 1 AS count, min(at) AS first',
+      },
+    ],
+  },
+  {
+    name: 'one-unreadable-row-is-none',
+    without: 'A single row that cannot be read is not in the account.',
+    edits: [
+      {
+        file: 'reconcile/problems.ts',
+        find: 'unreadableCount > 0)',
+        replace: 'unreadableCount > 1)',
+      },
+    ],
+  },
+  {
+    name: 'held-tables-are-not-told',
+    without: 'What a guard holds of a table is not in the account.',
+    edits: [{ file: 'reconcile/problems.ts', find: "find: ofTables('held'),", replace: 'find: ofTables(),' }],
+  },
+  {
+    name: 'late-tables-are-not-told',
+    without: 'A table that failed, and is tried again, is not in the account.',
+    edits: [{ file: 'reconcile/problems.ts', find: "find: ofTables('late'),", replace: 'find: ofTables(),' }],
+  },
+  {
+    name: 'refused-credentials-are-not-told',
+    without: 'That the origin does not accept the token is not in the account.',
+    edits: [{ file: 'reconcile/problems.ts', find: "find: whole('credentials'),", replace: 'find: whole(),' }],
+  },
+  {
+    name: 'probes-forget-what-needs-a-person',
+    without: '/readyz does not say what needs a person.',
+    edits: [
+      {
+        file: 'daemon/server.ts',
+        find: "(isReady ? 'ok\\n' : '') + problems.map(",
+        replace: "(isReady ? 'ok\\n' : '') + problems.filter((it) => it.severity !== 'person').map(",
+      },
+    ],
+  },
+  {
+    name: 'agents-are-told-of-listed-tables-only',
+    without: 'An agent that asks how old the data is hears nothing of a problem whose table is not listed.',
+    edits: [{ file: 'mcp/answers.ts', find: '!listed.has(table))', replace: 'table === null)' }],
+  },
+];
