@@ -19,7 +19,6 @@ import {
   writeWithAccount,
   exitCodeOf,
   loadNamedConfig,
-  printJson,
   withSides,
   type Invocation,
   type Runner,
@@ -103,9 +102,10 @@ async function printCycle(invocation: Invocation, cycle: CycleReport, { isStrict
   // A configuration that is wrong for all tables: nothing was done.
   const code = rows.error?.kind === 'config' ? rows.error.exitCode : exitCodeOf(cycleFailures(cycle));
   const exitCode = code === EXIT.done && pushed !== null ? pushExitCode(pushed, isStrict) : code;
-  await (invocation.isJson
-    ? printJson(invocation, { ...cycleJson(cycle, isStrict), exitCode })
-    : writeWithAccount(invocation, cycleText(cycle, stdout.width())));
+  await writeWithAccount(invocation, {
+    text: () => cycleText(cycle, stdout.width()),
+    json: () => ({ ...cycleJson(cycle, isStrict), exitCode }),
+  });
   return exitCode;
 }
 

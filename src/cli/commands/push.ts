@@ -117,9 +117,10 @@ async function openToRehearse(invocation: Invocation, config: Config): Promise<R
 async function pushAndPrint(invocation: Invocation, options: PushOptions, isStrict: boolean): Promise<number> {
   const { lost, ...report } = await runPush(invocation, options);
   const { stdout } = invocation.session;
-  await (invocation.isJson
-    ? printJson(invocation, { ...pushJson(report, isStrict), lost })
-    : writeWithAccount(invocation, pushText(report, stdout.width()) + lostText(lost)));
+  await writeWithAccount(invocation, {
+    text: () => pushText(report, stdout.width()) + lostText(lost),
+    json: () => ({ ...pushJson(report, isStrict), lost }),
+  });
   return pushExitCode(report, isStrict);
 }
 

@@ -11,7 +11,6 @@ import {
   writeWithAccount,
   exitCodeOf,
   loadNamedConfig,
-  printJson,
   withSides,
   type Invocation,
   type Runner,
@@ -47,9 +46,10 @@ export function addVerifyCommand(program: Command, runner: Runner): void {
 async function verifyAndPrint(invocation: Invocation, tables: readonly string[]): Promise<number> {
   const report = await runVerify(invocation, tables);
   const { stdout } = invocation.session;
-  await (invocation.isJson
-    ? printJson(invocation, verifyJson(report))
-    : writeWithAccount(invocation, verifyText(report, stdout.width())));
+  await writeWithAccount(invocation, {
+    text: () => verifyText(report, stdout.width()),
+    json: () => verifyJson(report),
+  });
   return exitCodeOf(verifyFailures(report));
 }
 
@@ -62,7 +62,7 @@ export async function runVerify(invocation: Invocation, tables: readonly string[
   });
 }
 
-function verifyJson(report: VerifyReport): unknown {
+function verifyJson(report: VerifyReport): object {
   return {
     exitCode: exitCodeOf(verifyFailures(report)),
     requestCount: report.requestCount,

@@ -39,11 +39,13 @@ export function accountText(problems: readonly Problem[]): string {
   }).join('');
 }
 
-/**
- * The account at the end of a run, of which `said` tells already: problems that it names are not repeated. A run has no daemon beside it.
- */
-export function accountAfter(config: Config, nowMs: number, said: string): string {
-  const problems = problemsAt(config, { word: { keeper: 'nobody', complaints: [] }, nowMs });
+/** The account at the end of a run, which has no daemon beside it. */
+export function accountAfter(config: Config, nowMs: number): readonly Problem[] {
+  return problemsAt(config, { word: { keeper: 'nobody', complaints: [] }, nowMs });
+}
+
+/** The account below a text; problems that it names are not repeated. */
+export function accountBeside(problems: readonly Problem[], said: string): string {
   return accountText(problems.filter(({ sentence }) => !said.includes(printable(sentence))));
 }
 

@@ -82,13 +82,20 @@ function ownerUnder(file: string, load: typeof loadConfig): Owner | null {
 }
 
 /** Prints what a run did, and what is still wrong after it. */
-export async function writeWithAccount({ configPath, session }: Invocation, said: string): Promise<void> {
-  const [{ loadConfig }, { accountAfter }] = await Promise.all([
+export async function writeWithAccount(
+  invocation: Invocation,
+  { text, json }: { readonly text: () => string; readonly json: () => object },
+): Promise<void> {
+  const { configPath, session, isJson } = invocation;
+  const [{ loadConfig }, { accountAfter, accountBeside }] = await Promise.all([
     import('../../config/load.ts'),
     import('./account-text.ts'),
   ]);
   const { config } = loadConfig(findConfig(configPath, session.folder), { needsCredentials: false });
-  await session.stdout.write(said + accountAfter(config, session.clock.nowMs(), said));
+  const problems = accountAfter(config, session.clock.nowMs());
+  if (isJson) return printJson(invocation, { ...json(), problems });
+  const said = text();
+  return session.stdout.write(said + accountBeside(problems, said));
 }
 
 /** The side of the origin, loaded once a command needs it. */
