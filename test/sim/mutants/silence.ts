@@ -85,7 +85,7 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
     without: '/readyz does not say what needs a person.',
     edits: [
       {
-        file: 'daemon/server.ts',
+        file: 'extras/http/server.ts',
         find: "(isReady ? 'ok\\n' : '') + problems.map(",
         replace: "(isReady ? 'ok\\n' : '') + problems.filter((it) => it.severity !== 'person').map(",
       },
@@ -94,6 +94,6 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'agents-are-told-of-listed-tables-only',
     without: 'An agent that asks how old the data is hears nothing of a problem whose table is not listed.',
-    edits: [{ file: 'mcp/answers.ts', find: '!listed.has(table))', replace: 'table === null)' }],
+    edits: [{ file: 'extras/mcp/answers.ts', find: '!listed.has(table))', replace: 'table === null)' }],
   },
 ];
