@@ -5,7 +5,17 @@
  *
  * What fails throws as Node does: an error with the system's code, such as ENOENT.
  */
-import { accessSync, constants, mkdirSync, realpathSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { RowsyncError } from './errors.ts';
@@ -128,4 +138,16 @@ export function openExportFolder(folder: string, mode?: number): void {
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** Reads a short text in a folder that others may write: a file, and no pipe, which would be waited for. @throws as the file system does, or EINVAL. */
+export function readShortText(path: string, bytesMax: number): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const facts = fstatSync(file);
+    if (facts.isFile() && facts.size <= bytesMax) return readFileSync(file, 'utf8');
+    throw Object.assign(new Error(`${path} is no short file`), { code: 'EINVAL' });
+  } finally {
+    closeSync(file);
+  }
 }

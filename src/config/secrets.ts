@@ -5,8 +5,9 @@
  * systemd hands credentials over as files of a folder, so `tokenFile: ${CREDENTIALS_DIRECTORY}/token` is all it takes.
  * Invariant: no secret, and nothing that could be one, gets into a problem or a warning (I16).
  */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve } from 'node:path';
+import { readShortText } from '../base/file-system.ts';
 
 import type { Credentials } from '../origin/credentials.ts';
 import type { OptionPath, Problem } from './problems.ts';
@@ -169,7 +170,7 @@ function readSecretFile(key: string, path: string, environment: Environment): Se
       return { complaint: `names ${shown}, which is too large for a secret`, warnings: [] };
     mode = stat.mode;
     isOurs = stat.uid === process.getuid?.();
-    text = readFileSync(path, 'utf8');
+    text = readShortText(path, SECRET_BYTES_MAX);
   } catch (thrown) {
     return { complaint: `names a file ${shown} that cannot be read (${systemCode(thrown)})`, warnings: [] };
   }

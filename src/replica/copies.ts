@@ -16,7 +16,6 @@ import {
   fchmodSync,
   fsyncSync,
   openSync,
-  readFileSync,
   readSync,
   realpathSync,
   renameSync,
@@ -28,6 +27,7 @@ import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
+import { readShortText } from '../base/file-system.ts';
 import type { Connection, Tx } from './connection.ts';
 import { sql } from '../base/sql.ts';
 
@@ -172,11 +172,14 @@ function readInside(from: { prepare(text: string): Database.Statement } | Connec
   return (row as Count | undefined) ?? null; // columns and types are ours
 }
 
+/** More than a count takes. */
+const COUNT_BYTES_MAX = 1_000;
+
 /** Null if it is missing or unreadable. */
 function readBeside(path: string): Count | null {
   let text: string;
   try {
-    text = readFileSync(besideOf(path), 'utf8');
+    text = readShortText(besideOf(path), COUNT_BYTES_MAX);
   } catch {
     return null; // missing, or not for us: either way nothing vouches for the file
   }
@@ -222,6 +225,16 @@ function modeOf(path: string): number | null {
 
 function besideOf(path: string): string {
   return `${realPathOf(path)}.sent`;
+}
+
+/** Refuses what is no file, such as a pipe that another user put there: opening it would wait for ever. @throws RowsyncError `replica.path`. */
+export function requireFile(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined || found.isFile()) return;
+  throw new RowsyncError('replica', 'replica.path', {
+    message: `${path} is not a file`,
+    hint: 'Find out who put it there, and move it away; or change replica.path.',
+  });
 }
 
 /** The real path of a file, without links: all its users share the files beside it. A path of none stays as it is. */

@@ -11,7 +11,7 @@ import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import { readSchemaVersion, type ChangeCause, type Connection, type Tx } from './connection.ts';
-import { realPathOf, recogniseFile, requireOwnLog, wasReplica } from './copies.ts';
+import { realPathOf, recogniseFile, requireFile, requireOwnLog, wasReplica } from './copies.ts';
 import { replicaError, sqliteCode } from './failures.ts';
 import { forgetSchema } from './objects.ts';
 import { sql, type Sql } from '../base/sql.ts';
@@ -240,6 +240,7 @@ export function openReplica(
   const { connect = connectAnew } = deps;
   const absolute = resolve(path);
   const mode = deps.shared === true ? SHARED_MODE : PRIVATE_MODE;
+  requireFile(absolute);
   const lock = takeLock(absolute, mode, connect);
   try {
     const wasThere = existsSync(absolute);
@@ -378,6 +379,7 @@ export function takeLock(path: string, mode: number, connect: Connect = connectA
     });
   }
   let lock: Database.Database | undefined;
+  requireFile(lockPath);
   try {
     createWithMode(lockPath, mode);
     // Without a wait, of several that begin in one moment each may be in the way of the other.
@@ -400,6 +402,7 @@ export function takeLock(path: string, mode: number, connect: Connect = connectA
 export function isInUse(path: string): boolean {
   const lockPath = `${realPathOf(resolve(path))}.lock`;
   if (!existsSync(lockPath)) return false;
+  requireFile(lockPath);
   let lock: Database.Database | undefined;
   try {
     lock = new Database(lockPath, { readonly: true, fileMustExist: true, timeout: 0 });

@@ -8,6 +8,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import { CONFLICT_LINE, type ConflictLine } from './bookkeeping/conflicts.ts';
 import type { Connection } from './connection.ts';
+import { requireFile } from './copies.ts';
 import { checkOwner } from './database.ts';
 import { errorFromReading, replicaError, sqliteCode } from './failures.ts';
 import { sql, type Sql } from '../base/sql.ts';
@@ -393,6 +394,7 @@ export function openReader(path: string): ReplicaReader {
       hint: 'Make it with `rowsync pull`.',
     });
   }
+  requireFile(absolute);
   let db: Database.Database | undefined;
   try {
     db = new Database(absolute, { readonly: true, timeout: 1_000 });

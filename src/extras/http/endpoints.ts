@@ -9,6 +9,7 @@ import { metricsOf, statusJson } from './measurements.ts';
 import { ChildPool } from '../../base/child-pool.ts';
 import { makePageKey, openPageAuth, type PageAuth } from './page-key.ts';
 import { PAGE_PROCESS, plainState, type PageRequest } from '../page/request.ts';
+import { seldom } from './seldom.ts';
 import { startServer } from './server.ts';
 import type { DaemonServer, DaemonView } from '../../daemon/parts.ts';
 
@@ -30,10 +31,10 @@ export async function openServer(config: Config, view: DaemonView): Promise<Daem
   const server = await startServer(config.http.listen, {
     auth,
     isAlive: () => view.isAlive(),
-    problems: () => view.problems(),
+    problems: seldom(() => view.problems(), clock),
     nowMs: () => clock.nowMs(),
     status: () => statusJson(view.state(), view.sides(), view.surroundings()),
-    metrics: () => metricsOf(view.state(), view.sides(), { around: view.surroundings(), loopDelay }),
+    metrics: seldom(() => metricsOf(view.state(), view.sides(), { around: view.surroundings(), loopDelay }), clock),
     document: ({ msMax, signal, isStream, ...asked }) => {
       const { replica, http } = view.sides().config;
       const nowMs = clock.nowMs();

@@ -18,6 +18,7 @@ import {
   writeSync,
 } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
+import { readShortText } from '../../base/file-system.ts';
 import { RowsyncError } from '../../base/errors.ts';
 import { replicaError } from '../../replica/failures.ts';
 
@@ -29,12 +30,13 @@ export function pageKeyPath(replicaPath: string): string {
 /** Shorter ones could be guessed; ours have 43 characters. */
 const KEY_CHARS_MIN = 32;
 const KEY_BYTES = 32;
+const KEY_FILE_BYTES_MAX = 1_000;
 const PAGE_NUMBER_BYTES = 9;
 
 /** The key of a replica; null if it is missing or may not be read. */
 export function readPageKey(replicaPath: string): string | null {
   try {
-    return readFileSync(pageKeyPath(replicaPath), 'utf8').trim();
+    return readShortText(pageKeyPath(replicaPath), KEY_FILE_BYTES_MAX).trim();
   } catch {
     return null;
   }
@@ -67,7 +69,7 @@ function keepKey(path: string, mode: number): string | null {
     rmSync(path);
     return null;
   }
-  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const present = fstatSync(file).mode & 0o777;
     if ((present & mode) !== present) fchmodSync(file, present & mode);
