@@ -146,7 +146,7 @@ export function readShortText(path: string, bytesMax: number): string {
   try {
     const facts = fstatSync(file);
     if (facts.isFile() && facts.size <= bytesMax) return readFileSync(file, 'utf8');
-    throw Object.assign(new Error(`${path} is no short file`), { code: 'EINVAL' });
+    throw Object.assign(new Error(`${path} is not a short file`), { code: 'EINVAL' });
   } finally {
     closeSync(file);
   }
