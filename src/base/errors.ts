@@ -58,7 +58,7 @@ export const ERROR_CODES = {
   'origin.cutShort': 'The body of the request could not be read to its end, so the origin never got all of it.',
   'origin.unknownOutcome': 'A change was sent, and no answer says whether it happened; it was not sent again.',
   'origin.shortPage': 'The origin returned fewer rows than it was asked for although more exist.',
-  'origin.samePage': 'The next page has the same rows again, as from a cache that ignores the query.',
+  'origin.samePage': 'The next page has the same rows again, as if from a cache that ignores the query.',
   'origin.moving': 'Rows kept shifting between pages while they were read; the next sweep reads them again.',
   'origin.stopped': 'The request was abandoned because rowsync was asked to stop.',
   'replica.path':
@@ -89,12 +89,12 @@ export const ERROR_CODES = {
   'guard.columns':
     'Writable columns of a two-way table vanished at the origin; it waits until they are back or pruned.',
   'guard.keys':
-    'A key under tables that keeps something out matches no table, and nothing was read into the new replica yet.',
+    'A key under tables that keeps something out matches no table, so nothing was read into the new replica yet.',
   'guard.names': 'A table took the name under which the configuration knows another table, so it waits.',
   'guard.pending': 'A table cannot become a read-only mirror while edits of it are not at the origin.',
   'guard.pushRows': 'More rows of a table were changed here than safety.maxPushRows allows to be pushed.',
   'guard.pushDeletes': 'More rows of a table were deleted here than safety.maxDeletePercent allows to be pushed.',
-  'guard.olderCopy': 'Edits wait in a table of an older copy of the replica that was put back; they may be outdated.',
+  'guard.olderCopy': 'Edits wait in a table of an older copy of the replica that was restored; they may be outdated.',
   'pull.unsettled': 'The outcome of sent rows could not be looked up yet; their table is not read before that.',
   'push.forbidden': 'The origin refuses every change of a table: the calling user may not write it.',
   'push.identity':
@@ -107,8 +107,8 @@ export const ERROR_CODES = {
     'Something between here and the origin answers "not modified" whatever it is asked; rows are older here.',
   'verify.unreadable': 'Rows of the origin have a value that cannot be read, so they cannot be equal here.',
   'verify.mismatch': 'The replica differs from the origin although nothing changed meanwhile.',
-  'verify.history': 'An entry of the journal does not begin with the values that the entry before it ended with.',
-  'history.unknown': 'The journal does not cover what was asked for.',
+  'verify.history': 'An entry of the history does not begin with the values that the entry before it ended with.',
+  'history.unknown': 'The history does not cover what was asked for.',
   'sink.unreachable': 'No connection to the PostgreSQL server of a sink, or it broke.',
   'sink.login': 'The PostgreSQL server of a sink does not accept the user, the password or the database.',
   'sink.tls': 'The connection to the PostgreSQL server of a sink could not be secured as sslmode asks.',

@@ -12,7 +12,7 @@ export interface FileContent {
 }
 
 /** Why what has the name of a file cannot be attached. */
-export const NO_FILE = 'what is to be attached is no file (a folder, a pipe or a device)';
+export const NO_FILE = 'what is to be attached is not a file (a folder, a pipe or a device)';
 /** Files of the system, as those in /proc, say of themselves that they are empty. */
 export const EMPTY_FILE = 'the file to attach is empty';
 
@@ -84,7 +84,7 @@ export async function* readAgain(
 ): AsyncGenerator<Uint8Array> {
   const file = await files.open(path);
   try {
-    if (!file.isFile) throw new Error('What was to be sent is no file any more');
+    if (!file.isFile) throw new Error('What was to be sent is not a file any more');
     if (file.bytes !== bytes) throw new Error('What was to be sent has another length than it had');
     const hash = createHash('sha256');
     let held: Uint8Array | null = null;

@@ -126,7 +126,7 @@ function carryOutResolve(tx: Tx, decision: ResolveDecision, at: string): Decisio
     return {
       kind: 'problem',
       words: `${name} ${STATES[line.state] ?? 'is decided already'}${line.resolution === null ? '' : ` (${line.resolution})`}`,
-      hint: 'Look whether the number is right: rowsync conflicts --all. To decide it anew, add --again.',
+      hint: 'Check the number: rowsync conflicts --all. To decide it anew, add --again.',
     };
   if (seen !== undefined && seen !== conflictVersion(line))
     return { kind: 'problem', words: `${name} changed since the page was made; look at it again` };

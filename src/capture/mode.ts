@@ -113,7 +113,7 @@ function requireBase(tx: Tx, { id, localName, push, state }: LedgerTable): void 
   if (state === 'loading') return startWaiting(tx, id);
   throw new RowsyncError('replica', 'replica.schema', {
     message: `${localName}: another program dropped ${baseName(id)}, which tells what was edited; nothing of the table was sent or stored`,
-    hint: `Put what you edited in it aside, DROP TABLE ${ident(localName)} and run rowsync pull: the rows come back as the origin has them.`,
+    hint: `Save what you edited in it, DROP TABLE ${ident(localName)} and run rowsync pull: the rows come back as the origin has them.`,
   });
 }
 

@@ -51,7 +51,7 @@ export function keptSentence(
 ): string {
   if (column.mask !== null) return `${cellName(table, column)} cannot be changed here: it is masked`;
   if (column.isUnknown === true)
-    return `${cellName(table, column)} cannot be changed here yet: the origin shows what you may write only once the table has a row there`;
+    return `${cellName(table, column)} cannot be changed here yet: the origin shows what you may write only once the table has a row`;
   return `${cellName(table, column)} cannot be changed here: the origin computes it, or does not let you write it`;
 }
 

@@ -27,7 +27,7 @@ function stopSignal(): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
       if (controller.signal.aborted) process.exit(EXIT_INTERRUPTED);
-      void stderr.write('stopping; once more ends at once\n');
+      void stderr.write('Stopping; press Ctrl-C again to quit now\n');
       controller.abort();
     });
   }

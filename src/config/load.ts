@@ -168,12 +168,12 @@ function readConfigFile(file: string): string {
     });
   }
   throw new RowsyncError('config', 'config.missing', {
-    message: `${file} is not a configuration file: it is no plain file, or larger than ${CONFIG_BYTES_MAX} bytes`,
+    message: `${file} is not a configuration file: it is not a plain file, or larger than ${CONFIG_BYTES_MAX} bytes`,
     hint: 'Name the YAML file with --config FILE.',
   });
 }
 
-/** A key that JavaScript objects give a meaning of their own would be dropped without a word. */
+/** A key that JavaScript objects give a meaning of their own would be dropped without a message. */
 function keyProblems(values: unknown, path: Problem['path']): readonly Problem[] {
   if (typeof values !== 'object' || values === null) return [];
   return Object.entries(values).flatMap(([key, value]): readonly Problem[] => {

@@ -16,7 +16,7 @@ export function section<Shape extends z.ZodRawShape>(shape: Shape, doc: string):
     .strictObject(shape, {
       error: (issue) =>
         issue.code === 'unrecognized_keys'
-          ? `is not an option; here stand: ${Object.keys(shape).join(', ')}`
+          ? `is not a known option; known here: ${Object.keys(shape).join(', ')}`
           : 'must be a mapping of options',
     })
     .meta({ description: doc });

@@ -201,7 +201,7 @@ const notify = section(
       .optional()
       .meta({
         description:
-          'A program and its arguments, run by the daemon when something needs a person, keeps failing, or is well again. It ' +
+          'A program and its arguments, run by the daemon when something needs a person, keeps failing, or works again. It ' +
           'gets a JSON object with kind, subject, code, message and hint on its standard input. No shell is involved.',
       }),
     webhook: z
@@ -222,7 +222,7 @@ const notify = section(
       doc: 'How soon the same message may be sent again. At most 12 messages are sent in an hour.',
     }),
   },
-  'Whom the daemon tells.',
+  'Whom the daemon notifies.',
 );
 
 /** The whole configuration file. */

@@ -53,7 +53,9 @@ export function cronComplaint(text: string): string | null {
     return null;
   } catch (thrown) {
     const reason = thrown instanceof Error ? (thrown.message.split('\n')[0] ?? '') : '';
-    return reason.includes('No execution date') ? 'names a day that never comes' : reason.toLowerCase();
+    return reason.includes('No execution date')
+      ? 'names a day that never comes'
+      : `cannot be read: ${reason.toLowerCase()}`;
   }
 }
 

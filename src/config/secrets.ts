@@ -108,7 +108,7 @@ export function readCredentials(
   }
   if (first === 'tokenFile' || first === 'token') {
     const second = given[1];
-    if (second !== undefined) return complain(second, `stands beside ${first}: keep one way to log in`);
+    if (second !== undefined) return complain(second, `conflicts with ${first}: keep only one way to log in`);
     const token = read(first);
     const kind = isInPath ? 'urlToken' : 'bearer';
     return { credentials: token === null ? null : { kind, token }, problems, warnings };
@@ -117,7 +117,7 @@ export function readCredentials(
   if (first !== 'user') return complain(first, 'needs user beside it');
   const [, passwordKey, third] = given;
   if (passwordKey === undefined) return complain('user', 'needs passwordFile or password beside it');
-  if (third !== undefined) return complain(third, `stands beside ${passwordKey}: keep one of them`);
+  if (third !== undefined) return complain(third, `conflicts with ${passwordKey}: keep only one`);
   const password = read(passwordKey);
   const user = section['user'];
   const credentials: Credentials | null =
@@ -194,7 +194,7 @@ function checkSecret(key: string, text: string, source: string, warnings: readon
   // Editors end a file with a line break and some begin it with a byte order mark; neither is part of the secret.
   const line = text.replace(/^\uFEFF/, '').replace(/(?:\r?\n)+$/, '');
   const secret = isToken ? line.trim() : line;
-  if (secret === '') return { complaint: `finds no secret in ${source}: it is empty`, warnings };
+  if (secret === '') return { complaint: `names ${source}, which is empty`, warnings };
   if (isToken && !/^[\x21-\x7e]+$/.test(secret)) {
     return { complaint: `finds no token in ${source}: a token is one word of plain characters`, warnings };
   }

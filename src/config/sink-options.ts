@@ -13,7 +13,7 @@ const postgres = section(
       mustBe:
         'must be an address such as postgresql://user@host/database, or name an environment variable, as ${WAREHOUSE_URL}',
       doc:
-        'The address of the server, as libpq writes it: postgresql://user@host:5432/database?sslmode=verify-full. Without a password; ' +
+        'The address of the server, in the form of libpq: postgresql://user@host:5432/database?sslmode=verify-full. Without a password; ' +
         'or an environment variable that has all of it, written as ${NAME}. sslmode is that of libpq; left out, the server is verified ' +
         '(verify-full), but for a loopback address or a unix socket (?host=/var/run/postgresql).',
     }).optional(),
@@ -43,7 +43,9 @@ const postgres = section(
 /** Servers by their names. */
 export const sinks = z
   .record(
-    z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, { error: 'is no name of a sink: letters, digits, _ and -, at most 40' }),
+    z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,40}$/, { error: 'is not a valid name of a sink: letters, digits, _ and -, at most 40' }),
     section(
       {
         postgres,

@@ -104,12 +104,12 @@ function readAddress(text: string, folder: string): { readonly address: PgAddres
   // A host may be left out, as where it is the folder of a socket; a URL must have one.
   const withHost = trimmed.replace(/^postgres(?:ql)?:\/\/([^/?#]*@)?(?=[/?#]|$)/, 'postgresql://$1localhost');
   if (!URL.canParse(withHost))
-    return { complaint: 'is no address; one host, and special characters in user or password as %40 and the like' };
+    return { complaint: 'is not an address; one host, and special characters in user or password as %40 and the like' };
   const url = new URL(withHost);
   const parameters = url.searchParams;
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.has(name));
   if (unknown !== undefined)
-    return { complaint: `has a parameter that is not known: here stand ${[...PARAMETERS].join(', ')}` };
+    return { complaint: `has a parameter that is not known; known are ${[...PARAMETERS].join(', ')}` };
   const part = (name: string, otherwise: string): string => parameters.get(name) ?? decodeURIComponent(otherwise);
   const host = part('host', url.hostname.replace(/^\[|\]$/g, ''));
   if (host.includes(',')) return { complaint: 'names several hosts; one host takes the rows' };

@@ -37,7 +37,7 @@ const tableFiles = z
           })
           .min(1, { error: TYPES_MUST_BE })
           .optional()
-          .meta({ description: 'Only files of these media types are fetched; image/* stands for every image.' }),
+          .meta({ description: 'Only files of these media types are fetched; image/* matches every image.' }),
       }),
     ],
     { error: FILES_MUST_BE },
@@ -144,6 +144,6 @@ export const tables = z
   .default({ '*': {} })
   .meta({
     description:
-      'Which tables to copy, and how. A key is the singular name of a table or a pattern, in which * stands for any text; ' +
+      'Which tables to copy, and how. A key is the singular name of a table or a pattern, in which * matches any text; ' +
       'the most specific one decides alone. false leaves a table alone, as does matching nothing.',
   });

@@ -59,7 +59,7 @@ function readProxy({ proxy, url }: WayOptions, surroundings: Surroundings): Prox
   }
   if (user === undefined) return { proxy: { url: proxy.url, login: null }, problems: [], warnings: [] };
   if (passwordFile !== undefined && password !== undefined) {
-    return complain('password', 'stands beside passwordFile: keep one of them');
+    return complain('password', 'conflicts with passwordFile: keep only one');
   }
   const [key, value] = passwordFile === undefined ? ['password', password] : ['passwordFile', passwordFile];
   if (value === undefined) return complain('user', 'needs passwordFile or password beside it');

@@ -19,7 +19,7 @@ const WAIT_MS_MAX = 10_000;
 /** Decisions that wait at once; people do not make more. */
 const WAITING_MAX = 100;
 
-const BUSY = 'nothing was changed: the daemon is at work, which takes longer; try again when it has ended';
+const BUSY = 'nothing was changed: the daemon is busy; try again when its current job is done';
 
 interface Waiting {
   readonly decision: PersonDecision;

@@ -226,7 +226,7 @@ function withoutCredentials(address: string): { readonly url: URL; readonly auth
 const WORDS: Readonly<Record<Notice['kind'], string>> = {
   needsPerson: 'needs a person',
   failing: 'fails',
-  recovered: 'is well again',
+  recovered: 'works again',
   changed: 'changed at the origin',
 };
 

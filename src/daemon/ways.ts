@@ -31,7 +31,7 @@ export interface WayFacts {
 
 /** In words. */
 export function wayText({ follow, sweep, table, ...facts }: WayFacts): string {
-  const windows = table.oneWindow === 'hidden' ? ' as one window (no Date Created is shown)' : '';
+  const windows = table.oneWindow === 'hidden' ? ' as one range (no Date Created is shown)' : '';
   const swept = sweep === null ? 'never swept' : `swept ${timesText(sweep)}${windows}`;
   if (follow === null) return swept;
   if (table.watermark !== null && mayFollow(table)) return `followed ${timesText(follow)}, ${swept}`;
@@ -39,7 +39,7 @@ export function wayText({ follow, sweep, table, ...facts }: WayFacts): string {
 }
 
 function whyNot({ follows, table, hasStamp, isLarge }: Omit<WayFacts, 'follow' | 'sweep'>): string {
-  if (table.sweptAt === null) return 'not read whole yet';
+  if (table.sweptAt === null) return 'not read completely yet';
   if (table.watermark !== null) return 'not proven until the next sweep';
   if (!hasStamp()) return 'no Date Modified is shown';
   return follows === 'large' && !isLarge() ? `fewer than ${LARGE_PAGES} pages` : 'from the next sweep on';

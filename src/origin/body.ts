@@ -67,7 +67,7 @@ function textFromGzip(body: Buffer, decodedBytesMax: number): BodyText {
 }
 
 function textFromBytes(bytes: Buffer): BodyText {
-  // Decoding would replace broken bytes by U+FFFD without a word, and so change someone's row.
+  // Decoding would replace broken bytes by U+FFFD without a message, and so change someone's row.
   if (!isUtf8(bytes)) return { kind: 'notUtf8' };
   const text = bytes.toString('utf8');
   return { kind: 'text', text: text.startsWith('\uFEFF') ? text.slice(1) : text };

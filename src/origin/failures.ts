@@ -51,7 +51,8 @@ const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504
 const WORDS_CHARS_MAX = 300;
 
 const HINT_URL = 'Check origin.url and origin.database: they must name the host and the database of a Records API.';
-const HINT_PROXY = 'Something between here and the origin answered in its place (a proxy, a login page, a firewall).';
+const HINT_PROXY =
+  'Something between rowsync and the origin answered in its place (a proxy, a login page, a firewall).';
 const HINT_LATER = 'The origin or the network is in trouble; the next run continues where this one stopped.';
 const HINT_TOKEN =
   'Check the token (origin.tokenFile), or origin.user and its password: a token works for one database only.';
@@ -70,7 +71,7 @@ export function faultFailure(attempted: Attempted, fault: WireFault): Failure {
       return tooLargeFailure(attempted);
     case 'receiver':
       return failure(attempted, 'originDown', 'origin.stopped', false, {
-        came: 'abandoned because whoever takes the content failed',
+        came: 'abandoned because the receiver of the content failed',
         hint: 'The cause says why; the origin did nothing wrong.',
         cause: fault.cause,
       });

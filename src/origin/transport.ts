@@ -210,7 +210,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // Given up while the connection was being made: the request must not be sent any more.
-    if (this.#isSettled) return controller.abort(new Error('Given up before it was sent'));
+    if (this.#isSettled) return controller.abort(new Error('Discarded before it was sent'));
     // A pool may take a request up again whose connection went away under it; whether it is repeated is not its business.
     if (this.#controller !== null) {
       this.#settle(this.#fault('failed'));
@@ -297,7 +297,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #giveUp(reason: 'stopped' | 'deadline' | 'tooLarge'): void {
     this.#settle(this.#fault(reason));
-    this.#controller?.abort(new Error(`Given up: ${reason}`));
+    this.#controller?.abort(new Error(`Discarded: ${reason}`));
   }
 
   #fault(reason: WireFault['reason']): WireFault {

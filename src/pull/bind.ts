@@ -112,15 +112,15 @@ function confirmedBy(
 
 function waitingError({ name, formerName, owner }: WaitingTable): RowsyncError {
   const [now, former] = [printable(name), printable(formerName ?? '')];
-  const confirm = `rowsync pull ${shellWord(name)} --confirm applies what stands under ${now} as it is.`;
+  const confirm = `rowsync pull ${shellWord(name)} --confirm applies what is under ${now} as it is.`;
   if (formerName !== null) {
     return new RowsyncError('needsPerson', 'guard.names', {
       message: `${now} was called ${former}, and the configuration has both names; nothing was read`,
-      hint: `Correct what stands under ${now} in the configuration, and remove ${former} if no table has that name; or ${confirm}`,
+      hint: `Correct what is under ${now} in the configuration, and remove ${former} if no table has that name; or ${confirm}`,
     });
   }
   return new RowsyncError('needsPerson', 'guard.names', {
     message: `${now}: what the configuration says of this name belongs to the table that is now called ${printable(owner ?? '')}; nothing was read`,
-    hint: `Name ${printable(owner ?? '')} in the configuration; this table then has what stands under ${now}. Or ${confirm}`,
+    hint: `Name ${printable(owner ?? '')} in the configuration; this table then has what is under ${now}. Or ${confirm}`,
   });
 }

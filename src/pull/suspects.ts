@@ -285,7 +285,7 @@ function holdError(
   const share = `${facts.missingCount} of ${facts.rowCount} rows (${Math.floor(facts.percent)} %)`;
   if (facts.reason === 'narrowed') {
     return new RowsyncError('needsPerson', 'guard.filter', {
-      message: `${localName}: ${share} lie outside of the filter that the configuration now has (rows); they stay here until a person agrees`,
+      message: `${localName}: ${share} lie outside of the filter that the configuration now has (rows); they stay in the replica until a person confirms`,
       hint: `If they are to leave this replica: rowsync pull ${shellWord(localName)} --confirm. At the origin nothing changes.`,
     });
   }
@@ -297,6 +297,6 @@ function holdError(
   }[facts.reason];
   return new RowsyncError('needsPerson', 'guard.deletes', {
     message: `${localName}: ${what}; nothing was deleted here`,
-    hint: `Look at the table at the origin. If the rows are really gone: rowsync pull ${shellWord(localName)} --confirm`,
+    hint: `Check the table at the origin. If the rows are really gone: rowsync pull ${shellWord(localName)} --confirm`,
   });
 }

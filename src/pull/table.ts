@@ -146,7 +146,7 @@ async function pullRows(
 }
 
 async function useUp({ replica }: PullContext, tableId: number): Promise<void> {
-  await replica.writeDurably('Using up a consent', (tx) => useUpConsent(tx, tableId, 'pull'));
+  await replica.writeDurably('Using a confirmation', (tx) => useUpConsent(tx, tableId, 'pull'));
 }
 
 /** Brings the rows of a table up to date, in pages that fit into an answer. */

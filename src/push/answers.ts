@@ -115,7 +115,7 @@ function wordsOf({ status, errors }: StatusDescriptor): OriginWords {
   return {
     status,
     code: first?.code ?? null,
-    message: message === '' ? `the origin answered ${status} without a word` : message,
+    message: message === '' ? `the origin answered ${status} without a message` : message,
     source: first?.source ?? null,
   };
 }

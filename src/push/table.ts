@@ -157,7 +157,7 @@ async function pushWithConsent(
   const { pushConsent } = readTable(replica, run.table.id);
   const held = await pushRounds(run, { confirm, onSending });
   if (confirm || pushConsent === null) return held;
-  await replica.writeDurably('Using up a consent', (tx) => useUpConsent(tx, run.table.id, 'push'));
+  await replica.writeDurably('Using a confirmation', (tx) => useUpConsent(tx, run.table.id, 'push'));
   return held;
 }
 

@@ -143,7 +143,7 @@ export const CATALOGUE = [
   {
     code: 'config.refused',
     severity: 'person',
-    why: 'The daemon was told to reload a configuration with an error. It works by the former one, and would not start again.',
+    why: 'The daemon could not reload the configuration, which has an error. It still uses the former one, and could not start again.',
     find: ({ complaints }) =>
       complaints
         .filter(({ about }) => about === 'reload')
@@ -268,7 +268,7 @@ export const CATALOGUE = [
     code: 'config.renamed',
     severity: 'notice',
     untold: 'Nothing is wrong, and the log has the change of the schema.',
-    why: 'A table was renamed at the origin, and the configuration has its former name. What stands there still applies.',
+    why: 'A table was renamed at the origin, and the configuration has its former name. What it says there still applies.',
     find: misnamed('renamed', 'Change the name in the configuration.'),
   },
   {
@@ -376,7 +376,7 @@ export const CATALOGUE = [
   {
     code: 'pages.small',
     severity: 'notice',
-    untold: 'Nobody has to do anything.',
+    untold: 'You need not do anything.',
     why: 'Rows of a table are so large that a page of them was beyond the bound of an answer. The table is read in smaller pages, with more requests.',
     find: ({ tables }) =>
       tables.flatMap(({ table, pageRows }) =>
@@ -427,8 +427,8 @@ export const CATALOGUE = [
   {
     code: 'notices.failed',
     severity: 'person',
-    untold: 'It would have to go the way that fails.',
-    why: 'The daemon cannot tell anybody: the command or the webhook under `notify` fails. It keeps trying.',
+    untold: 'The notice would have to use the channel that fails.',
+    why: 'Notices do not get through: the command or the webhook under `notify` fails. The daemon keeps trying.',
     find: ({ complaints }) =>
       complaints
         .filter(({ about }) => about === 'notices')
@@ -447,7 +447,7 @@ export const CATALOGUE = [
         .filter(({ about }) => about === 'log')
         .map(({ message }) => ({
           sentence: `The log of the daemon cannot be written: ${message}`,
-          todo: 'Free some space where the log goes. Lines of the meantime are lost.',
+          todo: 'Free some space on the disk of the log. Lines since then are lost.',
         })),
   },
   {
@@ -466,7 +466,7 @@ export const CATALOGUE = [
   {
     code: 'tables.loading',
     severity: 'late',
-    untold: 'The first read takes its time, and nobody can hasten it.',
+    untold: 'The first read takes a while.',
     why: 'Tables that were never read to their end: rows are missing here.',
     find: ({ tables }) => {
       const loading = tables.filter(({ state }) => state === 'loading');

@@ -45,7 +45,7 @@ export function giveConsent(path: string, kinds: readonly ConsentKind[], names: 
     };
     return open.transaction(give).immediate();
   } catch (thrown) {
-    throw replicaError(thrown, `Noting a consent in ${path}`);
+    throw replicaError(thrown, `Storing a confirmation in ${path}`);
   } finally {
     db?.close();
   }

@@ -446,7 +446,7 @@ function lookAtFile(
   }
 }
 
-/** SQLite opens a file that it may not write without a word and fails at the first write, so one is tried and undone. */
+/** SQLite opens a file that it may not write without a message and fails at the first write, so one is tried and undone. */
 function proveWritable(db: Database.Database): void {
   try {
     db.exec('BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK');

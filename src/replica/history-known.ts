@@ -21,7 +21,7 @@ export interface KnownTable {
 export function requireHistory(reader: ReplicaReader): void {
   if (!reader.isOlder()) return;
   throw new RowsyncError('replica', 'replica.older', {
-    message: 'The replica was written by an earlier version of rowsync, which kept no history as this one does',
+    message: 'The replica was written by an earlier version of rowsync, which did not keep history in this form',
     hint: 'Run rowsync pull once: it brings the file up to date.',
   });
 }

@@ -378,7 +378,7 @@ function queryError(thrown: unknown, path: string): RowsyncError {
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   return new RowsyncError('usage', 'replica.query', {
     message: `SQLite does not accept the query: ${reason}`,
-    hint: 'Names with spaces stand in double quotes. `rowsync sql "SELECT * FROM sync_columns"` lists tables and columns.',
+    hint: 'Put names with spaces in double quotes. `rowsync sql "SELECT * FROM sync_columns"` lists tables and columns.',
     cause: thrown,
   });
 }

@@ -116,7 +116,7 @@ export function requireShape(from: Connection, table: { readonly id: number; rea
   const { localName } = table;
   throw new RowsyncError('replica', 'replica.schema', {
     message: `${localName}: another program rebuilt the table without _id INTEGER PRIMARY KEY, without STRICT, or with other types; nothing of it was sent or stored`,
-    hint: `Put what you edited in it aside, DROP TABLE ${ident(localName)} and run rowsync pull: the rows come back as the origin has them.`,
+    hint: `Save what you edited in it, DROP TABLE ${ident(localName)} and run rowsync pull: the rows come back as the origin has them.`,
   });
 }
 

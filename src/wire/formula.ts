@@ -47,7 +47,7 @@ export function timeLiteral(time: string): string {
  * @throws RowsyncError `usage.invalid` for any other text.
  */
 export function timestampLiteral(utc: string): string {
-  if (!utc.endsWith('Z') || utcFromOffsetText(utc) === undefined) throw unfit('an instant YYYY-MM-DDThh:mm:ssZ');
+  if (!utc.endsWith('Z') || utcFromOffsetText(utc) === undefined) throw unfit('a time YYYY-MM-DDThh:mm:ssZ');
   return `#${utc.slice(0, 10)} ${utc.slice(11, 19)}#`;
 }
 

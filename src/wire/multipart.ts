@@ -217,7 +217,7 @@ function readHeaders(bytes: Buffer, number: number): ReadonlyMap<string, string>
     if (line === '') continue; // a part without headers
     const [, name, value = ''] = HEADER_LINE.exec(line) ?? [];
     if (name === undefined || !isHeaderText(value.replaceAll('\t', ' '))) {
-      return new WireFault(`Part ${number} has a line that is no header`);
+      return new WireFault(`Part ${number} has a line that is not a header`);
     }
     if (headers.has(name.toLowerCase())) return new WireFault(`Part ${number} has two headers of one name`);
     headers.set(name.toLowerCase(), value);

@@ -152,7 +152,7 @@ export function readStatuses(json: unknown, rowCount: number, what: string): rea
 function readStatus(json: unknown, what: string): StatusDescriptor {
   const fields = new Fields(json, what);
   const status = fields.integer('status');
-  if (status < 200 || status > 599) throw unexpected(what, 'the field "status" is no status');
+  if (status < 200 || status > 599) throw unexpected(what, 'the field "status" is not a status');
   const { errors, error, id, key } = fields.rest();
   const failures: readonly unknown[] = Array.isArray(errors) ? errors : isObject(error) ? [error] : [];
   const rowId = rowIdFrom(id) ?? null;

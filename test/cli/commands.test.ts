@@ -82,7 +82,7 @@ test('pulls, asks, follows and verifies', async () => {
   expect(read.stdout).toBe('Title\nearly\nlate\n');
 
   const verified = await rowsync('verify');
-  expect(verified.stdout).toContain('3 tables, 63 rows: every cell is equal to the origin');
+  expect(verified.stdout).toContain('3 tables, 63 rows: every cell matches the origin');
   expect(verified.exitCode).toBe(0);
 });
 
@@ -276,7 +276,7 @@ test('a pull that is asked to stop exits with 75, and the next one goes on', asy
   const resumed = await runRowsync(['pull', 'Note'], workspace);
 
   expect(stopped.exitCode).toBe(75);
-  expect(stopped.stderr).toContain('stopping; once more ends at once');
+  expect(stopped.stderr).toContain('Stopping; press Ctrl-C again to quit now');
   expect(stopped.stdout).toContain('not finished, because rowsync was asked to stop');
   expect(resumed.exitCode).toBe(0);
   expect(resumed.stdout).toContain('1 table, 60 rows');
@@ -534,7 +534,7 @@ test('the demo tells the whole story without a terminal, in under 30 seconds', a
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/[1-9]\d* of \d+ pages were skipped by ETag/);
   expect(stdout).toMatch(/2 │ new photo\.svg +│ +\d+ │ here/);
-  expect(stdout).toContain('every cell is equal to the origin');
+  expect(stdout).toContain('every cell matches the origin');
   expect(stdout).toContain('with your own database');
   expect(asked.stdout).toBe('isFull\n1\n');
   expect(mode).toBe(0o600);

@@ -24,7 +24,7 @@ test.each([
   { what: 'others may read', write: (path: string) => (writeFileSync(path, 'x'.repeat(40)), chmodSync(path, 0o644)) },
   { what: 'is empty', write: (path: string) => writeFileSync(path, '', { mode: 0o600 }) },
   { what: 'is short', write: (path: string) => writeFileSync(path, 'secret', { mode: 0o600 }) },
-])('refuses a file that $what, without a word of what is in it', ({ write }) => {
+])('refuses a file that $what, without a message of what is in it', ({ write }) => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'key');
   write(path);

@@ -90,7 +90,7 @@ describe('origin.proxy', () => {
     [`proxy: { url: "${PROXY}", user: us }`, /origin\.proxy\.user needs passwordFile or password/],
     [`proxy: { url: "${PROXY}", passwordFile: password }`, /origin\.proxy\.passwordFile needs user/],
     [`proxy: { url: "${PROXY}", user: us, passwordFile: gone }`, /origin\.proxy\.passwordFile names a file .*ENOENT/],
-    [`proxy: { url: "${PROXY}", user: us, passwordFile: password, password: "\${PW}" }`, /keep one of them/],
+    [`proxy: { url: "${PROXY}", user: us, passwordFile: password, password: "\${PW}" }`, /keep only one/],
     ['proxy: { user: us }', /origin\.proxy\.url is missing/],
     ['caFile: gone.pem', /origin\.caFile names a file .*gone\.pem that cannot be read as certificates \(ENOENT\)/],
     ['caFile: nothing.pem', /origin\.caFile names .* in which is no certificate in PEM/],

@@ -35,13 +35,13 @@ test('a sentence says when a table is followed and swept, or why it is only swep
   expect(text({})).toBe('followed every minute, swept every hour');
   expect(text({ sweep: null })).toBe('followed every minute, never swept');
   expect(text({ follow: null })).toBe('swept every hour');
-  expect(text({}, { sweptAt: null, watermark: null })).toBe('swept every hour, not followed (not read whole yet)');
+  expect(text({}, { sweptAt: null, watermark: null })).toBe('swept every hour, not followed (not read completely yet)');
   expect(text({}, { watermark: null })).toBe('swept every hour, not followed (fewer than 8 pages)');
   expect(text({ isLarge: () => true }, { watermark: null })).toMatch(/not followed \(from the next sweep on\)$/);
   expect(text({ follows: 'all' }, { watermark: null })).toMatch(/not followed \(from the next sweep on\)$/);
   expect(text({ hasStamp: () => false }, { watermark: null })).toMatch(/\(no Date Modified is shown\)$/);
   expect(text({ follow: null }, { oneWindow: 'hidden' })).toBe(
-    'swept every hour as one window (no Date Created is shown)',
+    'swept every hour as one range (no Date Created is shown)',
   );
   expect(text({}, { endProven: false })).toMatch(/not followed \(not proven until the next sweep\)$/);
 });

@@ -54,7 +54,7 @@ describe('lengths', () => {
     wireCase('beside chunks', raw(`Content-Length: 5\r\nTransfer-Encoding: chunked`, `${CHUNK}0\r\n\r\n`), truncated, {
       calls,
     }),
-    wireCase('of an answer without a word more', ends(`${HEAD}Content-Length: 5\r\n\r\n`), truncated, { calls }),
+    wireCase('of an answer without a message more', ends(`${HEAD}Content-Length: 5\r\n\r\n`), truncated, { calls }),
     wireCase('and no answer at all', ends(''), closed, { calls }),
   ]);
 });

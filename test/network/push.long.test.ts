@@ -16,7 +16,7 @@ import { FAULTS, startFaulty } from './faults.ts';
 const isChange = ({ path }: FaultRequest): boolean => /\/(?:create|update|upsert|delete)\.json/.test(path);
 
 /** What says that nothing was done: the push ends with it. Whatever else comes says nothing, and the push looks up what happened. */
-const SAYS_NO: ReadonlySet<string> = new Set(['a redirect elsewhere', '429', '404 without a word', '401']);
+const SAYS_NO: ReadonlySet<string> = new Set(['a redirect elsewhere', '429', '404 without a message', '401']);
 
 const FATES: readonly (readonly [string, boolean])[] = [
   ['did not reach the origin', false],
@@ -25,7 +25,7 @@ const FATES: readonly (readonly [string, boolean])[] = [
 
 describe.each(FAULTS)('%s', (title, answer, code) => {
   // Nobody who refuses a change carries it out anyway; 429 may come from someone on the way back.
-  const isRefusal = (SAYS_NO.has(title) && title !== '429') || title === '400 without a word';
+  const isRefusal = (SAYS_NO.has(title) && title !== '429') || title === '400 without a message';
   const fates = FATES.filter(([, isApplied]) => !isApplied || !isRefusal);
 
   test.each(fates)(

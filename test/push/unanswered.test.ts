@@ -33,7 +33,7 @@ const KINDS: readonly (readonly [string, FaultAnswer, number, string])[] = [
   ['403 with a page', http(403, HTML, BLOCKED), 403, 'text/html ("Access denied")'],
   ['406 with a page that has no title', http(406, HTML, '<p>Not <i>acceptable</i></p>'), 406, '("Not acceptable")'],
   ['413 with a page', http(413, HTML, BLOCKED), 413, '("Access denied")'],
-  ['403 without a body', http(403, {}), 403, 'the origin answered 403 without a word'],
+  ['403 without a body', http(403, {}), 403, 'the origin answered 403 without a message'],
   ['500', http(500, HTML, BLOCKED), 500, 'the origin answered 500 with text/html ("Access denied")'],
   ['a cut connection', 'reset', 0, 'closed by the other side'],
   ['200 with a page', http(200, HTML, BLOCKED), 200, 'answered 200 with text/html ("Access denied")'],

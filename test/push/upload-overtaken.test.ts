@@ -1,7 +1,7 @@
 /**
  * Files attached by SQL that a colleague's file overtakes. What was sent arrived, a colleague attached a newer file, and the row
  * was edited again or deleted here before the push read it back. Who wins is a conflict like any other, and nobody's file goes
- * without a word.
+ * without a message.
  */
 import { describe, expect, test } from 'vitest';
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';

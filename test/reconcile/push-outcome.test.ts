@@ -197,7 +197,7 @@ test.each<[number, BatchVerdict]>([
   [414, 'split'],
   [401, 'stopAll'],
 ])(
-  '%i without a word is of a row only if it is about size, or the origin answers another request: %s',
+  '%i without a message is of a row only if it is about size, or the origin answers another request: %s',
   (status, verdict) => {
     expect(judgeRefusal({ status, code: null, words: '' })).toBe(verdict);
   },

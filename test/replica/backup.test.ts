@@ -177,7 +177,7 @@ async function backUpAndCrash(fixture: Fixture): Promise<string> {
   return target;
 }
 
-test('a backup that is put in place by hand beside the log of the former replica is not opened before that is taken away', async () => {
+test('a backup that is put in place by hand beside the log of the old replica is now not opened before that is taken away', async () => {
   await using fixture = await startFixture({ tables: [notes(12)] });
   const target = await backUpAndCrash(fixture);
   copyFileSync(target, fixture.path);

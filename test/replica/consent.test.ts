@@ -26,7 +26,7 @@ function watch(fixture: Fixture): readonly TransactionFacts[] {
   return seen;
 }
 
-const USED_UP = { what: 'Using up a consent', isKept: true, isDurable: true };
+const USED_UP = { what: 'Using a confirmation', isKept: true, isDurable: true };
 
 test('a consent to a push is used up for good', async () => {
   await using fixture = await startTwoWay({});

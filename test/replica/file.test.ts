@@ -280,7 +280,7 @@ describe('a replica in which another client crashed', () => {
   });
 });
 
-/** Another process opens the file as `db`, does what `script` says, and is gone without a word. */
+/** Another process opens the file as `db`, does what `script` says, and is gone without a message. */
 function crashIn(file: string, script: string): void {
   const whole = `const db = require('better-sqlite3')(process.argv[1]); ${script} process.kill(process.pid, 'SIGKILL')`;
   const { signal, stderr } = spawnSync(process.execPath, ['-e', whole, file], {

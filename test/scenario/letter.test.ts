@@ -203,7 +203,7 @@ test.each(FORMATS)('%s: an empty table is read-only, says so, and can be edited 
   await using fixture = await startLetter(format, [{ ...NOTE, rows: [] }]);
   await fixture.pull();
   expect(() => fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('too early')`)).toThrow(
-    '"Title" of Note cannot be changed here yet: the origin shows what you may write only once the table has a row there',
+    '"Title" of Note cannot be changed here yet: the origin shows what you may write only once the table has a row',
   );
   expect(writableOf(fixture)).toContain('Title Unknown 0');
 
@@ -280,7 +280,7 @@ test('check says what is known, and blames no right for what is not', async () =
 
   expect(stdout).toContain('Note 17 (12 writable)');
   expect(stdout).toContain('not described as writable or not; column=* says which are writable: Note');
-  expect(stdout).toContain('not known what may be written, since column=* returns no row: Empty');
+  expect(stdout).toContain('the writable columns are not known, since column=* returns no row: Empty');
   expect(stdout).not.toContain('no column may be written');
   expect(stdout).toContain('no table says when a row was changed');
 });

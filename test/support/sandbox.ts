@@ -35,7 +35,7 @@ import type { SeenRequest } from '../../src/sandbox/server/requests.ts';
 export interface TestSandbox extends Sandbox {
   /** Runs `action` before the `nth` request from now on (1 = the next one) that matches is answered. */
   before(nth: number, action: () => unknown, match?: HookMatch): void;
-  /** Answers the `nth` matching request from now on in the sandbox's place; `reset` cuts the connection without a word. */
+  /** Answers the `nth` matching request from now on in the sandbox's place; `reset` cuts the connection without a message. */
   answerInstead(nth: number, answer: RawAnswer | 'reset', match?: HookMatch): void;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -170,12 +170,12 @@ describe('faults', () => {
     [
       'headers with LF between them',
       lines(`--${BOUNDARY}`, 'A: 1\nB: 2', '', 'x', `--${BOUNDARY}--`),
-      'Part 1 has a line that is no header',
+      'Part 1 has a line that is not a header',
     ],
     [
       'headers that end with LF',
       lines(`--${BOUNDARY}`, 'A: 1\n\nx', `--${BOUNDARY}--`, '', ''),
-      'Part 1 has a line that is no header',
+      'Part 1 has a line that is not a header',
     ],
     ['a boundary that goes on', lines(`--${BOUNDARY}x`, '', 'x', `--${BOUNDARY}--`), 'The boundary line before part 1'],
     [
@@ -192,17 +192,17 @@ describe('faults', () => {
     [
       'a header without colon',
       lines(`--${BOUNDARY}`, 'Content-Type', '', 'x', `--${BOUNDARY}--`),
-      'Part 1 has a line that is no header',
+      'Part 1 has a line that is not a header',
     ],
     [
       'a header with a null',
       lines(`--${BOUNDARY}`, 'A: \0', '', 'x', `--${BOUNDARY}--`),
-      'Part 1 has a line that is no header',
+      'Part 1 has a line that is not a header',
     ],
     [
       'a header with a bare CR',
       lines(`--${BOUNDARY}`, 'A: 1\rB: 2', '', `--${BOUNDARY}--`),
-      'Part 1 has a line that is no header',
+      'Part 1 has a line that is not a header',
     ],
     [
       'a header that is no UTF-8',

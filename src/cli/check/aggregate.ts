@@ -33,7 +33,7 @@ export async function checkAggregates(
     try {
       const first = await compareFirstDay(parts, table, { plan, zone });
       if (first === 'refused')
-        return ok(NAME, `the origin does not add up rows of ${name}: only whole pulls see formulas that changed`);
+        return ok(NAME, `the origin does not add up rows of ${name}: only full pulls see formulas that changed`);
       if (first === null) continue;
       // Someone may have changed a row in between.
       const found = first.length === 0 ? first : await compareFirstDay(parts, table, { plan, zone });
@@ -43,7 +43,7 @@ export async function checkAggregates(
       return warn(
         NAME,
         `of a day of ${name} do not agree with its rows: ${someOf(found.map(printable))}`,
-        'Nothing is lost: such measures are left out once their rows were read, and whole pulls read everything.',
+        'Nothing is lost: such sums are ignored once their rows were read, and full pulls read everything.',
       );
     } catch (thrown) {
       const error = asRowsyncError(thrown);

@@ -143,7 +143,7 @@ function isLoopback(address: string): boolean {
 }
 
 function checkClock(skewMs: number | null): CheckResult {
-  if (skewMs === null) return ok('clock', 'the origin does not tell its time');
+  if (skewMs === null) return ok('clock', 'the origin sends no Date header');
   const apart = durationText(Math.abs(skewMs));
   return Math.abs(skewMs) <= CLOCK_SKEW_MS_MAX
     ? ok('clock', `at most ${apart} apart from the origin's`)
@@ -257,7 +257,7 @@ function checkRights(asked: readonly TableDescriptor[]): readonly CheckResult[] 
       : [
           warn(
             'columns',
-            `not known what may be written, since column=* returns no row: ${names(unknown)}`,
+            `the writable columns are not known, since column=* returns no row: ${names(unknown)}`,
             'Such a table is read-only here until it has a row at the origin and was pulled again.',
           ),
         ]),
@@ -487,6 +487,6 @@ function checkTriggers(reader: ReplicaReader): readonly CheckResult[] {
   if (names.length === 0) return [];
   const message = `other clients have made triggers that run when rowsync stores rows: ${someOf(names)}`;
   const hint =
-    "Drop those that nobody wants: SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' shows what they do.";
+    "Drop those that are not wanted: SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' shows what they do.";
   return [warn('triggers', message, hint)];
 }

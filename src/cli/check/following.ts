@@ -61,7 +61,7 @@ export async function checkFollow(parts: AnswerParts, tables: readonly TableDesc
     return say(
       'follow',
       `${tablesText}; the origin does not count rows`,
-      'Deletes come with the next whole pull only.',
+      'Deletes are found by the next full pull only.',
     );
   return ok('follow', `${tablesText}: ${costText}`);
 }

@@ -13,7 +13,7 @@ import { loadNamedConfig, printJson, withOrigin, type Invocation, type Runner } 
 import { plural, printable } from '../../base/text.ts';
 
 const EXAMPLES = `
-Checks the way to the origin, the credentials and their rights, the database, its tables and columns, clocks and time zone, whether
+Checks the connection to the origin, the credentials and their rights, the database, its tables and columns, clocks and time zone, whether
 rows come in a stable order and ETags can be trusted (a sample of the stored pages is read again), the folder, the disk and the
 file of the replica, SQLite, and the service. Changes nothing. The exit code is 1 if anything fails.
 

@@ -81,17 +81,17 @@ export async function tellEdits({ invocation, sandbox, path, rowsync, number, sa
   );
   await say(pushText(await runPush(invocation, push), width));
 
-  await say(`\n   The conflict waits for a person, and holds up no other row:\n\n${ask(CONFLICTS)}`);
-  await say(`\n   ... who decides in SQL as well, or with ${rowsync} resolve:\n\n${indented(RESOLUTION)}`);
+  await say(`\n   The conflict waits for a person. No other row has to wait for it:\n\n${ask(CONFLICTS)}`);
+  await say(`\n   ... who decides in SQL, or with ${rowsync} resolve:\n\n${indented(RESOLUTION)}`);
   executeAsClient(path, RESOLUTION);
-  await say(`   What the origin refused waits too, with its words, until the row is edited:\n\n${ask(FAILURES)}`);
+  await say(`   A refused row waits too, with the reason, until it is edited:\n\n${ask(FAILURES)}`);
   await say(`\n   A file is attached in SQL, too; this one lies beside the replica:\n\n${indented(MENDED)}`);
   await say(`   $ ${rowsync} push\n\n`);
   executeAsClient(path, MENDED);
   const report = await runPush(invocation, push);
   await say(pushText(report, width));
   await say(
-    `\n   Both revisions are here, and nothing had to be downloaded:\n\n${indented(REVISIONS)}\n${ask(REVISIONS)}`,
+    `\n   The replica has both revisions, and nothing had to be downloaded:\n\n${indented(REVISIONS)}\n${ask(REVISIONS)}`,
   );
   return report;
 }

@@ -98,12 +98,10 @@ async function tellStory(invocation: Invocation, sandbox: Sandbox): Promise<numb
   );
   const second = await runPull(inDemo, { tables: [], confirm: false });
   await say(`${cycleText(second, stdout.width())}${skippedText(first.rows, second.rows)}`);
-  await say(`\n   The photo has come too; the one before it stays\n\n${indented(PHOTO_QUERY)}\n`);
+  await say(`\n   The photo was downloaded too; the earlier one stays\n\n${indented(PHOTO_QUERY)}\n`);
   await say(queryAnswer(join(folder, 'replica.db'), PHOTO_QUERY, stdout.width()));
 
-  await say(
-    `\n6. Trust nothing: compare every cell with the hosted database, without ETags\n   $ ${ROWSYNC} verify\n\n`,
-  );
+  await say(`\n6. Verify: compare every cell with the hosted database, without ETags\n   $ ${ROWSYNC} verify\n\n`);
   const verified = await runVerify(inDemo, []);
   await say(verifyText(verified, stdout.width()));
 

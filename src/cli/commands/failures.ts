@@ -86,7 +86,7 @@ async function retry(invocation: Invocation, texts: readonly string[]): Promise<
   const ids = texts.map((text) => {
     if (/^\d{1,15}$/.test(text)) return Number(text);
     throw new RowsyncError('usage', 'usage.invalid', {
-      message: `"${printable(text)}" is no number of a failure`,
+      message: `There is no failure ${printable(text)}`,
       hint: '`rowsync failures` lists them.',
     });
   });

@@ -76,7 +76,7 @@ replica:
   # The SQLite file to keep.
   path: ${quote(answers.replicaPath)}
 
-# Singular names of tables, or patterns in which * stands for any text; the most specific one decides alone.
+# Singular names of tables, or patterns in which * matches any text; the most specific one decides alone.
 tables:
 ${mirrors.map((name) => `  # A read-only mirror.\n  ${quote(name)}: {}\n`).join('')}${pushed.map((table) => pushedText(table, quote)).join('')}
 # When rowsync daemon does what: minute hour day month weekday.

@@ -153,9 +153,7 @@ interface AskedAddress {
 
 async function askAddress(prompter: Prompter, options: InitOptions): Promise<AskedAddress> {
   const complain = (text: string): string | null =>
-    readAddress(text) === null
-      ? 'That is no web address. Copy it from the browser, with a page of the database open.'
-      : null;
+    readAddress(text) === null ? 'Not a web address. Open the database in your browser and copy its address.' : null;
   const given = options.url !== undefined && complain(options.url) === null ? options.url : null;
   const pasted = given ?? (await prompter.ask('Address of the database, as the browser shows it', { complain }));
   const address = readAddress(pasted);
@@ -163,7 +161,8 @@ async function askAddress(prompter: Prompter, options: InitOptions): Promise<Ask
   const database =
     known ??
     (await prompter.ask('Number of the database (it follows /db/ in the address)', {
-      complain: (text) => (/^\d{1,20}(?:-\d{1,20})?$/.test(text) ? null : 'That is no number of a database.'),
+      complain: (text) =>
+        /^\d{1,20}(?:-\d{1,20})?$/.test(text) ? null : 'A database number has digits only, such as 21995.',
     }));
   return { url: address?.url ?? '', database };
 }
@@ -187,7 +186,7 @@ async function askToken(prompter: Prompter): Promise<string> {
 }
 
 async function askTables(prompter: Prompter, tables: readonly TableSummary[]): Promise<readonly string[]> {
-  const text = await prompter.ask('Tables to copy, separated by commas; * stands for any text', {
+  const text = await prompter.ask('Tables to copy, separated by commas; * matches any text', {
     preset: '*',
     complain: (given) => {
       const rules = tableRules({});

@@ -113,7 +113,10 @@ function fromOptions(options: InitOptions, folder: string): FirstFiles {
     ...(tokenFile === undefined ? ['--token-file FILE (that holds an API token)'] : []),
   ];
   if (address === null || database === null || tokenFile === undefined) {
-    throw usage(`There is no terminal to ask at, and these are missing: ${missing.join(', ')}`, 'Nothing was written.');
+    throw usage(
+      `Not running in a terminal, so these options are required: ${missing.join(', ')}`,
+      'Nothing was written.',
+    );
   }
   if (!existsSync(resolve(folder, tokenFile))) {
     throw usage(`There is no file ${tokenFile}`, 'Put the API token into it first: (umask 077 && cat > FILE).');

@@ -54,7 +54,7 @@ export function manPage({ version, program, options, events }: ManParts): string
     '.SH EXIT STATUS',
     ...textLines(program.after.replace(/^\s*Exit codes:\n/, '')),
     '.SH CONFIGURATION',
-    'A YAML file. In every text, ${NAME} stands for an environment variable, ${NAME:-x} for x where it is not set.',
+    'A YAML file. In every text, ${NAME} is replaced by an environment variable, ${NAME:-x} by x where it is not set.',
     ...options.flatMap(({ path, description, preset }) => [
       '.TP',
       `.B ${escapeText(path)}`,

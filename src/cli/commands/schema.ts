@@ -28,7 +28,7 @@ Examples:
   rowsync schema prune --confirm`;
 
 const SHOW_EXAMPLES = `
-Works on the replica alone: it shows what the last pulls found. Renames and new columns are followed without a word.
+Works on the replica alone: it shows what the last pulls found. Renames and new columns are followed without a message.
 
 Examples:
   rowsync schema
@@ -38,7 +38,7 @@ Examples:
 export function addSchemaCommand(program: Command, runner: Runner): void {
   const schema = program
     .command('schema')
-    .description('look after tables and columns that the origin changed or no longer has');
+    .description('manage tables and columns that the origin changed or no longer has');
   schema
     .command('show', { isDefault: true })
     .description('list what the origin changed about its tables and columns (the default)')
@@ -74,7 +74,7 @@ const WORDS: Readonly<Record<DriftLine['kind'], string>> = {
   gone: 'the origin no longer shows the table; its rows stay',
   removed: 'the origin no longer shows the column; its last values stay',
   aside: 'the type changed; the values from before stay',
-  stopped: 'not followed, see below',
+  stopped: 'not applied; see below',
 };
 
 function driftText(drift: readonly DriftLine[], width: number | null): string {

@@ -193,7 +193,7 @@ function editsText(tables: readonly TableStatus[], nowMs: number): string {
   if (oldest === undefined) return '';
   const pending = sum(({ pendingCount }) => pendingCount);
   const parked = sum(({ parkedCount }) => parkedCount);
-  return `edits: ${plural(pending, 'row')} to push, ${countText(parked)} waiting; the oldest ${ageText(oldest, nowMs)}\n`;
+  return `edits: ${plural(pending, 'row')} to push, ${countText(parked)} parked; the oldest ${ageText(oldest, nowMs)}\n`;
 }
 
 function identityLines({ url, database, userEmail, role, timeZone }: ReplicaIdentity): readonly string[] {
@@ -240,8 +240,8 @@ function tableBox(
 
 /** Why a table that could have windows has none, in words. */
 const NO_WINDOWS: Readonly<Record<string, string>> = {
-  filter: 'one window: the filter of the origin does not hold',
-  order: 'one window: the order of the origin does not hold',
+  filter: 'read as one range: the origin does not filter by creation time',
+  order: 'read as one range: the origin does not keep to the order of creation',
 };
 
 function stateText(table: TableStatus, nowMs: number): string {

@@ -95,7 +95,7 @@ export function verifyText(report: VerifyReport, width: number | null): string {
   const comparedCount = compared.reduce((sum, table) => sum + table.comparedCount, 0);
   const failures = verifyFailures(report);
   const verdict =
-    failures.length === 0 ? 'every cell is equal to the origin' : 'not everything is equal, or could be compared';
+    failures.length === 0 ? 'every cell matches the origin' : 'not everything is equal, or could be compared';
   const mismatches = compared.filter((table) => rowCountOf(table) > 0).map(mismatchText);
   const named = failures.map((error) => ({ what: wordFor(error), error }));
   return (

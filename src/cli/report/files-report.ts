@@ -57,7 +57,7 @@ export function filesText(report: FilesReport | null): string {
   const over =
     report.overBoundCount === 0
       ? ''
-      : `\n${plural(report.overBoundCount, 'file')} stayed away because files.maxBytes is reached\n` +
+      : `\n${plural(report.overBoundCount, 'file')} not downloaded: files.maxBytes is reached\n` +
         '  what to do: raise it, or leave files out by type or size under tables\n';
   return line + failed + over + problemsText(filesFailures(report).map((error) => ({ what: 'files', error })));
 }
@@ -102,7 +102,7 @@ export function filesVerifyText(report: FilesVerifyReport): string {
   };
   return (
     `${countText(report.contentCount)} contents (${bytesText(report.contentBytes)}) read, ${plural(report.askedCount, 'file')} asked for at the origin: ` +
-    `${failures.length === 0 ? 'everything is whole' : 'not everything is whole, or could be checked'}\n` +
+    `${failures.length === 0 ? 'all files are intact' : 'not all files are intact, or could be checked'}\n` +
     facts.join('') +
     `${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}\n` +
     named('Not here any more', report.lost, report.lostCount) +

@@ -160,7 +160,7 @@ export function tableHead({ table, rows, writeCallCount, readCallCount, held }: 
   const waiting = rows.length - sent.length;
   const head = [
     counts.length === 0 ? 'nothing to send' : counts.join(', '),
-    ...(waiting === 0 ? [] : [`${countText(waiting)} waiting`]),
+    ...(waiting === 0 ? [] : [`${countText(waiting)} not sent`]),
     ...(writeCallCount === 0
       ? []
       : [`${plural(writeCallCount, 'write call')}, about ${plural(readCallCount, 'read call')}`]),

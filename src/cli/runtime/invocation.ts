@@ -219,7 +219,7 @@ async function openForWriting({ session }: Invocation, { replica: { path, shared
   if (replica.upgrade !== null) {
     const { fromVersion, copyPath } = replica.upgrade;
     await session.stderr.write(
-      printable(`the replica was of version ${fromVersion} and is of this one now; as it was: ${copyPath}`) + '\n',
+      printable(`upgraded the replica from version ${fromVersion}; the old file is ${copyPath}`) + '\n',
     );
   }
   await ensureSinks(

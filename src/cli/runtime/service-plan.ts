@@ -156,7 +156,7 @@ function withProgram(text: string, program: readonly string[]): string {
 
 /** A configuration to begin with, for an instance. */
 export function firstConfig(name: string, origin: { readonly url: string; readonly database: string }): string {
-  return `# rowsync@${name}.service; every option stands in rowsync.example.yaml. After a change: systemctl reload rowsync@${name}
+  return `# rowsync@${name}.service; every option is in rowsync.example.yaml. After a change: systemctl reload rowsync@${name}
 origin:
   url: ${JSON.stringify(origin.url)}
   database: ${JSON.stringify(origin.database)}

@@ -117,8 +117,8 @@ function reasonOf(name: string, values: Properties): Reason {
 const REASON_BY_RESULT: ReadonlyMap<string, string> = new Map([
   ['signal', 'it was killed'],
   ['core-dump', 'it crashed'],
-  ['oom-kill', 'the machine was out of memory'],
-  ['watchdog', 'its work did not advance any more'],
+  ['oom-kill', 'the machine ran out of memory'],
+  ['watchdog', 'its work made no progress any more'],
   ['timeout', 'it did not start or stop in time'],
   ['start-limit-hit', 'it failed too often in a short time'],
   ['protocol', 'it ended before it was ready'],

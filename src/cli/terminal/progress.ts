@@ -168,7 +168,7 @@ class Counter {
 
 /** The bar in one line of at most `width` columns. */
 export function barText(state: ProgressState, width: number): string {
-  if (state.tableCount === 0) return truncate('asking the origin which tables there are', width);
+  if (state.tableCount === 0) return truncate('listing tables', width);
   const total = Math.max(state.expectedRowCount, state.rowCount);
   const isRowsKnown = state.expectedRowCount > 0;
   const share = isRowsKnown ? state.rowCount / total : state.tablesDone / state.tableCount;

@@ -23,7 +23,7 @@ export function momentOf(text: string, { name, nowMs }: { readonly name: string;
   if (ms !== null && isLocal(given)) requireMachineZone(name);
   if (ms !== null) return Math.floor(ms / 1000);
   throw new RowsyncError('usage', 'usage.invalid', {
-    message: `"${text}" is no time that ${name} takes`,
+    message: `${name}: cannot read "${text}" as a time`,
     hint: `Write it as one of: ${MOMENT_FORMS}.`,
   });
 }
@@ -38,7 +38,7 @@ function requireMachineZone(name: string): void {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   if (isZone(timeZone)) return;
   throw new RowsyncError('usage', 'usage.invalid', {
-    message: `The time zone of this machine is "${timeZone}" (TZ), which is no name of a zone: ${name} cannot be a local time`,
+    message: `The time zone of this machine is "${timeZone}" (TZ), which is not the name of a time zone: ${name} cannot be a local time`,
     hint: 'Set TZ to a name, such as Europe/Paris, or write the time in UTC: 2026-11-01T08:00:00Z.',
   });
 }

@@ -109,7 +109,7 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
     ...(lostCount === 0
       ? []
       : [`not in the backup: ${plural(lostCount, 'file')}; rowsync pull fetches what is missing`]),
-    ...(asidePath === null ? [] : [`the former replica is ${asidePath}`]),
+    ...(asidePath === null ? [] : [`the old replica is now ${asidePath}`]),
     ...(unpushedCount === 0
       ? []
       : [

@@ -14,7 +14,7 @@ import { loadNamedConfig, type Invocation, type Runner } from '../../cli/runtime
 const POLL_MS = 1_000;
 
 const EXAMPLES = `
-Each line is one event in the JSON format of CloudEvents 1.0; "data" is the entry of the journal. The id of an event is its number:
+Each line is one event in the JSON format of CloudEvents 1.0; "data" is the entry of the history. The id of an event is its number:
 keep the last one that you have worked up, and ask for those after it. Every change comes in order, and at least once.
 A daemon with a page gives the same as server-sent events at /changes.
 

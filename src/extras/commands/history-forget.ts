@@ -31,7 +31,7 @@ import {
 } from '../../cli/runtime/invocation.ts';
 
 const EXAMPLES = `
-Removes the values from the journal, sync_deleted, decided conflicts and applied proposals, and the files of the row if it is deleted. An entry
+Removes the values from the history, sync_deleted, decided conflicts and applied proposals, and the files of the row if it is deleted. An entry
 "forgotten" stays, with the _id. The row itself is not touched: delete it at the origin, or here, first. Stop the daemon before.
 
 Examples:
@@ -174,7 +174,7 @@ function reportText(
     counts.length === 0 ? `${what}: nothing was kept` : `${what}: forgotten in ${counts.join(', ')}`,
     ...(counts.length === 0
       ? []
-      : ['unused parts of the file may still have bytes of it; VACUUM in any SQLite client rewrites the file']),
+      : ['free pages of the file may still contain it; VACUUM in any SQLite client rewrites the file']),
     ...copies.having.map((path) => `still has it: ${path}`),
     ...proposals.others.map((name) => `may have it: the proposal ${name} (rowsync proposals show ${name}, or drop)`),
     ...copies.unread.map((path) => `could not be read: ${path}`),

@@ -204,7 +204,7 @@ async function report(
   const end = isApplied
     ? `${plural(rowCount, 'row')} edited here${deletedText}; rowsync push carries it\n`
     : refused.length > 0
-      ? `nothing is edited, since this changed since:\n${refused.join('')}`
+      ? `Nothing was changed. These cells changed after the proposal was made:\n${refused.join('')}`
       : `nothing was edited; rowsync proposals apply ${name} does it\n`;
   const { session } = invocation;
   const previews = busy.map(previewOf);

@@ -58,9 +58,9 @@ async function rebuild(invocation: Invocation, givesUp: boolean): Promise<number
   const { editCount, problemCount, unread } = tally;
   const report = { path, ...aside, editCount, problemCount, unread };
   const lines = [
-    `the former replica is ${aside.asidePath}; its sync_history, sync_deleted and decided conflicts are only there`,
+    `the old replica is now ${aside.asidePath}; its sync_history, sync_deleted and decided conflicts are only there`,
     aside.scriptPath === null
-      ? 'nothing was edited in it that the origin does not have'
+      ? 'it had no unpushed edits'
       : `${plural(editCount, 'edit')} and ${plural(problemCount, 'problem')} are in ${aside.scriptPath}`,
     ...unread.map((what) => `could not be read: ${what}`),
     'run rowsync pull: it makes a new replica; then look through the script and run it with the sqlite3 shell',
@@ -99,7 +99,7 @@ function writeScript(path: string, tally: Tally, write: (line: string) => void):
           const names = [localName, baseName(id), '_rowsync_rows', '_rowsync_columns'];
           const damage = damagedAmong(path, names);
           if (damage.length > 0) {
-            tally.unread.push(`${localName}: damaged are ${damage.join(', ')}`);
+            tally.unread.push(`${localName}: damaged parts: ${damage.join(', ')}`);
             write(`-- ${printable(localName)} is damaged: rows may be missing that were not deleted; check each line`);
           }
           for (const line of scriptOfTable(reader, id, { isDamaged: damage.length > 0, isCopy })) {

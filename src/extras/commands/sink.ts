@@ -40,7 +40,7 @@ interface SinkOptions {
 export function addSinkCommands(program: Command, runner: Runner): void {
   const sink = program
     .command('sink')
-    .description('look after the PostgreSQL servers that the replica is streamed to')
+    .description('manage the PostgreSQL servers that the replica is streamed to')
     .addHelpText('after', EXAMPLES);
   const add = (
     name: string,
@@ -67,7 +67,7 @@ export function addSinkCommands(program: Command, runner: Runner): void {
     .command('status', { isDefault: true })
     .description('show the progress and the problems of each sink (the default)')
     .action((_options: unknown, command: Command) => runner(command, status));
-  add('check', 'connect, and look whether the user has the rights that are needed', check);
+  add('check', 'connect, and check whether the user has the rights that are needed', check);
   add('send', 'send what changed since the last time, once', (invocation, sides) =>
     send(invocation, sides, { agreed: false, load: null }),
   );
@@ -76,7 +76,7 @@ export function addSinkCommands(program: Command, runner: Runner): void {
     'load tables again as a whole, in place; without names all, and takes over what another replica left there',
     load,
   ).argument('[table...]', 'names of tables, as they are here');
-  add('verify', 'compare every cell with the replica; rows on their way are left out', verify).argument(
+  add('verify', 'compare every cell with the replica; rows that are being sent are left out', verify).argument(
     '[table...]',
     'names of tables, as they are here',
   );
@@ -148,7 +148,7 @@ async function send(invocation: Invocation, { config, settings }: Sides, choice:
     const report = await writer.work(choice);
     const held = report.tables.filter(({ state }) => state === 'held');
     const lines = [
-      `${settings.name} is level: ${plural(report.tables.filter(({ state }) => state === 'live').length, 'table')}, ${plural(report.loadedRows, 'row')} loaded`,
+      `${settings.name} is up to date: ${plural(report.tables.filter(({ state }) => state === 'live').length, 'table')}, ${plural(report.loadedRows, 'row')} loaded`,
       ...held.map(
         ({ tableName, problem }) => `${tableName}: ${problem?.message ?? ''}\n  what to do: ${problem?.hint ?? ''}`,
       ),
@@ -196,7 +196,7 @@ function comparisonText(compared: readonly TableComparison[], width: number | nu
     skipped ?? differing.join(', '),
   ]);
   const isWhole = compared.every(({ differingCount, skipped }) => differingCount === 0 && skipped === null);
-  return `${boxTable(titles, cells, width)}${isWhole ? 'Every cell is as in the replica\n' : 'rowsync sink load TABLE mends a table\n'}`;
+  return `${boxTable(titles, cells, width)}${isWhole ? 'Every cell matches the replica\n' : 'rowsync sink load TABLE mends a table\n'}`;
 }
 
 async function drop(

@@ -111,7 +111,7 @@ function readWish(
 function wholeNumber(text: string, what: string): number {
   const number = Number(text);
   if (/^-?\d+$/.test(text) && Number.isSafeInteger(number)) return number;
-  throw usage(`"${text}" is no number of ${what}`, 'Write a whole number.');
+  throw usage(`"${text}" is not the number of ${what}`, 'Write a whole number.');
 }
 
 function usage(message: string, hint: string): RowsyncError {

@@ -107,7 +107,7 @@ export async function answerPost(request: IncomingMessage, path: string, actions
   if (site !== undefined && site !== 'same-origin') return sentence(403, 'This came from another site');
   const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
   const isProgram = path === '/decide' && request.headers.authorization !== undefined;
-  if (type !== (isProgram ? JSON_TYPE : FORM)) return sentence(415, 'This is not what the page sends');
+  if (type !== (isProgram ? JSON_TYPE : FORM)) return sentence(415, 'Invalid form. Reload the page and try again.');
   const text = await readBody(request);
   if (text === null) return { ...sentence(413, 'This is too long'), headers: { Connection: 'close' } };
   const auth = actions.auth();
@@ -116,7 +116,7 @@ export async function answerPost(request: IncomingMessage, path: string, actions
   if (path === '/sign-in') return signIn(request, form, auth);
   if (!isSignedIn(request, auth)) return sentence(403, 'You are not signed in any more; nothing was changed');
   if (!auth.isFormToken(form.get('token') ?? '')) {
-    return sentence(403, 'The page was from before the daemon was started anew; nothing was changed');
+    return sentence(403, 'The daemon was restarted. Reload the page and try again; nothing was changed.');
   }
   if (path === '/sign-out') {
     for (const session of sessionsOf(request)) auth.signOut(session);
@@ -159,7 +159,7 @@ function edit(form: URLSearchParams, actions: Actions): Promise<Reply> {
 
 async function decideByForm(form: URLSearchParams, actions: Actions): Promise<Reply> {
   const decision = decisionFromForm(form);
-  if (decision === null) return sentence(400, 'This is not what the page sends');
+  if (decision === null) return sentence(400, 'Invalid form. Reload the page and try again.');
   const answer = await actions.decide(decision);
   if (answer.kind === 'done') {
     if (decision.kind === 'confirm') actions.cycle(null);
@@ -195,7 +195,7 @@ function redirect(location: string, setCookie?: string): Reply {
 }
 
 function signIn(request: IncomingMessage, form: URLSearchParams, auth: PageAuth): Reply {
-  if (!auth.isKey((form.get('key') ?? '').trim())) return sentence(403, 'This is not the key');
+  if (!auth.isKey((form.get('key') ?? '').trim())) return sentence(403, 'Wrong key');
   return redirect(ownPath(form.get('next') ?? ''), cookie(request, auth.signIn(), SESSION_MS_MAX / 1000));
 }
 

@@ -44,12 +44,17 @@ export class Feeds {
     const auth = this.#view.auth();
     if (!isSignedIn(request, auth) && !showsKey(request, auth)) {
       const headers = { 'WWW-Authenticate': 'Bearer' };
-      return { status: 401, type: TYPES.text, body: 'show the key: Authorization: Bearer KEY\n', headers };
+      return {
+        status: 401,
+        type: TYPES.text,
+        body: 'Sign in, or send the header Authorization: Bearer KEY\n',
+        headers,
+      };
     }
     // A reader that reconnects sends its last number in a header; its address still has the first one.
     const given = request.headers['last-event-id'] ?? new URLSearchParams(query).get('after') ?? '';
     const after = sequenceNumber(String(given));
-    if (after === null) return text(400, 'say what you have: /changes?after=NUMBER, 0 for nothing\n');
+    if (after === null) return text(400, 'Missing ?after=NUMBER; use 0 to get everything\n');
     if (this.#readerCount >= READERS_MAX) return text(503, `${READERS_MAX} readers are connected already\n`);
     const gone = new AbortController();
     response.once('close', () => gone.abort());

@@ -179,7 +179,7 @@ function fileMetrics(measures: Measures): readonly Metric[] {
       'Pages in the write-ahead log that are not in the file yet.',
       measures.replica.pendingFrameCount,
     ),
-    gauge('free_bytes', 'Free space where the replica is.', measures.freeBytes),
+    gauge('free_bytes', 'Free some space on the disk of the replica.', measures.freeBytes),
     counter(
       'db_busy_seconds_total',
       'Seconds that writes waited for transactions of other clients.',

@@ -207,7 +207,7 @@ async function answerMonitor(request: IncomingMessage, path: string, view: Serve
   const mayRead = isSignedIn(request, view.auth()) || showsKey(request, view.auth());
   if (path === '/livez') {
     const isAlive = view.isAlive();
-    return plain(isAlive ? 200 : 503, isAlive ? 'ok\n' : 'work does not advance\n');
+    return plain(isAlive ? 200 : 503, isAlive ? 'ok\n' : 'work makes no progress\n');
   }
   if (path === '/readyz') {
     const { status, body } = readyReply(view.problems(), mayRead);

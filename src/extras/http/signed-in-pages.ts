@@ -93,7 +93,8 @@ export function signInReply(
         <button class="main">Sign in</button>
       </form>
       <p>
-        Whoever may read the replica may see it here: the key is in the file beside it that ends in
+        Sign in with the key. Whoever can read the replica can read it: it is in the file beside the replica that ends
+        in
         <code>.page-key</code>.
       </p>
     </section>

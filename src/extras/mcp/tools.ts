@@ -38,7 +38,7 @@ const QUERY = z.strictObject({
     .min(1)
     .max(SQL_CHARS_MAX)
     .describe(
-      'One SELECT in SQLite. Names with spaces stand in double quotes. Rows have the number of the origin in _id.',
+      'One SELECT in SQLite. Put names with spaces in double quotes. Rows have the number of the origin in _id.',
     ),
   max_rows: z.int().min(1).max(ROWS_MAX).default(ROWS_DEFAULT).describe('Rows that are answered at most.'),
 });

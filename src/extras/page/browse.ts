@@ -236,7 +236,7 @@ function wordsOf({ op, value }: TableWish['filters'][number]): string {
 function emptyHtml({ table, wish }: TableView): Html {
   if (wish.filters.length === 0 && wish.search === '') return html`<p class="nothing">No rows.</p>`;
   return html`<p class="nothing">
-    No row is like that. <a href="/browse/${pathPart(table.name)}">Show all ${countText(table.rowCount)}</a>
+    No rows match these filters. <a href="/browse/${pathPart(table.name)}">Show all ${countText(table.rowCount)}</a>
   </p>`;
 }
 

@@ -67,7 +67,7 @@ function moreHtml(count: number, command: string): Html | null {
 /** What the versions of a conflict mean, by its kind. */
 const KINDS: Readonly<Record<string, { readonly what: string; readonly local: string; readonly remote: string }>> = {
   cell: { what: 'changed on both sides', local: 'Keep local', remote: 'Take remote' },
-  deletedHere: { what: 'deleted here, changed at the origin', local: 'Delete it', remote: 'Take the row back' },
+  deletedHere: { what: 'deleted here, changed at the origin', local: 'Delete it', remote: 'Restore the row' },
   deletedThere: { what: 'deleted at the origin, changed here', local: 'Create it anew', remote: 'Delete it here' },
 };
 

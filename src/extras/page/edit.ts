@@ -244,7 +244,7 @@ export function answerEdit(desk: Desk, fields: NonNullable<Desk['request']['form
   const reason = reasonNotHere(table);
   if (reason !== null) return problem(403, reason);
   const given = editOf(fields, table);
-  if (given === null) return problem(400, 'This is not what the page sends');
+  if (given === null) return problem(400, 'Invalid form. Reload the page and try again.');
   const { edit, typed } = given;
   const outcome = editRowAsClient(desk.request.replicaPath, edit, isAsSeen);
   if (outcome.kind === 'done') {

@@ -30,7 +30,7 @@ export function headlineOf(
   if (stopOf(problems) !== null) {
     const { circuitWaitMs } = state;
     const next = circuitWaitMs > 0 ? `It is tried again in ${durationText(circuitWaitMs)}.` : 'It is tried again now.';
-    return { tone: 'bad', sentence: 'Nothing is synchronised at the moment', note: next, problems };
+    return { tone: 'bad', sentence: 'Syncing is stopped', note: next, problems };
   }
   const needing = problems.filter(({ severity }) => severity === 'person');
   if (needing.length > 0) return { tone: 'warn', sentence: needingText(needing), note, problems };

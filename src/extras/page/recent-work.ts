@@ -117,7 +117,7 @@ function pieceOfNote({ work, finishedAtMs, durationMs, outcome, tables, tableCou
 
 function summaryOf(outcome: string, counts: string, tableCount: number): string {
   // This kind of work counts no rows.
-  if (outcome === 'interrupted') return 'it did not end; the next one continues';
+  if (outcome === 'interrupted') return 'interrupted; the next run continues it';
   return counts === '' ? nothingText(tableCount) : counts;
 }
 

@@ -188,7 +188,7 @@ function queryAt(reader: ReplicaReader, { sql, at, nowMs }: Question): QueryAnsw
   const ms = Date.parse(at);
   if (!Number.isNaN(ms)) return queryPast(reader, sql, { moment: Math.floor(ms / 1000), nowMs });
   throw new RowsyncError('usage', 'usage.invalid', {
-    message: `"${at}" is no time`,
+    message: `Cannot read "${at}" as a time`,
     hint: 'Write it as 2026-11-01T08:00, or leave it empty.',
   });
 }

@@ -65,7 +65,7 @@ function rowPageHtml(view: RowView): Html {
       life === null
         ? null
         : html`<section aria-labelledby="life">
-            <h2 id="life">Its life</h2>
+            <h2 id="life">History</h2>
             ${life}
           </section>`
     }
@@ -152,7 +152,7 @@ function waitingHtml({ table, id, waiting, seen, formToken, nowMs }: RowView): H
     ${buttonForm({
       action: 'decide',
       fields: { kind: 'discard', table: encodeURIComponent(table.name.toWellFormed()), row: id, seen },
-      label: 'Take the edit back',
+      label: 'Undo the edit',
       formToken,
     })}
   </section>`;

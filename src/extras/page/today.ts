@@ -75,10 +75,10 @@ export function dayHtml(day: DayView): Html {
 }
 
 const SOURCES: Readonly<Record<DaySource, string>> = {
-  journal: 'From the journal: every change that rowsync saw.',
+  journal: 'From the history: every change that rowsync saw.',
   stamps:
     'From the stamps of the origin: the last change of each row. With history: true every change is kept, with old and new values.',
-  both: 'From the journal where a table has one; of the others from the stamps of the origin, the last change of each row.',
+  both: 'From the history where a table has one; otherwise from the stamps of the origin, the last change of each row.',
 };
 
 function sourceText({ source, unstampedCount, unreadCount }: DayView): string {

@@ -77,7 +77,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
       kind: 'originRefused',
       code: 'sink.refused',
       hint: 'Drop or change the trigger on the table there.',
-      words: 'a trigger there refuses it',
+      words: 'a trigger in the table refuses it',
     },
   ],
   [

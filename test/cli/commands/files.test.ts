@@ -241,7 +241,7 @@ describe('words', () => {
     expect(text).toBe(
       'files: 1,200 downloaded (2.0 KiB), 3 known already, 4 gone at the origin and kept here in 1.2 s\n' +
         "\n1 file could not be fetched; later pulls try again\n  what to do: SELECT * FROM sync_files WHERE state = 'failed' says which, and why\n" +
-        '\n2 files stayed away because files.maxBytes is reached\n  what to do: raise it, or leave files out by type or size under tables\n' +
+        '\n2 files not downloaded: files.maxBytes is reached\n  what to do: raise it, or leave files out by type or size under tables\n' +
         '\nfiles: Writing a file: ENOSPC\n  what to do: Free some space.\n  code: replica.full\n',
     );
   });
@@ -265,7 +265,7 @@ describe('words', () => {
     };
 
     expect(filesVerifyText(verified)).toBe(
-      '3 contents (30 B) read, 5 files asked for at the origin: not everything is whole, or could be checked\n' +
+      '3 contents (30 B) read, 5 files asked for at the origin: not all files are intact, or could be checked\n' +
         '  2 files lost or damaged here\n  1 file mended\n6 requests in 0.1 s\n' +
         '\nNot here any more:\n  A.B of row 1, revision 2\n' +
         '\nfailed: 1 file is not what the origin has, and could not be fetched again\n  what to do: sync_files says why; what the origin no longer has can come from a backup only.\n  code: files.damaged\n',

@@ -161,7 +161,7 @@ test('tells how many edits wait and how old the oldest is', () => {
 
   const text = statusText(status(tables), { nowMs: NOW, width: 80 });
 
-  expect(text).toContain('edits: 3 rows to push, 2 waiting; the oldest 2 h ago');
+  expect(text).toContain('edits: 3 rows to push, 2 parked; the oldest 2 h ago');
 });
 
 test('names the tables that have the same problem in one paragraph', () => {
@@ -212,7 +212,7 @@ test('says that a table was followed since, why it has one window, and that it i
   const text = statusText(status(tables), { nowMs: NOW, width: 120 });
 
   expect(text).toMatch(/Followed .*steady, changes 1 min ago/);
-  expect(text).toMatch(/Refused .*steady, one window: the filter of the origin does not hold/);
+  expect(text).toMatch(/Refused .*steady, read as one range: the origin does not filter by creation time/);
   expect(text).toMatch(/Hidden .* steady *│?$/m);
   expect(text).toMatch(/Part .*steady, filtered/);
 });

@@ -76,7 +76,7 @@ test('a bar starts without numbers that mean nothing yet', () => {
     80,
   );
 
-  expect(text).toBe('asking the origin which tables there are');
+  expect(text).toBe('listing tables');
 });
 
 test('a bar keeps a hostile table name from the terminal', () => {

@@ -36,7 +36,7 @@ test('a backup says what is in it, and a restore what came back', async () => {
   expect(made.stdout).toMatch(/copy\.db: 1 table, 2 rows, .*\n.*copy\.db\.files: 2 linked, 0 copied \(1\.5 .*\)\n/);
   expect(restored).toMatchObject({ exitCode: 0 });
   expect(restored.stdout).toContain('replica.db: 1 table, 2 rows\n');
-  expect(restored.stdout).toContain('the former replica is ');
+  expect(restored.stdout).toContain('the old replica is now ');
   expect(pulled).toMatchObject({ exitCode: 0 });
 });
 

@@ -366,7 +366,7 @@ describe('a proposal', () => {
     db.close();
 
     expect(applied.exitCode).toBe(3);
-    expect(applied.stdout).toContain('nothing is edited, since this changed since:');
+    expect(applied.stdout).toContain('Nothing was changed. These cells changed after the proposal was made:');
     expect(applied.stdout).toMatch(
       /Note 11 Title: changed since\n.*Note 12 Title: changed since\n.*Note 13: the row was deleted since/,
     );

@@ -101,7 +101,7 @@ test('a question with a date in its address is answered as it was then', async (
   expect([then.status, then.body.includes('changed since')]).toEqual([200, false]);
   expect(saved.body).toBe('Title\ntitle 2\n');
   expect(linksOf(then)).toContain(`/export/csv?${query('2026-06-01T12:10:00Z')}`);
-  expect([wrong.status, wrong.body.includes('is no time')]).toEqual([400, true]);
+  expect([wrong.status, wrong.body.includes('as a time')]).toEqual([400, true]);
 });
 
 function linksOf({ body }: Asked): readonly string[] {

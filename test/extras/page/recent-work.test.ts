@@ -63,7 +63,7 @@ test.each([
   [
     'was interrupted',
     { outcome: 'interrupted', finishedAt: null },
-    'interrupted pull 98, 2 min ago ; it did not end; the next one continues',
+    'interrupted pull 98, 2 min ago ; interrupted; the next run continues it',
   ],
   ['changed rows long ago', { updatedCount: 5 }, 'done pull 98, 2 min ago , took under 1 s; 5 changed'],
 ] as const)('a run that %s has a line of its own', (_title, changes, expected) => {

@@ -195,7 +195,7 @@ describe('the sentence at the top', () => {
     ],
     ['a row cannot be read', STATE, [{ ...TABLE, unreadableCount: 1 }], 'warn', '1 table needs attention'],
     ['a table is gone', STATE, [{ ...TABLE, state: 'gone' }], 'warn', '1 table needs attention'],
-    ['nothing works', DOWN, [TABLE], 'bad', 'Nothing is synchronised at the moment'],
+    ['nothing works', DOWN, [TABLE], 'bad', 'Syncing is stopped'],
   ])('when %s', (_when, state, tables, tone, sentence) => {
     expect(top(tables, state)).toMatchObject({ tone, sentence });
   });
@@ -287,7 +287,7 @@ test('a row that cannot be read has no buttons, and one in doubt a warning', () 
 });
 
 test.each([
-  ['deletedHere', { local: null, remote: '{"Title":"new","Code":"c"}' }, 'Take the row back'],
+  ['deletedHere', { local: null, remote: '{"Title":"new","Code":"c"}' }, 'Undo the new row'],
   ['deletedThere', { local: '{"Title":"mine","Code":"c"}', remote: null }, 'Create it anew'],
 ])('a conflict about a whole row (%s) shows the columns that differ', (kind, versions, button) => {
   const line = { ...CONFLICT, kind, column: null, base: '{"Title":"before","Code":"c"}', ...versions };

@@ -61,7 +61,7 @@ describe.skipIf(noPostgres !== null)('rowsync sink', () => {
     expect(await run('status')).toMatchObject({ exitCode: 0, stdout: containing('warehouse: level') });
     expect(await run('sink', 'verify')).toMatchObject({
       exitCode: 0,
-      stdout: containing('Every cell is as in the replica'),
+      stdout: containing('Every cell matches the replica'),
     });
 
     await server.rows(

@@ -451,7 +451,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'older-copy-is-not-held',
-    without: 'What was edited in an older copy is pushed without a word.',
+    without: 'What was edited in an older copy is pushed without a message.',
     edits: [
       {
         file: 'capture/older-copy.ts',

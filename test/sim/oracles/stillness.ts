@@ -2,7 +2,7 @@
  * Whether anything still moves once the faults have stopped (L1): one cycle after another, until one finds nothing to do and does
  * nothing. Input: both sides, what a cycle reports. Output: a verdict for each cycle.
  *
- * A push may settle what an earlier one left behind, without a word to the origin and behind the files of its cycle. The user's
+ * A push may settle what an earlier one left behind, without a message to the origin and behind the files of its cycle. The user's
  * table was renamed, or the origin's columns changed: only the pull puts right what keeps the edits from being finished before
  * it. The rows are then what the origin says, and their files are for the next cycle.
  */
