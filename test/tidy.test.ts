@@ -251,6 +251,17 @@ describe('documents', () => {
     );
   });
 
+  test('that say where something is name a file that has it', () => {
+    const { text } = readTop('src/README.md');
+    const named = [...text.matchAll(/`(\w+)` in `([\w/.-]+\.ts)`/g)].map(([, name = '', path = '']) => ({
+      name,
+      path,
+    }));
+
+    expect(named.filter(({ name, path }) => !readTop(`src/${path}`).text.includes(name))).toEqual([]);
+    expect(named.length).toBeGreaterThan(3);
+  });
+
   test('for users tell what changed, newest first', () => {
     const changelogs = paths.filter((path) => path === 'CHANGELOG.md').map(readTop);
 
