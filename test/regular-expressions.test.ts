@@ -33,7 +33,7 @@ const MADE: readonly string[] = [
   'base/pattern.ts',
   'config/origin-options.ts',
   'wire/xml-names.ts',
-  'wire/xml-text.ts',
+  'wire/xml-tree.ts',
 ];
 
 interface Found {

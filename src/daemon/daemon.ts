@@ -19,7 +19,7 @@ import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
 import type { FoundComplaint } from '../reconcile/account-facts.ts';
 import type { Problem } from '../reconcile/account.ts';
 import { NotificationSender } from './notifications.ts';
-import { LoopDelay } from './loop-delay.ts';
+import { LoopDelay } from './process-health.ts';
 import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
 import type { DaemonParts, DaemonServer } from './parts.ts';

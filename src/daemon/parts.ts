@@ -8,7 +8,7 @@ import type { Problem } from '../reconcile/account.ts';
 import type { Surroundings } from './account.ts';
 import type { DecisionQueue } from './decision-queue.ts';
 import type { WorkKind } from './jobs.ts';
-import type { LoopDelay } from './loop-delay.ts';
+import type { LoopDelay } from './process-health.ts';
 import type { Sides } from './sides.ts';
 import type { DaemonState } from './state.ts';
 import type { Notifier } from './systemd.ts';

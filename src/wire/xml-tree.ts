@@ -4,10 +4,8 @@
  * other than UTF-8, elements that mix text with elements, and whatever exceeds `XmlLimits` are refused.
  */
 import { SaxesParser } from 'saxes';
-
 import { WireFault } from './fault.ts';
 import { nameFromElement } from './xml-names.ts';
-import { isXmlText, XML_ENTITIES } from './xml-text.ts';
 
 /** The bounds of one document. */
 export interface XmlLimits {
@@ -218,3 +216,50 @@ class Tree {
     return name;
   }
 }
+
+// oxlint-disable-next-line no-control-regex -- these are the characters that XML 1.0 forbids (2.2)
+const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
+const FORBIDDEN_ALL = new RegExp(FORBIDDEN, 'g');
+
+/** Whether XML can carry the text. */
+export function isXmlText(text: string): boolean {
+  return !FORBIDDEN.test(text) && text.isWellFormed();
+}
+
+/** Text between tags. */
+export function escapeText(text: string): string {
+  return /[&<>\r]/.test(text) ? text.replaceAll(/[&<>\r]/g, escapeCharacter) : text;
+}
+
+/** The value of an attribute, without its quotes. */
+export function escapeAttribute(text: string): string {
+  return text.replaceAll(/[&<>\r\n\t"]/g, escapeCharacter);
+}
+
+/** Text that XML can carry: the same wherever possible. */
+export function xmlText(text: string): string {
+  return isXmlText(text) ? text : text.toWellFormed().replaceAll(FORBIDDEN_ALL, '\ufffd');
+}
+
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+  ['"', '&quot;'],
+  ['\r', '&#xD;'],
+  ['\n', '&#xA;'],
+  ['\t', '&#x9;'],
+]);
+
+function escapeCharacter(character: string): string {
+  return ESCAPES.get(character) ?? character;
+}
+
+/** The entities of XML 1.0 itself; no others are accepted. */
+const XML_ENTITIES: Record<string, string> = Object.assign(Object.create(null) as Record<string, string>, {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+});

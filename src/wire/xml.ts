@@ -41,8 +41,7 @@ import {
 } from './writes.ts';
 import { unreadableRow, whyUnreadable, type UnreadableCell } from './unreadable.ts';
 import { elementFromName, type Colons } from './xml-names.ts';
-import { escapeAttribute, escapeText, isXmlText, xmlText } from './xml-text.ts';
-import { readXml, type XmlElement } from './xml-tree.ts';
+import { escapeAttribute, escapeText, isXmlText, xmlText, readXml, type XmlElement } from './xml-tree.ts';
 import {
   readXmlColumnOutput,
   readXmlOutput,

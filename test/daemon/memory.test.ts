@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { memoryKeeper } from '../../src/daemon/memory.ts';
+import { memoryKeeper } from '../../src/daemon/process-health.ts';
 import { SQLITE_BYTES_MAX } from '../../src/extras/page/routes.ts';
 import { HEAP_MIB_MAX } from '../../src/base/child-pool.ts';
 import { PROCESSES_MAX } from '../../src/extras/http/endpoints.ts';

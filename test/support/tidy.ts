@@ -158,7 +158,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'node:process': [],
   'node:timers': [],
   'node:timers/promises': [],
-  'node:perf_hooks': ['src/daemon/loop-delay.ts'],
+  'node:perf_hooks': ['src/daemon/process-health.ts'],
   'node:console': [],
 };
 

@@ -11,7 +11,7 @@ import { originSecrets } from '../../config/settings.ts';
 import { processEnvironment } from '../../config/secrets.ts';
 import { runDaemon } from '../../daemon/daemon.ts';
 import { openServer } from '../../extras/http/endpoints.ts';
-import { memoryKeeper } from '../../daemon/memory.ts';
+import { memoryKeeper } from '../../daemon/process-health.ts';
 import { openNotifier } from '../../daemon/systemd.ts';
 import { sinkSecrets } from '../../config/sinks.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../runtime/invocation.ts';

@@ -8,7 +8,7 @@ import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
 import { readProblems, type Surroundings } from '../../daemon/account.ts';
 import { lastBackupMs } from '../backup/backup.ts';
-import type { LoopDelay } from '../../daemon/loop-delay.ts';
+import type { LoopDelay } from '../../daemon/process-health.ts';
 import { metricsText } from './metrics.ts';
 import type { Sides } from '../../daemon/sides.ts';
 import { stateJson, type DaemonState } from '../../daemon/state.ts';
