@@ -22,6 +22,7 @@ import {
   storeBatchRows,
 } from '../replica/bookkeeping/batches.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
+import type { OriginWords } from '../reconcile/outcome.ts';
 import type { Value } from '../wire/schema.ts';
 
 /** One row of a batch. */
@@ -46,15 +47,6 @@ export interface Unanswered {
   readonly rowCount: number;
   /** What came instead of an answer. */
   readonly words: OriginWords;
-}
-
-/** The origin's refusal of a row. */
-export interface OriginWords {
-  readonly status: number;
-  readonly code: number | null;
-  readonly message: string;
-  /** The column, if the origin names one. */
-  readonly source: string | null;
 }
 
 /** A batch that is not settled. */

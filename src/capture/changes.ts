@@ -10,7 +10,8 @@
 import { must } from '../base/assert.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { isSameValue } from '../reconcile/diff.ts';
-import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
+import { decideColumnsLost, decidePutBack, decideStray, type RowFacts } from '../reconcile/outcome.ts';
+import { isInFlight, nextRowState, ROW_STATES, type RowEvent, type RowState } from '../reconcile/row-state.ts';
 import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeignIds } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { noteCaptured } from '../replica/bookkeeping/history.ts';
@@ -22,15 +23,15 @@ import { baseName, isStrict, requireShape } from '../replica/tables.ts';
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { Row } from '../wire/schema.ts';
-import { storeConflicts } from './conflicts.ts';
-import { hasMarks, moveRows, readRowStates, renumberRow } from './marks.ts';
+import { hasMarks, moveRows, readRowStates } from './marks.ts';
 import { takeLocalId } from '../replica/bookkeeping/row-states.ts';
 import { captureOlderCopy } from './older-copy.ts';
 import { settleQuestions } from './questions.ts';
 import { readOvertakenRefusals } from './refusals.ts';
-import { readRawTexts, writeKeepingRaw } from './raw-text.ts';
+import { readRawTexts } from './raw-text.ts';
 import { cellName, missingRule, valueRules, type CellRule } from './rules.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';
+import { apply, readFacts } from './writer/apply.ts';
 
 /** The change of one row: inserted (no base), updated, or deleted (no local). */
 export interface RowChange {
@@ -62,7 +63,8 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   tx.journal.captureEdits(table, tx.cause);
   noteCaptured(tx, table.id, at);
   const isMarked = hasMarks(tx, table.id);
-  const renumbered = isMarked ? readForeignIds(tx, table).map((id) => renumberForeign(tx, table, id)) : [];
+  const strays = isMarked ? readFacts(tx, table, readForeignIds(tx, table)) : [];
+  const renumbered = renumberStrays(tx, table, strays, { event: null, at });
   if (isMarked) {
     dropEqualMarks(tx, table, SETTLING);
     for (const ids of blocks(readUnwritableEdits(tx, table))) putBack(tx, table, ids, at);
@@ -74,14 +76,16 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
 /** States of rows whose mark is removed if they equal their base; rows in flight are settled by their answer. */
 const SETTLING = ROW_STATES.filter((state) => !isInFlight(state) && nextRowState(state, 'settled') === 'clean');
 
-/** A row that another client inserted under an id of the origin, bypassing the triggers, becomes a new row like any other. */
-function renumberForeign(tx: Tx, table: TwoWayTable, id: number): number {
-  const newId = takeLocalId(tx, table.id);
-  tx.journal.willChange(table, [id, newId], tx.cause);
-  const text = sql`UPDATE ${ident(table.localName)} SET _id = ?, _allow = NULL WHERE _id = ?`;
-  tx.prepare(text).run(newId, id);
-  renumberRow(tx, table.id, id, newId);
-  return newId;
+/** Rows that another client inserted under ids of the origin, bypassing the triggers, become new rows like any other. Returns their ids. */
+function renumberStrays(
+  tx: Tx,
+  table: TwoWayTable,
+  strays: readonly RowFacts[],
+  { event, at }: { readonly event: RowEvent | null; readonly at: string },
+): readonly number[] {
+  const outcomes = strays.map((facts) => decideStray(facts, takeLocalId(tx, table.id), event));
+  apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+  return outcomes.map(({ newId }) => newId);
 }
 
 /**
@@ -89,12 +93,9 @@ function renumberForeign(tx: Tx, table: TwoWayTable, id: number): number {
  * as new rows. Called with ids of the origin's rows, before these are written. Returns whether there were any.
  */
 export function makeRoom(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): boolean {
-  const foreign = readVersions(tx, table, ids).filter(
-    ({ rowId, base, local }) => rowId > 0 && base === null && local !== null,
-  );
-  for (const { rowId } of foreign)
-    moveRows(tx, table.id, [renumberForeign(tx, table, rowId)], { event: 'localEdit', at });
-  return foreign.length > 0;
+  const strays = readFacts(tx, table, ids).filter(({ id, base, local }) => id > 0 && base === null && local !== null);
+  if (strays.length > 0) renumberStrays(tx, table, strays, { event: 'localEdit', at });
+  return strays.length > 0;
 }
 
 /** Marked rows with an edit that cannot be pushed, or with a value that only has another spelling. */
@@ -114,24 +115,8 @@ function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly num
 
 /** Puts read-only cells back to base; their values are kept like any loser of a conflict. */
 function putBack(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): void {
-  for (const { rowId, base, local } of readVersions(tx, table, ids)) {
-    if (base === null || local === null) continue; // whole rows have no such cells
-    const conflicts = table.columns.flatMap(({ type, writable }, column) => {
-      const before = base.values[column] ?? null;
-      const here = local.values[column] ?? null;
-      if (writable || isSameValue(type, before, here)) return [];
-      return [{ kind: 'cell', column, base: before, local: here, remote: before, winner: 'origin' } as const];
-    });
-    storeConflicts(tx, table, { rowId, conflicts, at });
-    const values = table.columns.map(({ type, writable }, column) => {
-      const before = base.values[column] ?? null;
-      const here = local.values[column] ?? null;
-      return !writable || isSameValue(type, before, here) ? before : here;
-    });
-    const row = { id: rowId, allow: base.allow, values };
-    writeKeepingRaw(tx, table, row, readRawTexts(tx, table, local));
-    if (!isChanged(base, row, table.columns)) moveRows(tx, table.id, [rowId], { event: 'settled', at });
-  }
+  const outcomes = readFacts(tx, table, ids).map((facts) => decidePutBack(facts, table.columns));
+  apply(tx, table, { outcomes, nowMs: Date.parse(at) });
 }
 
 /**
@@ -147,15 +132,8 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
   const text = sql`SELECT l._id FROM ${ident(table.localName)} l LEFT JOIN ${ident(baseName(table.id))} b ON b._id = l._id
       WHERE ${anyOf(differing)}`;
   for (const ids of blocks(queryNumbers(tx, text, []))) {
-    for (const { rowId, base, local } of readVersions(tx, table, ids)) {
-      const conflicts = indexes.flatMap((column) => {
-        const before = base?.values[column] ?? null;
-        const here = local?.values[column] ?? null;
-        if (isSameValue(columnAt(table, column).type, before, here)) return [];
-        return [{ kind: 'cell', column, base: before, local: here, remote: before, winner: 'origin' } as const];
-      });
-      storeConflicts(tx, table, { rowId, conflicts, at });
-    }
+    const outcomes = readFacts(tx, table, ids).map((facts) => decideColumnsLost(facts, table.columns, indexes));
+    apply(tx, table, { outcomes, nowMs: Date.parse(at) });
   }
 }
 

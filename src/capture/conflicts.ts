@@ -3,6 +3,14 @@
  * columns. Input: conflicts of the merge. Output: lines of `sync_conflicts`.
  */
 import { must } from '../base/assert.ts';
+import {
+  discardedLines,
+  lineOf,
+  type ConflictKind,
+  type ConflictLine,
+  type OpenQuestion,
+  type RowFacts,
+} from '../reconcile/outcome.ts';
 import { sql } from '../base/sql.ts';
 import type { TwoWayTable } from './table.ts';
 import type { Conflict } from '../reconcile/merge.ts';
@@ -12,7 +20,7 @@ import { readKeptRow } from '../replica/kept-rows.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { evidenceText, type Stored, storedFromValue, valueFromStored } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
-import { addConflict, closeQuestion, updateQuestion } from '../replica/bookkeeping/conflicts.ts';
+import { addConflict, renewQuestion, settleConflicts } from '../replica/bookkeeping/conflicts.ts';
 
 /** open: waits for a person · decided: by the policy · settled: both sides agree · resolved, discarded: by a person. */
 export type ConflictState = 'open' | 'decided' | 'settled' | 'resolved' | 'discarded';
@@ -22,7 +30,7 @@ export interface StoredConflict {
   readonly id: number;
   readonly tableId: number;
   readonly rowId: number;
-  readonly kind: Conflict['kind'] | 'inserted';
+  readonly kind: ConflictKind;
   readonly columnSeq: number | null;
   readonly base: Stored;
   readonly local: Stored;
@@ -32,131 +40,80 @@ export interface StoredConflict {
   readonly value: Stored;
 }
 
-interface NewConflict {
-  readonly rowId: number;
-  readonly kind: StoredConflict['kind'];
-  /** Index in the table's columns; null for whole rows. */
-  readonly column: number | null;
-  readonly base: Stored;
-  readonly local: Stored;
-  readonly remote: Stored;
-  readonly winner: Conflict['winner'];
+/** Open questions about rows, by row. */
+export function readOpenQuestions(
+  from: Connection,
+  table: TwoWayTable,
+  ids: readonly number[],
+): ReadonlyMap<number, OpenQuestion[]> {
+  const text = sql`SELECT id, row_id, kind, column_seq FROM _rowsync_conflicts
+      WHERE table_id = ? AND state = 'open' AND row_id IN (SELECT value FROM json_each(?)) ORDER BY id`;
+  const byRow = new Map<number, OpenQuestion[]>();
+  for (const [id, rowId, kind, seq] of queryRows(from, text, [table.id, JSON.stringify(ids)])) {
+    const column = seq === null ? null : table.columns.findIndex((known) => known.seq === Number(seq));
+    const question = { id: Number(id), kind: oneOf(CONFLICT_KINDS, kind), column };
+    const known = byRow.get(Number(rowId));
+    if (known === undefined) byRow.set(Number(rowId), [question]);
+    else known.push(question);
+  }
+  return byRow;
 }
 
-/** Keeps the conflicts of a merged row. An open conflict is updated instead. */
+/** Keeps lines about a row; one that renews an open question changes its versions, and keeps its base. */
+export function storeConflictLines(
+  tx: Tx,
+  table: TwoWayTable,
+  { rowId, lines, at }: { readonly rowId: number; readonly lines: readonly ConflictLine[]; readonly at: string },
+): void {
+  const textOf = (side: Row | Value): Stored =>
+    typeof side === 'object' && side !== null ? evidenceText(table, side) : storedFromValue(side);
+  for (const { kind, column, winner, state, renews, ...sides } of lines) {
+    const [base, local, remote] = [textOf(sides.base), textOf(sides.local), textOf(sides.remote)];
+    if (renews !== null) {
+      renewQuestion(tx, renews, { local, remote });
+      continue;
+    }
+    const { seq = null, localName: name = null } = (column === null ? null : table.columns[column]) ?? {};
+    const versions = { base, local, remote };
+    addConflict(tx, {
+      tableId: table.id,
+      tableName: table.localName,
+      rowId,
+      kind,
+      seq,
+      name,
+      ...versions,
+      winner,
+      at,
+      state,
+    });
+  }
+}
+
+/** Keeps conflicts that a policy decided, also those that a person was asked about. */
 export function storeConflicts(
   tx: Tx,
   table: TwoWayTable,
-  found: {
-    readonly rowId: number;
-    readonly conflicts: readonly Conflict[];
-    readonly at: string;
-  },
+  { rowId, conflicts, at }: { readonly rowId: number; readonly conflicts: readonly Conflict[]; readonly at: string },
 ): void {
-  for (const conflict of found.conflicts) {
-    const parts = partsOf(table, conflict);
-    const line = { rowId: found.rowId, kind: conflict.kind, winner: conflict.winner, ...parts };
-    const isAsked = conflict.winner === 'nobody';
-    if (isAsked && updateOpen(tx, table, line)) continue;
-    // A policy decided what a person was asked before.
-    if (!isAsked) closeQuestion(tx, { tableId: table.id, rowId: line.rowId, seq: columnOf(table, line).seq });
-    insertConflict(tx, table, line, { state: isAsked ? 'open' : 'decided', at: found.at });
-  }
+  const lines = conflicts.map(lineOf);
+  const questions = readOpenQuestions(tx, table, [rowId]).get(rowId) ?? [];
+  const decided = questions.filter(({ column }) => lines.some((line) => line.column === column));
+  settleConflicts(
+    tx,
+    decided.map(({ id }) => id),
+  );
+  storeConflictLines(tx, table, { rowId, lines, at });
 }
 
-/**
- * Keeps the discarded edits of a row: a line per cell, or one for the row. `sent` is the text of its sent values. For a new row that was deleted here
- * while in doubt, this is the only record.
- */
+/** Keeps the edits of a row that are given up: a line for each cell, or one for the row. */
 export function storeDiscarded(
   tx: Tx,
   table: TwoWayTable,
-  row: {
-    readonly rowId: number;
-    readonly base: Row | null;
-    readonly local: Row | null;
-    readonly columns: readonly number[];
-    readonly sent?: Stored;
-  },
+  row: Pick<RowFacts, 'base' | 'local'> & { readonly rowId: number; readonly columns: readonly number[] },
   at: string,
 ): void {
-  const { rowId, base, local, sent = null } = row;
-  const keep = (line: Omit<NewConflict, 'rowId' | 'winner'>): void =>
-    insertConflict(tx, table, { ...line, rowId, winner: 'origin' }, { state: 'discarded', at });
-  const text = (kept: Row | null): Stored => (kept === null ? null : evidenceText(table, kept));
-  if (base === null) {
-    const own = local === null ? sent : text(local);
-    keep({ kind: 'inserted', column: null, base: null, local: own, remote: null });
-  } else if (local === null)
-    keep({ kind: 'deletedHere', column: null, base: text(base), local: null, remote: text(base) });
-  else {
-    for (const column of row.columns) {
-      const before = cell(base, column);
-      keep({ kind: 'cell', column, base: before, local: cell(local, column), remote: before });
-    }
-  }
-}
-
-function partsOf(table: TwoWayTable, conflict: Conflict): Pick<NewConflict, 'column' | 'base' | 'local' | 'remote'> {
-  if (conflict.kind === 'cell') {
-    const { column, base, local, remote } = conflict;
-    return {
-      column,
-      base: storedFromValue(base),
-      local: storedFromValue(local),
-      remote: storedFromValue(remote),
-    };
-  }
-  if (conflict.kind === 'deletedHere') {
-    const [base, remote] = [evidenceText(table, conflict.base), evidenceText(table, conflict.remote)];
-    return { column: null, base, local: null, remote };
-  }
-  const [base, local] = [evidenceText(table, conflict.base), evidenceText(table, conflict.local)];
-  return { column: null, base, local, remote: null };
-}
-
-function cell(row: Row, column: number): Stored {
-  return storedFromValue(row.values[column] ?? null);
-}
-
-function columnOf(table: TwoWayTable, { column }: NewConflict): { seq: number | null; name: string | null } {
-  const found = column === null ? undefined : table.columns[column];
-  return { seq: found?.seq ?? null, name: found?.localName ?? null };
-}
-
-function insertConflict(
-  tx: Tx,
-  table: TwoWayTable,
-  line: NewConflict,
-  { state, at }: { readonly state: ConflictState; readonly at: string },
-): void {
-  const { seq, name } = columnOf(table, line);
-  addConflict(tx, {
-    tableId: table.id,
-    tableName: table.localName,
-    rowId: line.rowId,
-    kind: line.kind,
-    seq,
-    name,
-    base: line.base,
-    local: line.local,
-    remote: line.remote,
-    winner: line.winner,
-    at,
-    state,
-  });
-}
-
-/** The origin's value changed while a person was asked: the question stays, with its base. */
-function updateOpen(tx: Tx, table: TwoWayTable, line: NewConflict): boolean {
-  return updateQuestion(tx, {
-    tableId: table.id,
-    rowId: line.rowId,
-    seq: columnOf(table, line).seq,
-    kind: line.kind,
-    local: line.local,
-    remote: line.remote,
-  });
+  storeConflictLines(tx, table, { rowId: row.rowId, lines: discardedLines(row, row.columns), at });
 }
 
 const CONFLICT_COLUMNS = sql`id, table_id, row_id, kind, column_seq, base, local, remote, state, resolution, value`;
@@ -193,18 +150,22 @@ export function readRequestTables(from: Connection): readonly number[] {
   return queryNumbers(from, text, []);
 }
 
+const CONFLICT_KINDS = ['cell', 'deletedHere', 'deletedThere', 'inserted'] as const;
+
+function oneOf<T extends string>(known: readonly T[], text: Stored | undefined): T {
+  return must(
+    known.find((name) => name === text),
+    'the bookkeeping allows these words only',
+  );
+}
+
 function conflictFromRow(row: readonly Stored[]): StoredConflict {
   const [id, tableId, rowId, kind, columnSeq, base, local, remote, state, resolution, value] = row;
-  const oneOf = <T extends string>(known: readonly T[], text: Stored | undefined): T =>
-    must(
-      known.find((name) => name === text),
-      'the bookkeeping allows these words only',
-    );
   return {
     id: Number(id),
     tableId: Number(tableId),
     rowId: Number(rowId),
-    kind: oneOf(['cell', 'deletedHere', 'deletedThere', 'inserted'], kind),
+    kind: oneOf(CONFLICT_KINDS, kind),
     columnSeq: columnSeq === null ? null : Number(columnSeq),
     base: base ?? null,
     local: local ?? null,

@@ -3,36 +3,16 @@
  * path; the others go through reconcile/merge.ts. Comparing a row with its base shows whether it was edited, not its mark. Pull calls it with rows of
  * pages, push with rows that it sent.
  */
-import {
-  hasLostEdit,
-  isChanged,
-  mergeRow,
-  type ConflictPolicy,
-  type MergeDecision,
-  type RowVersions,
-} from '../reconcile/merge.ts';
-import type { RowEvent } from '../reconcile/row-state.ts';
+import { isChanged, type ConflictPolicy, type RowVersions } from '../reconcile/merge.ts';
+import { decideRemote, type RowOutcome } from '../reconcile/outcome.ts';
 import { baseTarget, readDifferingIds } from '../replica/compare.ts';
 import type { Tx } from '../replica/connection.ts';
-import { carryOwnCells, readOwnCells } from '../replica/own-columns.ts';
-import { addToRowCount } from '../replica/bookkeeping/tables.ts';
-import {
-  copyRows,
-  deleteRows,
-  forgetGone,
-  keepEvidence,
-  removeRows,
-  upsertRows,
-  writeRows,
-  type RowChanges,
-} from '../replica/rows.ts';
+import { deleteRows, removeRows, upsertRows, writeRows, type RowChanges } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
-import { storeConflicts } from './conflicts.ts';
-import { moveRows, readRowStates, renumberRow } from './marks.ts';
-import { settleQuestions } from './questions.ts';
-import { putRawBack, readRawTexts } from './raw-text.ts';
+import { readRowStates } from './marks.ts';
 import type { TwoWayTable } from './table.ts';
+import { apply, readFacts } from './writer/apply.ts';
 
 /** How rows of an answer are merged. */
 export interface MergeOptions {
@@ -111,103 +91,28 @@ export interface MergeRowsOptions extends MergeOptions {
 }
 
 /** The result for a row. */
-export interface MergedRow extends RowToMerge {
+export interface MergedRow {
+  readonly rowId: number;
   /** The id that it has now: the origin's, once it has the row. */
   readonly newId: number;
-  readonly decision: MergeDecision;
+  readonly decision: Pick<RowOutcome, 'conflicts'>;
 }
 
-const EVENTS: Readonly<Record<'sent' | 'unsent', Readonly<Record<MergeDecision['state'], RowEvent>>>> = {
-  sent: { settled: 'accepted', changed: 'acceptedEdited', parked: 'conflicted' },
-  unsent: { settled: 'settled', changed: 'changed', parked: 'conflicted' },
-};
-
-/** Merges rows, and writes base, local, conflicts and marks. Returns the result of each in order, and the changes of the base. */
+/** Merges rows, and carries out what is decided. Returns the result of each in order, and the changes of the base. */
 export function mergeRows(
   tx: Tx,
   table: TwoWayTable,
   rows: readonly RowToMerge[],
-  options: MergeRowsOptions,
+  { at, ...rules }: MergeRowsOptions,
 ): { readonly merged: readonly MergedRow[]; readonly changes: RowChanges } {
-  const merged = rows.map((row): MergedRow => ({
-    ...row,
-    newId: row.remote?.id ?? row.rowId,
-    decision: mergeRow(row, table.columns, options.policy),
-  }));
-  const changes = writeBases(tx, table, merged);
-  writeLocals(tx, table, merged, options);
-  noteOutcomes(tx, table, merged, options);
-  return { merged, changes };
-}
-
-/** The base is what the origin says now. */
-function writeBases(tx: Tx, table: TwoWayTable, merged: readonly MergedRow[]): RowChanges {
-  const base = baseTarget(table);
-  const changes = upsertRows(
-    tx,
-    base,
-    merged.flatMap(({ remote }) => remote ?? []),
+  const versions = new Map(rows.map((row) => [row.rowId, row]));
+  const facts = readFacts(tx, table, [...versions.keys()], versions);
+  const outcomes = facts.map((known) =>
+    decideRemote(known, versions.get(known.id)?.remote ?? null, { ...rules, columns: table.columns }),
   );
-  const gone = merged.flatMap(({ rowId, remote }) => (remote === null && rowId > 0 ? [rowId] : []));
-  if (gone.length > 0) {
-    addToRowCount(tx, table.id, -removeRows(tx, base, gone));
-    forgetGone(tx, table.id, gone);
-  }
-  return changes;
-}
-
-function writeLocals(
-  tx: Tx,
-  table: TwoWayTable,
-  merged: readonly MergedRow[],
-  { reason, at, isSent }: Omit<MergeRowsOptions, 'policy'>,
-): void {
-  const lost = merged.flatMap(({ remote, base, local, decision }) => {
-    const last = local ?? (isSent ? null : base);
-    return remote === null && last !== null && decision.local === null ? [last] : [];
-  });
-  keepEvidence(tx, table, lost, { reason, at });
-  const isRenumbered = ({ rowId, newId }: MergedRow): boolean => rowId !== newId;
-  const renumbered = merged.filter(isRenumbered).map(({ rowId }) => rowId);
-  const ownById = readOwnCells(tx, table, renumbered);
-  const isLeaving = (row: MergedRow): boolean => isRenumbered(row) || row.decision.local === null;
-  // A settled row equals its base, and SQLite copies it faster than it binds the same values again.
-  const isCopy = ({ decision: { state, local } }: MergedRow): boolean => state === 'settled' && local !== null;
-  const rewritten = merged.filter((row) => row.decision.local !== null && !isCopy(row));
-  const raw = new Map(rewritten.map((row) => [row.newId, readRawTexts(tx, table, row.local)]));
-  const leaving = merged.filter(isLeaving).map(({ rowId }) => rowId);
-  if (leaving.length > 0) removeRows(tx, table, leaving);
-  const copied = merged.filter(isCopy).map(({ newId }) => newId);
-  if (copied.length > 0) copyRows(tx, { from: baseTarget(table), to: table }, copied);
-  const written = rewritten.flatMap(({ newId, decision: { local } }) =>
-    local === null ? [] : [{ ...local, id: newId }],
-  );
-  writeRows(tx, table, written);
-  for (const row of written) putRawBack(tx, table, row, raw.get(row.id) ?? []);
-  for (const row of merged.filter(isRenumbered)) {
-    if (row.decision.local !== null) carryOwnCells(tx, table, row.newId, ownById.get(row.rowId));
-  }
-}
-
-/** Conflicts, marks, and the ids under which both are kept. */
-function noteOutcomes(tx: Tx, table: TwoWayTable, merged: readonly MergedRow[], options: MergeRowsOptions): void {
-  const events = EVENTS[options.isSent ? 'sent' : 'unsent'];
-  const idsByEvent = new Map<RowEvent, number[]>();
-  for (const row of merged) {
-    const { rowId, newId, decision } = row;
-    if (newId !== rowId) renumberRow(tx, table.id, rowId, newId);
-    const { conflicts } = decision;
-    if (conflicts.length > 0) storeConflicts(tx, table, { rowId: newId, conflicts, at: options.at });
-    const known = events[decision.state];
-    const event = known === 'changed' && hasLostEdit(row, decision, table.columns) ? 'localEdit' : known;
-    const ids = idsByEvent.get(event);
-    if (ids === undefined) idsByEvent.set(event, [newId]);
-    else ids.push(newId);
-  }
-  const ids = merged.map(({ newId }) => newId);
-  const states = readRowStates(tx, table.id, ids);
-  for (const [event, moved] of idsByEvent) moveRows(tx, table.id, moved, { event, at: options.at }, states);
-  // Only rows with an open question may have one to close.
-  const isAsked = [...states.values()].some((state) => state === 'conflicted' || state === 'inDoubt');
-  if (isAsked || merged.some(({ decision }) => decision.conflicts.length > 0)) settleQuestions(tx, table, options.at);
+  const changes = apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+  return {
+    merged: outcomes.map(({ id, newId, conflicts }) => ({ rowId: id, newId, decision: { conflicts } })),
+    changes,
+  };
 }

@@ -5,6 +5,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
+import { decideDiscarded } from '../reconcile/outcome.ts';
 import { readColumns, storeColumnState } from '../replica/bookkeeping/columns.ts';
 import { markDiffering } from '../replica/compare.ts';
 import { useUpConsent } from '../replica/bookkeeping/tables.ts';
@@ -24,19 +25,20 @@ import {
 } from '../replica/bookkeeping/tables.ts';
 import { hasTable } from '../replica/objects.ts';
 import { forgetEtags, readPages } from '../replica/bookkeeping/pages.ts';
-import { removeRows, writeRows, type RowTarget } from '../replica/rows.ts';
+import { BLOCK_ROWS } from '../replica/query.ts';
+import type { RowTarget } from '../replica/rows.ts';
 import { ident } from '../base/sql.ts';
 import { baseName, createBase, dropBase, hasBase, isOwnTable, pruneSchema } from '../replica/tables.ts';
 import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { forgetBatches } from '../replica/bookkeeping/batches.ts';
 import { captureChanges, giveUpColumns, readAllChanges, type RowChange } from './changes.ts';
-import { storeDiscarded } from './conflicts.ts';
 import { closeQuestions } from '../replica/bookkeeping/conflicts.ts';
 import { readSent, retryRefused } from './refusals.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
 import { captureTriggers } from './triggers.ts';
 import { ensureChangesView } from './view.ts';
 import { forgetRowStates, startLocalIds } from '../replica/bookkeeping/row-states.ts';
+import { apply, readFacts } from './writer/apply.ts';
 
 /**
  * Makes sure that a table has the triggers of its mode and its columns; `table` is the result of `readTwoWayTable`. Returns whether they were wrong:
@@ -165,7 +167,7 @@ function endCapture(
       hint: `Set push: true again and push them; or give them up: rowsync pull ${shellWord(table.localName)} --discard keeps them in sync_conflicts`,
     });
   }
-  for (const change of changes) putBackToBase(tx, table, change, at);
+  discardChanges(tx, table, changes, at);
   forgetMarks(tx, table.id);
 }
 
@@ -176,12 +178,17 @@ function forgetMarks(tx: Tx, tableId: number): void {
   closeQuestions(tx, tableId);
 }
 
-/** Keeps the edits of a row in `sync_conflicts` and puts the row back to its base. */
-export function putBackToBase(tx: Tx, table: TwoWayTable, change: RowChange, at: string): void {
-  const isNowhere = change.base === null && change.local === null;
-  storeDiscarded(tx, table, isNowhere ? { ...change, sent: readSent(tx, table, change.rowId) } : change, at);
-  if (change.base === null) removeRows(tx, table, [change.rowId]);
-  else writeRows(tx, table, [change.base]);
+/** Keeps edits in `sync_conflicts` and puts their rows back to base. */
+export function discardChanges(tx: Tx, table: TwoWayTable, changes: readonly RowChange[], at: string): void {
+  for (let start = 0; start < changes.length; start += BLOCK_ROWS) {
+    const byId = new Map(changes.slice(start, start + BLOCK_ROWS).map((change) => [change.rowId, change]));
+    const outcomes = readFacts(tx, table, [...byId.keys()], byId).map((facts) => {
+      const isNowhere = facts.base === null && facts.local === null;
+      const sent = isNowhere ? readSent(tx, table, facts.id) : null;
+      return decideDiscarded(facts, { columns: byId.get(facts.id)?.columns ?? [], sent });
+    });
+    apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+  }
 }
 
 /** Takes writable columns that vanished as gone. */

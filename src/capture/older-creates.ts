@@ -2,13 +2,12 @@
  * Creates in an older copy of the replica (older-copy.ts): the origin may already have them, and only a match value can show that. Rows without one
  * are in doubt, as after a lost answer, and wait for a person (I4).
  */
+import { decideMoved } from '../reconcile/outcome.ts';
 import type { Tx } from '../replica/connection.ts';
 import { queryNumbers } from '../replica/query.ts';
-import { readRowsById } from '../replica/rows.ts';
 import { ident, sql } from '../base/sql.ts';
-import { moveRows } from './marks.ts';
-import { storeRefusal } from './refusals.ts';
 import type { TwoWayTable } from './table.ts';
+import { apply, readFacts } from './writer/apply.ts';
 
 const REASON =
   'this replica is an older copy that was put back; whether the row was created at the origin since then is not known; look ' +
@@ -26,11 +25,11 @@ export function doubtCreates(
       WHERE r.table_id = ? AND (r.row_id BETWEEN ? AND -1 OR r.row_id IN (SELECT value FROM json_each(?)))
         AND r.state IN ('edited', 'refused') AND ${isUnnamed}`;
   const ids = queryNumbers(tx, text, [table.id, from, JSON.stringify(renumbered)]);
-  for (const { id: rowId, values } of readRowsById(tx, table, ids)) {
-    const cells = values.flatMap((value, column) => (value === null ? [] : [{ column, value }]));
-    // The row was deleted here, so this is its only record.
-    const doubt = { rowId, kind: 'insert', reason: REASON, column: null, words: null, hope: 'never', cells } as const;
-    storeRefusal(tx, table, doubt, Date.parse(at));
-  }
-  moveRows(tx, table.id, ids, { event: 'restored', at });
+  const outcomes = readFacts(tx, table, ids).map((facts) => {
+    const cells = (facts.local?.values ?? []).flatMap((value, column) => (value === null ? [] : [{ column, value }]));
+    // Once the row is deleted here, this is its only record.
+    const doubt = { kind: 'insert', reason: REASON, column: null, words: null, hope: 'never', cells } as const;
+    return decideMoved(facts, 'restored', doubt);
+  });
+  apply(tx, table, { outcomes, nowMs: Date.parse(at) });
 }

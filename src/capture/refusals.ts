@@ -3,33 +3,26 @@
  * and the time of the next try. The row's mark says whether it still waits (`refused`, `inDoubt`); a line without such a mark is history, and counts
  * how often the row was refused. Values stay in the file (I16).
  */
+import { must } from '../base/assert.ts';
 import { type Backoff, backoffMs, BACKOFFS } from '../base/retries.ts';
 import { ident, sql } from '../base/sql.ts';
-import { type OriginWords, readBatches } from './batches.ts';
+import { readBatches } from './batches.ts';
 import { moveRows } from './marks.ts';
 import type { TwoWayTable } from './table.ts';
+import { decideMoved, type Refusal } from '../reconcile/outcome.ts';
 import type { RetryHope } from '../reconcile/push-outcome.ts';
-import type { ChangeKind, SentCell } from '../reconcile/push-plan.ts';
+import type { SentCell } from '../reconcile/push-plan.ts';
 import { forgetBatches } from '../replica/bookkeeping/batches.ts';
 import { hasOpenConflict } from '../replica/bookkeeping/conflicts.ts';
 import { readDueIds, type WaitingRow, countTries, replaceRefusal } from '../replica/bookkeeping/refusals.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
-import { objectText, type Stored, storedFromValue } from '../replica/rows.ts';
+import { objectText, storedFromValue } from '../replica/rows.ts';
+import { apply, readFacts } from './writer/apply.ts';
 
 /** Why a row waits. */
-export interface NewRefusal {
+export interface NewRefusal extends Refusal {
   readonly rowId: number;
-  readonly kind: ChangeKind;
-  /** A sentence of ours, or the origin's words. */
-  readonly reason: string;
-  /** Index of the column at fault; null for the whole row. */
-  readonly column: number | null;
-  /** Null if the row was refused before it was sent. */
-  readonly words: OriginWords | null;
-  readonly hope: RetryHope;
-  /** As they were, or would have been, sent. */
-  readonly cells: readonly SentCell[];
 }
 
 /** When a refused row is sent again without a person; null for never. */
@@ -76,9 +69,10 @@ function textFromCells({ columns }: TwoWayTable, cells: readonly SentCell[]): st
 }
 
 /** The sent values of a row at its last refusal, or when it came into doubt, as a JSON object; null if unknown. */
-export function readSent(from: Connection, table: TwoWayTable, rowId: number): Stored {
+export function readSent(from: Connection, table: TwoWayTable, rowId: number): string | null {
   const text = sql`SELECT sent FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`;
-  return queryRows(from, text, [table.id, rowId])[0]?.[0] ?? null;
+  const [sent] = queryRows(from, text, [table.id, rowId])[0] ?? [];
+  return typeof sent === 'string' ? sent : null;
 }
 
 /**
@@ -87,11 +81,12 @@ export function readSent(from: Connection, table: TwoWayTable, rowId: number): S
 export function doubtBatches(tx: Tx, table: TwoWayTable, at: string): void {
   const reason = 'its table was dropped here while it was on its way; look at the origin, then retry or discard it';
   for (const { rows } of readBatches(tx, table)) {
-    for (const { id, kind, cells } of rows) {
-      const refusal = { rowId: id, kind, reason, column: null, words: null, hope: 'never', cells } as const;
-      storeRefusal(tx, table, refusal, Date.parse(at));
-      moveRows(tx, table.id, [id], { event: 'doubted', at });
-    }
+    const rowById = new Map(rows.map((row) => [row.id, row]));
+    const outcomes = readFacts(tx, table, [...rowById.keys()]).map((facts) => {
+      const { kind, cells } = must(rowById.get(facts.id), 'facts come for each id');
+      return decideMoved(facts, 'doubted', { kind, reason, column: null, words: null, hope: 'never', cells });
+    });
+    apply(tx, table, { outcomes, nowMs: Date.parse(at) });
   }
   forgetBatches(tx, table.id);
 }

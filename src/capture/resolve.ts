@@ -3,14 +3,23 @@
  * version can be taken, also long after a policy decided otherwise. Taking one is an edit like any other, and goes to the origin with the next push.
  * If a decision cannot be carried out, the reason is returned, and nothing is changed.
  */
+import { must } from '../base/assert.ts';
 import { isSameValue } from '../reconcile/diff.ts';
 import { isChanged } from '../reconcile/merge.ts';
+import {
+  decideAsBase,
+  decideCell,
+  decideMadeAgain,
+  decideNoRow,
+  type RowFacts,
+  type RowOutcome,
+} from '../reconcile/outcome.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
 import { attempt } from '../replica/attempt.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { endPushHold, findTable } from '../replica/bookkeeping/tables.ts';
-import { evidenceText, removeRows, storedFromValue, valueFromStored, writeRows, type Stored } from '../replica/rows.ts';
+import { evidenceText, storedFromValue, valueFromStored, type Stored } from '../replica/rows.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Value } from '../wire/schema.ts';
 import { diffRows, readAllChanges, readVersions, type RowChange } from './changes.ts';
@@ -20,14 +29,14 @@ import {
   storeLocalVersion,
   type Resolution,
 } from '../replica/bookkeeping/conflicts.ts';
-import { keptValues, readConflict, readRequests, storeDiscarded, type StoredConflict } from './conflicts.ts';
-import { moveRows, readRowStates, renumberRow } from './marks.ts';
+import { keptValues, readConflict, readRequests, type StoredConflict } from './conflicts.ts';
+import { moveRows, readRowStates } from './marks.ts';
 import { takeLocalId } from '../replica/bookkeeping/row-states.ts';
-import { putBackToBase } from './mode.ts';
+import { discardChanges } from './mode.ts';
 import { captureOlderCopy } from './older-copy.ts';
 import { settleQuestions } from './questions.ts';
-import { readRawTexts, writeKeepingRaw } from './raw-text.ts';
 import { findTwoWayTable, type TwoWayColumn, type TwoWayTable } from './table.ts';
+import { apply, readFacts } from './writer/apply.ts';
 
 /** What a person takes; `value` counts only with `take: 'value'`. */
 export interface Decision {
@@ -59,7 +68,7 @@ export function resolveConflict(tx: Tx, id: number, { take, value }: Decision, a
     return `the row ${WAITS}`;
   // While a question is open, the row in the table is the local version, also if it was edited or deleted since.
   const isAsItStands = take === 'local' && conflict.state === 'open';
-  const carryOut = conflict.kind === 'cell' ? decideCell : decideRow;
+  const carryOut = conflict.kind === 'cell' ? takeCell : takeRow;
   const outcome = isAsItStands ? conflict : attempt(tx, () => carryOut(tx, table, { conflict, take, value }, at));
   if ('problem' in outcome) return outcome.problem;
   if (isAsItStands) storeLocalVersion(tx, conflict, readLocalVersion(tx, table, conflict));
@@ -89,13 +98,11 @@ export function discardAll(tx: Tx, table: TwoWayTable, at: string): Record<'disc
 /** Discards changes that wait for no answer; returns how many. */
 function discard(tx: Tx, table: TwoWayTable, changes: readonly RowChange[], at: string): number {
   const discarded = changes.filter(({ state }) => !isInFlight(state));
-  for (const change of discarded) putBackToBase(tx, table, change, at);
-  const ids = discarded.map(({ rowId }) => rowId);
-  moveRows(tx, table.id, ids, { event: 'discarded', at });
+  discardChanges(tx, table, discarded, at);
   captureOlderCopy(tx, table, at);
   settleQuestions(tx, table, at);
   endPushHold(tx, table.id);
-  return ids.length;
+  return discarded.length;
 }
 
 /** Why nothing can be taken in a table that is not two-way, or was pruned. */
@@ -112,6 +119,14 @@ type RequestedDecision = Decision & { readonly conflict: StoredConflict };
 /** The row that a decision left, or why it could not be carried out. */
 type Outcome = { readonly rowId: number } | { readonly problem: string };
 
+function factsOf(tx: Tx, table: TwoWayTable, rowId: number): RowFacts {
+  return must(readFacts(tx, table, [rowId])[0], 'facts come for each id');
+}
+
+function applyOne(tx: Tx, table: TwoWayTable, outcome: RowOutcome, at: string): void {
+  apply(tx, table, { outcomes: [outcome], nowMs: Date.parse(at) });
+}
+
 /** The present version of a conflict's cell or row, in the form in which it is kept. */
 function readLocalVersion(tx: Tx, table: TwoWayTable, { rowId, kind, columnSeq }: StoredConflict): Stored {
   const local = readVersions(tx, table, [rowId])[0]?.local ?? null;
@@ -120,11 +135,12 @@ function readLocalVersion(tx: Tx, table: TwoWayTable, { rowId, kind, columnSeq }
   return storedFromValue(local.values[table.columns.findIndex(({ seq }) => seq === columnSeq)] ?? null);
 }
 
-function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: RequestedDecision, at: string): Outcome {
+function takeCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: RequestedDecision, at: string): Outcome {
   const { rowId } = conflict;
   const index = table.columns.findIndex(({ seq }) => seq === conflict.columnSeq);
   const column = table.columns[index];
-  const local = readVersions(tx, table, [rowId])[0]?.local ?? null;
+  const facts = factsOf(tx, table, rowId);
+  const { local } = facts;
   if (local === null)
     return {
       problem: 'the row was deleted here; take local to delete it at the origin too, or discard the delete first',
@@ -136,10 +152,8 @@ function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Reque
   const isKept = [taken, valueFromStored(conflict.local, type)].some((kept) => isSameValue(type, here, kept));
   const changes = diffRows(tx, table, [rowId]);
   // An edit after the question is kept like any discarded one: the decision may be older.
-  const overwritten = changes.filter(({ columns }) => !isKept && columns.includes(index));
-  for (const change of overwritten) storeDiscarded(tx, table, { ...change, columns: [index] }, at);
-  const values = local.values.map((old, other) => (other === index ? taken : old));
-  writeKeepingRaw(tx, table, { ...local, values }, readRawTexts(tx, table, local));
+  const overwrites = changes.some(({ columns }) => !isKept && columns.includes(index));
+  applyOne(tx, table, decideCell({ ...facts, local }, { column: index, value: taken, overwrites }), at);
   const before = changes.flatMap(({ problems }) => problems);
   const after = diffRows(tx, table, [rowId]).flatMap(({ problems }) => problems);
   const problem = after.find((sentence) => !before.includes(sentence));
@@ -147,31 +161,31 @@ function decideCell(tx: Tx, table: TwoWayTable, { conflict, take, value }: Reque
 }
 
 /** Takes a version of a whole row: the row is removed, or comes back. It is not merged with a row that is here. */
-function decideRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDecision, at: string): Outcome {
+function takeRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDecision, at: string): Outcome {
   const { rowId } = conflict;
   if (take === 'value') return { problem: 'a conflict about a whole row takes local, remote or base' };
-  const { base = null, local = null } = readVersions(tx, table, [rowId])[0] ?? {};
+  const facts = factsOf(tx, table, rowId);
+  const { base, local } = facts;
   const kept = conflict[take];
   if (base !== null && take !== (kept === null ? 'local' : 'remote'))
     return { problem: `the origin has row ${rowId}; edit that one (rowsync discard brings it back if you deleted it)` };
   if (kept === null) {
     // The taken version has no such row: deleted here, deleted there, or never there.
-    for (const change of local === null ? [] : diffRows(tx, table, [rowId])) storeDiscarded(tx, table, change, at);
-    removeRows(tx, table, [rowId]);
+    const [change] = diffRows(tx, table, [rowId]);
+    applyOne(tx, table, decideNoRow(facts, change?.columns ?? null), at);
     return { rowId };
   }
   if (local !== null && isChanged(base, local, table.columns))
     return { problem: `the row exists here as row ${rowId}; edit its cells instead` };
   if (base !== null) {
-    writeRows(tx, table, [base]);
+    applyOne(tx, table, decideAsBase(facts), at);
     return { rowId };
   }
   // A new row; everything kept about it moves to its new id, so taking it again finds it.
   const id = takeLocalId(tx, table.id);
   const values = keptValues(tx, table, String(kept), null);
   const own = table.columns.map((column, index) => ownValue(column, values[index]));
-  writeRows(tx, table, [{ id, allow: null, values: own }]);
-  renumberRow(tx, table.id, rowId, id);
+  applyOne(tx, table, decideMadeAgain(facts, id, own), at);
   return { rowId: id };
 }
 

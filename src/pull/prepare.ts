@@ -7,15 +7,17 @@ import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
 import { watchShape } from '../origin/shape-watch.ts';
+import { apply, readFacts } from '../capture/writer/apply.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
+import { decideNoRow } from '../reconcile/outcome.ts';
 import { foldName, planTableNames } from '../reconcile/naming.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/selection.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { captureChanges, readAllChanges } from '../capture/changes.ts';
-import { countUnsent, moveRows } from '../capture/marks.ts';
-import { ensureCapture, isTampered, noteOpenness, putBackToBase, switchMode } from '../capture/mode.ts';
+import { countUnsent } from '../capture/marks.ts';
+import { ensureCapture, isTampered, noteOpenness, discardChanges, switchMode } from '../capture/mode.ts';
 import { doubtBatches, readWaitingDeletes, retryRefused } from '../capture/refusals.ts';
 import { carryOutRequests, refuseRequests } from '../capture/resolve.ts';
 import {
@@ -42,7 +44,7 @@ import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { hasTable } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
-import { removeRows, type RowTarget } from '../replica/rows.ts';
+import type { RowTarget } from '../replica/rows.ts';
 import { storeSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import {
   addColorColumn,
@@ -200,11 +202,8 @@ function keepLockedEdits(
   );
   if (edits.length === 0) return;
   if (discard) {
-    for (const insert of edits.filter(({ kind }) => kind === 'insert')) {
-      putBackToBase(tx, unlocked, insert, at);
-      moveRows(tx, now.id, [insert.rowId], { event: 'discarded', at });
-    }
-    return;
+    const inserts = edits.filter(({ kind }) => kind === 'insert');
+    return discardChanges(tx, unlocked, inserts, at);
   }
   throw new RowsyncError('needsPerson', 'guard.pending', {
     message: `${now.localName}: ${edits.length} edited rows wait to be pushed, but the calling user may not write their columns any more`,
@@ -427,7 +426,8 @@ function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: str
     const twoWay = readTwoWayTable(tx, id);
     if (twoWay !== null) {
       doubtBatches(tx, twoWay, at);
-      removeRows(tx, twoWay, deletes);
+      const outcomes = readFacts(tx, twoWay, deletes).map((facts) => decideNoRow(facts, null));
+      apply(tx, twoWay, { outcomes, nowMs: Date.parse(at) });
     }
     return true;
   }

@@ -3,9 +3,10 @@
  * are left to be settled.
  */
 import { stampFromMs } from '../base/clock.ts';
-import { updateBatch, type Batch, type BatchRow, type OriginWords } from '../capture/batches.ts';
+import { updateBatch, type Batch, type BatchRow } from '../capture/batches.ts';
 import { moveRows } from '../capture/marks.ts';
 import { storeRefusal, type NewRefusal } from '../capture/refusals.ts';
+import type { OriginWords } from '../reconcile/outcome.ts';
 import { judgeStatus } from '../reconcile/push-outcome.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';

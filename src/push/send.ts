@@ -4,7 +4,8 @@
  * (LONE_REFUSALS_MAX). A request with an unknown outcome is never sent again (I4).
  */
 import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
-import type { Batch, BatchRow, OriginWords, Unanswered } from '../capture/batches.ts';
+import type { Batch, BatchRow, Unanswered } from '../capture/batches.ts';
+import type { OriginWords } from '../reconcile/outcome.ts';
 import {
   areStatusesInOrder,
   isRightLost,

@@ -36,8 +36,8 @@ export interface RowTarget {
   readonly localName: string;
   readonly columns: readonly { readonly localName: string; readonly type: ColumnType }[];
   /**
-   * Of a table with a base: columns that the origin does not show any more. A row that comes back here has in them what its base says, since
-   * an empty cell would count as an edit once the column is shown again.
+   * Of a table with a base: columns that the origin does not show any more. A row that comes back is copied from its base with them, since an
+   * empty cell would count as an edit once the column is shown again.
    */
   readonly keptColumns?: readonly { readonly localName: string; readonly type: ColumnType }[];
 }
@@ -98,7 +98,6 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
   const touched = isNoted(tx, target) ? [] : null;
   const write = (at: number, count: number): number =>
     runCounted(tx, textOf(upsertTexts, target, { count, make: upsertSql }), bindings(rows, at, count), touched);
-  const added = readAbsent(tx, target, ids);
   let changedCount = 0;
   for (let from = 0; from < rows.length; from += chunk) {
     const isWhole = from + chunk <= rows.length;
@@ -106,7 +105,6 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
     else for (let at = from; at < rows.length; at += 1) changedCount += write(at, 1);
   }
   if (touched !== null) touchRows(tx, target.id, touched, 'written');
-  if (added.length > 0) fillKept(tx, target, added);
   return changedCount;
 }
 
@@ -129,31 +127,6 @@ function runCounted(tx: Tx, text: Sql, values: readonly Stored[], touched: numbe
     .all(values) as number[]; // _id is an INTEGER within 53 bits
   for (const id of ids) touched.push(id);
   return ids.length;
-}
-
-/** Of a table that has columns which are only kept: those of the rows that do not stand in it. */
-function readAbsent(
-  from: Connection,
-  { localName, keptColumns = [] }: RowTarget,
-  ids: readonly number[],
-): readonly number[] {
-  if (keptColumns.length === 0 || ids.length === 0) return [];
-  return from
-    .prepare(sql`SELECT value FROM json_each(?) WHERE value NOT IN (SELECT _id FROM ${ident(localName)})`)
-    .pluck()
-    .all(JSON.stringify(ids)) as number[]; // the ids just given
-}
-
-/** Gives rows that came back what their base says in the columns that are only kept. */
-function fillKept(tx: Tx, { id, localName, keptColumns = [] }: RowTarget, ids: readonly number[]): void {
-  const here = ident(localName);
-  const base = ident(baseName(id));
-  const values = keptColumns.map((column) => sql`${ident(column.localName)} = ${base}.${ident(column.localName)}`);
-  // Under its own name, which no user table has.
-  tx.prepare(
-    sql`UPDATE ${here} SET ${joinSql(values)} FROM ${base}
-        WHERE ${base}._id = ${here}._id AND ${here}._id IN (SELECT value FROM json_each(?))`,
-  ).run(JSON.stringify(ids));
 }
 
 /** The values of `count` rows in the order in which the statement binds them. */

@@ -229,25 +229,9 @@ export function addConflict(
   ).run(line);
 }
 
-/** Gives an open question its newest versions; its base stays. Returns whether there is one. */
-export function updateQuestion(
-  tx: Tx,
-  line: Readonly<Record<'tableId' | 'rowId' | 'seq' | 'kind' | 'local' | 'remote', Stored>>,
-): boolean {
-  const text = sql`UPDATE _rowsync_conflicts SET local = @local, remote = @remote
-      WHERE table_id = @tableId AND row_id = @rowId AND column_seq IS @seq AND kind = @kind AND state = 'open'`;
-  return tx.prepare(text).run(line).changes > 0;
-}
-
-/** Closes the open question about a cell, or about a whole row with a `seq` of null. */
-export function closeQuestion(
-  tx: Tx,
-  { tableId, rowId, seq }: Record<'tableId' | 'rowId', number> & { seq: number | null },
-): void {
-  tx.prepare(
-    sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0
-        WHERE table_id = ? AND row_id = ? AND column_seq IS ? AND state = 'open'`,
-  ).run(tableId, rowId, seq);
+/** Gives an open question its newest versions; its base stays. */
+export function renewQuestion(tx: Tx, id: number, { local, remote }: Record<'local' | 'remote', Stored>): void {
+  tx.prepare(sql`UPDATE _rowsync_conflicts SET local = ?, remote = ? WHERE id = ?`).run(local, remote, id);
 }
 
 /** Closes questions that need no answer any more. */

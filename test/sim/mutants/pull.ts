@@ -382,9 +382,9 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Who loses a conflict is not kept.',
     edits: [
       {
-        file: 'capture/merge.ts',
-        find: 'if (conflicts.length > 0) storeConflicts(',
-        replace: 'if (conflicts.length < 0) storeConflicts(',
+        file: 'capture/writer/apply.ts',
+        find: 'if (conflicts.length > 0) storeConflictLines(',
+        replace: 'if (conflicts.length < 0) storeConflictLines(',
       },
     ],
   },
@@ -413,9 +413,9 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'A refused row goes on waiting though a merge took the cell that was refused.',
     edits: [
       {
-        file: 'capture/merge.ts',
-        find: `known === 'changed' && hasLostEdit(row, decision, table.columns) ? 'localEdit' : known`,
-        replace: `known === 'changed' && hasLostEdit(row, decision, table.columns) ? known : known`,
+        file: 'reconcile/outcome.ts',
+        find: `known === 'changed' && hasLostEdit(facts, decision, columns) ? 'localEdit' : known`,
+        replace: `known === 'changed' && hasLostEdit(facts, decision, columns) ? known : known`,
       },
     ],
   },

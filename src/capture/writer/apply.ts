@@ -1,0 +1,206 @@
+/**
+ * Carries out what was decided of rows of a two-way table (reconcile/outcome.ts): user table, base, states, conflicts, refusals, evidence and
+ * suspects, all in the transaction of the caller. Nothing is decided here. docs/design/row.md has the picture.
+ */
+import { assert } from '../../base/assert.ts';
+import { stampFromMs } from '../../base/clock.ts';
+import { ident, joinSql, sql } from '../../base/sql.ts';
+import type { OpenQuestion, RowFacts, RowOutcome } from '../../reconcile/outcome.ts';
+import type { RowState } from '../../reconcile/row-state.ts';
+import { settleConflicts } from '../../replica/bookkeeping/conflicts.ts';
+import { forgetRefusals } from '../../replica/bookkeeping/refusals.ts';
+import { storeRowStates } from '../../replica/bookkeeping/row-states.ts';
+import { suspectNewRows, suspectPushedRows } from '../../replica/bookkeeping/suspects.ts';
+import { addToRowCount } from '../../replica/bookkeeping/tables.ts';
+import { baseTarget } from '../../replica/compare.ts';
+import type { Connection, Tx } from '../../replica/connection.ts';
+import {
+  copyRows,
+  forgetGone,
+  keepEvidence,
+  readCells,
+  readRowsById,
+  removeRows,
+  storedFromValue,
+  upsertRows,
+  writeRows,
+  type RowChanges,
+} from '../../replica/rows.ts';
+import type { Row } from '../../wire/schema.ts';
+import { readOpenQuestions, storeConflictLines } from '../conflicts.ts';
+import { readRowStates, renumberRow } from '../marks.ts';
+import { storeRefusal } from '../refusals.ts';
+import type { TwoWayTable } from '../table.ts';
+
+/** What is known of rows, in the order of their ids; `versions` where base or local are known already. */
+export function readFacts(
+  from: Connection,
+  table: TwoWayTable,
+  ids: readonly number[],
+  versions?: ReadonlyMap<number, Pick<RowFacts, 'base' | 'local'>>,
+): readonly RowFacts[] {
+  const byId = (rows: readonly Row[]): ReadonlyMap<number, Row> => new Map(rows.map((row) => [row.id, row]));
+  const bases = versions === undefined ? byId(readRowsById(from, baseTarget(table), ids)) : new Map<number, Row>();
+  const locals = versions === undefined ? byId(readRowsById(from, table, ids)) : new Map<number, Row>();
+  const states = readRowStates(from, table.id, ids);
+  const questions = states.size === 0 ? new Map<number, OpenQuestion[]>() : readOpenQuestions(from, table, ids);
+  return ids.map((id) => ({
+    id,
+    base: bases.get(id) ?? null,
+    local: locals.get(id) ?? null,
+    ...versions?.get(id),
+    state: states.get(id) ?? 'clean',
+    questions: questions.get(id) ?? [],
+  }));
+}
+
+/** Carries out outcomes, each about another row; returns how many rows of the base were new and how many changed. */
+export function apply(
+  tx: Tx,
+  table: TwoWayTable,
+  { outcomes, nowMs }: { readonly outcomes: readonly RowOutcome[]; readonly nowMs: number },
+): RowChanges {
+  assert(new Set(outcomes.map(({ id }) => id)).size === outcomes.length, 'a row has one outcome');
+  const at = stampFromMs(nowMs);
+  keepLastValues(tx, table, outcomes, at);
+  removeLeaving(tx, table, outcomes);
+  renumber(tx, table, outcomes);
+  const changes = upsertRows(
+    tx,
+    baseTarget(table),
+    outcomes.flatMap(({ base }) => (typeof base === 'object' && base !== null ? [base] : [])),
+  );
+  // After the bases, which are copied.
+  writeLocals(tx, table, outcomes);
+  storeStates(tx, table, outcomes, at);
+  storeWords(tx, table, outcomes, nowMs);
+  suspect(tx, table, outcomes);
+  return changes;
+}
+
+/** Keeps the last values of rows that leave, while they are still here: those of the table, or else what the origin confirmed. */
+function keepLastValues(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[], at: string): void {
+  const byReason = Map.groupBy(
+    outcomes.filter(({ evidence }) => evidence !== null),
+    ({ evidence }) => evidence ?? '',
+  );
+  for (const [reason, kept] of byReason) {
+    const ids = kept.map(({ id }) => id);
+    const rows = readRowsById(tx, table, ids);
+    const here = new Set(rows.map(({ id }) => id));
+    const others = ids.filter((id) => !here.has(id));
+    keepEvidence(tx, table, [...rows, ...readRowsById(tx, baseTarget(table), others)], { reason, at });
+  }
+}
+
+/** Rows leave before others come: a unique index of a user may need the place. */
+function removeLeaving(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[]): void {
+  const here = outcomes.filter(({ local }) => local === null).map(({ id }) => id);
+  if (here.length > 0) removeRows(tx, table, here);
+  const gone = outcomes.filter(({ base }) => base === null).map(({ id }) => id);
+  if (gone.length === 0) return;
+  addToRowCount(tx, table.id, -removeRows(tx, baseTarget(table), gone));
+  forgetGone(tx, table.id, gone);
+}
+
+/** Rows keep their place in the file under another id, and with it columns of other programs and bytes that are no text. */
+function renumber(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[]): void {
+  const moved = outcomes.filter(({ id, newId }) => id !== newId);
+  if (moved.length === 0) return;
+  tx.journal.willChange(
+    table,
+    moved.flatMap(({ id, newId }) => [id, newId]),
+    tx.cause,
+  );
+  const update = tx.prepare(sql`UPDATE ${ident(table.localName)} SET _id = ? WHERE _id = ?`);
+  for (const { id, newId } of moved) {
+    update.run(newId, id);
+    renumberRow(tx, table.id, id, newId);
+  }
+}
+
+function writeLocals(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[]): void {
+  const copied = outcomes.filter(({ local }) => local === 'base').map(({ newId }) => newId);
+  if (copied.length > 0) copyRows(tx, { from: baseTarget(table), to: table }, copied);
+  const rows = outcomes.flatMap(({ newId, local }) =>
+    typeof local === 'object' && local !== null ? [{ ...local, id: newId }] : [],
+  );
+  if (rows.length > 0) writeCells(tx, table, rows);
+}
+
+/** Writes the cells that differ, so that a text that is no UTF-8 keeps its bytes. */
+function writeCells(tx: Tx, table: TwoWayTable, rows: readonly Row[]): void {
+  const names = ['_allow', ...table.columns.map(({ localName }) => localName)];
+  const read = (): ReturnType<typeof readCells> =>
+    readCells(tx, table.localName, { names, ids: rows.map(({ id }) => id) });
+  const found = read();
+  const absent = rows.filter(({ id }) => !found.has(id));
+  if (absent.length > 0) {
+    const bases = readRowsById(
+      tx,
+      baseTarget(table),
+      absent.map(({ id }) => id),
+    );
+    const known = new Set(bases.map(({ id }) => id));
+    if (known.size > 0) copyRows(tx, { from: baseTarget(table), to: table }, [...known]);
+    writeRows(
+      tx,
+      table,
+      absent.filter(({ id }) => !known.has(id)),
+    );
+  }
+  const here = absent.length === 0 ? found : read();
+  tx.journal.willChange(
+    table,
+    rows.map(({ id }) => id),
+    tx.cause,
+  );
+  for (const { id, allow, values } of rows) {
+    const cells = here.get(id) ?? [];
+    const stored = [allow, ...values.map(storedFromValue)];
+    const changed = stored.flatMap((value, index) => {
+      const [name, before] = cells[index] ?? ['', null];
+      return before === value ? [] : [{ name, value }];
+    });
+    if (changed.length === 0) continue;
+    const set = joinSql(changed.map(({ name }) => sql`${ident(name)} = ?`));
+    tx.prepare(sql`UPDATE ${ident(table.localName)} SET ${set} WHERE _id = ?`).run(
+      ...changed.map(({ value }) => value),
+      id,
+    );
+  }
+}
+
+function storeStates(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[], at: string): void {
+  const idsByState = new Map<RowState, number[]>();
+  for (const { newId, state } of outcomes) {
+    const ids = idsByState.get(state);
+    if (ids === undefined) idsByState.set(state, [newId]);
+    else ids.push(newId);
+  }
+  for (const [state, ids] of idsByState) storeRowStates(tx, table.id, ids, { state, at });
+}
+
+/** Conflicts and refusals: what is kept for people. */
+function storeWords(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[], nowMs: number): void {
+  const at = stampFromMs(nowMs);
+  settleConflicts(
+    tx,
+    outcomes.flatMap(({ closed }) => closed),
+  );
+  for (const { newId, conflicts, refusal } of outcomes) {
+    if (conflicts.length > 0) storeConflictLines(tx, table, { rowId: newId, lines: conflicts, at });
+    if (typeof refusal === 'object' && refusal !== null) storeRefusal(tx, table, { rowId: newId, ...refusal }, nowMs);
+  }
+  const forgotten = outcomes.filter(({ refusal }) => refusal === 'forget').map(({ newId }) => newId);
+  if (forgotten.length > 0) forgetRefusals(tx, table.id, forgotten);
+}
+
+/** A page may answer "not modified" although its rows changed outside of a sweep, and changed back. */
+function suspect(tx: Tx, { id: tableId }: TwoWayTable, outcomes: readonly RowOutcome[]): void {
+  const of = (why: RowOutcome['suspect']): readonly number[] =>
+    outcomes.filter((outcome) => outcome.suspect === why).map(({ newId }) => newId);
+  const [created, changed] = [of('new'), of('changed')];
+  if (created.length > 0) suspectNewRows(tx, tableId, created);
+  if (changed.length > 0) suspectPushedRows(tx, tableId, changed);
+}
