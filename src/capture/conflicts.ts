@@ -7,7 +7,7 @@ import {
   discardedLines,
   lineOf,
   type ConflictKind,
-  type ConflictLine,
+  type KeptConflict,
   type OpenQuestion,
   type RowFacts,
 } from '../reconcile/outcome.ts';
@@ -60,10 +60,10 @@ export function readOpenQuestions(
 }
 
 /** Keeps lines about a row; one that renews an open question changes its versions, and keeps its base. */
-export function storeConflictLines(
+export function keepConflicts(
   tx: Tx,
   table: TwoWayTable,
-  { rowId, lines, at }: { readonly rowId: number; readonly lines: readonly ConflictLine[]; readonly at: string },
+  { rowId, lines, at }: { readonly rowId: number; readonly lines: readonly KeptConflict[]; readonly at: string },
 ): void {
   const textOf = (side: Row | Value): Stored =>
     typeof side === 'object' && side !== null ? evidenceText(table, side) : storedFromValue(side);
@@ -103,7 +103,7 @@ export function storeConflicts(
     tx,
     decided.map(({ id }) => id),
   );
-  storeConflictLines(tx, table, { rowId, lines, at });
+  keepConflicts(tx, table, { rowId, lines, at });
 }
 
 /** Keeps the edits of a row that are given up: a line for each cell, or one for the row. */
@@ -113,7 +113,7 @@ export function storeDiscarded(
   row: Pick<RowFacts, 'base' | 'local'> & { readonly rowId: number; readonly columns: readonly number[] },
   at: string,
 ): void {
-  storeConflictLines(tx, table, { rowId: row.rowId, lines: discardedLines(row, row.columns), at });
+  keepConflicts(tx, table, { rowId: row.rowId, lines: discardedLines(row, row.columns), at });
 }
 
 const CONFLICT_COLUMNS = sql`id, table_id, row_id, kind, column_seq, base, local, remote, state, resolution, value`;

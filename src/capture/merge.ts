@@ -5,14 +5,15 @@
  */
 import { isChanged, type ConflictPolicy, type RowVersions } from '../reconcile/merge.ts';
 import { decideRemote, type RowOutcome } from '../reconcile/outcome.ts';
-import { baseTarget, readDifferingIds } from '../replica/compare.ts';
+import { readDifferingIds } from '../replica/compare.ts';
 import type { Tx } from '../replica/connection.ts';
-import { deleteRows, removeRows, upsertRows, writeRows, type RowChanges } from '../replica/rows.ts';
+import type { RowChanges } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import { makeRoom, readVersions } from './changes.ts';
 import { readRowStates } from './marks.ts';
 import type { TwoWayTable } from './table.ts';
 import { apply, readFacts } from './writer/apply.ts';
+import { deleteUnedited, storeUnedited } from './writer/unedited.ts';
 
 /** How rows of an answer are merged. */
 export interface MergeOptions {
@@ -25,11 +26,12 @@ export interface MergeOptions {
 export function storeRemoteRows(tx: Tx, table: TwoWayTable, rows: readonly Row[], options: MergeOptions): RowChanges {
   const ids = rows.map(({ id }) => id);
   const edited = new Set(readDifferingIds(tx, table, ids));
-  if (edited.size === 0) return storeUnedited(tx, table, rows);
+  const target = { target: table, hasBase: true };
+  if (edited.size === 0) return storeUnedited(tx, target, rows);
   if (makeRoom(tx, table, [...edited], options.at)) return storeRemoteRows(tx, table, rows, options); // once: now there is room
   const unedited = storeUnedited(
     tx,
-    table,
+    target,
     rows.filter(({ id }) => !edited.has(id)),
   );
   const remoteById = new Map(rows.map((row) => [row.id, row]));
@@ -40,12 +42,6 @@ export function storeRemoteRows(tx: Tx, table: TwoWayTable, rows: readonly Row[]
     insertedCount: unedited.insertedCount + changes.insertedCount,
     updatedCount: unedited.updatedCount + changes.updatedCount,
   };
-}
-
-function storeUnedited(tx: Tx, table: TwoWayTable, rows: readonly Row[]): RowChanges {
-  const changes = upsertRows(tx, baseTarget(table), rows);
-  if (changes.insertedCount + changes.updatedCount > 0) writeRows(tx, table, rows);
-  return changes;
 }
 
 /**
@@ -60,8 +56,7 @@ export function storeMissingRows(
 ): number {
   const edited = readDifferingIds(tx, table, ids);
   const unedited = ids.filter((id) => !edited.includes(id));
-  removeRows(tx, baseTarget(table), unedited);
-  const deletedCount = deleteRows(tx, table, unedited, options);
+  const deletedCount = deleteUnedited(tx, { target: table, hasBase: true }, unedited, options);
   // A row without a base was inserted under this id by another client, and the origin never had it.
   const known = readVersions(tx, table, edited).filter(({ base }) => base !== null);
   const gone = known.map((row) => ({ ...row, remote: null }));

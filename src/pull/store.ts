@@ -2,10 +2,11 @@
  * Writes the rows of a pull: directly into a mirror, through the merge into a two-way table (capture/merge.ts). Always in the transaction of the caller, with the page and its ETag (I6).
  */
 import { readIdleIds, storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
+import { deleteUnedited, storeUnedited } from '../capture/writer/unedited.ts';
 import type { Tx } from '../replica/connection.ts';
 import { storeUnreadable } from '../replica/bookkeeping/unreadable.ts';
 import { storeRowColors } from '../replica/row-colors.ts';
-import { deleteRows, readRowsById, upsertRows, type RowChanges } from '../replica/rows.ts';
+import { readRowsById, type RowChanges } from '../replica/rows.ts';
 import type { Row, RowPage, UnreadableRow } from '../wire/schema.ts';
 import type { PreparedTable } from './context.ts';
 import { confirmedRows } from './stamps.ts';
@@ -56,7 +57,7 @@ function storeByFilter(tx: Tx, table: PreparedTable, rows: readonly Row[], at: s
 
 function storeAsTheyCame(tx: Tx, { target, twoWay }: PreparedTable, rows: readonly Row[], at: string): RowChanges {
   if (twoWay !== null) return storeRemoteRows(tx, twoWay.table, rows, { policy: twoWay.policy, at });
-  return upsertRows(tx, target, rows);
+  return storeUnedited(tx, { target, hasBase: false }, rows);
 }
 
 /** Deletes rows that the origin does not have, keeping their last values; returns how many were here. */
@@ -67,7 +68,7 @@ export function storeMissing(
   why: { readonly reason: string; readonly at: string },
 ): number {
   if (twoWay !== null) return storeMissingRows(tx, twoWay.table, ids, { ...why, policy: twoWay.policy });
-  return deleteRows(tx, target, ids, why);
+  return deleteUnedited(tx, { target, hasBase: false }, ids, why);
 }
 
 /**

@@ -41,7 +41,7 @@ export interface RowFacts {
 export type ConflictKind = Conflict['kind'] | 'inserted';
 
 /** A line of `sync_conflicts`: a version that lost, or a question. Versions of whole rows are rows, or the text of one that was sent. */
-export interface ConflictLine {
+export interface KeptConflict {
   readonly kind: ConflictKind;
   readonly column: number | null;
   readonly base: Row | Value;
@@ -86,7 +86,7 @@ export interface RowOutcome {
   /** 'base': as the base is afterwards. */
   readonly local: Row | null | 'base' | 'same';
   readonly state: RowState;
-  readonly conflicts: readonly ConflictLine[];
+  readonly conflicts: readonly KeptConflict[];
   /** Questions that need no answer any more, by their ids. */
   readonly closed: readonly number[];
   /** 'forget' once the origin took it; null leaves what is known. */
@@ -149,7 +149,7 @@ export function decideRemote(facts: RowFacts, remote: Row | null, rules: MergeRu
 }
 
 /** A merge's conflict as a line. */
-export function lineOf(conflict: Conflict): ConflictLine {
+export function lineOf(conflict: Conflict): KeptConflict {
   const { kind, winner } = conflict;
   return {
     kind,
@@ -209,7 +209,7 @@ export function discardedLines(
   { base, local }: Pick<RowFacts, 'base' | 'local'>,
   columns: readonly number[],
   sent: string | null = null,
-): readonly ConflictLine[] {
+): readonly KeptConflict[] {
   const given = { winner: 'origin', state: 'discarded', renews: null } as const;
   if (base === null)
     return [{ ...given, kind: 'inserted', column: null, base: null, local: local ?? sent, remote: null }];
@@ -305,7 +305,7 @@ export function decideColumnsLost(
 }
 
 /** Cells that lose to the origin's, as they are. */
-function lostLines({ base, local }: RowFacts, columns: readonly number[]): readonly ConflictLine[] {
+function lostLines({ base, local }: RowFacts, columns: readonly number[]): readonly KeptConflict[] {
   return columns.map((column) => {
     const before = base?.values[column] ?? null;
     const here = local?.values[column] ?? null;

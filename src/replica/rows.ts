@@ -248,20 +248,6 @@ function countStanding(from: Connection, target: RowTarget, ids: readonly number
     .get(JSON.stringify(ids)) as number; // count(*) is an integer
 }
 
-/** Deletes rows that the origin proved to be gone, keeping their last values in `sync_deleted`; returns how many was here. */
-export function deleteRows(
-  tx: Tx,
-  target: RowTarget,
-  ids: readonly number[],
-  why: { reason: string; at: string },
-): number {
-  keepEvidence(tx, target, readRowsById(tx, target, ids), why);
-  const changes = removeRows(tx, target, ids);
-  forgetGone(tx, target.id, ids);
-  if (changes > 0) addToRowCount(tx, target.id, -changes);
-  return changes;
-}
-
 /** Forgets what is noted of rows that the origin does not have any more: that they are looked for, or could not be read. */
 export function forgetGone(tx: Tx, tableId: number, ids: readonly number[]): void {
   const list = JSON.stringify(ids);

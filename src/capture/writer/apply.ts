@@ -27,7 +27,7 @@ import {
   type RowChanges,
 } from '../../replica/rows.ts';
 import type { Row } from '../../wire/schema.ts';
-import { readOpenQuestions, storeConflictLines } from '../conflicts.ts';
+import { keepConflicts, readOpenQuestions } from '../conflicts.ts';
 import { readRowStates, renumberRow } from '../marks.ts';
 import { storeRefusal } from '../refusals.ts';
 import type { TwoWayTable } from '../table.ts';
@@ -189,7 +189,7 @@ function storeWords(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[],
     outcomes.flatMap(({ closed }) => closed),
   );
   for (const { newId, conflicts, refusal } of outcomes) {
-    if (conflicts.length > 0) storeConflictLines(tx, table, { rowId: newId, lines: conflicts, at });
+    if (conflicts.length > 0) keepConflicts(tx, table, { rowId: newId, lines: conflicts, at });
     if (typeof refusal === 'object' && refusal !== null) storeRefusal(tx, table, { rowId: newId, ...refusal }, nowMs);
   }
   const forgotten = outcomes.filter(({ refusal }) => refusal === 'forget').map(({ newId }) => newId);

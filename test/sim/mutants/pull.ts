@@ -383,8 +383,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'capture/writer/apply.ts',
-        find: 'if (conflicts.length > 0) storeConflictLines(',
-        replace: 'if (conflicts.length < 0) storeConflictLines(',
+        find: 'if (conflicts.length > 0) keepConflicts(',
+        replace: 'if (conflicts.length < 0) keepConflicts(',
       },
     ],
   },
