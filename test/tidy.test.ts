@@ -15,6 +15,7 @@ import {
   OWNERS,
   pathProblems,
   privacyProblems,
+  writerProblems,
   type TidyFile,
 } from './support/tidy.ts';
 
@@ -138,6 +139,20 @@ describe('surfaces', () => {
     ['facts into an account of its own', 'src/daemon/b.ts', 'const all = accountOf(facts);'],
   ])('that judge %s are found', (_what, path, text) => {
     expect(accountProblems(planted(path, text))).toEqual([expect.stringContaining('judges for itself')]);
+  });
+});
+
+describe('rows', () => {
+  test('are written by the one writer', () => {
+    expect(sources.flatMap(writerProblems)).toEqual([]);
+  });
+
+  test.each([
+    ['by a function of the writer', 'src/pull/a.ts', 'removeRows(tx, table, ids);'],
+    ['by a statement', 'src/capture/a.ts', 'tx.prepare(sql`UPDATE ${ident(table.localName)} SET a = 1`).run();'],
+  ])('that are written %s elsewhere are found', (_what, path, text) => {
+    expect(writerProblems(planted(path, text))).toEqual([expect.stringContaining('writes rows')]);
+    expect(writerProblems(planted('src/capture/writer/a.ts', text))).toEqual([]);
   });
 });
 

@@ -216,6 +216,40 @@ export function accountProblems({ path, text }: TidyFile): readonly string[] {
   });
 }
 
+/** Who may write user tables and bases: the writer of rows and its statements, or for a reason of their own. */
+const ROW_WRITERS: Readonly<Record<string, string>> = {
+  'src/capture/writer/': 'the one writer',
+  'src/replica/rows.ts': 'its statements',
+  'src/capture/marks.ts': 'states alone, of many rows',
+  'src/capture/conflicts.ts': 'lines of conflicts',
+  'src/replica/tables.ts': 'copies whole tables and columns where their shape changes',
+  'src/replica/row-colors.ts': 'colors are no values',
+  'src/replica/triggers.ts': 'reads the program of a statement, and runs none',
+  'src/replica/client.ts': 'writes as any SQL client does, through the triggers',
+  'src/extras/history/undo.ts': 'writes as any SQL client does, through the triggers',
+  'src/capture/script.ts': 'text for people',
+  'src/capture/triggers.ts': 'the triggers themselves',
+  'src/replica/bookkeeping/': 'tables of ours',
+  'src/history/forget-column.ts': 'tables of ours',
+  'src/push/record.ts': 'stores the match value that it made',
+  'src/sandbox/': 'the origin of tests',
+  'src/extras/postgres/': 'writes to PostgreSQL',
+};
+
+const WRITES_ROWS = [
+  /\b(?:upsertRows|writeRows|copyRows|removeRows|keepEvidence|forgetGone|storeRowStates|keepConflicts)\(tx\b/,
+  /\b(?:INSERT INTO|UPDATE|DELETE FROM) \$\{/,
+];
+
+/** A file that writes rows, states or conflicts past the one writer. */
+export function writerProblems({ path, text }: TidyFile): readonly string[] {
+  if (!path.startsWith('src/') || Object.keys(ROW_WRITERS).some((home) => path.startsWith(home))) return [];
+  return WRITES_ROWS.flatMap((pattern) => {
+    const [found] = pattern.exec(text) ?? [];
+    return found === undefined ? [] : [`${path}: writes rows (${found}…); build outcomes for capture/writer/apply.ts`];
+  });
+}
+
 /** Words that say a thing is not finished. */
 export function leftoverProblems({ path, text }: TidyFile): readonly string[] {
   const words = text.match(/\b(?:TODO|FIXME|XXX|HACK|for now|simplified|stub(?:bed|s)?|not implemented)\b/g) ?? [];
