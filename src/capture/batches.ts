@@ -19,10 +19,12 @@ import {
   type KeptValue,
   readKeptBatches,
   addBatch,
+  forgetBatches,
   storeBatchRows,
 } from '../replica/bookkeeping/batches.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import type { OriginWords } from '../reconcile/outcome.ts';
+import { decideMoved, type OriginWords } from '../reconcile/outcome.ts';
+import { apply, readFacts } from './writer/apply.ts';
 import type { Value } from '../wire/schema.ts';
 
 /** One row of a batch. */
@@ -108,4 +110,20 @@ function oneOf<T extends string>(known: readonly T[], text: string): T {
 
 function valueFromKept(value: KeptValue): Value {
   return typeof value === 'object' && value !== null ? BigInt(value.integer) : value;
+}
+
+/**
+ * Parks unsettled rows of a table. Another client dropped a part of the table, so later edits cannot be distinguished from sent values.
+ */
+export function doubtBatches(tx: Tx, table: TwoWayTable, at: string): void {
+  const reason = 'its table was dropped here while it was on its way; look at the origin, then retry or discard it';
+  for (const { rows } of readBatches(tx, table)) {
+    const rowById = new Map(rows.map((row) => [row.id, row]));
+    const outcomes = readFacts(tx, table, [...rowById.keys()]).map((facts) => {
+      const { kind, cells } = must(rowById.get(facts.id), 'facts come for each id');
+      return decideMoved(facts, 'doubted', { kind, reason, column: null, words: null, hope: 'never', cells });
+    });
+    apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+  }
+  forgetBatches(tx, table.id);
 }

@@ -3,22 +3,18 @@
  * and the time of the next try. The row's mark says whether it still waits (`refused`, `inDoubt`); a line without such a mark is history, and counts
  * how often the row was refused. Values stay in the file (I16).
  */
-import { must } from '../base/assert.ts';
 import { type Backoff, backoffMs, BACKOFFS } from '../base/retries.ts';
 import { ident, sql } from '../base/sql.ts';
-import { readBatches } from './batches.ts';
 import { moveRows } from './marks.ts';
 import type { TwoWayTable } from './table.ts';
-import { decideMoved, type Refusal } from '../reconcile/outcome.ts';
+import type { Refusal } from '../reconcile/outcome.ts';
 import type { RetryHope } from '../reconcile/push-outcome.ts';
 import type { SentCell } from '../reconcile/push-plan.ts';
-import { forgetBatches } from '../replica/bookkeeping/batches.ts';
 import { hasOpenConflict } from '../replica/bookkeeping/conflicts.ts';
 import { readDueIds, type WaitingRow, countTries, replaceRefusal } from '../replica/bookkeeping/refusals.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { objectText, storedFromValue } from '../replica/rows.ts';
-import { apply, readFacts } from './writer/apply.ts';
 
 /** Why a row waits. */
 export interface NewRefusal extends Refusal {
@@ -73,22 +69,6 @@ export function readSent(from: Connection, table: TwoWayTable, rowId: number): s
   const text = sql`SELECT sent FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`;
   const [sent] = queryRows(from, text, [table.id, rowId])[0] ?? [];
   return typeof sent === 'string' ? sent : null;
-}
-
-/**
- * Parks unsettled rows of a table. Another client dropped a part of the table, so later edits cannot be distinguished from sent values.
- */
-export function doubtBatches(tx: Tx, table: TwoWayTable, at: string): void {
-  const reason = 'its table was dropped here while it was on its way; look at the origin, then retry or discard it';
-  for (const { rows } of readBatches(tx, table)) {
-    const rowById = new Map(rows.map((row) => [row.id, row]));
-    const outcomes = readFacts(tx, table, [...rowById.keys()]).map((facts) => {
-      const { kind, cells } = must(rowById.get(facts.id), 'facts come for each id');
-      return decideMoved(facts, 'doubted', { kind, reason, column: null, words: null, hope: 'never', cells });
-    });
-    apply(tx, table, { outcomes, nowMs: Date.parse(at) });
-  }
-  forgetBatches(tx, table.id);
 }
 
 /**

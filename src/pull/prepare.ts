@@ -18,7 +18,8 @@ import { isSameShape } from '../reconcile/shape.ts';
 import { captureChanges, readAllChanges } from '../capture/changes.ts';
 import { countUnsent } from '../capture/marks.ts';
 import { ensureCapture, isTampered, noteOpenness, discardChanges, switchMode } from '../capture/mode.ts';
-import { doubtBatches, readWaitingDeletes, retryRefused } from '../capture/refusals.ts';
+import { doubtBatches } from '../capture/batches.ts';
+import { readWaitingDeletes, retryRefused } from '../capture/refusals.ts';
 import { carryOutRequests, refuseRequests } from '../capture/resolve.ts';
 import {
   findTwoWayTable,

@@ -26,10 +26,8 @@ async function applied(
 }
 
 function same(id: number): RowOutcome {
-  return {
-    ...{ id, newId: id, base: 'same', local: 'same', state: 'clean', conflicts: [], closed: [], refusal: null },
-    ...{ evidence: null, suspect: null },
-  };
+  const nothing = { conflicts: [], closed: [], refusal: null, evidence: null, suspect: null } as const;
+  return { id, newId: id, base: 'same', local: 'same', state: 'clean', ...nothing };
 }
 
 test('a row keeps columns of other programs, kept columns and bytes that are no text when it gets its id', async () => {
