@@ -110,10 +110,9 @@ function readFacts(reader: ReplicaReader, { word, lateAfterMs, leftOut, misnamed
   const isMoot = ({ about, subject }: FoundComplaint): boolean => about === 'table' && leftOut.has(subject ?? '');
   const isKnownBetter = (complaint: FoundComplaint): boolean => keeper === 'daemon' && isOfRun(complaint);
   const remembered = readComplaints(reader).filter((it) => !isMoot(it) && !isKnownBetter(it));
-  const isUnpulled = tables.length === 0 && reader.identity() === null;
   return {
     nowMs,
-    replica: reader.isOlder() ? 'older' : isUnpulled ? 'unpulled' : 'here',
+    replica: reader.isOlder() ? 'older' : tables.length === 0 ? 'unpulled' : 'here',
     tables,
     complaints: [...complaints, ...remembered],
     misnamed,

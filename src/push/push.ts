@@ -10,6 +10,7 @@ import { moveRows, readRowStates } from '../capture/marks.ts';
 import { MIRROR_HINT, readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
 import type { Connection } from '../replica/connection.ts';
+import { readDropped } from '../replica/complaints.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
@@ -40,7 +41,10 @@ export async function push(around: PushContext, options: PushOptions): Promise<P
   const chosen = chooseTables(context, options.tables);
   const startedMs = clock.monotonicMs();
   const before = origin.counters().requestCount;
-  const tables: TablePushReport[] = [];
+  const tables = brokenAmong(replica, options.tables).map(({ error: broken, ...table }): TablePushReport => ({
+    ...unbegunReport(context, table, broken.message),
+    error: broken,
+  }));
   let error: RowsyncError | null = null;
   let stop: RowsyncError | null = null;
   try {
@@ -213,10 +217,33 @@ export function pushedAmong(
   context: Pick<PushContext, 'settings' | 'replica'>,
   names: readonly string[],
 ): readonly string[] {
-  const isNamed = (table: TwoWayTable): boolean =>
-    names.some((name) => [table.name, table.localName].some((known) => known.toLowerCase() === name.toLowerCase()));
   const pushed = chooseTables(context, []);
-  return (names.length === 0 ? pushed : pushed.filter(isNamed)).map(({ localName }) => localName);
+  const wanted = pushed.filter((table) => names.length === 0 || names.some((name) => isNamed(table, name)));
+  return wanted.map(({ localName }) => localName);
+}
+
+/** A two-way table that another program dropped, or of which it dropped a column; the next pull makes it again. */
+interface BrokenTable {
+  readonly id: number;
+  readonly name: string;
+  readonly localName: string;
+  readonly error: RowsyncError;
+}
+
+/** Those that are not pushed for that reason, narrowed to the names if there are any. */
+export function brokenAmong(from: Connection, names: readonly string[]): readonly BrokenTable[] {
+  const tables = readTables(from).filter((table) => names.length === 0 || names.some((name) => isNamed(table, name)));
+  const dropped = readDropped(from);
+  return tables.flatMap(({ id, name, localName }) => {
+    const found = dropped.find(({ subject }) => subject === localName);
+    if (found === undefined) return [];
+    const message = `${localName}: ${found.message}`;
+    return [{ id, name, localName, error: new RowsyncError('replica', 'replica.schema', { ...found, message }) }];
+  });
+}
+
+function isNamed(table: { readonly name: string; readonly localName: string }, name: string): boolean {
+  return [table.name, table.localName].some((known) => known.toLowerCase() === name.toLowerCase());
 }
 
 /** The tables to push: two-way ones that the configuration still wants to be, narrowed to the names on the command line. */
@@ -226,12 +253,12 @@ export function chooseTables(
 ): readonly TwoWayTable[] {
   // The origin would refuse edits of a table that it no longer shows; they wait until it is back, or pruned.
   const gone = new Set(readTables(replica).flatMap(({ id, state }) => (state === 'gone' ? [id] : [])));
+  const broken = brokenAmong(replica, []);
+  const left = new Set([...gone, ...broken.map(({ id }) => id)]);
   const pushed = readTwoWayTables(replica).filter(
-    ({ id, name }) => settings.tableOptions(name) !== null && !gone.has(id),
+    ({ id, name }) => settings.tableOptions(name) !== null && !left.has(id),
   );
-  const isNamed = (table: { readonly name: string; readonly localName: string }, name: string): boolean =>
-    [table.name, table.localName].some((known) => known.toLowerCase() === name.toLowerCase());
-  const others = names.filter((name) => !pushed.some((table) => isNamed(table, name)));
+  const others = names.filter((name) => ![...pushed, ...broken].some((table) => isNamed(table, name)));
   if (others.length > 0) {
     const isKnown = readTables(replica).some((table) => others.some((name) => isNamed(table, name)));
     throw new RowsyncError('usage', 'usage.invalid', {

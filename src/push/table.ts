@@ -83,7 +83,11 @@ export async function pushOneTable(
 }
 
 /** The report of a table that was not begun, because the push as a whole failed before. */
-export function unbegunReport({ replica }: PushContext, table: TwoWayTable, reason: string): TablePushReport {
+export function unbegunReport(
+  { replica }: PushContext,
+  table: Pick<TwoWayTable, 'id' | 'localName'>,
+  reason: string,
+): TablePushReport {
   const edits = new BeganEdits(table.id);
   edits.note(replica, true);
   return {

@@ -83,7 +83,7 @@ export interface RemadePart {
 /** Everything that the account is made from. */
 export interface AccountFacts {
   readonly nowMs: number;
-  /** missing (no file yet) · unpulled (a file in which no pull has begun) · older (written by an earlier version) · here. */
+  /** missing (no file yet) · unpulled (no table is known yet) · older (written by an earlier version) · here. */
   readonly replica: 'missing' | 'unpulled' | 'older' | 'here';
   readonly tables: readonly TableFacts[];
   readonly complaints: readonly FoundComplaint[];

@@ -17,7 +17,7 @@ export interface RememberedComplaint extends Complaint {
 
 /** All of them; those of one table may be several: its read, its deletes and its push. */
 export function readComplaints(from: Connection): readonly RememberedComplaint[] {
-  return [...ofRuns(from), ...ofTables(from), ...ofDropped(from), ...ofSinks(from), ...ofHistory(from)];
+  return [...ofRuns(from), ...ofTables(from), ...readDropped(from), ...ofSinks(from), ...ofHistory(from)];
 }
 
 /** The first row of each table that cannot be read, in words. */
@@ -56,7 +56,7 @@ function ofTables(from: Connection): readonly RememberedComplaint[] {
 }
 
 /** Two-way tables that another program dropped or renamed, and columns of such tables; the next pull makes them again. */
-function ofDropped(from: Connection): readonly RememberedComplaint[] {
+export function readDropped(from: Connection): readonly RememberedComplaint[] {
   if (!hasColumn(from, '_rowsync_tables', 'push')) return [];
   const rows = from
     .prepare(

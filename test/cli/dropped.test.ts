@@ -26,11 +26,17 @@ test.each(['DROP TABLE "Note"', 'ALTER TABLE "Note" RENAME TO "Notes"'])('%s is 
   await runCli(['pull'], workspace);
   execute(workspace, `UPDATE "Note" SET "Title" = 'x' WHERE _id <= 2; INSERT INTO "Note" ("Title") VALUES ('new')`);
   execute(workspace, drop);
+  const planned = await runCli(['plan'], workspace);
   const before = await runCli(['push'], workspace);
   const pulled = await runCli(['pull'], workspace);
   const after = await runCli(['status'], workspace);
 
-  expect(before.stdout).toContain('Note: 3 edits not pushed yet, and the table was dropped or renamed in this file');
+  for (const { exitCode, stdout, stderr } of [planned, before]) {
+    expect(exitCode).toBe(1);
+    expect(stdout + stderr).toContain(
+      'Note: 3 edits not pushed yet, and the table was dropped or renamed in this file',
+    );
+  }
   for (const { stdout } of [pulled, after])
     expect(stdout).toContain(
       'Note: was dropped or renamed in this file, and was made again; 3 edits not pushed before',
@@ -44,10 +50,15 @@ test('a column that was renamed is said until it is made again, and for days aft
   await runCli(['pull'], workspace);
   execute(workspace, `ALTER TABLE "Note" RENAME COLUMN "Title" TO "Caption"; UPDATE "Note" SET "Caption" = 'x'`);
   const before = await runCli(['status'], workspace);
+  const refused = [await runCli(['plan'], workspace), await runCli(['push'], workspace)];
   const pulled = await runCli(['pull'], workspace);
   const after = await runCli(['status'], workspace);
 
-  expect(before.stdout).toContain('Note: the column "Title" was dropped or renamed in this file');
+  for (const { stdout, stderr } of [before, ...refused]) {
+    expect(stdout + stderr).toContain('Note: the column "Title" was dropped or renamed in this file');
+    expect(stdout + stderr).not.toContain('no such column');
+  }
+  expect(refused.map(({ exitCode }) => exitCode)).toEqual([1, 1]);
   for (const { stdout } of [pulled, after])
     expect(stdout).toContain('Note: "Title" was dropped or renamed in this file, and was made again');
 });

@@ -7,7 +7,7 @@ import { asRowsyncError, EXIT } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
 import { pushSettings } from '../../config/settings.ts';
 import { withBoundNames } from '../../config/tables.ts';
-import { chooseTables, push, type PushOptions } from '../../push/push.ts';
+import { brokenAmong, chooseTables, push, type PushOptions } from '../../push/push.ts';
 import { previewPush, type TablePreview } from '../../push/preview.ts';
 import type { PushReport } from '../../push/report.ts';
 import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
@@ -98,6 +98,8 @@ export async function runPlan(invocation: Invocation, names: readonly string[]):
   try {
     const settings = pushSettings(withBoundNames(config, (name) => boundNameOf(replica, name)));
     const tables = chooseTables({ replica, settings }, names);
+    const [broken] = brokenAmong(replica, names);
+    if (broken !== undefined) throw broken.error;
     return await previewPush({ replica, clock, uploadDir: settings.uploadDir }, tables);
   } finally {
     replica.close();

@@ -150,6 +150,11 @@ export class Oracles {
     if (this.#isJudged) this.#overwrites.onUserActed(removed);
   }
 
+  /** There was no space for something. */
+  onDiskFull(): void {
+    this.#silence.onDiskFull();
+  }
+
   /** A clock was set: here, or at the origin. */
   onClockSet(): void {
     this.#areClocksSteady = false;

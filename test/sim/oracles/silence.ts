@@ -47,6 +47,7 @@ export class Silence {
   #hasUserActed = false;
   #hasLied = false;
   #wasClockSet = false;
+  #isDiskFull = false;
   #restoreCount = 0;
   #isPush = false;
 
@@ -68,6 +69,7 @@ export class Silence {
     this.#hasUserActed = false;
     this.#hasLied = false;
     this.#wasClockSet = false;
+    this.#isDiskFull = false;
   }
 
   noteTurn(): void {
@@ -76,6 +78,10 @@ export class Silence {
 
   onUserActed(): void {
     this.#hasUserActed = true;
+  }
+
+  onDiskFull(): void {
+    this.#isDiskFull = true;
   }
 
   onClockSet(): void {
@@ -108,7 +114,7 @@ export class Silence {
       hasLied: this.#hasLied,
       wasRestored: writes.restoreCount > this.#restoreCount,
       isOpenMirror: names.isMirror && (user.hadTrigger || user.hadNoTrigger),
-      isDiskFull: errors.some(({ code }) => code === 'replica.full'),
+      isDiskFull: this.#isDiskFull,
       wasClockSet: this.#wasClockSet,
     };
     const unnamed = isReasonGiven ? [] : this.#unnamed(own);

@@ -379,6 +379,7 @@ export class World {
     const fate = drawFate(this.#setup, this.#tapes.of('disk'), { isTransaction: facts !== null, what });
     if (fate === 'on') return fate;
     this.#count(`fate ${fate}`);
+    if (fate === 'full') this.#oracles.onDiskFull();
     return fate;
   }
 
