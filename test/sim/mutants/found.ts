@@ -74,6 +74,8 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'shape-asked-once-in-a-pull': { story: 'columns-swapped-in-a-pull', at: '' },
   'opened-without-a-look': { story: 'columns-swapped-in-a-first-pull', at: '' },
   'tampering-ignored': { seed: 564 },
+  'every-cell-is-written': { test: 'test/capture/writer/apply.test.ts' },
+  'gone-rows-are-counted': { test: 'test/capture/writer/apply.test.ts' },
   'trigger-rule-ignored': { test: 'test/pull/triggers.test.ts' },
   'settled-creates-not-counted': { test: 'test/replica/copies.test.ts' },
   'policy-ignored': { story: 'conflict-local', at: '' },

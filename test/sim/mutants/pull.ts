@@ -378,6 +378,28 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'every-cell-is-written',
+    without: 'A row that keeps an edit is written whole, and with it texts that are no UTF-8.',
+    edits: [
+      {
+        file: 'capture/writer/apply.ts',
+        find: 'return before === value ? [] : [{ name, value }];',
+        replace: 'return [{ name, value, before }];',
+      },
+    ],
+  },
+  {
+    name: 'gone-rows-are-counted',
+    without: 'The number of rows stays as it is when rows leave.',
+    edits: [
+      {
+        file: 'capture/writer/apply.ts',
+        find: 'addToRowCount(tx, table.id, -removeRows(tx, baseTarget(table), gone));',
+        replace: 'addToRowCount(tx, table.id, 0 * removeRows(tx, baseTarget(table), gone));',
+      },
+    ],
+  },
+  {
     name: 'conflict-loser-dropped',
     without: 'Who loses a conflict is not kept.',
     edits: [
