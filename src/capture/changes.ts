@@ -15,7 +15,7 @@ import { isInFlight, nextRowState, ROW_STATES, type RowEvent, type RowState } fr
 import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeignIds } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { noteCaptured } from '../replica/bookkeeping/history.ts';
-import { readTable, storeCompareDue } from '../replica/bookkeeping/tables.ts';
+import { readCaptureState, storeCompareDue } from '../replica/bookkeeping/captures.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../base/sql.ts';
@@ -54,7 +54,7 @@ export interface RowChange {
 export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   requireShape(tx, table);
   requireHarmlessTriggers(tx, table);
-  const { compareDue } = readTable(tx, table.id);
+  const { compareDue } = readCaptureState(tx, table.id);
   if (compareDue || !areMarksReliable(tx, table)) {
     tx.countUncaptured(markDiffering(tx, table, at));
     moveRows(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });

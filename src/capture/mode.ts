@@ -8,21 +8,20 @@ import { shellWord } from '../base/text.ts';
 import { decideDiscarded } from '../reconcile/outcome.ts';
 import { readColumns, storeColumnState } from '../replica/bookkeeping/columns.ts';
 import { markDiffering } from '../replica/compare.ts';
-import { useUpConsent } from '../replica/bookkeeping/tables.ts';
+import { readProblems, useUpConsent, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/problems.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { distrustRows } from '../replica/distrust.ts';
 import { forgetDroppedFiles } from '../replica/bookkeeping/files.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
 import {
-  isPushProblemStored,
+  type LedgerTable,
+  readSelection,
   readTable,
   readTables,
-  storeCompareDue,
   storeMissingColumns,
   storePush,
-  storePushProblem,
-  type LedgerTable,
 } from '../replica/bookkeeping/tables.ts';
+import { storeCompareDue } from '../replica/bookkeeping/captures.ts';
 import { hasTable } from '../replica/objects.ts';
 import { forgetEtags, readPages } from '../replica/bookkeeping/pages.ts';
 import { BLOCK_ROWS } from '../replica/query.ts';
@@ -39,6 +38,7 @@ import { captureTriggers } from './triggers.ts';
 import { ensureChangesView } from './view.ts';
 import { forgetRowStates, startLocalIds } from '../replica/bookkeeping/row-states.ts';
 import { apply, readFacts } from './writer/apply.ts';
+import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 
 /**
  * Makes sure that a table has the triggers of its mode and its columns; `table` is the result of `readTwoWayTable`. Returns whether they were wrong:
@@ -89,7 +89,12 @@ export function switchMode(
   const ledger = readTable(tx, tableId);
   if (options.push) {
     if (ledger.push === 'off') startWaiting(tx, tableId);
-    if (ledger.push !== 'on' && ledger.state === 'steady' && !ledger.isDistrusted && areAllPagesProven(tx, tableId))
+    if (
+      ledger.push !== 'on' &&
+      ledger.state === 'steady' &&
+      !readSweep(tx, tableId).isDistrusted &&
+      areAllPagesProven(tx, tableId)
+    )
       switchOn(tx, ledger);
   } else if (ledger.push !== 'off') {
     const table = readTwoWayTable(tx, tableId);
@@ -97,13 +102,13 @@ export function switchMode(
     dropBase(tx, tableId);
     storePush(tx, tableId, 'off');
   }
-  if (!options.push) forgetPush(tx, ledger);
+  if (!options.push) forgetPush(tx, tableId);
 }
 
 /** Forgets the problem of the last push, and the consent for the next one: the table is no longer pushed. */
-function forgetPush(tx: Tx, { id, pushConsent }: LedgerTable): void {
+function forgetPush(tx: Tx, id: number): void {
   if (!isPushProblemStored(tx, id, null)) storePushProblem(tx, id, null);
-  if (pushConsent !== null) useUpConsent(tx, id, 'push');
+  if (readProblems(tx, id).pushConsent !== null) useUpConsent(tx, id, 'push');
 }
 
 /**
@@ -208,7 +213,8 @@ export function prune(opened: Tx, at: string): readonly string[] {
     const table = isGone ? readTwoWayTable(tx, ledger.id) : null;
     if (table !== null) endCapture(tx, table, { discard: true, at });
   }
-  for (const { id, missingColumns } of readTables(tx)) {
+  for (const { id } of readTables(tx)) {
+    const { missingColumns } = readSelection(tx, id);
     if (missingColumns.length > 0) pruneMissing(tx, id, missingColumns, at);
     // A later column of that name is another one.
     const pruned = readColumns(tx, id).filter(({ state }) => state !== 'live');

@@ -7,13 +7,13 @@ import { RowsyncError } from '../base/errors.ts';
 import { plural, shellWord } from '../base/text.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
-import { readTable, forgetOlderCopy, storeCreatesDoubted } from '../replica/bookkeeping/tables.ts';
+import { forgetOlderCopy, readCaptureState, storeCreatesDoubted } from '../replica/bookkeeping/captures.ts';
 import { doubtCreates } from './older-creates.ts';
 import type { TwoWayTable } from './table.ts';
 
 /** Puts creates of a copy in doubt, also those that just got other ids, and forgets the copy once none of its edits is left. */
 export function captureOlderCopy(tx: Tx, table: TwoWayTable, at: string, renumbered: readonly number[] = []): void {
-  const { doubtCreatesFrom } = readTable(tx, table.id);
+  const { doubtCreatesFrom } = readCaptureState(tx, table.id);
   if (doubtCreatesFrom === null) return;
   if (doubtCreatesFrom < 0) doubtCreates(tx, table, { from: doubtCreatesFrom, renumbered, at });
   storeCreatesDoubted(tx, table.id);
@@ -25,7 +25,7 @@ export function judgeOlderCopy(
   { id, localName }: TwoWayTable,
   rowCount: number,
 ): RowsyncError | null {
-  if (readTable(from, id).doubtCreatesFrom === null) return null;
+  if (readCaptureState(from, id).doubtCreatesFrom === null) return null;
   const name = shellWord(localName);
   return new RowsyncError('needsPerson', 'guard.olderCopy', {
     message: `${localName}: ${plural(rowCount, 'edited row')} of an older copy that was put back may be outdated; nothing was sent`,
@@ -35,7 +35,7 @@ export function judgeOlderCopy(
 
 /** Lets the edits of a copy go, as a person agreed. */
 export async function letOlderCopyGo(replica: Replica, { id }: TwoWayTable): Promise<void> {
-  if (readTable(replica, id).doubtCreatesFrom === null) return;
+  if (readCaptureState(replica, id).doubtCreatesFrom === null) return;
   await replica.write('Letting edits of an older copy go', (tx) => {
     forgetOlderCopy(tx, id);
   });

@@ -10,7 +10,6 @@ import { isInFlight, type RowState } from '../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../replica/compare.ts';
 import type { Connection } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
-import { readTable } from '../replica/bookkeeping/tables.ts';
 import { queryNumbers } from '../replica/query.ts';
 import { storedFromValue, type Stored } from '../replica/rows.ts';
 import { allOf, ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
@@ -18,6 +17,7 @@ import type { Row, Value } from '../wire/schema.ts';
 import { diffRows, type RowChange } from './changes.ts';
 import { readRawTexts } from './raw-text.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
+import { readCaptureState } from '../replica/bookkeeping/captures.ts';
 
 /** Rows read in one go. */
 const BLOCK_ROWS = 500;
@@ -55,7 +55,7 @@ const STAND_INS = [
 
 function* statementsOfAll(from: Connection, table: TwoWayTable, isCopy: boolean): Generator<string> {
   // Before the first capture of a copy, its creates are not in doubt yet (older-creates.ts).
-  const isDoubtDue = isCopy || (readTable(from, table.id).doubtCreatesFrom ?? 0) < 0;
+  const isDoubtDue = isCopy || (readCaptureState(from, table.id).doubtCreatesFrom ?? 0) < 0;
   // A row may equal its base again, while the sent values are at the origin.
   const marked = queryNumbers(from, MARKED, [table.id]);
   const ids = [...new Set([...readAllDifferingIds(from, table), ...marked])].toSorted((a, b) => a - b);

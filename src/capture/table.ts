@@ -6,7 +6,7 @@ import { RowsyncError } from '../base/errors.ts';
 import type { MergeColumn } from '../reconcile/merge.ts';
 import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';
-import { findTable, readTable, readTables, type LedgerTable } from '../replica/bookkeeping/tables.ts';
+import { findTable, type LedgerTable, readEditing, readTable, readTables } from '../replica/bookkeeping/tables.ts';
 import { hasTable } from '../replica/objects.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { COLOR_COLUMN, hasBase, readStanding } from '../replica/tables.ts';
@@ -80,8 +80,7 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
     id: table.id,
     name: table.name,
     localName: table.localName,
-    matchColumn: table.matchColumn,
-    allowsAdd: table.allowsAdd,
+    ...readEditing(from, table.id),
     columns: columns.filter(isLive).map((column) => ({
       seq: column.seq,
       id: column.id,

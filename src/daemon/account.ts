@@ -21,6 +21,7 @@ import { openReader, type ReplicaReader } from '../replica/reader.ts';
 import { readRemade } from '../replica/bookkeeping/schema-changes.ts';
 import { jobsOf, lateness } from './jobs.ts';
 import type { DaemonState } from './state.ts';
+import { readFollowable } from '../replica/bookkeeping/following.ts';
 
 /** What is known of the daemon: whether one keeps the tables, and what it says is wrong. */
 export interface DaemonWord extends Pick<AccountFacts, 'keeper'> {
@@ -136,7 +137,7 @@ export function readKept(from: Connection, bound: Config, nowMs: number): KeptTa
   const twoTicks = lateness(jobsOf(bound), nowMs);
   const tables = readTables(from);
   const lateAfterMs = tables.flatMap((table) => {
-    const ms = twoTicks(table.name, mayFollow(table));
+    const ms = twoTicks(table.name, mayFollow(readFollowable(from, table)));
     return ms === null ? [] : [[table.localName, ms] as const];
   });
   const leftOut = tables.filter(({ name }) => bound.tables.find(name) === null).map(({ localName }) => localName);

@@ -11,10 +11,11 @@ import { LARGE_PAGES, mayFollow, stampColumn } from '../reconcile/follow.ts';
 import type { Connection } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
-import { readTables, type LedgerTable } from '../replica/bookkeeping/tables.ts';
+import { readTables } from '../replica/bookkeeping/tables.ts';
 import { countPages } from '../replica/bookkeeping/pages.ts';
 import type { Jobs } from './jobs.ts';
 import type { Sides } from './sides.ts';
+import { type FollowableTable, readFollowable } from '../replica/bookkeeping/following.ts';
 
 /** The facts about how a table is kept up to date. */
 export interface WayFacts {
@@ -22,7 +23,7 @@ export interface WayFacts {
   readonly follow: string | null;
   readonly sweep: string | null;
   readonly follows: PullSettings['follows'];
-  readonly table: LedgerTable;
+  readonly table: FollowableTable;
   /** Called only if they decide. */
   readonly hasStamp: () => boolean;
   /** Whether it has enough pages by now. A table that grew during its last sweep is followed after the next one. */
@@ -66,7 +67,7 @@ function readWays(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<
     const isLarge = (): boolean => countPages(replica, table.id) >= LARGE_PAGES;
     const timeOf = (kind: 'follow' | 'pull'): string | null => jobs.find(kind, table.name)?.schedule.text ?? null;
     const times = { follow: timeOf('follow'), sweep: timeOf('pull') };
-    ways.set(table.localName, wayText({ ...times, follows, table, hasStamp, isLarge }));
+    ways.set(table.localName, wayText({ ...times, follows, table: readFollowable(replica, table), hasStamp, isLarge }));
   }
   return ways;
 }

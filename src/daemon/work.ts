@@ -25,6 +25,7 @@ import { pullFilesAfter } from './cycle.ts';
 import type { WorkKind } from './jobs.ts';
 import type { Sides } from './sides.ts';
 import type { WholeWatch } from './whole.ts';
+import { readFollowable } from '../replica/bookkeeping/following.ts';
 
 /** The outcome of one table. */
 export interface TableOutcome {
@@ -137,7 +138,9 @@ const WORK: Readonly<Record<WorkKind, Work>> = {
 
 /** Whether a table whose turn it is can be followed. */
 export function isAnyFollowed({ replica, settings }: PullContext): boolean {
-  return readTables(replica).some((table) => mayFollow(table) && settings.tableOptions(table.name) !== null);
+  return readTables(replica).some(
+    (table) => mayFollow(readFollowable(replica, table)) && settings.tableOptions(table.name) !== null,
+  );
 }
 
 async function runPull(work: WorkContext, follow: 'known' | false = false): Promise<WorkOutcome> {

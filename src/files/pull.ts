@@ -8,7 +8,7 @@ import { stampFromMs } from '../base/clock.ts';
 import type { RowsyncError } from '../base/errors.ts';
 import { runPool } from '../base/pool.ts';
 import { columnMode } from '../reconcile/files.ts';
-import { isSchemaHeld } from '../replica/bookkeeping/tables.ts';
+import { isSchemaHeld } from '../replica/bookkeeping/problems.ts';
 import { readFileColumns } from '../replica/bookkeeping/file-cells.ts';
 import {
   countFilesNotHere,

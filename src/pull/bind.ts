@@ -22,6 +22,7 @@ import { isAgreedPull } from '../replica/bookkeeping/runs.ts';
 import type { DatabaseDescriptor } from '../wire/schema.ts';
 import type { PullContext, PullOptions, PullSettings } from './context.ts';
 import { tableChanges } from './schema-changes.ts';
+import { readProblems } from '../replica/bookkeeping/problems.ts';
 
 /** What came of binding. */
 export interface Bound {
@@ -103,7 +104,8 @@ function confirmedBy(
   const named = new Set(tables.map((name) => name.toLowerCase()));
   const isNamed = (...names: readonly string[]): boolean =>
     named.size === 0 || names.some((name) => named.has(name.toLowerCase()));
-  const confirmed = readTables(replica).flatMap(({ name, localName, pullConsent, problemCode }) => {
+  const confirmed = readTables(replica).flatMap(({ id, name, localName }) => {
+    const { pullConsent, problemCode } = readProblems(replica, id);
     const isConsented = pullConsent !== null || (confirm && isNamed(name, localName));
     return problemCode === 'guard.names' && isConsented ? [name] : [];
   });

@@ -17,7 +17,7 @@ import { forgetColumn } from '../history/forget-column.ts';
 import { chooseColumns, overtakenColumns, type Chosen, type Choosing } from '../reconcile/choose.ts';
 import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';
-import { findTable, storeLeftOut, type LedgerTable } from '../replica/bookkeeping/tables.ts';
+import { findTable, type LedgerTable, readSelection, storeLeftOut } from '../replica/bookkeeping/tables.ts';
 import { hasTable } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import { dropColumn } from '../replica/tables.ts';
@@ -45,9 +45,10 @@ export async function applyChoice(
   const { replica, origin } = context;
   const ledger = findTable(replica, described.id);
   const known = ledger === null ? [] : readColumns(replica, described.id);
+  const leftOut = ledger === null ? [] : readSelection(replica, described.id).leftOut;
   const choosing: Choosing = {
     choice: columns ?? null,
-    leftOut: ledger?.leftOut ?? [],
+    leftOut,
     known,
     keyDigest: () => origin.maskKeyDigest(),
   };
@@ -65,7 +66,7 @@ export async function applyChoice(
     throw otherKeyError(ledger);
   if (overtaken.length > 0 && !confirmed) throw heldError(ledger, overtaken, countEdits(replica, ledger, overtaken));
   if (overtaken.length > 0) await removeColumns(context, ledger, { chosen, overtaken });
-  else if (!isDeepStrictEqual(chosen.leftOut, ledger.leftOut)) {
+  else if (!isDeepStrictEqual(chosen.leftOut, leftOut)) {
     await replica.write('Noting which columns are left out', (tx) => storeLeftOut(tx, ledger.id, chosen.leftOut));
   }
   return chosen.descriptor;

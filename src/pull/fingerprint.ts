@@ -18,7 +18,7 @@ import {
   type MeasurePlan,
 } from '../reconcile/fingerprint.ts';
 import { readIdentity } from '../replica/bookkeeping/identity.ts';
-import { readTable, storeIgnoredMeasures } from '../replica/bookkeeping/tables.ts';
+import { readFollowing, storeIgnoredMeasures } from '../replica/bookkeeping/following.ts';
 import { readMeasured } from '../replica/measures.ts';
 import { readPagedWindows } from '../replica/bookkeeping/pages.ts';
 import { TOP_MAX } from '../wire/query.ts';
@@ -71,7 +71,7 @@ export async function findChangedWindows(context: PullContext, table: PreparedTa
   const there = await readDays(context, table, plan);
   if (there === null) return null;
   const here = await addUpRows(context, table, { plan, zone });
-  const { ignoredMeasures } = readTable(replica, table.target.id);
+  const { ignoredMeasures } = readFollowing(replica, table.target.id);
   const differing = compareDays(plan.measures, { there, here }, ignoredMeasures).map(({ day }) => day);
   return { windows: windowsOfDays(differing, windows, zone), plan, zone, there, here };
 }
@@ -88,7 +88,7 @@ export async function noteUselessMeasures(
   const { replica } = context;
   const { id, localName } = table.target;
   const here = await addUpRows(context, table, { plan, zone });
-  const known = readTable(replica, id).ignoredMeasures;
+  const known = readFollowing(replica, id).ignoredMeasures;
   const ignored = [...new Set([...known, ...uselessMeasures(plan.measures, { there, before, here })])];
   if (ignored.length > known.length)
     await replica.write(`Noting measures of ${localName}`, (tx) => storeIgnoredMeasures(tx, id, ignored));

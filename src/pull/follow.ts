@@ -30,7 +30,8 @@ import {
 import { isSameRow } from '../reconcile/diff.ts';
 import { createdColumn, NO_STAMP_WINDOW, windowFilter } from '../reconcile/windows.ts';
 import { isSameShape } from '../reconcile/shape.ts';
-import { findTable, readTable, storeFollowed, storeTail } from '../replica/bookkeeping/tables.ts';
+import { findTable, readTable, readSelection } from '../replica/bookkeeping/tables.ts';
+import { storeFollowed, storeTail, readFollowable } from '../replica/bookkeeping/following.ts';
 import { countExpected, countStampedFrom, readPagedWindows } from '../replica/bookkeeping/pages.ts';
 import { suspectPushedRows } from '../replica/bookkeeping/suspects.ts';
 import { readRowsById } from '../replica/rows.ts';
@@ -47,6 +48,7 @@ import { storeRows } from './store.ts';
 import { proveDeletes } from './suspects.ts';
 import { sweepWindows } from './sweep.ts';
 import type { SweepCounts } from './report.ts';
+import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 
 /**
  * Why a table was not followed: nothing to begin from · its filter is another one · rows are missing · the origin's stamps, or its answers, do not hold · its columns changed · a page was too large.
@@ -103,7 +105,8 @@ export async function followKnown(
   const { replica } = context;
   const stored = storedDescription(context, summary.id);
   const none = { why: 'begin', deletedCount: 0 } as const;
-  if (stored === null || findTable(replica, summary.id)?.sweptAt == null) return none;
+  if (stored === null || findTable(replica, summary.id) === null || readSweep(replica, summary.id).sweptAt === null)
+    return none;
   const table = await prepareTable(context, stored, { ...tableOptions, confirmed: false, discard });
   const readBefore = counts.pagesReadCount;
   let followed: Followed;
@@ -131,11 +134,11 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   const { origin, replica, clock, signal } = context;
   const { id, localName } = table.target;
   const stamps = stampsOf(table);
-  const ledger = readTable(replica, id);
+  const ledger = readFollowable(replica, readTable(replica, id));
   const before = ledger.watermark;
   if (stamps === null || before === null || !mayFollow(ledger)) return { why: 'begin', deletedCount: 0 };
   const at = stampFromMs(clock.nowMs());
-  if (ledger.rowsFilter !== (table.address.rows ?? null)) return { why: 'filter', deletedCount: 0 };
+  if (readSelection(replica, id).rowsFilter !== (table.address.rows ?? null)) return { why: 'filter', deletedCount: 0 };
   const { lateMs } = ledger;
   const readBefore = counts.pagesReadCount;
   // Since when the rows that were changed last are as they are here: since now, where any of them was new.

@@ -4,7 +4,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { smallerPage } from '../reconcile/pages.ts';
-import { storePageRows } from '../replica/bookkeeping/tables.ts';
+import { storePageRows } from '../replica/bookkeeping/sweeps.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 

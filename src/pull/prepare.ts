@@ -33,12 +33,14 @@ import { describeColumn, readColumns, storeColumnState, type LedgerColumn } from
 import type { Connection, Tx } from '../replica/connection.ts';
 import {
   findTable,
+  type LedgerTable,
+  readSelection,
   readTable,
   readTables,
   storeEditing,
   storeMissingColumns,
   storeReturned,
-  type LedgerTable,
+  storeTableName,
 } from '../replica/bookkeeping/tables.ts';
 import { wantJournal } from '../replica/bookkeeping/history.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
@@ -61,13 +63,13 @@ import {
   restoreTable,
   requireShape,
 } from '../replica/tables.ts';
-import { storeTableName } from '../replica/bookkeeping/tables.ts';
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import { isWritable, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
 import { applyChoice, type Confirmation } from './choice.ts';
 import type { LocalShape, PreparedTable, PullContext, TableOptions } from './context.ts';
 import { movingError } from './describe.ts';
 import { changeOf, columnChanges } from './schema-changes.ts';
+import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 
 /**
  * Prepares a described table.
@@ -91,6 +93,8 @@ export async function prepareTable(
   const match = matchColumn(descriptor, options.editing?.match ?? null);
   const at = stampFromMs(context.clock.nowMs());
   const known = findTable(context.replica, descriptor.id);
+  const filterBefore = known === null ? null : readSelection(context.replica, known.id).rowsFilter;
+  const pageRowsBefore = known === null ? null : readSweep(context.replica, known.id).pageRows;
   await requireColumns(context, descriptor);
   const { target, twoWay, wasDropped } = await context.replica.write(
     `Preparing the table ${descriptor.recordName}`,
@@ -130,7 +134,7 @@ export async function prepareTable(
   const address = { name: descriptor.recordName, alias: descriptor.alias, rows };
   return {
     address,
-    mayEnter: rows !== null || (known?.rowsFilter ?? null) !== null,
+    mayEnter: rows !== null || filterBefore !== null,
     descriptor,
     requireShape: watchShape(context, address, (now) =>
       isSameShape(described, now) ? null : movingError(target.localName),
@@ -138,7 +142,7 @@ export async function prepareTable(
     target: twoWay ?? target,
     shapes: target.columns,
     selection,
-    pageRows: Math.min(context.settings.pageRows, known?.pageRows ?? Infinity),
+    pageRows: Math.min(context.settings.pageRows, pageRowsBefore ?? Infinity),
     problem: match.problem,
     twoWay: twoWay === null ? null : { table: twoWay, policy: options.editing?.conflict ?? 'origin' },
   };
@@ -164,7 +168,7 @@ async function requireColumns({ replica }: PullContext, { id, columns }: TableDe
   const known = readColumns(replica, id).filter(({ state }) => state === 'live');
   const missing = missingColumns(known, columns);
   const seqs = missing.map(({ seq }) => seq);
-  if (!isDeepStrictEqual(seqs, table.missingColumns)) {
+  if (!isDeepStrictEqual(seqs, readSelection(replica, id).missingColumns)) {
     await replica.write('Noting columns that vanished', (tx) => storeMissingColumns(tx, id, seqs));
   }
   if (missing.length > 0) throw missingColumnsError(table, missing);

@@ -33,6 +33,7 @@ import { placeTables } from './prepare.ts';
 import type { PullReport, TablePullReport } from './report.ts';
 import { isOfOrigin, schemaChangeText } from './schema-changes.ts';
 import { pullTable } from './table.ts';
+import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 
 /** The hint after a change of the calling user or its rights. */
 const IDENTITY_NOTE = {
@@ -162,7 +163,7 @@ async function pullTables(
   await placeTables(context, [...wanted, ...standingTables(context, database, wanted)]);
   const expected = readTables(context.replica).filter(({ id }) => wanted.some((table) => table.id === id));
   // Tables that were never read whole come first: pulls that are cut off again and again must not starve the last ones.
-  const loaded = new Set(expected.flatMap(({ id, sweptAt }) => (sweptAt === null ? [] : [id])));
+  const loaded = new Set(expected.flatMap(({ id }) => (readSweep(context.replica, id).sweptAt === null ? [] : [id])));
   const inOrder = wanted.toSorted((a, b) => Number(loaded.has(a.id)) - Number(loaded.has(b.id)));
   const knownCount = expected.reduce((total, { id, rowCount }) => total + (loaded.has(id) ? rowCount : 0), 0);
   const unread = wanted.filter(({ id }) => !loaded.has(id));

@@ -6,7 +6,8 @@ import { RowsyncError } from '../base/errors.ts';
 import type { Replica } from '../replica/database.ts';
 import { distrustBase, distrustRows } from '../replica/distrust.ts';
 import { forgetDescriptor } from '../replica/bookkeeping/descriptors.ts';
-import { readTables, storePageRows } from '../replica/bookkeeping/tables.ts';
+import { readTables } from '../replica/bookkeeping/tables.ts';
+import { storePageRows } from '../replica/bookkeeping/sweeps.ts';
 import { hasTable } from '../replica/objects.ts';
 
 /**

@@ -4,10 +4,10 @@
  */
 import { latenessMs, stampColumn } from '../reconcile/follow.ts';
 import { baseTarget } from '../replica/compare.ts';
-import { readTable } from '../replica/bookkeeping/tables.ts';
 import { readRowsById, type RowTarget } from '../replica/rows.ts';
 import type { RowPage } from '../wire/schema.ts';
 import type { LocalShape, PreparedTable, PullContext } from './context.ts';
+import { readFollowing } from '../replica/bookkeeping/following.ts';
 
 /** The facts for following a table; null if it lacks the columns. */
 export interface Stamps {
@@ -33,7 +33,7 @@ export function confirmedRows({ target, twoWay }: PreparedTable): RowTarget {
 /** The longest delay, in milliseconds, of rows on a page that following had missed; 0 for none. Called before the page is stored. */
 export function lateRowsMs({ replica }: PullContext, table: PreparedTable, page: RowPage): number {
   const stamps = stampsOf(table);
-  const { watermark, lateMs } = readTable(replica, table.target.id);
+  const { watermark, lateMs } = readFollowing(replica, table.target.id);
   if (stamps === null || watermark === null) return 0;
   const late = new Map(
     page.rows.flatMap(({ id, values }) => {

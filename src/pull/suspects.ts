@@ -16,12 +16,15 @@ import {
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { readIdentity } from '../replica/bookkeeping/identity.ts';
 import {
-  readTable,
-  storeHold,
-  storeIdentityChecked,
-  storeRowsFilter,
   type LedgerTable,
+  readSelection,
+  readTable,
+  storeRowsFilter,
+  type TableSelection,
 } from '../replica/bookkeeping/tables.ts';
+import { readProblems, storeHold, type TableProblems } from '../replica/bookkeeping/problems.ts';
+import type { Connection } from '../replica/connection.ts';
+import { readSweep, storeIdentityChecked, type SweepState } from '../replica/bookkeeping/sweeps.ts';
 import { clearSeenSuspects } from '../replica/bookkeeping/pages.ts';
 import { countSuspects, readSuspects, suspectPushedRows } from '../replica/bookkeeping/suspects.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
@@ -107,7 +110,7 @@ function isAskedFirst({ verdict, known, missingCount }: Settling): boolean {
 
 /** The facts about the suspects of a table before they are requested. */
 interface Settling {
-  readonly known: LedgerTable;
+  readonly known: GuardedTable;
   readonly count: number;
   /** Suspects that are here, and on no page. */
   readonly missingCount: number;
@@ -137,7 +140,7 @@ async function judgeSuspects(
         );
   const { count } = left;
   const missingCount = Math.max(0, left.missingCount - stayingCount);
-  const known = readTable(replica, target.id);
+  const known = readGuarded(replica, target.id);
   const facts = guardFacts(table, { ...known, rowCount: known.rowCount + deletedCount });
   const { maxDeletePercent } = settings;
   const judge = (missing: number, rules: Partial<DeletionFacts>): DeletionVerdict => {
@@ -161,10 +164,25 @@ async function judgeSuspects(
   };
 }
 
+/** What is known of a table whose rows may be removed. */
+type GuardedTable = Pick<LedgerTable, 'rowCount'> &
+  Pick<SweepState, 'identityChecked' | 'sweptAt'> &
+  Pick<TableSelection, 'rowsFilter'> &
+  Pick<TableProblems, 'heldCode'>;
+
+function readGuarded(from: Connection, tableId: number): GuardedTable {
+  return {
+    ...readTable(from, tableId),
+    ...readSweep(from, tableId),
+    ...readSelection(from, tableId),
+    ...readProblems(from, tableId),
+  };
+}
+
 /** The facts, besides counts, that decide whether rows of a table may be removed. */
 function guardFacts(
   { address }: PreparedTable,
-  { rowCount, identityChecked, rowsFilter, sweptAt }: LedgerTable,
+  { rowCount, identityChecked, rowsFilter, sweptAt }: GuardedTable,
 ): Pick<DeletionFacts, 'rowCount' | 'identityChanged' | 'isNarrowed'> {
   const facts = { filter: address.rows ?? null, settledBy: rowsFilter, wasRead: sweptAt !== null };
   return { rowCount, identityChanged: !identityChecked, isNarrowed: isNarrowed(facts) };
@@ -181,7 +199,7 @@ export async function proveDeletes(
   { ids, counts }: { readonly ids: readonly number[]; readonly counts: SweepCounts },
 ): Promise<number | null> {
   const { replica, settings } = context;
-  const facts = { ...guardFacts(table, readTable(replica, table.target.id)), confirmed: false };
+  const facts = { ...guardFacts(table, readGuarded(replica, table.target.id)), confirmed: false };
   const isAllowed = (missingCount: number, rules: Pick<DeletionFacts, 'maxDeletePercent' | 'isNarrowed'>): boolean =>
     judgeDeletion({ ...facts, missingCount, ...rules }).kind === 'go';
   const ordered = ids.toSorted((a, b) => a - b);

@@ -22,7 +22,8 @@ import {
   windowFilter,
   type PageStamps,
 } from '../reconcile/windows.ts';
-import { closeSweep, openSweep, readTable, storeLateness } from '../replica/bookkeeping/tables.ts';
+import { closeSweep, openSweep, readSweep } from '../replica/bookkeeping/sweeps.ts';
+import { storeLateness } from '../replica/bookkeeping/following.ts';
 import {
   clearSeenSuspects,
   notePage,
@@ -108,7 +109,7 @@ export async function sweepWindows(
   const { replica } = context;
   const { localName } = table.target;
   const created = createdColumn(table.descriptor.columns)?.name ?? null;
-  const { sweep } = readTable(replica, table.target.id);
+  const { sweep } = readSweep(replica, table.target.id);
   const before = readPagedWindows(replica, table.target.id);
   const pass: Pass = { context, table, sweep, tally: { counts, reportedPages: new Set() }, proofs: [], created };
   try {
@@ -476,7 +477,7 @@ interface RowsBehind {
  */
 async function findRowsBehind(pass: Pass, last: KnownPage): Promise<RowsBehind | null> {
   const { context, table } = pass;
-  if (last.rowCount === 0 || readTable(context.replica, table.target.id).endProven) return null;
+  if (last.rowCount === 0 || readSweep(context.replica, table.target.id).endProven) return null;
   const skip = pageSkip(last.page, table.pageRows) + last.rowCount;
   const request = { table: table.address, columns: table.shapes, query: { ...pageQuery(pass, last), skip } };
   const { ids } = (await context.origin.select(request, { signal: context.signal })).value;

@@ -5,8 +5,8 @@ import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { LARGE_PAGES } from '../reconcile/follow.ts';
 import { isSameShape } from '../reconcile/shape.ts';
-import { findTable, readTable, readTables, storeProblem } from '../replica/bookkeeping/tables.ts';
-import { isSchemaHeld, useUpConsent } from '../replica/bookkeeping/tables.ts';
+import { findTable, readTable, readTables } from '../replica/bookkeeping/tables.ts';
+import { storeProblem, readProblems, isSchemaHeld, useUpConsent } from '../replica/bookkeeping/problems.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { countPages } from '../replica/bookkeeping/pages.ts';
 import { countUnreadable } from '../replica/bookkeeping/unreadable.ts';
@@ -19,6 +19,7 @@ import { prepareTable, requireSettled } from './prepare.ts';
 import type { SweepCounts, TablePullReport } from './report.ts';
 import { settleSuspects, type SuspectsOutcome } from './suspects.ts';
 import { finishSweep, sweepPages, type SweepTally } from './sweep.ts';
+import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 
 /** Descriptions of one table in one pull; if it still changes after three, the next pull continues. */
 const SHAPE_ROUNDS_MAX = 3;
@@ -93,7 +94,7 @@ async function pullRows(
   const tableOptions = context.settings.tableOptions(summary.recordName) ?? { sort: null };
   // Rows that may be lost because a person agrees now, or agreed while another process worked.
   const known = findTable(context.replica, summary.id);
-  const given = known?.pullConsent ?? null;
+  const given = known === null ? null : readProblems(context.replica, known.id).pullConsent;
   const consent = options.confirm ? Infinity : given;
   // Read now, since the end of a sweep forgets the problem. A consent to deletes is no consent to drop columns.
   const confirmed = options.confirm || (given !== null && isSchemaHeld(context.replica, summary.id));
@@ -176,7 +177,7 @@ async function sweepFitting(
   { prepare, counts, consent }: SweepOptions,
 ): Promise<SuspectsOutcome> {
   const tally = { counts, reportedPages: new Set<string>() };
-  const isResumed = readTable(context.replica, table.target.id).sweepOpen;
+  const isResumed = readSweep(context.replica, table.target.id).sweepOpen;
   const first = await sweepOnce(context, table, { tally, consent, isResumed });
   if (!isResumed) return first;
   // The end of the first sweep may have opened the table to edits: from then on, rows are merged with them.

@@ -12,7 +12,7 @@ import {
   type OneWindow,
 } from '../reconcile/windows.ts';
 import type { Tx } from '../replica/connection.ts';
-import { readTable, storeOneWindow } from '../replica/bookkeeping/tables.ts';
+import { readSweep, storeOneWindow } from '../replica/bookkeeping/sweeps.ts';
 import { dropPagesFrom, readPagedWindows, readWindowSizes } from '../replica/bookkeeping/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 
@@ -32,7 +32,7 @@ export interface WindowPlan {
 export function planWindows({ replica, settings }: PullContext, table: PreparedTable): WindowPlan {
   const { id } = table.target;
   const created = createdColumn(table.descriptor.columns);
-  const why = whyOneWindow(created, table.selection.sort) ?? lieOf(readTable(replica, id).oneWindow);
+  const why = whyOneWindow(created, table.selection.sort) ?? lieOf(readSweep(replica, id).oneWindow);
   if (why !== null || created === null) return oneWindow(replica, id, why);
   const joined = planJoins(readWindowSizes(replica, id), settings.windowPages ?? WINDOW_PAGES);
   return { created: created.name, why: null, joined };
@@ -46,7 +46,7 @@ export function oneWindow(replica: PullContext['replica'], tableId: number, why:
 
 /** Notes how a table is read; rows of windows that join another are suspects until they are seen there. */
 export function storeWindows(tx: Tx, tableId: number, { why, joined }: WindowPlan): void {
-  if (readTable(tx, tableId).oneWindow !== why) storeOneWindow(tx, tableId, why);
+  if (readSweep(tx, tableId).oneWindow !== why) storeOneWindow(tx, tableId, why);
   for (const window of joined) dropPagesFrom(tx, tableId, { window, page: 0 });
 }
 

@@ -6,9 +6,9 @@ import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { readIdentity } from '../replica/bookkeeping/identity.ts';
-import { readTable } from '../replica/bookkeeping/tables.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, TablePush } from './context.ts';
+import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 
 /**
  * Asks for the calling user. Another user may see other rows: the rows here were read with other rights.
@@ -39,7 +39,7 @@ export async function identify({ origin, replica, signal }: PushContext): Promis
  */
 export async function isSameCaller({ context, table }: TablePush): Promise<boolean> {
   await identify(context);
-  return readTable(context.replica, table.id).identityChecked;
+  return readSweep(context.replica, table.id).identityChecked;
 }
 
 /** The same before anything is sent. @throws RowsyncError `push.identity`, `guard.deletes`. */

@@ -12,6 +12,7 @@ import type { PushContext, PushTableOptions, PushTally, TablePush } from './cont
 import { pushTable } from './plan.ts';
 import type { TablePushCounts } from './report.ts';
 import { describeTable, watchColumns } from './shape.ts';
+import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 
 /** The input for opening a table. */
 export interface OpenOrder {
@@ -27,7 +28,8 @@ export function openUnasked(
   table: TwoWayTable,
   { options, counts, tally }: OpenOrder,
 ): TablePush {
-  const { name, alias, pageRows } = readTable(context.replica, table.id);
+  const { name, alias } = readTable(context.replica, table.id);
+  const { pageRows } = readSweep(context.replica, table.id);
   return {
     context,
     table,

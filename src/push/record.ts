@@ -17,7 +17,7 @@ import { judgeHolder, type HolderVerdict } from '../reconcile/match.ts';
 import type { PlannedRow, WriteMethod } from '../reconcile/push-plan.ts';
 import { ALONE } from '../reconcile/unanswered.ts';
 import { baseTarget } from '../replica/compare.ts';
-import { spendPushConsent } from '../replica/bookkeeping/tables.ts';
+import { spendPushConsent } from '../replica/bookkeeping/problems.ts';
 import type { Tx } from '../replica/connection.ts';
 import { countBatch } from '../replica/copies.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';

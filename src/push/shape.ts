@@ -14,7 +14,7 @@ import { chooseColumns, chosenAsRead, overtakenColumns } from '../reconcile/choo
 import { changedColumns, isAsAccepted, isAsExpected } from '../reconcile/shape.ts';
 import { readColumns } from '../replica/bookkeeping/columns.ts';
 import { baseTarget } from '../replica/compare.ts';
-import { readTable } from '../replica/bookkeeping/tables.ts';
+import { readSelection } from '../replica/bookkeeping/tables.ts';
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { etagFor } from '../wire/headers.ts';
@@ -42,7 +42,7 @@ export async function describeTable(
 
 /** Columns are left out and masked as when the table was read, even if the configuration changed: rows that were sent then are settled so. */
 function asRead({ replica }: PushContext, { id }: TwoWayTable, described: TableDescriptor): TableDescriptor {
-  return chosenAsRead(described, { leftOut: readTable(replica, id).leftOut, known: readColumns(replica, id) });
+  return chosenAsRead(described, { leftOut: readSelection(replica, id).leftOut, known: readColumns(replica, id) });
 }
 
 /** Why no new edits are sent: the configuration now chooses or masks columns in another way. Null if it does not. */
@@ -52,7 +52,7 @@ function choiceProblem(
   described: TableDescriptor,
 ): RowsyncError | null {
   const known = readColumns(replica, id);
-  const { leftOut } = readTable(replica, id);
+  const { leftOut } = readSelection(replica, id);
   const keyDigest = (): string => origin.maskKeyDigest();
   const choosing = { choice: settings.columns?.(name) ?? null, leftOut, known, keyDigest };
   const chosen = chooseColumns(described, choosing);

@@ -13,9 +13,10 @@ import { retryDue } from '../capture/refusals.ts';
 import { carryOutRequests } from '../capture/resolve.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/table.ts';
 import { judgePush } from '../reconcile/guards.ts';
-import { useUpConsent } from '../replica/bookkeeping/tables.ts';
+import { readProblems, useUpConsent } from '../replica/bookkeeping/problems.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { isPushProblemStored, readTable, storePushProblem } from '../replica/bookkeeping/tables.ts';
+import { isPushProblemStored, storePushProblem } from '../replica/bookkeeping/problems.ts';
+import { readSelection, readTable } from '../replica/bookkeeping/tables.ts';
 import { countWaiting } from '../replica/bookkeeping/row-states.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import { BeganEdits } from './edits.ts';
@@ -103,7 +104,7 @@ export function unbegunReport(
 
 /** @throws RowsyncError `guard.columns` if a pull found that columns vanished. */
 function requireColumns({ replica }: PushContext, table: TwoWayTable): void {
-  const { missingColumns } = readTable(replica, table.id);
+  const { missingColumns } = readSelection(replica, table.id);
   const missing = table.columns.filter(({ seq }) => missingColumns.includes(seq));
   if (missing.length > 0) throw missingColumnsError(table, missing);
 }
@@ -158,7 +159,7 @@ async function pushWithConsent(
   { confirm, onSending }: Pick<TablePushOrder, 'confirm' | 'onSending'>,
 ): Promise<RowsyncError | null> {
   const { replica } = run.context;
-  const { pushConsent } = readTable(replica, run.table.id);
+  const { pushConsent } = readProblems(replica, run.table.id);
   const held = await pushRounds(run, { confirm, onSending });
   if (confirm || pushConsent === null) return held;
   await replica.writeDurably('Using a confirmation', (tx) => useUpConsent(tx, run.table.id, 'push'));
@@ -179,7 +180,7 @@ async function pushRounds(
     isFirst = false;
     const rowCount = edits.insert + edits.update + edits.delete;
     if (rowCount === 0) return null;
-    const confirmed = confirm || rowCount <= (readTable(context.replica, table.id).pushConsent ?? 0);
+    const confirmed = confirm || rowCount <= (readProblems(context.replica, table.id).pushConsent ?? 0);
     if (!confirmed) {
       const held = judgeOlderCopy(context.replica, table, rowCount) ?? judgeSize(run, edits);
       if (held !== null) return held;

@@ -4,7 +4,7 @@
 import { sql } from '../base/sql.ts';
 import { plural } from '../base/text.ts';
 import type { Connection } from './connection.ts';
-import type { Complaint } from './bookkeeping/tables.ts';
+import type { Complaint } from './bookkeeping/problems.ts';
 import { readSinkStatus } from './bookkeeping/sinks.ts';
 
 /** An error and what it is about; `since` is a stamp, null where it is not known. */

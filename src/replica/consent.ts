@@ -5,7 +5,7 @@
 import Database from 'better-sqlite3';
 import { sql, type Sql } from '../base/sql.ts';
 import { agreeToPull } from './bookkeeping/runs.ts';
-import { type ConsentKind, storeConfirmedCount } from './bookkeeping/tables.ts';
+import { type ConsentKind, storeConfirmedCount } from './bookkeeping/problems.ts';
 import type { Connection } from './connection.ts';
 import { replicaError } from './failures.ts';
 

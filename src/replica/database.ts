@@ -18,7 +18,7 @@ import { sql, type Sql } from '../base/sql.ts';
 import { runOpen } from './transaction.ts';
 import { downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
 import { checkEditsWhole, damaged } from './wholeness.ts';
-import { storeAllCompareDue } from './bookkeeping/tables.ts';
+import { storeAllCompareDue } from './bookkeeping/captures.ts';
 
 /** "rsyn" in ASCII; says that the file is ours (`PRAGMA application_id`). */
 export const APPLICATION_ID = 0x7273_796e;

@@ -8,7 +8,9 @@ import { forgetEtags } from './bookkeeping/pages.ts';
 import { baseName } from './tables.ts';
 import { touchTable } from './bookkeeping/touched.ts';
 import { suspectUnpaged } from './bookkeeping/suspects.ts';
-import { recountRows, storeCompareDue, storeDoubted } from './bookkeeping/tables.ts';
+import { recountRows } from './bookkeeping/tables.ts';
+import { storeCompareDue } from './bookkeeping/captures.ts';
+import { storeDoubted } from './bookkeeping/sweeps.ts';
 
 /** Takes nothing in the user table for certain; it must stand in the file. */
 export function distrustRows(tx: Tx, table: { readonly id: number; readonly localName: string }): void {

@@ -4,7 +4,7 @@
  */
 import { readColumns, type LedgerColumn } from './bookkeeping/columns.ts';
 import type { Connection } from './connection.ts';
-import { readTables, type LedgerTable } from './bookkeeping/tables.ts';
+import { type LedgerTable, readSelection, readTables, type TableSelection } from './bookkeeping/tables.ts';
 import { ALL_ROWS } from './bookkeeping/touched.ts';
 import type { Stored } from './rows.ts';
 import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
@@ -16,6 +16,8 @@ export interface SinkSource {
   /** The table that holds what the origin confirmed. */
   readonly source: string;
   readonly columns: readonly LedgerColumn[];
+  /** Columns that the configuration leaves out. */
+  readonly leftOut: TableSelection['leftOut'];
 }
 
 /** A line of touched rows. */
@@ -58,7 +60,7 @@ export function readSources(from: Connection): readonly SinkSource[] {
     const standing = new Set(readPhysicalColumns(from, source).map((name) => name.toLowerCase()));
     if (!standing.has('_id') || !standing.has('_allow')) return [];
     const columns = readColumns(from, table.id).filter(({ localName }) => standing.has(localName.toLowerCase()));
-    return [{ table, source, columns }];
+    return [{ table, source, columns, leftOut: readSelection(from, table.id).leftOut }];
   });
 }
 

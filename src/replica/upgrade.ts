@@ -13,7 +13,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { migrateBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import { checkCopy, countRows, makePrivate, PARTIAL, removeFile, takeName } from './copy-file.ts';
 import { replicaError } from './failures.ts';
-import { FIRST_VERSION } from './bookkeeping/migrations.ts';
+import { FIRST_VERSION } from './migrations.ts';
 import { sql } from '../base/sql.ts';
 
 /** What was done: from which version, and where the file as it was stands. */

@@ -9,7 +9,7 @@ import { captureChanges } from '../../src/capture/changes.ts';
 import { readTwoWayTables, type TwoWayTable } from '../../src/capture/table.ts';
 import { must } from '../../src/base/assert.ts';
 import { openReplica } from '../../src/replica/database.ts';
-import { storeCompareDue } from '../../src/replica/bookkeeping/tables.ts';
+import { storeCompareDue } from '../../src/replica/bookkeeping/captures.ts';
 import { baseName } from '../../src/replica/tables.ts';
 import { TABLE } from './data.ts';
 import { median, takeTurns, timeMs, type Figure } from './measure.ts';

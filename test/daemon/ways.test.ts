@@ -3,25 +3,26 @@
  */
 import { expect, test } from 'vitest';
 import { wayText, type WayFacts } from '../../src/daemon/ways.ts';
-import { readTables, type LedgerTable } from '../../src/replica/bookkeeping/tables.ts';
+import { readTables } from '../../src/replica/bookkeeping/tables.ts';
 import { must } from '../../src/base/assert.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { startFixture } from '../support/replica.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
+import { readFollowable, type FollowableTable } from '../../src/replica/bookkeeping/following.ts';
 
 const columns = [{ name: 'Title', type: 'Text' }];
 const note = { name: 'Note', columns, rows: [{ Title: 'a' }, { Title: 'b' }] };
 
 /** The ledger of a table that can be followed. */
-async function followedTable(): Promise<LedgerTable> {
+async function followedTable(): Promise<FollowableTable> {
   await using fixture = await startFixture({ tables: [note] }, { settings: { follows: 'all' } });
   await fixture.pull();
-  return must(readTables(fixture.replica)[0], 'it was pulled');
+  return readFollowable(fixture.replica, must(readTables(fixture.replica)[0], 'it was pulled'));
 }
 
 test('a sentence says when a table is followed and swept, or why it is only swept', async () => {
   const table = await followedTable();
-  const text = (facts: Partial<WayFacts>, ledger: Partial<LedgerTable> = {}): string =>
+  const text = (facts: Partial<WayFacts>, ledger: Partial<FollowableTable> = {}): string =>
     wayText({
       follow: '* * * * *',
       sweep: '0 * * * *',

@@ -25,6 +25,7 @@ import { addressOf, type AnswerParts } from './answer-parts.ts';
 import { checkFollow, checkWindows } from './following.ts';
 import { fail, failed, ok, warn, type CheckResult } from '../runtime/check-result.ts';
 import { plural, shellWord, someOf } from '../../base/text.ts';
+import { readSweep } from '../../replica/bookkeeping/sweeps.ts';
 
 /** Tables whose first page is asked for three times. */
 const TABLES_MAX = 3;
@@ -149,7 +150,7 @@ async function checkStoredPages(
 /** The pages of a table that would be asked for with an ETag, as the replica has them. */
 function storedPages(parts: AnswerParts, reader: ReplicaReader, table: TableDescriptor): readonly StoredPage[] {
   const known = readTables(reader).find(({ id }) => id === table.id);
-  if (known === undefined || known.isDistrusted) return [];
+  if (known === undefined || readSweep(reader, known.id).isDistrusted) return [];
   const live = readColumns(reader, known.id).filter(({ state }) => state === 'live');
   if (live.length !== table.columns.length) return []; // the next pull changes its shape
   const target = { id: known.id, localName: known.localName, columns: live };

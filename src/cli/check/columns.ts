@@ -10,7 +10,7 @@ import type { TableRule } from '../../config/tables.ts';
 import { chooseColumns, uselessPatterns, type Chosen, type Choosing } from '../../reconcile/choose.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readDescribed, type DescribedTable } from '../../replica/bookkeeping/described.ts';
-import { readTables } from '../../replica/bookkeeping/tables.ts';
+import { readTables, readSelection } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { maskKeyDigest } from '../../wire/mask.ts';
 import { hasOption, type TableDescriptor } from '../../wire/schema.ts';
@@ -32,7 +32,9 @@ export function readKnownTables({ replica: { path } }: Config): {
     try {
       if (reader.isOlder()) return none;
       const tables = readTables(reader);
-      const choices = new Map(tables.map(({ id, leftOut }) => [id, { leftOut, known: readColumns(reader, id) }]));
+      const choices = new Map(
+        tables.map(({ id }) => [id, { leftOut: readSelection(reader, id).leftOut, known: readColumns(reader, id) }]),
+      );
       return { choices, described: readDescribed(reader) };
     } finally {
       reader.close();

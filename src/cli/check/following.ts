@@ -15,6 +15,7 @@ import { columnType, type TableDescriptor } from '../../wire/schema.ts';
 import type { AnswerParts } from './answer-parts.ts';
 import { addressOf } from './answer-parts.ts';
 import { ok, warn, type CheckResult } from '../runtime/check-result.ts';
+import { readFollowing } from '../../replica/bookkeeping/following.ts';
 
 /** Tables whose costs are listed, the largest first. */
 const LISTED_MAX = 3;
@@ -76,7 +77,8 @@ function costsText({ config, clock, reader }: AnswerParts): string {
   };
   const costs = readTables(reader)
     .filter(({ state }) => state !== 'gone')
-    .map(({ id, name, localName, watermark }) => {
+    .map(({ id, name, localName }) => {
+      const { watermark } = readFollowing(reader, id);
       const following = watermark === null ? 0 : perHour('follow', name) * FOLLOW_REQUESTS;
       return { localName, following, sweeping: perHour('pull', name) * countPages(reader, id) };
     })

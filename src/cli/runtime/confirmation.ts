@@ -6,7 +6,7 @@ import { asRowsyncError, EXIT } from '../../base/errors.ts';
 import { plural, printable } from '../../base/text.ts';
 import { isInUse } from '../../replica/database.ts';
 import { giveConsent } from '../../replica/consent.ts';
-import { type ConsentKind } from '../../replica/bookkeeping/tables.ts';
+import { type ConsentKind } from '../../replica/bookkeeping/problems.ts';
 import { loadNamedConfig, printJson, type Invocation } from './invocation.ts';
 
 /** Runs `work`; where another process works on the replica and `confirm` is set, leaves the consent for that one instead. */

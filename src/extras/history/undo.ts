@@ -8,7 +8,7 @@ import type { Connection } from '../../replica/connection.ts';
 import type { Exact } from '../../replica/history-cells.ts';
 import { openKnownRows, type KnownRows } from '../../replica/journal.ts';
 import { findJournal } from '../../replica/bookkeeping/history.ts';
-import { readTable, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
+import { readTable, type LedgerTable, readEditing } from '../../replica/bookkeeping/tables.ts';
 import { queryRows } from '../../replica/query.ts';
 import { hasBase } from '../../replica/tables.ts';
 import { readExactEntries } from '../../replica/history-exact.ts';
@@ -67,7 +67,7 @@ export function undoTable(
     });
     refusals.push(...found.refusals);
     if (found.edit === null) continue;
-    if (found.edit.kind === 'insert' && isTwoWay && !ledger.allowsAdd) {
+    if (found.edit.kind === 'insert' && isTwoWay && !readEditing(from, id).allowsAdd) {
       refusals.push({ rowId, column: null, why: 'the calling user may not add rows' });
       continue;
     }
@@ -131,7 +131,8 @@ function findTwin(
 }
 
 /** The column that identifies rows, as it is called here. */
-function matchName(from: Connection, { id, matchColumn }: LedgerTable): string | null {
+function matchName(from: Connection, { id }: LedgerTable): string | null {
+  const { matchColumn } = readEditing(from, id);
   return readColumns(from, id).find(({ name, state }) => name === matchColumn && state === 'live')?.localName ?? null;
 }
 

@@ -6,7 +6,7 @@ import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { sql } from '../../base/sql.ts';
 import { judgeCursor } from '../../reconcile/sink-cursor.ts';
-import type { Complaint } from '../../replica/bookkeeping/tables.ts';
+import type { Complaint } from '../../replica/bookkeeping/problems.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import {
   ensureSinks,

@@ -5,7 +5,7 @@ import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { forgetDescriptors } from './descriptors.ts';
 import { forgetAllEtags } from './pages.ts';
-import { doubtIdentity } from './tables.ts';
+import { doubtIdentity } from './sweeps.ts';
 
 /**
  * One row.

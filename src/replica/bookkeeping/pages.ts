@@ -18,7 +18,7 @@ import {
 import type { Connection, Tx } from '../connection.ts';
 import type { RowTarget } from '../rows.ts';
 import type { RowPage } from '../../wire/schema.ts';
-import { nextAnswer, restartSweep } from './tables.ts';
+import { nextAnswer, restartSweep } from './sweeps.ts';
 
 /**
  * The page map: what the origin last said of each page. url is the full cache key; it never holds a token.

@@ -3,7 +3,7 @@
  * a run, and both are bounded.
  */
 import { sql } from '../../base/sql.ts';
-import type { Complaint } from './tables.ts';
+import type { Complaint } from './problems.ts';
 import type { Connection, Tx } from '../connection.ts';
 
 /**

@@ -16,7 +16,7 @@ import { SENT } from '../copies.ts';
 import { FILE_TABLES, FILES_VIEW } from './files.ts';
 import { HISTORY_CELLS_VIEW, HISTORY_PARTS, HISTORY_VIEW } from './history.ts';
 import { IDENTITY } from './identity.ts';
-import { MIGRATIONS } from './migrations.ts';
+import { MIGRATIONS } from '../migrations.ts';
 import { FRESHNESS_VIEW, PAGE_ROWS, PAGES } from './pages.ts';
 import { FAILURES_VIEW, REFUSALS } from './refusals.ts';
 import { LOCAL_IDS, NO_CHANGES_VIEW, ROWS } from './row-states.ts';

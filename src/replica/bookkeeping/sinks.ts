@@ -4,7 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { sql } from '../../base/sql.ts';
-import type { Complaint } from './tables.ts';
+import type { Complaint } from './problems.ts';
 import { noteTouches } from './touched.ts';
 import type { Connection, Tx } from '../connection.ts';
 import type { Replica } from '../database.ts';

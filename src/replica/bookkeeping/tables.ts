@@ -2,9 +2,7 @@
  * Every table that was ever replicated: its names, how far its sweep is, what went wrong, and how it is read and edited.
  */
 import { must } from '../../base/assert.ts';
-import { ident, sql } from '../../base/sql.ts';
-import { vouchJournal } from './history.ts';
-import { touchTable } from './touched.ts';
+import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 
 /**
@@ -92,7 +90,7 @@ export const STATUS_VIEW = sql`
          coalesce(t.problem_hint, t.held_hint, t.push_hint) AS hint
   FROM _rowsync_tables t`;
 
-/** A replicated table as the bookkeeping knows it. */
+/** A replicated table: what nearly everything that works on it needs. */
 export interface LedgerTable {
   readonly id: number;
   readonly name: string;
@@ -100,66 +98,17 @@ export interface LedgerTable {
   readonly localName: string;
   readonly state: 'loading' | 'steady' | 'gone';
   readonly rowCount: number;
-  readonly sweep: number;
-  readonly sweepOpen: boolean;
-  readonly endProven: boolean;
-  readonly identityChecked: boolean;
-  readonly sweptAt: string | null;
-  readonly heldCode: string | null;
-  readonly problemCode: string | null;
   /** off: a mirror · waiting: to be two-way after the next finished sweep · on: two-way. */
   readonly push: 'off' | 'waiting' | 'on';
-  readonly matchColumn: string | null;
-  readonly allowsAdd: boolean;
-  /** Another client may have changed rows that no sweep has proven since. */
-  readonly isDistrusted: boolean;
-  /** Marks of edited rows may miss some. */
-  readonly compareDue: boolean;
-  /** In an older copy that was put back, the id from which creates are still to be doubted; 0 once they are. Null for no such copy. */
-  readonly doubtCreatesFrom: number | null;
-  /** Rows that a person let the guards of a pull, or of a push, pass the next time; null for none. */
-  readonly pullConsent: number | null;
-  readonly pushConsent: number | null;
-  /** Ledger rows of writable columns that vanished at the origin: nothing of the table is read or sent; empty for none. */
-  readonly missingColumns: readonly number[];
-  /** Columns that the configuration leaves out, by origin id, and by which pattern; null where none included them. */
-  readonly leftOut: readonly { readonly id: number; readonly pattern: string | null }[];
-  /** The origin's stamp up to which changed rows are here; null where none was asked for. */
-  readonly watermark: string | null;
-  /** How late rows were that a sweep found and following had missed, in milliseconds. */
-  readonly lateMs: number;
-  /** Since when the rows that were changed last are more than a page and stand as they are, in seconds since 1970; 0 for fewer. */
-  readonly tailSince: number;
-  /** When changed rows were last asked for, or the last sweep began where that is later; null for neither. In seconds since 1970. */
-  readonly readAt: number | null;
-  /** Measures of a fingerprint that say nothing until the next whole sweep. */
-  readonly ignoredMeasures: readonly string[];
-  /** When what days add up to was last asked for, or the end of the last finished sweep where that is later. */
-  readonly comparedAt: string | null;
-  /** Why the table is read as one window; null where it is read by windows. */
-  readonly oneWindow: string | null;
-  /** The filter of the configuration by which the rows here were chosen; null for all rows. */
-  readonly rowsFilter: string | null;
-  /** Rows of a page, since larger ones did not fit; null if those of the configuration do. */
-  readonly pageRows: number | null;
   /** seen: rows came with colors · kept: their colors are kept in `_color`. Null where none came. */
   readonly rowColors: 'seen' | 'kept' | null;
 }
 
-const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, sweep,
-  sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
-  held_code AS heldCode, problem_code AS problemCode, push, match_column AS matchColumn, allow_add AS allowsAdd, doubted AS isDistrusted, compare_due AS compareDue,
-  doubt_creates_from AS doubtCreatesFrom, pull_consent AS pullConsent, push_consent AS pushConsent,
-  missing_columns AS missingColumns, left_out AS leftOut, watermark, late_ms AS lateMs, large_tail AS tailSince, ignored_measures AS ignoredMeasures,
-  unixepoch(max(coalesce(followed_at, sweep_started_at), coalesce(sweep_started_at, followed_at))) AS readAt,
-  compared_at AS comparedAt, one_window AS oneWindow, rows_filter AS rowsFilter, page_rows AS pageRows, row_colors AS rowColors`;
+const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, push, row_colors AS rowColors`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {
-  return from
-    .prepare(sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables ORDER BY id`)
-    .all()
-    .map(tableFromRow);
+  return from.prepare(sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables ORDER BY id`).all() as LedgerTable[]; // columns and types are ours
 }
 
 /** Notes which writable columns of a two-way table vanished at the origin. */
@@ -169,7 +118,7 @@ export function storeMissingColumns(tx: Tx, tableId: number, seqs: readonly numb
 }
 
 /** Notes which columns the configuration leaves out. */
-export function storeLeftOut(tx: Tx, tableId: number, leftOut: LedgerTable['leftOut']): void {
+export function storeLeftOut(tx: Tx, tableId: number, leftOut: TableSelection['leftOut']): void {
   const text = sql`UPDATE _rowsync_tables SET left_out = ? WHERE id = ?`;
   tx.prepare(text).run(leftOut.length === 0 ? null : JSON.stringify(leftOut), tableId);
 }
@@ -177,7 +126,7 @@ export function storeLeftOut(tx: Tx, tableId: number, leftOut: LedgerTable['left
 /** One table, or null where it is not known. */
 export function findTable(from: Connection, tableId: number): LedgerTable | null {
   const row = from.prepare(sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables WHERE id = ?`).get(tableId);
-  return row === undefined ? null : tableFromRow(row);
+  return (row as LedgerTable | undefined) ?? null; // columns and types are ours
 }
 
 /** One table; it must exist. */
@@ -185,99 +134,49 @@ export function readTable(from: Connection, tableId: number): LedgerTable {
   return must(findTable(from, tableId), 'a table that is worked on is in the ledger');
 }
 
-/** SQLite has no booleans: the flags arrive as 0 and 1. */
-type TableRow = Omit<LedgerTable, Flag | List | 'isDistrusted'> &
-  Readonly<Record<Flag, 0 | 1>> &
-  Readonly<Record<List, string | null>> & { readonly isDistrusted: 0 | 1 | 2 };
+/** One row of the columns that `columns` selects; the table must exist. */
+export function readPart(from: Connection, tableId: number, columns: Sql): unknown {
+  const row = from.prepare(sql`SELECT ${columns} FROM _rowsync_tables WHERE id = ?`).get(tableId);
+  return must(row, 'a table that is worked on is in the ledger');
+}
 
-type List = 'missingColumns' | 'ignoredMeasures' | 'leftOut';
+/** Which rows and columns of a table come here. */
+export interface TableSelection {
+  /** The filter of the configuration by which the rows here were chosen; null for all rows. */
+  readonly rowsFilter: string | null;
+  /** Columns that the configuration leaves out, by origin id, and by which pattern; null where none included them. */
+  readonly leftOut: readonly { readonly id: number; readonly pattern: string | null }[];
+  /** Ledger rows of writable columns that vanished at the origin: nothing of the table is read or sent; empty for none. */
+  readonly missingColumns: readonly number[];
+}
 
-type Flag = 'sweepOpen' | 'endProven' | 'identityChecked' | 'allowsAdd' | 'compareDue';
-
-function tableFromRow(row: unknown): LedgerTable {
-  const table = row as TableRow; // columns and types are ours
+/** Which rows and columns of a table come here; it must exist. */
+export function readSelection(from: Connection, tableId: number): TableSelection {
+  const columns = sql`rows_filter AS rowsFilter, left_out AS leftOut, missing_columns AS missingColumns`;
+  const row = readPart(from, tableId, columns) as Record<keyof TableSelection, string | null>; // as selected
   return {
-    ...table,
-    sweepOpen: table.sweepOpen === 1,
-    endProven: table.endProven === 1,
-    identityChecked: table.identityChecked === 1,
-    allowsAdd: table.allowsAdd === 1,
-    isDistrusted: table.isDistrusted !== 0,
-    compareDue: table.compareDue === 1,
-    ignoredMeasures: JSON.parse(table.ignoredMeasures ?? '[]') as string[], // written as such a list
-    missingColumns: JSON.parse(table.missingColumns ?? '[]') as number[], // written as such a list
-    leftOut: JSON.parse(table.leftOut ?? '[]') as LedgerTable['leftOut'], // written as such a list
+    rowsFilter: row.rowsFilter,
+    leftOut: JSON.parse(row.leftOut ?? '[]') as TableSelection['leftOut'], // both are written as such lists
+    missingColumns: JSON.parse(row.missingColumns ?? '[]') as number[],
   };
 }
 
-/** Begins a sweep, or continues with an unfinished one; returns its number. */
-export function openSweep(tx: Tx, tableId: number, at: string): number {
-  const { sweep, sweepOpen } = readTable(tx, tableId);
-  if (sweepOpen) return sweep;
-  tx.prepare(sql`UPDATE _rowsync_tables SET sweep = sweep + 1, sweep_open = 1, sweep_started_at = ? WHERE id = ?`).run(
-    at,
-    tableId,
-  );
-  return sweep + 1;
+/** What decides on edits of a table beside its columns. */
+export interface TableEditing {
+  readonly matchColumn: string | null;
+  readonly allowsAdd: boolean;
 }
 
-/** Stores up to which stamp of the origin changed rows are here, when that was asked, and when days were; null for not this time. */
-export function storeFollowed(
-  tx: Tx,
-  tableId: number,
-  followed: { readonly watermark: string; readonly at: string; readonly comparedAt: string | null },
-): void {
-  tx.prepare(
-    sql`UPDATE _rowsync_tables SET watermark = @watermark, followed_at = @at, compared_at = coalesce(@comparedAt, compared_at), problem_code = NULL, problem_message = NULL, problem_hint = NULL
-        WHERE id = @tableId`,
-  ).run({ ...followed, tableId });
-}
-
-/** Notes since when the rows that were changed last are more than a page and stand as they are; 0 for fewer. */
-export function storeTail(tx: Tx, tableId: number, since: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET large_tail = ? WHERE id = ?`).run(BigInt(since), tableId);
-}
-
-/** Stores how late a row was that following had missed; the longest time stays. */
-export function storeLateness(tx: Tx, tableId: number, lateMs: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET late_ms = max(late_ms, ?) WHERE id = ?`).run(lateMs, tableId);
-}
-
-/** Notes which measures of a fingerprint say nothing; the next whole sweep forgets it. */
-export function storeIgnoredMeasures(tx: Tx, tableId: number, measures: readonly string[]): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET ignored_measures = ? WHERE id = ?`).run(JSON.stringify(measures), tableId);
-}
-
-/** Stores why a table is read as one window; null for windows. */
-export function storeOneWindow(tx: Tx, tableId: number, why: string | null): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET one_window = ? WHERE id = ?`).run(why, tableId);
+/** What decides on edits of a table; it must exist. */
+export function readEditing(from: Connection, tableId: number): TableEditing {
+  const row = readPart(from, tableId, sql`match_column AS matchColumn, allow_add AS allowsAdd`);
+  const { matchColumn, allowsAdd } = row as { matchColumn: string | null; allowsAdd: 0 | 1 }; // as selected
+  return { matchColumn, allowsAdd: allowsAdd === 1 };
 }
 
 /** Notes by which filter the rows that are here were chosen; null for all rows. */
 export function storeRowsFilter(tx: Tx, tableId: number, filter: string | null): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET rows_filter = ? WHERE id = ?`).run(filter, tableId);
-}
-
-/** Stores how many rows of a page fit into an answer; null for as many as the configuration says. */
-export function storePageRows(tx: Tx, tableId: number, pageRows: number | null): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET page_rows = ? WHERE id = ?`).run(pageRows, tableId);
-}
-
-/** Ends a sweep: the table is steady, and the last failure is forgotten. */
-export function closeSweep(
-  tx: Tx,
-  tableId: number,
-  { at, watermark, filter }: { readonly at: string; readonly watermark: string | null; readonly filter: string | null },
-): void {
-  if (readTable(tx, tableId).state === 'loading') touchTable(tx, tableId);
-  tx.prepare(
-    sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = @at, end_proven = 1,
-          large_tail = iif(large_tail > 0 AND @watermark <> watermark, unixepoch(sweep_started_at), large_tail),
-          rows_filter = iif(swept_at IS NULL, @filter, rows_filter),
-          watermark = coalesce(@watermark, watermark), ignored_measures = NULL, compared_at = @at, doubted = 0,
-          problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
-  ).run({ at, watermark, filter, tableId });
-  vouchJournal(tx, tableId, at);
 }
 
 /** Stores whether edits of a table are captured. */
@@ -286,90 +185,11 @@ export function storePush(tx: Tx, tableId: number, push: LedgerTable['push']): v
 }
 
 /** Stores what decides on edits of a table beside its columns: the match column, and whether rows may be added. */
-export function storeEditing(
-  tx: Tx,
-  tableId: number,
-  editing: { readonly matchColumn: string | null; readonly allowsAdd: boolean },
-): void {
+export function storeEditing(tx: Tx, tableId: number, editing: TableEditing): void {
   tx.prepare(
     sql`UPDATE _rowsync_tables SET match_column = @match, allow_add = @add
         WHERE id = @tableId AND (match_column, allow_add) IS NOT (@match, @add)`,
   ).run({ tableId, match: editing.matchColumn, add: editing.allowsAdd ? 1 : 0 });
-}
-
-/** Notes whether the next capture must compare all rows of a table. */
-export function storeCompareDue(tx: Tx, tableId: number, isDue: boolean): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET compare_due = @due WHERE id = @tableId AND compare_due <> @due`).run({
-    tableId,
-    due: isDue ? 1 : 0,
-  });
-}
-
-/** An error as the bookkeeping keeps it. */
-export interface Complaint {
-  readonly code: string;
-  readonly message: string;
-  readonly hint: string;
-}
-
-/** Stores why a table could not be finished; null forgets it. */
-export function storeProblem(tx: Tx, tableId: number, problem: Complaint | null): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET problem_code = ?, problem_message = ?, problem_hint = ? WHERE id = ?`).run(
-    problem?.code ?? null,
-    problem?.message ?? null,
-    problem?.hint ?? null,
-    tableId,
-  );
-}
-
-/** Stores what kept the push of a table from its end; null forgets it. */
-export function storePushProblem(tx: Tx, tableId: number, problem: Complaint | null): void {
-  tx.prepare(
-    sql`UPDATE _rowsync_tables SET push_code = @code, push_message = @message, push_hint = @hint WHERE id = @tableId`,
-  ).run(pushProblemParameters(tableId, problem));
-}
-
-/**
- * Ends the hold of a table's push, with a consent to it, once none of the edits that it held is left. Columns that vanished hold the table itself.
- */
-export function endPushHold(tx: Tx, tableId: number): void {
-  tx.prepare(
-    sql`UPDATE _rowsync_tables SET push_code = NULL, push_message = NULL, push_hint = NULL, push_consent = NULL
-        WHERE id = @tableId AND push_code GLOB 'guard.*' AND push_code <> 'guard.columns'
-          AND NOT EXISTS (SELECT 1 FROM _rowsync_rows WHERE table_id = @tableId AND state = 'edited')`,
-  ).run({ tableId });
-}
-
-/** Whether just that is stored about the push of a table, so that nothing need be written. */
-export function isPushProblemStored(from: Connection, tableId: number, problem: Complaint | null): boolean {
-  const text = sql`SELECT 1 FROM _rowsync_tables
-                   WHERE id = @tableId AND (push_code, push_message, push_hint) IS (@code, @message, @hint)`;
-  return from.prepare(text).get(pushProblemParameters(tableId, problem)) !== undefined;
-}
-
-function pushProblemParameters(
-  tableId: number,
-  problem: Complaint | null,
-): Readonly<Record<string, number | string | null>> {
-  return {
-    tableId,
-    code: problem?.code ?? null,
-    message: problem?.message ?? null,
-    hint: problem?.hint ?? null,
-  };
-}
-
-/** Stores why a table waits for a person; the time of the first such stop is kept. Null lets it continue. */
-export function storeHold(tx: Tx, tableId: number, hold: Complaint | null, at: string): void {
-  tx.prepare(
-    sql`UPDATE _rowsync_tables SET held_code = @code, held_message = @message, held_hint = @hint,
-          held_at = CASE WHEN @code IS NULL THEN NULL ELSE coalesce(held_at, @at) END WHERE id = @tableId`,
-  ).run({ tableId, code: hold?.code ?? null, message: hold?.message ?? null, hint: hold?.hint ?? null, at });
-}
-
-/** Notes that deletes of the table no longer wait for the last change of identity. */
-export function storeIdentityChecked(tx: Tx, tableId: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET identity_checked = 1 WHERE id = ?`).run(tableId);
 }
 
 /** Marks a table that is no longer described; its rows stay. */
@@ -402,59 +222,6 @@ export function storeTableName(
   tx.prepare(text).run(name, alias, localName, id);
 }
 
-/** What waits for a consent: deletes and schemas of pulls, or edits on their way to the origin. */
-export type ConsentKind = 'pull' | 'push';
-
-const STORE_CONFIRMED = {
-  pull: sql`UPDATE _rowsync_tables SET pull_consent = ? WHERE id = ?`,
-  push: sql`UPDATE _rowsync_tables SET push_consent = ? WHERE id = ?`,
-} as const;
-
-/** Whether a table waits because most of its columns vanished or some are to be removed; a consent for the table then means that. */
-export function isSchemaHeld(from: Connection, tableId: number): boolean {
-  const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND problem_code = 'guard.schema'`;
-  return from.prepare(text).get(tableId) !== undefined;
-}
-
-/**
- * Subtracts rows that are about to be sent from a consent: later edits were not shown to the person, however the push ends. A consent without
- * remaining rows still counts as given, and is used up at the end.
- */
-export function spendPushConsent(tx: Tx, tableId: number, rowCount: number): void {
-  const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ? AND push_consent > 0`;
-  tx.prepare(text).run(BigInt(rowCount), tableId);
-}
-
-/** Forgets a consent that was used, or is not needed any more. */
-export function useUpConsent(tx: Tx, tableId: number, kind: ConsentKind): void {
-  storeConfirmedCount(tx, tableId, kind, null);
-}
-
-/** Deletes of every table wait once after a change of identity, and no sweep continues. */
-export function doubtIdentity(tx: Tx): void {
-  tx.prepare(
-    sql`UPDATE _rowsync_tables SET identity_checked = 0, end_proven = 0, sweep_open = 0, pull_consent = NULL`,
-  ).run();
-}
-
-/** Counts an answer with rows that is applied to a table; returns its number. */
-export function nextAnswer(tx: Tx, tableId: number): number {
-  const text = sql`UPDATE _rowsync_tables SET applied = applied + 1 WHERE id = ? RETURNING applied`;
-  return tx.prepare(text).pluck().get(tableId) as number; // applied is an INTEGER
-}
-
-/** Lets the next sweep read every page; an unfinished one starts over. */
-export function restartSweep(tx: Tx, tableId: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0, one_window = NULL WHERE id = ?`).run(
-    tableId,
-  );
-}
-
-/** Doubts the rows of a table until the next finished sweep. */
-export function storeDoubted(tx: Tx, tableId: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET doubted = 1 WHERE id = ?`).run(tableId);
-}
-
 /** Counts the rows of a table anew, those that `localName` holds. */
 export function recountRows(tx: Tx, { id, localName }: { readonly id: number; readonly localName: string }): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET row_count = (SELECT count(*) FROM ${ident(localName)}) WHERE id = ?`).run(
@@ -462,27 +229,9 @@ export function recountRows(tx: Tx, { id, localName }: { readonly id: number; re
   );
 }
 
-/** Lets the next capture of every two-way table compare all rows: edits may have gone unseen. */
-export function storeAllCompareDue(to: Connection): void {
-  to.prepare(sql`UPDATE _rowsync_tables SET compare_due = 1 WHERE push = 'on'`).run();
-}
-
 /** Stores what is known of the colors of a table's rows. */
 export function storeColorState(tx: Tx, tableId: number, rowColors: 'seen' | 'kept'): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET row_colors = ? WHERE id = ?`).run(rowColors, tableId);
-}
-
-/** Notes that the creates of an older copy are in doubt; its other edits wait while there are any. */
-export function storeCreatesDoubted(tx: Tx, tableId: number): void {
-  tx.prepare(
-    sql`UPDATE _rowsync_tables SET doubt_creates_from = iif(EXISTS (
-          SELECT 1 FROM _rowsync_rows WHERE table_id = @id AND state <> 'inDoubt'), 0, NULL) WHERE id = @id`,
-  ).run({ id: tableId });
-}
-
-/** Lets the edits of an older copy go. */
-export function forgetOlderCopy(tx: Tx, tableId: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET doubt_creates_from = NULL WHERE id = ?`).run(tableId);
 }
 
 /** Stores a table that is read for the first time, or once more after it was dropped here. */
@@ -510,9 +259,4 @@ export function storeLocalName(tx: Tx, tableId: number, localName: string): void
 /** Forgets a table that was pruned. */
 export function forgetTable(tx: Tx, tableId: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_tables WHERE id = ?`).run(tableId);
-}
-
-/** Stores for how many rows a person gave a consent; null for none. */
-export function storeConfirmedCount(to: Connection, tableId: number, kind: ConsentKind, rowCount: number | null): void {
-  to.prepare(STORE_CONFIRMED[kind]).run(rowCount, tableId);
 }

@@ -33,7 +33,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     without: 'A consent lets as many rows through as it was given for after some of them have left.',
     edits: [
       {
-        file: 'replica/bookkeeping/tables.ts',
+        file: 'replica/bookkeeping/problems.ts',
         find: '.run(BigInt(rowCount), tableId);',
         replace: '.run(0n, tableId);',
       },

@@ -455,8 +455,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'capture/older-copy.ts',
-        find: 'if (readTable(from, id).doubtCreatesFrom === null) return null;',
-        replace: 'if (readTable(from, id).doubtCreatesFrom !== 1) return null;',
+        find: 'if (readCaptureState(from, id).doubtCreatesFrom === null) return null;',
+        replace: 'if (readCaptureState(from, id).doubtCreatesFrom !== 1) return null;',
       },
     ],
   },

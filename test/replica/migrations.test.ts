@@ -4,12 +4,12 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
-import { SCHEMA_VERSION } from '../../../src/replica/bookkeeping/schema.ts';
-import { openReplica } from '../../../src/replica/database.ts';
-import { MIGRATIONS } from '../../../src/replica/bookkeeping/migrations.ts';
-import { makeReleased, RELEASED_VERSION } from '../../support/released.ts';
-import { temporaryFolder } from '../../support/replica.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { SCHEMA_VERSION } from '../../src/replica/bookkeeping/schema.ts';
+import { openReplica } from '../../src/replica/database.ts';
+import { MIGRATIONS } from '../../src/replica/migrations.ts';
+import { makeReleased, RELEASED_VERSION } from '../support/released.ts';
+import { temporaryFolder } from '../support/replica.ts';
 
 const VERSIONS = Array.from({ length: SCHEMA_VERSION - RELEASED_VERSION }, (_, index) => RELEASED_VERSION + index);
 

@@ -3,7 +3,7 @@
  * released. A step says in full what it makes, since the tables of today change again; views are made anew after the last one.
  */
 import type Database from 'better-sqlite3';
-import { sql } from '../../base/sql.ts';
+import { sql } from '../base/sql.ts';
 
 /** One step, and why it was needed. */
 interface Migration {

@@ -1,0 +1,47 @@
+/**
+ * What the next capture of a two-way table has to do beyond following the triggers. Columns of `_rowsync_tables` (tables.ts).
+ */
+import { sql } from '../../base/sql.ts';
+import type { Connection, Tx } from '../connection.ts';
+import { readPart } from './tables.ts';
+
+/** What the next capture of a table has to do. */
+export interface CaptureState {
+  /** Marks of edited rows may miss some. */
+  readonly compareDue: boolean;
+  /** In an older copy that was put back, the id from which creates are still to be doubted; 0 once they are. Null for no such copy. */
+  readonly doubtCreatesFrom: number | null;
+}
+
+/** What the next capture of a table has to do; it must exist. */
+export function readCaptureState(from: Connection, tableId: number): CaptureState {
+  const row = readPart(from, tableId, sql`compare_due AS compareDue, doubt_creates_from AS doubtCreatesFrom`);
+  const { compareDue, doubtCreatesFrom } = row as { compareDue: 0 | 1; doubtCreatesFrom: number | null }; // as selected
+  return { compareDue: compareDue === 1, doubtCreatesFrom };
+}
+
+/** Notes whether the next capture must compare all rows of a table. */
+export function storeCompareDue(tx: Tx, tableId: number, isDue: boolean): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET compare_due = @due WHERE id = @tableId AND compare_due <> @due`).run({
+    tableId,
+    due: isDue ? 1 : 0,
+  });
+}
+
+/** Lets the next capture of every two-way table compare all rows: edits may have gone unseen. */
+export function storeAllCompareDue(to: Connection): void {
+  to.prepare(sql`UPDATE _rowsync_tables SET compare_due = 1 WHERE push = 'on'`).run();
+}
+
+/** Notes that the creates of an older copy are in doubt; its other edits wait while there are any. */
+export function storeCreatesDoubted(tx: Tx, tableId: number): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET doubt_creates_from = iif(EXISTS (
+          SELECT 1 FROM _rowsync_rows WHERE table_id = @id AND state <> 'inDoubt'), 0, NULL) WHERE id = @id`,
+  ).run({ id: tableId });
+}
+
+/** Lets the edits of an older copy go. */
+export function forgetOlderCopy(tx: Tx, tableId: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET doubt_creates_from = NULL WHERE id = ?`).run(tableId);
+}

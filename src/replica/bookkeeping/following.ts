@@ -1,0 +1,70 @@
+/**
+ * How far only the changes of each table were read, and what sums of days told. Columns of `_rowsync_tables` (tables.ts).
+ */
+import { sql } from '../../base/sql.ts';
+import { readProblems, type TableProblems } from './problems.ts';
+import { readSweep, type SweepState } from './sweeps.ts';
+import { type LedgerTable, readPart } from './tables.ts';
+import type { Tx, Connection } from '../connection.ts';
+
+/** How far the changes of a table were read. */
+export interface Following {
+  /** The origin's stamp up to which changed rows are here; null where none was asked for. */
+  readonly watermark: string | null;
+  /** How late rows were that a sweep found and following had missed, in milliseconds. */
+  readonly lateMs: number;
+  /** Since when the rows that were changed last are more than a page and stand as they are, in seconds since 1970; 0 for fewer. */
+  readonly tailSince: number;
+  /** When changed rows were last asked for, or the last sweep began where that is later; null for neither. In seconds since 1970. */
+  readonly readAt: number | null;
+  /** Measures of a fingerprint that say nothing until the next whole sweep. */
+  readonly ignoredMeasures: readonly string[];
+  /** When what days add up to was last asked for, or the end of the last finished sweep where that is later. */
+  readonly comparedAt: string | null;
+}
+
+/** How far the changes of a table were read; it must exist. */
+export function readFollowing(from: Connection, tableId: number): Following {
+  const columns = sql`watermark, late_ms AS lateMs, large_tail AS tailSince, ignored_measures AS ignoredMeasures, compared_at AS comparedAt,
+    unixepoch(max(coalesce(followed_at, sweep_started_at), coalesce(sweep_started_at, followed_at))) AS readAt`;
+  const row = readPart(from, tableId, columns) as Omit<Following, 'ignoredMeasures'> & {
+    ignoredMeasures: string | null;
+  };
+  return { ...row, ignoredMeasures: JSON.parse(row.ignoredMeasures ?? '[]') as string[] }; // written as such a list
+}
+
+/** Stores up to which stamp of the origin changed rows are here, when that was asked, and when days were; null for not this time. */
+export function storeFollowed(
+  tx: Tx,
+  tableId: number,
+  followed: { readonly watermark: string; readonly at: string; readonly comparedAt: string | null },
+): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET watermark = @watermark, followed_at = @at, compared_at = coalesce(@comparedAt, compared_at), problem_code = NULL, problem_message = NULL, problem_hint = NULL
+        WHERE id = @tableId`,
+  ).run({ ...followed, tableId });
+}
+
+/** Notes since when the rows that were changed last are more than a page and stand as they are; 0 for fewer. */
+export function storeTail(tx: Tx, tableId: number, since: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET large_tail = ? WHERE id = ?`).run(BigInt(since), tableId);
+}
+
+/** Stores how late a row was that following had missed; the longest time stays. */
+export function storeLateness(tx: Tx, tableId: number, lateMs: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET late_ms = max(late_ms, ?) WHERE id = ?`).run(lateMs, tableId);
+}
+
+/** Notes which measures of a fingerprint say nothing; the next whole sweep forgets it. */
+export function storeIgnoredMeasures(tx: Tx, tableId: number, measures: readonly string[]): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET ignored_measures = ? WHERE id = ?`).run(JSON.stringify(measures), tableId);
+}
+
+/** Whether only the changes of a table may be read depends on all of this (reconcile/follow.ts). */
+export type FollowableTable = LedgerTable & SweepState & Pick<TableProblems, 'heldCode'> & Following;
+
+/** A table with what decides whether only its changes may be read. */
+export function readFollowable(from: Connection, table: LedgerTable): FollowableTable {
+  const { heldCode } = readProblems(from, table.id);
+  return { ...table, ...readSweep(from, table.id), heldCode, ...readFollowing(from, table.id) };
+}

@@ -1,0 +1,116 @@
+/**
+ * What keeps each table from being pulled, deleted from or pushed, and how many rows a person let pass. Columns of `_rowsync_tables` (tables.ts).
+ */
+import { sql } from '../../base/sql.ts';
+import type { Connection, Tx } from '../connection.ts';
+import { readPart } from './tables.ts';
+
+/** What a table waits for, and what a person let pass. */
+export interface TableProblems {
+  readonly heldCode: string | null;
+  readonly problemCode: string | null;
+  /** Rows that a person let the guards of a pull, or of a push, pass the next time; null for none. */
+  readonly pullConsent: number | null;
+  readonly pushConsent: number | null;
+}
+
+/** What a table waits for; it must exist. */
+export function readProblems(from: Connection, tableId: number): TableProblems {
+  const columns = sql`held_code AS heldCode, problem_code AS problemCode, pull_consent AS pullConsent, push_consent AS pushConsent`;
+  return readPart(from, tableId, columns) as TableProblems; // as selected
+}
+
+/** An error as the bookkeeping keeps it. */
+export interface Complaint {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** Stores why a table could not be finished; null forgets it. */
+export function storeProblem(tx: Tx, tableId: number, problem: Complaint | null): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET problem_code = ?, problem_message = ?, problem_hint = ? WHERE id = ?`).run(
+    problem?.code ?? null,
+    problem?.message ?? null,
+    problem?.hint ?? null,
+    tableId,
+  );
+}
+
+/** Stores what kept the push of a table from its end; null forgets it. */
+export function storePushProblem(tx: Tx, tableId: number, problem: Complaint | null): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET push_code = @code, push_message = @message, push_hint = @hint WHERE id = @tableId`,
+  ).run(pushProblemParameters(tableId, problem));
+}
+
+/**
+ * Ends the hold of a table's push, with a consent to it, once none of the edits that it held is left. Columns that vanished hold the table itself.
+ */
+export function endPushHold(tx: Tx, tableId: number): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET push_code = NULL, push_message = NULL, push_hint = NULL, push_consent = NULL
+        WHERE id = @tableId AND push_code GLOB 'guard.*' AND push_code <> 'guard.columns'
+          AND NOT EXISTS (SELECT 1 FROM _rowsync_rows WHERE table_id = @tableId AND state = 'edited')`,
+  ).run({ tableId });
+}
+
+/** Whether just that is stored about the push of a table, so that nothing need be written. */
+export function isPushProblemStored(from: Connection, tableId: number, problem: Complaint | null): boolean {
+  const text = sql`SELECT 1 FROM _rowsync_tables
+                   WHERE id = @tableId AND (push_code, push_message, push_hint) IS (@code, @message, @hint)`;
+  return from.prepare(text).get(pushProblemParameters(tableId, problem)) !== undefined;
+}
+
+function pushProblemParameters(
+  tableId: number,
+  problem: Complaint | null,
+): Readonly<Record<string, number | string | null>> {
+  return {
+    tableId,
+    code: problem?.code ?? null,
+    message: problem?.message ?? null,
+    hint: problem?.hint ?? null,
+  };
+}
+
+/** Stores why a table waits for a person; the time of the first such stop is kept. Null lets it continue. */
+export function storeHold(tx: Tx, tableId: number, hold: Complaint | null, at: string): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET held_code = @code, held_message = @message, held_hint = @hint,
+          held_at = CASE WHEN @code IS NULL THEN NULL ELSE coalesce(held_at, @at) END WHERE id = @tableId`,
+  ).run({ tableId, code: hold?.code ?? null, message: hold?.message ?? null, hint: hold?.hint ?? null, at });
+}
+
+/** What waits for a consent: deletes and schemas of pulls, or edits on their way to the origin. */
+export type ConsentKind = 'pull' | 'push';
+
+const STORE_CONFIRMED = {
+  pull: sql`UPDATE _rowsync_tables SET pull_consent = ? WHERE id = ?`,
+  push: sql`UPDATE _rowsync_tables SET push_consent = ? WHERE id = ?`,
+} as const;
+
+/** Whether a table waits because most of its columns vanished or some are to be removed; a consent for the table then means that. */
+export function isSchemaHeld(from: Connection, tableId: number): boolean {
+  const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND problem_code = 'guard.schema'`;
+  return from.prepare(text).get(tableId) !== undefined;
+}
+
+/**
+ * Subtracts rows that are about to be sent from a consent: later edits were not shown to the person, however the push ends. A consent without
+ * remaining rows still counts as given, and is used up at the end.
+ */
+export function spendPushConsent(tx: Tx, tableId: number, rowCount: number): void {
+  const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ? AND push_consent > 0`;
+  tx.prepare(text).run(BigInt(rowCount), tableId);
+}
+
+/** Forgets a consent that was used, or is not needed any more. */
+export function useUpConsent(tx: Tx, tableId: number, kind: ConsentKind): void {
+  storeConfirmedCount(tx, tableId, kind, null);
+}
+
+/** Stores for how many rows a person gave a consent; null for none. */
+export function storeConfirmedCount(to: Connection, tableId: number, kind: ConsentKind, rowCount: number | null): void {
+  to.prepare(STORE_CONFIRMED[kind]).run(rowCount, tableId);
+}

@@ -1,0 +1,110 @@
+/**
+ * How far each table was read: its sweep, what the last answers proved, and what keeps it from being read by windows. Columns of `_rowsync_tables`
+ * (tables.ts).
+ */
+import { sql } from '../../base/sql.ts';
+import { vouchJournal } from './history.ts';
+import { touchTable } from './touched.ts';
+import { readTable, readPart } from './tables.ts';
+import type { Tx, Connection } from '../connection.ts';
+
+/** How far a table was read. */
+export interface SweepState {
+  /** Number of the current or last sweep; 0 before the first. */
+  readonly sweep: number;
+  readonly sweepOpen: boolean;
+  readonly endProven: boolean;
+  readonly identityChecked: boolean;
+  readonly sweptAt: string | null;
+  /** Another client may have changed rows that no sweep has proven since. */
+  readonly isDistrusted: boolean;
+  /** Why the table is read as one window; null where it is read by windows. */
+  readonly oneWindow: string | null;
+  /** Rows of a page, since larger ones did not fit; null if those of the configuration do. */
+  readonly pageRows: number | null;
+}
+
+type SweepFlag = 'sweepOpen' | 'endProven' | 'identityChecked';
+
+/** How far a table was read; it must exist. */
+export function readSweep(from: Connection, tableId: number): SweepState {
+  const columns = sql`sweep, sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
+    doubted <> 0 AS isDistrusted, one_window AS oneWindow, page_rows AS pageRows`;
+  const row = readPart(from, tableId, columns) as Omit<SweepState, SweepFlag | 'isDistrusted'> &
+    Record<SweepFlag | 'isDistrusted', 0 | 1>; // as selected
+  return {
+    ...row,
+    sweepOpen: row.sweepOpen === 1,
+    endProven: row.endProven === 1,
+    identityChecked: row.identityChecked === 1,
+    isDistrusted: row.isDistrusted === 1,
+  };
+}
+
+/** Begins a sweep, or continues with an unfinished one; returns its number. */
+export function openSweep(tx: Tx, tableId: number, at: string): number {
+  const { sweep, sweepOpen } = readSweep(tx, tableId);
+  if (sweepOpen) return sweep;
+  tx.prepare(sql`UPDATE _rowsync_tables SET sweep = sweep + 1, sweep_open = 1, sweep_started_at = ? WHERE id = ?`).run(
+    at,
+    tableId,
+  );
+  return sweep + 1;
+}
+
+/** Stores why a table is read as one window; null for windows. */
+export function storeOneWindow(tx: Tx, tableId: number, why: string | null): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET one_window = ? WHERE id = ?`).run(why, tableId);
+}
+
+/** Stores how many rows of a page fit into an answer; null for as many as the configuration says. */
+export function storePageRows(tx: Tx, tableId: number, pageRows: number | null): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET page_rows = ? WHERE id = ?`).run(pageRows, tableId);
+}
+
+/** Ends a sweep: the table is steady, and the last failure is forgotten. */
+export function closeSweep(
+  tx: Tx,
+  tableId: number,
+  { at, watermark, filter }: { readonly at: string; readonly watermark: string | null; readonly filter: string | null },
+): void {
+  if (readTable(tx, tableId).state === 'loading') touchTable(tx, tableId);
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = @at, end_proven = 1,
+          large_tail = iif(large_tail > 0 AND @watermark <> watermark, unixepoch(sweep_started_at), large_tail),
+          rows_filter = iif(swept_at IS NULL, @filter, rows_filter),
+          watermark = coalesce(@watermark, watermark), ignored_measures = NULL, compared_at = @at, doubted = 0,
+          problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
+  ).run({ at, watermark, filter, tableId });
+  vouchJournal(tx, tableId, at);
+}
+
+/** Notes that deletes of the table no longer wait for the last change of identity. */
+export function storeIdentityChecked(tx: Tx, tableId: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET identity_checked = 1 WHERE id = ?`).run(tableId);
+}
+
+/** Deletes of every table wait once after a change of identity, and no sweep continues. */
+export function doubtIdentity(tx: Tx): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET identity_checked = 0, end_proven = 0, sweep_open = 0, pull_consent = NULL`,
+  ).run();
+}
+
+/** Counts an answer with rows that is applied to a table; returns its number. */
+export function nextAnswer(tx: Tx, tableId: number): number {
+  const text = sql`UPDATE _rowsync_tables SET applied = applied + 1 WHERE id = ? RETURNING applied`;
+  return tx.prepare(text).pluck().get(tableId) as number; // applied is an INTEGER
+}
+
+/** Lets the next sweep read every page; an unfinished one starts over. */
+export function restartSweep(tx: Tx, tableId: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0, one_window = NULL WHERE id = ?`).run(
+    tableId,
+  );
+}
+
+/** Doubts the rows of a table until the next finished sweep. */
+export function storeDoubted(tx: Tx, tableId: number): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET doubted = 1 WHERE id = ?`).run(tableId);
+}
