@@ -106,15 +106,15 @@ async function selectClauses(
   isOfLost: boolean,
 ): Promise<{ readonly rows: readonly Row[]; readonly isWhole: boolean } | null> {
   const { address: table, columns, names } = reading;
-  const rows = new Map<number, Row>();
-  let isWhole = true;
   try {
-    for (const filter of joinClauses(clauses)) {
-      const query = { columns: names, sort: [], filter, top: TOP_MAX };
-      const { value: page } = await context.origin.select({ table, columns, query }, { signal: context.signal });
-      if (page.unreadable.length > 0) isWhole = false;
-      else for (const row of page.rows) rows.set(row.id, row);
-    }
+    const pages = await Promise.all(
+      joinClauses(clauses).map(async (filter) => {
+        const query = { columns: names, sort: [], filter, top: TOP_MAX };
+        return (await context.origin.select({ table, columns, query }, { signal: context.signal })).value;
+      }),
+    );
+    const rows = new Map(pages.flatMap((page) => page.rows.map((row) => [row.id, row] as const)));
+    return { rows: [...rows.values()], isWhole: pages.every(({ unreadable }) => unreadable.length === 0) };
   } catch (thrown) {
     const { code, refusal } = asRowsyncError(thrown);
     if (refusal?.status === 400) return null;
@@ -123,5 +123,4 @@ async function selectClauses(
     await context.origin.user({ signal: context.signal });
     return null;
   }
-  return { rows: [...rows.values()], isWhole };
 }
