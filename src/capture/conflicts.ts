@@ -3,24 +3,16 @@
  * columns. Input: conflicts of the merge. Output: lines of `sync_conflicts`.
  */
 import { must } from '../base/assert.ts';
-import {
-  discardedLines,
-  lineOf,
-  type ConflictKind,
-  type KeptConflict,
-  type OpenQuestion,
-  type RowFacts,
-} from '../reconcile/outcome.ts';
+import type { ConflictKind, KeptConflict, OpenQuestion } from '../reconcile/outcome.ts';
 import { sql } from '../base/sql.ts';
 import type { TwoWayTable } from './table.ts';
-import type { Conflict } from '../reconcile/merge.ts';
 import type { Resolution } from '../replica/bookkeeping/conflicts.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
 import { evidenceText, type Stored, storedFromValue, valueFromStored } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
-import { addConflict, renewQuestion, settleConflicts } from '../replica/bookkeeping/conflicts.ts';
+import { addConflict, renewQuestion } from '../replica/bookkeeping/conflicts.ts';
 
 /** open: waits for a person · decided: by the policy · settled: both sides agree · resolved, discarded: by a person. */
 export type ConflictState = 'open' | 'decided' | 'settled' | 'resolved' | 'discarded';
@@ -88,32 +80,6 @@ export function keepConflicts(
       state,
     });
   }
-}
-
-/** Keeps conflicts that a policy decided, also those that a person was asked about. */
-export function storeConflicts(
-  tx: Tx,
-  table: TwoWayTable,
-  { rowId, conflicts, at }: { readonly rowId: number; readonly conflicts: readonly Conflict[]; readonly at: string },
-): void {
-  const lines = conflicts.map(lineOf);
-  const questions = readOpenQuestions(tx, table, [rowId]).get(rowId) ?? [];
-  const decided = questions.filter(({ column }) => lines.some((line) => line.column === column));
-  settleConflicts(
-    tx,
-    decided.map(({ id }) => id),
-  );
-  keepConflicts(tx, table, { rowId, lines, at });
-}
-
-/** Keeps the edits of a row that are given up: a line for each cell, or one for the row. */
-export function storeDiscarded(
-  tx: Tx,
-  table: TwoWayTable,
-  row: Pick<RowFacts, 'base' | 'local'> & { readonly rowId: number; readonly columns: readonly number[] },
-  at: string,
-): void {
-  keepConflicts(tx, table, { rowId: row.rowId, lines: discardedLines(row, row.columns), at });
 }
 
 const CONFLICT_COLUMNS = sql`id, table_id, row_id, kind, column_seq, base, local, remote, state, resolution, value`;

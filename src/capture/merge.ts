@@ -3,8 +3,8 @@
  * path; the others go through reconcile/merge.ts. Comparing a row with its base shows whether it was edited, not its mark. Pull calls it with rows of
  * pages, push with rows that it sent.
  */
-import { isChanged, type ConflictPolicy, type RowVersions } from '../reconcile/merge.ts';
-import { decideRemote, type RowOutcome } from '../reconcile/outcome.ts';
+import { isChanged, type ConflictPolicy } from '../reconcile/merge.ts';
+import { decideRemote } from '../reconcile/outcome.ts';
 import { readDifferingIds } from '../replica/compare.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { RowChanges } from '../replica/rows.ts';
@@ -34,10 +34,8 @@ export function storeRemoteRows(tx: Tx, table: TwoWayTable, rows: readonly Row[]
     target,
     rows.filter(({ id }) => !edited.has(id)),
   );
-  const remoteById = new Map(rows.map((row) => [row.id, row]));
-  const versions = readVersions(tx, table, [...edited]);
-  const merged = versions.map((row) => ({ ...row, remote: remoteById.get(row.rowId) ?? null }));
-  const { changes } = mergeRows(tx, table, merged, { ...options, isSent: false, reason: '' });
+  const remoteById = new Map(rows.flatMap((row) => (edited.has(row.id) ? [[row.id, row] as const] : [])));
+  const changes = mergeRows(tx, table, remoteById, { ...options, reason: '' });
   return {
     insertedCount: unedited.insertedCount + changes.insertedCount,
     updatedCount: unedited.updatedCount + changes.updatedCount,
@@ -59,9 +57,8 @@ export function storeMissingRows(
   const deletedCount = deleteUnedited(tx, { target: table, hasBase: true }, unedited, options);
   // A row without a base was inserted under this id by another client, and the origin never had it.
   const known = readVersions(tx, table, edited).filter(({ base }) => base !== null);
-  const gone = known.map((row) => ({ ...row, remote: null }));
-  mergeRows(tx, table, gone, { ...options, isSent: false });
-  return deletedCount + gone.length;
+  mergeRows(tx, table, new Map(known.map(({ rowId }) => [rowId, null])), options);
+  return deletedCount + known.length;
 }
 
 /** The given rows without an edit that waits, is on its way, or is parked. */
@@ -72,42 +69,15 @@ export function readIdleIds(tx: Tx, table: TwoWayTable, ids: readonly number[]):
   return ids.filter((id) => !busy.has(id));
 }
 
-/** A row to merge, with the `base` for the merge. If the origin's id is another one, no row has it here. */
-export interface RowToMerge extends RowVersions {
-  readonly rowId: number;
-}
-
-/** How such rows are merged. */
-export interface MergeRowsOptions extends MergeOptions {
-  /** Whether the rows were sent, and their answer is known. */
-  readonly isSent: boolean;
-  /** The reason in `sync_deleted` for rows that the origin does not have. */
-  readonly reason: string;
-}
-
-/** The result for a row. */
-export interface MergedRow {
-  readonly rowId: number;
-  /** The id that it has now: the origin's, once it has the row. */
-  readonly newId: number;
-  readonly decision: Pick<RowOutcome, 'conflicts'>;
-}
-
-/** Merges rows, and carries out what is decided. Returns the result of each in order, and the changes of the base. */
-export function mergeRows(
+/** Merges rows with what the origin has of each, null for no such row, and carries out what is decided. Returns the changes of the base. */
+function mergeRows(
   tx: Tx,
   table: TwoWayTable,
-  rows: readonly RowToMerge[],
-  { at, ...rules }: MergeRowsOptions,
-): { readonly merged: readonly MergedRow[]; readonly changes: RowChanges } {
-  const versions = new Map(rows.map((row) => [row.rowId, row]));
-  const facts = readFacts(tx, table, [...versions.keys()], versions);
-  const outcomes = facts.map((known) =>
-    decideRemote(known, versions.get(known.id)?.remote ?? null, { ...rules, columns: table.columns }),
-  );
-  const changes = apply(tx, table, { outcomes, nowMs: Date.parse(at) });
-  return {
-    merged: outcomes.map(({ id, newId, conflicts }) => ({ rowId: id, newId, decision: { conflicts } })),
-    changes,
-  };
+  remoteById: ReadonlyMap<number, Row | null>,
+  { at, policy, reason }: MergeOptions & { readonly reason: string },
+): RowChanges {
+  const rules = { columns: table.columns, policy, isSent: false, reason };
+  const facts = readFacts(tx, table, [...remoteById.keys()]);
+  const outcomes = facts.map((known) => decideRemote(known, remoteById.get(known.id) ?? null, rules));
+  return apply(tx, table, { outcomes, nowMs: Date.parse(at) });
 }

@@ -2,17 +2,16 @@
  * What the origin said of each row of a batch, stored before anything follows from it. A row that was not taken is planned again or waits; the others
  * are left to be settled.
  */
-import { stampFromMs } from '../base/clock.ts';
+import { must } from '../base/assert.ts';
 import { updateBatch, type Batch, type BatchRow } from '../capture/batches.ts';
-import { moveRows } from '../capture/marks.ts';
-import { storeRefusal, type NewRefusal } from '../capture/refusals.ts';
-import type { OriginWords } from '../reconcile/outcome.ts';
+import { apply, readFacts } from '../capture/writer/apply.ts';
+import type { MergeColumn } from '../reconcile/merge.ts';
+import { decideMoved, type OriginWords, type Refusal, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
 import { judgeStatus } from '../reconcile/push-outcome.ts';
-import type { Tx } from '../replica/connection.ts';
+import { isLeftAsSent } from '../reconcile/push-settle.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
 import type { TablePush } from './context.ts';
 import type { Sent, SendOutcome } from './send.ts';
-import { isLeftAlone } from './settle.ts';
 
 /** A batch with the end of each of its rows. */
 export interface Answered {
@@ -44,33 +43,50 @@ export async function storeAnswers(run: TablePush, { batch, ends, isPlain }: Ans
     return { ...batch, rows: left };
   }
   return context.replica.write(`Storing the answer to a batch of ${table.localName}`, (tx) => {
-    const at = stampFromMs(context.clock.nowMs());
-    const lost = left.flatMap(({ id, answer }) => (answer === null ? [id] : []));
-    moveRows(tx, table.id, lost, { event: 'replyLost', at });
-    for (const { row, end } of ends) {
-      if (end.kind === 'left') {
-        if (end.answer?.as === 'accepted') progress.tally.takenCount += 1;
-        continue;
-      }
-      const isRefused = end.kind === 'refused' && isLeftAlone(tx, table, row);
-      moveRows(tx, table.id, [row.id], { event: isRefused ? 'refused' : 'notApplied', at });
-      if (isRefused) storeRefused(tx, run, row, end.why);
-    }
+    const open = ends.filter(({ end }) => end.kind !== 'left' || end.answer === null);
+    const facts = readFacts(
+      tx,
+      table,
+      open.map(({ row }) => row.id),
+    );
+    const outcomes = facts.map((known, index) => {
+      const { row, end } = must(open[index], 'facts come in the order of the rows');
+      return decideUnanswered(known, row, end, table.columns);
+    });
+    apply(tx, table, { outcomes, nowMs: context.clock.nowMs() });
+    const parked = new Set(outcomes.flatMap(({ id, state }) => (state === 'refused' ? [id] : [])));
+    noteTaken(run, ends, parked);
     updateBatch(tx, table, batch.id, left);
     return left.length === 0 ? null : { ...batch, rows: left };
   });
 }
 
-function storeRefused(tx: Tx, { context, table, progress }: TablePush, row: BatchRow, why: RefusedWhy): void {
-  const { id: rowId, kind, cells } = row;
-  storeRefusal(tx, table, { rowId, kind, column: null, cells, ...why }, context.clock.nowMs());
-  const { counts, tally } = progress;
-  counts.refusedCount += 1;
-  const refused = tally.refused.get(table.id) ?? new Map<number, number>();
-  tally.refused.set(table.id, refused.set(rowId, tally.takenCount));
+/** What becomes of a row that was not taken, or of which nothing is known. */
+function decideUnanswered(
+  facts: RowFacts,
+  { kind, cells }: BatchRow,
+  end: RowEnd,
+  columns: readonly MergeColumn[],
+): RowOutcome {
+  if (end.kind === 'left') return decideMoved(facts, 'replyLost');
+  if (end.kind === 'again' || !isLeftAsSent({ ...facts, sent: cells }, kind, columns))
+    return decideMoved(facts, 'notApplied');
+  return decideMoved(facts, 'refused', { kind, column: null, cells, ...end.why });
 }
 
-type RefusedWhy = Pick<NewRefusal, 'reason' | 'words' | 'hope'>;
+/** Counts rows in their order: a refused one may be taken once others are. */
+function noteTaken({ table, progress }: TablePush, ends: Answered['ends'], parked: ReadonlySet<number>): void {
+  const { counts, tally } = progress;
+  counts.refusedCount += parked.size;
+  const refused = tally.refused.get(table.id) ?? new Map<number, number>();
+  tally.refused.set(table.id, refused);
+  for (const { row, end } of ends) {
+    if (end.kind === 'left' && end.answer?.as === 'accepted') tally.takenCount += 1;
+    if (parked.has(row.id)) refused.set(row.id, tally.takenCount);
+  }
+}
+
+type RefusedWhy = Pick<Refusal, 'reason' | 'words' | 'hope'>;
 
 /** left: to be settled · again: nothing happened, and the row is planned anew · refused: parked. */
 type RowEnd =

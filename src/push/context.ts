@@ -176,9 +176,9 @@ export interface Round {
 /** Rows that were merged have other ids at the origin: they stay the same edits. */
 export function noteNewIds(
   { table, progress: { tally } }: TablePush,
-  merged: readonly { readonly rowId: number; readonly newId: number }[],
+  outcomes: readonly { readonly id: number; readonly newId: number }[],
 ): void {
-  for (const { rowId, newId } of merged) if (rowId !== newId) tally.edits.get(table.id)?.renumbered(rowId, newId);
+  for (const { id, newId } of outcomes) if (id !== newId) tally.edits.get(table.id)?.renumbered(id, newId);
 }
 
 /** Reports the next step to an observer of the push. */

@@ -7,13 +7,14 @@ import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { storeBatch, type Batch, type BatchRow } from '../capture/batches.ts';
 import { diffRows, makeRoom, readVersions, type RowChange } from '../capture/changes.ts';
-import { moveRows } from '../capture/marks.ts';
-import { mergeRows, storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
-import { readUnansweredIds, storeRefusal, type NewRefusal } from '../capture/refusals.ts';
+import { storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
+import { readUnansweredIds, type NewRefusal } from '../capture/refusals.ts';
+import { apply, readFacts } from '../capture/writer/apply.ts';
 import { isSameRow } from '../reconcile/diff.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
 import { matchKey } from '../reconcile/match-key.ts';
 import { judgeHolder, type HolderVerdict } from '../reconcile/match.ts';
+import { decideMoved, decideRemote, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
 import type { PlannedRow, WriteMethod } from '../reconcile/push-plan.ts';
 import { ALONE } from '../reconcile/unanswered.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -23,7 +24,7 @@ import { countBatch } from '../replica/copies.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';
 import { suspectPushedRows } from '../replica/bookkeeping/suspects.ts';
 import { countConflicts } from '../replica/bookkeeping/conflicts.ts';
-import { readRowsById, writeRows } from '../replica/rows.ts';
+import { readRowsById } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import { noteNewIds, step, type Round, type TablePush } from './context.ts';
 import { requireSameCaller } from './identity.ts';
@@ -74,7 +75,7 @@ export async function record(run: TablePush, block: FoundBlock, round: Round): P
     const limits = readLimits(tx, run, ids);
     const facts = { ...block, edited, known: readHolders(tx, run, holders), uploads, limits };
     const decided = decide(run, facts, round);
-    return { decision: decided, batch: store(tx, run, decided) };
+    return { decision: decided, batch: store(tx, run, { ...decided, edited }) };
   });
   round.putBack({ kind, ids: decision.rest });
   round.leaving.push(keysOf(run, decision));
@@ -215,53 +216,46 @@ function judgeRow(
 }
 
 /** Parks, merges and records as it was decided. */
-function store(tx: Tx, run: TablePush, { parked, adopted, method, rows }: RecordDecision): Batch | null {
-  const { table, context, progress, options } = run;
+function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision & Pick<Facts, 'edited'>): Batch | null {
+  const { table, context, progress, options, planned } = run;
+  const { parked, adopted, method, rows } = decision;
   const nowMs = context.clock.nowMs();
-  const at = stampFromMs(nowMs);
-  for (const refusal of parked) storeRefusal(tx, table, refusal, nowMs);
-  const parkedIds = parked.map(({ rowId }) => rowId);
-  moveRows(tx, table.id, parkedIds, { event: 'refused', at });
+  const parkedById = new Map(parked.map((refusal) => [refusal.rowId, refusal]));
+  const adoptedById = new Map(adopted.map(({ rowId, remote }) => [rowId, remote]));
+  const leavingById = new Map(rows.map((row) => [row.id, row]));
+  const versions = new Map(edited.map((row) => [row.rowId, row]));
+  const rules = { columns: table.columns, policy: options.conflict, isSent: false, reason: '' };
+  const outcomes = readFacts(tx, table, [...versions.keys()], versions).flatMap((facts): readonly RowOutcome[] => {
+    const refusal = parkedById.get(facts.id);
+    const remote = adoptedById.get(facts.id);
+    const leaving = leavingById.get(facts.id);
+    if (refusal !== undefined) return [decideMoved(facts, 'refused', refusal)];
+    if (remote !== undefined) return [{ ...decideRemote(facts, remote, rules), suspect: 'changed' }];
+    return leaving === undefined ? [] : [decideLeaving(facts, leaving, planned.match)];
+  });
+  apply(tx, table, { outcomes, nowMs });
   progress.counts.refusedCount += parked.length;
-  const { merged } = mergeRows(
-    tx,
-    table,
-    adopted.map((row) => ({ ...row, base: null })),
-    { policy: options.conflict, at, isSent: false, reason: '' },
-  );
+  const merged = outcomes.filter(({ id }) => adoptedById.has(id));
   noteNewIds(run, merged);
-  progress.counts.conflictCount += merged.reduce((sum, { decision }) => sum + decision.conflicts.length, 0);
-  suspectPushedRows(
-    tx,
-    table.id,
-    merged.map(({ newId }) => newId),
-  );
+  progress.counts.conflictCount += merged.reduce((sum, { conflicts }) => sum + conflicts.length, 0);
   if (rows.length === 0) return null;
   spendPushConsent(tx, table.id, rows.length);
-  storeMadeValues(tx, run, rows);
-  const ids = rows.map(({ id }) => id);
-  moveRows(tx, table.id, ids, { event: 'sendStarted', at }, new Map(ids.map((id) => [id, 'edited'])));
   if (rows.some(({ kind }) => kind === 'insert')) countBatch(tx);
   const sent = rows.map(({ id, kind, cells }): BatchRow => ({ id, kind, cells, answer: null }));
-  const batch = { method, sentAt: at, rows: sent };
+  const batch = { method, sentAt: stampFromMs(nowMs), rows: sent };
   return { ...batch, id: storeBatch(tx, table, batch) };
+}
+
+/** A row that leaves. A generated match value is stored in it before, so that a repeated create is the same create. */
+function decideLeaving(facts: RowFacts, { madeMatch }: PlannedRow, match: number | null): RowOutcome {
+  const outcome = decideMoved(facts, 'sendStarted');
+  const { local } = facts;
+  if (madeMatch === null || match === null || local === null) return outcome;
+  return { ...outcome, local: { ...local, values: local.values.with(match, madeMatch) } };
 }
 
 /** Keys of the match values that leave, since no other row with one of them may leave before they have arrived. */
 function keysOf({ planned: { match } }: TablePush, { method, rows }: RecordDecision): ReadonlySet<string> {
   if (method !== 'upsert') return new Set();
   return new Set(rows.map(({ cells }) => matchKey(cells.find(({ column }) => column === match)?.value ?? null)));
-}
-
-/** A generated match value is stored in the row before it is sent, so that a repeated create is the same create. */
-function storeMadeValues(tx: Tx, { table, planned }: TablePush, rows: readonly PlannedRow[]): void {
-  const { match } = planned;
-  const made = new Map(rows.flatMap(({ id, madeMatch }) => (madeMatch === null ? [] : [[id, madeMatch] as const])));
-  if (match === null || made.size === 0) return;
-  const local = readRowsById(tx, table, [...made.keys()]);
-  writeRows(
-    tx,
-    table,
-    local.map((row) => ({ ...row, values: row.values.with(match, made.get(row.id) ?? null) })),
-  );
 }

@@ -5,22 +5,28 @@
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { updateBatch, type Batch, type BatchRow } from '../capture/batches.ts';
-import { makeRoom, readVersions } from '../capture/changes.ts';
-import { storeConflicts, storeDiscarded } from '../capture/conflicts.ts';
-import { moveRows, readRowStates } from '../capture/marks.ts';
-import { mergeRows, storeRemoteRows, type MergedRow, type RowToMerge } from '../capture/merge.ts';
-import { forgetRefusals } from '../replica/bookkeeping/refusals.ts';
-import { storeRefusal } from '../capture/refusals.ts';
+import { makeRoom } from '../capture/changes.ts';
 import type { TwoWayTable } from '../capture/table.ts';
+import { apply, readFacts } from '../capture/writer/apply.ts';
+import {
+  decideMoved,
+  decideRemote,
+  discardedLines,
+  lineOf,
+  type OpenQuestion,
+  type Refusal,
+  type RowFacts,
+  type RowOutcome,
+} from '../reconcile/outcome.ts';
 import { baseAfterAnswer, baseAsSent, isApplied, isLeftAsSent, overwrittenCells } from '../reconcile/push-settle.ts';
-import type { RetryHope } from '../reconcile/push-outcome.ts';
-import { settlementOf, type Settlement } from '../reconcile/row-state.ts';
+import { nextRowState, settlementOf, type Settlement } from '../reconcile/row-state.ts';
 import { afterUnanswered, unansweredHope } from '../reconcile/unanswered.ts';
+import { baseTarget } from '../replica/compare.ts';
 import { countBatch, publishCount } from '../replica/copies.ts';
 import type { Tx } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
 import { storeUploadedFile } from '../replica/bookkeeping/files.ts';
-import { suspectNewRows, suspectPushedRows } from '../replica/bookkeeping/suspects.ts';
+import { readRowsById } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
 import { askAbout, newsOf, NO_NEWS, type Findings } from './ask.ts';
 import { noteNewIds, step, type RowNews, type TablePush } from './context.ts';
@@ -58,12 +64,6 @@ export async function settleFound(run: TablePush, batch: Batch, findings: Findin
   }
 }
 
-/** Whether a row is still as it was sent: a row that was edited since is sent again, since the edit may repair it. */
-export function isLeftAlone(tx: Tx, table: TwoWayTable, { id, kind, cells }: BatchRow): boolean {
-  const [version] = readVersions(tx, table, [id]);
-  return isLeftAsSent({ base: version?.base ?? null, local: version?.local ?? null, sent: cells }, kind, table.columns);
-}
-
 /** A row with its finding and its settlement. */
 interface Settled {
   readonly row: BatchRow;
@@ -74,95 +74,123 @@ interface Settled {
 function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): void {
   const { context, table } = run;
   const nowMs = context.clock.nowMs();
-  const at = stampFromMs(nowMs);
   const settled = batch.rows.map((row): Settled => {
     const news = newsOf(findings, row);
     return { row, news, settlement: settlementOf(row.kind, row.answer?.as ?? 'lost', news.finding) };
   });
-  const of = (...wanted: readonly Settlement[]): readonly Settled[] =>
-    settled.filter(({ settlement }) => wanted.includes(settlement));
-  const again = of('again').map(({ row }) => row.id);
-  moveRows(tx, table.id, again, { event: 'notApplied', at });
-  for (const refused of of('refuse')) refuse(tx, run, refused, nowMs);
-  for (const doubted of of('doubt')) doubt(tx, run, doubted, nowMs);
-  mergeTaken(tx, run, of('merge', 'asSent', 'gone'), nowMs);
-  narrow(tx, run, batch.rows, nowMs);
-  const ids = new Set(of('merge').flatMap(({ news }) => news.remote?.id ?? []));
-  for (const shown of findings.shown) if (ids.has(shown.rowId)) storeUploadedFile(tx, shown.column, shown, at);
+  const otherIds = settled.flatMap((one) => otherIdOf(one) ?? []);
+  makeRoom(tx, table, otherIds, stampFromMs(nowMs));
+  const known = new Set(readRowsById(tx, baseTarget(table), otherIds).map(({ id }) => id));
+  // A row that the origin merged into another one comes last, when that one is known here.
+  const merged: Settled[] = [];
+  const own = settled.filter((one) => {
+    const otherId = otherIdOf(one);
+    if (otherId === null) return true;
+    const isFirst = !known.has(otherId);
+    known.add(otherId);
+    if (!isFirst) merged.push(one);
+    return isFirst;
+  });
+  noteFailed(run, batch.rows);
+  const facts = readFacts(
+    tx,
+    table,
+    own.map(({ row }) => row.id),
+  );
+  carryOut(
+    tx,
+    run,
+    facts.map((one, index) => decideSettled(run, one, must(own[index], 'facts come in order'))),
+  );
+  for (const one of merged) {
+    const otherId = must(otherIdOf(one), 'it is another row');
+    const [row, other] = readFacts(tx, table, [one.row.id, otherId]);
+    carryOut(tx, run, decideMergedInto(run, one, { row: must(row, 'facts'), other: must(other, 'facts') }));
+    noteNewIds(run, [{ id: one.row.id, newId: otherId }]);
+  }
+  count(run, settled);
+  const ids = new Set(
+    settled.flatMap(({ news, settlement }) => (settlement === 'merge' ? (news.remote?.id ?? []) : [])),
+  );
+  for (const shown of findings.shown) {
+    if (ids.has(shown.rowId)) storeUploadedFile(tx, shown.column, shown, stampFromMs(nowMs));
+  }
   updateBatch(tx, table, batch.id, []);
 }
 
-/** Merges rows with the origin's rows, or as they were sent, or as gone. */
-function mergeTaken(tx: Tx, run: TablePush, taken: readonly Settled[], nowMs: number): void {
-  const { table, options, progress } = run;
-  const at = stampFromMs(nowMs);
-  const ids = taken.map(({ row }) => row.id);
-  const arrived = taken.filter(({ row, news }) => row.unanswered === undefined || isThere(table, row, news));
-  forgetRefusals(
-    tx,
-    table.id,
-    arrived.map(({ row }) => row.id),
-  );
-  const versions = new Map(readVersions(tx, table, ids).map((version) => [version.rowId, version]));
-  const rows = taken.map((settled): RowToMerge => {
-    const { base, local } = must(versions.get(settled.row.id), 'versions come for each id');
-    return { rowId: settled.row.id, local, ...remoteAndBase(table, settled, { base, local }) };
-  });
-  const given = rows.flatMap(({ rowId, remote }) => (remote === null || remote.id === rowId ? [] : [remote.id]));
-  makeRoom(tx, table, given, at);
-  const known = new Set(readVersions(tx, table, given).flatMap(({ rowId, base }) => (base === null ? [] : [rowId])));
-  const isTwin = ({ rowId, remote }: RowToMerge): boolean =>
-    remote !== null && remote.id !== rowId && known.has(remote.id);
-  const twins = new Set(rows.filter(isTwin).map(({ rowId }) => rowId));
-  for (const settled of taken) if (twins.has(settled.row.id)) giveWay(tx, run, settled, at);
-  const reason = 'not returned by the origin after a push';
-  const { merged } = mergeRows(
-    tx,
+/** Writes outcomes, and counts what a report says of them. */
+function carryOut(tx: Tx, run: TablePush, outcomes: readonly RowOutcome[]): void {
+  const {
+    context,
     table,
-    rows.filter(({ rowId }) => !twins.has(rowId)),
-    { policy: options.conflict, at, isSent: true, reason },
-  );
-  noteNewIds(run, merged);
-  const conflicts = merged.flatMap(({ decision }) => decision.conflicts);
-  progress.counts.conflictCount += conflicts.length;
-  noteMatched(
-    tx,
-    run,
-    taken.filter(({ row }) => !twins.has(row.id)),
-    at,
-  );
-  suspect(tx, table, merged);
-  count(run, taken);
+    progress: { counts },
+  } = run;
+  apply(tx, table, { outcomes, nowMs: context.clock.nowMs() });
+  noteNewIds(run, outcomes);
+  for (const { conflicts, state, refusal } of outcomes) {
+    counts.conflictCount += conflicts.length;
+    if (typeof refusal !== 'object' || refusal === null) continue;
+    if (state === 'inDoubt') counts.inDoubtCount += 1;
+    else counts.refusedCount += 1;
+  }
 }
 
-/**
- * A row with the match value appeared right before the upsert, which overwrote it. Its values were never read, so only this is reported.
- */
-function noteMatched(tx: Tx, { table, planned, progress }: TablePush, taken: readonly Settled[], at: string): void {
-  const { match } = planned;
-  if (match === null) return;
-  for (const { row } of taken.filter(({ row: { answer } }) => answer?.as === 'matched')) {
-    const value = row.cells.find(({ column }) => column === match)?.value ?? null;
-    const conflict = { kind: 'cell', column: match, base: null, local: value, remote: value, winner: 'local' } as const;
-    storeConflicts(tx, table, { rowId: row.answer?.id ?? row.id, conflicts: [conflict], at });
-    progress.counts.conflictCount += 1;
+/** The origin's id of a row that has one of ours; null if it is the same. */
+function otherIdOf({ row, news, settlement }: Settled): number | null {
+  const isTaken = settlement === 'merge' || settlement === 'asSent';
+  const id = settlement === 'merge' ? news.remote?.id : row.answer?.id;
+  return isTaken && id !== undefined && id !== row.id ? id : null;
+}
+
+/** What becomes of a row. */
+function decideSettled(run: TablePush, facts: RowFacts, settled: Settled): RowOutcome {
+  const { row, settlement } = settled;
+  switch (settlement) {
+    case 'again':
+      return afterFailure(run, facts, row, decideMoved(facts, 'notApplied'));
+    case 'refuse':
+      return isLeftAsSent({ ...facts, sent: row.cells }, row.kind, run.table.columns)
+        ? decideMoved(facts, 'refused', refusalOf(row))
+        : decideMoved(facts, 'notApplied');
+    case 'doubt':
+      return decideMoved(facts, 'doubted', doubtOf(settled));
+    default:
+      return afterFailure(run, facts, row, decideTaken(run, facts, settled));
   }
+}
+
+/** Merges a row with the origin's, or as it was sent, or as gone. */
+function decideTaken({ table, options, planned }: TablePush, facts: RowFacts, settled: Settled): RowOutcome {
+  const { row, news } = settled;
+  const { columns } = table;
+  const { base, remote } = remoteAndBase(table, settled, facts);
+  const rules = { columns, policy: options.conflict, isSent: true, reason: 'not returned by the origin after a push' };
+  const outcome = decideRemote({ ...facts, base }, remote, rules);
+  // A row with the match value appeared right before the upsert, which overwrote it. Its values were never read, so only this is said.
+  const met = row.answer?.as === 'matched' ? row.cells.filter(({ column }) => column === planned.match) : [];
+  const lines = met.map(({ column, value }) =>
+    lineOf({ kind: 'cell', column, base: null, local: value, remote: value, winner: 'local' }),
+  );
+  const hasArrived = row.unanswered === undefined || isThere(table, row, news);
+  const suspect = outcome.newId === row.id ? (row.id > 0 ? 'changed' : null) : 'new';
+  const conflicts = [...outcome.conflicts, ...lines];
+  return { ...outcome, conflicts, refusal: hasArrived ? 'forget' : null, suspect };
 }
 
 /** The origin's version for the merge of a row. */
 function remoteAndBase(
   { columns }: TwoWayTable,
   { row, news, settlement }: Settled,
-  { base, local }: { readonly base: Row | null; readonly local: Row | null },
-): Pick<RowToMerge, 'base' | 'remote'> {
+  { base, local }: Pick<RowFacts, 'base' | 'local'>,
+): { readonly base: Row | null; readonly remote: Row | null } {
   const { id, kind, cells, answer } = row;
   // A row that was deleted as requested: if it is here, a user inserted it since, as a new one.
   if (settlement === 'gone') return { base: kind === 'delete' ? null : base, remote: null };
   const sent = { base, sent: cells };
   const remote = settlement === 'merge' ? news.remote : baseAsSent(sent, answer?.id ?? id, columns.length);
   const isAccepted = answer?.as === 'accepted' || answer?.as === 'matched';
-  const facts = { columns, isAccepted, arrived: news.arrived };
   const there = must(remote, 'a row is merged with what the origin says of it');
+  const facts = { columns, isAccepted, arrived: news.arrived };
   return { base: baseAfterAnswer(sent, { local, remote: there }, facts), remote: there };
 }
 
@@ -170,35 +198,30 @@ function remoteAndBase(
  * The origin merged a new row into a known one, because a colleague gave that one its match value a moment before, or the origin takes both values for
  * one. What it overwrote there is kept as conflicts; the new row is removed, and kept if it is not as it was sent.
  */
-function giveWay(tx: Tx, run: TablePush, { row, news, settlement }: Settled, at: string): void {
-  const { table, options, planned, progress } = run;
-  const { id: rowId, cells, answer } = row;
-  const knownId = must(answer?.id ?? null, 'the answer names the known row');
-  const [versions] = readVersions(tx, table, [knownId]);
-  const known = must(versions?.base ?? null, 'it is known');
-  const others = cells.filter(({ column }) => column !== planned.match);
-  const conflicts = overwrittenCells(known, others, table.columns);
-  storeConflicts(tx, table, { rowId: knownId, conflicts, at });
-  const isKept = !isLeftAlone(tx, table, row);
-  if (isKept) {
-    const [own] = readVersions(tx, table, [rowId]);
-    storeDiscarded(tx, table, { rowId, base: null, local: own?.local ?? null, columns: [] }, at);
-  }
-  progress.counts.conflictCount += conflicts.length + (isKept ? 1 : 0);
-  const merge = { policy: options.conflict, at, isSent: true, reason: '' };
-  mergeRows(tx, table, [{ rowId, base: null, local: null, remote: null }], merge);
-  const asSent = baseAsSent({ base: known, sent: cells }, knownId, table.columns.length);
+function decideMergedInto(
+  { table: { columns }, options, planned }: TablePush,
+  { row: { kind, cells }, news, settlement }: Settled,
+  facts: { readonly row: RowFacts; readonly other: RowFacts },
+): readonly RowOutcome[] {
+  const known = must(facts.other.base, 'it is known');
+  const rules = { columns, policy: options.conflict, reason: '' };
+  const asSent = baseAsSent({ base: known, sent: cells }, known.id, columns.length);
   const there = settlement === 'merge' ? must(news.remote, 'it was read back') : asSent;
-  storeRemoteRows(tx, table, [there], { policy: options.conflict, at });
-  noteNewIds(run, [{ rowId, newId: knownId }]);
-}
-
-/** A page may answer "not modified" although its rows were changed by this push, and changed back there, before it was read. */
-function suspect(tx: Tx, { id: tableId }: TwoWayTable, merged: readonly MergedRow[]): void {
-  const created = merged.flatMap(({ rowId, newId }) => (newId === rowId ? [] : [newId]));
-  if (created.length > 0) suspectNewRows(tx, tableId, created);
-  const changed = merged.flatMap(({ rowId }) => (rowId > 0 ? [rowId] : []));
-  suspectPushedRows(tx, tableId, changed);
+  const others = cells.filter(({ column }) => column !== planned.match);
+  const overwritten = overwrittenCells(known, others, columns).map(lineOf);
+  const isAnswered = ({ column }: OpenQuestion): boolean => overwritten.some((line) => line.column === column);
+  const open = facts.other.questions.filter((question) => !isAnswered(question));
+  const taken = decideRemote({ ...facts.other, questions: open }, there, { ...rules, isSent: false });
+  const isKept = !isLeftAsSent({ ...facts.row, sent: cells }, kind, columns);
+  const gone = decideRemote({ ...facts.row, base: null, local: null }, null, { ...rules, isSent: true });
+  return [
+    {
+      ...taken,
+      conflicts: [...overwritten, ...taken.conflicts],
+      closed: [...taken.closed, ...facts.other.questions.filter(isAnswered).map(({ id }) => id)],
+    },
+    { ...gone, conflicts: isKept ? discardedLines({ base: null, local: facts.row.local }, []) : [], refusal: 'forget' },
+  ];
 }
 
 /** Whether the origin holds all that was sent of a row. */
@@ -206,27 +229,27 @@ function isThere({ columns }: TwoWayTable, { cells }: BatchRow, { remote, arrive
   return remote !== null && isApplied(cells, remote, columns, arrived);
 }
 
-/** Rows that certainly did not arrive leave in smaller requests; one that fails alone, again, is parked. */
-function narrow(tx: Tx, { table, progress }: TablePush, rows: readonly BatchRow[], nowMs: number): void {
-  const failed = rows.filter(({ unanswered }) => unanswered !== undefined);
-  const ids = failed.map(({ id }) => id);
-  const states = readRowStates(tx, table.id, ids);
-  const { limits, counts } = progress;
-  progress.isNarrowing ||= ids.some((id) => limits.has(id));
-  for (const row of failed) {
-    const { rowCount, words } = must(row.unanswered, 'others were left out');
-    const { id: rowId, kind, cells } = row;
-    if (states.get(rowId) !== 'edited') continue;
-    const next = afterUnanswered(rowCount, limits.get(rowId) ?? null);
-    if (next !== 'park') limits.set(rowId, next);
-    else if (isLeftAlone(tx, table, row)) {
-      const reason = `sent alone, it got no answer about it: ${words.message}`;
-      const refusal = { rowId, kind, reason, column: null, words, hope: unansweredHope(words.status), cells };
-      storeRefusal(tx, table, refusal, nowMs);
-      moveRows(tx, table.id, [rowId], { event: 'refused', at: stampFromMs(nowMs) });
-      counts.refusedCount += 1;
-    }
+/** If rows that failed before failed again, the others wait for the next round. */
+function noteFailed({ progress }: TablePush, rows: readonly BatchRow[]): void {
+  progress.isNarrowing ||= rows.some(({ id, unanswered }) => unanswered !== undefined && progress.limits.has(id));
+}
+
+/** A row that certainly did not arrive leaves in a smaller request; one that fails alone, again, is parked. */
+function afterFailure({ table, progress }: TablePush, facts: RowFacts, row: BatchRow, outcome: RowOutcome): RowOutcome {
+  const { id, kind, cells, unanswered } = row;
+  if (unanswered === undefined || outcome.state !== 'edited') return outcome;
+  const { rowCount, words } = unanswered;
+  const next = afterUnanswered(rowCount, progress.limits.get(id) ?? null);
+  if (next !== 'park') {
+    progress.limits.set(id, next);
+    return outcome;
   }
+  const base = outcome.base === 'same' ? facts.base : outcome.base;
+  const local = outcome.local === 'same' ? facts.local : outcome.local === 'base' ? base : outcome.local;
+  if (!isLeftAsSent({ base, local, sent: cells }, kind, table.columns)) return outcome;
+  const reason = `sent alone, it got no answer about it: ${words.message}`;
+  const refusal = { kind, reason, column: null, words, hope: unansweredHope(words.status), cells };
+  return { ...outcome, state: nextRowState(outcome.state, 'refused'), refusal };
 }
 
 /** Counts accepted rows. */
@@ -234,7 +257,7 @@ function count({ table, progress: { counts } }: TablePush, settled: readonly Set
   const taken = settled.filter(({ row, news, settlement }) => {
     if (row.answer?.as === 'accepted' || row.answer?.as === 'matched') return true;
     if (settlement === 'gone') return row.kind === 'delete';
-    return isThere(table, row, news);
+    return settlement === 'merge' && isThere(table, row, news);
   });
   for (const { row } of taken) {
     // A new row that was merged into one of the origin is none there.
@@ -244,26 +267,16 @@ function count({ table, progress: { counts } }: TablePush, settled: readonly Set
   }
 }
 
-/** Parks a row that was not accepted, unless it was edited since: then it is planned again. */
-function refuse(tx: Tx, { table, progress }: TablePush, { row }: Settled, nowMs: number): void {
-  const at = stampFromMs(nowMs);
-  if (!isLeftAlone(tx, table, row)) {
-    moveRows(tx, table.id, [row.id], { event: 'notApplied', at });
-    return;
-  }
-  const words = row.answer?.refusal ?? null;
+/** Why a row waits that was not accepted. */
+function refusalOf({ kind, cells, answer }: BatchRow): Refusal {
+  const words = answer?.refusal ?? null;
   const reason = words?.message ?? 'the origin says that it has no such row, and returns it nevertheless';
-  const hope: RetryHope = row.answer?.as === 'failed' ? 'soon' : 'later';
-  const { id: rowId, kind, cells } = row;
-  storeRefusal(tx, table, { rowId, kind, reason, column: null, words, hope, cells }, nowMs);
-  moveRows(tx, table.id, [rowId], { event: 'refused', at });
-  progress.counts.refusedCount += 1;
+  return { kind, reason, column: null, words, hope: answer?.as === 'failed' ? 'soon' : 'later', cells };
 }
 
-/** Parks a row that the origin may or may not have. */
-function doubt(tx: Tx, { table, progress }: TablePush, { row, news }: Settled, nowMs: number): void {
-  const { id: rowId, kind, cells, answer } = row;
-  const words = row.unanswered?.words ?? null;
+/** Why a row waits that the origin may or may not have. */
+function doubtOf({ row: { kind, cells, answer, unanswered }, news }: Settled): Refusal {
+  const words = unanswered?.words ?? null;
   const said = answer?.as === 'failed' ? 'the origin failed' : 'no answer came';
   const came = words === null ? '' : ` (${words.message})`;
   const why =
@@ -271,7 +284,5 @@ function doubt(tx: Tx, { table, progress }: TablePush, { row, news }: Settled, n
       ? `row ${must(news.remote, 'another row was found').id} has its match value, but not all that was sent`
       : (news.why ?? 'nothing at the origin proves that it was taken, or was not');
   const reason = `${said} when it was sent${came}, and ${why}; look there, then retry or discard it`;
-  storeRefusal(tx, table, { rowId, kind, reason, column: null, words, hope: 'never', cells }, nowMs);
-  moveRows(tx, table.id, [rowId], { event: 'doubted', at: stampFromMs(nowMs) });
-  progress.counts.inDoubtCount += 1;
+  return { kind, reason, column: null, words, hope: 'never', cells };
 }

@@ -11,9 +11,9 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: "if (next !== 'park') limits.set(rowId, next);",
+        find: "if (next !== 'park') {",
         replace:
-          "if (rowCount > 1 && row === failed[0]) moveRows(tx, table.id, [rowId], { event: 'settled', at: stampFromMs(nowMs) });\n    else if (next !== 'park') limits.set(rowId, next);",
+          "if (rowCount > 1 && progress.limits.size === 0) {\n    progress.limits.set(id, { rowsMax: rowCount, failureCount: 0 });\n    return { ...outcome, state: 'clean' };\n  }\n  if (next !== 'park') {",
       },
     ],
   },
@@ -48,7 +48,11 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     name: 'overwritten-and-forgotten',
     without: 'What a new row overwrote in the known row that it was merged into is not kept.',
     edits: [
-      { file: 'push/settle.ts', find: 'storeConflicts(tx, table, { rowId: knownId, conflicts, at });', replace: '' },
+      {
+        file: 'push/settle.ts',
+        find: 'conflicts: [...overwritten, ...taken.conflicts]',
+        replace: 'conflicts: taken.conflicts',
+      },
     ],
   },
   {
@@ -332,9 +336,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/settle.ts',
-        find: 'return { rowId: settled.row.id, local, ...remoteAndBase(table, settled, { base, local }) };',
-        replace:
-          'return { rowId: settled.row.id, ...remoteAndBase(table, settled, { base, local }), local: settled.news.remote ?? local };',
+        find: 'const outcome = decideRemote({ ...facts, base }, remote, rules);',
+        replace: 'const outcome = decideRemote({ ...facts, base, local: news.remote ?? facts.local }, remote, rules);',
       },
     ],
   },
@@ -398,7 +401,11 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     name: 'created-rows-unsuspected',
     without: 'Rows that a push created are not looked for until a page has shown them.',
     edits: [
-      { file: 'push/settle.ts', find: 'if (created.length > 0) suspectNewRows(tx, tableId, created);', replace: '' },
+      {
+        file: 'push/settle.ts',
+        find: "(row.id > 0 ? 'changed' : null) : 'new'",
+        replace: "(row.id > 0 ? 'changed' : null) : null",
+      },
     ],
   },
   {
@@ -444,8 +451,9 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/answers.ts',
-        find: `const isRefused = end.kind === 'refused' && isLeftAlone(tx, table, row);`,
-        replace: `const isRefused = end.kind === 'refused' && (isLeftAlone(tx, table, row) || row.id !== 0);`,
+        find: "if (end.kind === 'again' || !isLeftAsSent({ ...facts, sent: cells }, kind, columns))",
+        replace:
+          "if (end.kind === 'again' || (!isLeftAsSent({ ...facts, sent: cells }, kind, columns) && facts.id === 0))",
       },
     ],
   },
