@@ -375,8 +375,8 @@ export class World {
     const name = what.replaceAll(/ \d+/g, '').replaceAll(/ of \w+$/g, '');
     this.#count(`point ${name}`);
     if (this.#isEnding) return 'on';
-    if (this.#script !== null) return this.#script.fate(what, facts);
-    const fate = drawFate(this.#setup, this.#tapes.of('disk'), { isTransaction: facts !== null, what });
+    const drawn = (): Fate => drawFate(this.#setup, this.#tapes.of('disk'), { isTransaction: facts !== null, what });
+    const fate = this.#script === null ? drawn() : this.#script.fate(what, facts);
     if (fate === 'on') return fate;
     this.#count(`fate ${fate}`);
     if (fate === 'full') this.#oracles.onDiskFull();
