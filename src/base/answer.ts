@@ -6,7 +6,7 @@ import { stringify as csvText } from 'csv-stringify/sync';
 import { printable, printableJson } from './text.ts';
 
 /** An answer of the replica. */
-export interface Answer {
+export interface ResultTable {
   readonly columns: readonly string[];
   readonly rows: Iterable<readonly unknown[]>;
 }
@@ -36,7 +36,7 @@ function infinityText(value: number): string {
  * An answer as a JSON array of one object per row, one row per line. Integers keep every digit. A column whose name
  * occurred before gets a number, so that no value is lost.
  */
-export function* answerAsJson(answer: Answer): Generator<string> {
+export function* answerAsJson(answer: ResultTable): Generator<string> {
   const names = uniqueNames(answer.columns).map((name) => JSON.stringify(name));
   let before = '[';
   for (const chunk of chunks(answer.rows)) {
@@ -76,7 +76,7 @@ export interface CsvOptions {
  * An answer as CSV with a header (RFC 4180, lines ending in LF). NULL is nothing, an empty text is `""`. In an answer of one column both are `""`,
  * because pandas and spreadsheets take a blank line for no row.
  */
-export function* answerAsCsv(answer: Answer, options: CsvOptions): Generator<string> {
+export function* answerAsCsv(answer: ResultTable, options: CsvOptions): Generator<string> {
   const isNarrow = answer.columns.length === 1;
   const write = (rows: readonly (readonly unknown[])[]): string =>
     csvText(

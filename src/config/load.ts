@@ -12,7 +12,7 @@ import type { Way } from '../origin/way.ts';
 import type { SinkSettings } from '../extras/postgres/context.ts';
 import { findMaskKey } from './mask-key.ts';
 import { optionsSchema, type Options } from './options.ts';
-import { describeProblems, problemsFromIssues, type Problem } from './problems.ts';
+import { describeProblems, problemsFromIssues, type ConfigProblem } from './problems.ts';
 import {
   expandVariables,
   processEnvironment,
@@ -174,9 +174,9 @@ function readConfigFile(file: string): string {
 }
 
 /** A key that JavaScript objects give a meaning of their own would be dropped without a message. */
-function keyProblems(values: unknown, path: Problem['path']): readonly Problem[] {
+function keyProblems(values: unknown, path: ConfigProblem['path']): readonly ConfigProblem[] {
   if (typeof values !== 'object' || values === null) return [];
-  return Object.entries(values).flatMap(([key, value]): readonly Problem[] => {
+  return Object.entries(values).flatMap(([key, value]): readonly ConfigProblem[] => {
     const complaint = 'cannot be used as a key; for a table of this name, write a pattern such as __proto*';
     return key === '__proto__'
       ? [{ path: [...path, key], complaint, showValue: false }]

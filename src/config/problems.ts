@@ -10,7 +10,7 @@ import type * as z from 'zod';
 export type OptionPath = readonly (string | number)[];
 
 /** One thing that is wrong. */
-export interface Problem {
+export interface ConfigProblem {
   readonly path: OptionPath;
   /** What must be there, or what is wrong; continues a sentence that begins with the path. */
   readonly complaint: string;
@@ -28,11 +28,11 @@ const VALUE_CHARS_MAX = 60;
 const SECRET_KEY = /token|password|secret|credential|webhook|proxy/i;
 
 /** The problems that validation found, each key that is not an option as one of its own. */
-export function problemsFromIssues(issues: readonly z.core.$ZodIssue[]): readonly Problem[] {
+export function problemsFromIssues(issues: readonly z.core.$ZodIssue[]): readonly ConfigProblem[] {
   return issues.flatMap((issue) => problemsFromIssue(issue, []));
 }
 
-function problemsFromIssue(issue: z.core.$ZodIssue, parent: OptionPath): readonly Problem[] {
+function problemsFromIssue(issue: z.core.$ZodIssue, parent: OptionPath): readonly ConfigProblem[] {
   const path = [...parent, ...issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))];
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: [...path, key], complaint: issue.message, showValue: false }));
@@ -49,7 +49,7 @@ function problemsFromIssue(issue: z.core.$ZodIssue, parent: OptionPath): readonl
 
 /** The lines of an error message, one per problem, in the order in which they stand in the file. */
 export function describeProblems(
-  problems: readonly Problem[],
+  problems: readonly ConfigProblem[],
   file: { readonly values: unknown; readonly document: Document; readonly lines: LineCounter },
 ): readonly string[] {
   const placed = problems
@@ -64,7 +64,7 @@ export function describeProblems(
   return rest > 0 ? [...unique.slice(0, PROBLEMS_MAX), `and ${rest} more`] : unique;
 }
 
-function describe(problem: Problem, values: unknown): string {
+function describe(problem: ConfigProblem, values: unknown): string {
   const value = valueAt(values, problem.path);
   if (!problem.showValue) return problem.complaint;
   if (value === undefined) return `is missing: it ${problem.complaint}`;

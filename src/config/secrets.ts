@@ -10,7 +10,7 @@ import { isAbsolute, join, relative, resolve } from 'node:path';
 import { readShortText } from '../base/file-system.ts';
 
 import type { Credentials } from '../origin/credentials.ts';
-import type { OptionPath, Problem } from './problems.ts';
+import type { OptionPath, ConfigProblem } from './problems.ts';
 
 /** The environment variables of the process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -35,8 +35,11 @@ const VARIABLE = /\$(\$)?\{([^}]*)\}/g;
  * Replaces `${NAME}` in every text of the file by the environment variable, or by the text after `:-` if the variable is not set, as in a shell.
  * `$${` stands for a plain `${`. Keys are left as they are. A variable that is not set and has nothing behind it is a problem.
  */
-export function expandVariables(values: unknown, environment: Environment): { values: unknown; problems: Problem[] } {
-  const problems: Problem[] = [];
+export function expandVariables(
+  values: unknown,
+  environment: Environment,
+): { values: unknown; problems: ConfigProblem[] } {
+  const problems: ConfigProblem[] = [];
   const expandText = (text: string, path: OptionPath): string =>
     text.replace(VARIABLE, (whole, escaped: string | undefined, inside: string) => {
       if (escaped !== undefined) return whole.slice(1);
@@ -72,7 +75,7 @@ function isSecretReference(path: OptionPath): boolean {
 /** What came of looking for the credentials; `credentials` is null exactly if there are problems. */
 export interface CredentialsResult {
   readonly credentials: Credentials | null;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly string[];
 }
 
@@ -84,7 +87,7 @@ export function readCredentials(
   section: Readonly<Record<string, unknown>>,
   surroundings: { readonly folder: string; readonly environment: Environment },
 ): CredentialsResult {
-  const problems: Problem[] = [];
+  const problems: ConfigProblem[] = [];
   const warnings: string[] = [];
   const given = ['tokenFile', 'token', 'user', 'passwordFile', 'password'].filter((key) => section[key] !== undefined);
   const complain = (key: string | null, complaint: string): CredentialsResult => {
@@ -135,7 +138,11 @@ export function readNamedSecret(
   path: readonly string[],
   value: unknown,
   surroundings: { readonly folder: string; readonly environment: Environment },
-): { readonly secret: string | null; readonly problems: readonly Problem[]; readonly warnings: readonly string[] } {
+): {
+  readonly secret: string | null;
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly string[];
+} {
   const found = readSecret(path.at(-1) ?? '', value, surroundings);
   const warnings = found.warnings.map((warning) => warning.replace(/^origin\.[A-Za-z]+/, path.join('.')));
   const problems = 'complaint' in found ? [{ path, complaint: found.complaint, showValue: false }] : [];

@@ -5,14 +5,14 @@
 import { resolve } from 'node:path';
 import type { PgAddress, SinkSettings, SslMode } from '../extras/postgres/context.ts';
 import type { Options } from './options.ts';
-import type { Problem } from './problems.ts';
+import type { ConfigProblem } from './problems.ts';
 import { readNamedSecret, type Environment } from './secrets.ts';
 import { tableRules } from './tables.ts';
 
 /** What came of reading the sinks. */
 export interface SinksResult {
   readonly sinks: readonly SinkSettings[];
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export function readSinks(
     ...surroundings
   }: { readonly folder: string; readonly environment: Environment; readonly needsSecrets: boolean },
 ): SinksResult {
-  const problems: Problem[] = [];
+  const problems: ConfigProblem[] = [];
   const warnings: string[] = [];
   const sinks = Object.entries(options).flatMap(([name, { postgres, tables, deletes }]): readonly SinkSettings[] => {
     const path = ['sinks', name, 'postgres'];

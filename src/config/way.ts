@@ -7,13 +7,13 @@ import { BlockList, isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
 import type { ProxySettings, Way } from '../origin/way.ts';
 import type { Options } from './options.ts';
-import type { Problem } from './problems.ts';
+import type { ConfigProblem } from './problems.ts';
 import { readNamedSecret, systemCode, type Environment } from './secrets.ts';
 
 /** What came of reading the way. */
 export interface WayResult {
   readonly way: Way;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export interface WayResult {
 export type WayOptions = Pick<Options['origin'], 'url' | 'proxy' | 'caFile'>;
 
 /** Where relative paths start, and the variables that may name a proxy. */
-interface Surroundings {
+interface ProxySources {
   readonly folder: string;
   readonly environment: Environment;
 }
@@ -30,7 +30,7 @@ interface Surroundings {
 const CA_BYTES_MAX = 1024 * 1024;
 
 /** Reads the way; nothing is connected to. */
-export function readWay(origin: WayOptions, surroundings: Surroundings): WayResult {
+export function readWay(origin: WayOptions, surroundings: ProxySources): WayResult {
   const proxy = readProxy(origin, surroundings);
   const ca = origin.caFile === undefined ? null : readAuthorities(resolve(surroundings.folder, origin.caFile));
   const caProblems = ca !== null && 'complaint' in ca ? [problemOf(['origin', 'caFile'], ca.complaint)] : [];
@@ -45,7 +45,7 @@ interface ProxyResult extends Pick<WayResult, 'problems' | 'warnings'> {
   readonly proxy: ProxySettings | null;
 }
 
-function readProxy({ proxy, url }: WayOptions, surroundings: Surroundings): ProxyResult {
+function readProxy({ proxy, url }: WayOptions, surroundings: ProxySources): ProxyResult {
   if (proxy === undefined) return { proxy: null, problems: [], warnings: [] };
   if (proxy === 'environment') return proxyOfEnvironment(new URL(url), surroundings.environment);
   if (typeof proxy === 'string') return { proxy: { url: proxy, login: null }, problems: [], warnings: [] };
@@ -134,6 +134,6 @@ function readAuthorities(path: string): { readonly pem: string } | { readonly co
   }
 }
 
-function problemOf(path: readonly string[], complaint: string): Problem {
+function problemOf(path: readonly string[], complaint: string): ConfigProblem {
   return { path, complaint, showValue: false };
 }

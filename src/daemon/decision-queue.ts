@@ -21,7 +21,7 @@ const WAITING_MAX = 100;
 
 const BUSY = 'nothing was changed: the daemon is busy; try again when its current job is done';
 
-interface Waiting {
+interface QueuedDecision {
   readonly decision: PersonDecision;
   /** Aborted when the person no longer waits. */
   readonly signal: AbortSignal;
@@ -32,7 +32,7 @@ interface Waiting {
 export class DecisionQueue {
   readonly #clock: Clock;
   readonly #onAsked: () => void;
-  #waiting: Waiting[] = [];
+  #waiting: QueuedDecision[] = [];
 
   /** `onAsked` wakes the loop. */
   constructor(clock: Clock, onAsked: () => void) {
@@ -87,7 +87,7 @@ export class DecisionQueue {
     this.#waiting = [];
   }
 
-  async #carryOutOne(replica: Replica, { decision, signal }: Waiting): Promise<DecisionAnswer> {
+  async #carryOutOne(replica: Replica, { decision, signal }: QueuedDecision): Promise<DecisionAnswer> {
     const at = stampFromMs(this.#clock.nowMs());
     try {
       return await carryOutDecision(replica, decision, at, signal);

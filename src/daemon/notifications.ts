@@ -23,18 +23,18 @@ const WEBHOOK_MS_MAX = 30_000;
 const WAITING_MAX = 50;
 
 /** A way to a person: an option under `notify`. */
-type Way = 'command' | 'webhook';
+type NoticeChannel = 'command' | 'webhook';
 
 /** A way by which notices do not get through at present. */
 export interface BlockedWay {
-  readonly way: Way;
+  readonly way: NoticeChannel;
   readonly reason: string;
   readonly since: string;
   readonly waitingCount: number;
 }
 
 /** The notices of one way, the oldest first, and how the last attempt went. */
-interface Line {
+interface NoticeLine {
   notices: readonly Notice[];
   sending: Promise<void> | null;
   failureCount: number;
@@ -48,11 +48,11 @@ export class NotificationSender {
   #told: Told = NOTHING_TOLD;
   #repeatMs = 0;
   /** How each way is gone, by the present configuration. */
-  #sendBy: Readonly<Record<Way, ((notice: Notice) => Promise<string | null>) | null>> = {
+  #sendBy: Readonly<Record<NoticeChannel, ((notice: Notice) => Promise<string | null>) | null>> = {
     command: null,
     webhook: null,
   };
-  readonly #lines: Readonly<Record<Way, Line>> = { command: newLine(), webhook: newLine() };
+  readonly #lines: Readonly<Record<NoticeChannel, NoticeLine>> = { command: newLine(), webhook: newLine() };
   #log: Logger = silentLogger;
   #onFailed: () => void = () => undefined;
 
@@ -137,11 +137,11 @@ export class NotificationSender {
     for (const { sending } of this.#inUse()) await sending;
   }
 
-  #inUse(): readonly Line[] {
+  #inUse(): readonly NoticeLine[] {
     return WAYS.filter((way) => this.#sendBy[way] !== null).map((way) => this.#lines[way]);
   }
 
-  async #sendLine(way: Way): Promise<void> {
+  async #sendLine(way: NoticeChannel): Promise<void> {
     const line = this.#lines[way];
     for (let [notice] = line.notices; notice !== undefined; [notice] = line.notices) {
       const sent = notice;
@@ -154,7 +154,7 @@ export class NotificationSender {
     }
   }
 
-  #noteFailure(way: Way, reason: string): void {
+  #noteFailure(way: NoticeChannel, reason: string): void {
     const line = this.#lines[way];
     line.failureCount += 1;
     const waitMs = spreadBackoffMs(BACKOFFS.notice, line.failureCount, this.#clock.random());
@@ -165,9 +165,9 @@ export class NotificationSender {
   }
 }
 
-const WAYS: readonly Way[] = ['command', 'webhook'];
+const WAYS: readonly NoticeChannel[] = ['command', 'webhook'];
 
-function newLine(): Line {
+function newLine(): NoticeLine {
   return { notices: [], sending: null, failureCount: 0, retryAtMs: 0, blocked: null };
 }
 

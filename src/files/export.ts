@@ -48,7 +48,7 @@ export interface ExportOptions {
 const PRIVATE = { file: 0o600, folder: 0o700 };
 const SHARED = { file: 0o640, folder: 0o750 };
 
-type Tally = { -readonly [Count in keyof ExportReport]: number };
+type ExportCounts = { -readonly [Count in keyof ExportReport]: number };
 
 /** Exports files. @throws RowsyncError `usage.invalid` for an unknown table, `files.store`, `replica.full`. */
 export async function exportFiles(
@@ -58,7 +58,7 @@ export async function exportFiles(
 ): Promise<ExportReport> {
   const tableIds = options.tables.length === 0 ? null : chooseTables(from, options.tables).map(({ id }) => id);
   const store = new FileStore(options.store);
-  const tally: Tally = { linkedCount: 0, copiedCount: 0, unchangedCount: 0, bytes: 0, lostCount: 0 };
+  const tally: ExportCounts = { linkedCount: 0, copiedCount: 0, unchangedCount: 0, bytes: 0, lostCount: 0 };
   const modes = options.isShared === true ? SHARED : PRIVATE;
   openExportFolder(options.folder, modes.folder);
   const places = new Places(from, options.folder, modes.folder);
@@ -147,7 +147,7 @@ async function makeFolder(path: string, mode: number): Promise<void> {
 async function place(
   { source, content, sha256, mode }: { source: string; content: Stats; sha256: string; mode: number },
   path: string,
-  tally: Tally,
+  tally: ExportCounts,
 ): Promise<void> {
   try {
     if (await isThere(path, content, sha256)) {

@@ -53,7 +53,7 @@ export interface FileToFetch {
 }
 
 /** Thrown into a download to end it where a rule turns out to leave the file out. */
-class LeftOut extends Error {
+class FileLeftOutError extends Error {
   readonly rule: string;
 
   constructor(rule: string) {
@@ -92,7 +92,7 @@ async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Pr
     if (looked === null) return;
     if (await downloadUntilWhole(run, { file: looked, column, rule })) run.watch.note(null);
   } catch (thrown) {
-    if (thrown instanceof LeftOut) return skip(run, file, thrown.rule);
+    if (thrown instanceof FileLeftOutError) return skip(run, file, thrown.rule);
     const error = asRowsyncError(thrown);
     if (error.code !== 'origin.stopped' && error.kind !== 'replica' && error.kind !== 'bug')
       await fail(run, { file, column, rule }, error);
@@ -184,8 +184,9 @@ async function download(run: FetchRun, { file, column, rule }: FileToFetch): Pro
       (chunk) => {
         isBegun = true;
         const bytes = incoming.bytes + chunk.length;
-        if (rule.maxFileBytes !== null && bytes > rule.maxFileBytes) throw new LeftOut(`${rule.name}.maxFileBytes`);
-        if (!run.quota.has(bytes - (file.bytes ?? 0))) throw new LeftOut('files.maxBytes');
+        if (rule.maxFileBytes !== null && bytes > rule.maxFileBytes)
+          throw new FileLeftOutError(`${rule.name}.maxFileBytes`);
+        if (!run.quota.has(bytes - (file.bytes ?? 0))) throw new FileLeftOutError('files.maxBytes');
         onProgress?.({ kind: 'bytes', bytes: chunk.length });
         return incoming.write(chunk);
       },
@@ -196,7 +197,7 @@ async function download(run: FetchRun, { file, column, rule }: FileToFetch): Pro
     isWhole = true;
     return { kind: 'whole', file: incoming, facts: factsFrom(headers) };
   } catch (thrown) {
-    if (thrown instanceof LeftOut) throw thrown;
+    if (thrown instanceof FileLeftOutError) throw thrown;
     const error = asRowsyncError(thrown);
     // Before the first byte the origin client has tried often enough itself.
     const canRepeat = isBegun && (error.kind === 'originDown' || error.code === 'origin.truncated');

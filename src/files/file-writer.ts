@@ -15,7 +15,7 @@ export interface FinishedFile {
   readonly facts: FileFacts;
 }
 
-interface Waiting {
+interface PendingWrite {
   readonly finished: FinishedFile;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
@@ -25,7 +25,7 @@ interface Waiting {
 export class FileWriter {
   readonly #store: FileStore;
   readonly #replica: Replica;
-  #waiting: Waiting[] = [];
+  #waiting: PendingWrite[] = [];
   #isBusy = false;
 
   constructor(store: FileStore, replica: Replica) {

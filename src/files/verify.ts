@@ -55,7 +55,7 @@ export interface FilesVerifyReport {
   readonly error: RowsyncError | null;
 }
 
-type Tally = {
+type VerifyCounts = {
   -readonly [Count in 'damagedCount' | 'askedCount' | 'vanishedCount' | 'differentCount' | 'refusedCount']: number;
 } & { readonly different: string[] };
 
@@ -69,7 +69,7 @@ export async function verifyFiles(
   const tableIds = options.tables.length === 0 ? null : tables.map(({ id }) => id);
   const startedMs = clock.monotonicMs();
   const before = origin.counters().requestCount;
-  const tally: Tally = {
+  const tally: VerifyCounts = {
     damagedCount: 0,
     askedCount: 0,
     vanishedCount: 0,
@@ -118,7 +118,7 @@ async function readAll(
     readonly store: FileStore;
     readonly contents: readonly Content[];
     readonly damaged: Set<number>;
-    readonly tally: Tally;
+    readonly tally: VerifyCounts;
   },
 ): Promise<void> {
   await runAll(work.contents, READS_MAX, async (content) => {
@@ -141,7 +141,7 @@ function stopped(): RowsyncError {
 }
 
 /** Asks for every file that the origin is thought to have. */
-async function askAll(context: FilesContext, tableIds: readonly number[] | null, tally: Tally): Promise<void> {
+async function askAll(context: FilesContext, tableIds: readonly number[] | null, tally: VerifyCounts): Promise<void> {
   const { replica, settings } = context;
   const columns = new Map<string, FileColumn>();
   for (const { id } of chooseTables(replica, [])) {
@@ -162,7 +162,7 @@ async function askAll(context: FilesContext, tableIds: readonly number[] | null,
 /** Compares a file with what the origin says of it; a failure that says nothing of the file is returned. */
 async function askFor(
   { origin, replica, clock, signal }: FilesContext,
-  { file, column, tally }: { readonly file: FileHere; readonly column: FileColumn; readonly tally: Tally },
+  { file, column, tally }: { readonly file: FileHere; readonly column: FileColumn; readonly tally: VerifyCounts },
 ): Promise<RowsyncError | null> {
   const request = { ...column.address, record: { id: file.rowId }, version: { guid: file.guid, in: 'path' } } as const;
   try {

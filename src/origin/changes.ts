@@ -103,12 +103,12 @@ export function changeMethods(requests: Requests, format: WireFormat, random: ()
 /** The status of a row that a write created (specification 4.6). */
 const CREATED = 201;
 
-interface Sent {
+interface SentRecord {
   readonly id: number | null;
   readonly key: string | null;
 }
 
-function sentAt(records: Records, index: number): Sent {
+function sentAt(records: Records, index: number): SentRecord {
   return 'ids' in records
     ? { id: records.ids[index] ?? null, key: null }
     : { id: null, key: records.keys[index] ?? null };
@@ -120,7 +120,7 @@ function sentAt(records: Records, index: number): Sent {
  */
 function checkEchoes(
   statuses: readonly StatusDescriptor[],
-  { sentIn, method }: { readonly sentIn: (index: number) => Sent; readonly method: string },
+  { sentIn, method }: { readonly sentIn: (index: number) => SentRecord; readonly method: string },
   what: string,
 ): void {
   const sentIds = new Set(statuses.keys().map((index) => sentIn(index).id));

@@ -120,7 +120,7 @@ export interface RequestParts {
 }
 
 /** What one attempt came to: an answer, or a failure that may be worth another attempt. */
-type Outcome<T> = { readonly kind: 'done'; readonly value: T } | Failure;
+type AttemptOutcome<T> = { readonly kind: 'done'; readonly value: T } | Failure;
 
 type Result = WireAnswer | WireFault;
 
@@ -252,7 +252,7 @@ export class Requests {
     result: Result,
     { attempted }: Reading,
     read: (answer: WireAnswer) => Answer<T> | Failure,
-  ): Outcome<Answer<T, E>> {
+  ): AttemptOutcome<Answer<T, E>> {
     if (result.kind === 'fault') return this.#faultFailure(attempted, result);
     const answer = read(result);
     if (answer.kind === 'failed') return answer;
@@ -261,7 +261,7 @@ export class Requests {
     return { kind: 'done', value: answer as Answer<T, E> };
   }
 
-  #judgeChange<T>({ read }: Call<T>, result: Result, reading: Reading): Outcome<T> {
+  #judgeChange<T>({ read }: Call<T>, result: Result, reading: Reading): AttemptOutcome<T> {
     const { attempted } = reading;
     const answer =
       result.kind === 'fault' ? this.#faultFailure(attempted, result) : readDocument(result, read, reading);
@@ -298,7 +298,7 @@ export class Requests {
   async #repeat<T>(
     target: Target,
     request: Omit<WireRequest, 'path'>,
-    judge: (result: Result) => Outcome<T>,
+    judge: (result: Result) => AttemptOutcome<T>,
   ): Promise<T> {
     const { clock, limits, log, transport } = this.#parts;
     const { signal } = request;

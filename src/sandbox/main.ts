@@ -68,7 +68,7 @@ export interface SandboxOptions {
 }
 
 /** A user with credentials. */
-export interface Caller {
+export interface SandboxUser {
   readonly email: string;
   readonly role: string;
   readonly password: string;
@@ -88,7 +88,7 @@ export interface Sandbox {
   /** For HTTP Basic. */
   readonly user: { readonly email: string; readonly password: string };
   /** Everybody who may call, with the rights that their role has; the first is `user`, with `token`. */
-  readonly users: readonly Caller[];
+  readonly users: readonly SandboxUser[];
   /** A cookie, `name=value`, that stands for this user behind the minus sign: `{url}/secure/api/v2/{database}/-/…`. */
   readonly session: string;
   readonly store: Store;
@@ -185,7 +185,7 @@ async function serveStore(
   };
 }
 
-function callerFrom(store: Store, user: User, ownToken: string | undefined): Caller {
+function callerFrom(store: Store, user: User, ownToken: string | undefined): SandboxUser {
   const { email, role, password } = user;
   const given = user.id === store.user.id ? ownToken : undefined;
   return { email, role, password, token: must(given ?? store.anyToken(user), 'every user has a token') };

@@ -273,7 +273,7 @@ export function readError(json: unknown): ErrorDescriptor | undefined {
   };
 }
 
-interface ColumnReader {
+interface JsonColumnReader {
   readonly name: string;
   /** True for names such as `__proto__` that every object seems to have. */
   readonly inherited: boolean;
@@ -359,7 +359,7 @@ const NO_FAULTS: readonly UnreadableCell[] = [];
 
 function readValues(
   object: JsonObject,
-  readers: readonly ColumnReader[],
+  readers: readonly JsonColumnReader[],
   what: string,
 ): { readonly values: readonly Value[]; readonly faults: readonly UnreadableCell[] } {
   const values: Value[] = [];

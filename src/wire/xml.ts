@@ -131,7 +131,7 @@ export function readXmlError(text: string): json.ErrorDescriptor | undefined {
   return root instanceof WireFault || root.name !== 'Error' ? undefined : json.readError(fieldsFrom(root));
 }
 
-interface ColumnReader {
+interface XmlColumnReader {
   readonly name: string;
   readonly read: ValueReader;
 }
@@ -187,7 +187,7 @@ export function readXmlRollups(text: string, columns: readonly RollupShape[], wh
 
 function readValues(
   row: XmlElement,
-  readers: readonly ColumnReader[],
+  readers: readonly XmlColumnReader[],
   what: string,
 ): { readonly values: readonly Value[]; readonly faults: readonly UnreadableCell[] } {
   const values: Value[] = [];

@@ -202,13 +202,13 @@ function pageUrl(parts: AnswerParts, table: TableDescriptor, page: number): stri
 async function ask<E extends Etag = undefined>(
   parts: AnswerParts,
   table: TableDescriptor,
-  { page = 0, etag, columns = shapesOf(table) }: Asked<E> = {},
+  { page = 0, etag, columns = shapesOf(table) }: PageReadOptions<E> = {},
 ): Promise<Answer<RowPage, E>> {
   const request = { table: addressOf(parts, table), columns, query: queryOf(parts, table, page) };
   return await parts.origin.select(request, { etag, signal: parts.signal });
 }
 
-interface Asked<E extends Etag> {
+interface PageReadOptions<E extends Etag> {
   readonly page?: number;
   readonly etag?: E;
   readonly columns?: readonly ColumnShape[];

@@ -55,7 +55,7 @@ export async function probeOrigin(
   }
 }
 
-interface Asked {
+interface HeadRequest {
   readonly url: URL;
   /** The authorities, where there are others than the usual ones. */
   readonly ca: string[] | undefined;
@@ -64,7 +64,7 @@ interface Asked {
 
 /** Asks for the head of the root of a host, over a connection of its own or the one that is given. */
 function headOf<T>(
-  { url, ca, signal }: Asked,
+  { url, ca, signal }: HeadRequest,
   through: Duplex | null,
   read: (response: IncomingMessage) => T,
 ): Promise<T> {
@@ -92,7 +92,7 @@ function headOf<T>(
 }
 
 /** Has a proxy make a way through to a host. */
-function wayThrough({ url: address, login }: ProxySettings, { url, ca, signal }: Asked): Promise<Duplex> {
+function wayThrough({ url: address, login }: ProxySettings, { url, ca, signal }: HeadRequest): Promise<Duplex> {
   const request = address.startsWith('https:') ? httpsRequest : httpRequest;
   const target = `${url.hostname}:${url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port}`;
   const headers = login === null ? {} : { 'proxy-authorization': basicHeader(login.user, login.password) };

@@ -8,7 +8,7 @@ import type { PushReport } from '../../push/report.ts';
 import type { Invocation } from '../runtime/invocation.ts';
 import { answerAsTable } from '../terminal/table.ts';
 import { planText, pushText } from '../report/push-report.ts';
-import type { Sandbox } from '../runtime/sandbox.ts';
+import type { RunningSandbox } from '../runtime/sandbox.ts';
 import { runPlan, runPush } from './push.ts';
 
 /** What the demo's tables need to be edited; lines of its configuration. */
@@ -48,7 +48,7 @@ ORDER BY revision`;
 /** Where the story is told. */
 export interface Stage {
   readonly invocation: Invocation;
-  readonly sandbox: Sandbox;
+  readonly sandbox: RunningSandbox;
   /** Of the replica. */
   readonly path: string;
   /** What the reader types in front of a command. */

@@ -14,7 +14,7 @@ import { openReader } from '../../replica/reader.ts';
 import { isCheckout } from '../runtime/installation.ts';
 import { exitCodeOf, printJson, type Invocation, type Runner } from '../runtime/invocation.ts';
 import { answerAsTable } from '../terminal/table.ts';
-import { startSandbox, type Sandbox } from '../runtime/sandbox.ts';
+import { startSandbox, type RunningSandbox } from '../runtime/sandbox.ts';
 import { pushFailures, pushJson } from '../report/push-report.ts';
 import { durationText, plural } from '../../base/text.ts';
 import { EDITED_TABLES, indented, NEW_BADGE, tellEdits } from './demo-edits.ts';
@@ -71,7 +71,7 @@ async function runDemo(invocation: Invocation): Promise<number> {
   }
 }
 
-async function tellStory(invocation: Invocation, sandbox: Sandbox): Promise<number> {
+async function tellStory(invocation: Invocation, sandbox: RunningSandbox): Promise<number> {
   const { clock, stdout } = invocation.session;
   const startedMs = clock.monotonicMs();
   const folder = makeFolder(sandbox);
@@ -138,7 +138,7 @@ async function tellStory(invocation: Invocation, sandbox: Sandbox): Promise<numb
 }
 
 /** A folder with the configuration and the token that the demo's commands use, and where the replica will be. */
-function makeFolder({ url, database, token }: Sandbox): string {
+function makeFolder({ url, database, token }: RunningSandbox): string {
   try {
     const folder = mkdtempSync(join(tmpdir(), 'rowsync-demo-'));
     writeFileSync(join(folder, 'token'), `${token}\n`, { mode: 0o600 });
@@ -165,7 +165,7 @@ function makeFolder({ url, database, token }: Sandbox): string {
 }
 
 /** Attaches a photo to an employee who has one already. */
-function attachPhoto({ store }: Sandbox): void {
+function attachPhoto({ store }: RunningSandbox): void {
   const employee = store.rows('Employee').find(({ values }) => values['Photo'] !== null);
   const photo = { name: 'new photo.svg', mediaType: 'image/svg+xml', bytes: Buffer.from(PHOTO) };
   if (employee !== undefined) store.update('Employee', employee.id, { Photo: photo });
@@ -180,7 +180,7 @@ function queryAnswer(path: string, query: string, width: number | null): string 
   }
 }
 
-function openingText({ url, database }: Sandbox): string {
+function openingText({ url, database }: RunningSandbox): string {
   return `rowsync follows a hosted table database into a SQLite file on your machine.
 
 1. Start a stand-in for the hosted service: the sandbox, with sample data

@@ -42,7 +42,7 @@ export interface FirstFiles {
 }
 
 /** What is known before the first question. */
-type Asked = Omit<InitOptions, 'push'> & {
+type KnownAnswers = Omit<InitOptions, 'push'> & {
   /** Where the configuration will be; the token goes beside it. */
   readonly file: string;
   readonly pushed: readonly PushedTable[] | undefined;
@@ -52,7 +52,11 @@ type Asked = Omit<InitOptions, 'push'> & {
 const NAMES_MAX = 40;
 
 /** Asks for what the options leave open. @throws RowsyncError of the origin, and where the input ends early. */
-export async function askAnswers(prompter: Prompter, invocation: Invocation, options: Asked): Promise<FirstFiles> {
+export async function askAnswers(
+  prompter: Prompter,
+  invocation: Invocation,
+  options: KnownAnswers,
+): Promise<FirstFiles> {
   const { origin, address, tokenFile, token, described } = await reachOrigin(prompter, invocation, options);
   try {
     const tables = options.table ?? (await askTables(prompter, described.tables));
@@ -102,7 +106,7 @@ function readWayTo(url: string, options: InitOptions, folder: string): Way {
 const FEW_RETRIES = { ...ORIGIN_LIMITS.retry, attemptsMax: 2 };
 
 /** Asks until the origin answers: what was typed wrong is asked again, and nothing else has to be typed twice. */
-async function reachOrigin(prompter: Prompter, { session }: Invocation, options: Asked): Promise<Reached> {
+async function reachOrigin(prompter: Prompter, { session }: Invocation, options: KnownAnswers): Promise<Reached> {
   let address = await askAddress(prompter, options);
   const tokenFile = options.tokenFile ?? join(dirname(options.file), 'token');
   const tokenPath = resolve(session.folder, tokenFile);

@@ -138,12 +138,16 @@ function originName(reader: Connection, localName: string): string {
   return readTables(reader).find((table) => table.localName === localName)?.name ?? localName;
 }
 
-interface LogForm {
+interface RunListFormat {
   readonly filter: EntryFilter;
   readonly withRows: boolean;
 }
 
-function* logJson(from: Connection, runs: readonly LoggedRun[], { filter, withRows }: LogForm): Generator<string> {
+function* logJson(
+  from: Connection,
+  runs: readonly LoggedRun[],
+  { filter, withRows }: RunListFormat,
+): Generator<string> {
   let before = '{"runs":[\n';
   for (const run of runs) {
     const head = JSON.stringify(run);
@@ -160,7 +164,11 @@ function* logJson(from: Connection, runs: readonly LoggedRun[], { filter, withRo
   yield runs.length === 0 ? '{"runs":[]}\n' : ']}\n';
 }
 
-function* logText(from: Connection, runs: readonly LoggedRun[], { filter, withRows }: LogForm): Generator<string> {
+function* logText(
+  from: Connection,
+  runs: readonly LoggedRun[],
+  { filter, withRows }: RunListFormat,
+): Generator<string> {
   if (runs.length === 0) yield 'No changes\n';
   for (const [index, run] of runs.entries()) {
     const span = run.from === run.to ? run.to : `${run.from} to ${run.to}`;

@@ -8,7 +8,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { parseYaml } from '../../config/yaml.ts';
 import type { Invocation, Runner } from '../runtime/invocation.ts';
-import { startSandbox, type Sandbox, type TlsFiles } from '../runtime/sandbox.ts';
+import { startSandbox, type RunningSandbox, type TlsFiles } from '../runtime/sandbox.ts';
 import { printable } from '../../base/text.ts';
 
 const EXAMPLES = `
@@ -142,7 +142,7 @@ function tlsFiles([certPath, keyPath, ...others]: readonly string[]): TlsFiles {
 }
 
 function readyText(
-  { url, controlUrl, database, token, user, users, session, store }: Sandbox,
+  { url, controlUrl, database, token, user, users, session, store }: RunningSandbox,
   options: SandboxCommandOptions,
 ): string {
   // One user of each role is enough to try its rights.

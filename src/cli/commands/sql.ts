@@ -2,7 +2,7 @@
  * `rowsync sql`: one read-only query on the replica, also while a pull is running.
  */
 import { Option, type Command } from 'commander';
-import { answerAsCsv, answerAsJson, type Answer } from '../../base/answer.ts';
+import { answerAsCsv, answerAsJson, type ResultTable } from '../../base/answer.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { queryPast } from '../../extras/history/past.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
@@ -72,13 +72,13 @@ function answerAt(
   { session }: Invocation,
   reader: ReplicaReader,
   { text, at }: { readonly text: string; readonly at: string | undefined },
-): Answer {
+): ResultTable {
   if (at === undefined) return reader.query(text);
   const nowMs = session.clock.nowMs();
   return queryPast(reader, text, { moment: momentOf(at, { name: '--at', nowMs }), nowMs });
 }
 
-function formatted(invocation: Invocation, answer: Answer, options: SqlOptions): Iterable<string> {
+function formatted(invocation: Invocation, answer: ResultTable, options: SqlOptions): Iterable<string> {
   const { stdout } = invocation.session;
   const format = options.format ?? (invocation.isJson ? 'json' : 'table');
   if (format === 'json') return answerAsJson(answer);

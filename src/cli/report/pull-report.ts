@@ -115,14 +115,14 @@ function pullProblemsText(report: PullReport): string {
 }
 
 /** One way in which something failed, and the table in which it did. */
-export interface Problem {
+export interface TableProblem {
   readonly what: string;
   readonly table?: string | undefined;
   readonly error: RowsyncError;
 }
 
 /** Problems with what to do about each; what several tables have in common is said once. */
-export function problemsText(problems: readonly Problem[]): string {
+export function problemsText(problems: readonly TableProblem[]): string {
   // What was under way when rowsync was asked to stop is of no interest.
   const subject = ({ code, message }: RowsyncError): string => (code === 'origin.stopped' ? code : message);
   const groups = Map.groupBy(problems, ({ what, error }) => `${what}: ${subject(error)}`);

@@ -141,7 +141,7 @@ export async function withOrigin<T>(
 }
 
 /** What pulls, pushes and files of one configuration work with; they share both sides, and never run at the same time. */
-export interface Sides {
+export interface SyncContexts {
   readonly pull: PullContext;
   readonly push: PushContext;
   readonly files: FilesContext;
@@ -167,7 +167,7 @@ function loadSides() {
 export async function withSides<T>(
   invocation: Invocation,
   config: Config,
-  work: (sides: Sides) => Promise<T>,
+  work: (sides: SyncContexts) => Promise<T>,
 ): Promise<T> {
   const [
     { filesSettings, pullSettings, pushSettings },

@@ -7,13 +7,13 @@ const loadSandbox = () => import('../../sandbox/main.ts');
 type Start = Awaited<ReturnType<typeof loadSandbox>>['startSandbox'];
 
 /** A running sandbox. */
-export type Sandbox = Awaited<ReturnType<Start>>;
+export type RunningSandbox = Awaited<ReturnType<Start>>;
 
 /** A certificate and its key, as two files. */
 export type TlsFiles = NonNullable<Parameters<Start>[0]['tls']>;
 
 /** Loads and starts a sandbox. @throws RowsyncError for options that make no sense, or a port that is taken. */
-export async function startSandbox(options: Parameters<Start>[0]): Promise<Sandbox> {
+export async function startSandbox(options: Parameters<Start>[0]): Promise<RunningSandbox> {
   const sandbox = await loadSandbox();
   return sandbox.startSandbox(options);
 }

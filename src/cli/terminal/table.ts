@@ -3,7 +3,7 @@
  * base/answer.ts.
  */
 import { getBorderCharacters, table as boxText } from 'table';
-import { isNumber, plainText, type Answer } from '../../base/answer.ts';
+import { isNumber, plainText, type ResultTable } from '../../base/answer.ts';
 import { displayWidth, plural, printable, truncate } from '../../base/text.ts';
 
 /** The forms of an answer. */
@@ -72,7 +72,7 @@ function fitWidths(widths: readonly number[], total: number): readonly number[] 
 }
 
 /** An answer as a table for people, or as one block per row where the columns do not fit side by side. */
-export function* answerAsTable(answer: Answer, width: number | null): Generator<string> {
+export function* answerAsTable(answer: ResultTable, width: number | null): Generator<string> {
   const rows: (readonly unknown[])[] = [];
   let isCut = false;
   for (const row of answer.rows) {

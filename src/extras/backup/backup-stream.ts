@@ -56,7 +56,7 @@ function head(of: Head): Uint8Array {
 export async function receiveBackup(input: Readable, path: string): Promise<unknown> {
   const [partial, folder] = [path + PARTIAL, filesBeside(path)];
   const partialFolder = `${folder}${PARTIAL}`;
-  const parts = new Parts(input);
+  const parts = new BackupParts(input);
   let store: FileStore | null = null;
   try {
     makePrivate(partial);
@@ -78,7 +78,7 @@ export async function receiveBackup(input: Readable, path: string): Promise<unkn
   }
 }
 
-async function keepFile(store: FileStore, { name, bytes }: Head, parts: Parts): Promise<void> {
+async function keepFile(store: FileStore, { name, bytes }: Head, parts: BackupParts): Promise<void> {
   const incoming = await store.begin();
   for await (const piece of parts.pieces(bytes)) await incoming.write(piece);
   const complete = await incoming.complete();
@@ -87,7 +87,7 @@ async function keepFile(store: FileStore, { name, bytes }: Head, parts: Parts): 
 }
 
 /** The parts of a stream, in their order. */
-class Parts {
+class BackupParts {
   readonly #input: AsyncIterator<Uint8Array>;
   #rest: Uint8Array = Buffer.alloc(0);
 

@@ -134,7 +134,7 @@ function findCopies({ replica, backup, origin }: Config, sought: SoughtRow, nowM
   };
 }
 
-interface Outcome {
+interface ForgetOutcome {
   readonly report: ForgetReport;
   readonly removedCount: number;
   readonly copies: Copies;
@@ -143,7 +143,7 @@ interface Outcome {
 
 function reportJson(
   { table, rowId, column }: ForgettableRow,
-  { report, removedCount, copies, proposals }: Outcome,
+  { report, removedCount, copies, proposals }: ForgetOutcome,
   { sinks }: Config,
 ) {
   const { contents: _contents, ...counts } = report;
@@ -158,7 +158,7 @@ function reportJson(
 
 function reportText(
   { table, rowId, column }: ForgettableRow,
-  { report, removedCount, copies, proposals }: Outcome,
+  { report, removedCount, copies, proposals }: ForgetOutcome,
   { sinks, backup }: Config,
 ): string {
   const { entryCount, deletedCount, conflictCount, fileCount } = report;

@@ -52,7 +52,7 @@ export function addProposalCommands(program: Command, runner: Runner): void {
   const one = (
     name: string,
     description: string,
-    work: (invocation: Invocation, place: Place, found: FoundProposal) => Promise<number>,
+    work: (invocation: Invocation, place: ProposalFolder, found: FoundProposal) => Promise<number>,
   ): Command =>
     proposals
       .command(name)
@@ -71,14 +71,14 @@ export function addProposalCommands(program: Command, runner: Runner): void {
   one('drop', 'forget a proposal', drop);
 }
 
-interface Place {
+interface ProposalFolder {
   readonly replica: Config['replica'];
   readonly folder: string;
   readonly summary?: boolean;
   readonly yes?: boolean;
 }
 
-async function placeOf(invocation: Invocation): Promise<Place> {
+async function placeOf(invocation: Invocation): Promise<ProposalFolder> {
   const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
   return { replica, folder: proposalsFolder(replica.path) };
 }
@@ -111,7 +111,11 @@ function waiting({ name, state, proposal }: FoundProposal): Proposal {
   throw usage(`The proposal ${name} ${STATE_WORDS[state]}`, `rowsync proposals drop ${name} forgets it.`);
 }
 
-async function show(invocation: Invocation, { replica, summary }: Place, found: FoundProposal): Promise<number> {
+async function show(
+  invocation: Invocation,
+  { replica, summary }: ProposalFolder,
+  found: FoundProposal,
+): Promise<number> {
   const proposal = waiting(found);
   const tables = workAsClient(replica.path, (from) => applyEdits(from, proposal), { isKept: false });
   await report(invocation, { found, tables, isApplied: false, isShort: summary === true });
@@ -120,7 +124,7 @@ async function show(invocation: Invocation, { replica, summary }: Place, found: 
 
 async function apply(
   invocation: Invocation,
-  { replica, folder, summary, yes }: Place,
+  { replica, folder, summary, yes }: ProposalFolder,
   found: FoundProposal,
 ): Promise<number> {
   const proposal = waiting(found);
@@ -166,7 +170,7 @@ function countsText(edits: Proposal['edits']): string {
   return tables.join('; ');
 }
 
-async function drop(invocation: Invocation, { folder }: Place, found: FoundProposal): Promise<number> {
+async function drop(invocation: Invocation, { folder }: ProposalFolder, found: FoundProposal): Promise<number> {
   dropProposal(folder, found);
   if (invocation.isJson) await printJson(invocation, { dropped: found.name });
   else await invocation.session.stdout.write(`${found.name} is dropped\n`);

@@ -27,7 +27,7 @@ Example:
   rowsync push --dry-run`;
 
 /** What a rebuild wrote down and could not read. */
-interface Tally {
+interface RebuildCounts {
   editCount: number;
   problemCount: number;
   readonly unread: string[];
@@ -49,7 +49,7 @@ async function rebuild(invocation: Invocation, givesUp: boolean): Promise<number
   const { session, isJson } = invocation;
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const stamp = stampFromMs(session.clock.nowMs()).replaceAll(/[-:]/g, '');
-  const tally: Tally = { editCount: 0, problemCount: 0, unread: [] };
+  const tally: RebuildCounts = { editCount: 0, problemCount: 0, unread: [] };
   const { path } = config.replica;
   const aside = moveAsideWithScript(path, stamp, (file, write) => {
     writeScript(file, tally, write);
@@ -78,7 +78,7 @@ function unreadError(path: string, unread: readonly string[]): RowsyncError {
 }
 
 /** Writes all that the origin does not have; what cannot be read is said in the tally and in the script. */
-function writeScript(path: string, tally: Tally, write: (line: string) => void): void {
+function writeScript(path: string, tally: RebuildCounts, write: (line: string) => void): void {
   const attempt = (what: string, work: () => void): void => {
     try {
       work();
@@ -122,7 +122,7 @@ function writeProblems(
     tally,
     write,
     attempt,
-  }: { tally: Tally; write: (line: string) => void; attempt: (what: string, work: () => void) => void },
+  }: { tally: RebuildCounts; write: (line: string) => void; attempt: (what: string, work: () => void) => void },
 ): void {
   const writeAll = (what: string, lines: readonly unknown[]): void => {
     for (const line of lines) {

@@ -133,9 +133,13 @@ async function check(invocation: Invocation, { settings }: { readonly settings: 
   return found.missing.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-type Sides = { readonly config: Config; readonly settings: SinkSettings };
+type SinkCommandInput = { readonly config: Config; readonly settings: SinkSettings };
 
-async function send(invocation: Invocation, { config, settings }: Sides, choice: SinkChoice): Promise<number> {
+async function send(
+  invocation: Invocation,
+  { config, settings }: SinkCommandInput,
+  choice: SinkChoice,
+): Promise<number> {
   const { session, isVerbose } = invocation;
   const replica = await openExistingReplica(invocation, config);
   const log = createLogger({
@@ -163,7 +167,7 @@ async function send(invocation: Invocation, { config, settings }: Sides, choice:
   }
 }
 
-async function load(invocation: Invocation, sides: Sides, names: readonly string[]): Promise<number> {
+async function load(invocation: Invocation, sides: SinkCommandInput, names: readonly string[]): Promise<number> {
   try {
     return await send(invocation, sides, { agreed: names.length === 0, load: names });
   } catch (thrown) {
@@ -176,7 +180,11 @@ async function load(invocation: Invocation, sides: Sides, names: readonly string
   }
 }
 
-async function verify(invocation: Invocation, { config, settings }: Sides, names: readonly string[]): Promise<number> {
+async function verify(
+  invocation: Invocation,
+  { config, settings }: SinkCommandInput,
+  names: readonly string[],
+): Promise<number> {
   const compared = await verifySink(settings, config.replica.path, names);
   const { stdout } = invocation.session;
   await (invocation.isJson
@@ -201,7 +209,7 @@ function comparisonText(compared: readonly TableComparison[], width: number | nu
 
 async function drop(
   invocation: Invocation,
-  { settings }: Sides,
+  { settings }: SinkCommandInput,
   names: readonly string[],
   { confirm }: SinkOptions,
 ): Promise<number> {
@@ -217,7 +225,11 @@ async function drop(
   return EXIT.done;
 }
 
-async function grants(invocation: Invocation, { settings }: Sides, [role = '']: readonly string[]): Promise<number> {
+async function grants(
+  invocation: Invocation,
+  { settings }: SinkCommandInput,
+  [role = '']: readonly string[],
+): Promise<number> {
   await invocation.session.stdout.write(`${grantStatements(settings, role).join('\n')}\n`);
   return EXIT.done;
 }

@@ -9,7 +9,7 @@ import type { Stored } from '../../replica/rows.ts';
 import { copyText } from '../postgres/copy-text.ts';
 
 /** A column of a file. */
-export interface FileColumn {
+export interface ParquetColumn {
   readonly name: string;
   readonly type: PgType;
 }
@@ -39,7 +39,7 @@ interface Form {
 /** Writes a file; `rows` is called twice and gives the same rows both times. Returns the columns as they were written. */
 export async function writeParquet(
   path: string,
-  columns: readonly FileColumn[],
+  columns: readonly ParquetColumn[],
   rows: () => Iterable<readonly Stored[]>,
 ): Promise<readonly WrittenColumn[]> {
   const { fileWriter, ParquetWriter } = await import('hyparquet-writer');
@@ -79,13 +79,16 @@ export async function writeParquet(
   });
 }
 
-interface Digits {
+interface DecimalSize {
   readonly whole: number;
   readonly scale: number;
 }
 
 /** Digits before and after the point that the numbers of each column need. */
-function countDigits(columns: readonly FileColumn[], rows: () => Iterable<readonly Stored[]>): readonly Digits[] {
+function countDigits(
+  columns: readonly ParquetColumn[],
+  rows: () => Iterable<readonly Stored[]>,
+): readonly DecimalSize[] {
   const most = columns.map(() => ({ whole: 1, scale: 0 }));
   const numbers = columns.flatMap(({ type }, index) => (type === 'numeric' ? [index] : []));
   // Rows that are asked for and not read keep the database busy.
@@ -110,7 +113,7 @@ function plainOf(stored: Stored): string | null {
   return exact === undefined ? null : numericToPlain(exact);
 }
 
-function formOf({ name, type }: FileColumn, digits: Digits): Form {
+function formOf({ name, type }: ParquetColumn, digits: DecimalSize): Form {
   const optional = { name, repetition_type: 'OPTIONAL' } as const;
   const text: Form = {
     element: { ...optional, type: 'BYTE_ARRAY', converted_type: 'UTF8' },
@@ -165,7 +168,7 @@ function formOf({ name, type }: FileColumn, digits: Digits): Form {
   }
 }
 
-function decimalForm(name: string, { whole, scale }: Digits): Form {
+function decimalForm(name: string, { whole, scale }: DecimalSize): Form {
   const isShort = whole + scale <= DIGITS_SHORT;
   const precision = isShort ? DIGITS_SHORT : DIGITS_MAX;
   const storage = isShort ? ({ type: 'INT64' } as const) : ({ type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16 } as const);

@@ -16,7 +16,7 @@ import { replicaError } from '../../replica/failures.ts';
 import { openReader } from '../../replica/reader.ts';
 import { readAllRows, readSources } from '../../replica/sink-rows.ts';
 import type { Stored } from '../../replica/rows.ts';
-import { writeParquet, type FileColumn, type WrittenColumn } from './parquet.ts';
+import { writeParquet, type ParquetColumn, type WrittenColumn } from './parquet.ts';
 
 /** The forms of files. */
 export const EXPORT_FORMATS = ['parquet', 'csv'] as const;
@@ -67,7 +67,7 @@ export async function exportTables(
     for (const source of sources) {
       const stem = names.take(safeName(source.table.localName, String(source.table.id)));
       const file = `${stem}-${at.replaceAll(/[^0-9]/g, '')}.${format}`;
-      const columns: readonly FileColumn[] = [
+      const columns: readonly ParquetColumn[] = [
         { name: '_id', type: 'bigint' },
         { name: '_allow', type: 'text' },
         ...source.columns.map(({ localName, type }) => ({ name: localName, type: pgType(type) })),
@@ -126,7 +126,7 @@ function readManifest(folder: string): readonly string[] {
 
 async function writeCsv(
   path: string,
-  columns: readonly FileColumn[],
+  columns: readonly ParquetColumn[],
   rows: () => Iterable<readonly Stored[]>,
 ): Promise<readonly WrittenColumn[]> {
   const answer = { columns: columns.map(({ name }) => name), rows: rows() };

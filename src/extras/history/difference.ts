@@ -52,19 +52,19 @@ export function cellsOf({ before, after }: Pick<Entry, 'before' | 'after'>): rea
 function jsonTexts(json: string | null): ReadonlyMap<string, string> {
   if (json === null) return new Map();
   const parsed: unknown = JSON.parse(json, (_key, value: unknown, context?: { readonly source?: string }) =>
-    typeof value === 'number' ? new Digits(context?.source ?? String(value)) : value,
+    typeof value === 'number' ? new NumberText(context?.source ?? String(value)) : value,
   );
   if (typeof parsed !== 'object' || parsed === null) return new Map();
   return new Map(
     Object.entries(parsed).map(([name, value]: readonly [string, unknown]) => [
       name,
-      value instanceof Digits ? value.text : JSON.stringify(value),
+      value instanceof NumberText ? value.text : JSON.stringify(value),
     ]),
   );
 }
 
 /** A number as it is written. */
-class Digits {
+class NumberText {
   readonly text: string;
 
   constructor(text: string) {

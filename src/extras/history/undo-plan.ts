@@ -38,7 +38,7 @@ export interface InverseEdit {
 }
 
 /** What is not taken back, and why; `column` is null for the whole row. */
-export interface Refusal {
+export interface UndoRefusal {
   readonly rowId: number;
   readonly column: string | null;
   readonly why: string;
@@ -47,7 +47,7 @@ export interface Refusal {
 /** The result for one change; no edit if there is nothing to take back. */
 export interface Inverse {
   readonly edit: InverseEdit | null;
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly UndoRefusal[];
 }
 
 /**
@@ -102,7 +102,7 @@ function inverseOfUpdate({ rowId, cells }: NetChange, { columns, today }: Invers
   if (wanted.length === 0) return { edit: null, refusals: [] };
   if (today === null) return refused(rowId, 'the row was deleted since');
   const edited: InverseCell[] = [];
-  const refusals: Refusal[] = [];
+  const refusals: UndoRefusal[] = [];
   for (const { index, before, after } of wanted) {
     const { name: column = '', isFile = false } = writable.get(index) ?? {};
     const here = today[index] ?? null;

@@ -17,7 +17,7 @@ import {
   netChanges,
   type InverseEdit,
   type NetChange,
-  type Refusal,
+  type UndoRefusal,
   type WritableColumn,
 } from './undo-plan.ts';
 
@@ -35,7 +35,7 @@ export interface TableUndo {
   /** Changes that were looked at. */
   readonly changeCount: number;
   readonly edits: readonly InverseEdit[];
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly UndoRefusal[];
 }
 
 /**
@@ -55,7 +55,7 @@ export function undoTable(
   const columns = writableColumns(from, ledger, rows);
   const changes = readChanges(from, { id, rows }, wish);
   const edits: InverseEdit[] = [];
-  const refusals: Refusal[] = [];
+  const refusals: UndoRefusal[] = [];
   for (const change of changes) {
     const { rowId } = change;
     const isDelete = change.kind === 'delete';

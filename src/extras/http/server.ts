@@ -17,7 +17,7 @@ import { publicStateOf, stopOf, type Problem } from '../../reconcile/account.ts'
 import { METRICS_TYPE } from './metrics.ts';
 import { PAGE_CSS, PAGE_ICON, PAGE_JS } from '../page/assets.ts';
 import { Feeds, type FeedView } from './feed.ts';
-import { answerDesk, failureReply, isDeskPath, signInReply, streamWork } from './signed-in-pages.ts';
+import { answerSignedIn, failureReply, isSignedInPath, signInReply, streamWork } from './signed-in-pages.ts';
 import { answerPost, isSignedIn, POST_PATHS, showsKey, TYPES, type Actions, type Reply } from './actions.ts';
 import type { DaemonServer } from '../../daemon/parts.ts';
 import type { WorkProgress } from '../../daemon/work-book.ts';
@@ -151,8 +151,8 @@ async function reply(
   const [path = '', query = ''] = (request.url ?? '').split('?', 2);
   if (request.method === 'POST' && POST_PATHS.has(path)) return answerPost(request, path, view).catch(failureReply);
   if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'only GET and HEAD\n');
-  if (path === '/' || isDeskPath(path)) {
-    if (isSignedIn(request, view.auth())) return answerDesk(response, { path, query }, view);
+  if (path === '/' || isSignedInPath(path)) {
+    if (isSignedIn(request, view.auth())) return answerSignedIn(response, { path, query }, view);
     return signInReply(path, query, { state: publicStateOf(view.problems()), nowMs: view.nowMs() });
   }
   const asset = ASSETS.get(path);

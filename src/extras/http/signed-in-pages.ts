@@ -37,12 +37,12 @@ const WORDS: Readonly<
 };
 
 /** Whether an address belongs to a page that shows rows. */
-export function isDeskPath(path: string): boolean {
+export function isSignedInPath(path: string): boolean {
   return PLACES.has(path.split('/')[1] ?? '');
 }
 
 /** Answers it to a browser that has signed in. */
-export async function answerDesk(
+export async function answerSignedIn(
   response: ServerResponse,
   { path, query }: { readonly path: string; readonly query: string },
   actions: Actions,

@@ -10,7 +10,7 @@ import { findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../../re
 import type { ReplicaReader, TableStatus } from '../../replica/reader.ts';
 import { reasonNotWritten } from './cells.ts';
 import { lookAtEdits } from './check-edits.ts';
-import type { Question } from './request.ts';
+import type { ToolQuestion } from './request.ts';
 
 /** Tables, and columns of a table, that are listed. */
 const LISTED_MAX = 500;
@@ -23,7 +23,7 @@ const NAME_CHARS_MAX = 300;
 /** Answers a question, in at most `ANSWER_CHARS_MAX` characters. @throws RowsyncError of the replica and of SQL. */
 export function answerQuestion(
   reader: ReplicaReader,
-  question: Question,
+  question: ToolQuestion,
   { nowMs, word }: Pick<Surroundings, 'nowMs' | 'word'>,
 ): unknown {
   const account = { lateAfterMs: new Map<string, number>(), leftOut: new Set<string>(), misnamed: [], nowMs, word };
@@ -70,7 +70,11 @@ interface Present {
   readonly problems: readonly Problem[];
 }
 
-function wholeAnswer(reader: ReplicaReader, question: Question, present: Present): Readonly<Record<string, unknown>> {
+function wholeAnswer(
+  reader: ReplicaReader,
+  question: ToolQuestion,
+  present: Present,
+): Readonly<Record<string, unknown>> {
   switch (question.tool) {
     case 'list_tables':
       return listTables(reader, present);

@@ -6,7 +6,7 @@ import { findBrowsedTable, type BrowsedTable } from '../../replica/browse.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { exactFromText, exactText, type Exact } from '../../replica/history-cells.ts';
 import { writeEdit, type TableUndo } from '../history/undo.ts';
-import type { InverseCell, InverseEdit, Refusal } from '../history/undo-plan.ts';
+import type { InverseCell, InverseEdit, UndoRefusal } from '../history/undo-plan.ts';
 import { readExactCells } from '../../replica/exact-row.ts';
 import { reasonNotWritten } from './cells.ts';
 import { reasonNotEdited, writableOf } from './check-edits.ts';
@@ -17,7 +17,7 @@ import type { Proposal, StoredEdit } from './proposal.ts';
  * @throws what SQLite or a trigger says against an edit.
  */
 export function applyEdits(from: Connection, { edits }: Proposal): readonly TableUndo[] {
-  const byTable = new Map<string, { readonly edits: InverseEdit[]; readonly refusals: Refusal[] }>();
+  const byTable = new Map<string, { readonly edits: InverseEdit[]; readonly refusals: UndoRefusal[] }>();
   for (const edit of edits) {
     const group = byTable.get(edit.table) ?? { edits: [], refusals: [] };
     byTable.set(edit.table, group);
@@ -30,14 +30,14 @@ export function applyEdits(from: Connection, { edits }: Proposal): readonly Tabl
   return [...byTable].map(([table, group]) => ({ table, isTwoWay: true, changeCount: 0, ...group }));
 }
 
-interface Held {
+interface PlannedEdit {
   readonly edit: InverseEdit | null;
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly UndoRefusal[];
 }
 
-function held(from: Connection, edit: StoredEdit): Held {
+function held(from: Connection, edit: StoredEdit): PlannedEdit {
   const rowId = edit.rowId ?? 0;
-  const refused = (why: string, column: string | null = null): Held => ({
+  const refused = (why: string, column: string | null = null): PlannedEdit => ({
     edit: null,
     refusals: [{ rowId, column, why }],
   });
@@ -69,7 +69,7 @@ function heldRow(
   table: BrowsedTable,
   { rowId, kind, cells }: StoredEdit & { readonly rowId: number },
   columns: readonly string[],
-): Held {
+): PlannedEdit {
   const today = readExactCells(from, table.name, { id: rowId, columns });
   if (today === null) return { edit: null, refusals: [{ rowId, column: null, why: 'the row was deleted since' }] };
   const wasOf = new Map(cells.map(({ column, was }) => [column, was]));

@@ -10,13 +10,13 @@ import { exactOf, isNeeded, reasonNotWritten } from './cells.ts';
 import type { ProposedEdit, StoredEdit } from './proposal.ts';
 
 /** The result of a check; the edits are complete only if there are no complaints. */
-export interface Look {
+export interface EditCheck {
   readonly edits: readonly StoredEdit[];
   readonly complaints: readonly string[];
 }
 
 /** Looks at edits in their order. */
-export function lookAtEdits(from: Connection, edits: readonly ProposedEdit[]): Look {
+export function lookAtEdits(from: Connection, edits: readonly ProposedEdit[]): EditCheck {
   const complaints: string[] = [];
   const seen = new Set<string>();
   const stored = edits.flatMap((edit, index): readonly StoredEdit[] => {

@@ -9,7 +9,7 @@ import type { ProposedEdit } from './proposal.ts';
 export const TOOL_PROCESS = 'tool-process';
 
 /** A question of an agent. */
-export type Question =
+export type ToolQuestion =
   | { readonly tool: 'list_tables' }
   | { readonly tool: 'freshness' }
   | { readonly tool: 'describe_table'; readonly table: string }
@@ -19,7 +19,7 @@ export type Question =
 
 /** A question about a replica. */
 export interface ToolRequest {
-  readonly question: Question;
+  readonly question: ToolQuestion;
   readonly replicaPath: string;
   readonly nowMs: number;
   /** What the daemon says of itself. */

@@ -14,11 +14,11 @@ import { stampFromMs, type Clock } from '../../base/clock.ts';
 import { asRowsyncError } from '../../base/errors.ts';
 import type { DaemonWord } from '../../daemon/account.ts';
 import { ChildFailure, ChildPool } from '../../base/child-pool.ts';
-import type { Look } from './check-edits.ts';
+import type { EditCheck } from './check-edits.ts';
 import { keepProposal, listProposals } from './proposal-files.ts';
 import { proposalsFolder } from './proposal-names.ts';
-import { TOOL_PROCESS, type Question, type ToolRequest } from './request.ts';
-import { argumentProblems, toolJson, TOOLS, type Asked } from './tools.ts';
+import { TOOL_PROCESS, type ToolQuestion, type ToolRequest } from './request.ts';
+import { argumentProblems, toolJson, TOOLS, type ToolCall } from './tools.ts';
 
 /** Time for one answer, with the start of a process. */
 const ANSWER_MS_MAX = 10_000;
@@ -67,7 +67,7 @@ export async function serveAgents(settings: ServerSettings): Promise<void> {
   }
 }
 
-interface Surroundings {
+interface AgentServerContext {
   readonly host: ChildPool<ToolRequest>;
   readonly settings: ServerSettings;
   /** Aborted when the agent cancels the question. */
@@ -81,12 +81,12 @@ interface ToolAnswer {
 
 async function callTool(
   { name, arguments: given = {} }: { readonly name: string; readonly arguments?: unknown },
-  surroundings: Surroundings,
+  surroundings: AgentServerContext,
 ): Promise<ToolAnswer> {
   const tool = TOOLS.find((each) => each.name === name);
   if (tool === undefined)
     return failed(`There is no tool of this name; there are ${TOOLS.map((each) => each.name).join(', ')}`);
-  let asked: Asked;
+  let asked: ToolCall;
   try {
     asked = tool.ask(given);
   } catch (thrown) {
@@ -102,7 +102,7 @@ async function callTool(
   }
 }
 
-async function ask(question: Question, { host, settings, signal }: Surroundings): Promise<ToolAnswer> {
+async function ask(question: ToolQuestion, { host, settings, signal }: AgentServerContext): Promise<ToolAnswer> {
   const { replica, clock, hear } = settings;
   const request = { question, replicaPath: replica.path, nowMs: clock.nowMs(), word: await hear() };
   const { status, body } = await host.ask(request, { msMax: ANSWER_MS_MAX, signal });
@@ -110,14 +110,14 @@ async function ask(question: Question, { host, settings, signal }: Surroundings)
 }
 
 async function propose(
-  { name, note, edits }: Extract<Asked, { kind: 'propose' }>['wish'],
-  surroundings: Surroundings,
+  { name, note, edits }: Extract<ToolCall, { kind: 'propose' }>['wish'],
+  surroundings: AgentServerContext,
 ): Promise<ToolAnswer> {
   const { clock, replica } = surroundings.settings;
   const looked = await ask({ tool: 'look_at_edits', edits }, surroundings);
   if (looked.isError) return looked;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- answered by our own program
-  const { edits: stored, complaints } = looked.value as Look;
+  const { edits: stored, complaints } = looked.value as EditCheck;
   if (complaints.length > 0) return failed('Nothing was proposed', { problems: complaints.slice(0, 20) });
   const proposal = { name, note, proposedAt: stampFromMs(clock.nowMs()), edits: [...stored] };
   keepProposal(proposalsFolder(replica.path), proposal, { isShared: replica.shared });

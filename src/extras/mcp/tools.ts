@@ -3,7 +3,7 @@
  * question that they become.
  */
 import * as z from 'zod';
-import type { Question } from './request.ts';
+import type { ToolQuestion } from './request.ts';
 import { EDITS_MAX, proposalName, proposalNote, proposedEdits } from './proposal.ts';
 
 /** Rows of an answer: by default, and at most. */
@@ -13,8 +13,8 @@ const ROWS_MAX = 1_000;
 const SQL_CHARS_MAX = 20_000;
 
 /** What a call of a tool asks for. */
-export type Asked =
-  | { readonly kind: 'question'; readonly question: Question }
+export type ToolCall =
+  | { readonly kind: 'question'; readonly question: ToolQuestion }
   | { readonly kind: 'propose'; readonly wish: z.output<typeof PROPOSE> }
   | { readonly kind: 'proposals' };
 
@@ -25,7 +25,7 @@ interface Tool {
   readonly takes: z.ZodType;
   /** Only propose_edits keeps something. */
   readonly isReadOnly: boolean;
-  readonly ask: (given: unknown) => Asked;
+  readonly ask: (given: unknown) => ToolCall;
 }
 
 const NOTHING = z.strictObject({});
@@ -53,13 +53,13 @@ function tool<Takes extends z.ZodType>(
   given: Omit<Tool, 'ask' | 'takes' | 'isReadOnly'> & {
     readonly takes: Takes;
     readonly isReadOnly?: boolean;
-    readonly ask: (given: z.output<Takes>) => Asked;
+    readonly ask: (given: z.output<Takes>) => ToolCall;
   },
 ): Tool {
   return { isReadOnly: true, ...given, ask: (raw) => given.ask(given.takes.parse(raw)) };
 }
 
-const question = (of: Question): Asked => ({ kind: 'question', question: of });
+const question = (of: ToolQuestion): ToolCall => ({ kind: 'question', question: of });
 
 /** Every tool. */
 export const TOOLS: readonly Tool[] = [

@@ -12,7 +12,7 @@ export const ANSWER_ROWS_MAX = 1_000;
 const CELL_CHARS_MAX = 1_000;
 
 /** The result of a query. */
-export type Asked =
+export type QueryOutcome =
   | {
       readonly kind: 'answer';
       readonly columns: readonly string[];
@@ -32,7 +32,7 @@ export interface AskView {
   /** The zone of a moment that names none. */
   readonly zone: string;
   /** Null before the first question. */
-  readonly asked: Asked | null;
+  readonly asked: QueryOutcome | null;
   readonly tables: readonly BrowsedTable[];
   /** Views that people can query. */
   readonly views: readonly { readonly name: string; readonly columns: readonly string[] }[];
@@ -81,7 +81,7 @@ function examplesHtml(): Html {
     </ul>`;
 }
 
-function askedHtml(asked: Asked, { sql, at }: AskView): Html {
+function askedHtml(asked: QueryOutcome, { sql, at }: AskView): Html {
   if (asked.kind === 'problem') {
     return html`<div class="verdict warn" role="alert">
       <h2>${asked.words}</h2>

@@ -10,7 +10,7 @@ import type { AnswerChunks } from '../../base/child-process.ts';
 import type { PageRequest } from './request.ts';
 
 /** The input of a page: the question, and the replica to read. */
-export interface Desk {
+export interface PageInput {
   readonly request: PageRequest;
   readonly reader: ReplicaReader;
   readonly query: URLSearchParams;
@@ -23,7 +23,7 @@ export function problem(status: number, words: string, hint: string | null = nul
 
 /** A page with the bar at its top. */
 export function framed(
-  { request, reader }: Desk,
+  { request, reader }: PageInput,
   frame: Pick<Frame, 'title' | 'place' | 'isWide' | 'refreshSeconds'>,
   body: Html,
   status = 200,

@@ -15,7 +15,7 @@ export interface ShownFailure extends FailureLine {
 }
 
 /** The input of both parts. */
-export interface Desk {
+export interface OpenDecisions {
   readonly conflicts: readonly ConflictLine[];
   readonly failures: readonly ShownFailure[];
   /** In all tables, including those that are not listed. */
@@ -25,7 +25,7 @@ export interface Desk {
 }
 
 /** Both parts; an empty part is left out. */
-export function deskHtml(desk: Desk, nowMs: number): Html {
+export function openDecisionsHtml(desk: OpenDecisions, nowMs: number): Html {
   const { conflicts, failures, conflictCount, failureCount, formToken } = desk;
   return html`${
     conflicts.length === 0

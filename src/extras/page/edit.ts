@@ -18,7 +18,7 @@ import { columnType } from '../../wire/schema.ts';
 import { pathPart, nameOfPart } from './address.ts';
 import { exact, html, type Html } from './html.ts';
 import { readRowCells } from '../../replica/browse-row.ts';
-import { framed, problem, type Desk } from './context.ts';
+import { framed, problem, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../../base/child-process.ts';
 
 /** Longer texts are edited with SQL: a form is sent whole. */
@@ -214,7 +214,7 @@ function movedWords(columns: readonly string[], kind: RowEdit['kind']): string {
 }
 
 /** The form, empty for the row `new`. */
-export function answerEditForm(desk: Desk, table: BrowsedTable, row: string): AnswerChunks {
+export function answerEditForm(desk: PageInput, table: BrowsedTable, row: string): AnswerChunks {
   const reason = reasonNotHere(table);
   if (reason !== null) return problem(403, reason, 'Write push: true for it in the configuration.');
   if (row === 'new') {
@@ -231,13 +231,13 @@ function reasonNotHere({ isTwoWay }: BrowsedTable): string | null {
   return isTwoWay ? null : 'This table is a read-only mirror';
 }
 
-function form(desk: Desk, view: Omit<EditView, 'formToken'>, status = 200): AnswerChunks {
+function form(desk: PageInput, view: Omit<EditView, 'formToken'>, status = 200): AnswerChunks {
   const body = editHtml({ ...view, formToken: desk.request.formToken });
   return framed(desk, { title: `Edit ${view.table.name} · rowsync`, place: 'Browse' }, body, status);
 }
 
 /** Makes the edit that a form sent. */
-export function answerEdit(desk: Desk, fields: NonNullable<Desk['request']['form']>): AnswerChunks {
+export function answerEdit(desk: PageInput, fields: NonNullable<PageInput['request']['form']>): AnswerChunks {
   const name = nameOfPart(new Map(fields).get('table') ?? '') ?? '';
   const table = findBrowsedTable(desk.reader, name);
   if (table === null) return problem(404, 'There is no such table', 'It may have another name now.');

@@ -6,7 +6,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { bytesText } from '../../base/text.ts';
 import { FileStore } from '../../files/store.ts';
 import { readFileLine } from '../../replica/browse-row.ts';
-import { framed, problem, saveAs, type Desk } from './context.ts';
+import { framed, problem, saveAs, type PageInput } from './context.ts';
 import { html } from './html.ts';
 import type { AnswerChunks } from '../../base/child-process.ts';
 
@@ -15,7 +15,7 @@ const CHUNK_BYTES = 256 * 1024;
 const TEXT_BYTES_MAX = 128 * 1024;
 
 /** `/file/ID` shows a picture, `/file/ID/save` downloads, `/file/ID/text` shows text. */
-export function answerFile(desk: Desk, [id = '', how = '']: readonly string[]): AnswerChunks {
+export function answerFile(desk: PageInput, [id = '', how = '']: readonly string[]): AnswerChunks {
   const file = /^\d{1,15}$/.test(id) ? readFileLine(desk.reader, Number(id)) : null;
   if (file?.sha256 == null) return problem(404, 'This file is not here');
   const { name } = file;

@@ -23,10 +23,10 @@ export class Html {
 const MAKER = Symbol('html');
 
 /** Values of a template: texts are escaped, pieces inserted as they are, lists joined, and null is nothing. */
-export type Part = string | number | null | Html | readonly Part[];
+export type HtmlPart = string | number | null | Html | readonly HtmlPart[];
 
 /** Makes HTML of a template. */
-export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   const literals = unindented(strings);
   return new Html(
     MAKER,
@@ -48,7 +48,7 @@ function unindented(strings: TemplateStringsArray): readonly string[] {
   return literals;
 }
 
-function textOf(part: Part): string {
+function textOf(part: HtmlPart): string {
   if (part === null) return '';
   if (part instanceof Html) return part.toString();
   if (typeof part === 'object') return part.map(textOf).join('');

@@ -6,13 +6,13 @@ import type { ReplicaIdentity } from '../../replica/reader.ts';
 import { html, type Html } from './html.ts';
 
 /** The pages that the bar leads to. */
-export type Place = 'Today' | 'Browse' | 'Ask' | 'Work';
+export type PageName = 'Today' | 'Browse' | 'Ask' | 'Work';
 
 /** The frame of a page. */
 export interface Frame {
   readonly title: string;
   /** Null for a page that the bar does not lead to. */
-  readonly place: Place | null;
+  readonly place: PageName | null;
   readonly identity: ReplicaIdentity | null;
   /** Null before signing in. */
   readonly formToken: string | null;
@@ -63,7 +63,7 @@ export function documentHtml(title: string, body: Html, head: Html | null): stri
 
 /** The bar at the top. */
 export function topHtml({ identity, formToken, place }: Pick<Frame, 'identity' | 'formToken' | 'place'>): Html {
-  const current = (name: Place): string => (name === place ? 'page' : 'false');
+  const current = (name: PageName): string => (name === place ? 'page' : 'false');
   return html`<header class="top">
     <p class="brand">rowsync</p>
     ${

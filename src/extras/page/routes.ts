@@ -25,9 +25,9 @@ import { queryPast } from '../history/past.ts';
 import { openReader, type QueryAnswer, type ReplicaReader } from '../../replica/reader.ts';
 import { nameOfPart, pathPart, queryOf, shownColumns, wishOf } from './address.ts';
 import { answerEdit, answerEditForm } from './edit.ts';
-import { ANSWER_ROWS_MAX, askHtml, type Asked } from './ask.ts';
+import { ANSWER_ROWS_MAX, askHtml, type QueryOutcome } from './ask.ts';
 import { tableHtml, tablesHtml } from './browse.ts';
-import { framed, problem, readReferences, saveAs, type Desk } from './context.ts';
+import { framed, problem, readReferences, saveAs, type PageInput } from './context.ts';
 import { answerFile } from './file.ts';
 import type { AnswerChunks } from '../../base/child-process.ts';
 import type { PageRequest } from './request.ts';
@@ -68,7 +68,7 @@ function* closing(chunks: AnswerChunks['chunks'], reader: ReplicaReader): Genera
   }
 }
 
-function answer(desk: Desk, [place = '', first = '', ...rest]: readonly string[]): AnswerChunks {
+function answer(desk: PageInput, [place = '', first = '', ...rest]: readonly string[]): AnswerChunks {
   if (desk.request.form !== null) return answerEdit(desk, desk.request.form);
   if (place === '') return answerToday(desk);
   if (place === 'changes') return answerChanges(desk);
@@ -95,7 +95,7 @@ function redirect(location: string): AnswerChunks {
 }
 
 /** Redirects to a row in the web application of the origin. */
-function answerOrigin({ request }: Desk, { id: tableId, originName }: BrowsedTable, row: string): AnswerChunks {
+function answerOrigin({ request }: PageInput, { id: tableId, originName }: BrowsedTable, row: string): AnswerChunks {
   if (request.recordUrl === null)
     return problem(404, 'No address is known', 'Write http.recordUrl in the configuration.');
   if (!/^\d{1,15}$/.test(row)) return problem(404, 'There is no such row');
@@ -109,13 +109,13 @@ function answerOrigin({ request }: Desk, { id: tableId, originName }: BrowsedTab
   );
 }
 
-function answerTables(desk: Desk): AnswerChunks {
+function answerTables(desk: PageInput): AnswerChunks {
   const { reader, request } = desk;
   const body = tablesHtml(readBrowsedTables(reader), reader.status(), request.nowMs);
   return framed(desk, { title: 'Tables · rowsync', place: 'Browse' }, body);
 }
 
-function answerTable(desk: Desk, table: BrowsedTable): AnswerChunks {
+function answerTable(desk: PageInput, table: BrowsedTable): AnswerChunks {
   const { reader, query, request } = desk;
   const wish = wishOf(query, table);
   // A form sends every field; the address keeps only the fields that were filled in.
@@ -142,7 +142,7 @@ function answerTable(desk: Desk, table: BrowsedTable): AnswerChunks {
 
 /** A cell that is too long for a page, as a file of text that no browser runs. */
 function answerCell(
-  { reader }: Desk,
+  { reader }: PageInput,
   table: BrowsedTable,
   { id, column: part }: { readonly id: number; readonly column: string },
 ): AnswerChunks {
@@ -154,7 +154,7 @@ function answerCell(
   return { status: 200, type: 'application/octet-stream', headers: saveAs(`${column}.txt`), chunks: [data] };
 }
 
-function answerAsk(desk: Desk): AnswerChunks {
+function answerAsk(desk: PageInput): AnswerChunks {
   const { reader, query } = desk;
   const sql = (query.get('sql') ?? '').replaceAll('\r\n', '\n').trim();
   const at = query.get('at') ?? '';
@@ -177,13 +177,13 @@ function answerAsk(desk: Desk): AnswerChunks {
 }
 
 /** A question and its moment: empty for the present; without a zone, in the zone of this machine. */
-interface Question {
+interface QueryRequest {
   readonly sql: string;
   readonly at: string;
   readonly nowMs: number;
 }
 
-function queryAt(reader: ReplicaReader, { sql, at, nowMs }: Question): QueryAnswer {
+function queryAt(reader: ReplicaReader, { sql, at, nowMs }: QueryRequest): QueryAnswer {
   if (at === '') return reader.query(sql);
   const ms = Date.parse(at);
   if (!Number.isNaN(ms)) return queryPast(reader, sql, { moment: Math.floor(ms / 1000), nowMs });
@@ -193,7 +193,7 @@ function queryAt(reader: ReplicaReader, { sql, at, nowMs }: Question): QueryAnsw
   });
 }
 
-function ask(reader: ReplicaReader, question: Question): Asked {
+function ask(reader: ReplicaReader, question: QueryRequest): QueryOutcome {
   const startedMs = process.hrtime.bigint();
   try {
     const { columns, rows } = queryAt(reader, question);
@@ -224,7 +224,7 @@ function ask(reader: ReplicaReader, question: Question): Asked {
 }
 
 /** `/export/csv/TABLE?…` has the rows that the page of the table shows, without an end; `/export/csv?sql=…` an answer. */
-function answerExport(desk: Desk, format: string, [part]: readonly string[]): AnswerChunks {
+function answerExport(desk: PageInput, format: string, [part]: readonly string[]): AnswerChunks {
   if (format !== 'csv' && format !== 'json') return problem(404, 'An export is CSV or JSON');
   const { reader, query } = desk;
   const { name, columns, rows } = part === undefined ? ofQuery(desk) : ofTable(reader, part, query);
@@ -243,7 +243,7 @@ interface Exported {
   readonly rows: Iterable<readonly unknown[]>;
 }
 
-function ofQuery({ reader, query, request }: Desk): Exported {
+function ofQuery({ reader, query, request }: PageInput): Exported {
   const question = { sql: query.get('sql') ?? '', at: query.get('at') ?? '', nowMs: request.nowMs };
   return { name: 'answer', ...queryAt(reader, question) };
 }
@@ -266,7 +266,7 @@ function ofTable(reader: ReplicaReader, part: string, query: URLSearchParams): E
 }
 
 /** The events after `?after=`. */
-function answerChanges({ reader, query, request }: Desk): AnswerChunks {
+function answerChanges({ reader, query, request }: PageInput): AnswerChunks {
   try {
     const source = pathToFileURL(resolve(request.replicaPath)).href;
     const events = readEvents(reader, Number(query.get('after')), source);

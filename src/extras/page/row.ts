@@ -24,7 +24,7 @@ import { html, type Html } from './html.ts';
 import { fileNameOf, rowHtml, valueHtml } from './values.ts';
 import { readJournalled, readLife } from '../../replica/browse-history.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
-import { framed, readReferences, stampColumns, type Desk } from './context.ts';
+import { framed, readReferences, stampColumns, type PageInput } from './context.ts';
 import { changesHtml } from './history.ts';
 import type { AnswerChunks } from '../../base/child-process.ts';
 
@@ -258,7 +258,7 @@ function filesHtml({ files, nowMs }: RowView): Html | null {
 }
 
 /** Reads and makes it. */
-export function answerRow(desk: Desk, table: BrowsedTable, id: number): AnswerChunks {
+export function answerRow(desk: PageInput, table: BrowsedTable, id: number): AnswerChunks {
   const { reader, request } = desk;
   const cells = readRowCells(reader, table, id);
   const deleted = cells === null ? readDeletedRow(reader, table, id) : null;

@@ -7,7 +7,7 @@ import type { Problem } from '../../reconcile/account.ts';
 import type { ProblemCode } from '../../reconcile/problems.ts';
 import type { ReplicaIdentity } from '../../replica/reader.ts';
 import type { DaemonState } from '../../daemon/state.ts';
-import type { Desk } from './decisions.ts';
+import type { OpenDecisions } from './decisions.ts';
 import type { Headline } from './headline.ts';
 import { html, type Html } from './html.ts';
 
@@ -15,7 +15,7 @@ import { html, type Html } from './html.ts';
 const LISTED_MAX = 500;
 
 /** The sentence at the top, with things to do. */
-export function headlineHtml({ tone, sentence, note, problems }: Headline, desk: Desk): Html {
+export function headlineHtml({ tone, sentence, note, problems }: Headline, desk: OpenDecisions): Html {
   return html`<section class="verdict ${tone}">
     <h1>${sentence}</h1>
     <p>${note}</p>
@@ -42,7 +42,7 @@ const PARTS: Partial<Readonly<Record<ProblemCode, string>>> = {
   'rows.unsendable': 'waiting',
 };
 
-function problemHtml({ code, table, sentence, todo }: Problem, desk: Desk): Html {
+function problemHtml({ code, table, sentence, todo }: Problem, desk: OpenDecisions): Html {
   const part = PARTS[code];
   return html`<li>
     ${

@@ -10,7 +10,7 @@ import { QUARTERS_KEPT, type Quarter, type Try } from '../../replica/bookkeeping
 export type Fare = 'fresh' | 'followed' | 'failed' | 'late' | 'calm' | 'unknown';
 
 /** A time in which nothing could be read of any table; `toMs` is Infinity while it lasts. */
-export interface Outage {
+export interface OutagePeriod {
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -18,16 +18,16 @@ export interface Outage {
 const QUARTER_MS = 900_000;
 
 /** What all strips go by; tables are late after the milliseconds given for them, the others never. */
-interface Measures {
+interface FreshnessInput {
   readonly nowMs: number;
   readonly lateAfterMs: ReadonlyMap<string, number>;
-  readonly outages: readonly Outage[];
+  readonly outages: readonly OutagePeriod[];
 }
 
 /** The last day of every table, the oldest quarter first. */
 export function faresOf(
   quartersByTable: ReadonlyMap<string, readonly Quarter[]>,
-  { nowMs, lateAfterMs, outages }: Measures,
+  { nowMs, lateAfterMs, outages }: FreshnessInput,
 ): ReadonlyMap<string, readonly Fare[]> {
   return new Map(
     [...quartersByTable].map(([table, quarters]) => [
@@ -38,8 +38,8 @@ export function faresOf(
 }
 
 /** From a try that failed as a whole until the next one that did not. While the origin is only probed, no run is recorded. */
-export function outagesOf(tries: readonly Try[]): readonly Outage[] {
-  const outages: Outage[] = [];
+export function outagesOf(tries: readonly Try[]): readonly OutagePeriod[] {
+  const outages: OutagePeriod[] = [];
   let fromMs: number | null = null;
   for (const { startedAt, finishedAt, failedWhole } of tries) {
     if (failedWhole) fromMs ??= Date.parse(finishedAt);
@@ -53,7 +53,7 @@ export function outagesOf(tries: readonly Try[]): readonly Outage[] {
 
 function dayOf(
   quarters: readonly Quarter[],
-  { nowMs, lateAfterMs, outages }: Omit<Measures, 'lateAfterMs'> & { readonly lateAfterMs: number },
+  { nowMs, lateAfterMs, outages }: Omit<FreshnessInput, 'lateAfterMs'> & { readonly lateAfterMs: number },
 ): readonly Fare[] {
   const last = Math.floor(nowMs / QUARTER_MS);
   const known = new Map(quarters.map((quarter) => [quarter.quarter, quarter]));

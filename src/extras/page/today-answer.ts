@@ -15,8 +15,8 @@ import { readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
 import { readDeletedCounts, readRunHours, readStampedHours, type HourCount } from '../../replica/today.ts';
 import { sinkSentence } from '../postgres/status-text.ts';
 import { readProblems } from '../../daemon/account.ts';
-import { framed, stampColumns, type Desk } from './context.ts';
-import { deskHtml } from './decisions.ts';
+import { framed, stampColumns, type PageInput } from './context.ts';
+import { openDecisionsHtml } from './decisions.ts';
 import { headlineOf } from './headline.ts';
 import { html, type Html } from './html.ts';
 import { changesHtml } from './history.ts';
@@ -34,7 +34,7 @@ const COUNT_MS_MAX = 1_500;
 const HOUR_MS = 3_600_000;
 
 /** Reads and makes it. */
-export function answerToday(desk: Desk): AnswerChunks {
+export function answerToday(desk: PageInput): AnswerChunks {
   const { request, reader } = desk;
   const { state, nowMs, said, formToken } = request;
   const around = must(request.around, 'the daemon sends it with the first page');
@@ -54,7 +54,7 @@ export function answerToday(desk: Desk): AnswerChunks {
   };
   const outages = outagesOf(readTries(reader, stampFromMs(nowMs - HOURS * HOUR_MS)));
   const body = html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
-    ${headlineHtml(headline, waiting)} ${deskHtml(waiting, nowMs)} ${dayHtml(readDay(reader, nowMs))}
+    ${headlineHtml(headline, waiting)} ${openDecisionsHtml(waiting, nowMs)} ${dayHtml(readDay(reader, nowMs))}
     <section aria-labelledby="tables">
       <h2 id="tables">Freshness</h2>
       ${freshnessHtml(tables, faresOf(readQuarters(reader), { nowMs, lateAfterMs: around.lateAfterMs, outages }), { nowMs, wayByTable: state.wayByTable, troubled: troubledTables(problems) })}
@@ -67,7 +67,7 @@ export function answerToday(desk: Desk): AnswerChunks {
 }
 
 /** The last changes of all rows, with authors and old values; nothing without a journal. */
-function lastChangesHtml({ reader, request }: Desk): Html | null {
+function lastChangesHtml({ reader, request }: PageInput): Html | null {
   const lines = readJournalled(reader).size === 0 ? [] : readLastChanges(reader, CHANGES_MAX);
   if (lines.length === 0) return null;
   return html`<section aria-labelledby="changes">

@@ -13,7 +13,7 @@ import { doneHtml, RUNS_READ_MAX } from './recent-work.ts';
 import { buttonForm } from './layout.ts';
 import { html, type Html } from './html.ts';
 import { runsHtml } from './runs.ts';
-import { framed, type Desk } from './context.ts';
+import { framed, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../../base/child-process.ts';
 
 /** What the page shows. */
@@ -134,7 +134,7 @@ function scheduleHtml({ jobs, lastByWork }: DaemonState, nowMs: number): Html {
 }
 
 /** Reads and makes it. */
-export function answerWork(desk: Desk): AnswerChunks {
+export function answerWork(desk: PageInput): AnswerChunks {
   const { reader, request } = desk;
   const { state, work, formToken, nowMs, said } = request;
   const refusedCount = reader.status().reduce((sum, table) => sum + table.refusedCount - table.inDoubtCount, 0);

@@ -40,7 +40,7 @@ export interface Relation {
 }
 
 /** Names within one schema. */
-export class Target {
+export class PgSchema {
   readonly schema: string;
 
   constructor(schema: string) {
@@ -91,13 +91,13 @@ export function sideName(tableId: number): string {
 }
 
 /** Whether rowsync has been here. */
-export async function isPrepared(session: PgSession, target: Target): Promise<boolean> {
+export async function isPrepared(session: PgSession, target: PgSchema): Promise<boolean> {
   const [row] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [target.cursor]);
   return row?.['found'] === true;
 }
 
 /** Makes the schema, where it is missing, and what rowsync keeps in it. */
-export async function prepareTarget(session: PgSession, target: Target): Promise<void> {
+export async function prepareTarget(session: PgSession, target: PgSchema): Promise<void> {
   const [row] = await session.query(sql`SELECT to_regnamespace($1) IS NOT NULL AS found`, [ident(target.schema)]);
   if (row?.['found'] !== true) await session.query(sql`CREATE SCHEMA ${ident(target.schema)}`);
   for (const text of [
@@ -119,7 +119,7 @@ export async function prepareTarget(session: PgSession, target: Target): Promise
 /** The cursor of the target, locked until the transaction ends; null if nothing was ever written. */
 export async function readCursor(
   session: PgSession,
-  target: Target,
+  target: PgSchema,
 ): Promise<(TargetPlace & { readonly replica: string }) | null> {
   const [row] = await session.query(sql`SELECT epoch, seq, replica FROM ${target.cursor} FOR UPDATE`);
   return row === undefined
@@ -130,7 +130,7 @@ export async function readCursor(
 /** Begins a new series of batches: every table has to be compared as a whole, and stays as it is until then. */
 export async function beginSeries(
   session: PgSession,
-  target: Target,
+  target: PgSchema,
   { epoch, seq, replica }: { readonly epoch: string; readonly seq: number; readonly replica: string },
 ): Promise<void> {
   await session.query(
@@ -151,7 +151,7 @@ export async function beginSeries(
 /** Moves the cursor; false if another process moved it. */
 export async function moveCursor(
   session: PgSession,
-  target: Target,
+  target: PgSchema,
   { epoch, from, to }: { readonly epoch: string; readonly from: number; readonly to: number },
 ): Promise<boolean> {
   const text = sql`UPDATE ${target.cursor} SET seq = $1, at = now() WHERE epoch = $2 AND seq = $3`;
@@ -159,7 +159,7 @@ export async function moveCursor(
 }
 
 /** The progress of every table. */
-export async function readPlaces(session: PgSession, target: Target): Promise<readonly TablePlace[]> {
+export async function readPlaces(session: PgSession, target: PgSchema): Promise<readonly TablePlace[]> {
   const rows = await session.query(sql`SELECT * FROM ${target.tables} ORDER BY table_id`);
   return rows.map((row) => ({
     tableId: Number(row['table_id']),
@@ -183,7 +183,7 @@ function numberOf(value: unknown): number | null {
 }
 
 /** The relations of the schema by name, including views and foreign tables. */
-export async function readRelations(session: PgSession, { schema }: Target): Promise<readonly Relation[]> {
+export async function readRelations(session: PgSession, { schema }: PgSchema): Promise<readonly Relation[]> {
   const rows = await session.query(
     sql`SELECT c.relname AS name, substring(k.conname FROM '^_rowsync_pk_([0-9]+)$') AS id,
           array(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS columns
@@ -207,7 +207,7 @@ function columnsOf(row: PgRow): readonly string[] {
 /** Which columns of each table are ours. */
 export async function readOwnColumns(
   session: PgSession,
-  target: Target,
+  target: PgSchema,
 ): Promise<ReadonlyMap<number, readonly PgColumn[]>> {
   const byTable = new Map<number, PgColumn[]>();
   for (const row of await session.query(
@@ -229,7 +229,7 @@ export async function readOwnColumns(
 /** Stores which columns of a table are ours. */
 export async function storeOwnColumns(
   session: PgSession,
-  target: Target,
+  target: PgSchema,
   tableId: number,
   columns: readonly PgColumn[],
 ): Promise<void> {
@@ -248,6 +248,6 @@ export async function storeOwnColumns(
 }
 
 /** Drops what is left of a load. */
-export async function dropSide(session: PgSession, target: Target, tableId: number): Promise<void> {
+export async function dropSide(session: PgSession, target: PgSchema, tableId: number): Promise<void> {
   await session.query(sql`DROP TABLE IF EXISTS ${target.of(sideName(tableId))}`);
 }

@@ -8,13 +8,13 @@ import type { SourceRow } from '../../replica/sink-rows.ts';
 import type { PgSession } from './connection.ts';
 import type { SinkSettings } from './context.ts';
 import { columnNames, type SentTable } from './shape-tables.ts';
-import type { Target } from './bookkeeping.ts';
+import type { PgSchema } from './bookkeeping.ts';
 import { copyLine } from './copy-text.ts';
 
 /** The target of rows, and what comes with them. */
-export interface Sending {
+export interface CopyTarget {
   readonly session: PgSession;
-  readonly target: Target;
+  readonly target: PgSchema;
   readonly deletes: SinkSettings['deletes'];
 }
 
@@ -42,7 +42,7 @@ export function copyRowsText(table: SentTable, rows: Iterable<SourceRow>, replac
 
 /** Lists the replaced values in rows of a table, in place of the former list of these rows; null for all rows. */
 export async function listReplaced(
-  { session, target }: Sending,
+  { session, target }: CopyTarget,
   table: SentTable,
   ids: readonly number[] | null,
   replaced: readonly ReplacedCell[],
@@ -69,7 +69,7 @@ export async function listReplaced(
 
 /** `INSERT … ON CONFLICT`, which writes only what differs. */
 export function mergeSql(
-  { target, deletes }: Pick<Sending, 'target' | 'deletes'>,
+  { target, deletes }: Pick<CopyTarget, 'target' | 'deletes'>,
   names: {
     readonly into: string;
     readonly from: Sql;
@@ -90,7 +90,7 @@ export function mergeSql(
 
 /** Writes rows as they are now, and deletes missing ones; `made` names the temporary tables of the transaction. */
 export async function applyRows(
-  sending: Sending,
+  sending: CopyTarget,
   table: SentTable,
   {
     rows,
@@ -128,7 +128,7 @@ export async function freshTemporary(
 }
 
 async function deleteRows(
-  { session, target, deletes }: Sending,
+  { session, target, deletes }: CopyTarget,
   { name }: SentTable,
   ids: readonly number[],
 ): Promise<void> {
@@ -141,7 +141,7 @@ async function deleteRows(
 }
 
 /** Makes a table equal to a load, and drops the load. Views and rights of others stay with the table. */
-export async function mergeSide(sending: Sending, table: SentTable, side: Sql): Promise<void> {
+export async function mergeSide(sending: CopyTarget, table: SentTable, side: Sql): Promise<void> {
   const { session, target, deletes } = sending;
   const here = target.of(table.name);
   await session.query(mergeSql(sending, { into: table.name, from: side, key: sql`_id`, columns: columnNames(table) }));

@@ -4,7 +4,7 @@
  */
 import { RowsyncError, type ErrorCode, type ErrorKind } from '../../base/errors.ts';
 
-interface Explanation {
+interface PgExplanation {
   readonly kind: ErrorKind;
   readonly code: ErrorCode;
   readonly hint: string;
@@ -15,7 +15,7 @@ interface Explanation {
 const AGAIN = 'rowsync tries again; what was sent is whole.';
 
 /** By SQLSTATE (PostgreSQL's documentation, appendix A) or the code of the system, and by what the driver says; the first match wins. */
-const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
+const EXPLANATIONS: readonly (readonly [RegExp, PgExplanation])[] = [
   [
     /^(28|3D000)/,
     {
@@ -98,7 +98,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
   ],
 ];
 
-const OTHER: Explanation = { kind: 'originRefused', code: 'sink.refused', hint: 'Look into the log of the server.' };
+const OTHER: PgExplanation = { kind: 'originRefused', code: 'sink.refused', hint: 'Look into the log of the server.' };
 
 /** The RowsyncError for an error of the driver. */
 export function pgError(thrown: unknown): RowsyncError {

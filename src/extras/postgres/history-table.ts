@@ -8,7 +8,7 @@ import type { Connection } from '../../replica/connection.ts';
 import { readHistory } from '../../replica/sink-rows.ts';
 import type { Stored } from '../../replica/rows.ts';
 import type { PgSession } from './connection.ts';
-import type { Target } from './bookkeeping.ts';
+import type { PgSchema } from './bookkeeping.ts';
 import { copyLine } from './copy-text.ts';
 
 /** Columns of the view, how they are sent, and what they are there. */
@@ -44,7 +44,7 @@ export function hasHistoryAfter(from: Connection, id: number): boolean {
 }
 
 /** The last entry of the target; 0 if there is none, or no table. */
-export async function readLastEntry(session: PgSession, target: Target): Promise<number> {
+export async function readLastEntry(session: PgSession, target: PgSchema): Promise<number> {
   const here = target.of('sync_history');
   const [found] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [here]);
   if (found?.['found'] !== true) return 0;
@@ -55,7 +55,7 @@ export async function readLastEntry(session: PgSession, target: Target): Promise
 /** Sends the entries after one, up to another, and returns the last entry of the target. */
 export async function sendHistory(
   session: PgSession,
-  target: Target,
+  target: PgSchema,
   from: Connection,
   { after, upTo }: { readonly after: number; readonly upTo: number },
 ): Promise<number> {
@@ -79,7 +79,7 @@ export async function sendHistory(
 
 async function copyEntries(
   session: PgSession,
-  target: Target,
+  target: PgSchema,
   from: Connection,
   given: {
     readonly after: number;

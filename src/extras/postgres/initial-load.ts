@@ -6,7 +6,7 @@ import { joinSql, sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { blockReader, readHead, type SourceRow } from '../../replica/sink-rows.ts';
 import type { PgConnection } from './connection.ts';
-import { copyRowsText, listReplaced, type ReplacedCell, type Sending } from './copy-rows.ts';
+import { copyRowsText, listReplaced, type ReplacedCell, type CopyTarget } from './copy-rows.ts';
 import { columnNames, createSql, type SentTable } from './shape-tables.ts';
 import { dropSide, sideName, type TablePlace } from './bookkeeping.ts';
 
@@ -16,7 +16,7 @@ const PART_ROWS = 50_000;
 const BLOCK_ROWS = 200;
 
 /** Begins a load, and removes the rest of an earlier one. */
-export async function beginLoad(sending: Sending, from: Connection, table: SentTable): Promise<void> {
+export async function beginLoad(sending: CopyTarget, from: Connection, table: SentTable): Promise<void> {
   const { session, target } = sending;
   await dropSide(session, target, table.id);
   await session.query(createSql(target, table, sending));
@@ -30,14 +30,14 @@ export async function beginLoad(sending: Sending, from: Connection, table: SentT
 
 /** Loads the next part; returns its number of rows. Fails if another writer took over, or the load was begun anew. */
 export async function loadPart(
-  sending: Sending & { readonly session: PgConnection },
+  sending: CopyTarget & { readonly session: PgConnection },
   from: Connection,
   table: SentTable,
   load: NonNullable<TablePlace['load']>,
 ): Promise<number> {
   const { session, target } = sending;
   const replaced: ReplacedCell[] = [];
-  const part = new Part(blockReader(from, table.source), BigInt(load.lastId));
+  const part = new LoadPart(blockReader(from, table.source), BigInt(load.lastId));
   await session.transact(async () => {
     const text = sql`COPY ${target.of(sideName(table.id))} (${joinSql(columnNames(table))}) FROM STDIN`;
     await session.copy(
@@ -57,7 +57,7 @@ export async function loadPart(
 /** Another process continued the load; the state of the target is read again. */
 export class LoadMoved extends Error {}
 
-class Part {
+class LoadPart {
   readonly #read: (after: bigint, limit: number) => readonly SourceRow[];
   lastId: bigint;
   rowCount = 0;

@@ -11,7 +11,7 @@ import { copyRowsText } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkSettings } from './context.ts';
 import { columnNames, sentTable, type SentTable } from './shape-tables.ts';
-import { isPrepared, readOwnColumns, readRelations, sideName, Target } from './bookkeeping.ts';
+import { isPrepared, readOwnColumns, readRelations, sideName, PgSchema } from './bookkeeping.ts';
 
 /** What a check found; nothing was changed. */
 export interface SinkCheck {
@@ -23,11 +23,11 @@ export interface SinkCheck {
 
 async function withTarget<T>(
   settings: SinkSettings,
-  work: (session: PgConnection, target: Target) => Promise<T>,
+  work: (session: PgConnection, target: PgSchema) => Promise<T>,
 ): Promise<T> {
   const session = await connect(settings.address);
   try {
-    return await work(session, new Target(settings.schema));
+    return await work(session, new PgSchema(settings.schema));
   } finally {
     await session.close();
   }
@@ -114,7 +114,7 @@ export function verifySink(
 async function compareTable(
   parts: {
     readonly session: PgConnection;
-    readonly target: Target;
+    readonly target: PgSchema;
     readonly reader: ReplicaReader;
     readonly settings: SinkSettings;
   },
@@ -153,7 +153,7 @@ async function compareTable(
   };
 }
 
-function differenceSql(target: Target, table: SentTable, { deletes }: SinkSettings): Sql {
+function differenceSql(target: PgSchema, table: SentTable, { deletes }: SinkSettings): Sql {
   const names = columnNames(table);
   const cells = (of: Sql): Sql => joinSql(names.map((name) => sql`${of}.${name}`));
   const live = deletes === 'keep' ? sql`AND _deleted_at IS NULL` : sql``;

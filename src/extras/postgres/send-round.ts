@@ -15,7 +15,7 @@ import {
 } from '../../replica/sink-rows.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { ALL_ROWS } from '../../replica/bookkeeping/touched.ts';
-import { applyRows, LISTED, mergeSide, type Sending } from './copy-rows.ts';
+import { applyRows, LISTED, mergeSide, type CopyTarget } from './copy-rows.ts';
 import { pgError } from './failures.ts';
 import { placeSide, type SentTable } from './shape-tables.ts';
 import { LEVEL, moveCursor, sideName, type TablePlace } from './bookkeeping.ts';
@@ -47,7 +47,7 @@ export class TableFailure extends Error {
 
 /** A round, inside a transaction; `from` is the cursor. Returns the new cursor, and the last entry of the journal at the moment of the rows. */
 export async function makeRound(
-  sending: Sending,
+  sending: CopyTarget,
   from: Connection,
   round: {
     readonly tables: readonly RoundTable[];
@@ -91,7 +91,7 @@ export async function makeRound(
 
 /** Stores the progress of the tables of a round. Most rounds advance all tables, and then no line about them is written. */
 async function storePlaces(
-  { session, target }: Sending,
+  { session, target }: CopyTarget,
   { ids, from, seq }: { readonly ids: readonly number[]; readonly from: number; readonly seq: number },
 ): Promise<void> {
   // A table that took no part falls behind the cursor, and catches up later.
@@ -117,7 +117,7 @@ async function guarded(tableId: number, work: () => Promise<void>): Promise<void
   }
 }
 
-interface Change {
+interface TableChanges {
   readonly table: SentTable;
   readonly rows: readonly SourceRow[];
   readonly gone: readonly number[];
@@ -131,7 +131,7 @@ function readChanges(
     readonly startById: ReadonlyMap<number, number>;
     readonly after: number;
   },
-): { readonly lines: readonly TouchedLine[]; readonly changes: readonly Change[]; readonly lastSeq: number } {
+): { readonly lines: readonly TouchedLine[]; readonly changes: readonly TableChanges[]; readonly lastSeq: number } {
   const { tables, startById, after } = given;
   return inSnapshot(from, () => {
     const lines = readLines(from, after, LINES_MAX);
@@ -142,7 +142,7 @@ function readChanges(
       if (ids === undefined) idsByTable.set(tableId, [rowId]);
       else ids.push(rowId);
     }
-    const changes = tables.flatMap(({ table }): readonly Change[] => {
+    const changes = tables.flatMap(({ table }): readonly TableChanges[] => {
       const ids = idsByTable.get(table.id);
       if (ids === undefined) return [];
       const rows = readSourceRows(from, table.source, ids);

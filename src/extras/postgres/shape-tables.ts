@@ -17,7 +17,7 @@ import {
   storeOwnColumns,
   TYPE_SQL,
   type Relation,
-  type Target,
+  type PgSchema,
 } from './bookkeeping.ts';
 
 /** A table as it is sent: the source, and its columns there in the same order. */
@@ -54,7 +54,7 @@ export function columnNames({ columns }: Pick<SentTable, 'columns'>): readonly S
 }
 
 /** `CREATE TABLE` for a load; it gets its name once it is whole. */
-export function createSql(target: Target, table: SentTable, { deletes }: Pick<SinkSettings, 'deletes'>): Sql {
+export function createSql(target: PgSchema, table: SentTable, { deletes }: Pick<SinkSettings, 'deletes'>): Sql {
   const types = table.columns.map(({ name, type }) => sql`${ident(name)} ${TYPE_SQL[type]}`);
   const kept = deletes === 'keep' ? [sql`_deleted_at timestamptz`] : [];
   const side = sideName(table.id);
@@ -75,7 +75,7 @@ export interface ShapeOutcome {
  */
 export async function followShapes(
   session: PgSession,
-  target: Target,
+  target: PgSchema,
   {
     tables,
     deletes,
@@ -110,7 +110,7 @@ export async function followShapes(
 
 async function followNames(
   session: PgSession,
-  target: Target,
+  target: PgSchema,
   world: {
     readonly relations: readonly Relation[];
     readonly byId: ReadonlyMap<number, Relation>;
@@ -139,7 +139,7 @@ async function followNames(
 }
 
 /** A relation that rowsync did not make has the name of a table. */
-function foreignError({ schema }: Target, name: string): RowsyncError {
+function foreignError({ schema }: PgSchema, name: string): RowsyncError {
   return new RowsyncError('needsPerson', 'sink.foreign', {
     message: `${schema}.${name} was not made by rowsync, and is not touched; the table is not sent`,
     hint: 'Rename or drop it, or give the sink a schema of its own.',
@@ -148,7 +148,7 @@ function foreignError({ schema }: Target, name: string): RowsyncError {
 
 async function followColumns(
   session: PgSession,
-  target: Target,
+  target: PgSchema,
   given: {
     readonly table: SentTable;
     readonly relation: Relation;
@@ -207,7 +207,11 @@ function isTakenOut({ source }: SentTable, { originId }: PgColumn): boolean {
 }
 
 /** Comments that name the origin of a table and its columns. */
-async function describeTable(session: PgSession, target: Target, { name, source, columns }: SentTable): Promise<void> {
+async function describeTable(
+  session: PgSession,
+  target: PgSchema,
+  { name, source, columns }: SentTable,
+): Promise<void> {
   const { table } = source;
   const here = target.of(name);
   await session.query(
@@ -230,7 +234,7 @@ function wordsFor({ name, type, state, kind, mask }: LedgerColumn): string {
 }
 
 /** Gives a complete load the name of its table. From then on, the primary key marks it as ours. */
-export async function placeSide(session: PgSession, target: Target, table: SentTable): Promise<void> {
+export async function placeSide(session: PgSession, target: PgSchema, table: SentTable): Promise<void> {
   const side = sideName(table.id);
   await session.query(
     sql`ALTER TABLE ${target.of(side)} RENAME CONSTRAINT ${ident(`${side}_key`)} TO ${ident(keyName(table.id))}`,

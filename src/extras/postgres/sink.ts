@@ -19,7 +19,7 @@ import {
   type SinkTableState,
 } from '../../replica/bookkeeping/sinks.ts';
 import { keepCacheSmall, readHead, readSources, readWholeTouches } from '../../replica/sink-rows.ts';
-import type { Sending } from './copy-rows.ts';
+import type { CopyTarget } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkContext } from './context.ts';
 import { concernsServer, pgError } from './failures.ts';
@@ -28,7 +28,7 @@ import { beginLoad, LoadMoved, loadPart } from './initial-load.ts';
 import { preparePublic, PublicTables, type ChangedTable } from './system-tables.ts';
 import { makeRound, TableFailure, type RoundTable } from './send-round.ts';
 import { followShapes, sentTable, type SentTable, type ShapeOutcome } from './shape-tables.ts';
-import { beginSeries, prepareTarget, readCursor, readPlaces, Target, type TablePlace } from './bookkeeping.ts';
+import { beginSeries, prepareTarget, readCursor, readPlaces, PgSchema, type TablePlace } from './bookkeeping.ts';
 
 /** The result of one piece of work. */
 export interface SinkReport {
@@ -57,7 +57,7 @@ const TABLE_WAIT_MS_MAX = 15 * 60_000;
 /** Works on one sink; used by one caller at a time. */
 export class SinkWriter {
   readonly #context: SinkContext;
-  readonly #target: Target;
+  readonly #target: PgSchema;
   readonly #public = new PublicTables();
   readonly #troubles = new Map<
     number,
@@ -76,7 +76,7 @@ export class SinkWriter {
 
   constructor(context: SinkContext) {
     this.#context = context;
-    this.#target = new Target(context.settings.schema);
+    this.#target = new PgSchema(context.settings.schema);
     // A running statement may take minutes, and loses nothing when it is cut off.
     context.signal?.addEventListener('abort', () => void this.#connection?.close(), { once: true });
   }
@@ -145,7 +145,7 @@ export class SinkWriter {
     }
   }
 
-  #sending(): Sending & { readonly session: PgConnection } {
+  #sending(): CopyTarget & { readonly session: PgConnection } {
     const session = this.#connection;
     if (session === null) throw pgError(new Error('Connection terminated'));
     return { session, target: this.#target, deletes: this.#context.settings.deletes };
@@ -203,7 +203,7 @@ export class SinkWriter {
 
   /** Shapes, new loads, and a round; returns the load to continue, if there is one. */
   async #turn(
-    sending: Sending & { readonly session: PgConnection },
+    sending: CopyTarget & { readonly session: PgConnection },
     reader: ReplicaReader,
     again: Set<string>,
   ): Promise<{
@@ -278,7 +278,7 @@ export class SinkWriter {
 
   /** Checks shapes only if a shape, or the set of omitted tables, changed since the last check. */
   async #follow(
-    { session, target, deletes }: Sending & { readonly session: PgConnection },
+    { session, target, deletes }: CopyTarget & { readonly session: PgConnection },
     tables: readonly SentTable[],
     except: ReadonlyMap<number, RowsyncError>,
   ): Promise<ShapeOutcome> {
@@ -318,7 +318,7 @@ export class SinkWriter {
   }
 
   async #round(
-    sending: Sending & { readonly session: PgConnection },
+    sending: CopyTarget & { readonly session: PgConnection },
     reader: ReplicaReader,
     tables: readonly RoundTable[],
   ): Promise<void> {
@@ -368,7 +368,7 @@ export class SinkWriter {
   }
 
   async #load(
-    sending: Sending & { readonly session: PgConnection },
+    sending: CopyTarget & { readonly session: PgConnection },
     reader: ReplicaReader,
     { table, load }: { readonly table: SentTable; readonly load: NonNullable<TablePlace['load']> },
   ): Promise<number> {
@@ -432,7 +432,7 @@ function replicaName(replica: SinkContext['replica']): string {
   return typeof row === 'string' ? row : '';
 }
 
-function takenError({ schema }: Target, replica: string): RowsyncError {
+function takenError({ schema }: PgSchema, replica: string): RowsyncError {
   return new RowsyncError('needsPerson', 'sink.taken', {
     message: `The schema ${schema} has rows of another replica, or of this one from before it was made anew (${replica}); nothing was sent`,
     hint: 'Give the sink another schema; or let it take over what is there, which compares every row: rowsync sink load.',

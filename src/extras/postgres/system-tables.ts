@@ -8,9 +8,9 @@ import type { PgType } from '../../reconcile/sink-shape.ts';
 import type { Connection } from '../../replica/connection.ts';
 import type { Stored } from '../../replica/rows.ts';
 import { readView } from '../../replica/sink-rows.ts';
-import { freshTemporary, mergeSql, type Sending } from './copy-rows.ts';
+import { freshTemporary, mergeSql, type CopyTarget } from './copy-rows.ts';
 import type { PgSession } from './connection.ts';
-import { TYPE_SQL, type Target } from './bookkeeping.ts';
+import { TYPE_SQL, type PgSchema } from './bookkeeping.ts';
 import { copyLine } from './copy-text.ts';
 
 /** A view of the replica, as a table of the target. */
@@ -100,7 +100,7 @@ export class PublicTables {
   }
 
   /** Writes them. */
-  async write(sending: Sending, changed: readonly ChangedTable[], made: Set<string>): Promise<void> {
+  async write(sending: CopyTarget, changed: readonly ChangedTable[], made: Set<string>): Promise<void> {
     for (const { table, lines } of changed) await writeTable(sending, { table, lines, made });
   }
 
@@ -118,7 +118,7 @@ export interface ChangedTable {
 }
 
 /** Makes the tables. */
-export async function preparePublic(session: PgSession, target: Target): Promise<void> {
+export async function preparePublic(session: PgSession, target: PgSchema): Promise<void> {
   for (const { name, columns } of PUBLIC) {
     const definitions = Object.entries(columns).map(([column, type]) => sql`${ident(column)} ${TYPE_SQL[type]}`);
     await session.query(
@@ -137,7 +137,7 @@ function* linesOf(from: Connection, { view, columns, key }: PublicTable): Iterab
 }
 
 async function writeTable(
-  sending: Sending,
+  sending: CopyTarget,
   {
     table: { name, columns },
     lines,

@@ -7,7 +7,7 @@ import { stampFromMs, type Clock } from '../../base/clock.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { hasOption, type Value } from '../../wire/schema.ts';
 import { Random } from './random.ts';
-import type { Column, Role, Table, User } from '../store/catalog.ts';
+import type { StoreColumn, Role, Table, User } from '../store/catalog.ts';
 import type { UserSpec } from '../store/spec.ts';
 import type { Store } from '../store/store.ts';
 
@@ -29,7 +29,7 @@ const TICK_MS_MIN = 20;
 const INSERT_SHARE = 0.2;
 const DELETE_SHARE = 0.1;
 
-type Change = 'updated' | 'inserted' | 'deleted';
+type ColleagueAction = 'updated' | 'inserted' | 'deleted';
 
 /** The colleagues of one sandbox. */
 export class Colleagues {
@@ -75,7 +75,7 @@ export class Colleagues {
     }
   }
 
-  #playOne(countByTable: Map<Table, number>): Change | undefined {
+  #playOne(countByTable: Map<Table, number>): ColleagueAction | undefined {
     const table = this.#pickTable(countByTable);
     if (table === undefined) return undefined;
     const count = must(countByTable.get(table), 'the table was picked from the map');
@@ -126,7 +126,7 @@ export class Colleagues {
     return false;
   }
 
-  #newValue(table: Table, column: Column, row: number): Value {
+  #newValue(table: Table, column: StoreColumn, row: number): Value {
     const now = this.#read(table, column, row);
     switch (TYPE_RULES[column.valueType].form) {
       case 'checkbox':
@@ -143,7 +143,7 @@ export class Colleagues {
     }
   }
 
-  #read(table: Table, column: Column, row: number): Value {
+  #read(table: Table, column: StoreColumn, row: number): Value {
     return this.#store.readRows(table, [column], [row], null)[0]?.values[0] ?? null;
   }
 
@@ -170,7 +170,7 @@ function mayWriteEverything(roles: readonly Role[], user: User): boolean {
   return role === undefined || (role.canWrite && !role.editOwnOnly && role.hiddenTableIds.length === 0);
 }
 
-function isEditable(column: Column): boolean {
+function isEditable(column: StoreColumn): boolean {
   return (
     column.kind === 'Updatable' &&
     !column.readOnly &&
@@ -180,7 +180,7 @@ function isEditable(column: Column): boolean {
   );
 }
 
-function isUniqueText(column: Column): boolean {
+function isUniqueText(column: StoreColumn): boolean {
   const isUnique = column.kind === 'Key' || (column.kind === 'Updatable' && hasOption(column.options, 'Unique'));
   return isUnique && column.valueType !== 'Autonumber' && column.sqlName !== null;
 }

@@ -18,14 +18,14 @@ import { TEXT_FUNCTIONS } from './text-functions.ts';
 import {
   isProblem,
   problem,
-  type Cell,
+  type FormulaValue,
   type DataType,
   type Dependency,
   type Expression,
   type FormulaType,
   type Moment,
-  type Place,
-  type Problem,
+  type FormulaRange,
+  type FormulaProblem,
   type Scope,
 } from './types.ts';
 
@@ -45,7 +45,7 @@ const FUNCTIONS: ReadonlyMap<string, FunctionRule> = new Map(
 );
 
 /** The typed expression of a tree; or the first problem. */
-export function compileTree(tree: Node, scope: Scope): Compiled | Problem {
+export function compileTree(tree: Node, scope: Scope): Compiled | FormulaProblem {
   const compiler = new Compiler(scope);
   const expression = compiler.compile(tree);
   if (isProblem(expression)) return expression;
@@ -58,15 +58,16 @@ function dataTypeOf(type: ColumnType): DataType {
 }
 
 /** How a column's value becomes a cell; text as it is where nothing is said. */
-const COLUMN_READERS: Readonly<Partial<Record<ColumnType, { type: DataType; read: (value: Value) => Cell }>>> = {
-  User: { type: 'user', read: (value) => String(value) },
-  Checkbox: { type: 'boolean', read: (value) => value === true },
-  Numeric: { type: 'number', read: (value) => value },
-  Duration: { type: 'duration', read: (value) => value },
-  Date: { type: 'date', read: (value) => dateFromText(String(value)) },
-  Time: { type: 'time', read: (value) => timeFromText(String(value)) },
-  Timestamp: { type: 'timestamp', read: (value) => instantFromUtc(String(value)) },
-};
+const COLUMN_READERS: Readonly<Partial<Record<ColumnType, { type: DataType; read: (value: Value) => FormulaValue }>>> =
+  {
+    User: { type: 'user', read: (value) => String(value) },
+    Checkbox: { type: 'boolean', read: (value) => value === true },
+    Numeric: { type: 'number', read: (value) => value },
+    Duration: { type: 'duration', read: (value) => value },
+    Date: { type: 'date', read: (value) => dateFromText(String(value)) },
+    Time: { type: 'time', read: (value) => timeFromText(String(value)) },
+    Timestamp: { type: 'timestamp', read: (value) => instantFromUtc(String(value)) },
+  };
 
 class Compiler {
   readonly uses = new Set<Dependency>();
@@ -77,7 +78,7 @@ class Compiler {
     this.scope = scope;
   }
 
-  compile(node: Node): Expression | Problem {
+  compile(node: Node): Expression | FormulaProblem {
     switch (node.kind) {
       case 'literal':
         return expressionOf(node.type, node, () => node.cell);
@@ -96,7 +97,7 @@ class Compiler {
     }
   }
 
-  private column(name: string, place: Place): Expression | Problem {
+  private column(name: string, place: FormulaRange): Expression | FormulaProblem {
     const column = this.scope.column(name);
     if (column === undefined) {
       return { ...problem('unknownColumn', place, 'There is no such column.'), unknownColumn: name };
@@ -110,13 +111,13 @@ class Compiler {
     });
   }
 
-  private variable(name: string, place: Place): Expression | Problem {
+  private variable(name: string, place: FormulaRange): Expression | FormulaProblem {
     const value = this.scope.variable(name);
     if (value === undefined) return problem('unknownName', place, 'There is no such variable.');
     return expressionOf('text', place, () => value);
   }
 
-  private userProperty(name: string, place: Place): Expression | Problem {
+  private userProperty(name: string, place: FormulaRange): Expression | FormulaProblem {
     const read = USER_PROPERTIES.get(name.toLowerCase());
     if (read === undefined) return problem('unknownName', place, 'Users have no such property.');
     this.uses.add(name.toLowerCase() === 'role' ? 'role' : 'user');
@@ -124,10 +125,10 @@ class Compiler {
   }
 
   /** Like a chain, a run of signs is evaluated in a loop. */
-  private prefix(node: Node & { readonly kind: 'prefix' }): Expression | Problem {
+  private prefix(node: Node & { readonly kind: 'prefix' }): Expression | FormulaProblem {
     const operand = this.compile(node.operand);
     if (isProblem(operand)) return operand;
-    const steps: ((cell: Cell) => Cell)[] = [];
+    const steps: ((cell: FormulaValue) => FormulaValue)[] = [];
     let { type } = operand;
     // From the inside out: the operator next to the operand comes first.
     for (const operator of node.operators.toReversed()) {
@@ -140,13 +141,13 @@ class Compiler {
   }
 
   /** Compiled and evaluated in a loop: a chain of a thousand `or` must not be a thousand calls deep. */
-  private chain(first: Node, rest: readonly Link[]): Expression | Problem {
+  private chain(first: Node, rest: readonly Link[]): Expression | FormulaProblem {
     const left = this.compile(first);
     if (isProblem(left)) return left;
     const operator = rest[0]?.operator;
     if (operator === 'and' || operator === 'or') return this.logic(left, rest, operator);
 
-    const steps: Step[] = [];
+    const steps: OperatorStep[] = [];
     let soFar = left;
     for (const link of rest) {
       const right = this.compile(link.operand);
@@ -163,7 +164,7 @@ class Compiler {
     });
   }
 
-  private logic(left: Expression, rest: readonly Link[], operator: 'and' | 'or'): Expression | Problem {
+  private logic(left: Expression, rest: readonly Link[], operator: 'and' | 'or'): Expression | FormulaProblem {
     const operands = [left];
     for (const { operand } of rest) {
       const right = this.compile(operand);
@@ -179,7 +180,7 @@ class Compiler {
     );
   }
 
-  private call(node: Node & { readonly kind: 'call' }): Expression | Problem {
+  private call(node: Node & { readonly kind: 'call' }): Expression | FormulaProblem {
     const rule = FUNCTIONS.get(node.name.toLowerCase());
     const namePlace = { start: node.start, end: node.start + node.name.length };
     if (rule === undefined) return problem('unknownName', namePlace, 'There is no such function.');
@@ -198,13 +199,13 @@ class Compiler {
 }
 
 /** One operator of a chain: what it makes of the value so far and its right side. */
-interface Step {
+interface OperatorStep {
   readonly type: DataType;
-  readonly apply: (left: Cell, right: Cell) => Cell;
-  readonly run: (moment: Moment) => Cell;
+  readonly apply: (left: FormulaValue, right: FormulaValue) => FormulaValue;
+  readonly run: (moment: Moment) => FormulaValue;
 }
 
-function stepOf(operator: string, left: Expression, right: Expression): Step | Problem {
+function stepOf(operator: string, left: Expression, right: Expression): OperatorStep | FormulaProblem {
   const place = { start: left.start, end: right.end };
   const test = TEST_BY_OPERATOR.get(operator);
   if (test === undefined) {
@@ -228,7 +229,7 @@ function stepOf(operator: string, left: Expression, right: Expression): Step | P
 }
 
 /** What a prefix makes of a type; or the complaint. */
-type Prefixed = { readonly result: DataType; readonly apply: (cell: Cell) => Cell } | string;
+type Prefixed = { readonly result: DataType; readonly apply: (cell: FormulaValue) => FormulaValue } | string;
 
 function negationOf(type: FormulaType): Prefixed {
   if (type === 'boolean' || type === 'null') return { result: 'boolean', apply: (cell) => cell !== true };
@@ -245,9 +246,9 @@ function isMatch({ parameters, rest }: Overload, args: readonly Expression[]): b
   return args.every(({ type }, index) => type === 'null' || type === (parameters[index] ?? rest));
 }
 
-function applied(chosen: Overload, args: readonly Expression[], place: Place): Expression {
+function applied(chosen: Overload, args: readonly Expression[], place: FormulaRange): Expression {
   return expressionOf(chosen.result, place, (moment) => {
-    const cells: Cell[] = [];
+    const cells: FormulaValue[] = [];
     for (const arg of args) {
       const cell = arg.run(moment);
       if (cell === null && !chosen.takesNull) return null;
@@ -262,7 +263,7 @@ function callProblem(
   node: Node & { readonly kind: 'call' },
   args: readonly Expression[],
   rule: readonly Overload[],
-): Problem {
+): FormulaProblem {
   const forms = rule.map((form) => `(${form.parameters.join(', ')}${form.rest === null ? '' : `, ${form.rest}…`})`);
   const message = `${node.name} takes ${forms.join(' or ')}, not (${args.map(({ type }) => type).join(', ')}).`;
   const fitting = ({ parameters, rest }: Overload): number => {

@@ -19,7 +19,7 @@ import {
   type FaultReason,
   type FormulaRow,
   type FormulaSession,
-  type Problem,
+  type FormulaProblem,
   type Scope,
   type ScopeColumn,
 } from './types.ts';
@@ -110,7 +110,7 @@ export function scopeFromColumns(
 }
 
 /** The fault that a caller sees: the place by line and column, and the text that is there. */
-function faultFrom({ reason, message, start, end, unknownColumn }: Problem, text: string): FormulaFault {
+function faultFrom({ reason, message, start, end, unknownColumn }: FormulaProblem, text: string): FormulaFault {
   const before = text.slice(0, start);
   const lineStart = before.lastIndexOf('\n') + 1;
   return {

@@ -9,14 +9,14 @@
 import { plainDecimal, numericFromText, type Numeric } from '../../wire/decimal.ts';
 import { dateFromText, timeFromText } from './calendar.ts';
 import { multiply } from './numbers.ts';
-import { isProblem, problem, type Cell, type FormulaType, type Problem } from './types.ts';
+import { isProblem, problem, type FormulaValue, type FormulaType, type FormulaProblem } from './types.ts';
 
 /** Longest formula: the origin takes no longer query string either (origin facts 4.1). */
 export const FORMULA_LENGTH_MAX = 16_384;
 
 /** A piece of a formula. Offsets are in UTF-16 units; `end` is exclusive. */
 export type Token = { readonly start: number; readonly end: number } & (
-  | { readonly kind: 'literal'; readonly type: FormulaType; readonly cell: Cell }
+  | { readonly kind: 'literal'; readonly type: FormulaType; readonly cell: FormulaValue }
   | { readonly kind: 'reference'; readonly name: string }
   /** Lower case, because keywords and functions are found whatever their case. */
   | { readonly kind: 'word'; readonly word: string; readonly text: string }
@@ -25,7 +25,7 @@ export type Token = { readonly start: number; readonly end: number } & (
 );
 
 /** All tokens, ending with `end`; or the first problem. */
-export function tokensFromText(text: string): readonly Token[] | Problem {
+export function tokensFromText(text: string): readonly Token[] | FormulaProblem {
   if (text.length > FORMULA_LENGTH_MAX) {
     const place = { start: FORMULA_LENGTH_MAX, end: FORMULA_LENGTH_MAX };
     return problem('limit', place, `The formula is longer than ${FORMULA_LENGTH_MAX} characters.`);
@@ -65,7 +65,7 @@ const FOREIGN_SYMBOLS: Readonly<Record<string, string>> = {
   '.': 'A number begins with a digit.',
 };
 
-function tokenAt(text: string, start: number): Token | Problem {
+function tokenAt(text: string, start: number): Token | FormulaProblem {
   const first = text[start] ?? '';
   if (first === '"' || first === "'") return textLiteral(text, start, first);
   if (first === '[') return reference(text, start);
@@ -94,7 +94,7 @@ function delimited(
   text: string,
   start: number,
   signs: { readonly closing: string; readonly escapable: string },
-): { readonly content: string; readonly end: number } | Problem {
+): { readonly content: string; readonly end: number } | FormulaProblem {
   const pieces: string[] = [];
   let pieceAt = start + 1;
   for (let at = start + 1; at < text.length; at += 1) {
@@ -116,13 +116,13 @@ function delimited(
   return problem('syntax', { start, end: text.length }, `The closing ${signs.closing} is missing.`);
 }
 
-function textLiteral(text: string, start: number, quote: string): Token | Problem {
+function textLiteral(text: string, start: number, quote: string): Token | FormulaProblem {
   const read = delimited(text, start, { closing: quote, escapable: '\\"\'nrt' });
   if (isProblem(read)) return read;
   return { kind: 'literal', type: 'text', cell: read.content, start, end: read.end };
 }
 
-function reference(text: string, start: number): Token | Problem {
+function reference(text: string, start: number): Token | FormulaProblem {
   const read = delimited(text, start, { closing: ']', escapable: '\\]' });
   if (isProblem(read)) return read;
   const place = { start, end: read.end };
@@ -131,7 +131,7 @@ function reference(text: string, start: number): Token | Problem {
   return { kind: 'reference', name: read.content, ...place };
 }
 
-function numberLiteral(text: string, start: number): Token | Problem {
+function numberLiteral(text: string, start: number): Token | FormulaProblem {
   const digits = matchAt(NUMBER, text, start);
   const end = start + digits.length;
   const unit = matchAt(UNIT, text, end);
@@ -148,7 +148,7 @@ function numberLiteral(text: string, start: number): Token | Problem {
 }
 
 /** `#YYYY-MM-DD#`, `#HH:MM[:SS]#`, or both with a space between, which is an instant in GMT (origin facts 5.1). */
-function dateOrTimeLiteral(text: string, start: number): Token | Problem {
+function dateOrTimeLiteral(text: string, start: number): Token | FormulaProblem {
   const sign = matchAt(HASH_LITERAL, text, start);
   if (sign === '') {
     return problem('syntax', { start, end: Math.min(start + 32, text.length) }, 'The closing # is missing.');

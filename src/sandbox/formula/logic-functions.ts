@@ -8,12 +8,12 @@ import { comparisonOf, type Comparison } from './operators.ts';
 import type { CallPlace, FunctionTable, SpecialForm } from './signatures.ts';
 import {
   problem,
-  type Cell,
+  type FormulaValue,
   type Expression,
   type FormulaType,
   type Moment,
-  type Place,
-  type Problem,
+  type FormulaRange,
+  type FormulaProblem,
 } from './types.ts';
 
 /** The functions. */
@@ -35,7 +35,7 @@ export const LOGIC_FUNCTIONS: FunctionTable = {
 };
 
 /** The type that all expressions have, null literals aside; or a problem at the first that differs. */
-function commonType(expressions: readonly Expression[]): FormulaType | Problem {
+function commonType(expressions: readonly Expression[]): FormulaType | FormulaProblem {
   let common: FormulaType = 'null';
   for (const { type, start, end } of expressions) {
     if (common === 'null') common = type;
@@ -50,7 +50,11 @@ export function mismatch(expected: FormulaType, found: FormulaType): string {
 }
 
 /** An expression of a type, with false for null where it is boolean (booleans are never null). */
-export function expressionOf(type: FormulaType, place: Place, run: (moment: Moment) => Cell): Expression {
+export function expressionOf(
+  type: FormulaType,
+  place: FormulaRange,
+  run: (moment: Moment) => FormulaValue,
+): Expression {
   const { start, end } = place;
   return { type, start, end, run: type === 'boolean' ? (moment) => run(moment) === true : run };
 }
@@ -59,12 +63,12 @@ function refused(reason: string): SpecialForm {
   return { compile: (_args, call) => problem('unknownName', call, `${call.name} ${reason}.`) };
 }
 
-function tooFew(call: CallPlace, countMin: number): Problem {
+function tooFew(call: CallPlace, countMin: number): FormulaProblem {
   return problem('type', call, `${call.name} takes at least ${countMin} argument${countMin === 1 ? '' : 's'}.`);
 }
 
 /** Condition and result in turn, then the else. */
-function compileIf(args: readonly Expression[], call: CallPlace): Expression | Problem {
+function compileIf(args: readonly Expression[], call: CallPlace): Expression | FormulaProblem {
   if (args.length < 2) return tooFew(call, 2);
   const conditions = args.filter((_arg, index) => index % 2 === 0 && index + 1 < args.length);
   const results = args.filter((_arg, index) => index % 2 === 1 || index + 1 === args.length);
@@ -80,7 +84,7 @@ function compileIf(args: readonly Expression[], call: CallPlace): Expression | P
 }
 
 /** A value, then match and result in turn, then the else. */
-function compileCase(args: readonly Expression[], call: CallPlace): Expression | Problem {
+function compileCase(args: readonly Expression[], call: CallPlace): Expression | FormulaProblem {
   const [subject, ...others] = args;
   if (subject === undefined || others.length < 2) return tooFew(call, 3);
   const matches = others.filter((_arg, index) => index % 2 === 0 && index + 1 < others.length);
@@ -98,7 +102,7 @@ function compileCase(args: readonly Expression[], call: CallPlace): Expression |
 
 /** Null equals nothing. */
 function indexOfEqual(
-  cell: Cell,
+  cell: FormulaValue,
   candidates: readonly Expression[],
   { compare, moment }: { readonly compare: Comparison; readonly moment: Moment },
 ): number {
@@ -109,7 +113,7 @@ function indexOfEqual(
   });
 }
 
-function compileIn(args: readonly Expression[], call: CallPlace): Expression | Problem {
+function compileIn(args: readonly Expression[], call: CallPlace): Expression | FormulaProblem {
   const [subject, ...candidates] = args;
   if (subject === undefined || candidates.length === 0) return tooFew(call, 2);
   const type = commonType(args);
@@ -123,7 +127,7 @@ function compileIn(args: readonly Expression[], call: CallPlace): Expression | P
 }
 
 /** Inclusive at both ends; false where any of the three is null. */
-function compileBetween(args: readonly Expression[], call: CallPlace): Expression | Problem {
+function compileBetween(args: readonly Expression[], call: CallPlace): Expression | FormulaProblem {
   const [value, least, most] = args;
   if (value === undefined || least === undefined || most === undefined || args.length > 3) {
     return problem('type', call, `${call.name} takes 3 arguments: a value, the least and the most.`);
@@ -144,15 +148,15 @@ function compileBetween(args: readonly Expression[], call: CallPlace): Expressio
 function compileNullTest(
   args: readonly Expression[],
   call: CallPlace,
-  test: (cell: Cell) => boolean,
-): Expression | Problem {
+  test: (cell: FormulaValue) => boolean,
+): Expression | FormulaProblem {
   const [arg] = args;
   if (arg === undefined || args.length > 1) return problem('type', call, `${call.name} takes 1 argument.`);
   return expressionOf('boolean', call, (moment) => test(arg.run(moment)));
 }
 
 /** The first value that is not null; with a single text, that text or the empty one. */
-function compileNz(args: readonly Expression[], call: CallPlace): Expression | Problem {
+function compileNz(args: readonly Expression[], call: CallPlace): Expression | FormulaProblem {
   const [first] = args;
   const type = commonType(args);
   if (typeof type === 'object') return type;
@@ -169,7 +173,7 @@ function compileNz(args: readonly Expression[], call: CallPlace): Expression | P
   });
 }
 
-function compileNullIf(args: readonly Expression[], call: CallPlace): Expression | Problem {
+function compileNullIf(args: readonly Expression[], call: CallPlace): Expression | FormulaProblem {
   const [value, other] = args;
   if (value === undefined || other === undefined || args.length > 2) {
     return problem('type', call, `${call.name} takes 2 arguments.`);
@@ -188,7 +192,7 @@ function compileExtreme(
   args: readonly Expression[],
   call: CallPlace,
   beats: (sign: number) => boolean,
-): Expression | Problem {
+): Expression | FormulaProblem {
   if (args.length === 0) return tooFew(call, 1);
   const type = commonType(args);
   if (typeof type === 'object') return type;
@@ -196,7 +200,7 @@ function compileExtreme(
   if (unordered !== undefined) return problem('type', unordered, `Values of type ${unordered.type} have no order.`);
   const compare = comparisonOf(type);
   return expressionOf(type, call, (moment) => {
-    let best: Cell = null;
+    let best: FormulaValue = null;
     for (const arg of args) {
       const cell = arg.run(moment);
       if (cell !== null && (best === null || beats(compare(cell, best)))) best = cell;
@@ -206,8 +210,8 @@ function compileExtreme(
 }
 
 /** How many values are there: not null, not empty, not false. Types may differ. */
-function compileCount(args: readonly Expression[], call: CallPlace): Expression | Problem {
+function compileCount(args: readonly Expression[], call: CallPlace): Expression | FormulaProblem {
   if (args.length === 0) return tooFew(call, 1);
-  const isThere = (cell: Cell): boolean => cell !== null && cell !== '' && cell !== false;
+  const isThere = (cell: FormulaValue): boolean => cell !== null && cell !== '' && cell !== false;
   return expressionOf('number', call, (moment) => args.filter((arg) => isThere(arg.run(moment))).length);
 }

@@ -18,7 +18,7 @@ import {
   type Rounding,
 } from './numbers.ts';
 import { overload, variadic, type FunctionTable, type Overload } from './signatures.ts';
-import type { Cell, DataType } from './types.ts';
+import type { FormulaValue, DataType } from './types.ts';
 
 /** The functions. */
 export const NUMBER_FUNCTIONS: FunctionTable = {
@@ -71,7 +71,7 @@ function rounded(rounding: Rounding): readonly Overload[] {
 }
 
 /** The sum of what is not null. */
-function sum(cells: readonly Cell[]): Numeric | null {
+function sum(cells: readonly FormulaValue[]): Numeric | null {
   let total: Numeric | null = 0;
   for (const cell of cells) {
     if (cell !== null && total !== null) total = add(total, cell as Numeric); // matched as number or duration

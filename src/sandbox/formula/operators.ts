@@ -20,13 +20,13 @@ import {
   roundToMultiple,
   subtract,
 } from './numbers.ts';
-import type { Cell, CellByType, DataType, FormulaType } from './types.ts';
+import type { FormulaValue, CellByType, DataType, FormulaType } from './types.ts';
 
 /** Longest text that a formula may build, in UTF-16 units; what would be longer is null. Columns may hold more. */
 export const TEXT_LENGTH_MAX = 1_000_000;
 
 /** Compares two cells of one type; both must be present. Negative, zero or positive. */
-export type Comparison = (a: Cell, b: Cell) => number;
+export type Comparison = (a: FormulaValue, b: FormulaValue) => number;
 
 /** How cells of a type compare. */
 export function comparisonOf(type: FormulaType): Comparison {
@@ -62,7 +62,7 @@ export function joined(texts: readonly string[], delimiter: string): string | nu
 /** One meaning of an arithmetic operator. */
 export interface Arithmetic {
   readonly result: DataType;
-  readonly apply: (left: Cell, right: Cell) => Cell;
+  readonly apply: (left: FormulaValue, right: FormulaValue) => FormulaValue;
 }
 
 /** The meaning of an arithmetic operator for two types; undefined where it has none. */
@@ -72,7 +72,7 @@ export function arithmeticOf(operator: string, left: FormulaType, right: Formula
 }
 
 /** The negative of a number or duration; null counts as 0. */
-export function negated(cell: Cell): Cell {
+export function negated(cell: FormulaValue): FormulaValue {
   return cell === null ? 0 : negate(cell as Numeric); // the compiler lets only these types come here
 }
 
@@ -105,9 +105,9 @@ function rule<L extends DataType, R extends DataType>(
   left: L,
   right: R,
   result: DataType,
-  apply: (left: CellByType[L], right: CellByType[R]) => Cell,
+  apply: (left: CellByType[L], right: CellByType[R]) => FormulaValue,
 ): Rule {
-  const zeroOf = (type: DataType): Cell => (type === 'number' || type === 'duration' ? 0 : null);
+  const zeroOf = (type: DataType): FormulaValue => (type === 'number' || type === 'duration' ? 0 : null);
   return {
     left,
     right,

@@ -7,7 +7,14 @@
  * it, is the depth of its parentheses.
  */
 import { tokensFromText, type Token } from './lexer.ts';
-import { isProblem, problem, type Cell, type FormulaType, type Place, type Problem } from './types.ts';
+import {
+  isProblem,
+  problem,
+  type FormulaValue,
+  type FormulaType,
+  type FormulaRange,
+  type FormulaProblem,
+} from './types.ts';
 
 /** Parentheses and calls inside each other; each level costs about ten frames of the stack. */
 export const DEPTH_MAX = 100;
@@ -15,9 +22,9 @@ export const DEPTH_MAX = 100;
 export const ARGUMENTS_MAX = 1_000;
 
 /** A node of the syntax tree. */
-export type Node = Place &
+export type Node = FormulaRange &
   (
-    | { readonly kind: 'literal'; readonly type: FormulaType; readonly cell: Cell }
+    | { readonly kind: 'literal'; readonly type: FormulaType; readonly cell: FormulaValue }
     | { readonly kind: 'column' | 'variable' | 'userProperty'; readonly name: string }
     | { readonly kind: 'call'; readonly name: string; readonly args: readonly Node[] }
     | { readonly kind: 'prefix'; readonly operators: readonly ('not' | '-')[]; readonly operand: Node }
@@ -31,7 +38,7 @@ export interface Link {
 }
 
 /** The tree of a whole formula; or the first problem. */
-export function treeFromText(text: string): Node | Problem {
+export function treeFromText(text: string): Node | FormulaProblem {
   const tokens = tokensFromText(text);
   return isProblem(tokens) ? tokens : new Parser(tokens).parseAll();
 }
@@ -55,7 +62,7 @@ class Parser {
     this.tokens = tokens;
   }
 
-  parseAll(): Node | Problem {
+  parseAll(): Node | FormulaProblem {
     const node = this.level(0);
     if (isProblem(node)) return node;
     const next = this.peek();
@@ -65,7 +72,7 @@ class Parser {
   }
 
   /** One run of operators of a level, over operands of the next tighter one. */
-  private level(level: number): Node | Problem {
+  private level(level: number): Node | FormulaProblem {
     const operators = LEVELS[level];
     if (operators === undefined) return this.prefixed();
     const first = this.level(level + 1);
@@ -85,7 +92,7 @@ class Parser {
     return rest.length === 0 ? first : { kind: 'chain', first, rest, start: first.start, end: last.end };
   }
 
-  private prefixed(): Node | Problem {
+  private prefixed(): Node | FormulaProblem {
     const { start } = this.peek();
     const operators: ('not' | '-')[] = [];
     for (;;) {
@@ -99,7 +106,7 @@ class Parser {
     return { kind: 'prefix', operators, operand, start, end: operand.end };
   }
 
-  private primary(): Node | Problem {
+  private primary(): Node | FormulaProblem {
     const token = this.peek();
     const place = { start: token.start, end: token.end };
     switch (token.kind) {
@@ -121,7 +128,7 @@ class Parser {
   }
 
   /** A constant, a call, or a reference with a prefix; the word has been taken. */
-  private named(token: Token & { readonly kind: 'word' }): Node | Problem {
+  private named(token: Token & { readonly kind: 'word' }): Node | FormulaProblem {
     const { word, start, end } = token;
     if (word === 'true' || word === 'false') {
       return { kind: 'literal', type: 'boolean', cell: word === 'true', start, end };
@@ -141,7 +148,7 @@ class Parser {
     return problem('syntax', token, 'Columns stand in [ ], texts in quotes, and functions are followed by ( ).');
   }
 
-  private parenthesized(open: Token): Node | Problem {
+  private parenthesized(open: Token): Node | FormulaProblem {
     this.index += 1;
     const inner = this.nested(open);
     if (isProblem(inner)) return inner;
@@ -151,7 +158,7 @@ class Parser {
     return { ...inner, start: open.start, end: close.end };
   }
 
-  private call(name: Token & { readonly kind: 'word' }): Node | Problem {
+  private call(name: Token & { readonly kind: 'word' }): Node | FormulaProblem {
     const open = this.peek();
     this.index += 1;
     const args: Node[] = [];
@@ -172,7 +179,7 @@ class Parser {
     return { kind: 'call', name: name.text, args, start: name.start, end };
   }
 
-  private nested(open: Token): Node | Problem {
+  private nested(open: Token): Node | FormulaProblem {
     if (this.depth === DEPTH_MAX) {
       return problem('limit', open, `Parentheses are nested more than ${DEPTH_MAX} deep.`);
     }
@@ -182,7 +189,7 @@ class Parser {
     return node;
   }
 
-  private unclosed(open: Token): Problem {
+  private unclosed(open: Token): FormulaProblem {
     const next = this.peek();
     if (next.kind === 'end') return problem('syntax', open, 'The closing ) of this is missing.');
     return problem('syntax', next, 'An operator, a comma or ) is missing before this.');

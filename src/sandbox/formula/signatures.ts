@@ -5,7 +5,16 @@
  * The tables of functions (text-, number-, date-, session- and logic-functions.ts) are written with these; compile.ts
  * reads them.
  */
-import type { Cell, CellByType, DataType, Dependency, Expression, Moment, Place, Problem } from './types.ts';
+import type {
+  FormulaValue,
+  CellByType,
+  DataType,
+  Dependency,
+  Expression,
+  Moment,
+  FormulaRange,
+  FormulaProblem,
+} from './types.ts';
 
 /** One meaning of a function, by the types of its arguments. */
 export interface Overload {
@@ -16,16 +25,16 @@ export interface Overload {
   readonly uses: readonly Dependency[];
   /** Whether null arguments reach `apply`; otherwise one makes the result null. */
   readonly takesNull: boolean;
-  readonly apply: (args: readonly Cell[], moment: Moment) => Cell;
+  readonly apply: (args: readonly FormulaValue[], moment: Moment) => FormulaValue;
 }
 
 /** A function that checks its arguments itself. */
 export interface SpecialForm {
-  readonly compile: (args: readonly Expression[], call: CallPlace) => Expression | Problem;
+  readonly compile: (args: readonly Expression[], call: CallPlace) => Expression | FormulaProblem;
 }
 
 /** The call that is compiled: where it stands and what it names, for complaints. */
-export interface CallPlace extends Place {
+export interface CallPlace extends FormulaRange {
   readonly name: string;
 }
 
@@ -42,7 +51,7 @@ type Arguments<P extends readonly DataType[]> = { readonly [I in keyof P]: CellB
 export function overload<const P extends readonly DataType[]>(
   parameters: P,
   result: DataType,
-  apply: (args: Arguments<P>, moment: Moment) => Cell,
+  apply: (args: Arguments<P>, moment: Moment) => FormulaValue,
   uses: readonly Dependency[] = [],
 ): Overload {
   return {
@@ -61,7 +70,7 @@ export function variadic(
   parameters: readonly DataType[],
   rest: DataType,
   result: DataType,
-  apply: (args: readonly Cell[]) => Cell,
+  apply: (args: readonly FormulaValue[]) => FormulaValue,
 ): Overload {
   return { parameters, rest, result, uses: [], takesNull: true, apply };
 }

@@ -9,7 +9,7 @@ import type { Numeric } from '../../wire/decimal.ts';
 import { integerOf } from './numbers.ts';
 import { foldCase, joined, TEXT_LENGTH_MAX } from './operators.ts';
 import { overload, variadic, type FunctionTable } from './signatures.ts';
-import type { Cell } from './types.ts';
+import type { FormulaValue } from './types.ts';
 
 /** The functions. */
 export const TEXT_FUNCTIONS: FunctionTable = {
@@ -127,7 +127,7 @@ function replaced(text: string, old: string, fresh: string): string | null {
 }
 
 /** What is neither null nor empty: `Concat` and `List` skip the rest. */
-function presentTexts(cells: readonly Cell[]): readonly string[] {
+function presentTexts(cells: readonly FormulaValue[]): readonly string[] {
   return cells.filter((cell): cell is string => typeof cell === 'string' && cell !== '');
 }
 

@@ -35,7 +35,7 @@ export type DataType = keyof CellByType;
 export type FormulaType = DataType | 'null';
 
 /** One value during evaluation. */
-export type Cell = CellByType[DataType] | null;
+export type FormulaValue = CellByType[DataType] | null;
 
 /** A user of the database, as formulas see one. */
 export interface FormulaUser {
@@ -91,7 +91,7 @@ export type Dependency = 'time' | 'user' | 'role';
 /** A typed expression. A boolean one never yields null. */
 export interface Expression {
   readonly type: FormulaType;
-  readonly run: (moment: Moment) => Cell;
+  readonly run: (moment: Moment) => FormulaValue;
   readonly start: number;
   readonly end: number;
 }
@@ -100,7 +100,7 @@ export interface Expression {
 export type FaultReason = 'syntax' | 'unknownColumn' | 'unknownName' | 'type' | 'limit';
 
 /** The first thing that is wrong with a formula, by offsets in UTF-16 units. */
-export interface Problem {
+export interface FormulaProblem {
   readonly reason: FaultReason;
   readonly message: string;
   readonly start: number;
@@ -110,17 +110,17 @@ export interface Problem {
 }
 
 /** A place in the formula. */
-export interface Place {
+export interface FormulaRange {
   readonly start: number;
   readonly end: number;
 }
 
 /** A problem at a place. */
-export function problem(reason: FaultReason, place: Place, message: string): Problem {
+export function problem(reason: FaultReason, place: FormulaRange, message: string): FormulaProblem {
   return { reason, message, start: place.start, end: place.end };
 }
 
 /** Tells a problem from a result. */
-export function isProblem(result: object): result is Problem {
+export function isProblem(result: object): result is FormulaProblem {
   return 'reason' in result;
 }

@@ -7,11 +7,11 @@ import type { Numeric } from '../../wire/decimal.ts';
 import { sortKeyFromText } from '../../wire/query.ts';
 import type { ColumnShape, Value } from '../../wire/schema.ts';
 import { offsetTextFromUtc } from '../../wire/zone.ts';
-import type { Answer, Call, Pairs } from './call.ts';
+import type { MethodAnswer, MethodCall, Pairs } from './call.ts';
 import { add, compareNumeric, divide, fromDouble, roundToMultiple } from '../formula/numbers.ts';
 import { findColumn, valuesOf, type Page } from './parameters.ts';
-import { badParameter, noColumn, Refusal } from './refusal.ts';
-import { findByName, tablesBehind, type Column, type Role, type Table } from '../store/catalog.ts';
+import { badParameter, noColumn, MethodRefusal } from './refusal.ts';
+import { findByName, tablesBehind, type StoreColumn, type Role, type Table } from '../store/catalog.ts';
 import type { RowFilter } from '../store/matching.ts';
 
 const OF_ALL_TYPES: ReadonlySet<string> = new Set(['COUNT', 'MIN', 'MAX']);
@@ -35,7 +35,7 @@ const STEPS: Readonly<Record<string, Numeric>> = {
 
 /** A column with its suffix. */
 export interface GroupField {
-  readonly column: Column;
+  readonly column: StoreColumn;
   readonly suffix: string;
   readonly isGroup: boolean;
   /** How it is called in the answer, and of which type it is there. */
@@ -55,7 +55,7 @@ export function asksForAggregates(table: Table, pairs: Pairs): boolean {
 }
 
 /** What a view or a request asks of one column. */
-export function groupField(column: Column, suffix: string, name: string): GroupField | null {
+export function groupField(column: StoreColumn, suffix: string, name: string): GroupField | null {
   const type = groupType(column, suffix);
   return type === null ? null : { column, suffix, isGroup: true, shape: { name, type } };
 }
@@ -81,15 +81,15 @@ export function groupValue({ column, suffix }: GroupField, value: Value, zone: s
 
 /** The answer to a Select with suffixes. */
 export function aggregate(
-  call: Call,
+  call: MethodCall,
   table: Table,
   { page, filters }: { readonly page: Page; readonly filters: readonly RowFilter[] },
-): Answer | Refusal {
+): MethodAnswer | MethodRefusal {
   const fields = readFields(table, call.role, call.pairs);
-  if (fields instanceof Refusal) return fields;
+  if (fields instanceof MethodRefusal) return fields;
   const groups = fields.filter(({ isGroup }) => isGroup);
   const order = readOrder(groups, call.pairs);
-  if (order instanceof Refusal) return order;
+  if (order instanceof MethodRefusal) return order;
   const { store, user, format } = call;
   const columns = fields.map(({ column }) => column);
   const rows = store.readRows(table, columns, store.orderedIds(table, [], filters), null).map(({ values }) => values);
@@ -118,13 +118,13 @@ export function aggregate(
   return { kind: 'page', text, tableIds: tablesBehind(table), agesByItself: filters.some(({ key }) => key === null) };
 }
 
-function readFields(table: Table, role: Role, pairs: Pairs): readonly GroupField[] | Refusal {
+function readFields(table: Table, role: Role, pairs: Pairs): readonly GroupField[] | MethodRefusal {
   const fields: GroupField[] = [];
   for (const asked of valuesOf(pairs, 'column')) {
     const split = splitName(table, asked);
     if (split === null) return badParameter(asked, 'Beside aggregates, every column needs the suffix of a group');
     const column = findColumn(table, role, split.name);
-    if (column instanceof Refusal) return column;
+    if (column instanceof MethodRefusal) return column;
     const { suffix } = split;
     const type = aggregateType(column, suffix);
     const field: GroupField | null =
@@ -141,7 +141,7 @@ function readFields(table: Table, role: Role, pairs: Pairs): readonly GroupField
 function readOrder(
   groups: readonly GroupField[],
   pairs: Pairs,
-): readonly { readonly field: GroupField; readonly descending: boolean }[] | Refusal {
+): readonly { readonly field: GroupField; readonly descending: boolean }[] | MethodRefusal {
   const named: { field: GroupField; descending: boolean }[] = [];
   for (const text of valuesOf(pairs, 'sort')) {
     const { column, descending } = sortKeyFromText(text);
@@ -159,7 +159,7 @@ function readOrder(
   ];
 }
 
-function aggregateType({ valueType }: Column, suffix: string): ColumnShape['type'] | null {
+function aggregateType({ valueType }: StoreColumn, suffix: string): ColumnShape['type'] | null {
   if (suffix === 'COUNT') return 'Numeric';
   if (OF_ALL_TYPES.has(suffix)) return valueType;
   const { form } = TYPE_RULES[valueType];
@@ -171,7 +171,7 @@ function aggregateType({ valueType }: Column, suffix: string): ColumnShape['type
 const SECONDS: Readonly<Record<string, number>> = { SS: 1, MI: 60, HH: 3_600 };
 const OF_DAYS: ReadonlySet<string> = new Set(['DD', 'WK', 'MM', 'QQ', 'YY', 'DM', 'MY']);
 
-function groupType({ valueType }: Column, suffix: string): ColumnShape['type'] | null {
+function groupType({ valueType }: StoreColumn, suffix: string): ColumnShape['type'] | null {
   if (suffix === 'EQ') return valueType;
   switch (TYPE_RULES[valueType].form) {
     case 'number':
@@ -268,7 +268,7 @@ function spread(numbers: readonly number[], suffix: string): Value {
   return fromDouble(suffix.startsWith('VAR') ? variance : Math.sqrt(variance));
 }
 
-function compareValues({ valueType }: Column, one: Value, other: Value): number {
+function compareValues({ valueType }: StoreColumn, one: Value, other: Value): number {
   if (one === null || other === null) return one === other ? 0 : one === null ? -1 : 1;
   if (typeof one === 'boolean' || typeof other === 'boolean') return Number(one) - Number(other);
   if (TYPE_RULES[valueType].form === 'number' || (typeof one === 'number' && typeof other === 'number'))

@@ -19,7 +19,7 @@ export interface RequestBody {
 }
 
 /** Everything a method needs. */
-export interface Call {
+export interface MethodCall {
   readonly store: Store;
   readonly user: User;
   readonly role: Role;
@@ -57,4 +57,4 @@ export interface FileAnswer {
 }
 
 /** An answer with status 200. */
-export type Answer = PageAnswer | ResultAnswer | FileAnswer;
+export type MethodAnswer = PageAnswer | ResultAnswer | FileAnswer;

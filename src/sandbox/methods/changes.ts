@@ -4,17 +4,17 @@
  */
 import type { Value } from '../../wire/schema.ts';
 import { millisecondTextFromUtc, utcFromInputText } from '../../wire/zone.ts';
-import type { Answer, Call } from './call.ts';
+import type { MethodAnswer, MethodCall } from './call.ts';
 import { valuesOf, visibleColumns } from './parameters.ts';
-import { badParameter, Refusal } from './refusal.ts';
-import { tablesBehind, type Column, type Table } from '../store/catalog.ts';
-import type { Span } from '../store/bin.ts';
+import { badParameter, MethodRefusal } from './refusal.ts';
+import { tablesBehind, type StoreColumn, type Table } from '../store/catalog.ts';
+import type { TimeSpan } from '../store/bin.ts';
 import { viewColumns } from './view.ts';
 
 /** Updated: rows by the time of their last change, new ones included. */
-export function updated(call: Call, table: Table): Answer | Refusal {
+export function updated(call: MethodCall, table: Table): MethodAnswer | MethodRefusal {
   const span = readSpan(call);
-  if (span instanceof Refusal) return span;
+  if (span instanceof MethodRefusal) return span;
   const zone = call.user.timezone;
   const showsKey = visibleColumns(table, call.role).includes(table.key);
   const rows = call.store.updatedRows(table, span).map(({ id, key, createdMs, modifiedMs }) => ({
@@ -27,9 +27,9 @@ export function updated(call: Call, table: Table): Answer | Refusal {
 }
 
 /** Deleted: rows in the recycle bin, with the columns of the Record Picker; without ManageData only the caller's own. */
-export function deleted(call: Call, table: Table): Answer | Refusal {
+export function deleted(call: MethodCall, table: Table): MethodAnswer | MethodRefusal {
   const span = readSpan(call);
-  if (span instanceof Refusal) return span;
+  if (span instanceof MethodRefusal) return span;
   const { store, user, format } = call;
   const columns = pickerColumns(call, table);
   const email = user.admin.includes('ManageData') ? null : user.email;
@@ -43,7 +43,7 @@ export function deleted(call: Call, table: Table): Answer | Refusal {
 }
 
 /** The Record Picker's columns, or else the key; those that would be confused with the two that are added stay out. */
-function pickerColumns({ role }: Call, table: Table): readonly Column[] {
+function pickerColumns({ role }: MethodCall, table: Table): readonly StoreColumn[] {
   const picker = table.views.find(({ type }) => type === 'RecordPicker');
   const columns =
     picker === undefined
@@ -61,16 +61,16 @@ function stampText(ms: number, zone: string): string {
 }
 
 /** The parameters `from` and `to`, both inclusive. */
-function readSpan(call: Call): Span | Refusal {
+function readSpan(call: MethodCall): TimeSpan | MethodRefusal {
   const fromMs = readInstant(call, 'from');
-  if (fromMs instanceof Refusal) return fromMs;
+  if (fromMs instanceof MethodRefusal) return fromMs;
   const toMs = readInstant(call, 'to');
-  if (toMs instanceof Refusal) return toMs;
+  if (toMs instanceof MethodRefusal) return toMs;
   return { fromMs, toMs };
 }
 
 /** An instant in epoch milliseconds: by the zone that it names, or else the caller's. Null where the parameter is absent. */
-function readInstant({ pairs, user }: Call, parameter: string): number | null | Refusal {
+function readInstant({ pairs, user }: MethodCall, parameter: string): number | null | MethodRefusal {
   const text = valuesOf(pairs, parameter).at(-1);
   if (text === undefined) return null;
   // An unencoded plus sign arrives as a space.

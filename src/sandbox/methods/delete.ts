@@ -4,9 +4,9 @@
  */
 import type { ErrorDescriptor } from '../../wire/json.ts';
 import type { StatusDescriptor } from '../../wire/writes.ts';
-import type { Answer, Call } from './call.ts';
+import type { MethodAnswer, MethodCall } from './call.ts';
 import { readRecords, readSwitch, readWorkflow } from './parameters.ts';
-import { CODES, Refusal } from './refusal.ts';
+import { CODES, MethodRefusal } from './refusal.ts';
 import { mayEdit, ownerColumn } from './row-rights.ts';
 import type { Table } from '../store/catalog.ts';
 import type { RowWriter } from '../store/writer.ts';
@@ -19,15 +19,15 @@ const UNAVAILABLE: ErrorDescriptor = {
 };
 
 /** Delete. */
-export function deleteRecords(call: Call, table: Table): Answer | Refusal {
+export function deleteRecords(call: MethodCall, table: Table): MethodAnswer | MethodRefusal {
   const { pairs, store, user, format } = call;
   const records = readRecords(pairs);
-  if (records instanceof Refusal) return records;
+  if (records instanceof MethodRefusal) return records;
   // The sandbox has no rules that run on a delete, but who may not suppress them is refused anyway.
   const runsRules = readWorkflow(call);
-  if (runsRules instanceof Refusal) return runsRules;
+  if (runsRules instanceof MethodRefusal) return runsRules;
   const purge = readSwitch(pairs, 'purge', false);
-  if (purge instanceof Refusal) return purge;
+  if (purge instanceof MethodRefusal) return purge;
   const statuses = store.writeAs(user, (writer) => {
     const named =
       records.by === 'id'
@@ -42,7 +42,7 @@ export function deleteRecords(call: Call, table: Table): Answer | Refusal {
   return { kind: 'result', text: format.writeDeleteStatuses(statuses) };
 }
 
-function mayDelete(call: Call, table: Table, writer: RowWriter, id: number): boolean {
+function mayDelete(call: MethodCall, table: Table, writer: RowWriter, id: number): boolean {
   const owner = ownerColumn(table);
   if (owner === undefined) return mayEdit(call, undefined);
   const [ownerValue] = writer.read(table, [owner], id) ?? [];

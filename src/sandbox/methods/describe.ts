@@ -3,14 +3,14 @@
  * Reads the catalog, writes nothing. Source: specification, sections 4.1 to 4.3.
  */
 import { isWritable, type ColumnDescriptor, type TableDescriptor, type TableSummary } from '../../wire/schema.ts';
-import type { Answer, Call } from './call.ts';
+import type { MethodAnswer, MethodCall } from './call.ts';
 import { visibleColumns, visibleTables } from './parameters.ts';
 import type { ServerRules } from './rules.ts';
-import type { Column, Role, Table } from '../store/catalog.ts';
+import type { StoreColumn, Role, Table } from '../store/catalog.ts';
 import { describeViews } from './view.ts';
 
 /** Describe (Database). */
-export function describeDatabase({ store, role, format }: Call): Answer {
+export function describeDatabase({ store, role, format }: MethodCall): MethodAnswer {
   const { id, name, description, culture, timeZone } = store.catalog.database;
   const tables = visibleTables(store.catalog, role).map(summary);
   const text = format.writeDatabase({ id, name, description, culture, timeZone, tables, other: {} });
@@ -18,14 +18,14 @@ export function describeDatabase({ store, role, format }: Call): Answer {
 }
 
 /** User. */
-export function describeUser({ user, format }: Call): Answer {
+export function describeUser({ user, format }: MethodCall): MethodAnswer {
   const { id, email, firstName, lastName, role, culture, timezone, admin } = user;
   const text = format.writeUser({ id, email, firstName, lastName, role, culture, timezone, admin, other: {} });
   return { kind: 'page', text, tableIds: [] };
 }
 
 /** Describe (Table). */
-export function describeTable({ role, format, rules }: Call, table: Table): Answer {
+export function describeTable({ role, format, rules }: MethodCall, table: Table): MethodAnswer {
   const descriptor: TableDescriptor = {
     ...summary(table),
     allowAdd: table.allowAdd && role.canWrite,
@@ -42,7 +42,7 @@ function summary(table: Table): TableSummary {
 }
 
 /** Where the length of a value is not bounded, its width is 0. */
-function describeColumn(column: Column, role: Role, { widthsOfTextOnly }: ServerRules): ColumnDescriptor {
+function describeColumn(column: StoreColumn, role: Role, { widthsOfTextOnly }: ServerRules): ColumnDescriptor {
   const { id, name, alias, type, options, displayOptions, kind } = column;
   const width = column.width ?? (widthsOfTextOnly ? null : 0);
   const readOnly = column.readOnly || !role.canWrite || !isWritable({ kind, readOnly: null });

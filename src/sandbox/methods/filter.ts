@@ -3,17 +3,17 @@
  * moment that `Now()` means is that of the call.
  */
 import type { Value } from '../../wire/schema.ts';
-import type { Call } from './call.ts';
+import type { MethodCall } from './call.ts';
 import { evaluate, parseFormula, scopeFromColumns, type Formula, type FormulaFault } from '../formula/formula.ts';
 import type { FormulaSession } from '../formula/types.ts';
 import { valuesOf, visibleColumns } from './parameters.ts';
-import { CODES, Refusal } from './refusal.ts';
+import { CODES, MethodRefusal } from './refusal.ts';
 import { sessionOf } from './session.ts';
-import type { Column, Table } from '../store/catalog.ts';
+import type { StoreColumn, Table } from '../store/catalog.ts';
 import type { RowFilter } from '../store/matching.ts';
 
 /** The filters that a request names; where a client repeats itself, a row must pass all of them. */
-export function readFilters(call: Call, table: Table): readonly RowFilter[] | Refusal {
+export function readFilters(call: MethodCall, table: Table): readonly RowFilter[] | MethodRefusal {
   const filters: RowFilter[] = [];
   for (const text of valuesOf(call.pairs, 'filter')) {
     const filter = filterFromText(call, visibleColumns(table, call.role), text);
@@ -24,7 +24,11 @@ export function readFilters(call: Call, table: Table): readonly RowFilter[] | Re
 }
 
 /** A filter over these columns of a table, or what is wrong with its text. */
-export function filterFromText(call: Call, columns: readonly Column[], text: string): RowFilter | FormulaFault {
+export function filterFromText(
+  call: MethodCall,
+  columns: readonly StoreColumn[],
+  text: string,
+): RowFilter | FormulaFault {
   const variables = variablesOf(call);
   const scope = scopeFromColumns(
     columns.map(({ name, alias, valueType }) => ({ name, alias, type: valueType })),
@@ -39,15 +43,15 @@ export function filterFromText(call: Call, columns: readonly Column[], text: str
 }
 
 /** 400 with the place of the fault. */
-function filterRefusal(fault: FormulaFault, source: string): Refusal {
+function filterRefusal(fault: FormulaFault, source: string): MethodRefusal {
   const code = fault.reason === 'unknownColumn' ? CODES.noColumn : CODES.badFilter;
   const place = `at offset ${fault.offset} (line ${fault.line}, column ${fault.column})`;
-  return new Refusal(400, { code, message: `The filter cannot be read ${place}: ${fault.message}`, source });
+  return new MethodRefusal(400, { code, message: `The filter cannot be read ${place}: ${fault.message}`, source });
 }
 
 function rowFilter(
   formula: Formula,
-  columns: readonly Column[],
+  columns: readonly StoreColumn[],
   session: FormulaSession,
   key: string | null,
 ): RowFilter {
@@ -66,7 +70,7 @@ function rowFilter(
 }
 
 /** `var[Name]=value` sets a database variable for the call (origin facts 1.8). */
-function variablesOf({ pairs }: Call): ReadonlyMap<string, string> {
+function variablesOf({ pairs }: MethodCall): ReadonlyMap<string, string> {
   const variables = new Map<string, string>();
   for (const [parameter, value] of pairs) {
     const name = /^var\[(.*)\]$/is.exec(parameter)?.[1];

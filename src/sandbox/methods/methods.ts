@@ -4,12 +4,12 @@
  */
 import { pairsFromQuery } from '../../wire/query.ts';
 import { attachment, attachments } from './attachments.ts';
-import type { Answer, Call, RequestBody } from './call.ts';
+import type { MethodAnswer, MethodCall, RequestBody } from './call.ts';
 import { deleted, updated } from './changes.ts';
 import { deleteRecords } from './delete.ts';
 import { describeDatabase, describeTable, describeUser } from './describe.ts';
 import { visibleTables } from './parameters.ts';
-import { badParameter, noTable, type Refusal } from './refusal.ts';
+import { badParameter, noTable, type MethodRefusal } from './refusal.ts';
 import type { Method, Route } from './route.ts';
 import type { ServerRules } from './rules.ts';
 import { retrieve, select } from './select.ts';
@@ -17,12 +17,14 @@ import { findByName, type Role, type Table, type User } from '../store/catalog.t
 import type { Store } from '../store/store.ts';
 import { write } from './write.ts';
 
-const DATABASE_METHODS: Readonly<Partial<Record<Method, (call: Call) => Answer | Refusal>>> = {
+const DATABASE_METHODS: Readonly<Partial<Record<Method, (call: MethodCall) => MethodAnswer | MethodRefusal>>> = {
   describe: describeDatabase,
   user: describeUser,
 };
 
-const TABLE_METHODS: Readonly<Partial<Record<Method, (call: Call, table: Table) => Answer | Refusal>>> = {
+const TABLE_METHODS: Readonly<
+  Partial<Record<Method, (call: MethodCall, table: Table) => MethodAnswer | MethodRefusal>>
+> = {
   describe: describeTable,
   select,
   retrieve,
@@ -48,12 +50,12 @@ export interface MethodRequest {
 }
 
 /** Runs a method for a user. */
-export function answer(route: Route, request: MethodRequest): Answer | Refusal {
+export function answer(route: Route, request: MethodRequest): MethodAnswer | MethodRefusal {
   const { query, ...rest } = request;
   const { store, user } = request;
   const pairs = pairsFromQuery(query);
   if (pairs === undefined) return badParameter('query', 'The query string is not valid percent-encoded UTF-8');
-  const call: Call = { ...rest, role: roleOf(store, user), format: route.format, route, pairs };
+  const call: MethodCall = { ...rest, role: roleOf(store, user), format: route.format, route, pairs };
   if (route.tableNames === null) return DATABASE_METHODS[route.method]?.(call) ?? noTable('');
   const table = findTable(call, route.tableNames);
   if (table === undefined) return noTable(route.tableNames[0] ?? '');
@@ -66,7 +68,7 @@ function roleOf(store: Store, user: User): Role {
   return known ?? { name: user.role, canWrite: true, editOwnOnly: false, hiddenTableIds: [], hiddenColumnIds: [] };
 }
 
-function findTable({ store, role }: Call, names: readonly string[]): Table | undefined {
+function findTable({ store, role }: MethodCall, names: readonly string[]): Table | undefined {
   const tables = visibleTables(store.catalog, role);
   for (const name of names) {
     const table = findByName(tables, name);

@@ -5,9 +5,9 @@
  */
 import { KEYS_MAX, sortKeyFromText, TOP_MAX } from '../../wire/query.ts';
 import { isWritable } from '../../wire/schema.ts';
-import type { Call, Pairs } from './call.ts';
-import { badParameter, CODES, hiddenColumn, noColumn, Refusal } from './refusal.ts';
-import { findByName, type Catalog, type Column, type Role, type Table } from '../store/catalog.ts';
+import type { MethodCall, Pairs } from './call.ts';
+import { badParameter, CODES, hiddenColumn, noColumn, MethodRefusal } from './refusal.ts';
+import { findByName, type Catalog, type StoreColumn, type Role, type Table } from '../store/catalog.ts';
 import type { ColumnOrder } from '../store/rows.ts';
 
 /** The tables that the role may see. */
@@ -16,7 +16,7 @@ export function visibleTables(catalog: Catalog, role: Role): readonly Table[] {
 }
 
 /** The columns of a table that the role may see. */
-export function visibleColumns(table: Table, role: Role): readonly Column[] {
+export function visibleColumns(table: Table, role: Role): readonly StoreColumn[] {
   return table.columns.filter(({ id }) => !role.hiddenColumnIds.includes(id));
 }
 
@@ -26,16 +26,16 @@ export function valuesOf(pairs: Pairs, parameter: string): readonly string[] {
 }
 
 /** A column by name or alias, or why the role cannot have it. */
-export function findColumn(table: Table, role: Role, name: string): Column | Refusal {
+export function findColumn(table: Table, role: Role, name: string): StoreColumn | MethodRefusal {
   const column = findByName(table.columns, name);
   if (column === undefined) return noColumn(name);
   return role.hiddenColumnIds.includes(column.id) ? hiddenColumn(name) : column;
 }
 
 /** The columns to return; `*` stands for those that can be written by someone. Each comes once, at its first mention. */
-export function readColumns(table: Table, role: Role, pairs: Pairs): readonly Column[] | Refusal {
+export function readColumns(table: Table, role: Role, pairs: Pairs): readonly StoreColumn[] | MethodRefusal {
   const names = valuesOf(pairs, 'column');
-  const columns = new Set<Column>();
+  const columns = new Set<StoreColumn>();
   for (const name of names.length === 0 ? ['*'] : names) {
     if (name === '*') {
       for (const column of visibleColumns(table, role)) {
@@ -45,19 +45,19 @@ export function readColumns(table: Table, role: Role, pairs: Pairs): readonly Co
       continue;
     }
     const column = findColumn(table, role, name);
-    if (column instanceof Refusal) return column;
+    if (column instanceof MethodRefusal) return column;
     columns.add(column);
   }
   return [...columns];
 }
 
 /** The order of the rows. */
-export function readSort(table: Table, role: Role, pairs: Pairs): readonly ColumnOrder[] | Refusal {
+export function readSort(table: Table, role: Role, pairs: Pairs): readonly ColumnOrder[] | MethodRefusal {
   const sort: ColumnOrder[] = [];
   for (const value of valuesOf(pairs, 'sort')) {
     const { column: name, descending } = sortKeyFromText(value);
     const column = findColumn(table, role, name);
-    if (column instanceof Refusal) return column;
+    if (column instanceof MethodRefusal) return column;
     sort.push({ column, descending: descending === true });
   }
   return sort;
@@ -68,7 +68,7 @@ export function readInteger(
   pairs: Pairs,
   parameter: string,
   bounds: { readonly min: number; readonly max: number; readonly missing: number },
-): number | Refusal {
+): number | MethodRefusal {
   const value = valuesOf(pairs, parameter).at(-1);
   if (value === undefined) return bounds.missing;
   const number = /^-?\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
@@ -84,15 +84,15 @@ export interface Page {
 }
 
 /** The parameters `top` and `skip`. */
-export function readPage(pairs: Pairs): Page | Refusal {
+export function readPage(pairs: Pairs): Page | MethodRefusal {
   const top = readInteger(pairs, 'top', { min: 1, max: TOP_MAX, missing: TOP_MAX });
-  if (top instanceof Refusal) return top;
+  if (top instanceof MethodRefusal) return top;
   const skip = readInteger(pairs, 'skip', { min: 0, max: Number.MAX_SAFE_INTEGER, missing: 0 });
-  return skip instanceof Refusal ? skip : { top, skip };
+  return skip instanceof MethodRefusal ? skip : { top, skip };
 }
 
 /** `1` and `true`, `0` and `false`; the last one counts where a client repeats itself. */
-export function readSwitch(pairs: Pairs, parameter: string, missing: boolean): boolean | Refusal {
+export function readSwitch(pairs: Pairs, parameter: string, missing: boolean): boolean | MethodRefusal {
   switch (valuesOf(pairs, parameter).at(-1)?.toLowerCase()) {
     case undefined:
       return missing;
@@ -108,20 +108,20 @@ export function readSwitch(pairs: Pairs, parameter: string, missing: boolean): b
 }
 
 /** Whether workflow rules run; only who may manage data may say that they do not (specification 4.6 and 4.7). */
-export function readWorkflow({ pairs, user }: Pick<Call, 'pairs' | 'user'>): boolean | Refusal {
+export function readWorkflow({ pairs, user }: Pick<MethodCall, 'pairs' | 'user'>): boolean | MethodRefusal {
   const runs = readSwitch(pairs, 'workflow', true);
   if (runs !== false || user.admin.includes('ManageData')) return runs;
   const message = 'Suppressing workflow rules takes the permission ManageData';
-  return new Refusal(403, { code: CODES.noManageData, message, source: 'workflow' });
+  return new MethodRefusal(403, { code: CODES.noManageData, message, source: 'workflow' });
 }
 
 /** The records that a request names, in its order, by key or by internal id. */
-export type Records =
+export type RequestedRecords =
   | { readonly by: 'id'; readonly ids: readonly number[] }
   | { readonly by: 'key'; readonly keys: readonly string[] };
 
 /** The parameters `key` and `id`: one of the two, repeated up to `max` times. */
-export function readRecords(pairs: Pairs, max = KEYS_MAX): Records | Refusal {
+export function readRecords(pairs: Pairs, max = KEYS_MAX): RequestedRecords | MethodRefusal {
   const keys = valuesOf(pairs, 'key');
   const ids = valuesOf(pairs, 'id');
   if (keys.length > 0 && ids.length > 0) return badParameter('id', 'Keys and ids cannot be mixed');

@@ -59,7 +59,7 @@ export const CODES = {
 } as const;
 
 /** A whole-request failure. Without a descriptor the answer has no body (401, 413, 414). */
-export class Refusal {
+export class MethodRefusal {
   readonly status: number;
   readonly descriptor: ErrorDescriptor | null;
 
@@ -70,55 +70,59 @@ export class Refusal {
 }
 
 /** 413: the body is too large. */
-const bodyTooLarge = new Refusal(413, null);
+const bodyTooLarge = new MethodRefusal(413, null);
 
 /** 401: no credentials came; the server adds a Basic challenge. */
-export const unauthorized = new Refusal(401, null);
+export const unauthorized = new MethodRefusal(401, null);
 
 /** 414: the query string is too long. */
-export const queryTooLong = new Refusal(414, null);
+export const queryTooLong = new MethodRefusal(414, null);
 
 /** 403 for credentials that are no good. */
-export function forbidden(code: number, message: string): Refusal {
-  return new Refusal(403, { code, message, source: null });
+export function forbidden(code: number, message: string): MethodRefusal {
+  return new MethodRefusal(403, { code, message, source: null });
 }
 
 /** 400 for a parameter; `source` is its name. */
-export function badParameter(source: string, message: string): Refusal {
-  return new Refusal(400, { code: CODES.badParameter, message, source });
+export function badParameter(source: string, message: string): MethodRefusal {
+  return new MethodRefusal(400, { code: CODES.badParameter, message, source });
 }
 
 /** 405 for paths that name no method, and for verbs that the method does not take. */
-export function unknownMethod(message: string, source: string | null = null): Refusal {
-  return new Refusal(405, { code: CODES.unknownMethod, message, source });
+export function unknownMethod(message: string, source: string | null = null): MethodRefusal {
+  return new MethodRefusal(405, { code: CODES.unknownMethod, message, source });
 }
 
 /** 403 for a table that does not exist, or not for this role. */
-export function noTable(source: string): Refusal {
-  return new Refusal(403, { code: CODES.noTable, message: 'Table does not exist', source });
+export function noTable(source: string): MethodRefusal {
+  return new MethodRefusal(403, { code: CODES.noTable, message: 'Table does not exist', source });
 }
 
 /** 403 for a view that does not exist, or not for this role (origin facts 1.1). */
-export function noView(source: string): Refusal {
-  return new Refusal(403, { code: CODES.noView, message: 'View does not exist', source });
+export function noView(source: string): MethodRefusal {
+  return new MethodRefusal(403, { code: CODES.noView, message: 'View does not exist', source });
 }
 
 /** 400 for a column that does not exist. */
-export function noColumn(source: string): Refusal {
-  return new Refusal(400, { code: CODES.noColumn, message: 'Column does not exist', source });
+export function noColumn(source: string): MethodRefusal {
+  return new MethodRefusal(400, { code: CODES.noColumn, message: 'Column does not exist', source });
 }
 
 /** 403 for a column that the role may not see. */
-export function hiddenColumn(source: string): Refusal {
-  return new Refusal(403, { code: CODES.hiddenColumn, message: 'Column is not accessible', source });
+export function hiddenColumn(source: string): MethodRefusal {
+  return new MethodRefusal(403, { code: CODES.hiddenColumn, message: 'Column is not accessible', source });
 }
 
 /** 403 for a table that the role may only read. */
-export function readOnlyTable(source: string): Refusal {
-  return new Refusal(403, { code: CODES.readOnlyTable, message: 'Records of the table cannot be changed', source });
+export function readOnlyTable(source: string): MethodRefusal {
+  return new MethodRefusal(403, {
+    code: CODES.readOnlyTable,
+    message: 'Records of the table cannot be changed',
+    source,
+  });
 }
 
 /** A body that cannot be used: 400, 413 without a descriptor, or 415. */
-export function badBody({ status, message, source }: WireFault): Refusal {
-  return status === 413 ? bodyTooLarge : new Refusal(status, { code: CODES.badBody, message, source });
+export function badBody({ status, message, source }: WireFault): MethodRefusal {
+  return status === 413 ? bodyTooLarge : new MethodRefusal(status, { code: CODES.badBody, message, source });
 }

@@ -6,7 +6,7 @@
  */
 import { WIRE_FORMATS, XML_WITHOUT_COLONS, type WireFormat } from '../../wire/format.ts';
 import { namesFromSegment } from '../../wire/query.ts';
-import { badParameter, unknownMethod, type Refusal } from './refusal.ts';
+import { badParameter, unknownMethod, type MethodRefusal } from './refusal.ts';
 import type { ServerRules } from './rules.ts';
 
 /**
@@ -109,7 +109,7 @@ export function findRoute(
   verb: string,
   segments: readonly string[],
   { extensions, escapesColons }: Pick<ServerRules, 'extensions' | 'escapesColons'>,
-): Route | Refusal {
+): Route | MethodRefusal {
   const last = segments.at(-1) ?? '';
   const method = methodName(segments);
   const depth = segments.length - 1;

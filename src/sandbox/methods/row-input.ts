@@ -9,12 +9,12 @@ import { hasOption, isWritable, type Value } from '../../wire/schema.ts';
 import { emailOfUser, type ValueReader } from '../../wire/column-types.ts';
 import { contentIdFrom, fileByContentId, type FilePart, type WriteBody } from '../../wire/write-body.ts';
 import type { InputRow } from '../../wire/writes.ts';
-import type { Call } from './call.ts';
+import type { MethodCall } from './call.ts';
 import { findColumn } from './parameters.ts';
-import { CODES, Refusal } from './refusal.ts';
-import { userText, type Catalog, type Column, type Table } from '../store/catalog.ts';
+import { CODES, MethodRefusal } from './refusal.ts';
+import { userText, type Catalog, type StoreColumn, type Table } from '../store/catalog.ts';
 import { isFile, textFromValue } from '../store/cells.ts';
-import type { Cell } from '../store/spec.ts';
+import type { CellInput } from '../store/spec.ts';
 import type { RowWriter } from '../store/writer.ts';
 
 /** Why a row fails: the status of the row, and what its `errors` say. */
@@ -24,7 +24,7 @@ export interface RowProblem {
 }
 
 /** Cells by column, in the order they came. */
-export type RowCells = ReadonlyMap<Column, Cell>;
+export type RowCells = ReadonlyMap<StoreColumn, CellInput>;
 
 /** A problem with one column; `error` and the status of the row are 400 unless given. */
 export function columnProblem(
@@ -39,12 +39,12 @@ export function columnProblem(
 
 /** Reads the cells of the rows of one body, for one caller. */
 export class CellReader {
-  readonly #call: Call;
+  readonly #call: MethodCall;
   readonly #table: Table;
   readonly #body: WriteBody;
-  readonly #readers = new Map<Column, ValueReader>();
+  readonly #readers = new Map<StoreColumn, ValueReader>();
 
-  constructor(call: Call, table: Table, body: WriteBody) {
+  constructor(call: MethodCall, table: Table, body: WriteBody) {
     this.#call = call;
     this.#table = table;
     this.#body = body;
@@ -52,7 +52,7 @@ export class CellReader {
 
   /** What the row gives, and everything that is wrong with what it names; nothing is looked up in the rows yet. */
   read(row: InputRow): { readonly cells: RowCells; readonly problems: readonly RowProblem[] } {
-    const cells = new Map<Column, Cell>();
+    const cells = new Map<StoreColumn, CellInput>();
     const problems: RowProblem[] = [];
     for (const [name, raw] of row.cells) {
       const column = this.#writableColumn(name);
@@ -70,9 +70,9 @@ export class CellReader {
     return { cells, problems };
   }
 
-  #writableColumn(name: string): Column | RowProblem {
+  #writableColumn(name: string): StoreColumn | RowProblem {
     const column = findColumn(this.#table, this.#call.role, name);
-    if (column instanceof Refusal) {
+    if (column instanceof MethodRefusal) {
       const { status, descriptor } = column;
       return { status, error: must(descriptor, 'a refused column is described') };
     }
@@ -81,7 +81,7 @@ export class CellReader {
     return columnProblem(CODES.readOnlyColumn, `Column "${column.name}" is read-only`, column.name);
   }
 
-  #cell(column: Column, raw: unknown): Cell | RowProblem {
+  #cell(column: StoreColumn, raw: unknown): CellInput | RowProblem {
     let reader = this.#readers.get(column);
     if (reader === undefined) {
       reader = this.#body.format.inputReader(column.valueType, this.#call.user.timezone);
@@ -95,12 +95,16 @@ export class CellReader {
   }
 }
 
-function badValue(column: Column): RowProblem {
+function badValue(column: StoreColumn): RowProblem {
   const message = `The value for column "${column.name}" is not of type ${column.type}`;
   return columnProblem(CODES.badValue, message, column.name);
 }
 
-function fileFromCell(column: Column, value: string, files: ReadonlyMap<string, FilePart>): Cell | RowProblem {
+function fileFromCell(
+  column: StoreColumn,
+  value: string,
+  files: ReadonlyMap<string, FilePart>,
+): CellInput | RowProblem {
   const contentId = contentIdFrom(value);
   if (contentId === null) {
     const message = `The value for column "${column.name}" is not "cid:" and the Content-ID of a file`;
@@ -112,7 +116,7 @@ function fileFromCell(column: Column, value: string, files: ReadonlyMap<string, 
 }
 
 /** The e-mail identifies the user, and the name is for display: a user of the database is stored under their own name. */
-function userFromCell(catalog: Catalog, column: Column, value: string): Cell | RowProblem {
+function userFromCell(catalog: Catalog, column: StoreColumn, value: string): CellInput | RowProblem {
   const email = emailOfUser(value);
   const user = catalog.users.find((candidate) => candidate.email.toLowerCase() === email.toLowerCase());
   if (user !== undefined) return userText(user);
@@ -150,7 +154,7 @@ function withDefaults(table: Table, cells: RowCells): RowCells {
 function cellProblem(
   writer: RowWriter,
   table: Table,
-  { column, cell, rowId }: { readonly column: Column; readonly cell: Cell; readonly rowId: number | null },
+  { column, cell, rowId }: { readonly column: StoreColumn; readonly cell: CellInput; readonly rowId: number | null },
 ): RowProblem | undefined {
   const { name, width, options, valueType } = column;
   const isKey = column.id === table.key.id;
@@ -168,7 +172,7 @@ function cellProblem(
 }
 
 /** The documented example: the row fails with 400, its error is 409 (specification, section 7). */
-function duplicate({ name }: Column, value: Value): RowProblem {
+function duplicate({ name }: StoreColumn, value: Value): RowProblem {
   const message = `Cannot insert duplicate value "${textFromValue(value) ?? ''}" into column "${name}"`;
   return columnProblem(CODES.duplicateValue, message, name, { error: 409 });
 }

@@ -4,31 +4,31 @@
  */
 import { emailOfUser } from '../../wire/column-types.ts';
 import { hasOption, type Row, type Value } from '../../wire/schema.ts';
-import type { Call } from './call.ts';
-import type { Column, Table } from '../store/catalog.ts';
+import type { MethodCall } from './call.ts';
+import type { StoreColumn, Table } from '../store/catalog.ts';
 
 /** The column that says whose a row is. */
-export function ownerColumn(table: Table): Column | undefined {
+export function ownerColumn(table: Table): StoreColumn | undefined {
   return table.columns.find((column) => column.kind === 'RecordOwner' && column.sqlName !== null);
 }
 
 /** Whether the caller may edit and delete a row with this owner; `undefined` stands for a table without owners. */
-export function mayEdit({ role, user }: Pick<Call, 'role' | 'user'>, owner: Value | undefined): boolean {
+export function mayEdit({ role, user }: Pick<MethodCall, 'role' | 'user'>, owner: Value | undefined): boolean {
   if (!role.canWrite) return false;
   if (!role.editOwnOnly || owner === undefined) return true;
   return owner !== null && emailOfUser(String(owner)).toLowerCase() === user.email.toLowerCase();
 }
 
 /** The column that stands for the formula of the table by which its rows have colors. Also for callers who do not see it. */
-function colorColumn(table: Table): Column | undefined {
+function colorColumn(table: Table): StoreColumn | undefined {
   return table.columns.find(({ options }) => hasOption(options, 'RowColor'));
 }
 
 /** Rows by id, in the order of the ids, each with what the caller may do with it, and its color. */
 export function readRowsWithRights(
-  call: Pick<Call, 'store' | 'role' | 'user'>,
+  call: Pick<MethodCall, 'store' | 'role' | 'user'>,
   table: Table,
-  columns: readonly Column[],
+  columns: readonly StoreColumn[],
   ids: readonly number[],
 ): readonly Row[] {
   const textOf = (owner: Value | undefined): string => (mayEdit(call, owner) ? 'Edit, Delete' : '');

@@ -3,19 +3,19 @@
  */
 import type { Value } from '../../wire/schema.ts';
 import { groupValue, type GroupField } from './aggregate.ts';
-import type { Call, PageAnswer } from './call.ts';
+import type { MethodCall, PageAnswer } from './call.ts';
 import type { Page } from './parameters.ts';
 import { readRowsWithRights } from './row-rights.ts';
-import { tablesBehind, type Column, type Table } from '../store/catalog.ts';
+import { tablesBehind, type StoreColumn, type Table } from '../store/catalog.ts';
 import type { RowFilter } from '../store/matching.ts';
 import type { ColumnOrder } from '../store/rows.ts';
 
 /** One page of the rows that pass the filters. */
 export function pageAnswer(
-  call: Call,
+  call: MethodCall,
   table: Table,
   what: {
-    readonly columns: readonly Column[];
+    readonly columns: readonly StoreColumn[];
     readonly sort: readonly ColumnOrder[];
     readonly filters: readonly RowFilter[];
     readonly page: Page;
@@ -30,9 +30,9 @@ export function pageAnswer(
 
 /** The rows with these ids. */
 export function rowsAnswer(
-  call: Call,
+  call: MethodCall,
   table: Table,
-  columns: readonly Column[],
+  columns: readonly StoreColumn[],
   ids: readonly number[],
   groups: readonly GroupField[] = [],
 ): PageAnswer {

@@ -1,12 +1,12 @@
 /**
  * What formulas know besides the row: who calls, when, and which users the database has.
  */
-import type { Call } from './call.ts';
+import type { MethodCall } from './call.ts';
 import type { FormulaSession, FormulaUser } from '../formula/types.ts';
 import type { User } from '../store/catalog.ts';
 
 /** The session of a call; `Now()` is the moment of the call. */
-export function sessionOf({ store, user, nowMs }: Call): FormulaSession {
+export function sessionOf({ store, user, nowMs }: MethodCall): FormulaSession {
   const { database, users } = store.catalog;
   return {
     user: formulaUser(user),

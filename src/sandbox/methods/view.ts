@@ -5,12 +5,12 @@
  */
 import { hasOption, type ViewDescriptor } from '../../wire/schema.ts';
 import { groupField, type GroupField } from './aggregate.ts';
-import type { Answer, Call } from './call.ts';
+import type { MethodAnswer, MethodCall } from './call.ts';
 import { filterFromText, readFilters } from './filter.ts';
 import { readPage, visibleColumns } from './parameters.ts';
-import { CODES, noView, Refusal } from './refusal.ts';
+import { CODES, noView, MethodRefusal } from './refusal.ts';
 import { pageAnswer } from './rows-answer.ts';
-import { findByName, type Column, type Role, type Table, type View } from '../store/catalog.ts';
+import { findByName, type StoreColumn, type Role, type Table, type View } from '../store/catalog.ts';
 import type { RowFilter } from '../store/matching.ts';
 import type { ColumnOrder } from '../store/rows.ts';
 
@@ -18,18 +18,18 @@ import type { ColumnOrder } from '../store/rows.ts';
 const AUTOMATIC_NAMES: ReadonlySet<string> = new Set(['default view', 'list all']);
 
 /** Select on the view that one of the names stands for. */
-export function selectView(call: Call, table: Table, names: readonly string[]): Answer | Refusal {
+export function selectView(call: MethodCall, table: Table, names: readonly string[]): MethodAnswer | MethodRefusal {
   const views = visibleViews(table, call.role);
   const isAutomatic = names.some((name) => AUTOMATIC_NAMES.has(name.toLowerCase()));
   const named = names.map((name) => findByName(views, name)).find((found) => found !== undefined);
   const view = named ?? (isAutomatic ? views.find(({ name }) => name.startsWith('List All')) : undefined);
   if (view === undefined) return noView(names[0] ?? '');
   const page = readPage(call.pairs);
-  if (page instanceof Refusal) return page;
+  if (page instanceof MethodRefusal) return page;
   const own = filterOf(call, table, view);
-  if (own instanceof Refusal) return own;
+  if (own instanceof MethodRefusal) return own;
   const more = readFilters(call, table);
-  if (more instanceof Refusal) return more;
+  if (more instanceof MethodRefusal) return more;
   return pageAnswer(call, table, {
     columns: viewColumns(table, call.role, view),
     groups: groupFields(table, call.role, view),
@@ -64,7 +64,7 @@ function visibleViews(table: Table, role: Role): readonly View[] {
 }
 
 /** The columns that a view shows to a role: its own, or else all that are shown in views by default. */
-export function viewColumns(table: Table, role: Role, view: View): readonly Column[] {
+export function viewColumns(table: Table, role: Role, view: View): readonly StoreColumn[] {
   const visible = visibleColumns(table, role);
   if (view.columnIds === null) return visible.filter((column) => hasOption(column.displayOptions, 'ShowInViews'));
   return view.columnIds.flatMap((id) => visible.filter((column) => column.id === id));
@@ -78,11 +78,11 @@ function orderOf(table: Table, view: View): readonly ColumnOrder[] {
   );
 }
 
-function filterOf(call: Call, table: Table, view: View): readonly RowFilter[] | Refusal {
+function filterOf(call: MethodCall, table: Table, view: View): readonly RowFilter[] | MethodRefusal {
   if (view.filter === null) return [];
   const filter = filterFromText(call, table.columns, view.filter);
   // The schema changed under the view. Its text is not the caller's to see, and so no place in it is named.
   if (!('offset' in filter)) return [filter];
   const message = 'The view cannot be used any more: its filter does not fit the columns of the table';
-  return new Refusal(400, { code: CODES.badFilter, message, source: view.name });
+  return new MethodRefusal(400, { code: CODES.badFilter, message, source: view.name });
 }

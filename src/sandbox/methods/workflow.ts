@@ -6,21 +6,21 @@
 import type { ColumnType, Value } from '../../wire/schema.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import type { Numeric } from '../../wire/decimal.ts';
-import type { Call } from './call.ts';
+import type { MethodCall } from './call.ts';
 import { textFromDate, textFromSeconds } from '../formula/calendar.ts';
 import { parseExpression, parseFormula, scopeFromColumns, type Formula } from '../formula/formula.ts';
 import { integerOf } from '../formula/numbers.ts';
-import type { Cell, FormulaSession, FormulaType, Moment } from '../formula/types.ts';
+import type { FormulaValue, FormulaSession, FormulaType, Moment } from '../formula/types.ts';
 import { cellProblems, columnProblem, type RowProblem } from './row-input.ts';
 import { CODES } from './refusal.ts';
 import { sessionOf } from './session.ts';
-import { findByName, type Column, type Table } from '../store/catalog.ts';
+import { findByName, type StoreColumn, type Table } from '../store/catalog.ts';
 import type { WorkflowRule } from '../store/spec.ts';
 import type { RowWriter } from '../store/writer.ts';
 
 interface CompiledRule {
   readonly when: WorkflowRule['when'];
-  readonly column: Column;
+  readonly column: StoreColumn;
   readonly to: Formula;
   readonly where: Formula | null;
 }
@@ -31,7 +31,7 @@ export class Workflow {
   readonly #session: FormulaSession;
   readonly #rules: readonly (CompiledRule | RowProblem)[];
 
-  constructor(call: Call, table: Table) {
+  constructor(call: MethodCall, table: Table) {
     this.#table = table;
     this.#session = sessionOf(call);
     this.#rules = table.rules.map((rule) => compile(rule, table));
@@ -97,12 +97,12 @@ const FILLED_BY: Readonly<Record<ColumnType, readonly FormulaType[]>> = {
 };
 
 /** Whether a formula of a type can fill a column. */
-function fits({ valueType }: Column, type: FormulaType): boolean {
+function fits({ valueType }: StoreColumn, type: FormulaType): boolean {
   return type === 'null' || FILLED_BY[valueType].includes(type);
 }
 
 /** A cell as a column holds it; a timestamp keeps whole seconds. */
-function valueFromCell(type: FormulaType, cell: Cell): Value {
+function valueFromCell(type: FormulaType, cell: FormulaValue): Value {
   if (cell === null) return null;
   switch (type) {
     case 'date':

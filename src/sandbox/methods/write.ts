@@ -10,22 +10,22 @@ import { hasOption } from '../../wire/schema.ts';
 import { WireFault } from '../../wire/fault.ts';
 import { readWriteBody, type WriteBody } from '../../wire/write-body.ts';
 import type { InputRow, StatusDescriptor } from '../../wire/writes.ts';
-import type { Answer, Call } from './call.ts';
+import type { MethodAnswer, MethodCall } from './call.ts';
 import { findColumn, readWorkflow, valuesOf } from './parameters.ts';
-import { badBody, CODES, readOnlyTable, Refusal } from './refusal.ts';
+import { badBody, CODES, readOnlyTable, MethodRefusal } from './refusal.ts';
 import { CellReader, cellProblems, columnProblem, type RowCells, type RowProblem } from './row-input.ts';
 import { mayEdit, ownerColumn } from './row-rights.ts';
-import type { Column, Table } from '../store/catalog.ts';
+import type { StoreColumn, Table } from '../store/catalog.ts';
 import { isFile, textFromValue } from '../store/cells.ts';
 import type { RowWriter } from '../store/writer.ts';
 import { Workflow } from './workflow.ts';
 
 /** What is the same for all rows of a call. */
 interface Writing {
-  readonly call: Call;
+  readonly call: MethodCall;
   readonly table: Table;
   /** Where the record is looked for when a row has no id. */
-  readonly match: Column;
+  readonly match: StoreColumn;
   readonly cells: CellReader;
   /** Null where rules are suppressed. */
   readonly workflow: Workflow | null;
@@ -33,14 +33,14 @@ interface Writing {
 }
 
 /** Create, Update or Upsert, by the route. */
-export function write(call: Call, table: Table): Answer | Refusal {
+export function write(call: MethodCall, table: Table): MethodAnswer | MethodRefusal {
   if (!call.role.canWrite) return readOnlyTable(table.name);
   const runsRules = readWorkflow(call);
-  if (runsRules instanceof Refusal) return runsRules;
+  if (runsRules instanceof MethodRefusal) return runsRules;
   const match = call.route.method === 'create' ? table.key : readMatch(call, table);
-  if (match instanceof Refusal) return match;
+  if (match instanceof MethodRefusal) return match;
   const body = readBody(call);
-  if (body instanceof Refusal) return body;
+  if (body instanceof MethodRefusal) return body;
   const cells = new CellReader(call, table, body);
   const workflow = runsRules && table.rules.length > 0 ? new Workflow(call, table) : null;
   const statuses = call.store.writeAs(call.user, (writer) => {
@@ -55,20 +55,20 @@ export function write(call: Call, table: Table): Answer | Refusal {
   return { kind: 'result', text: call.format.writeStatuses(statuses) };
 }
 
-function readBody({ body }: Call): WriteBody | Refusal {
+function readBody({ body }: MethodCall): WriteBody | MethodRefusal {
   const read = readWriteBody(body?.bytes ?? Buffer.alloc(0), body?.contentType);
   return read instanceof WireFault ? badBody(read) : read;
 }
 
 /** The column that `match` names; it must be one that no two rows share a value in. */
-function readMatch({ pairs, role }: Call, table: Table): Column | Refusal {
+function readMatch({ pairs, role }: MethodCall, table: Table): StoreColumn | MethodRefusal {
   const name = valuesOf(pairs, 'match').at(-1);
   if (name === undefined) return table.key;
   const column = findColumn(table, role, name);
-  if (column instanceof Refusal) return column;
+  if (column instanceof MethodRefusal) return column;
   const isUnique = column.id === table.key.id || hasOption(column.options, 'Unique');
   if (isUnique && column.sqlName !== null) return column;
-  return new Refusal(400, { code: CODES.notUnique, message: 'The match column is not unique', source: name });
+  return new MethodRefusal(400, { code: CODES.notUnique, message: 'The match column is not unique', source: name });
 }
 
 /** Writes one row. The caller undoes everything when the status has errors. */

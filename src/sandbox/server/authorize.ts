@@ -8,7 +8,7 @@ import { timingSafeEqual } from 'node:crypto';
 
 import { namesFromSegment } from '../../wire/query.ts';
 import { findByName, type User } from '../store/catalog.ts';
-import { CODES, forbidden, unauthorized, type Refusal } from '../methods/refusal.ts';
+import { CODES, forbidden, unauthorized, type MethodRefusal } from '../methods/refusal.ts';
 import type { ApiPath } from '../methods/route.ts';
 import type { ServerRules } from '../methods/rules.ts';
 import type { Store } from '../store/store.ts';
@@ -26,7 +26,7 @@ export interface CredentialHeaders {
 }
 
 /** The calling user, or the refusal to answer with. */
-export function authorize(path: ApiPath, headers: CredentialHeaders, access: Access): User | Refusal {
+export function authorize(path: ApiPath, headers: CredentialHeaders, access: Access): User | MethodRefusal {
   const { authorization: header } = headers;
   if (access.rules.login === 'disabled') {
     return forbidden(CODES.apiDisabled, 'The REST API is disabled for this database');
@@ -58,7 +58,7 @@ export function hasPassword({ segments: [first = ''] }: ApiPath, { catalog }: St
   return names.some((name) => name.includes(':')) && !names.some((name) => findByName(catalog.tables, name));
 }
 
-function userOfSession(cookie: string | undefined, path: ApiPath, { rules, store }: Access): User | Refusal {
+function userOfSession(cookie: string | undefined, path: ApiPath, { rules, store }: Access): User | MethodRefusal {
   const name = rules.session.slice(0, rules.session.indexOf('=') + 1);
   const sent = (cookie ?? '').split(';').map((pair) => pair.trim());
   const ours = sent.find((pair) => pair.startsWith(name));
@@ -67,13 +67,13 @@ function userOfSession(cookie: string | undefined, path: ApiPath, { rules, store
   return inDatabase(store.user, path, store);
 }
 
-function userOfToken(token: string, path: ApiPath, { store }: Access): User | Refusal {
+function userOfToken(token: string, path: ApiPath, { store }: Access): User | MethodRefusal {
   const user = store.userOfToken(token);
   if (user === undefined) return forbidden(CODES.badToken, 'The API token is not valid');
   return inDatabase(user, path, store);
 }
 
-function userOfPassword(encoded: string, path: ApiPath, { store, rules }: Access): User | Refusal {
+function userOfPassword(encoded: string, path: ApiPath, { store, rules }: Access): User | MethodRefusal {
   if (rules.login === 'tokens') {
     return forbidden(CODES.tokensOnly, 'Users may not sign in to the REST API of this database, only tokens may');
   }
@@ -89,7 +89,7 @@ function userOfPassword(encoded: string, path: ApiPath, { store, rules }: Access
 }
 
 /** Credentials are good for one database. */
-function inDatabase(user: User, { database }: ApiPath, store: Store): User | Refusal {
+function inDatabase(user: User, { database }: ApiPath, store: Store): User | MethodRefusal {
   if (store.catalog.database.id === database) return user;
   return forbidden(CODES.otherDatabase, 'The credentials are not valid for this database');
 }

@@ -18,7 +18,7 @@ export interface ControlParts {
 const BODY_BYTES_MAX = 1024 * 1024;
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])(?::\d+)?$/i;
 
-interface Reply {
+interface ControlReply {
   readonly status: number;
   readonly json: unknown;
 }
@@ -30,7 +30,7 @@ export function createControlServer(parts: ControlParts): Server {
   });
 }
 
-async function reply(request: IncomingMessage, parts: ControlParts): Promise<Reply> {
+async function reply(request: IncomingMessage, parts: ControlParts): Promise<ControlReply> {
   if (!LOOPBACK.test(request.headers.host ?? '')) return problem(403, 'the Host header must name a loopback address');
   const path = (request.url ?? '').split('?')[0];
   const { faults, requests } = parts;
@@ -53,7 +53,7 @@ async function reply(request: IncomingMessage, parts: ControlParts): Promise<Rep
   }
 }
 
-async function replaceFaults(request: IncomingMessage, faults: Faults): Promise<Reply> {
+async function replaceFaults(request: IncomingMessage, faults: Faults): Promise<ControlReply> {
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
     request.resume();
     return problem(415, 'the Content-Type must be application/json');
@@ -72,7 +72,7 @@ async function replaceFaults(request: IncomingMessage, faults: Faults): Promise<
   return { status: 200, json: { seed: faults.seed, faults: faults.states } };
 }
 
-function problem(status: number, text: string): Reply {
+function problem(status: number, text: string): ControlReply {
   return { status, json: { problems: [text] } };
 }
 
@@ -91,7 +91,7 @@ async function readText(request: IncomingMessage): Promise<string | undefined> {
   return length <= BODY_BYTES_MAX ? Buffer.concat(chunks).toString('utf8') : undefined;
 }
 
-function send(response: ServerResponse, { status, json }: Reply): void {
+function send(response: ServerResponse, { status, json }: ControlReply): void {
   const body = `${JSON.stringify(json)}\n`;
   const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
   response.writeHead(status, { ...headers, 'Cache-Control': 'no-store' }).end(body);

@@ -10,7 +10,7 @@ import { createGzip } from 'node:zlib';
 
 import type { Clock } from '../../base/clock.ts';
 import type { Fault } from './faults.ts';
-import { CODES, Refusal } from '../methods/refusal.ts';
+import { CODES, MethodRefusal } from '../methods/refusal.ts';
 import { refuse, type Outgoing } from './respond.ts';
 import type { ApiPath } from '../methods/route.ts';
 
@@ -100,7 +100,7 @@ function refusal(
   headers: Outgoing['headers'] = {},
 ): Outgoing {
   const message = `${what}: the sandbox was told to answer so`;
-  const answer = refuse(new Refusal(status, { code: CODES.fault, message, source: null }), apiPath, clock);
+  const answer = refuse(new MethodRefusal(status, { code: CODES.fault, message, source: null }), apiPath, clock);
   return { ...answer, headers: { ...answer.headers, ...headers } };
 }
 

@@ -18,7 +18,7 @@ import { readBody } from './body.ts';
 import type { RequestBody } from '../methods/call.ts';
 import { answer } from '../methods/methods.ts';
 import { etagOf, type PageCache, type RenderedPage } from './page-cache.ts';
-import { badBody, CODES, queryTooLong, Refusal, unknownMethod } from '../methods/refusal.ts';
+import { badBody, CODES, queryTooLong, MethodRefusal, unknownMethod } from '../methods/refusal.ts';
 import { errorFormat, findRoute, METHODS, type ApiPath, type Route } from '../methods/route.ts';
 import type { ServerRules } from '../methods/rules.ts';
 import type { Store } from '../store/store.ts';
@@ -71,34 +71,38 @@ export interface ApiRequest {
 /** Answers a request. May throw, which is a failure of the sandbox's own. */
 export async function respond(request: IncomingMessage, api: ApiRequest, parts: RespondParts): Promise<Outgoing> {
   const outgoing = await outcome(request, api, parts);
-  return outgoing instanceof Refusal ? refuse(outgoing, api.apiPath, parts.clock) : outgoing;
+  return outgoing instanceof MethodRefusal ? refuse(outgoing, api.apiPath, parts.clock) : outgoing;
 }
 
 /** The answer to a request that the sandbox itself failed on: 500 with a descriptor, without a stack. */
 export function respondToFailure(thrown: unknown, apiPath: ApiPath | undefined, clock: Clock): Outgoing {
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   const message = `The sandbox failed to answer: ${reason}`;
-  return refuse(new Refusal(500, { code: CODES.internal, message, source: null }), apiPath, clock);
+  return refuse(new MethodRefusal(500, { code: CODES.internal, message, source: null }), apiPath, clock);
 }
 
-async function outcome(request: IncomingMessage, api: ApiRequest, parts: RespondParts): Promise<Outgoing | Refusal> {
+async function outcome(
+  request: IncomingMessage,
+  api: ApiRequest,
+  parts: RespondParts,
+): Promise<Outgoing | MethodRefusal> {
   const { store, clock } = parts;
   if (api.verb === 'OPTIONS') return { status: 204, headers: { ...CORS_PREFLIGHT, Date: httpDate(clock) }, body: null };
   if (api.query.length > QUERY_BYTES_MAX) return queryTooLong;
   if (api.apiPath === undefined) return unknownMethod('The path is not part of the API');
   const user = authorize(api.apiPath, request.headers, { store, rules: parts.rules });
-  if (user instanceof Refusal) return user;
+  if (user instanceof MethodRefusal) return user;
   const key = `${user.id} ${api.verb} ${api.apiPath.safePath}?${api.query}`;
   const known = findKnown(request, key, parts.cache);
   if (known !== undefined) return sendPage(request, known, parts);
 
   const route = findRoute(api.verb, api.apiPath.segments, parts.rules);
-  if (route instanceof Refusal) return route;
+  if (route instanceof MethodRefusal) return route;
   const body = await bodyFor(route, request);
-  if (body instanceof Refusal) return body;
+  if (body instanceof MethodRefusal) return body;
   const { rules } = parts;
   const made = answer(route, { store, user, rules, query: api.query, nowMs: clock.nowMs(), body });
-  if (made instanceof Refusal) return made;
+  if (made instanceof MethodRefusal) return made;
   const { contentType } = route.format;
   if (made.kind === 'file') return sendFile(request, made.file, parts);
   if (made.kind === 'result') return sendResult(request, { text: made.text, contentType }, clock);
@@ -133,7 +137,7 @@ function renderPage(text: string, contentType: string): RenderedPage {
 }
 
 /** The body of a method that takes one. */
-async function bodyFor(route: Route, request: IncomingMessage): Promise<RequestBody | null | Refusal> {
+async function bodyFor(route: Route, request: IncomingMessage): Promise<RequestBody | null | MethodRefusal> {
   if (!METHODS[route.method].verbs.some((verb) => verb === 'POST')) return null;
   const bytes = await readBody(request);
   return bytes instanceof WireFault ? badBody(bytes) : { bytes, contentType: request.headers['content-type'] };
@@ -226,7 +230,7 @@ function acceptsGzip(header: string | string[] | undefined): boolean {
 }
 
 /** A refusal as it goes out, in the format that the path asks for. */
-export function refuse(refusal: Refusal, apiPath: ApiPath | undefined, clock: Clock): Outgoing {
+export function refuse(refusal: MethodRefusal, apiPath: ApiPath | undefined, clock: Clock): Outgoing {
   const common = { ...CORS, 'Cache-Control': 'no-cache', Date: httpDate(clock) };
   if (refusal.descriptor === null) {
     const challenge =

@@ -70,11 +70,11 @@ function onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
 }
 
-interface Context extends ServerParts {
+interface ServerContext extends ServerParts {
   readonly cache: PageCache;
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse, context: Context): Promise<void> {
+async function serve(request: IncomingMessage, response: ServerResponse, context: ServerContext): Promise<void> {
   const verb = request.method ?? 'GET';
   response.setHeader('Date', new Date(context.clock.nowMs()).toUTCString());
   const url = (request.url ?? '/').replace(/^https?:\/\/[^/]*/i, '');
@@ -122,7 +122,7 @@ async function send(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers, body }: Outgoing,
-  { clock, signal }: Context,
+  { clock, signal }: ServerContext,
 ): Promise<void> {
   if (isStillSending(request)) {
     response.writeHead(status, { ...headers, Connection: 'close' });

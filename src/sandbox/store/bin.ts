@@ -3,18 +3,18 @@
  */
 import { must } from '../../base/assert.ts';
 import type { Value } from '../../wire/schema.ts';
-import { columnSql, type Catalog, type Column, type Table } from './catalog.ts';
+import { columnSql, type Catalog, type StoreColumn, type Table } from './catalog.ts';
 import { textFromValue, valueFromSql, valueFromText, type SqlValue } from './cells.ts';
-import { ident, type Connection } from './file.ts';
+import { ident, type StoreConnection } from './file.ts';
 
 /** A span of time in epoch milliseconds, both ends inclusive; null is open. */
-export interface Span {
+export interface TimeSpan {
   readonly fromMs: number | null;
   readonly toMs: number | null;
 }
 
 /** A row with the times of its first and its last change. */
-export interface UpdatedRow {
+export interface StampedRow {
   readonly id: number;
   readonly key: string | null;
   readonly createdMs: number;
@@ -22,7 +22,7 @@ export interface UpdatedRow {
 }
 
 /** A row in the recycle bin; `values` are in the order of the columns asked for. */
-export interface DeletedRow {
+export interface BinRow {
   readonly id: number;
   readonly values: readonly Value[];
   /** `Name <email>`. */
@@ -31,7 +31,11 @@ export interface DeletedRow {
 }
 
 /** Rows whose last change lies in the span, the latest first. */
-export function readUpdated(connection: Connection, table: Table, { fromMs, toMs }: Span): readonly UpdatedRow[] {
+export function readUpdated(
+  connection: StoreConnection,
+  table: Table,
+  { fromMs, toMs }: TimeSpan,
+): readonly StampedRow[] {
   const key = ident(must(table.key.sqlName, 'a key is stored'));
   return connection
     .prepare<unknown[], SqlValue[]>(
@@ -51,11 +55,11 @@ export function readUpdated(connection: Connection, table: Table, { fromMs, toMs
 
 /** Rows that were deleted in the span, the latest first; those deleted by one user where an e-mail is given. */
 export function readDeleted(
-  connection: Connection,
+  connection: StoreConnection,
   catalog: Catalog,
   table: Table,
-  what: { readonly columns: readonly Column[]; readonly span: Span; readonly email: string | null },
-): readonly DeletedRow[] {
+  what: { readonly columns: readonly StoreColumn[]; readonly span: TimeSpan; readonly email: string | null },
+): readonly BinRow[] {
   const { columns, span, email } = what;
   const stored = table.columns.flatMap(({ id, sqlName }) =>
     sqlName === null ? [] : `json_extract(cells, '$."${id}"') AS ${ident(sqlName)}`,
@@ -81,6 +85,6 @@ export function readDeleted(
 }
 
 /** The bin keeps texts; what is computed comes from tables and has its own type. */
-function valueOf({ computed, valueType }: Column, cell: SqlValue): Value {
+function valueOf({ computed, valueType }: StoreColumn, cell: SqlValue): Value {
   return computed === null && typeof cell === 'string' ? valueFromText(valueType, cell) : valueFromSql(valueType, cell);
 }

@@ -4,7 +4,7 @@
  */
 import { must } from '../../base/assert.ts';
 import { columnType, type ColumnType, type Value } from '../../wire/schema.ts';
-import { ident, type Connection } from './file.ts';
+import { ident, type StoreConnection } from './file.ts';
 import type { WorkflowRule } from './spec.ts';
 
 /** How a computed column gets its value, by ids, so that renames do not matter. */
@@ -24,7 +24,7 @@ export type ComputedById =
   | { readonly how: 'join'; readonly columnIds: readonly number[] };
 
 /** One column. */
-export interface Column {
+export interface StoreColumn {
   readonly id: number;
   readonly tableId: number;
   readonly name: string;
@@ -54,8 +54,8 @@ export interface Table {
   readonly showTab: boolean;
   readonly allowAdd: boolean;
   readonly sqlName: string;
-  readonly key: Column;
-  readonly columns: readonly Column[];
+  readonly key: StoreColumn;
+  readonly columns: readonly StoreColumn[];
   readonly views: readonly View[];
   readonly rules: readonly WorkflowRule[];
 }
@@ -125,7 +125,7 @@ const text = (row: SqlRow, column: string): string => String(row[column]);
 const list = (row: SqlRow, column: string): readonly string[] => JSON.parse(text(row, column)) as string[];
 
 /** Reads the catalog; the database's row must exist. */
-export function readCatalog(connection: Connection): Catalog {
+export function readCatalog(connection: StoreConnection): Catalog {
   const rowsOf = (sql: string): readonly SqlRow[] => connection.prepare<[], SqlRow>(sql).all();
   const database = must(
     rowsOf('SELECT id, name, description, culture, time_zone, source FROM _sandbox_database')[0],
@@ -163,7 +163,7 @@ export function readCatalog(connection: Connection): Catalog {
   };
 }
 
-function columnFromRow(row: SqlRow): Column {
+function columnFromRow(row: SqlRow): StoreColumn {
   const type = text(row, 'type');
   return {
     id: Number(row['id']),
@@ -184,7 +184,7 @@ function columnFromRow(row: SqlRow): Column {
   };
 }
 
-function tableFromRow(row: SqlRow, allColumns: readonly Column[], views: readonly SqlRow[]): Table {
+function tableFromRow(row: SqlRow, allColumns: readonly StoreColumn[], views: readonly SqlRow[]): Table {
   const id = Number(row['id']);
   const columns = allColumns.filter((column) => column.tableId === id);
   return {
@@ -259,7 +259,7 @@ export function tablesBehind(table: Table): readonly number[] {
 }
 
 /** The SQL expression for a column's value in a statement that reads its table as `t`. */
-export function columnSql(catalog: Catalog, column: Column): string {
+export function columnSql(catalog: Catalog, column: StoreColumn): string {
   if (column.sqlName !== null) return `t.${ident(column.sqlName)}`;
   const computed = must(column.computed, 'a column is stored or computed');
   const table = must(findById(catalog.tables, column.tableId), 'a column has a table');

@@ -9,8 +9,8 @@ import { assert } from '../../base/assert.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { numericFromText, numericToPlain, type Numeric } from '../../wire/decimal.ts';
 import type { ColumnType, Value } from '../../wire/schema.ts';
-import type { Column } from './catalog.ts';
-import type { Cell, FileSpec } from './spec.ts';
+import type { StoreColumn } from './catalog.ts';
+import type { CellInput, FileSpec } from './spec.ts';
 
 /** What better-sqlite3 binds and, with `safeIntegers`, returns. */
 export type SqlValue = null | string | number | bigint;
@@ -19,7 +19,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 const INT64_MIN = -(2n ** 63n);
 
 /** A value as it is bound. A text in a Numeric column must be a decimal. */
-export function sqlFromValue(column: Pick<Column, 'valueType' | 'name'>, value: Value): SqlValue {
+export function sqlFromValue(column: Pick<StoreColumn, 'valueType' | 'name'>, value: Value): SqlValue {
   if (value === null) return null;
   switch (TYPE_RULES[column.valueType].storedAs) {
     case 'INTEGER':
@@ -68,7 +68,7 @@ export function valueFromText(type: ColumnType, text: string): Value {
 }
 
 /** Whether a cell is a file to be stored rather than a value. */
-export function isFile(cell: Cell): cell is FileSpec {
+export function isFile(cell: CellInput): cell is FileSpec {
   return typeof cell === 'object' && cell !== null;
 }
 

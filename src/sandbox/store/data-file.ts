@@ -17,7 +17,7 @@ import type { SqlValue } from './cells.ts';
 import { chooseType, convert, emptyProfile, lookAt, type Profile, type SourceValue } from './column-type.ts';
 import { fileFromValue } from './file-type.ts';
 import { ident } from './file.ts';
-import type { Cell, Cells, ColumnSpec, TableSpec } from './spec.ts';
+import type { CellInput, Cells, ColumnSpec, TableSpec } from './spec.ts';
 
 const CREATED_FROM_MS = Date.UTC(2020, 0, 1);
 /** Width of Text columns whose declaration has none. */
@@ -237,7 +237,7 @@ function* rowsOf(
   }
 }
 
-function cellOf(type: string, value: SourceValue, fileName: string): Cell {
+function cellOf(type: string, value: SourceValue, fileName: string): CellInput {
   if (value === null) return null;
   if (type === 'Attachment') return fileFromValue(fileName, value);
   return convert(type, Buffer.isBuffer(value) ? value.toString('utf8') : value);

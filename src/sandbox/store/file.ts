@@ -9,7 +9,7 @@ import Database from 'better-sqlite3';
 import { RowsyncError } from '../../base/errors.ts';
 
 /** An open store file. */
-export type Connection = Database.Database;
+export type StoreConnection = Database.Database;
 
 /** `rsbx` in ASCII; tells a sandbox's store from any other SQLite file. */
 const APPLICATION_ID = 0x72_73_62_78;
@@ -85,9 +85,9 @@ function storeError(path: string, problem: string, hint: string, cause?: unknown
  * false for a temporary file, which need not survive a power cut.
  * @throws RowsyncError `sandbox.store` when the path cannot be used or the file is not a sandbox's.
  */
-export function openStoreFile(path: string, durable: boolean): { connection: Connection; isNew: boolean } {
+export function openStoreFile(path: string, durable: boolean): { connection: StoreConnection; isNew: boolean } {
   const isNew = !existsSync(path);
-  let connection: Connection;
+  let connection: StoreConnection;
   try {
     connection = new Database(path, { timeout: 5000 });
   } catch (cause) {
@@ -107,7 +107,7 @@ function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-function prepareFile(connection: Connection, path: string, file: { isNew: boolean; durable: boolean }): void {
+function prepareFile(connection: StoreConnection, path: string, file: { isNew: boolean; durable: boolean }): void {
   const applicationId = connection.pragma('application_id', { simple: true });
   const version = connection.pragma('user_version', { simple: true });
   if (!file.isNew && applicationId !== APPLICATION_ID) {

@@ -4,14 +4,14 @@
  * one revision of one place.
  */
 import type { AttachmentInfo } from '../../wire/attachments.ts';
-import type { Column } from './catalog.ts';
+import type { StoreColumn } from './catalog.ts';
 import { fileCell, guidFromFile } from './cells.ts';
-import type { Connection } from './file.ts';
+import type { StoreConnection } from './file.ts';
 import type { FileSpec } from './spec.ts';
 
 /** A cell that holds files. */
 export interface FilePlace {
-  readonly column: Pick<Column, 'id' | 'tableId'>;
+  readonly column: Pick<StoreColumn, 'id' | 'tableId'>;
   readonly rowId: number;
 }
 
@@ -22,7 +22,7 @@ export interface FileAuthor {
 }
 
 /** Stores a file as the next revision of its place and returns the text of the cell. */
-export function storeFile(connection: Connection, place: FilePlace, file: FileSpec, author: FileAuthor): string {
+export function storeFile(connection: StoreConnection, place: FilePlace, file: FileSpec, author: FileAuthor): string {
   const { column, rowId } = place;
   const ids = [column.tableId, rowId, column.id];
   const last = connection
@@ -43,7 +43,7 @@ export function storeFile(connection: Connection, place: FilePlace, file: FileSp
 }
 
 /** All revisions of a place, the newest first. */
-export function fileRevisions(connection: Connection, { column, rowId }: FilePlace): readonly AttachmentInfo[] {
+export function fileRevisions(connection: StoreConnection, { column, rowId }: FilePlace): readonly AttachmentInfo[] {
   return connection
     .prepare<unknown[], Omit<AttachmentInfo, 'createdAt'> & { readonly createdMs: number }>(
       `SELECT name, revision, media_type AS type, length(bytes) AS size, guid, author, created_ms AS createdMs
@@ -54,7 +54,7 @@ export function fileRevisions(connection: Connection, { column, rowId }: FilePla
 }
 
 /** The row that a file of a column was stored for, whether it still exists or not. */
-export function rowOfFile(connection: Connection, column: FilePlace['column'], guid: string): number | undefined {
+export function rowOfFile(connection: StoreConnection, column: FilePlace['column'], guid: string): number | undefined {
   return connection
     .prepare<unknown[], number>('SELECT row_id FROM _sandbox_files WHERE guid = ? AND table_id = ? AND column_id = ?')
     .pluck()
@@ -62,11 +62,11 @@ export function rowOfFile(connection: Connection, column: FilePlace['column'], g
 }
 
 /** The bytes of a file; undefined when there is none with that guid. */
-export function fileBytes(connection: Connection, guid: string): Buffer | undefined {
+export function fileBytes(connection: StoreConnection, guid: string): Buffer | undefined {
   return connection.prepare<[string], Buffer>('SELECT bytes FROM _sandbox_files WHERE guid = ?').pluck().get(guid);
 }
 
 /** Forgets all files of a row. */
-export function removeFiles(connection: Connection, tableId: number, rowId: number): void {
+export function removeFiles(connection: StoreConnection, tableId: number, rowId: number): void {
   connection.prepare('DELETE FROM _sandbox_files WHERE table_id = ? AND row_id = ?').run(tableId, rowId);
 }

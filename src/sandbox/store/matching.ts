@@ -2,16 +2,16 @@
  * Which rows of a table pass filters, in any order. Invariant: a filter that depends on the time is asked every time.
  */
 import type { Value } from '../../wire/schema.ts';
-import { columnSql, type Catalog, type Column, type Table } from './catalog.ts';
+import { columnSql, type Catalog, type StoreColumn, type Table } from './catalog.ts';
 import { valueFromSql, type SqlValue } from './cells.ts';
-import { ident, type Connection } from './file.ts';
+import { ident, type StoreConnection } from './file.ts';
 import type { ColumnOrder, Rows } from './rows.ts';
 import type { Versions } from './versions.ts';
 
 /** A question about rows. */
 export interface RowFilter {
   /** What it reads, in the order of the cells it is given. */
-  readonly columns: readonly Column[];
+  readonly columns: readonly StoreColumn[];
   /** Filters of one table with equal keys match the same rows; null where the time decides too. */
   readonly key: string | null;
   matches(id: number, cells: readonly Value[]): boolean;
@@ -23,14 +23,14 @@ const LIST_IDS_MAX = 4_000_000;
 
 /** Answers filters by the catalog of the moment. A new catalog needs a new instance. */
 export class Matching {
-  readonly #connection: Connection;
+  readonly #connection: StoreConnection;
   readonly #catalog: Catalog;
   readonly #versions: Versions;
   readonly #rows: Rows;
   readonly #lists = new Map<string, { readonly version: string; readonly ids: readonly number[] }>();
 
   constructor(parts: {
-    readonly connection: Connection;
+    readonly connection: StoreConnection;
     readonly catalog: Catalog;
     readonly versions: Versions;
     readonly rows: Rows;

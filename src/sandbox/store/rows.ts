@@ -8,9 +8,9 @@ import { assert, must } from '../../base/assert.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { numericFromText } from '../../wire/decimal.ts';
 import type { Row, Value } from '../../wire/schema.ts';
-import { columnSql, findByName, type Catalog, type Column, type Table } from './catalog.ts';
+import { columnSql, findByName, type Catalog, type StoreColumn, type Table } from './catalog.ts';
 import { autonumber, isFile, sqlFromValue, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
-import { ident, type Connection } from './file.ts';
+import { ident, type StoreConnection } from './file.ts';
 import { removeFiles, storeFile } from './files.ts';
 import type { Cells, FileSpec } from './spec.ts';
 import { Statements } from './statements.ts';
@@ -27,7 +27,7 @@ export interface Author {
 
 /** A sort key whose column was found. */
 export interface ColumnOrder {
-  readonly column: Column;
+  readonly column: StoreColumn;
   readonly descending: boolean;
 }
 
@@ -37,7 +37,7 @@ const ORDER_IDS_MAX = 8_000_000;
 
 /** Reads and writes rows by the catalog of the moment. A new catalog needs a new instance. */
 export class Rows {
-  readonly #connection: Connection;
+  readonly #connection: StoreConnection;
   readonly #catalog: Catalog;
   readonly #versions: Versions;
   readonly #numbering: Numbering;
@@ -47,7 +47,7 @@ export class Rows {
   readonly #inserts = new Map<number, (cells: Cells, author: Author) => number>();
   readonly #orders = new Map<string, { version: string; ids: readonly number[] }>();
 
-  constructor(connection: Connection, catalog: Catalog, versions: Versions) {
+  constructor(connection: StoreConnection, catalog: Catalog, versions: Versions) {
     this.#connection = connection;
     this.#catalog = catalog;
     this.#versions = versions;
@@ -87,7 +87,7 @@ export class Rows {
       id,
     );
     if (before === undefined) return false;
-    const changed: { column: Column; value: SqlValue }[] = [];
+    const changed: { column: StoreColumn; value: SqlValue }[] = [];
     for (const [index, { column, cell }] of targets.entries()) {
       const value = isFile(cell)
         ? storeFile(this.#connection, { column, rowId: id }, cell, author)
@@ -161,7 +161,7 @@ export class Rows {
   }
 
   /** The rows with these ids, in the order of the ids; what does not exist is left out. */
-  read(table: Table, columns: readonly Column[], ids: readonly number[], allow: string | null): Row[] {
+  read(table: Table, columns: readonly StoreColumn[], ids: readonly number[], allow: string | null): Row[] {
     const values = columns.map((column) => `, ${columnSql(this.#catalog, column)}`).join('');
     const rows = this.#rowReads
       .get(
@@ -194,7 +194,7 @@ export class Rows {
   }
 
   /** Ids of the first rows, `limit` of them at most, that hold a value in a stored column. */
-  idsWith(table: Table, column: Column, value: Value, limit: number): readonly number[] {
+  idsWith(table: Table, column: StoreColumn, value: Value, limit: number): readonly number[] {
     const name = ident(must(column.sqlName, 'only stored columns are searched'));
     return this.#searches
       .get(`SELECT _sandbox_row FROM ${ident(table.sqlName)} WHERE ${name} = ? ORDER BY _sandbox_row LIMIT ?`)
@@ -246,7 +246,7 @@ export class Rows {
     const known = new Set(stored.map((column) => column.name));
     return (cells, author) => {
       for (const name of Object.keys(cells)) if (!known.has(name)) storedColumn(table, name);
-      const files: { column: Column; file: FileSpec }[] = [];
+      const files: { column: StoreColumn; file: FileSpec }[] = [];
       const values = stored.map((column) => {
         const cell = Object.hasOwn(cells, column.name) ? cells[column.name] : undefined;
         if (column.valueType === 'Autonumber') return this.#numbering.take(column, cell);
@@ -267,7 +267,7 @@ export class Rows {
     };
   }
 
-  #readSql(table: Table, columns: readonly Column[], id: number): readonly SqlValue[] | undefined {
+  #readSql(table: Table, columns: readonly StoreColumn[], id: number): readonly SqlValue[] | undefined {
     const values = columns.map((column) => `, t.${ident(must(column.sqlName, 'only stored columns are read here'))}`);
     const row = this.#rowReads
       .get(`SELECT t._sandbox_row${values.join('')} FROM ${ident(table.sqlName)} t WHERE t._sandbox_row = ?`)
@@ -278,7 +278,7 @@ export class Rows {
   #writeChanged(
     table: Table,
     id: number,
-    changed: readonly { column: Column; value: SqlValue }[],
+    changed: readonly { column: StoreColumn; value: SqlValue }[],
     author: Author,
   ): void {
     const given = new Set(changed.map(({ column }) => column.id));
@@ -297,7 +297,7 @@ export class Rows {
   }
 }
 
-function storedColumn(table: Table, name: string): Column {
+function storedColumn(table: Table, name: string): StoreColumn {
   const column = findByName(table.columns, name);
   assert(column !== undefined && column.name === name, `the sandbox's table "${table.name}" has a column "${name}"`);
   assert(column.sqlName !== null, `the column "${name}" of the sandbox's table "${table.name}" is not computed`);
@@ -305,7 +305,7 @@ function storedColumn(table: Table, name: string): Column {
 }
 
 /** The value of a column for which none was given. */
-function valueWithout(column: Column, author: Author): Value {
+function valueWithout(column: StoreColumn, author: Author): Value {
   switch (column.kind) {
     case 'RecordOwner':
     case 'CreatedBy':
@@ -321,16 +321,16 @@ function valueWithout(column: Column, author: Author): Value {
 
 /** The counters of the Autonumber columns, kept in memory and written down once per transaction. */
 class Numbering {
-  readonly #connection: Connection;
+  readonly #connection: StoreConnection;
   #nextById = new Map<number, number>();
   #moved = new Set<number>();
 
-  constructor(connection: Connection) {
+  constructor(connection: StoreConnection) {
     this.#connection = connection;
   }
 
   /** The next number in the column's format; a given value is kept, and counted past if it is a number. */
-  take(column: Column, given: Cells[string] | undefined): SqlValue {
+  take(column: StoreColumn, given: Cells[string] | undefined): SqlValue {
     if (given === undefined) {
       const next = this.#next(column.id);
       this.#advance(column.id, next + 1);

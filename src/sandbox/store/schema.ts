@@ -8,9 +8,9 @@ import { assert, must } from '../../base/assert.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { numericFromText } from '../../wire/decimal.ts';
 import { columnType, hasOption, type ColumnType, type Value } from '../../wire/schema.ts';
-import { findByName, type Catalog, type Column, type ComputedById, type Table } from './catalog.ts';
+import { findByName, type Catalog, type StoreColumn, type ComputedById, type Table } from './catalog.ts';
 import { sqlFromValue, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
-import { ident, type Connection } from './file.ts';
+import { ident, type StoreConnection } from './file.ts';
 import type { ColumnSpec, Computed, TableSpec } from './spec.ts';
 import { insertView } from './views.ts';
 
@@ -29,7 +29,7 @@ const SYSTEM_COLUMNS: readonly ColumnSpec[] = [
 const COLOR = '#0061B0';
 
 /** Creates a table with its columns and views, the one of all rows first; rows come later. */
-export function createTable(connection: Connection, catalog: Catalog, spec: TableSpec): void {
+export function createTable(connection: StoreConnection, catalog: Catalog, spec: TableSpec): void {
   const id = takeId(connection, 'next_table_id');
   const alias = `t_${id}`;
   const sqlName = sqlNameFor(spec.name, alias, sqlTableNames(connection));
@@ -86,7 +86,7 @@ function allColumns(spec: TableSpec): readonly ColumnSpec[] {
 
 /** Creates a column at the end of a table that already stands in SQLite; returns its id. */
 export function createColumn(
-  connection: Connection,
+  connection: StoreConnection,
   catalog: Catalog,
   place: { readonly tableId: number; readonly sqlTable: string },
   spec: ColumnSpec,
@@ -145,7 +145,7 @@ function defaultToKeep(value: Value): Value {
 }
 
 function createIndex(
-  connection: Connection,
+  connection: StoreConnection,
   index: 'INDEX' | 'UNIQUE INDEX',
   column: { readonly id: number; readonly sqlName: string; readonly sqlTable: string },
 ): void {
@@ -162,7 +162,7 @@ interface Names {
   readonly sqlName: string | null;
 }
 
-function columnsNow(connection: Connection, tableId: number): readonly Names[] {
+function columnsNow(connection: StoreConnection, tableId: number): readonly Names[] {
   return connection
     .prepare<[number], Names>(
       'SELECT id, name, alias, sql_name AS sqlName FROM _sandbox_columns WHERE table_id = ? ORDER BY id',
@@ -170,7 +170,7 @@ function columnsNow(connection: Connection, tableId: number): readonly Names[] {
     .all(tableId);
 }
 
-function computedById(connection: Connection, catalog: Catalog, ownId: number, computed: Computed): ComputedById {
+function computedById(connection: StoreConnection, catalog: Catalog, ownId: number, computed: Computed): ComputedById {
   const idOf = (tableId: number, name: string): number =>
     must(findByName(columnsNow(connection, tableId), name), `a computed column refers to a column "${name}"`).id;
   if (computed.how === 'join') return { how: 'join', columnIds: computed.columns.map((name) => idOf(ownId, name)) };
@@ -187,7 +187,7 @@ function computedById(connection: Connection, catalog: Catalog, ownId: number, c
 }
 
 /** Drops a table with its rows, and every computed column elsewhere that looked at it. */
-export function removeTable(connection: Connection, catalog: Catalog, table: Table): void {
+export function removeTable(connection: StoreConnection, catalog: Catalog, table: Table): void {
   for (const column of catalog.tables.flatMap(({ columns }) => columns)) {
     const { computed } = column;
     if (computed !== null && computed.how !== 'join' && computed.tableId === table.id) forgetColumn(connection, column);
@@ -200,7 +200,7 @@ export function removeTable(connection: Connection, catalog: Catalog, table: Tab
 }
 
 /** Drops a column, and every computed column that looked at it. The key cannot go. */
-export function removeColumn(connection: Connection, catalog: Catalog, table: Table, column: Column): void {
+export function removeColumn(connection: StoreConnection, catalog: Catalog, table: Table, column: StoreColumn): void {
   assert(column.id !== table.key.id, 'the key column stays');
   for (const other of catalog.tables.flatMap(({ columns }) => columns)) {
     if (looksAt(other.computed, column.id)) forgetColumn(connection, other);
@@ -218,13 +218,13 @@ function looksAt(computed: ComputedById | null, columnId: number): boolean {
   return computed.referenceId === columnId || computed.columnId === columnId;
 }
 
-function forgetColumn(connection: Connection, column: Column): void {
+function forgetColumn(connection: StoreConnection, column: StoreColumn): void {
   connection.prepare('DELETE FROM _sandbox_files WHERE column_id = ?').run(column.id);
   connection.prepare('DELETE FROM _sandbox_columns WHERE id = ?').run(column.id);
 }
 
 /** Renames a table here and in SQLite; its id and alias stay. */
-export function renameTableTo(connection: Connection, table: Table, name: string): void {
+export function renameTableTo(connection: StoreConnection, table: Table, name: string): void {
   const others = sqlTableNames(connection).filter((taken) => taken !== table.sqlName);
   const sqlName = sqlNameFor(name, table.alias, others);
   if (sqlName !== table.sqlName) {
@@ -236,7 +236,7 @@ export function renameTableTo(connection: Connection, table: Table, name: string
 }
 
 /** Renames a column here and in SQLite; its id and alias stay. */
-export function renameColumnTo(connection: Connection, table: Table, column: Column, name: string): void {
+export function renameColumnTo(connection: StoreConnection, table: Table, column: StoreColumn, name: string): void {
   let { sqlName } = column;
   if (sqlName !== null) {
     const others = sqlColumnNames(connection, table.sqlName).filter((taken) => taken !== sqlName);
@@ -250,7 +250,7 @@ export function renameColumnTo(connection: Connection, table: Table, column: Col
 }
 
 /** Makes another column the key, which must have a different value in every row; what was the key is an ordinary column then. */
-export function moveKey(connection: Connection, table: Table, column: Column): void {
+export function moveKey(connection: StoreConnection, table: Table, column: StoreColumn): void {
   assert(column.sqlName !== null, 'a key is stored');
   connection.exec(`DROP INDEX IF EXISTS _sandbox_index_${column.id}`);
   createIndex(connection, 'UNIQUE INDEX', { id: column.id, sqlName: column.sqlName, sqlTable: table.sqlName });
@@ -262,14 +262,14 @@ export function moveKey(connection: Connection, table: Table, column: Column): v
 
 /** What `retypeColumn` may change. */
 export type ColumnChange = Partial<
-  Pick<ColumnSpec, 'type' | 'kind' | 'options' | 'displayOptions' | 'width' | 'readOnly'> & Pick<Column, 'alias'>
+  Pick<ColumnSpec, 'type' | 'kind' | 'options' | 'displayOptions' | 'width' | 'readOnly'> & Pick<StoreColumn, 'alias'>
 >;
 
 /** Changes how a column is described. With a new type, values are converted where they mean something and else emptied. */
 export function retypeColumn(
-  connection: Connection,
+  connection: StoreConnection,
   catalog: Catalog,
-  { table, column }: { readonly table: Table; readonly column: Column },
+  { table, column }: { readonly table: Table; readonly column: StoreColumn },
   change: ColumnChange,
 ): void {
   connection
@@ -302,9 +302,9 @@ export function retypeColumn(
 }
 
 function convertColumn(
-  connection: Connection,
+  connection: StoreConnection,
   table: Table,
-  column: Column & { readonly sqlName: string },
+  column: StoreColumn & { readonly sqlName: string },
   valueType: ColumnType,
 ): void {
   const from = ident(column.sqlName);
@@ -343,7 +343,7 @@ function convertValue(value: Value, type: ColumnType): Value {
   }
 }
 
-function takeId(connection: Connection, counter: 'next_table_id' | 'next_column_id' | 'next_view_id'): number {
+function takeId(connection: StoreConnection, counter: 'next_table_id' | 'next_column_id' | 'next_view_id'): number {
   const id = connection
     .prepare<[], number>(`UPDATE _sandbox_database SET ${counter} = ${counter} + 1 RETURNING ${counter} - 1`)
     .pluck()
@@ -351,11 +351,11 @@ function takeId(connection: Connection, counter: 'next_table_id' | 'next_column_
   return must(id, 'the store has a database row');
 }
 
-function sqlTableNames(connection: Connection): readonly string[] {
+function sqlTableNames(connection: StoreConnection): readonly string[] {
   return connection.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all();
 }
 
-function sqlColumnNames(connection: Connection, sqlTable: string): readonly string[] {
+function sqlColumnNames(connection: StoreConnection, sqlTable: string): readonly string[] {
   return connection.prepare<[string], string>('SELECT name FROM pragma_table_xinfo(?)').pluck().all(sqlTable);
 }
 

@@ -49,10 +49,10 @@ export interface FileSpec {
 }
 
 /** One cell as code gives it: a `Value` (wire/schema.ts), or a file for an Attachment column. */
-export type Cell = Value | FileSpec;
+export type CellInput = Value | FileSpec;
 
 /** Cells by column name; what is left out gets its default (on insert) or stays (on update). */
-export type Cells = { readonly [column: string]: Cell };
+export type Cells = { readonly [column: string]: CellInput };
 
 /** One view to create. Columns go by name or alias. */
 export interface ViewSpec {

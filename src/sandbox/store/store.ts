@@ -9,18 +9,18 @@ import { assert, must } from '../../base/assert.ts';
 import { stampFromMs, type Clock } from '../../base/clock.ts';
 import type { AttachmentInfo } from '../../wire/attachments.ts';
 import type { Row, Value } from '../../wire/schema.ts';
-import { readDeleted, readUpdated, type DeletedRow, type Span, type UpdatedRow } from './bin.ts';
+import { readDeleted, readUpdated, type BinRow, type TimeSpan, type StampedRow } from './bin.ts';
 import {
   findByName,
   readCatalog,
   userText,
   type Catalog,
-  type Column,
+  type StoreColumn,
   type Role,
   type Table,
   type User,
 } from './catalog.ts';
-import { openStoreFile, type Connection } from './file.ts';
+import { openStoreFile, type StoreConnection } from './file.ts';
 import { fileBytes, fileRevisions, rowOfFile } from './files.ts';
 import { Matching, type RowFilter } from './matching.ts';
 import { Rows, type Author, type ColumnOrder } from './rows.ts';
@@ -65,7 +65,7 @@ const FIRST_VIEW_ID = 730_247;
 export class Store {
   /** The SQLite file; other connections may read it while the sandbox runs. */
   readonly path: string;
-  readonly #connection: Connection;
+  readonly #connection: StoreConnection;
   readonly #clock: Clock;
   readonly #versions = new Versions();
   #catalog: Catalog;
@@ -77,7 +77,7 @@ export class Store {
   readonly #readFileVersion: Statement<[], number>;
   #fileVersion: number | undefined;
 
-  private constructor(path: string, connection: Connection, clock: Clock) {
+  private constructor(path: string, connection: StoreConnection, clock: Clock) {
     this.path = path;
     this.#connection = connection;
     this.#clock = clock;
@@ -148,7 +148,7 @@ export class Store {
   }
 
   /** Rows by id, in the order of the ids. */
-  readRows(table: Table, columns: readonly Column[], ids: readonly number[], allow: string | null): Row[] {
+  readRows(table: Table, columns: readonly StoreColumn[], ids: readonly number[], allow: string | null): Row[] {
     return this.#rows.read(table, columns, ids, allow);
   }
 
@@ -158,26 +158,26 @@ export class Store {
   }
 
   /** Rows by their last change, the latest first; see `readUpdated`. */
-  updatedRows(table: Table, span: Span): readonly UpdatedRow[] {
+  updatedRows(table: Table, span: TimeSpan): readonly StampedRow[] {
     return readUpdated(this.#connection, table, span);
   }
 
   /** Rows in the recycle bin, the latest first; see `readDeleted`. */
   deletedRows(
     table: Table,
-    columns: readonly Column[],
-    { email, ...span }: Span & { readonly email: string | null },
-  ): readonly DeletedRow[] {
+    columns: readonly StoreColumn[],
+    { email, ...span }: TimeSpan & { readonly email: string | null },
+  ): readonly BinRow[] {
     return readDeleted(this.#connection, this.#catalog, table, { columns, span, email });
   }
 
   /** All revisions of the file in a cell, the newest first. */
-  fileRevisions(column: Column, rowId: number): readonly AttachmentInfo[] {
+  fileRevisions(column: StoreColumn, rowId: number): readonly AttachmentInfo[] {
     return fileRevisions(this.#connection, { column, rowId });
   }
 
   /** The row that a file of a column was stored for, whether it still exists or not. */
-  rowOfFile(column: Column, guid: string): number | undefined {
+  rowOfFile(column: StoreColumn, guid: string): number | undefined {
     return rowOfFile(this.#connection, column, guid);
   }
 
@@ -458,7 +458,7 @@ export class Store {
   }
 }
 
-function columnOf(table: Table, name: string): Column {
+function columnOf(table: Table, name: string): StoreColumn {
   const column = findByName(table.columns, name);
   assert(column !== undefined && column.name === name, `the sandbox's table "${table.name}" has a column "${name}"`);
   return column;

@@ -2,7 +2,7 @@
  * When did what change: one counter, stamped on tables, columns and the schema. Lives in memory only, since what it
  * validates does too.
  */
-import { tablesBehind, type Column, type Table } from './catalog.ts';
+import { tablesBehind, type StoreColumn, type Table } from './catalog.ts';
 
 /** Change stamps of one store. */
 export class Versions {
@@ -38,7 +38,7 @@ export class Versions {
   }
 
   /** The version of the order of a table's rows by these columns; edits of other columns leave it alone. */
-  ofOrder(table: Table, columns: readonly Column[]): string {
+  ofOrder(table: Table, columns: readonly StoreColumn[]): string {
     const stamps = columns.map((column) =>
       column.computed === null ? (this.#byColumn.get(column.id) ?? 0) : this.ofTables(tablesBehind(table)),
     );

@@ -5,11 +5,11 @@
 import { must } from '../../base/assert.ts';
 import { sortKeyFromText } from '../../wire/query.ts';
 import { findByName, type ViewShown } from './catalog.ts';
-import type { Connection } from './file.ts';
+import type { StoreConnection } from './file.ts';
 import type { ViewSpec } from './spec.ts';
 
 /** A column as far as a view must know it. */
-interface NamedColumn {
+interface ViewColumn {
   readonly id: number;
   readonly name: string;
   readonly alias: string;
@@ -17,8 +17,8 @@ interface NamedColumn {
 
 /** Writes a view of a table down. `columns` are those of the table. */
 export function insertView(
-  connection: Connection,
-  place: { readonly id: number; readonly tableId: number; readonly columns: readonly NamedColumn[] },
+  connection: StoreConnection,
+  place: { readonly id: number; readonly tableId: number; readonly columns: readonly ViewColumn[] },
   spec: ViewSpec,
 ): void {
   const idOf = (name: string): number =>

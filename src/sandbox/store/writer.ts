@@ -4,18 +4,18 @@
  * of Autonumber columns.
  */
 import type { Value } from '../../wire/schema.ts';
-import type { Column, Table } from './catalog.ts';
-import type { Connection } from './file.ts';
+import type { StoreColumn, Table } from './catalog.ts';
+import type { StoreConnection } from './file.ts';
 import type { Author, Rows } from './rows.ts';
 import type { Cells } from './spec.ts';
 
 /** Writes rows while a transaction is open; worth nothing once that has ended. */
 export class RowWriter {
   readonly author: Author;
-  readonly #connection: Connection;
+  readonly #connection: StoreConnection;
   readonly #rows: Rows;
 
-  constructor(connection: Connection, rows: Rows, author: Author) {
+  constructor(connection: StoreConnection, rows: Rows, author: Author) {
     this.author = author;
     this.#connection = connection;
     this.#rows = rows;
@@ -37,12 +37,12 @@ export class RowWriter {
   }
 
   /** The values of a row; undefined when there is none. */
-  read(table: Table, columns: readonly Column[], id: number): readonly Value[] | undefined {
+  read(table: Table, columns: readonly StoreColumn[], id: number): readonly Value[] | undefined {
     return this.#rows.read(table, columns, [id], null)[0]?.values;
   }
 
   /** Ids of the first rows, at most `limit`, that hold a value in a stored column. */
-  idsWith(table: Table, column: Column, value: Value, limit: number): readonly number[] {
+  idsWith(table: Table, column: StoreColumn, value: Value, limit: number): readonly number[] {
     return this.#rows.idsWith(table, column, value, limit);
   }
 

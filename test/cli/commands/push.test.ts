@@ -8,7 +8,7 @@ import { makeWorkspace } from '../../support/child.ts';
 import { startTestSandbox, type TestSandbox } from '../../support/sandbox.ts';
 import { runCli, type RunResult } from '../../support/session.ts';
 
-interface Desk {
+interface PageInput {
   readonly sandbox: TestSandbox;
   run(...args: readonly string[]): Promise<RunResult>;
   /** The JSON that a command prints. */
@@ -20,7 +20,7 @@ interface Desk {
 async function startDesk(
   yaml = 'tables: { "*": { push: true, match: Code } }\n',
   more: readonly { readonly name: string; readonly type: 'Attachment' }[] = [],
-): Promise<Desk> {
+): Promise<PageInput> {
   const sandbox = await startTestSandbox({
     tables: [
       {
@@ -33,7 +33,7 @@ async function startDesk(
   const { url, database, token } = sandbox;
   const workspace = makeWorkspace({ url, database, token }, yaml);
   const run = (...args: readonly string[]): Promise<RunResult> => runCli(args, { folder: workspace.folder });
-  const desk: Desk = {
+  const desk: PageInput = {
     sandbox,
     run,
     json: async (...args) => {

@@ -2,11 +2,11 @@
  * Answers as a table, JSON and CSV.
  */
 import { expect, test } from 'vitest';
-import { answerAsCsv, answerAsJson, type Answer } from '../../../src/base/answer.ts';
+import { answerAsCsv, answerAsJson, type ResultTable } from '../../../src/base/answer.ts';
 import { answerAsTable, boxTable, TABLE_ROWS_MAX } from '../../../src/cli/terminal/table.ts';
 import { displayWidth } from '../../../src/base/text.ts';
 
-const answer: Answer = {
+const answer: ResultTable = {
   columns: ['name', 'count'],
   rows: [
     ['Ana', 1],
@@ -34,7 +34,7 @@ test('draws a table with numbers to the right and NULL told from empty text', ()
 });
 
 test.each([40, 60, 80, 120])('never draws a line wider than a terminal of %i columns', (width) => {
-  const wide: Answer = {
+  const wide: ResultTable = {
     columns: ['id', 'a long title for a column', '漢字', 'd'],
     rows: [
       [1, 'x'.repeat(200), '漢'.repeat(90), 'short'],
@@ -51,7 +51,7 @@ test.each([40, 60, 80, 120])('never draws a line wider than a terminal of %i col
 
 test('writes the columns below each other where they do not fit side by side', () => {
   const columns = Array.from({ length: 60 }, (_, index) => `column ${index}`);
-  const wide: Answer = { columns, rows: [columns.map((_, index) => index), columns.map(() => 'x'.repeat(100))] };
+  const wide: ResultTable = { columns, rows: [columns.map((_, index) => index), columns.map(() => 'x'.repeat(100))] };
 
   const lines = join(answerAsTable(wide, 80)).split('\n');
 

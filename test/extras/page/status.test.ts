@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CLOSED } from '../../../src/daemon/circuit.ts';
 import { headlineOf, type Headline } from '../../../src/extras/page/headline.ts';
-import { deskHtml, type Desk, type ShownFailure } from '../../../src/extras/page/decisions.ts';
+import { openDecisionsHtml, type OpenDecisions, type ShownFailure } from '../../../src/extras/page/decisions.ts';
 import { documentHtml, topHtml } from '../../../src/extras/page/layout.ts';
 import { html } from '../../../src/extras/page/html.ts';
 import { bottomHtml, headlineHtml } from '../../../src/extras/page/status.ts';
@@ -82,7 +82,7 @@ interface PageView {
   readonly problems: readonly Problem[];
   readonly tables: readonly TableStatus[];
   readonly runs: readonly RunRecord[];
-  readonly desk: Desk;
+  readonly desk: OpenDecisions;
 }
 
 /** These parts in one document. */
@@ -91,7 +91,7 @@ function pageHtml({ state, replica, identity, problems, tables, runs, desk }: Pa
   return documentHtml(
     headline.sentence,
     html`${topHtml({ identity, formToken: desk.formToken, place: 'Today' })} ${headlineHtml(headline, desk)}
-    ${deskHtml(desk, NOW)} ${runsHtml(runs, NOW)} ${bottomHtml({ replica, identity, state, nowMs: NOW })}`,
+    ${openDecisionsHtml(desk, NOW)} ${runsHtml(runs, NOW)} ${bottomHtml({ replica, identity, state, nowMs: NOW })}`,
     null,
   );
 }

@@ -2,7 +2,7 @@
  * The last day of a table as a strip.
  */
 import { expect, test } from 'vitest';
-import { faresOf, outagesOf, type Outage } from '../../../src/extras/page/strip.ts';
+import { faresOf, outagesOf, type OutagePeriod } from '../../../src/extras/page/strip.ts';
 import type { Quarter } from '../../../src/replica/bookkeeping/runs.ts';
 
 const QUARTER_MS = 900_000;
@@ -16,7 +16,7 @@ function lastOf(
 ): string {
   const known = quarters.map(([ago, fare]) => ({ quarter: NOW - ago, fare, wentWell: fare !== 'failed' }));
   const lateAfterMs = new Map(lateAfterQuarters === null ? [] : [['T', lateAfterQuarters * QUARTER_MS]]);
-  const outages: readonly Outage[] =
+  const outages: readonly OutagePeriod[] =
     outage === null ? [] : [{ fromMs: (NOW - outage[0]) * QUARTER_MS, toMs: (NOW - outage[1]) * QUARTER_MS }];
   const measures = { nowMs: NOW * QUARTER_MS + 1, lateAfterMs, outages };
   const fares = faresOf(new Map([['T', known]]), measures).get('T');

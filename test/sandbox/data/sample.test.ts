@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import type { Sandbox } from '../../../src/sandbox/main.ts';
 import { sampleTables } from '../../../src/sandbox/data/sample.ts';
-import type { Cell, TableSpec } from '../../../src/sandbox/store/spec.ts';
+import type { CellInput, TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { COLUMN_TYPES } from '../../../src/wire/schema.ts';
 import { testClock } from '../../support/clock.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
@@ -10,7 +10,7 @@ import { call, post } from '../client.ts';
 
 interface Counted {
   readonly spec: TableSpec;
-  readonly rows: readonly Readonly<Record<string, Cell>>[];
+  readonly rows: readonly Readonly<Record<string, CellInput>>[];
 }
 
 function read(seed: number): readonly Counted[] {

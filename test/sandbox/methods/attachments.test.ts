@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import type { Column } from '../../../src/sandbox/store/catalog.ts';
+import type { StoreColumn } from '../../../src/sandbox/store/catalog.ts';
 import type { FileSpec, TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { testClock } from '../../support/clock.ts';
 import { startTestSandbox, type TestSandbox } from '../../support/sandbox.ts';
@@ -279,7 +279,7 @@ describe('a file', () => {
   });
 });
 
-function columnNamed(sandbox: TestSandbox, name: string): Column {
+function columnNamed(sandbox: TestSandbox, name: string): StoreColumn {
   const [column] = sandbox.store.table('Document').columns.filter((candidate) => candidate.name === name);
   if (column === undefined) throw new Error(`there is no column ${name}`);
   return column;

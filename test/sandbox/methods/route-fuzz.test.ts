@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { Refusal } from '../../../src/sandbox/methods/refusal.ts';
+import { MethodRefusal } from '../../../src/sandbox/methods/refusal.ts';
 import { errorFormat, findRoute, methodName, readApiPath } from '../../../src/sandbox/methods/route.ts';
 import { namesFromSegment, pairsFromQuery, pathSegment, queryFromPairs } from '../../../src/wire/query.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
@@ -65,7 +65,7 @@ test(
         const api = readApiPath(text);
         if (api === undefined) return;
         const route = findRoute(verb, api.segments, { extensions, escapesColons: false });
-        const isRefused = route instanceof Refusal;
+        const isRefused = route instanceof MethodRefusal;
         const names = isRefused ? [] : [...(route.tableNames ?? []), ...(route.innerNames ?? [])];
 
         expect(['json', 'xml']).toContain(errorFormat(api.segments).extension);

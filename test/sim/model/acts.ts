@@ -4,7 +4,7 @@
  * to tell it.
  */
 import type { Random } from '../../../src/sandbox/data/random.ts';
-import type { Cell, Cells, ColumnSpec } from '../../../src/sandbox/store/spec.ts';
+import type { CellInput, Cells, ColumnSpec } from '../../../src/sandbox/store/spec.ts';
 import { MODEL_TOKEN } from './origin.ts';
 import type { Pair } from './pair.ts';
 import { valueTypeOf, type ModelColumn, type ModelTable } from './state.ts';
@@ -103,7 +103,7 @@ function colleagueAct(pair: Pair, table: ModelTable, random: Random, kind: 'inse
 }
 
 function someCells(table: ModelTable, random: Random): Cells {
-  const cells: Record<string, Cell> = {};
+  const cells: Record<string, CellInput> = {};
   for (const column of table.columns) {
     const isOpen = column.kind === 'Updatable' || (column.kind === 'Key' && valueTypeOf(column) !== 'Autonumber');
     if (column.computed !== null || !isOpen || !random.chance(0.4)) continue;
@@ -112,13 +112,13 @@ function someCells(table: ModelTable, random: Random): Cells {
   return cells;
 }
 
-function someCell(column: ModelColumn, random: Random): Cell {
+function someCell(column: ModelColumn, random: Random): CellInput {
   switch (valueTypeOf(column)) {
     case 'Checkbox':
       return random.chance(0.5);
     case 'Numeric':
     case 'Duration':
-      return random.pick<Cell>([0, 1, -2.5, 0.1, 9_007_199_254_740_993n, '12345678901234567890.5']);
+      return random.pick<CellInput>([0, 1, -2.5, 0.1, 9_007_199_254_740_993n, '12345678901234567890.5']);
     case 'Date':
       return random.pick(['2026-03-29', '2024-02-29']);
     case 'Time':
