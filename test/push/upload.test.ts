@@ -164,7 +164,7 @@ test.each<[string, FaultName | null, readonly string[]]>([
 describe('a file that cannot be sent parks its row, and no other', () => {
   test.each<[string, string, RegExp, boolean]>([
     ['is missing', 'file:lost.txt', /^there is no file of this name/, true],
-    ['is a folder', 'file:/tmp', /^what is to be attached is no file/, true],
+    ['is a folder', 'file:/tmp', /^what is to be attached is not a file/, true],
     ['has no bytes', 'file:empty.txt', /^the file to attach is empty$/, true],
     ['is of the system', 'file:/proc/self/environ', /^the file to attach is empty$/, true],
     ['lies outside', 'file:../replica.db', /must not have \.\. in it$/, true],

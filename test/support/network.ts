@@ -79,7 +79,7 @@ export interface Ending {
 }
 
 const LATER = /next run continues/;
-const PROXY = /Something between here and the origin answered/;
+const PROXY = /Something between rowsync and the origin answered/;
 const CHECK_URL = /Check (?:that )?origin\.url/;
 
 /** The endings there are. */

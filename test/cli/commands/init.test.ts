@@ -77,8 +77,8 @@ test('asks again what cannot be, and uses a token file that is there', async () 
 
   expect(exitCode).toBe(0);
   for (const said of [
-    'no web address',
-    'no number',
+    'Not a web address',
+    'has digits only',
     'no table Nope',
     'Possible are External Id, Code and -.',
     'Possible are bin and purge.',
@@ -172,7 +172,7 @@ test('takes options without a terminal, and names all that are missing', async (
   const { exitCode, stdout } = await runCli(['init', ...given, ...chosen], { folder: folder.path });
 
   expect(bare.exitCode).toBe(2);
-  expect(bare.stderr).toMatch(/missing: --database.*, --token-file/);
+  expect(bare.stderr).toMatch(/required: --database.*, --token-file/);
   expect(exitCode).toBe(0);
   expect(stdout).toContain('ok    tables');
   const { tables } = loadConfig(join(folder.path, 'rowsync.yaml')).config;

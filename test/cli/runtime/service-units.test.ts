@@ -19,7 +19,7 @@ test.each([
   ['LoadState=loaded\nActiveState=active\nNRestarts=3\n', 'warn', 'restarted 3 times'],
   [STOPPED, 'warn', 'systemctl start'],
   ['LoadState=not-found\nActiveState=inactive\n', 'warn', 'is not installed'],
-  ['LoadState=loaded\nActiveState=activating\nSubState=auto-restart\nResult=watchdog\n', 'fail', 'did not advance'],
+  ['LoadState=loaded\nActiveState=activating\nSubState=auto-restart\nResult=watchdog\n', 'fail', 'made no progress'],
   [
     'LoadState=loaded\nActiveState=activating\nSubState=start\nResult=success\nNRestarts=4\n',
     'fail',

@@ -445,7 +445,7 @@ test('with a journal the first page tells who changed what, and a row tells its 
   expect(then.body).toContain('title 2');
   expect(now.body).toContain('theirs &lt;b&gt;');
   expect([wrong.status, wrong.body]).toEqual([400, expect.stringContaining('as a time')]);
-  expect(today.body).toContain('From the journal');
+  expect(today.body).toContain('From the history');
   expect(today.body).toContain('Last changes');
   expect(today.body).toContain('1 deleted');
   expect(row.body).toMatch(/<del>.*title 2.*<\/del>[^]*<ins>.*theirs &lt;b&gt;.*<\/ins>/);
