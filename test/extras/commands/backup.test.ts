@@ -189,7 +189,7 @@ test('a rebuild where nothing was edited writes no script, and the next pull mak
   const pulled = await runCli(['pull'], { folder });
 
   expect(rebuilt).toMatchObject({ exitCode: 0 });
-  expect(rebuilt.stdout).toContain('nothing was edited');
+  expect(rebuilt.stdout).toContain('it had no unpushed edits');
   expect(readdirSync(folder).filter((name) => name.includes('edits'))).toEqual([]);
   expect(none).toMatchObject({ exitCode: 1 });
   expect(none.stderr).toContain('replica.path');

@@ -287,7 +287,7 @@ test('a row that cannot be read has no buttons, and one in doubt a warning', () 
 });
 
 test.each([
-  ['deletedHere', { local: null, remote: '{"Title":"new","Code":"c"}' }, 'Undo the new row'],
+  ['deletedHere', { local: null, remote: '{"Title":"new","Code":"c"}' }, 'Restore the row'],
   ['deletedThere', { local: '{"Title":"mine","Code":"c"}', remote: null }, 'Create it anew'],
 ])('a conflict about a whole row (%s) shows the columns that differ', (kind, versions, button) => {
   const line = { ...CONFLICT, kind, column: null, base: '{"Title":"before","Code":"c"}', ...versions };
