@@ -22,7 +22,7 @@ import { startTestSandbox } from '../support/sandbox.ts';
 import type { RunResult } from '../support/session.ts';
 import { isRoot, makeSharedFolder, MEMBER, ROWSYNC, runAs } from '../support/shared-folder.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const NOTE = { name: 'Note', columns: [{ name: 'Title', type: 'Text' }], rows: [{ Title: 'a' }] } as const;
 

@@ -86,7 +86,7 @@ describe.skipIf(noPostgres !== null)('rowsync sink', () => {
       stdout: containing('Note'),
     });
     expect(await targetCells(server, address)).toEqual({});
-  });
+  }, 120_000);
 
   test('a daemon sends by itself, also after the server was away', async () => {
     await using fixture = await startFixture({ tables: [NOTE] });
