@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-const STEPS = fileURLToPath(new URL('../.ci/steps.cjs', import.meta.url));
+const STEPS = fileURLToPath(new URL('../.ci/steps.mjs', import.meta.url));
 const PASSED = "echo ' Tests  350 passed | 2 skipped (352)' # test";
 
 test.each([

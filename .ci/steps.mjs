@@ -2,9 +2,15 @@
  * Runs commands one after the other until one fails, and prints `N passed, N failed` at the end. A command counts as one, and those that run tests as
  * often as vitest says. `npm run test:all` runs the tests of `npm test` again, so only its own number counts.
  */
-const { spawn } = require('node:child_process');
+import { spawn } from 'node:child_process';
+import process from 'node:process';
 
-/** Runs a command with its output on ours; returns whether it succeeded, and its output. */
+/**
+ * Runs a command with its output on ours; returns whether it succeeded, and its output.
+ *
+ * @param {string} command
+ * @returns {Promise<{ ok: boolean, output: string }>}
+ */
 function run(command) {
   return new Promise((resolve) => {
     const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -17,6 +23,9 @@ function run(command) {
   });
 }
 
+/**
+ * @param {readonly string[]} commands
+ */
 async function main(commands) {
   let [checks, tests] = [0, 0];
   for (const command of commands) {
@@ -33,7 +42,6 @@ async function main(commands) {
   return { passed: checks + tests, failed: 0 };
 }
 
-main(process.argv.slice(2)).then(({ passed, failed }) => {
-  process.stdout.write(`${passed} passed, ${failed} failed\n`);
-  process.exitCode = failed === 0 ? 0 : 1;
-});
+const { passed, failed } = await main(process.argv.slice(2));
+process.stdout.write(`${passed} passed, ${failed} failed\n`);
+process.exitCode = failed === 0 ? 0 : 1;
