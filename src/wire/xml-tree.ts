@@ -14,12 +14,14 @@ export interface XmlLimits {
   readonly nodesMax: number;
   /** Levels of nesting. */
   readonly depthMax: number;
-  /** Entity and character references in the document. */
+  /** Entity and character references in the document; carriage returns too. */
   readonly referencesMax: number;
   /** Characters of the text of one element. */
   readonly textCharactersMax: number;
   /** Characters of one tag with its attributes. */
   readonly tagCharactersMax: number;
+  /** Characters of a section, a comment, an instruction, or of what stands outside of the root: the parser takes a hundred bytes for some of them. */
+  readonly markupCharactersMax: number;
 }
 
 /**
@@ -34,7 +36,11 @@ export const XML_LIMITS: XmlLimits = {
   referencesMax: 1_000_000,
   textCharactersMax: 8 * 1024 * 1024,
   tagCharactersMax: 16_384,
+  markupCharactersMax: 1024 * 1024,
 };
+
+/** The parser gets so many characters at once; its progress is looked at in between. */
+const PIECE_CHARACTERS = 65_536;
 
 /** One element. */
 export interface XmlElement {
@@ -53,11 +59,17 @@ export function readXml(text: string, limits: XmlLimits = XML_LIMITS): XmlElemen
     return new WireFault(`The XML document has more than ${limits.charactersMax} characters`, { status: 413 });
   }
   if (!isXmlText(text)) return new WireFault('The XML document has characters that XML 1.0 does not allow');
-  if (hasMore(text, '&', limits.referencesMax)) {
-    return new WireFault(`The XML document has more than ${limits.referencesMax} references`, { status: 413 });
+  for (const [character, name] of COUNTED) {
+    if (!hasMore(text, character, limits.referencesMax)) continue;
+    return new WireFault(`The XML document has more than ${limits.referencesMax} ${name}`, { status: 413 });
   }
   return new Tree(limits).read(text);
 }
+
+const COUNTED = [
+  ['&', 'references'],
+  ['\r', 'carriage returns'],
+] as const;
 
 function hasMore(text: string, character: string, countMax: number): boolean {
   let count = 0;
@@ -97,8 +109,12 @@ class Tree {
   #attributes: Map<string, string> | undefined;
   #root: OpenElement | undefined;
   #nodeCount = 0;
-  /** Where the tag that is read began. */
-  #tagAt = 0;
+  /** Where the tag that is read began; null outside of tags. */
+  #tagAt: number | null = null;
+  /** Between two pieces, the parser's own position counts the last one twice. */
+  #countedTwice = 0;
+  /** Where the parser was when it last said something. */
+  #heardAt = 0;
   /** Characters of the open element's text, also those that turn out to be spaces between elements. */
   #textLength = 0;
 
@@ -111,9 +127,11 @@ class Tree {
     parser.on('opentagstart', ({ name }) => {
       this.#tagAt = parser.position - name.length - 2;
       this.#countNode();
+      this.#checkTag();
     });
     parser.on('attribute', ({ name, value }) => {
       this.#countNode();
+      this.#checkTag();
       (this.#attributes ??= new Map<string, string>()).set(name, value);
     });
     parser.on('opentag', ({ name }) => this.#begin(name));
@@ -125,7 +143,15 @@ class Tree {
   read(text: string): XmlElement | WireFault {
     this.#text = text;
     try {
-      this.#parser.write(text).close();
+      for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {
+        const piece = text.slice(at, at + PIECE_CHARACTERS);
+        this.#parser.write(piece);
+        this.#countedTwice = piece.length;
+        this.#checkTag();
+        this.#checkMarkup();
+        this.#countedTwice = 0;
+      }
+      this.#parser.close();
     } catch (error) {
       if (error instanceof XmlError) return error.fault;
       // The parser throws plain errors. Some end with a name out of the document.
@@ -135,9 +161,14 @@ class Tree {
     return this.#root ?? new WireFault('The XML document has no element');
   }
 
+  get #position(): number {
+    return this.#parser.position - this.#countedTwice;
+  }
+
   #fault(complaint: string, status: 400 | 413): WireFault {
     const { line, columnIndex } = this.#parser;
-    return new WireFault(`The XML document, line ${line}, column ${columnIndex}: ${complaint}`, { status });
+    const column = columnIndex - this.#countedTwice;
+    return new WireFault(`The XML document, line ${line}, column ${column}: ${complaint}`, { status });
   }
 
   #refuse(complaint: string, status: 400 | 413 = 400): never {
@@ -148,24 +179,37 @@ class Tree {
   #checkProlog(): void {
     const { encoding = 'utf-8' } = this.#parser.xmlDecl;
     if (!/^(?:utf-?8|us-ascii)$/i.test(encoding)) this.#refuse('the encoding is not UTF-8');
-    if (this.#text.slice(0, this.#tagAt).includes('<!DOCTYPE')) this.#refuse('a document type is not accepted');
+    const prolog = this.#text.slice(0, this.#tagAt ?? 0);
+    if (prolog.includes('<!DOCTYPE')) this.#refuse('a document type is not accepted');
   }
 
   #countNode(): void {
-    const { nodesMax, tagCharactersMax } = this.#limits;
+    const { nodesMax } = this.#limits;
     this.#nodeCount += 1;
     if (this.#nodeCount > nodesMax) this.#refuse(`there are more than ${nodesMax} elements and attributes`, 413);
-    if (this.#parser.position - this.#tagAt > tagCharactersMax) {
-      this.#refuse(`a tag has more than ${tagCharactersMax} characters`);
-    }
+  }
+
+  #checkTag(): void {
+    const { tagCharactersMax } = this.#limits;
+    if (this.#tagAt === null || this.#position - this.#tagAt <= tagCharactersMax) return;
+    this.#refuse(`a tag has more than ${tagCharactersMax} characters`);
+  }
+
+  /** The parser says nothing of a section before it ends, and nothing at all of comments, instructions and document types. */
+  #checkMarkup(): void {
+    const { markupCharactersMax } = this.#limits;
+    if (this.#position - this.#heardAt <= markupCharactersMax) return;
+    // Behind text it was heard with the `<`, else right before.
+    const at = this.#text.charAt(this.#heardAt) === '<' ? this.#heardAt + 1 : this.#heardAt;
+    const isMarkup = this.#text.charAt(at - 1) === '<' && '!?'.includes(this.#text.charAt(at));
+    if (!isMarkup && this.#open.length > 0) return;
+    this.#refuse(`a section or a comment has more than ${markupCharactersMax} characters`, 413);
   }
 
   #begin(name: string): void {
-    const { depthMax, tagCharactersMax } = this.#limits;
+    const { depthMax } = this.#limits;
     if (this.#open.length >= depthMax) this.#refuse(`elements are nested deeper than ${depthMax} levels`, 413);
-    if (this.#parser.position - this.#tagAt > tagCharactersMax) {
-      this.#refuse(`a tag has more than ${tagCharactersMax} characters`);
-    }
+    this.#checkTag();
     const element: OpenElement = {
       name: this.#nameOf(name),
       attributes: this.#attributes ?? NO_ATTRIBUTES,
@@ -183,15 +227,19 @@ class Tree {
     }
     this.#open.push(element);
     this.#textLength = 0;
+    this.#tagAt = null;
+    this.#heardAt = this.#parser.position;
   }
 
   #end(): void {
     this.#open.pop();
     this.#textLength = 0;
+    this.#heardAt = this.#parser.position;
   }
 
   /** Text of the open element; it may come in pieces. */
   #addText(piece: string): void {
+    this.#heardAt = this.#parser.position;
     const element = this.#open.at(-1);
     if (element === undefined) return;
     const { textCharactersMax } = this.#limits;

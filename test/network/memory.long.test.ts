@@ -89,7 +89,11 @@ function behindNoise(rest: string): Buffer {
 
 /** A page of XML with one value of so many characters. */
 function xmlPage(characters: number): Buffer {
-  return Buffer.from(`<Response><row id="1"><Title>${'x'.repeat(characters)}</Title></row></Response>`);
+  return xmlOf('x'.repeat(characters));
+}
+
+function xmlOf(title: string): Buffer {
+  return Buffer.from(`<Response><row id="1"><Title>${title}</Title></row></Response>`);
 }
 
 /** Four rows of one id with values of 7 MiB, of which so much is noise that the ratio is that of rows. */
@@ -105,6 +109,13 @@ test.each<[string, () => Buffer, 'json' | 'xml', string]>([
   ['a million long decimals', () => behindNoise('12345678901234567.5,'.repeat(1_000_000)), 'json', 'origin.truncated'],
   ['XML with a value of 15 million characters', () => gzip(xmlPage(15_000_000)), 'xml', 'origin.tooLarge'],
   ['XML with a value that is just within the bound', () => gzip(xmlPage(8 * MIB)), 'xml', 'done'],
+  ['XML with 30 million carriage returns', () => gzip(xmlOf('\r'.repeat(30_000_000))), 'xml', 'origin.tooLarge'],
+  [
+    'XML with 15 million hyphens in a comment',
+    () => gzip(xmlOf(`<!--${'- '.repeat(15_000_000)}-->`)),
+    'xml',
+    'origin.tooLarge',
+  ],
   ['XML with four such values, between noise', fourValues, 'xml', 'origin.unexpected'],
 ])(
   'with the heap of the service, an answer that costs much is survived: %s',
