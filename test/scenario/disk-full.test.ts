@@ -9,7 +9,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { asRowsyncError, RowsyncError } from '../../src/base/errors.ts';
 import { pull } from '../../src/pull/pull.ts';
 import type { PullReport } from '../../src/pull/report.ts';
-import { openReplica } from '../../src/replica/database.ts';
+import { openReplica, type Replica } from '../../src/replica/database.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { brokenPages, integrity, readOrigin, readReplica, wrongCounts } from '../support/compare.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
@@ -82,14 +82,19 @@ test.skipIf(!canMount).each([0, 4, 16, 48, 64, 96, 128, 256, 300])(
 
 test('tells what was pulled even where there is no space left to record the run', async () => {
   await using fixture = await startFixture({ tables: [{ ...LETTERS, rows: [{ Text: 'a' }] }] });
-  const write = fixture.replica.write.bind(fixture.replica);
   let runWrites = 0;
-  fixture.replica.write = async (what, change, signal) => {
-    if (what === 'Recording a run' && ++runWrites === 2) {
-      throw new RowsyncError('replica', 'replica.full', { message: `${what}: disk full`, hint: 'Free some space.' });
-    }
-    return write(what, change, signal);
+  const failing = (replica: Replica): Replica => {
+    const write = replica.write.bind(replica);
+    replica.write = async (what, change, signal) => {
+      if (what === 'Recording a run' && ++runWrites === 2) {
+        throw new RowsyncError('replica', 'replica.full', { message: `${what}: disk full`, hint: 'Free some space.' });
+      }
+      return write(what, change, signal);
+    };
+    return replica;
   };
+  const because = failing(fixture.replica).because.bind(fixture.replica);
+  fixture.replica.because = (cause) => failing(because(cause));
 
   const report = await fixture.pull();
 

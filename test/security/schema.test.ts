@@ -74,7 +74,7 @@ describe('a trigger', () => {
     }
 
     const output = results.map(({ stdout, stderr }) => stdout + stderr).join('\n');
-    expect(results.map(({ exitCode }) => exitCode)).toEqual([1, 0, 0]);
+    expect(results.map(({ exitCode }) => exitCode)).toEqual([1, 1, 0]);
     expect(output).toMatch(message);
     expect(output).not.toContain(VALUE);
     expect(titles(world.path, 'Note')).toEqual(['one', 'two']);

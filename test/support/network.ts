@@ -99,7 +99,13 @@ export const ENDINGS = {
   /** More bytes than an answer may have; a pull has halved its pages before anybody reads this. */
   tooLarge: { kind: 'wireFormat', code: 'origin.tooLarge', hint: /exclude the column/, attempts: 1, change: 'unknown' },
   /** Too deep, or too many values, to be parsed. */
-  tooCostly: { kind: 'wireFormat', code: 'origin.tooLarge', hint: /limits\.pageRows/, attempts: 1, change: 'unknown' },
+  tooCostly: {
+    kind: 'wireFormat',
+    code: 'origin.tooLarge',
+    hint: /exclude the column/,
+    attempts: 1,
+    change: 'unknown',
+  },
   /** Closed without an answer. */
   closed: { kind: 'originDown', code: 'origin.unreachable', hint: /can be reached/, attempts: 6, change: 'unknown' },
   timeout: { kind: 'originDown', code: 'origin.timeout', hint: LATER, attempts: 6, change: 'unknown' },

@@ -141,10 +141,10 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'sandbox/methods/attachments.ts',
-        find: 'if (!(column instanceof Refusal)) return',
+        find: 'if (!(column instanceof MethodRefusal)) return',
         replace:
-          'if (!(column instanceof Refusal) && column.alias === name) return noColumn(name);\n' +
-          '    if (!(column instanceof Refusal)) return',
+          'if (!(column instanceof MethodRefusal) && column.alias === name) return noColumn(name);\n' +
+          '    if (!(column instanceof MethodRefusal)) return',
       },
     ],
   },
