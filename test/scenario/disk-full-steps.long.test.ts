@@ -11,7 +11,7 @@ import type { PullReport } from '../../src/pull/report.ts';
 import type { Replica } from '../../src/replica/database.ts';
 import { integrity, readOrigin, readReplica } from '../support/compare.ts';
 import { codesOf, finishAndPull, pushNow } from '../support/push.ts';
-import { startFixture, type Fixture } from '../support/replica.ts';
+import { aroundWrites, startFixture, type Fixture } from '../support/replica.ts';
 import { canMount, mountTmpfs, type Tmpfs } from '../support/tmpfs.ts';
 import { AT, captured, NOTE, twoWaySettings } from '../support/two-way.ts';
 
@@ -99,20 +99,17 @@ function spoil(
   { step, disk, full }: { readonly step: number; readonly disk: Tmpfs; readonly full: Full },
 ): { count: number } {
   const writes = { count: 0 };
-  for (const name of ['write', 'writeDurably'] as const) {
-    const write: Replica['write'] = replica[name].bind(replica);
-    replica[name] = async (what, change, signal) => {
-      writes.count += 1;
-      const isIt = writes.count === step;
-      if (isIt && full !== 'behind') fill(disk);
-      try {
-        return await write(what, change, signal);
-      } finally {
-        if (isIt && full === 'once') free(disk);
-        if (isIt && full === 'behind') fill(disk);
-      }
-    };
-  }
+  aroundWrites(replica, async (_what, write) => {
+    writes.count += 1;
+    const isIt = writes.count === step;
+    if (isIt && full !== 'behind') fill(disk);
+    try {
+      return await write();
+    } finally {
+      if (isIt && full === 'once') free(disk);
+      if (isIt && full === 'behind') fill(disk);
+    }
+  });
   return writes;
 }
 

@@ -9,10 +9,10 @@ import { systemClock } from '../../src/base/clock.ts';
 import { asRowsyncError, RowsyncError } from '../../src/base/errors.ts';
 import { pull } from '../../src/pull/pull.ts';
 import type { PullReport } from '../../src/pull/report.ts';
-import { openReplica, type Replica } from '../../src/replica/database.ts';
+import { openReplica } from '../../src/replica/database.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { brokenPages, integrity, readOrigin, readReplica, wrongCounts } from '../support/compare.ts';
-import { startFixture, type Fixture } from '../support/replica.ts';
+import { aroundWrites, startFixture, type Fixture } from '../support/replica.ts';
 import { canMount, mountTmpfs } from '../support/tmpfs.ts';
 
 const RUN_MS_MAX = 60_000;
@@ -83,18 +83,12 @@ test.skipIf(!canMount).each([0, 4, 16, 48, 64, 96, 128, 256, 300])(
 test('tells what was pulled even where there is no space left to record the run', async () => {
   await using fixture = await startFixture({ tables: [{ ...LETTERS, rows: [{ Text: 'a' }] }] });
   let runWrites = 0;
-  const failing = (replica: Replica): Replica => {
-    const write = replica.write.bind(replica);
-    replica.write = async (what, change, signal) => {
-      if (what === 'Recording a run' && ++runWrites === 2) {
-        throw new RowsyncError('replica', 'replica.full', { message: `${what}: disk full`, hint: 'Free some space.' });
-      }
-      return write(what, change, signal);
-    };
-    return replica;
-  };
-  const because = failing(fixture.replica).because.bind(fixture.replica);
-  fixture.replica.because = (cause) => failing(because(cause));
+  aroundWrites(fixture.replica, async (what, write) => {
+    if (what === 'Recording a run' && ++runWrites === 2) {
+      throw new RowsyncError('replica', 'replica.full', { message: `${what}: disk full`, hint: 'Free some space.' });
+    }
+    return write();
+  });
 
   const report = await fixture.pull();
 

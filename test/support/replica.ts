@@ -169,3 +169,17 @@ function rewriting(url: string, rewrite: () => Fixture['rewrite'], limits: Origi
     },
   };
 }
+
+/** Calls `around` in place of each transaction of a replica, also of those with a cause of their own, with what it is for. */
+export function aroundWrites(
+  replica: Replica,
+  around: <T>(what: string, write: () => Promise<T>) => Promise<T>,
+): Replica {
+  for (const name of ['write', 'writeDurably'] as const) {
+    const write: Replica['write'] = replica[name].bind(replica);
+    replica[name] = (what, change, signal) => around(what, () => write(what, change, signal));
+  }
+  const because = replica.because.bind(replica);
+  replica.because = (cause) => aroundWrites(because(cause), around);
+  return replica;
+}
