@@ -48,6 +48,7 @@ export class Silence {
   #hasLied = false;
   #wasClockSet = false;
   #isDiskFull = false;
+  #wasNarrowed = false;
   #restoreCount = 0;
   #isPush = false;
 
@@ -70,10 +71,12 @@ export class Silence {
     this.#hasLied = false;
     this.#wasClockSet = false;
     this.#isDiskFull = false;
+    this.#wasNarrowed = this.#isNarrowed();
   }
 
   noteTurn(): void {
     this.#freshness.noteTurn();
+    this.#wasNarrowed ||= this.#isNarrowed();
   }
 
   onUserActed(): void {
@@ -96,9 +99,13 @@ export class Silence {
   /** What is wrong with the account after a cycle that ended with these errors. */
   complaints(
     errors: readonly { readonly code: string }[],
-    { unseen, sent }: Pick<Circumstances, 'unseen' | 'sent'>,
+    {
+      unseen,
+      sent,
+      fileError,
+    }: Pick<Circumstances, 'unseen' | 'sent'> & { readonly fileError: { readonly code: string } | null },
   ): readonly string[] {
-    const { user, names, admin, writes } = this.#parts;
+    const { user, names, writes } = this.#parts;
     writes.collect();
     const problems = this.#parts.account();
     const table = user.query(`SELECT local_name FROM _rowsync_tables WHERE id = ${names.tableId}`)[0]?.[0] ?? null;
@@ -110,7 +117,7 @@ export class Silence {
     const around: Circumstances = {
       unseen,
       sent,
-      isNarrowed: admin.isNarrowed || admin.hidden !== null,
+      isNarrowed: this.#wasNarrowed || this.#isNarrowed(),
       hasLied: this.#hasLied,
       wasRestored: writes.restoreCount > this.#restoreCount,
       isOpenMirror: names.isMirror && (user.hadTrigger || user.hadNoTrigger),
@@ -120,19 +127,29 @@ export class Silence {
     const unnamed = isReasonGiven ? [] : this.#unnamed(own);
     return [
       ...uncounted,
-      ...[...unnamed, ...this.#unsaid(errors, problems)]
+      ...[...unnamed, ...this.#unsaid(errors, problems, fileError)]
         .filter((one) => !isDocumented(one, around))
         .map(({ what }) => what),
     ];
   }
 
+  /** Whether the calling user may not see all of the table. */
+  #isNarrowed(): boolean {
+    const { admin } = this.#parts;
+    return admin.isNarrowed || admin.hidden !== null;
+  }
+
   /** What went wrong in this cycle while the account says that all is well. */
-  #unsaid(errors: readonly { readonly code: string }[], problems: readonly Problem[]): readonly Difference[] {
+  #unsaid(
+    errors: readonly { readonly code: string }[],
+    problems: readonly Problem[],
+    fileError: { readonly code: string } | null,
+  ): readonly Difference[] {
     if (problems.some(({ severity }) => severity !== 'notice')) return [];
-    return errors.map(({ code }) => ({
-      kind: 'error',
+    return errors.map((error) => ({
+      kind: error === fileError ? 'file' : 'error',
       rowId: 0,
-      what: `the cycle says ${code}, and the account that all is well`,
+      what: `the cycle says ${error.code}, and the account that all is well`,
     }));
   }
 

@@ -114,6 +114,8 @@ class Death extends Error {
 export interface CycleReport {
   /** Of everything that went wrong or waits for a person. */
   readonly errors: readonly RowsyncError[];
+  /** Of the errors, the one that ended the work on files. */
+  readonly fileError: RowsyncError | null;
   readonly insertedCount: number;
   readonly updatedCount: number;
   readonly deletedCount: number;
@@ -130,6 +132,7 @@ function replicaFailure(thrown: unknown): CycleReport {
   if (!isOfReplica(thrown)) throw thrown;
   return {
     errors: [thrown],
+    fileError: null,
     insertedCount: 0,
     updatedCount: 0,
     deletedCount: 0,
@@ -247,14 +250,15 @@ export class Life {
     if (filing !== null && order.files === 'now') {
       files = await modules.pullFiles(filing, { tables: [], retryNow: true });
     }
-    if (files !== null && files.error !== null) errors.push(files.error);
+    const fileError = files?.error ?? null;
+    if (fileError !== null) errors.push(fileError);
     if (order.push) {
       const report = await modules.push(pushing, { tables: [], confirm: order.confirm });
       for (const { error, held } of [...report.tables, { error: report.error, held: null }]) {
         errors.push(...[error, held].filter((each) => each !== null));
       }
     }
-    return { errors, ...counts, files: files === null ? null : filesCounts(files) };
+    return { errors, fileError, ...counts, files: files === null ? null : filesCounts(files) };
   }
 
   /** Carries out what a person decided, as the daemon does it for the command line; null where the replica cannot be written. */

@@ -345,14 +345,14 @@ export class World {
     }
   }
 
-  #noteCycle({ errors, ...counts }: CycleReport): void {
+  #noteCycle({ errors, fileError, ...counts }: CycleReport): void {
     for (const error of errors) {
       this.#count(`error ${error.code}`);
       this.#note(`the cycle says: ${error.code}`);
       this.#checkSaid(`the error ${error.code}`, `${error.message} ${error.hint ?? ''}`);
       if (error.kind === 'bug') this.#fail('bug', `${error.message} ${causeOf(error.cause)}`);
     }
-    this.#oracles.onCycleEnd(errors);
+    this.#oracles.onCycleEnd(errors, fileError);
     this.#note(`the cycle ends: ${JSON.stringify(counts)}`);
   }
 
