@@ -45,7 +45,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'left-rows-unsuspected': { story: 'older-copy', at: '' },
   'dropped-pages-unsuspected': { story: 'pages-vanish', at: '' },
   'older-page-clears': { story: 'pushed-and-undone', at: '' },
-  'suspicion-of-the-older-page': { seed: 10314 },
+  'suspicion-of-the-older-page': { test: 'test/replica/bookkeeping/suspects.test.ts' },
   'halving-drops-a-row': { test: 'test/push/unanswered.test.ts' },
   'parked-at-the-first-cut': { test: 'test/push/unanswered.test.ts' },
   'parked-row-is-not-counted': { test: 'test/reconcile/push-account.test.ts' },
