@@ -1,6 +1,6 @@
 /**
- * Checks that the history of a table is consistent: each entry of a row begins, cell by cell, with the values that the
- * entry before it ended with, and inserts and deletes alternate.
+ * Checks the history of a table. Each entry of a row must begin with the values that the entry before it ended with, and inserts and deletes
+ * must alternate.
  */
 import { sql } from '../base/sql.ts';
 import type { Connection } from '../replica/connection.ts';

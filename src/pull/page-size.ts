@@ -1,6 +1,5 @@
 /**
- * Pages that fit into an answer. Rows may be so large that a page of them is beyond the bound of the origin client; then the pages of that table are
- * halved, and stay so until `resync`.
+ * Halves the pages of a table whose rows are too large for one answer. They stay so until `resync`.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { smallerPage } from '../reconcile/pages.ts';
@@ -9,8 +8,8 @@ import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 
 /**
- * Halves the pages of a table after an answer that was too large; false for any other error, or if there is no smaller page. No page of the former size
- * says anything about one of the new size, so their ETags are forgotten, and the next sweep begins anew. Rows stay.
+ * Halves the pages after an answer that was too large. Returns false for any other error, or if there is no smaller page. The ETags of the former
+ * pages are forgotten, and the next sweep reads every page. Rows stay.
  */
 export async function shrinkPages(
   { replica, log }: PullContext,

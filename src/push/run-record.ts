@@ -1,6 +1,6 @@
 /**
- * The record of one push among the runs. It is opened before the first changing request, so that a push that is killed later is visible. A push that
- * finds nothing to send is recorded when it ends, in one transaction. Input: the result of the push. Output: a row of `sync_runs`.
+ * Records a push in `sync_runs`. The record is opened before the first changing request, so that a push that is killed later is visible. A push that
+ * finds nothing to send is recorded when it ends.
  */
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';

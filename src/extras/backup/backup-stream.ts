@@ -1,6 +1,6 @@
 /**
- * A backup as one stream, the replica and then its files. Root uses it where rowsync's user cannot reach a backup: root reads or writes in folders
- * of its own, and a child that has become rowsync's user does all that happens beside the replica.
+ * Passes a backup as one stream, the replica and then its files. Root uses it where rowsync's user cannot reach the backup. Root reads or writes only
+ * in its own folders; a child that has become rowsync's user does the rest.
  */
 import { createReadStream, createWriteStream, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import type { Readable } from 'node:stream';

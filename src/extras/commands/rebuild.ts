@@ -1,7 +1,6 @@
 /**
- * `rowsync rebuild`: for a replica that is damaged. Edits that are not at the origin go into a SQL script, with
- * everything that waits; the file is moved aside, with its history and decided conflicts; the next pull makes a new
- * one.
+ * `rowsync rebuild`: moves a damaged replica aside, so that the next pull makes a new one. Edits that are not at the origin go into a SQL script
+ * first. History and decided conflicts stay in the old file.
  */
 import type { Command } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../../base/errors.ts';
