@@ -69,9 +69,12 @@ async function ask(target: URL, { method, path, headers, body }: FaultRequest): 
 
 /** A two-way fixture that is pulled already, behind a proxy. */
 export async function startBehindProxy(
-  options: Parameters<typeof startTwoWay>[0] & { readonly limits?: Partial<OriginLimits> } = {},
+  options: Parameters<typeof startTwoWay>[0] & {
+    readonly limits?: Partial<OriginLimits>;
+    readonly format?: 'json' | 'xml';
+  } = {},
 ): Promise<Fixture & { readonly proxy: FaultProxy }> {
-  const { limits, ...rest } = options;
+  const { limits, format, ...rest } = options;
   const fixture = await startTwoWay(rest);
   const { sandbox } = fixture;
   const proxy = await startFaultProxy(new URL(sandbox.url));
@@ -82,6 +85,7 @@ export async function startBehindProxy(
       database: sandbox.database,
       credentials: { kind: 'bearer', token: sandbox.token },
       limits,
+      format,
     },
     { clock: { ...systemClock, sleep: async () => undefined }, log: silentLogger },
   );

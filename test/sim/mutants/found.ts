@@ -159,6 +159,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'star-is-all-that-retrieve-takes': { test: 'test/sandbox/methods/golden-methods.test.ts' },
   'files-by-the-name-of-their-column-alone': { test: 'test/sandbox/methods/golden-methods.test.ts' },
   'files-asked-for-by-name': { test: 'test/origin/golden.test.ts' },
+  'edits-sent-by-names': { test: 'test/push/aliases.test.ts' },
   'elements-by-name-alone': { test: 'test/sandbox/methods/golden-methods.test.ts' },
   'user-in-json-alone': { test: 'test/sandbox/methods/golden-methods.test.ts' },
   'describe-in-json-alone': { test: 'test/sandbox/methods/golden-methods.test.ts' },

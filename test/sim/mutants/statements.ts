@@ -160,6 +160,11 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'edits-sent-by-names',
+    without: 'A push calls columns by their names, which an administrator may give to others meanwhile.',
+    edits: [{ file: 'push/send.ts', find: "return alias === '' ? name : alias;", replace: 'return name ?? alias;' }],
+  },
+  {
     name: 'elements-by-name-alone',
     without: 'The sandbox knows no column by its alias in an XML body.',
     edits: [
