@@ -1,6 +1,6 @@
 /**
  * Runs commands one after the other until one fails, and prints `N passed, N failed` at the end. A command counts as one, and those that run tests as
- * often as vitest says. `npm run test:all` runs the tests of `npm test` again, so only its own number counts.
+ * often as vitest says.
  */
 import { spawn } from 'node:child_process';
 import process from 'node:process';
@@ -27,7 +27,7 @@ function run(command) {
  * @param {readonly string[]} commands
  */
 async function main(commands) {
-  let [checks, tests] = [0, 0];
+  let total = 0;
   for (const command of commands) {
     process.stdout.write(`\n== ${command}\n`);
     const { ok, output } = await run(command);
@@ -35,11 +35,11 @@ async function main(commands) {
     const closing = output.match(/^ *Tests  .*$/gm)?.at(-1) ?? '';
     const [passed, failed] = ['passed', 'failed'].map((word) => Number(closing.match(`(\\d+) ${word}`)?.[1] ?? 0));
     const hasTests = /\btest\b/.test(command);
-    if (hasTests) tests = passed;
-    if (!ok || failed > 0 || (hasTests && passed === 0)) return { passed: checks + tests, failed: Math.max(failed, 1) };
-    if (!hasTests) checks += 1;
+    if (hasTests) total += passed;
+    if (!ok || failed > 0 || (hasTests && passed === 0)) return { passed: total, failed: Math.max(failed, 1) };
+    if (!hasTests) total += 1;
   }
-  return { passed: checks + tests, failed: 0 };
+  return { passed: total, failed: 0 };
 }
 
 const { passed, failed } = await main(process.argv.slice(2));

@@ -8,7 +8,7 @@ const PASSED = "echo ' Tests  350 passed | 2 skipped (352)' # test";
 
 test.each([
   ['checks and tests are added up', ['true', PASSED, 'true'], '352 passed, 0 failed', 0],
-  ['tests that run again count once', [PASSED, "echo ' Tests  400 passed (400)' # test"], '400 passed, 0 failed', 0],
+  ['quick and long tests are added up', [PASSED, "echo ' Tests  400 passed (400)' # test"], '750 passed, 0 failed', 0],
   ['the first failure is the last step', ['true', 'false', PASSED], '1 passed, 1 failed', 1],
   [
     'failed tests are counted',
