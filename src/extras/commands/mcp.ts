@@ -3,6 +3,7 @@
  */
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
+import { problemsAt } from '../../daemon/account.ts';
 import { versionOf } from '../../cli/runtime/installation.ts';
 import { loadNamedConfig, type Invocation, type Runner } from '../../cli/runtime/invocation.ts';
 
@@ -31,7 +32,8 @@ async function serve(invocation: Invocation): Promise<number> {
   const { hearDaemon } = await import('../../cli/runtime/daemon-client.ts');
   await serveAgents({
     replica: config.replica,
-    hear: async () => (await hearDaemon(config)).word,
+    readAccount: async () =>
+      problemsAt(config, { word: (await hearDaemon(config)).word, nowMs: session.clock.nowMs() }),
     version,
     clock: session.clock,
     input: session.stdin,

@@ -4,7 +4,6 @@
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { RowsyncError } from '../../base/errors.ts';
-import { readProblems, type Surroundings } from '../../daemon/account.ts';
 import type { Problem } from '../../reconcile/account.ts';
 import { findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../../replica/browse.ts';
 import type { ReplicaReader, TableStatus } from '../../replica/reader.ts';
@@ -21,13 +20,8 @@ const ANSWER_CHARS_MAX = 100_000;
 const NAME_CHARS_MAX = 300;
 
 /** Answers a question, in at most `ANSWER_CHARS_MAX` characters. @throws RowsyncError of the replica and of SQL. */
-export function answerQuestion(
-  reader: ReplicaReader,
-  question: ToolQuestion,
-  { nowMs, word }: Pick<Surroundings, 'nowMs' | 'word'>,
-): unknown {
-  const account = { lateAfterMs: new Map<string, number>(), leftOut: new Set<string>(), misnamed: [], nowMs, word };
-  const answer = wholeAnswer(reader, question, { nowMs, problems: readProblems(reader, account) });
+export function answerQuestion(reader: ReplicaReader, question: ToolQuestion, present: Present): unknown {
+  const answer = wholeAnswer(reader, question, present);
   // What a person is to review is bounded by how many edits a proposal may have.
   return question.tool === 'look_at_edits' ? answer : bounded(answer);
 }

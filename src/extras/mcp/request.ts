@@ -2,7 +2,7 @@
  * Questions of the server for agents to its tool process. Plain values, since they cross a channel between two processes. The server has checked
  * their shape.
  */
-import type { DaemonWord } from '../../daemon/account.ts';
+import type { Problem } from '../../reconcile/account.ts';
 import type { ProposedEdit } from './proposal.ts';
 
 /** The first word of a command line that starts this program as a tool process. */
@@ -22,6 +22,6 @@ export interface ToolRequest {
   readonly question: ToolQuestion;
   readonly replicaPath: string;
   readonly nowMs: number;
-  /** What the daemon says of itself. */
-  readonly word: DaemonWord;
+  /** The account. */
+  readonly problems: readonly Problem[];
 }

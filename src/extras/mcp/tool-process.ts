@@ -17,7 +17,7 @@ export function serveTools(): void {
   serveQuestions(answer);
 }
 
-function answer({ replicaPath, question, nowMs, word }: ToolRequest): AnswerChunks {
+function answer({ replicaPath, question, nowMs, problems }: ToolRequest): AnswerChunks {
   const reply = (status: number, value: unknown): AnswerChunks => ({
     status,
     type: 'application/json',
@@ -27,7 +27,7 @@ function answer({ replicaPath, question, nowMs, word }: ToolRequest): AnswerChun
     const reader = openReader(replicaPath);
     try {
       boundMemory(reader, SQLITE_BYTES_MAX);
-      return reply(200, answerQuestion(reader, question, { nowMs, word }));
+      return reply(200, answerQuestion(reader, question, { nowMs, problems }));
     } finally {
       reader.close();
     }

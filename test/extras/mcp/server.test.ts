@@ -61,6 +61,19 @@ function fingerprint(): string {
   return hash.digest('hex');
 }
 
+test('freshness has the account of every other surface, with the configuration', async () => {
+  using other = makeWorkspace(sandbox, 'tables: { Note: {}, Nott: {} }\n');
+  await runCli(['pull'], other);
+  await using asking = await startAgent(other.folder);
+
+  const { value } = await asking.call('freshness');
+  const { stdout } = await runCli(['status', '--json'], other);
+
+  const { problems } = JSON.parse(stdout) as { problems: { code: string; severity: string }[] };
+  expect(problems.map(({ code }) => code)).toEqual(['config.stray']);
+  expect(value['problems']).toMatchObject(problems.map(({ code, severity }) => ({ code, severity })));
+});
+
 describe('answers', () => {
   test('list the tables with their rows and how old they are', async () => {
     const { value, isError } = await agent.call('list_tables');
