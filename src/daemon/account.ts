@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import type { RowsyncError } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import type { Config } from '../config/load.ts';
+import { filesSettings } from '../config/settings.ts';
 import { withBoundNames } from '../config/tables.ts';
 import { mayFollow } from '../reconcile/follow.ts';
 import type { AccountFacts, FoundComplaint } from '../reconcile/account-facts.ts';
@@ -15,8 +16,10 @@ import { readComplaints, readFirstUnreadable } from '../replica/complaints.ts';
 import type { Connection } from '../replica/connection.ts';
 import { boundNameOf, readDescribed } from '../replica/bookkeeping/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { readTables } from '../replica/bookkeeping/tables.ts';
+import { readFilesByTable } from '../replica/bookkeeping/files.ts';
+import { readTables, type LedgerTable } from '../replica/bookkeeping/tables.ts';
 import { countUnseen, toldSince } from '../replica/bookkeeping/conflicts.ts';
+import { readOldestPending } from '../replica/bookkeeping/row-states.ts';
 import { openReader, type ReplicaReader } from '../replica/reader.ts';
 import { readRemade } from '../replica/bookkeeping/schema-changes.ts';
 import { jobsOf, lateness } from './jobs.ts';
@@ -30,11 +33,23 @@ export interface DaemonWord extends Pick<AccountFacts, 'keeper'> {
 
 /** What the configuration has about tables, by their names here. */
 interface KeptTables extends Pick<AccountFacts, 'misnamed'> {
-  /** After how long a table is late. */
+  /** After how long the rows of a table, and edits of it, are late. */
   readonly lateAfterMs: ReadonlyMap<string, number>;
+  readonly editsLateAfterMs: ReadonlyMap<string, number>;
+  /** Tables whose files are not wanted. */
+  readonly withoutFiles: ReadonlySet<string>;
   /** Tables that are left out by now; what their last attempt failed of does not matter any more. */
   readonly leftOut: ReadonlySet<string>;
 }
+
+/** Where the configuration says nothing. */
+export const NOTHING_KEPT: KeptTables = {
+  lateAfterMs: new Map(),
+  editsLateAfterMs: new Map(),
+  withoutFiles: new Set(),
+  leftOut: new Set(),
+  misnamed: [],
+};
 
 /** The facts that do not stand in the replica. */
 export interface Surroundings extends KeptTables {
@@ -75,8 +90,7 @@ export function problemsAt(
   try {
     const reader = openReader(path);
     try {
-      const nothing: KeptTables = { lateAfterMs: new Map(), leftOut: new Set(), misnamed: [] };
-      const kept = reader.isOlder() ? nothing : readKept(reader, bind(reader), around.nowMs);
+      const kept = reader.isOlder() ? NOTHING_KEPT : readKept(reader, bind(reader), around.nowMs);
       return readProblems(reader, { ...around, ...kept });
     } finally {
       reader.close();
@@ -98,17 +112,27 @@ function factsWithout(
   return { ...facts, replica: 'here', complaints: [...complaints, unusable] };
 }
 
-function readFacts(reader: ReplicaReader, { word, lateAfterMs, leftOut, misnamed, nowMs }: Surroundings): AccountFacts {
+function readFacts(
+  reader: ReplicaReader,
+  { word, lateAfterMs, editsLateAfterMs, withoutFiles, leftOut, misnamed, nowMs }: Surroundings,
+): AccountFacts {
   const { keeper, complaints } = word;
   const firstUnreadable = readFirstUnreadable(reader);
+  const pending = readOldestPending(reader);
+  const files = reader.isOlder() ? null : readFilesByTable(reader);
   const lost = reader.isOlder() ? null : countUnseen(reader, toldSince(nowMs));
   const tables = reader.status().map((table) => ({
     ...table,
     lateAfterMs: lateAfterMs.get(table.table) ?? null,
+    editsLateAfterMs: editsLateAfterMs.get(table.table) ?? null,
+    oldestPendingAt: pending.get(table.table) ?? null,
     firstUnreadable: firstUnreadable.get(table.table) ?? null,
     lost: lost?.get(table.table) ?? null,
+    filesNotHere: withoutFiles.has(table.table) ? null : (files?.get(table.table) ?? null),
   }));
-  const isMoot = ({ about, subject }: FoundComplaint): boolean => about === 'table' && leftOut.has(subject ?? '');
+  const areFilesWanted = tables.some(({ table }) => !withoutFiles.has(table));
+  const isMoot = ({ about, subject }: FoundComplaint): boolean =>
+    about === 'files' ? !areFilesWanted : about === 'table' && leftOut.has(subject ?? '');
   const isKnownBetter = (complaint: FoundComplaint): boolean => keeper === 'daemon' && isOfRun(complaint);
   const remembered = readComplaints(reader).filter((it) => !isMoot(it) && !isKnownBetter(it));
   return {
@@ -124,7 +148,7 @@ function readFacts(reader: ReplicaReader, { word, lateAfterMs, leftOut, misnamed
 
 /** A daemon that answers knows better than the record of a run whether work goes on. */
 function isOfRun({ about, code }: FoundComplaint): boolean {
-  return (about === 'pull' || about === 'push') && !code.startsWith('guard.');
+  return (about === 'pull' || about === 'push' || about === 'files') && !code.startsWith('guard.');
 }
 
 /** The configuration as the tables of a replica are bound to it. */
@@ -136,11 +160,23 @@ export function boundTo(from: Connection, config: Config): Config {
 export function readKept(from: Connection, bound: Config, nowMs: number): KeptTables {
   const twoTicks = lateness(jobsOf(bound), nowMs);
   const tables = readTables(from);
-  const lateAfterMs = tables.flatMap((table) => {
-    const ms = twoTicks(table.name, mayFollow(readFollowable(from, table)));
-    return ms === null ? [] : [[table.localName, ms] as const];
-  });
-  const leftOut = tables.filter(({ name }) => bound.tables.find(name) === null).map(({ localName }) => localName);
-  const misnamed = misnamedIn(bound.tables.byName, readDescribed(from));
-  return { lateAfterMs: new Map(lateAfterMs), leftOut: new Set(leftOut), misnamed };
+  const agesOf = (ageOf: (table: LedgerTable) => number | null): ReadonlyMap<string, number> =>
+    new Map(
+      tables.flatMap((table) => {
+        const ms = ageOf(table);
+        return ms === null ? [] : [[table.localName, ms]];
+      }),
+    );
+  const { rule } = filesSettings(bound);
+  const named = (isSo: (name: string) => boolean): ReadonlySet<string> =>
+    new Set(tables.filter(({ name }) => isSo(name)).map(({ localName }) => localName));
+  return {
+    lateAfterMs: agesOf((table) =>
+      twoTicks(table.name, 'pull', ...(mayFollow(readFollowable(from, table)) ? (['follow'] as const) : [])),
+    ),
+    editsLateAfterMs: agesOf(({ name }) => twoTicks(name, 'push')),
+    withoutFiles: named((name) => rule(name)?.mode === 'none'),
+    leftOut: named((name) => bound.tables.find(name) === null),
+    misnamed: misnamedIn(bound.tables.byName, readDescribed(from)),
+  };
 }

@@ -61,8 +61,11 @@ export function jobsOf(config: Pick<Config, 'schedule' | 'tables'>): Jobs {
   };
 }
 
-/** Says how long a table may go without being read before it is late: two ticks of its schedule; null without one. */
-export function lateness(jobs: Jobs, nowMs: number): (tableName: string, isFollowed: boolean) => number | null {
+/** Says after how long some kinds of work are late for a table: two ticks of the schedule that comes first; null without one. */
+export function lateness(
+  jobs: Jobs,
+  nowMs: number,
+): (tableName: string, ...kinds: readonly WorkKind[]) => number | null {
   // Thousands of tables share a few schedules.
   const twoTicksById = new Map<string, number>();
   const twoTicks = ({ id, schedule }: Job): number => {
@@ -74,8 +77,7 @@ export function lateness(jobs: Jobs, nowMs: number): (tableName: string, isFollo
     }
     return ms;
   };
-  return (tableName, isFollowed) => {
-    const kinds = isFollowed ? (['pull', 'follow'] as const) : (['pull'] as const);
+  return (tableName, ...kinds) => {
     const found = kinds.flatMap((kind) => jobs.find(kind, tableName) ?? []);
     return found.length === 0 ? null : Math.min(...found.map(twoTicks));
   };

@@ -16,6 +16,7 @@ import {
   readFilesNotHere,
   readStoredBytes,
 } from '../replica/bookkeeping/files.ts';
+import { hasFilesFailed, recordFilesRun } from '../replica/bookkeeping/runs.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import type { FilesContext, FilesReport, FilesTally } from './context.ts';
 import { fetchFile, type FetchRun, type FileToFetch } from './fetch.ts';
@@ -50,6 +51,7 @@ export async function pullFiles(context: FilesContext, options: FilesPullOptions
   const { clock, origin, replica } = context;
   const columns = chooseColumns(context, options.tables);
   const startedMs = clock.monotonicMs();
+  const startedAt = stampFromMs(clock.nowMs());
   const before = origin.counters().requestCount;
   const tally = emptyTally();
   let error: RowsyncError | null = null;
@@ -59,12 +61,28 @@ export async function pullFiles(context: FilesContext, options: FilesPullOptions
     error = errorFromReading(thrown, replica.path);
     context.log.error('files.stopped', { code: error.code });
   }
+  if (columns.length > 0) error = await record(context, { startedAt, error });
   return {
     ...tally,
     requestCount: origin.counters().requestCount - before,
     durationMs: clock.monotonicMs() - startedMs,
     error,
   };
+}
+
+/** Keeps how the work ended for the account, and returns it; a replica that cannot keep it is an error itself. */
+async function record(
+  { clock, replica }: FilesContext,
+  { startedAt, error }: { readonly startedAt: string; readonly error: RowsyncError | null },
+): Promise<RowsyncError | null> {
+  const finishedAt = stampFromMs(clock.nowMs());
+  if (error === null ? !hasFilesFailed(replica) : error.code === 'origin.stopped') return error;
+  try {
+    await replica.write('Recording work on files', (tx) => recordFilesRun(tx, { startedAt, finishedAt, error }));
+    return error;
+  } catch (thrown) {
+    return error ?? errorFromReading(thrown, replica.path);
+  }
 }
 
 function emptyTally(): FilesTally {

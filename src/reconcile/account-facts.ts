@@ -9,6 +9,8 @@ export type FoundAbout =
   /** A run that failed as a whole. */
   | 'pull'
   | 'push'
+  /** The last work on attached files. */
+  | 'files'
   /** What keeps all work of the daemon waiting. */
   | 'daemon'
   /** A changed configuration was refused. */
@@ -39,6 +41,16 @@ export interface FoundComplaint {
   readonly since: string | null;
 }
 
+/** Attached files of a table that the origin has and that are not here, though they are wanted. */
+export interface FilesNotHere {
+  /** Those that were tried several times. */
+  readonly failedCount: number;
+  /** The others. */
+  readonly waitingCount: number;
+  /** The one that failed most often, with its reason. */
+  readonly worst: string | null;
+}
+
 /** A table as `sync_status` has it. */
 export interface TableFacts {
   readonly table: string;
@@ -57,8 +69,13 @@ export interface TableFacts {
   readonly conflictCount: number;
   /** Edits of the last days that lost to the origin and that nobody has seen yet, with the time of the first; null for none. */
   readonly lost: { readonly count: number; readonly since: string } | null;
-  /** The age after which the table is late by its schedule; null for never. */
+  /** Files that the origin has and that are not here; null for none. */
+  readonly filesNotHere: FilesNotHere | null;
+  /** When the oldest edit that is to be pushed was made; null for none. */
+  readonly oldestPendingAt: string | null;
+  /** The age after which rows, and edits, are late by their schedules; null for never. */
   readonly lateAfterMs: number | null;
+  readonly editsLateAfterMs: number | null;
 }
 
 /**

@@ -27,8 +27,9 @@ export function accountOf(facts: AccountFacts): readonly Problem[] {
   const problems = CATALOGUE.flatMap(({ code, severity, find }) =>
     find(facts).map((found): Problem => ({ code, severity, table: null, count: 1, since: null, ...found })),
   );
-  // Where all work stops, tables are late because of it.
-  const causes = stopOf(problems) === null ? problems : problems.filter(({ code }) => code !== 'tables.late');
+  // Where all work stops, everything is late because of it.
+  const isEffect = ({ code }: Problem): boolean => code === 'tables.late' || code === 'edits.late';
+  const causes = stopOf(problems) === null ? problems : problems.filter((problem) => !isEffect(problem));
   const distinct = new Map(causes.map((problem) => [`${problem.code} ${problem.table} ${problem.sentence}`, problem]));
   return [...distinct.values()].toSorted((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
 }

@@ -3,23 +3,27 @@
  *
  * To add a problem, give `AccountFacts` (or a complaint with a new `about`) the fact, read it in `daemon/account.ts`, and add one entry to `CATALOGUE`.
  */
-import { ageText, countText, plural, someOf } from '../base/text.ts';
-import type { AccountFacts, FoundComplaint, Misnamed, RemadePart, TableFacts } from './account-facts.ts';
+import { plural } from '../base/text.ts';
+import type { AccountFacts } from './account-facts.ts';
+import {
+  counted,
+  lateEdits,
+  lateTables,
+  misnamed,
+  ofFiles,
+  ofRemade,
+  ofSinks,
+  ofTables,
+  said,
+  whole,
+  type Finding,
+} from './findings.ts';
 
 /**
  * What a problem asks for: damaged (the replica cannot be used) · person (someone has to act) · late (rowsync keeps trying; the data is behind) · notice
  * (good to know, nothing is wrong).
  */
 export type Severity = 'damaged' | 'person' | 'late' | 'notice';
-
-/** What a fact says; the table is null and the count 1 where it does not say. */
-interface Finding {
-  readonly sentence: string;
-  readonly todo: string;
-  readonly table?: string | null;
-  readonly count?: number;
-  readonly since?: string | null;
-}
 
 interface Entry {
   readonly code: string;
@@ -31,97 +35,6 @@ interface Entry {
   /** Why no notice is sent of it; of every other problem one is, of one that is late after some minutes. */
   readonly untold?: string;
   readonly find: (facts: AccountFacts) => readonly Finding[];
-}
-
-/** Errors that pass by themselves: rowsync tries again, and nobody has to act. */
-const PASSING: ReadonlySet<string> = new Set([
-  'origin.busy',
-  'origin.cutShort',
-  'origin.moving',
-  'origin.notApi',
-  'origin.proxy',
-  'origin.samePage',
-  'origin.shortPage',
-  'origin.stopped',
-  'origin.timeout',
-  'origin.truncated',
-  'origin.unexpected',
-  'origin.unknownOutcome',
-  'origin.unreachable',
-  'pull.unsettled',
-  'push.identity',
-  'push.shape',
-  'push.unanswered',
-  'replica.busy',
-  'replica.inUse',
-  'sink.busy',
-  'sink.unreachable',
-]);
-const DAMAGED: ReadonlySet<string> = new Set(['replica.damaged', 'replica.newer', 'replica.log']);
-const CREDENTIALS: ReadonlySet<string> = new Set(['origin.unauthorized', 'origin.forbidden']);
-
-/** Guards that `--confirm` does not let pass: a person has to do something else. */
-const UNCONFIRMABLE: ReadonlySet<string> = new Set(['guard.columns', 'guard.pending']);
-
-/** What an error asks for. */
-type Kind = 'damaged' | 'credentials' | 'maskKey' | 'kept' | 'held' | 'late' | 'failed';
-
-function kindOf({ code }: FoundComplaint): Kind {
-  if (DAMAGED.has(code)) return 'damaged';
-  if (CREDENTIALS.has(code)) return 'credentials';
-  if (code === 'config.maskKey' || code === 'guard.maskKey') return 'maskKey';
-  if (UNCONFIRMABLE.has(code)) return 'kept';
-  if (code.startsWith('guard.')) return 'held';
-  return PASSING.has(code) ? 'late' : 'failed';
-}
-
-const OF_ALL: ReadonlySet<FoundComplaint['about']> = new Set(['replica', 'pull', 'push', 'daemon']);
-
-/** Complaints about everything, of some kinds. */
-function whole(...kinds: readonly Kind[]): Entry['find'] {
-  return ({ complaints }) =>
-    complaints.filter((it) => OF_ALL.has(it.about) && kinds.includes(kindOf(it))).map((it) => said(it, null));
-}
-
-function ofTables(...kinds: readonly Kind[]): Entry['find'] {
-  return ({ complaints }) =>
-    complaints.filter((it) => it.about === 'table' && kinds.includes(kindOf(it))).map((it) => said(it, it.subject));
-}
-
-function ofSinks(about: 'sink' | 'sinkTable', isLate: boolean): Entry['find'] {
-  return ({ complaints }) =>
-    complaints
-      .filter((it) => it.about === about && (kindOf(it) === 'late') === isLate)
-      .map((it) => ({ ...said(it, null), sentence: `Sink ${it.subject ?? ''}: ${it.message}` }));
-}
-
-function said({ message, hint, since }: FoundComplaint, table: string | null): Finding {
-  // Some messages begin with the name of their table, which every surface puts before the sentence.
-  const sentence = table !== null && message.startsWith(`${table}: `) ? message.slice(table.length + 2) : message;
-  return { table, sentence, todo: hint, since };
-}
-
-function counted(
-  countOf: (table: TableFacts) => number,
-  sentenceOf: (count: number) => string,
-  todo: string,
-): Entry['find'] {
-  return ({ tables }) =>
-    tables.flatMap((table) => {
-      const count = countOf(table);
-      return count === 0 ? [] : [{ table: table.table, count, sentence: sentenceOf(count), todo }];
-    });
-}
-
-function ofRemade(isTable: boolean, sentenceOf: (part: RemadePart) => string, todo: string): Entry['find'] {
-  return ({ remade }) =>
-    remade
-      .filter(({ column }) => (column === null) === isTable)
-      .map((part) => ({ table: part.table, since: part.since, sentence: sentenceOf(part), todo }));
-}
-
-function misnamed(kind: Misnamed['kind'], todo: string): Entry['find'] {
-  return (facts) => facts.misnamed.filter((it) => it.kind === kind).map(({ sentence }) => ({ sentence, todo }));
 }
 
 /** Every problem, in the order of the account within a severity. */
@@ -374,6 +287,27 @@ export const CATALOGUE = [
         })),
   },
   {
+    code: 'files.failed',
+    severity: 'person',
+    why: 'Attached files could not be fetched, though rowsync tried several times, or the folder of files cannot be used. rowsync keeps trying.',
+    find: ofFiles(
+      false,
+      ({ failedCount }) => failedCount,
+      (count) => `${plural(count, 'file')} could not be fetched`,
+    ),
+  },
+  {
+    code: 'files.late',
+    severity: 'late',
+    untold: 'rowsync tries again, and files.failed follows where that does not help.',
+    why: 'Attached files are not here yet: they are being fetched, or that failed once or twice.',
+    find: ofFiles(
+      true,
+      ({ waitingCount }) => waitingCount,
+      (count) => `${plural(count, 'file')} not here yet`,
+    ),
+  },
+  {
     code: 'pages.small',
     severity: 'notice',
     untold: 'You need not do anything.',
@@ -481,33 +415,13 @@ export const CATALOGUE = [
     why: 'Tables that were last read longer ago than their schedule allows, though a daemon should keep them.',
     find: lateTables,
   },
+  {
+    code: 'edits.late',
+    severity: 'late',
+    why: 'Edits have waited longer than the schedule of pushes allows, though a daemon should push them, and nothing else says why.',
+    find: lateEdits,
+  },
 ] as const satisfies readonly Entry[];
 
 /** A stable identifier of a problem; scripts may match on it. */
 export type ProblemCode = (typeof CATALOGUE)[number]['code'];
-
-/** Shorter delays are those of a long read, not of a schedule that is missed. */
-const LATE_MS_MIN = 15 * 60_000;
-
-function lateTables({ tables, nowMs, keeper }: AccountFacts): readonly Finding[] {
-  if (keeper === 'nobody') return [];
-  const late = tables
-    .flatMap(({ table, state, freshSince, followedAt, lateAfterMs }) => {
-      const last = [freshSince, followedAt]
-        .filter((stamp) => stamp !== null)
-        .toSorted()
-        .at(-1);
-      if (last === undefined || lateAfterMs === null || state === 'gone' || state === 'loading') return [];
-      return nowMs - Date.parse(last) > Math.max(LATE_MS_MIN, lateAfterMs) ? [{ table, last }] : [];
-    })
-    .toSorted((a, b) => (a.last < b.last ? -1 : 1));
-  const [oldest] = late;
-  if (oldest === undefined) return [];
-  const names = someOf(late.map(({ table }) => table));
-  const sentence =
-    late.length === 1
-      ? `${names} was last read ${ageText(oldest.last, nowMs)}, later than its schedule says`
-      : `${countText(late.length)} tables were not read as their schedule says, the oldest ${ageText(oldest.last, nowMs)}: ${names}`;
-  const todo = 'See whether the daemon works (rowsync check), and whether one read takes longer than schedule.pull.';
-  return [{ count: late.length, since: oldest.last, sentence, todo }];
-}

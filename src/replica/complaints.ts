@@ -9,7 +9,7 @@ import { readSinkStatus } from './bookkeeping/sinks.ts';
 
 /** An error and what it is about; `since` is a stamp, null where it is not known. */
 export interface RememberedComplaint extends Complaint {
-  readonly about: 'pull' | 'push' | 'table' | 'sink' | 'sinkTable' | 'history';
+  readonly about: 'pull' | 'push' | 'files' | 'table' | 'sink' | 'sinkTable' | 'history';
   /** The table here, or the sink; null for a whole run. */
   readonly subject: string | null;
   readonly since: string | null;
@@ -86,7 +86,7 @@ function waitText(editCount: number): string {
 }
 
 /**
- * What the last run in each direction failed of as a whole. What was wrong with one command line says nothing of the next run.
+ * What the last run in each direction, and the last work on files, failed of as a whole. What was wrong with one command line says nothing of the next run.
  */
 function ofRuns(from: Connection): readonly RememberedComplaint[] {
   if (!hasColumn(from, '_rowsync_runs', 'per_table')) return [];
@@ -96,11 +96,15 @@ function ofRuns(from: Connection): readonly RememberedComplaint[] {
           FROM (SELECT id, kind, finished_at, error_code,
                   (SELECT value FROM json_each(per_table) WHERE value ->> 'table' IS NULL) AS result FROM _rowsync_runs)
           WHERE id IN (SELECT max(id) FROM _rowsync_runs WHERE finished_at IS NOT NULL AND outcome NOT IN ('stopped', 'interrupted')
-                       GROUP BY kind = 'push')
+                       GROUP BY replace(kind, 'follow', 'pull'))
             AND message IS NOT NULL AND code <> 'usage.invalid' ORDER BY id DESC`,
     )
     .all() as (Complaint & { kind: string; since: string })[]; // columns and types are ours
-  return rows.map(({ kind, ...row }) => ({ ...row, about: kind === 'push' ? 'push' : 'pull', subject: null }));
+  return rows.map(({ kind, ...row }) => ({
+    ...row,
+    about: kind === 'push' || kind === 'files' ? kind : 'pull',
+    subject: null,
+  }));
 }
 
 function ofSinks(from: Connection): readonly RememberedComplaint[] {

@@ -18,7 +18,10 @@ const TABLE: TableFacts = {
   unsendableCount: 0,
   conflictCount: 0,
   lost: null,
+  filesNotHere: null,
+  oldestPendingAt: null,
   lateAfterMs: 600_000,
+  editsLateAfterMs: 600_000,
 };
 
 const STEADY: AccountFacts = {
@@ -69,6 +72,8 @@ test.each([
   ['table', 'origin.timeout', 'late table.late'],
   ['sink', 'sink.taken', 'person sink.failed'],
   ['sink', 'sink.unreachable', 'late sink.late'],
+  ['files', 'files.store', 'person files.failed'],
+  ['files', 'origin.timeout', 'late files.late'],
   ['sinkTable', 'sink.foreign', 'person sink.held'],
 ] as const)('an error of a %s with the code %s is %s', (about, code, problem) => {
   expect(codes({ complaints: [complaint(about, code)] })).toEqual([problem]);
@@ -83,6 +88,9 @@ test.each([
   [{ conflictCount: 4 }, 'person rows.conflicts', 4],
   [{ lost: { count: 2, since: '2026-11-20T08:00:00Z' } }, 'notice rows.lost', 2],
   [{ state: 'gone' }, 'person table.gone', 1],
+  [{ filesNotHere: { failedCount: 2, waitingCount: 0, worst: '_id 1, a.png: 404' } }, 'person files.failed', 2],
+  [{ filesNotHere: { failedCount: 0, waitingCount: 3, worst: null } }, 'late files.late', 3],
+  [{ oldestPendingAt: '2026-11-21T11:40:00Z' }, 'late edits.late', 1],
   [{ state: 'loading' }, 'late tables.loading', 1],
   [{ freshSince: '2026-11-21T11:40:00Z' }, 'late tables.late', 1],
 ] as const)('a table with %j is %s', (changes, problem, count) => {
@@ -98,6 +106,18 @@ test.each([
   [{ freshSince: '2026-11-01T00:00:00Z', lateAfterMs: null }, 'a table without a schedule'],
 ])('a table with %j is not late: %s', (changes, _why) => {
   expect(codes({ tables: [{ ...TABLE, ...changes }] })).toEqual([]);
+});
+
+test.each([
+  ['made some minutes ago', { oldestPendingAt: '2026-11-21T11:46:00Z' }, {}],
+  ['of a table that is pushed by hand', { editsLateAfterMs: null }, {}],
+  ['of a table with a reason of its own', {}, { complaints: [{ ...complaint('table', 'x'), subject: 'Customer' }] }],
+  ['where all work stops', {}, { complaints: [complaint('daemon', 'origin.unreachable')] }],
+  ['where nobody pushes them', {}, { keeper: 'nobody' }],
+] as const)('edits are not late if they are %s', (_which, table, facts) => {
+  const tables = [{ ...TABLE, oldestPendingAt: '2026-11-21T08:00:00Z', ...table }];
+
+  expect(codes({ tables, ...facts })).not.toContain('late edits.late');
 });
 
 test('no table is late where nobody keeps them, and one that should is missed', () => {

@@ -4,6 +4,7 @@
  *    const { status, body } = await host.ask(requestOf(path, '/browse'), { msMax: 20_000, signal });
  */
 import { join } from 'node:path';
+import { NOTHING_KEPT } from '../../src/daemon/account.ts';
 import type { PageRequest } from '../../src/extras/page/request.ts';
 import { RESTING_STATE } from './daemon-state.ts';
 
@@ -23,9 +24,7 @@ export function requestOf(replicaPath: string, path: string, query = ''): PageRe
     work: { progress: null, notes: [] },
     around: {
       word: { keeper: 'daemon', complaints: [] },
-      lateAfterMs: new Map(),
-      leftOut: new Set(),
-      misnamed: [],
+      ...NOTHING_KEPT,
       nowMs: Date.UTC(2026, 5, 1),
     },
   };

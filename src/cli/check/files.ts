@@ -5,10 +5,8 @@ import type { Config } from '../../config/load.ts';
 import { filesSettings } from '../../config/settings.ts';
 import { columnMode } from '../../reconcile/files.ts';
 import { hasListedCells, readFileColumns } from '../../replica/bookkeeping/file-cells.ts';
-import { countFailedFiles } from '../../replica/bookkeeping/files.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
-import { plural } from '../../base/text.ts';
 
 /** What was found, and what to do; empty where all is well. */
 export interface FileFinding {
@@ -59,11 +57,6 @@ export function findFileFacts(reader: ReplicaReader, config: Config): readonly F
       message: `${named(withoutHistory)}: all revisions are wanted, but the column does not show its history`,
       hint: 'Set "Allow See Revision History" for the column at the origin, or write files: latest.',
     });
-  }
-  const failedCount = countFailedFiles(reader);
-  if (failedCount > 0) {
-    const hint = "SELECT * FROM sync_files WHERE state = 'failed' says which, and why.";
-    findings.push({ message: `${plural(failedCount, 'file')} could not be fetched`, hint });
   }
   return findings;
 }

@@ -4,6 +4,7 @@
  */
 import { sql } from '../../base/sql.ts';
 import { FILE_CELLS, type FileColumn, isDue, storeCell } from './file-cells.ts';
+import type { FilesNotHere } from '../../reconcile/account-facts.ts';
 import type { Connection, Tx } from '../connection.ts';
 
 /**
@@ -112,12 +113,27 @@ export function countFilesNotHere(
     .get({ now, tableId, columnId }) as { fileCount: number; bytes: number; unsizedCount: number }; // count and sum of integers
 }
 
-/** How many revisions, and cells whose revisions could not be listed, have failed. */
-export function countFailedFiles(from: Connection): number {
-  return from
-    .prepare(sql`SELECT count(*) FROM sync_files WHERE state = 'failed'`)
-    .pluck()
-    .get() as number; // count(*) is an integer
+/** How often a file is tried before a person should know. */
+const TRIES_MIN = 3;
+
+/** Files that the origin has and that are not here, with cells whose revisions could not be listed; by the names of the tables here. */
+export function readFilesByTable(from: Connection): ReadonlyMap<string, FilesNotHere> {
+  const rows = from
+    .prepare(
+      sql`SELECT t.local_name AS "table", count(*) FILTER (WHERE f.failures >= ${TRIES_MIN}) AS failedCount,
+            count(*) FILTER (WHERE f.failures < ${TRIES_MIN}) AS waitingCount, max(f.failures),
+            '_id ' || f.row_id || coalesce(', ' || f.name, '') || ': ' || f.reason AS worst
+          FROM (SELECT table_id, column_id, row_id, name, failures, reason FROM _rowsync_files
+                WHERE state IN ('missing', 'failed') AND vanished_at IS NULL
+                UNION ALL SELECT table_id, column_id, row_id, NULL, failures, problem FROM _rowsync_file_cells WHERE problem IS NOT NULL) f
+          JOIN _rowsync_tables t ON t.id = f.table_id AND t.state <> 'gone'
+          JOIN _rowsync_columns c ON c.table_id = f.table_id AND c.id = f.column_id AND c.state = 'live'
+          GROUP BY t.id`,
+    )
+    .all() as (FilesNotHere & { table: string })[]; // the columns just listed
+  return new Map(
+    rows.map(({ table, failedCount, waitingCount, worst }) => [table, { failedCount, waitingCount, worst }]),
+  );
 }
 
 /** Content of the file store. */

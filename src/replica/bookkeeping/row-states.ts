@@ -178,3 +178,11 @@ export function startLocalIds(tx: Tx, tableId: number): void {
         ON CONFLICT (table_id) DO NOTHING`,
   ).run({ tableId });
 }
+
+/** When the oldest edit of each table that is to be pushed was made, as stamps by the names of the tables here. */
+export function readOldestPending(from: Connection): ReadonlyMap<string, string> {
+  const text = sql`SELECT t.local_name, strftime('%Y-%m-%dT%H:%M:%SZ', min(r.since), 'unixepoch')
+    FROM _rowsync_rows r JOIN _rowsync_tables t ON t.id = r.table_id
+    WHERE r.state IN ('edited', 'sending', 'unknown') GROUP BY t.id`;
+  return new Map(from.prepare(text).raw().all() as [string, string][]); // the columns just listed
+}

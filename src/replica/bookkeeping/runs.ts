@@ -9,7 +9,8 @@ import type { Connection, Tx } from '../connection.ts';
 /**
  * One row per recorded run; the newest thousands are kept.
  *
- *    kind        pull · follow (only changes were asked for; earlier versions recorded these as pull) · push
+ *    kind        pull · follow (only changes were asked for; earlier versions recorded these as pull) · push · files (only work on files that failed as
+ *                a whole, and the next that did not)
  *    per_table JSON: what the run did to each table (TableResult), of the newest thousand runs; null if nothing happened
  */
 export const RUNS = sql`
@@ -132,6 +133,22 @@ export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): 
     runId,
   );
   for (const table of tables) noteQuarter(tx, table, { runId, quarter: Math.floor(Date.parse(at) / QUARTER_MS) });
+}
+
+/** Records work on files: one that failed as a whole, and the first after it that did not. */
+export function recordFilesRun(
+  tx: Tx,
+  { startedAt, finishedAt, error }: Readonly<Record<'startedAt' | 'finishedAt', string>> & { error: Complaint | null },
+): void {
+  const outcome = error === null ? 'done' : 'failed';
+  const nothing = { requestCount: 0, notModifiedCount: 0, receivedBytes: 0, tables: [] };
+  closeRun(tx, openRun(tx, 'files', startedAt), finishedAt, { ...nothing, outcome, error });
+}
+
+/** Whether the last recorded work on files failed. */
+export function hasFilesFailed(from: Connection): boolean {
+  const last = sql`SELECT outcome FROM _rowsync_runs WHERE kind = 'files' ORDER BY id DESC LIMIT 1`;
+  return from.prepare(last).pluck().get() === 'failed';
 }
 
 /** Tables to which anything happened, and what concerned all of them. */

@@ -56,7 +56,15 @@ function problemsOf(tables: readonly TableStatus[], { failure }: DaemonState = S
       ? []
       : [{ about: 'table', subject: table, code, message: problem, hint: hint ?? '', since: null }];
   });
-  const facts = tables.map((table) => ({ ...table, lateAfterMs: null, firstUnreadable: null, lost: null }));
+  const nothing = {
+    lateAfterMs: null,
+    editsLateAfterMs: null,
+    oldestPendingAt: null,
+    firstUnreadable: null,
+    lost: null,
+    filesNotHere: null,
+  };
+  const facts = tables.map((table) => ({ ...table, ...nothing }));
   const replica = tables.length === 0 ? 'unpulled' : 'here';
   return accountOf({
     nowMs: NOW,

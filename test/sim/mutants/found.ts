@@ -177,6 +177,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'open-conflicts-are-not-told': { story: 'conflict-ask', at: '' },
   'a-lost-edit-is-not-counted': { story: 'conflict-origin', at: '' },
   'one-unreadable-row-is-none': { seed: 25 },
+  'failed-files-are-not-told': { seed: 55 },
   'held-tables-are-not-told': { story: 'older-copy-with-edits', at: '' },
   'late-tables-are-not-told': { story: 'rename-while-editing', at: '' },
   'refused-credentials-are-not-told': { story: 'made-unseen-and-again', at: '' },

@@ -8,7 +8,7 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a-push-clears-a-failed-pull',
     without: 'A run in one direction takes away what a run in the other failed of.',
-    edits: [{ file: 'replica/complaints.ts', find: "GROUP BY kind = 'push')", replace: ')' }],
+    edits: [{ file: 'replica/complaints.ts', find: "GROUP BY replace(kind, 'follow', 'pull'))", replace: ')' }],
   },
   {
     name: 'refused-rows-are-not-told',
@@ -62,6 +62,17 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
         file: 'reconcile/problems.ts',
         find: 'unreadableCount > 0)',
         replace: 'unreadableCount > 1)',
+      },
+    ],
+  },
+  {
+    name: 'failed-files-are-not-told',
+    without: 'Files that could not be fetched are not in the account.',
+    edits: [
+      {
+        file: 'daemon/account.ts',
+        find: 'withoutFiles.has(table.table) ? null : (files?.get(table.table) ?? null)',
+        replace: 'null',
       },
     ],
   },

@@ -6,10 +6,9 @@
 /** A difference between both sides, or an edit, that the account does not name. */
 export interface Unnamed {
   /**
-   * row: here it is not what the origin had · edit: it was to be pushed, and was not · lost: an edit that is nowhere any more · error: what went wrong ·
-   * file: what went wrong with files.
+   * row: here it is not what the origin had · edit: it was to be pushed, and was not · lost: an edit that is nowhere any more · error: what went wrong.
    */
-  readonly kind: 'row' | 'edit' | 'lost' | 'error' | 'file';
+  readonly kind: 'row' | 'edit' | 'lost' | 'error';
   readonly rowId: number;
 }
 
@@ -65,10 +64,6 @@ export const LIMITS: readonly Limit[] = [
   {
     words: 'are told for seven days by the clock of this machine.',
     excuses: ({ kind }, { wasClockSet }) => kind === 'lost' && wasClockSet,
-  },
-  {
-    words: 'says it once, and `sync_files` lists it; `status` does not.',
-    excuses: ({ kind }) => kind === 'file',
   },
   {
     words: 'A replica on a disk without space cannot remember that a run failed.',

@@ -201,8 +201,8 @@ export class Oracles {
     this.#unseen.note(id);
   }
 
-  /** A cycle ended, and says what went wrong; of it, what ended the work on files. */
-  onCycleEnd(errors: readonly { readonly code: string }[], fileError: { readonly code: string } | null): void {
+  /** A cycle ended, and says what went wrong. */
+  onCycleEnd(errors: readonly { readonly code: string }[]): void {
     // Columns that come and go while they are read move as well.
     const isStill = this.#freshness.isStill && this.#shapeCount === this.#parts.admin.shapeCount;
     if (errors.some(({ code }) => code === 'origin.moving') && isStill)
@@ -211,8 +211,7 @@ export class Oracles {
     // What was pushed was read back.
     if (errors.length === 0) this.#judgePull();
     const base = readBase((statement) => this.#parts.user.query(statement), this.#parts.names);
-    for (const what of this.#silence.complaints(errors, { ...this.#excused(base), fileError }))
-      this.#parts.fail('silence', what);
+    for (const what of this.#silence.complaints(errors, this.#excused(base))) this.#parts.fail('silence', what);
   }
 
   /** A pull ended; nothing went wrong, and nothing waits. */

@@ -99,11 +99,7 @@ export class Silence {
   /** What is wrong with the account after a cycle that ended with these errors. */
   complaints(
     errors: readonly { readonly code: string }[],
-    {
-      unseen,
-      sent,
-      fileError,
-    }: Pick<Circumstances, 'unseen' | 'sent'> & { readonly fileError: { readonly code: string } | null },
+    { unseen, sent }: Pick<Circumstances, 'unseen' | 'sent'>,
   ): readonly string[] {
     const { user, names, writes } = this.#parts;
     writes.collect();
@@ -127,7 +123,7 @@ export class Silence {
     const unnamed = isReasonGiven ? [] : this.#unnamed(own);
     return [
       ...uncounted,
-      ...[...unnamed, ...this.#unsaid(errors, problems, fileError)]
+      ...[...unnamed, ...this.#unsaid(errors, problems)]
         .filter((one) => !isDocumented(one, around))
         .map(({ what }) => what),
     ];
@@ -140,16 +136,12 @@ export class Silence {
   }
 
   /** What went wrong in this cycle while the account says that all is well. */
-  #unsaid(
-    errors: readonly { readonly code: string }[],
-    problems: readonly Problem[],
-    fileError: { readonly code: string } | null,
-  ): readonly Difference[] {
+  #unsaid(errors: readonly { readonly code: string }[], problems: readonly Problem[]): readonly Difference[] {
     if (problems.some(({ severity }) => severity !== 'notice')) return [];
-    return errors.map((error) => ({
-      kind: error === fileError ? 'file' : 'error',
+    return errors.map(({ code }) => ({
+      kind: 'error',
       rowId: 0,
-      what: `the cycle says ${error.code}, and the account that all is well`,
+      what: `the cycle says ${code}, and the account that all is well`,
     }));
   }
 
@@ -158,13 +150,16 @@ export class Silence {
     const countOf = (codes: readonly string[]): number =>
       own.reduce((sum, { code, count }) => (codes.includes(code) ? sum + count : sum), 0);
     const { user, names } = this.#parts;
-    const [[waiting, unreadable, open, lost] = []] = user.query(
+    const [[waiting, unreadable, files, open, lost] = []] = user.query(
       `SELECT (SELECT count(*) FROM _rowsync_rows WHERE table_id = ${names.tableId} AND state IN ('refused', 'inDoubt')),
               (SELECT count(*) FROM _rowsync_unreadable WHERE table_id = ${names.tableId}),
+              (SELECT count(*) FROM sync_files f JOIN _rowsync_tables t ON t.local_name = f."table"
+               WHERE t.id = ${names.tableId} AND f.state = 'failed' AND f.vanished IS NULL),
               (SELECT count(*) FROM _rowsync_conflicts WHERE table_id = ${names.tableId} AND state = 'open'),
               (SELECT count(*) FROM _rowsync_conflicts
                WHERE table_id = ${names.tableId} AND winner = 'origin' AND state = 'decided' AND id > ${this.#lastConflictId})`,
     );
+    const countFiles = countOf(['files.failed', 'files.late']);
     const compared: readonly (readonly [string, unknown, number, boolean])[] = [
       ['rows wait', waiting, countOf(OF_WAITING), Number(waiting) === countOf(OF_WAITING)],
       [
@@ -173,6 +168,7 @@ export class Silence {
         countOf(['rows.unreadable']),
         Number(unreadable) === countOf(['rows.unreadable']),
       ],
+      ['files could not be fetched', files, countFiles, Number(files) <= countFiles],
       ['conflicts are open', open, countOf(['rows.conflicts']), Number(open) === countOf(['rows.conflicts'])],
       [
         'edits lost in this cycle',

@@ -22,7 +22,7 @@ import type { PullContext, PullSettings } from '../../../src/pull/context.ts';
 import type { pull } from '../../../src/pull/pull.ts';
 import type { KeepUpload, PushContext, PushSettings } from '../../../src/push/context.ts';
 import type { finishPushes, push } from '../../../src/push/push.ts';
-import type { readProblems } from '../../../src/daemon/account.ts';
+import type { NOTHING_KEPT, readProblems } from '../../../src/daemon/account.ts';
 import type { Problem } from '../../../src/reconcile/account.ts';
 import type { ConfiguredTables, misnamedIn } from '../../../src/reconcile/bindings.ts';
 import type { openReplica, Replica, Surround, TransactionFacts } from '../../../src/replica/database.ts';
@@ -49,6 +49,7 @@ export interface EngineModules {
   readonly readDescribed: typeof readDescribed;
   readonly misnamedIn: typeof misnamedIn;
   readonly readProblems: typeof readProblems;
+  readonly NOTHING_KEPT: typeof NOTHING_KEPT;
   readonly ReplicaReader: typeof ReplicaReader;
 }
 
@@ -114,8 +115,6 @@ class Death extends Error {
 export interface CycleReport {
   /** Of everything that went wrong or waits for a person. */
   readonly errors: readonly RowsyncError[];
-  /** Of the errors, the one that ended the work on files. */
-  readonly fileError: RowsyncError | null;
   readonly insertedCount: number;
   readonly updatedCount: number;
   readonly deletedCount: number;
@@ -132,7 +131,6 @@ function replicaFailure(thrown: unknown): CycleReport {
   if (!isOfReplica(thrown)) throw thrown;
   return {
     errors: [thrown],
-    fileError: null,
     insertedCount: 0,
     updatedCount: 0,
     deletedCount: 0,
@@ -250,15 +248,14 @@ export class Life {
     if (filing !== null && order.files === 'now') {
       files = await modules.pullFiles(filing, { tables: [], retryNow: true });
     }
-    const fileError = files?.error ?? null;
-    if (fileError !== null) errors.push(fileError);
+    if (files?.error != null) errors.push(files.error);
     if (order.push) {
       const report = await modules.push(pushing, { tables: [], confirm: order.confirm });
       for (const { error, held } of [...report.tables, { error: report.error, held: null }]) {
         errors.push(...[error, held].filter((each) => each !== null));
       }
     }
-    return { errors, fileError, ...counts, files: files === null ? null : filesCounts(files) };
+    return { errors, ...counts, files: files === null ? null : filesCounts(files) };
   }
 
   /** Carries out what a person decided, as the daemon does it for the command line; null where the replica cannot be written. */
@@ -286,8 +283,7 @@ export class Life {
     const reader = new modules.ReplicaReader(db, disk.path);
     const misnamed = modules.misnamedIn(this.#named(this.#sides().replica), modules.readDescribed(reader));
     const word = { keeper: 'nobody' as const, complaints: [] };
-    const configured = { lateAfterMs: new Map<string, number>(), leftOut: new Set<string>(), misnamed };
-    return modules.readProblems(reader, { word, nowMs: this.#clock.nowMs(), ...configured });
+    return modules.readProblems(reader, { ...modules.NOTHING_KEPT, misnamed, word, nowMs: this.#clock.nowMs() });
   }
 
   /** Waits, unless it dies meanwhile. */

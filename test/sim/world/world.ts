@@ -345,14 +345,14 @@ export class World {
     }
   }
 
-  #noteCycle({ errors, fileError, ...counts }: CycleReport): void {
+  #noteCycle({ errors, ...counts }: CycleReport): void {
     for (const error of errors) {
       this.#count(`error ${error.code}`);
       this.#note(`the cycle says: ${error.code}`);
       this.#checkSaid(`the error ${error.code}`, `${error.message} ${error.hint ?? ''}`);
       if (error.kind === 'bug') this.#fail('bug', `${error.message} ${causeOf(error.cause)}`);
     }
-    this.#oracles.onCycleEnd(errors, fileError);
+    this.#oracles.onCycleEnd(errors);
     this.#note(`the cycle ends: ${JSON.stringify(counts)}`);
   }
 

@@ -1,0 +1,172 @@
+/**
+ * What facts of the account become problems: one function for each form of fact. problems.ts names them in its catalogue. Pure.
+ */
+import { ageText, countText, someOf } from '../base/text.ts';
+import type { AccountFacts, FilesNotHere, FoundComplaint, Misnamed, RemadePart, TableFacts } from './account-facts.ts';
+
+/** What a fact says; the table is null and the count 1 where it does not say. */
+export interface Finding {
+  readonly sentence: string;
+  readonly todo: string;
+  readonly table?: string | null;
+  readonly count?: number;
+  readonly since?: string | null;
+}
+
+type Find = (facts: AccountFacts) => readonly Finding[];
+
+/** Errors that pass by themselves: rowsync tries again, and nobody has to act. */
+const PASSING: ReadonlySet<string> = new Set([
+  'origin.busy',
+  'origin.cutShort',
+  'origin.moving',
+  'origin.notApi',
+  'origin.proxy',
+  'origin.samePage',
+  'origin.shortPage',
+  'origin.stopped',
+  'origin.timeout',
+  'origin.truncated',
+  'origin.unexpected',
+  'origin.unknownOutcome',
+  'origin.unreachable',
+  'pull.unsettled',
+  'push.identity',
+  'push.shape',
+  'push.unanswered',
+  'replica.busy',
+  'replica.inUse',
+  'sink.busy',
+  'sink.unreachable',
+]);
+const DAMAGED: ReadonlySet<string> = new Set(['replica.damaged', 'replica.newer', 'replica.log']);
+const CREDENTIALS: ReadonlySet<string> = new Set(['origin.unauthorized', 'origin.forbidden']);
+
+/** Guards that `--confirm` does not let pass: a person has to do something else. */
+const UNCONFIRMABLE: ReadonlySet<string> = new Set(['guard.columns', 'guard.pending']);
+
+/** What an error asks for. */
+type Kind = 'damaged' | 'credentials' | 'maskKey' | 'kept' | 'held' | 'late' | 'failed';
+
+function kindOf({ code }: FoundComplaint): Kind {
+  if (DAMAGED.has(code)) return 'damaged';
+  if (CREDENTIALS.has(code)) return 'credentials';
+  if (code === 'config.maskKey' || code === 'guard.maskKey') return 'maskKey';
+  if (UNCONFIRMABLE.has(code)) return 'kept';
+  if (code.startsWith('guard.')) return 'held';
+  return PASSING.has(code) ? 'late' : 'failed';
+}
+
+const OF_ALL: ReadonlySet<FoundComplaint['about']> = new Set(['replica', 'pull', 'push', 'daemon']);
+
+/** Complaints about everything, of some kinds. */
+export function whole(...kinds: readonly Kind[]): Find {
+  return ({ complaints }) =>
+    complaints.filter((it) => OF_ALL.has(it.about) && kinds.includes(kindOf(it))).map((it) => said(it, null));
+}
+
+/** Complaints about one table, of some kinds. */
+export function ofTables(...kinds: readonly Kind[]): Find {
+  return ({ complaints }) =>
+    complaints.filter((it) => it.about === 'table' && kinds.includes(kindOf(it))).map((it) => said(it, it.subject));
+}
+
+/** Complaints about sinks: those that pass by themselves, or the others. */
+export function ofSinks(about: 'sink' | 'sinkTable', isLate: boolean): Find {
+  return ({ complaints }) =>
+    complaints
+      .filter((it) => it.about === about && (kindOf(it) === 'late') === isLate)
+      .map((it) => ({ ...said(it, null), sentence: `Sink ${it.subject ?? ''}: ${it.message}` }));
+}
+
+/** A complaint in its own words. */
+export function said({ message, hint, since }: FoundComplaint, table: string | null): Finding {
+  // Some messages begin with the name of their table, which every surface puts before the sentence.
+  const sentence = table !== null && message.startsWith(`${table}: `) ? message.slice(table.length + 2) : message;
+  return { table, sentence, todo: hint, since };
+}
+
+/** What is counted of a table. */
+export function counted(
+  countOf: (table: TableFacts) => number,
+  sentenceOf: (count: number) => string,
+  todo: string,
+): Find {
+  return ({ tables }) =>
+    tables.flatMap((table) => {
+      const count = countOf(table);
+      return count === 0 ? [] : [{ table: table.table, count, sentence: sentenceOf(count), todo }];
+    });
+}
+
+/** Files that are not here, by table, and what the last work on files failed of. */
+export function ofFiles(
+  isLate: boolean,
+  countOf: (files: FilesNotHere) => number,
+  sentenceOf: (count: number) => string,
+): Find {
+  const todo = "SELECT * FROM sync_files WHERE state = 'failed' says which, and why. rowsync files pull tries now.";
+  return ({ tables, complaints }) => [
+    ...tables.flatMap(({ table, filesNotHere }) => {
+      const count = filesNotHere === null ? 0 : countOf(filesNotHere);
+      if (filesNotHere === null || count === 0) return [];
+      const worst = filesNotHere.worst === null ? '' : `; the worst is ${filesNotHere.worst}`;
+      return [{ table, count, sentence: `${sentenceOf(count)}${worst}`, todo }];
+    }),
+    ...complaints
+      .filter((it) => it.about === 'files' && (kindOf(it) === 'late') === isLate)
+      .map((it) => said(it, null)),
+  ];
+}
+
+/** Tables, or columns, that were made again. */
+export function ofRemade(isTable: boolean, sentenceOf: (part: RemadePart) => string, todo: string): Find {
+  return ({ remade }) =>
+    remade
+      .filter(({ column }) => (column === null) === isTable)
+      .map((part) => ({ table: part.table, since: part.since, sentence: sentenceOf(part), todo }));
+}
+
+/** Names in the configuration of one kind. */
+export function misnamed(kind: Misnamed['kind'], todo: string): Find {
+  return (facts) => facts.misnamed.filter((it) => it.kind === kind).map(({ sentence }) => ({ sentence, todo }));
+}
+
+/** Shorter delays are those of a long read, not of a schedule that is missed. */
+const LATE_MS_MIN = 15 * 60_000;
+
+/** Tables that were not read as their schedule says, in one sentence. */
+export function lateTables({ tables, nowMs, keeper }: AccountFacts): readonly Finding[] {
+  if (keeper === 'nobody') return [];
+  const late = tables
+    .flatMap(({ table, state, freshSince, followedAt, lateAfterMs }) => {
+      const last = [freshSince, followedAt]
+        .filter((stamp) => stamp !== null)
+        .toSorted()
+        .at(-1);
+      if (last === undefined || lateAfterMs === null || state === 'gone' || state === 'loading') return [];
+      return nowMs - Date.parse(last) > Math.max(LATE_MS_MIN, lateAfterMs) ? [{ table, last }] : [];
+    })
+    .toSorted((a, b) => (a.last < b.last ? -1 : 1));
+  const [oldest] = late;
+  if (oldest === undefined) return [];
+  const names = someOf(late.map(({ table }) => table));
+  const sentence =
+    late.length === 1
+      ? `${names} was last read ${ageText(oldest.last, nowMs)}, later than its schedule says`
+      : `${countText(late.length)} tables were not read as their schedule says, the oldest ${ageText(oldest.last, nowMs)}: ${names}`;
+  const todo = 'See whether the daemon works (rowsync check), and whether one read takes longer than schedule.pull.';
+  return [{ count: late.length, since: oldest.last, sentence, todo }];
+}
+
+/** Tables with edits that were not pushed as their schedule says, and no reason of their own. */
+export function lateEdits({ tables, complaints, nowMs, keeper }: AccountFacts): readonly Finding[] {
+  if (keeper === 'nobody') return [];
+  const explained = new Set(complaints.flatMap(({ about, subject }) => (about === 'table' ? (subject ?? []) : [])));
+  return tables.flatMap(({ table, state, oldestPendingAt: since, editsLateAfterMs }) => {
+    if (since === null || editsLateAfterMs === null || state === 'gone' || explained.has(table)) return [];
+    if (nowMs - Date.parse(since) <= Math.max(LATE_MS_MIN, editsLateAfterMs)) return [];
+    const sentence = `edits wait to be pushed since ${ageText(since, nowMs)}, longer than the schedule says`;
+    return [{ table, since, sentence, todo: 'See whether the daemon works (rowsync check), or run rowsync push.' }];
+  });
+}
