@@ -96,6 +96,7 @@ export const ERROR_CODES = {
   'guard.pushDeletes': 'More rows of a table were deleted here than safety.maxDeletePercent allows to be pushed.',
   'guard.olderCopy': 'Edits wait in a table of an older copy of the replica that was restored; they may be outdated.',
   'pull.unsettled': 'The outcome of sent rows could not be looked up yet; their table is not read before that.',
+  'pull.sum': 'The rows of a table here are not those that the origin listed, and nothing says why.',
   'push.forbidden': 'The origin refuses every change of a table: the calling user may not write it.',
   'push.identity':
     'The calling user, its role or its time zone changed since the last pull; nothing is pushed before the next one.',

@@ -3,6 +3,7 @@
  * stores their sums.
  */
 import type { RowsyncError } from '../base/errors.ts';
+import type { PullAccount } from '../reconcile/pull-account.ts';
 
 /** The result of a sweep; counts are rows unless the name says otherwise. */
 export interface SweepCounts {
@@ -40,6 +41,8 @@ export interface TablePullReport {
   readonly pagesNotModifiedCount: number;
   /** Rows left as they were because one of their values could not be read; listed in `sync_failures`. */
   readonly unreadableCount: number;
+  /** What became of the rows that the origin listed; null where the table was not read to its end. */
+  readonly account: PullAccount | null;
   /** Why deletes (or the whole table) wait for a person; null when nothing does. */
   readonly held: RowsyncError | null;
   /** Why the table could not be finished; null when it was. */

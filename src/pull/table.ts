@@ -3,12 +3,15 @@
  */
 import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { shellWord } from '../base/text.ts';
 import { LARGE_PAGES } from '../reconcile/follow.ts';
+import { discrepancyOf, pullAccount, type PullAccount } from '../reconcile/pull-account.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { findTable, readTable, readTables } from '../replica/bookkeeping/tables.ts';
 import { storeProblem, readProblems, isSchemaHeld, useUpConsent } from '../replica/bookkeeping/problems.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { countPages } from '../replica/bookkeeping/pages.ts';
+import { countListed, countPages } from '../replica/bookkeeping/pages.ts';
+import { baseName, hasBase } from '../replica/tables.ts';
 import { countUnreadable } from '../replica/bookkeeping/unreadable.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, PullOptions } from './context.ts';
@@ -24,7 +27,7 @@ import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 /** Descriptions of one table in one pull; if it still changes after three, the next pull continues. */
 const SHAPE_ROUNDS_MAX = 3;
 /** The result for the rows of a table. */
-type RowsOutcome = SuspectsOutcome & Pick<TablePullReport, 'isFollowed'>;
+type RowsOutcome = SuspectsOutcome & Pick<TablePullReport, 'isFollowed' | 'account'>;
 
 /** The input for pulling one table. */
 type TableOptionsOfPull = Pick<PullOptions, 'confirm' | 'discard' | 'follow'> & {
@@ -47,7 +50,7 @@ export async function pullTable(
     pagesReadCount: 0,
     pagesNotModifiedCount: 0,
   };
-  let outcome: RowsOutcome = { deletedCount: 0, held: null, isFollowed: false };
+  let outcome: RowsOutcome = { deletedCount: 0, held: null, isFollowed: false, account: null };
   let error = options.stop;
   const before = findTable(replica, summary.id);
   const nameBefore = before?.localName ?? summary.recordName;
@@ -56,6 +59,7 @@ export async function pullTable(
     if (error === null) {
       if (options.waits !== null) throw options.waits;
       outcome = await pullRows(context, summary, counts, options);
+      requireSum(summary.recordName, outcome.account);
     }
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
@@ -102,8 +106,9 @@ async function pullRows(
   if (options.follow !== undefined && options.follow !== false && !confirmed) {
     const followed = await followKnown(context, summary, { discard: options.discard, tableOptions, counts });
     deletedCount += followed.deletedCount;
-    if (followed.why === null) return { deletedCount, held: null, isFollowed: true };
-    if (followed.why === 'begin' && options.follow === 'known') return { deletedCount, held: null, isFollowed: false };
+    if (followed.why === null) return { deletedCount, held: null, isFollowed: true, account: null };
+    if (followed.why === 'begin' && options.follow === 'known')
+      return { deletedCount, held: null, isFollowed: false, account: null };
     context.log.info('follow.swept', { table: known?.localName ?? summary.recordName, reason: followed.why });
     await options.askDatabase();
   }
@@ -136,13 +141,29 @@ async function pullRows(
       if (moving !== null) throw moving;
       if (given !== null) await useUp(context, summary.id);
       if (table.problem !== null) throw table.problem;
-      return { ...outcome, deletedCount, isFollowed: false };
+      return { ...outcome, deletedCount, isFollowed: false, account: accountOf(context, summary.id, counts) };
     }
     context.log.info('table.reshaped', { table: table.target.localName, round });
   }
   throw new RowsyncError('originDown', 'origin.moving', {
     message: `${summary.recordName}: its columns kept changing while its rows were read (${SHAPE_ROUNDS_MAX} rounds)`,
     hint: 'A colleague is changing the table at the origin; the next run reads it again.',
+  });
+}
+
+/** What became of the rows that the origin listed. */
+function accountOf({ replica }: PullContext, tableId: number, { pagesReadCount }: SweepCounts): PullAccount {
+  const { localName } = readTable(replica, tableId);
+  const name = hasBase(replica, tableId) ? baseName(tableId) : localName;
+  return pullAccount(countListed(replica, { id: tableId, localName: name, columns: [] }, pagesReadCount === 0));
+}
+
+function requireSum(name: string, account: PullAccount | null): void {
+  const discrepancy = account === null ? null : discrepancyOf(account);
+  if (discrepancy === null) return;
+  throw new RowsyncError('replica', 'pull.sum', {
+    message: `${name}: ${discrepancy}`,
+    hint: `rowsync resync ${shellWord(name)} && rowsync pull reads the table anew. If the sum is wrong again, report this.`,
   });
 }
 

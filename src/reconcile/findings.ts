@@ -46,7 +46,7 @@ const CREDENTIALS: ReadonlySet<string> = new Set(['origin.unauthorized', 'origin
 const UNCONFIRMABLE: ReadonlySet<string> = new Set(['guard.columns', 'guard.pending']);
 
 /** What an error asks for. */
-type Kind = 'damaged' | 'credentials' | 'maskKey' | 'kept' | 'held' | 'late' | 'failed';
+type Kind = 'damaged' | 'credentials' | 'maskKey' | 'kept' | 'held' | 'sum' | 'late' | 'failed';
 
 function kindOf({ code }: FoundComplaint): Kind {
   if (DAMAGED.has(code)) return 'damaged';
@@ -54,6 +54,7 @@ function kindOf({ code }: FoundComplaint): Kind {
   if (code === 'config.maskKey' || code === 'guard.maskKey') return 'maskKey';
   if (UNCONFIRMABLE.has(code)) return 'kept';
   if (code.startsWith('guard.')) return 'held';
+  if (code === 'pull.sum') return 'sum';
   return PASSING.has(code) ? 'late' : 'failed';
 }
 

@@ -3,6 +3,7 @@
  */
 import type { RowsyncError } from '../../base/errors.ts';
 import type { PullReport, TablePullReport } from '../../pull/report.ts';
+import { sumOf } from '../../reconcile/pull-account.ts';
 import { errorJson, messageText } from './error-text.ts';
 import { exitCodeOf } from '../runtime/invocation.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
@@ -100,7 +101,27 @@ function sumsText(report: PullReport): string {
   )}`;
   const changes = `${countText(sum((table) => table.insertedCount))} new, ${countText(sum((table) => table.updatedCount))} changed, ${countText(sum((table) => table.deletedCount))} deleted`;
   const wire = `${plural(report.requestCount, 'request')}, ${countText(report.notModifiedCount)} answered "not modified", ${bytesText(report.receivedBytes)} received in ${durationText(report.durationMs)}`;
-  return `${rows}: ${changes}\n${wire}`;
+  return `${rows}: ${changes}\n${listedText(report)}${wire}`;
+}
+
+/** What became of the rows that the origin listed, of tables that were read to their end; empty for none. */
+function listedText({ tables }: PullReport): string {
+  const accounts = tables.flatMap(({ account }) => account ?? []);
+  if (accounts.length === 0) return '';
+  const { listed, here, unreadable, missing, kept, strange } = sumOf(accounts);
+  const parts = [
+    [here, 'here'],
+    [unreadable, 'not to be read'],
+    [missing, 'missing'],
+  ] as const;
+  const others = [
+    [kept, 'kept for a guard, or until its edit is settled'],
+    [strange, 'without a reason'],
+  ] as const;
+  const text = (some: typeof parts | typeof others): string =>
+    some.flatMap(([count, what]) => (count === 0 ? [] : [`${countText(count)} ${what}`])).join(', ');
+  const more = kept + strange === 0 ? '' : `; not listed: ${text(others)}`;
+  return `listed by the origin: ${plural(listed, 'row')}${listed === 0 ? '' : `: ${text(parts)}`}${more}\n`;
 }
 
 function pullProblemsText(report: PullReport): string {

@@ -15,6 +15,7 @@ import {
   suspectLeft,
   suspectPagesFrom,
 } from './suspects.ts';
+import type { ListingFacts } from '../../reconcile/pull-account.ts';
 import type { Connection, Tx } from '../connection.ts';
 import type { RowTarget } from '../rows.ts';
 import type { RowPage } from '../../wire/schema.ts';
@@ -231,6 +232,36 @@ export function countExpected(from: Connection, { id, localName }: RowTarget): n
     )
     .pluck()
     .get(id) as number; // a sum of counts
+}
+
+/**
+ * Compares the rows on the pages of a table, which were all read, with those here; row by row only where counts differ. `isUnchanged`: no page came,
+ * so that rows need not be counted, which reads the whole table.
+ */
+export function countListed(from: Connection, { id, localName }: RowTarget, isUnchanged: boolean): ListingFacts {
+  const count = isUnchanged
+    ? sql`SELECT row_count FROM _rowsync_tables WHERE id = @id`
+    : sql`SELECT count(*) FROM ${ident(localName)}`;
+  const text = sql`SELECT (SELECT coalesce(sum(max(row_count - (page > 0), 0)), 0) FROM _rowsync_pages WHERE table_id = @id) AS listedCount,
+      (${count}) AS hereCount,
+      (SELECT count(*) FROM _rowsync_unreadable WHERE table_id = @id) AS unreadableCount`;
+  const { listedCount, ...here } = from.prepare(text).get({ id }) as ListingFacts; // counts
+  const isWhole = here.unreadableCount === 0 && listedCount === here.hereCount && !hasSuspects(from, id);
+  if (isWhole) return { listedCount, ...here, keptCount: 0, strangeCount: 0 };
+  const isReadable = sql`NOT IN (SELECT row_id FROM _rowsync_unreadable WHERE table_id = @id)`;
+  return from
+    .prepare(
+      sql`WITH listed (id) AS MATERIALIZED (
+            SELECT DISTINCT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @id),
+          other (isKept) AS MATERIALIZED (
+            SELECT EXISTS (SELECT 1 FROM _rowsync_suspects s WHERE s.table_id = @id AND s.row_id = known._id)
+            FROM ${ident(localName)} known WHERE known._id NOT IN (SELECT id FROM listed))
+          SELECT (SELECT count(*) FROM listed) AS listedCount,
+            (SELECT count(*) FROM listed WHERE NOT (listed.id ${isReadable})) AS unreadableCount,
+            (SELECT count(*) FROM listed JOIN ${ident(localName)} known ON known._id = listed.id WHERE listed.id ${isReadable}) AS hereCount,
+            (SELECT count(*) FROM other WHERE isKept) AS keptCount, (SELECT count(*) FROM other WHERE NOT isKept) AS strangeCount`,
+    )
+    .get({ id }) as ListingFacts; // counts
 }
 
 /** How many rows here were changed in a second or later, counted up to `max`; `column` is the local name of that stamp. */

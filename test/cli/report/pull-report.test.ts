@@ -24,6 +24,7 @@ const table = (name: string, changes: Partial<TablePullReport> = {}): TablePullR
   pagesReadCount: 0,
   pagesNotModifiedCount: 2,
   unreadableCount: 0,
+  account: null,
   isFollowed: false,
   held: null,
   error: null,

@@ -28,6 +28,7 @@ const report: TablePullReport = {
   pagesReadCount: 4,
   pagesNotModifiedCount: 1,
   unreadableCount: 0,
+  account: null,
   isFollowed: false,
   held: null,
   error: null,

@@ -1,0 +1,72 @@
+/**
+ * What became of the rows that the origin listed in a pull. Each is in exactly one column, and the columns add up to what was listed. Pure.
+ */
+import { countText, plural } from '../base/text.ts';
+
+/** How the pages of a table and its rows here stand once it was read. */
+export interface ListingFacts {
+  /** Rows on the pages, each once. */
+  readonly listedCount: number;
+  /** Those that could not be read; their rows here are old, incomplete or missing. */
+  readonly unreadableCount: number;
+  /** The others of them that are here. */
+  readonly hereCount: number;
+  /** Rows here that are on no page, since a guard or an edit keeps them, or since they came or went while the pages were read. */
+  readonly keptCount: number;
+  /** Rows here that are on no page, without such a reason. */
+  readonly strangeCount: number;
+}
+
+/** The account of one table. */
+export interface PullAccount {
+  readonly listed: number;
+  readonly here: number;
+  readonly unreadable: number;
+  /** Listed, and neither here nor unreadable: 0, or something is wrong. */
+  readonly missing: number;
+  /** Here and not listed, with a reason: deletes that are held, and edited rows outside of the filter. */
+  readonly kept: number;
+  /** Here and not listed without a reason: 0, or something is wrong. */
+  readonly strange: number;
+}
+
+/** Accounts for the rows of a table. */
+export function pullAccount(facts: ListingFacts): PullAccount {
+  const { listedCount, unreadableCount, hereCount, keptCount, strangeCount } = facts;
+  return {
+    listed: listedCount,
+    here: hereCount,
+    unreadable: unreadableCount,
+    missing: listedCount - unreadableCount - hereCount,
+    kept: keptCount,
+    strange: strangeCount,
+  };
+}
+
+/** Why an account does not add up, in words; null where it does. */
+export function discrepancyOf({ listed, missing, strange }: PullAccount): string | null {
+  const are = (count: number): string => (count === 1 ? 'is' : 'are');
+  const parts = [
+    ...(missing === 0
+      ? []
+      : [`${plural(missing, 'row')} of the ${countText(listed)} that the origin listed ${are(missing)} missing here`]),
+    ...(strange === 0
+      ? []
+      : [`${plural(strange, 'row')} here ${are(strange)} not among the ${countText(listed)} that the origin listed`]),
+  ];
+  return parts.length === 0 ? null : parts.join(', and ');
+}
+
+/** The sum of the accounts of some tables. */
+export function sumOf(accounts: readonly PullAccount[]): PullAccount {
+  const sum = (pick: (account: PullAccount) => number): number =>
+    accounts.reduce((total, account) => total + pick(account), 0);
+  return {
+    listed: sum(({ listed }) => listed),
+    here: sum(({ here }) => here),
+    unreadable: sum(({ unreadable }) => unreadable),
+    missing: sum(({ missing }) => missing),
+    kept: sum(({ kept }) => kept),
+    strange: sum(({ strange }) => strange),
+  };
+}
