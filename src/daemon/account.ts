@@ -20,6 +20,7 @@ import { readFilesByTable } from '../replica/bookkeeping/files.ts';
 import { readTables, type LedgerTable } from '../replica/bookkeeping/tables.ts';
 import { countUnseen, toldSince } from '../replica/bookkeeping/conflicts.ts';
 import { readOldestPending } from '../replica/bookkeeping/row-states.ts';
+import { readPutBack } from '../replica/copies.ts';
 import { openReader, type ReplicaReader } from '../replica/reader.ts';
 import { readRemade } from '../replica/bookkeeping/schema-changes.ts';
 import { jobsOf, lateness } from './jobs.ts';
@@ -106,7 +107,7 @@ function factsWithout(
   path: string,
   { word: { keeper, complaints }, nowMs }: Omit<Surroundings, keyof KeptTables>,
 ): AccountFacts {
-  const facts = { nowMs, tables: [], misnamed: [], remade: [], keeper };
+  const facts = { nowMs, tables: [], misnamed: [], remade: [], putBack: null, keeper };
   if (!existsSync(path) && complaints.length === 0) return { ...facts, replica: 'missing', complaints };
   const unusable: FoundComplaint = { about: 'replica', subject: null, code, message, hint, since: null };
   return { ...facts, replica: 'here', complaints: [...complaints, unusable] };
@@ -142,6 +143,7 @@ function readFacts(
     complaints: [...complaints, ...remembered],
     misnamed,
     remade: reader.isOlder() ? [] : readRemade(reader, toldSince(nowMs)),
+    putBack: reader.isOlder() ? null : readPutBack(reader, toldSince(nowMs)),
     keeper,
   };
 }

@@ -97,6 +97,12 @@ export interface RemadePart {
   readonly since: string;
 }
 
+/** An older copy of the replica that took its place: when it was opened, and until when it knew the origin. */
+export interface PutBack {
+  readonly since: string;
+  readonly knownUntil: string | null;
+}
+
 /** Everything that the account is made from. */
 export interface AccountFacts {
   readonly nowMs: number;
@@ -108,6 +114,8 @@ export interface AccountFacts {
   readonly misnamed: readonly Misnamed[];
   /** What was made again in the last days. */
   readonly remade: readonly RemadePart[];
+  /** The newest of the last days; null for none. */
+  readonly putBack: PutBack | null;
   /** Who keeps the tables up to date: a daemon that answers, a process that holds the lock or that systemd says is up, one of them that should be there, or nobody. */
   readonly keeper: 'daemon' | 'service' | 'silent' | 'nobody';
 }

@@ -111,6 +111,21 @@ export const CATALOGUE = [
         : [],
   },
   {
+    code: 'replica.putBack',
+    severity: 'notice',
+    why: 'In the last seven days an older copy of the replica was put in its place, or the file was moved without its count (.sent). It is brought up to date; edits in it wait for a person.',
+    find: ({ putBack }) =>
+      putBack === null
+        ? []
+        : [
+            {
+              since: putBack.since,
+              sentence: `An older copy of the replica was put in its place${putBack.knownUntil === null ? '' : `; it knew the origin until ${putBack.knownUntil}`}`,
+              todo: 'Nothing for rows: pulls read them anew. Look at edits that the copy had before you let them through (rowsync plan).',
+            },
+          ],
+  },
+  {
     code: 'daemon.silent',
     severity: 'late',
     untold: 'It is the daemon that sends notices.',
@@ -142,6 +157,12 @@ export const CATALOGUE = [
     severity: 'person',
     why: '--confirm does not help: the table lost columns, or the user may no longer push its edits.',
     find: ofTables('kept'),
+  },
+  {
+    code: 'rows.unaccounted',
+    severity: 'person',
+    why: 'The rows of a table here are not those that the origin listed, and neither values that cannot be read nor a guard say why.',
+    find: ofTables('sum'),
   },
   {
     code: 'table.failed',

@@ -28,6 +28,7 @@ import type Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { readShortText } from '../base/file-system.ts';
+import type { PutBack } from '../reconcile/account-facts.ts';
 import type { Connection, Tx } from './connection.ts';
 import { sql } from '../base/sql.ts';
 
@@ -145,6 +146,14 @@ const MARK_RESTORED = sql`
   SELECT max(coalesce(max(seq), 0) + 1, @number), 'restored', @at, @at, @at, 'restore',
          json_object('knownUntil', (SELECT max(coalesce(finished_at, started_at)) FROM _rowsync_runs))
   FROM _rowsync_history`;
+
+/** The last time since a stamp that an older copy was put back; null for none. */
+export function readPutBack(from: Connection, since: string): PutBack | null {
+  // Only the few entries that are about no row are looked at.
+  const text = sql`SELECT strftime('%Y-%m-%dT%H:%M:%SZ', at, 'unixepoch') AS since, cells ->> 'knownUntil' AS knownUntil
+    FROM _rowsync_history WHERE row_id IS NULL AND kind = 'restored' AND at >= unixepoch(?) ORDER BY seq DESC LIMIT 1`;
+  return (from.prepare(text).get(since) as PutBack | undefined) ?? null; // as selected
+}
 
 /** The next pull asks for everything anew; what is here edited now waits for a person (capture/older-copy.ts). */
 function distrust(db: Database.Database, nowMs: number): void {

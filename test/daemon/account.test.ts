@@ -1,9 +1,10 @@
 /**
  * The facts of the account, as they are read from a replica.
  */
-import { rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { NOTHING_KEPT, readProblems } from '../../src/daemon/account.ts';
+import { disownFile } from '../../src/replica/copies.ts';
 import { openReader } from '../../src/replica/reader.ts';
 import { startFilesFixture, fileOf } from '../support/files.ts';
 import { startFixture } from '../support/replica.ts';
@@ -71,4 +72,19 @@ test('a folder of files that cannot be used is a problem until it can', async ()
 
   expect(before).toEqual(['files.failed null 1']);
   expect(codesOf(fixture.path)).toEqual([]);
+});
+
+test('an older copy that was put back is told for seven days', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  await fixture.pull();
+  const copy = `${fixture.path}.copy`;
+  fixture.execute(`VACUUM INTO '${copy}'`);
+  fixture.replica.close();
+  copyFileSync(copy, fixture.path);
+  disownFile(fixture.path);
+  fixture.restart();
+  await fixture.pull();
+
+  expect(codesOf(fixture.path)).toEqual(['replica.putBack null 1']);
+  expect(codesOf(fixture.path, { ...AROUND, nowMs: AROUND.nowMs + 8 * 86_400_000 })).toEqual([]);
 });

@@ -248,7 +248,9 @@ test('the account says that notices do not get through', () => {
 
   const word = wordOf({ ...RESTING_STATE, blockedNotices: [blocked as BlockedWay] });
 
-  expect(accountOf({ ...word, nowMs: 0, replica: 'here', tables: [], misnamed: [], remade: [] })).toMatchObject([
+  expect(
+    accountOf({ ...word, nowMs: 0, replica: 'here', tables: [], misnamed: [], remade: [], putBack: null }),
+  ).toMatchObject([
     {
       code: 'notices.failed',
       severity: 'person',

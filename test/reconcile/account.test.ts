@@ -31,6 +31,7 @@ const STEADY: AccountFacts = {
   complaints: [],
   misnamed: [],
   remade: [],
+  putBack: null,
   keeper: 'daemon',
 };
 
@@ -173,5 +174,18 @@ test('a table or a column that another program dropped is said with its edits', 
   expect(accountOf({ ...STEADY, remade }).map(({ code, sentence }) => `${code}: ${sentence}`)).toEqual([
     'table.remade: was dropped or renamed in this file, and was made again; 2 edits not pushed before went with it',
     'column.remade: "Name" was dropped or renamed in this file, and was made again; edits of a column under another name are never pushed',
+  ]);
+});
+
+test('an older copy that was put back is named, with what it knew', () => {
+  const putBack = { since: '2026-11-20T08:00:00Z', knownUntil: '2026-11-01T08:00:00Z' };
+
+  expect(accountOf({ ...STEADY, putBack })).toMatchObject([
+    {
+      code: 'replica.putBack',
+      severity: 'notice',
+      since: putBack.since,
+      sentence: 'An older copy of the replica was put in its place; it knew the origin until 2026-11-01T08:00:00Z',
+    },
   ]);
 });

@@ -73,6 +73,7 @@ function problemsOf(tables: readonly TableStatus[], { failure }: DaemonState = S
     complaints: [...down, ...complaints],
     misnamed: [],
     remade: [],
+    putBack: null,
     keeper: 'daemon',
   });
 }
