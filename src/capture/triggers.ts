@@ -22,26 +22,11 @@ export function captureTriggers(table: TwoWayTable): readonly Trigger[] {
     trigger(table, 'given', sql`BEFORE INSERT`, NOT_OURS, [noteGivenId(table)]),
     trigger(table, 'new', sql`AFTER INSERT`, sql`NOT (${isGiven(table)}) AND ${NOT_OURS}`, newRow(table)),
     trigger(table, 'known', sql`AFTER INSERT`, sql`${isGiven(table)} AND ${NOT_OURS}`, knownRow(table)),
-    trigger(table, 'update', sql`AFTER UPDATE`, NOT_OURS, [
-      refuse(sql`instr(OLD._allow, 'Edit') = 0`, `this row of ${table.localName} may not be edited by you`),
-      mark(table, sql`NEW._id`),
-    ]),
+    trigger(table, 'update', sql`AFTER UPDATE`, NOT_OURS, [...changedRow(table), mark(table, sql`NEW._id`)]),
     trigger(table, 'delete', sql`AFTER DELETE`, NOT_OURS, [
       refuse(sql`instr(OLD._allow, 'Delete') = 0`, `this row of ${table.localName} may not be deleted by you`),
       mark(table, sql`OLD._id`),
     ]),
-    trigger(table, 'id', sql`AFTER UPDATE OF _id`, sql`NEW._id IS NOT OLD._id AND ${NOT_OURS}`, [
-      refuse(
-        sql`NOT EXISTS (SELECT 1 FROM _rowsync_local_ids
-            WHERE table_id = ${table.id} AND given_id = OLD._id AND last_id = NEW._id)`,
-        `_id of ${table.localName} cannot be changed: the origin gives it`,
-      ),
-    ]),
-    trigger(table, 'allow', sql`AFTER UPDATE OF _allow`, sql`${isKeptChanged(table, '_allow')} AND ${NOT_OURS}`, [
-      raise(`_allow of ${table.localName} cannot be changed: the origin gives it`),
-    ]),
-    ...table.columns.flatMap((column) => (column.writable ? cellTrigger(table, column) : keptTrigger(table, column))),
-    ...table.keptColumns.flatMap((column) => keptTrigger(table, column)),
   ];
 }
 
@@ -159,36 +144,41 @@ function knownRow(table: TwoWayTable): readonly Sql[] {
   ];
 }
 
-/** Judges a column that may be written whenever its value changes. */
-function cellTrigger(table: TwoWayTable, column: TwoWayColumn): readonly Trigger[] {
-  const rules = [...valueRules(table, column), ...maybe(missingRule(table, column, 'known'))];
-  if (rules.length === 0) return [];
-  const name = ident(column.localName);
-  return [
-    trigger(
-      table,
-      `cell_${column.seq}`,
-      sql`AFTER UPDATE OF ${name}`,
-      sql`NEW.${name} IS NOT OLD.${name} AND ${NOT_OURS}`,
-      rules.map(({ isBroken, sentence }) => refuse(isBroken, sentence)),
-    ),
+/** Judges each cell that an UPDATE changed. One trigger does all of them: SQLite reads every trigger of the file whenever its schema changes. */
+function changedRow(table: TwoWayTable): readonly Sql[] {
+  const cells = table.columns.flatMap((column): readonly CellRule[] => {
+    if (!column.writable) return [keptCell(table, column)];
+    const name = ident(column.localName);
+    return [...valueRules(table, column), ...maybe(missingRule(table, column, 'known'))].map(
+      ({ isBroken, sentence }) => ({
+        isBroken: sql`NEW.${name} IS NOT OLD.${name} AND (${isBroken})`,
+        sentence,
+      }),
+    );
+  });
+  const rules: readonly CellRule[] = [
+    {
+      isBroken: sql`instr(OLD._allow, 'Edit') = 0`,
+      sentence: `this row of ${table.localName} may not be edited by you`,
+    },
+    {
+      isBroken: sql`NEW._id IS NOT OLD._id AND NOT EXISTS (SELECT 1 FROM _rowsync_local_ids
+            WHERE table_id = ${table.id} AND given_id = OLD._id AND last_id = NEW._id)`,
+      sentence: `_id of ${table.localName} cannot be changed: the origin gives it`,
+    },
+    {
+      isBroken: isKeptChanged(table, '_allow'),
+      sentence: `_allow of ${table.localName} cannot be changed: the origin gives it`,
+    },
+    ...cells,
+    ...table.keptColumns.map((column) => keptCell(table, column)),
   ];
+  return rules.map(({ isBroken, sentence }) => refuse(isBroken, sentence));
 }
 
 /** Refuses another value in a column that may not be written. */
-function keptTrigger(
-  table: TwoWayTable,
-  column: Parameters<typeof keptSentence>[1] & Pick<TwoWayColumn, 'seq'>,
-): readonly Trigger[] {
-  return [
-    trigger(
-      table,
-      `kept_${column.seq}`,
-      sql`AFTER UPDATE OF ${ident(column.localName)}`,
-      sql`${isKeptChanged(table, column.localName)} AND ${NOT_OURS}`,
-      [raise(keptSentence(table, column))],
-    ),
-  ];
+function keptCell(table: TwoWayTable, column: Parameters<typeof keptSentence>[1]): CellRule {
+  return { isBroken: isKeptChanged(table, column.localName), sentence: keptSentence(table, column) };
 }
 
 /** Changed, and not to what the origin has: setting it back is no edit. */

@@ -118,7 +118,8 @@ export async function prepareTable(
       // Then its triggers must stay as they were when they were checked above.
       const isAsBefore = table !== null && !shaped.changed && isDeepStrictEqual(table, before);
       if (!isAsBefore && (ensureCapture(tx, descriptor.id, table) || shaped.changed)) {
-        ensureChangesView(tx);
+        // A new table has no edits, and joins the view at the end of the pull: making it for each of hundreds costs minutes.
+        if (!shaped.isNew) ensureChangesView(tx);
         context.replica.forgetStatements();
       }
       if (table !== null) {
@@ -252,6 +253,13 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
   replica.forgetStatements();
 }
 
+/** Has the view of changes cover the tables that a pull made two-way. */
+export async function showChanges({ replica }: PullContext): Promise<void> {
+  if (hasChangesView(replica)) return;
+  await replica.write('Showing edits', ensureChangesView);
+  replica.forgetStatements();
+}
+
 /**
  * Makes sure that no row of a table is on its way: a pull would merge it with values that were just sent. If another client dropped a part of the
  * table, nothing can be settled, and the table is repaired first. @throws RowsyncError `pull.unsettled`.
@@ -273,6 +281,7 @@ interface Shaped {
   /** Its live columns, as they are now. */
   readonly live: readonly LedgerColumn[];
   readonly changed: boolean;
+  readonly isNew: boolean;
   /** Its guards were missing or changed, so another client may have changed its rows. */
   readonly wasOpenToEdits: boolean;
   /** It was missing in the file, and was made again. */
@@ -338,6 +347,7 @@ function shapeTable(
     target: { id: descriptor.id, localName: table.localName, columns: shapes },
     live,
     changed: table.changed || wasTampered || shapeChanged,
+    isNew: known.length === 0,
     wasOpenToEdits: wasTampered && !wasDropped,
     wasDropped,
   };

@@ -29,7 +29,7 @@ import type { Counters } from '../origin/requests.ts';
 import { estimateRowCount } from './estimate.ts';
 import { once, runAll } from '../base/pool.ts';
 import { bindDescribed } from './bind.ts';
-import { placeTables } from './prepare.ts';
+import { placeTables, showChanges } from './prepare.ts';
 import type { PullReport, TablePullReport } from './report.ts';
 import { isOfOrigin, schemaChangeText } from './schema-changes.ts';
 import { pullTable } from './table.ts';
@@ -189,6 +189,7 @@ async function pullTables(
     else if (stop === null && (await endsThePull(context, report.error, { outage, leftCount }))) stop ??= report.error;
     reports.push(report);
   });
+  await showChanges(context);
   return { error: schemaHold, stop };
 }
 

@@ -1,6 +1,6 @@
 /**
- * What stands in the file beside rows: SQLite calls tables and triggers objects of the schema, and finds one by reading all of them. Hundreds of
- * two-way tables have thousands of them, so their names are read once until the schema changes. Input: the file. Output: names.
+ * Tables, views and triggers of the file. SQLite finds one in `sqlite_schema` by reading all of it, a tenth of a millisecond with hundreds of two-way
+ * tables, so what is asked for each table and row is kept until the schema changes.
  */
 import { readSchemaVersion, type Connection } from './connection.ts';
 import { foldIdent, sql } from '../base/sql.ts';
@@ -27,23 +27,16 @@ export function forgetSchema(connection: Connection): void {
   memos.delete(connection.root ?? connection);
 }
 
-/** Rows of `sqlite_schema` that are tables, by their names, folded. */
-const readTableRows = oncePerSchema((from) => {
-  const rows = from.prepare(sql`SELECT lower(name), rowid FROM sqlite_schema WHERE type = 'table'`).raw();
-  return new Map(rows.all() as [string, number][]); // the columns just listed
-});
-
-/** Rows of `sqlite_schema` that are triggers of ours, by the origin id with which their names end. */
-const readTriggerRows = oncePerSchema((from) => {
-  const rowsById = new Map<string, number[]>();
-  const text = sql`SELECT name, rowid FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_*'`;
-  for (const [name, row] of from.prepare(text).raw().all() as [string, number][]) {
-    const id = name.slice(name.lastIndexOf('_') + 1);
-    const rows = rowsById.get(id);
-    if (rows === undefined) rowsById.set(id, [row]);
-    else rows.push(row);
-  }
-  return rowsById;
+/** Names of the views, folded. */
+const readViewNames = oncePerSchema((from) => {
+  const text = sql`SELECT name FROM sqlite_schema WHERE type = 'view'`;
+  return new Set(
+    from
+      .prepare(text)
+      .pluck()
+      .all()
+      .map((name) => foldIdent(String(name))),
+  );
 });
 
 /** Whether another client's trigger stands in the file, which may change any row while ours are switched off. */
@@ -54,21 +47,61 @@ export const hasForeignTriggers = oncePerSchema((from) => {
 
 /** Whether the file has a table, ignoring case: another client may have dropped it, or changed the case of its name. */
 export function hasTable(from: Connection, name: string): boolean {
-  return readTableRows(from).has(foldIdent(name));
+  if (readViewNames(from).has(foldIdent(name))) return false;
+  // SQLite has its columns at hand, while sqlite_schema has no index.
+  return from.prepare(sql`SELECT 1 FROM pragma_table_info(?, 'main') LIMIT 1`).get(name) !== undefined;
 }
 
 /** The SQL that made a table; null if there is none of this name. */
 export function readTableText(from: Connection, name: string): string | null {
-  const text = from
-    .prepare(sql`SELECT sql FROM sqlite_schema WHERE rowid = ?`)
-    .pluck()
-    .get(readTableRows(from).get(foldIdent(name)) ?? null);
+  const text = listPays(from)
+    ? from
+        .prepare(sql`SELECT sql FROM sqlite_schema WHERE rowid = ?`)
+        .pluck()
+        .get(readTableRows(from).get(foldIdent(name)) ?? null)
+    : from
+        .prepare(sql`SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`)
+        .pluck()
+        .get(name);
   return typeof text === 'string' ? text : null;
 }
 
 /** The triggers of ours on a table. */
 export function readTriggers(from: Connection, tableId: number): readonly { name: string; text: string }[] {
-  return from
-    .prepare(sql`SELECT name, sql AS text FROM sqlite_schema WHERE rowid IN (SELECT value FROM json_each(?))`)
-    .all(JSON.stringify(readTriggerRows(from).get(String(tableId)) ?? [])) as { name: string; text: string }[]; // both are TEXT
+  const triggers = listPays(from)
+    ? from
+        .prepare(sql`SELECT name, sql AS text FROM sqlite_schema WHERE rowid IN (SELECT value FROM json_each(?))`)
+        .all(JSON.stringify(readTriggerRows(from).get(String(tableId)) ?? []))
+    : from
+        .prepare(
+          sql`SELECT name, sql AS text FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_*_' || ?`,
+        )
+        .all(String(tableId));
+  return triggers as { name: string; text: string }[]; // both are TEXT
 }
+
+/** While tables are made, the schema changes between any two questions, and a list of all of it would be made for each. */
+const QUESTIONS_BEFORE_LISTS = 4;
+
+const readQuestions = oncePerSchema(() => ({ count: 0 }));
+
+/** Whether a list of all tables or triggers pays, as so much was asked since the schema changed. */
+function listPays(from: Connection): boolean {
+  const questions = readQuestions(from);
+  questions.count += 1;
+  return questions.count > QUESTIONS_BEFORE_LISTS;
+}
+
+/** Rows of `sqlite_schema` that are tables, by their names, folded. */
+const readTableRows = oncePerSchema((from) => {
+  const rows = from.prepare(sql`SELECT lower(name), rowid FROM sqlite_schema WHERE type = 'table'`).raw();
+  return new Map(rows.all() as [string, number][]); // the columns just listed
+});
+
+/** Rows of `sqlite_schema` that are triggers of ours, by the origin id with which their names end. */
+const readTriggerRows = oncePerSchema((from) => {
+  const text = sql`SELECT name, rowid FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_*'`;
+  const found = from.prepare(text).raw().all() as [string, number][]; // the columns just listed
+  const byId = Map.groupBy(found, ([name]) => name.slice(name.lastIndexOf('_') + 1));
+  return new Map([...byId].map(([id, triggers]) => [id, triggers.map(([, row]) => row)]));
+});
