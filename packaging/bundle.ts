@@ -187,8 +187,8 @@ export async function bundle(folder: string): Promise<readonly BundledPackage[]>
   });
   const library = await build({
     ...esm,
-    entryPoints: ['src/origin/library.ts'],
-    outfile: join(folder, 'origin/library.js'),
+    entryPoints: ['src/extras/library/library.ts'],
+    outfile: join(folder, 'extras/library/library.js'),
   });
   const all = [...packagesOf(program.metafile), ...packagesOf(library.metafile)];
   return [...new Map(all.map((found) => [found.folder, found])).values()].toSorted((a, b) =>

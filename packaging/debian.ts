@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { UNIT_FILES } from '../src/cli/runtime/service-plan.ts';
+import { UNIT_FILES } from '../src/extras/service/service-plan.ts';
 import { ADDON } from './executable.ts';
 import { runProgram, TOP } from './paths.ts';
 

@@ -6,7 +6,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NODE_FLAGS } from '../src/base/node-flags.ts';
-import { UNIT_FILES } from '../src/cli/runtime/service-plan.ts';
+import { UNIT_FILES } from '../src/extras/service/service-plan.ts';
 import { bundleExecutable, type BundledPackage } from './bundle.ts';
 import { runProgram, TOP } from './paths.ts';
 

@@ -15,7 +15,11 @@ const BOUNDED: readonly (readonly [file: string, expression: string, reason: str
   ['config/secrets.ts', String.raw`/(?:\r?\n)+$/`, 'a file with a secret of ours'],
   ['extras/page/html.ts', String.raw`/\s*\n\s*/g`, 'a template of ours, without its values'],
   ['origin/credentials.ts', String.raw`/^[\x21-\x7E]+=[\x20-\x7E]*$/`, 'a secret of ours'],
-  ['replica/browse-row.ts', String.raw`/\s+(?:id|key|no\.?|number|code)$/`, 'the name of a column: 1,000 characters'],
+  [
+    'extras/shared/browse-row.ts',
+    String.raw`/\s+(?:id|key|no\.?|number|code)$/`,
+    'the name of a column: 1,000 characters',
+  ],
   ['sandbox/server/authorize.ts', String.raw`/^\s*(\S+)\s*(.*?)\s*$/`, 'a header: Node takes 16 KiB of all'],
   ['sandbox/formula/format.ts', String.raw`/\B(?=(?:\d{3})+$)/g`, 'the digits of a number: 1,100'],
   ['wire/decimal.ts', '/0+$/', 'the digits of a number: 1,100'],

@@ -69,7 +69,7 @@ describe('imports', () => {
     ['a file outside of src', 'src/cli/a.ts', "import x from '../../package.json';", 'outside of the layers'],
     [
       'the sandbox, from the command line',
-      'src/cli/runtime/a.ts',
+      'src/extras/setup/a.ts',
       "import { x } from '../../sandbox/b.ts';",
       'other than by import()',
     ],
@@ -96,6 +96,9 @@ describe('imports', () => {
     ],
     ['node, where decisions are made', 'src/reconcile/a.ts', "import fs from 'node:fs';", 'reconcile/ imports node:fs'],
     ['a package, where decisions are made', 'src/reconcile/a.ts', "import x from 'zod';", 'reconcile/ imports zod'],
+    ['the list of extras', 'src/config/a.ts', "import { EXTRAS } from '../extras.ts';", 'only cli/main.ts reads'],
+    ['an extra, where extras are described', 'src/extra.ts', "import type { X } from './extras/page/b.ts';", 'may not'],
+    ['more than its interface, from an extra in the list', 'src/extras.ts', "import './extras/page/b.ts';", 'may not'],
     ['an extra, from the core', 'src/pull/a.ts', "await import('../extras/page/b.ts');", 'the core may not import'],
     [
       'an extra, from another',
@@ -115,7 +118,7 @@ describe('imports', () => {
       "await import('../../sandbox/main.ts');",
     ];
 
-    expect(importProblems(planted('src/cli/runtime/a.ts', ...lines))).toEqual([]);
+    expect(importProblems(planted('src/extras/setup/a.ts', ...lines))).toEqual([]);
   });
 
   test('of every dependency have an owner, and every owner is a folder of the flow', () => {
@@ -123,7 +126,12 @@ describe('imports', () => {
     expect(Object.keys(manifest.dependencies).filter((name) => !Object.hasOwn(OWNERS, name))).toEqual(['node']);
     expect(Object.keys(OWNERS).filter((name) => !Object.hasOwn(known, name))).toEqual([]);
     const owners = Object.values(OWNERS).flat();
-    expect(owners.filter((owner) => !Object.keys(LAYERS).some((room) => owner.startsWith(`src/${room}/`)))).toEqual([]);
+    expect(
+      owners.filter(
+        (owner) =>
+          !Object.keys(LAYERS).some((room) => `src/${room}/`.startsWith(owner) || owner.startsWith(`src/${room}/`)),
+      ),
+    ).toEqual([]);
   });
 });
 

@@ -6,8 +6,7 @@
 import { isatty } from 'node:tty';
 import { systemClock } from '../base/clock.ts';
 import { keepDebuggerShut } from '../base/node-flags.ts';
-import { PAGE_PROCESS } from '../extras/page/request.ts';
-import { TOOL_PROCESS } from '../extras/mcp/request.ts';
+import { EXTRAS } from '../extras.ts';
 import { keepMemorySmall, optimiseCode } from './runtime/memory.ts';
 import { outputTo } from './terminal/session.ts';
 
@@ -35,35 +34,31 @@ function stopSignal(): AbortSignal {
 }
 
 async function main(): Promise<void> {
-  // The daemon starts itself once more for its page; that process ends with its channel to the daemon.
-  if (process.argv[2] === PAGE_PROCESS) {
-    const [{ serveQuestions }, { answerPage }] = await Promise.all([
-      import('../base/child-process.ts'),
-      import('../extras/page/routes.ts'),
-    ]);
+  // Extras start the program once more for what must not hold up, or crash, the process that asks.
+  const [loadProcess] = EXTRAS.flatMap(({ processes }) => processes?.[process.argv[2] ?? ''] ?? []);
+  if (loadProcess !== undefined) {
+    const serve = await loadProcess();
     optimiseCode();
-    return serveQuestions(answerPage);
-  }
-  // So does the server for agents, for what they ask.
-  if (process.argv[2] === TOOL_PROCESS) {
-    const { serveTools } = await import('../extras/mcp/tool-process.ts');
-    optimiseCode();
-    return serveTools();
+    return serve();
   }
   const { run } = await import('./program.ts');
-  const exitCode = await run(process.argv.slice(2), {
-    stdout: outputTo(process.stdout),
-    stderr,
-    // Opened when it is asked for: most commands read nothing.
-    get stdin() {
-      return process.stdin;
+  const exitCode = await run(
+    process.argv.slice(2),
+    {
+      stdout: outputTo(process.stdout),
+      stderr,
+      // Opened when it is asked for: most commands read nothing.
+      get stdin() {
+        return process.stdin;
+      },
+      clock: systemClock,
+      stopSignal,
+      hasTerminal: () => isatty(0),
+      onSignal: (name, listener) => void process.on(name, listener),
+      folder: process.cwd(),
     },
-    clock: systemClock,
-    stopSignal,
-    hasTerminal: () => isatty(0),
-    onSignal: (name, listener) => void process.on(name, listener),
-    folder: process.cwd(),
-  });
+    EXTRAS,
+  );
   // Everything is closed and flushed by now; a handle forgotten somewhere must not keep a finished command alive.
   process.exit(exitCode);
 }

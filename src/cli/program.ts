@@ -10,7 +10,8 @@ import { journalLines } from '../base/log-form.ts';
 import { commandsFor } from './commands.ts';
 import { errorJson, messageText } from './report/error-text.ts';
 import { versionOf } from './runtime/installation.ts';
-import type { GlobalOptions, Runner } from './runtime/invocation.ts';
+import type { Extra, Runner } from '../extra.ts';
+import type { GlobalOptions } from './runtime/invocation.ts';
 import { optimiseCode } from './runtime/memory.ts';
 import type { Session } from './terminal/session.ts';
 import { printable, printableJson, printableLines } from '../base/text.ts';
@@ -25,8 +26,8 @@ Exit codes:
   78  the replica cannot be used before a person has seen to it: it is damaged, or a newer rowsync wrote it`;
 
 /** Runs one command to its end and returns the exit code. */
-export async function run(args: readonly string[], session: Session): Promise<number> {
-  const exitCode = await runCommand(args, session);
+export async function run(args: readonly string[], session: Session, extras: readonly Extra[]): Promise<number> {
+  const exitCode = await runCommand(args, session, extras);
   const { failure } = session.stdout;
   if (failure === null) return exitCode;
   const error = new RowsyncError('replica', 'output.failed', {
@@ -42,7 +43,7 @@ function modesOf(args: readonly string[]): { readonly isJson: boolean; readonly 
   return { isJson: args.includes('--json'), isVerbose: args.includes('--verbose') };
 }
 
-async function runCommand(args: readonly string[], session: Session): Promise<number> {
+async function runCommand(args: readonly string[], session: Session, extras: readonly Extra[]): Promise<number> {
   const outcome: { exitCode: number } = { exitCode: EXIT.done };
   const help: string[] = [];
   const usage: string[] = [];
@@ -53,13 +54,14 @@ async function runCommand(args: readonly string[], session: Session): Promise<nu
     const globals = command.optsWithGlobals<GlobalOptions>();
     outcome.exitCode = await work({
       session,
+      extras,
       configPath: globals.config,
       isJson: globals.json === true,
       isVerbose: globals.verbose === true,
     });
   };
   try {
-    for (const { load } of commandsFor(given)) (await load())(program, runner);
+    for (const { load } of commandsFor(given, extras)) (await load())(program, runner);
     await program.parseAsync(given, { from: 'user' });
     return outcome.exitCode;
   } catch (thrown) {

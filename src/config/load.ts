@@ -9,9 +9,8 @@ import { dirname, resolve } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import type { Credentials } from '../origin/credentials.ts';
 import type { Way } from '../origin/way.ts';
-import type { SinkSettings } from '../extras/postgres/context.ts';
 import { findMaskKey } from './mask-key.ts';
-import { optionsSchema, type Options } from './options.ts';
+import { optionsSchema, type ExtraSettings, type OptionSection, type Options } from './options.ts';
 import { describeProblems, problemsFromIssues, type ConfigProblem } from './problems.ts';
 import {
   expandVariables,
@@ -21,7 +20,6 @@ import {
   type CredentialsResult,
   type Environment,
 } from './secrets.ts';
-import { readSinks } from './sinks.ts';
 import { tableRules, type TableRules } from './tables.ts';
 import { readWay, type WayResult } from './way.ts';
 import { parseYaml } from './yaml.ts';
@@ -61,8 +59,6 @@ export interface Config {
   readonly push: { readonly delayMs: number | null };
   readonly limits: Options['limits'];
   readonly safety: Options['safety'];
-  /** Where backups go; null for none. */
-  readonly backup: { readonly folder: string | null; readonly keep: number };
   /** The command and the address that tell a person; null for none. */
   readonly notify: {
     readonly command: readonly string[] | null;
@@ -71,7 +67,7 @@ export interface Config {
   };
   /** `recordUrl`: the address of a row at the origin, with {tableId}, {table} and {id} in it; null for none. */
   readonly http: { readonly listen: ListenAddress | null; readonly recordUrl: string | null };
-  readonly sinks: readonly SinkSettings[];
+  readonly extras: ExtraSettings;
 }
 
 /** The cron expression of every kind of work, with false for never, and the zone that they are read in. */
@@ -83,7 +79,8 @@ export interface ScheduleTexts {
   /** Undefined where files come with the pull. */
   readonly files?: string | false | undefined;
   readonly verify: string | false;
-  readonly backup: string | false;
+  /** Kinds of work that extras add. */
+  readonly added: Readonly<Record<string, string | false>>;
 }
 
 /** Where the daemon answers. */
@@ -101,8 +98,10 @@ export interface LoadedConfig {
 export interface LoadOptions {
   /** False for commands that never contact the origin: users who only read the replica need no secret. */
   readonly needsCredentials: boolean;
-  /** Whether the addresses of sinks are read, with their passwords; as the credentials unless given. */
-  readonly needsSinks?: boolean | undefined;
+  /** Whether the secrets of extras are read; as the credentials unless given. */
+  readonly needsExtraSecrets?: boolean | undefined;
+  /** What extras add to the file. */
+  readonly sections?: readonly OptionSection[] | undefined;
   readonly environment?: Environment | undefined;
 }
 
@@ -117,26 +116,40 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
   const file = resolve(path);
   const environment = options.environment ?? processEnvironment();
   const { document, lines, values } = parseYaml(file, readConfigFile(file));
-  const expanded = expandVariables(values, environment);
-  const parsed = optionsSchema.safeParse(expanded.values);
+  const { sections = [] } = options;
+  const isSecret = (at: ConfigProblem['path']): boolean => sections.some((section) => section.isSecret?.(at) === true);
+  const expanded = expandVariables(values, environment, isSecret);
+  const parsed = optionsSchema(sections).safeParse(expanded.values);
   const login: CredentialsResult = options.needsCredentials
     ? readCredentials(originSection(expanded.values), { folder: dirname(file), environment })
     : { credentials: null, problems: [], warnings: [] };
+  const parsedOptions: Readonly<Record<string, unknown>> = parsed.data ?? {};
+  const read = !parsed.success
+    ? []
+    : sections.map((section) => ({
+        key: section.key,
+        ...section.read(parsedOptions[section.key], {
+          schedule: parsed.data.schedule,
+          folder: dirname(file),
+          environment,
+          needsSecrets: options.needsExtraSecrets ?? options.needsCredentials,
+        }),
+      }));
   const otherProblems = [
     ...keyProblems(values, []),
     ...expanded.problems,
-    ...(parsed.success ? [] : problemsFromIssues(parsed.error.issues)),
+    ...(parsed.success ? read.flatMap((section) => section.problems ?? []) : problemsFromIssues(parsed.error.issues)),
   ];
-  const sinks = readSinks(parsed.success ? parsed.data.sinks : {}, {
-    folder: dirname(file),
-    environment,
-    needsSecrets: options.needsSinks ?? options.needsCredentials,
-  });
   const way: WayResult =
     parsed.success && options.needsCredentials
       ? readWay(parsed.data.origin, { folder: dirname(file), environment })
       : { way: {}, problems: [], warnings: [] };
-  const problems = [...otherProblems, ...login.problems, ...way.problems, ...sinks.problems];
+  const problems = [
+    ...otherProblems,
+    ...login.problems,
+    ...way.problems,
+    ...read.flatMap((section) => section.secretProblems ?? []),
+  ];
   if (!parsed.success || problems.length > 0) {
     const described = describeProblems(problems, { values, document, lines });
     throw new RowsyncError('config', otherProblems.length === 0 ? 'config.secret' : 'config.invalid', {
@@ -144,11 +157,21 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
       hint: `Correct ${file} and run the same command again; nothing was done.`,
     });
   }
-  const config = configFromOptions(file, parsed.data, { credentials: login.credentials, way: way.way });
+  const kinds = sections.flatMap(({ jobs = {} }) => Object.keys(jobs));
+  const config = configFromOptions(file, parsed.data, { credentials: login.credentials, way: way.way, kinds });
   const maskKey = options.needsCredentials ? findMaskKey(config.replica.maskKeyFile) : null;
   return {
-    config: { ...config, replica: { ...config.replica, maskKey }, sinks: sinks.sinks },
-    warnings: [...login.warnings, ...way.warnings, ...sinks.warnings, ...addressWarnings(config)],
+    config: {
+      ...config,
+      replica: { ...config.replica, maskKey },
+      extras: Object.fromEntries(read.map(({ key, settings }) => [key, settings])),
+    },
+    warnings: [
+      ...login.warnings,
+      ...way.warnings,
+      ...read.flatMap((section) => section.warnings ?? []),
+      ...addressWarnings(config),
+    ],
   };
 }
 
@@ -193,8 +216,8 @@ function originSection(values: unknown): Readonly<Record<string, unknown>> {
 function configFromOptions(
   file: string,
   options: Options,
-  { credentials, way }: Pick<Config['origin'], 'credentials' | 'way'>,
-): Omit<Config, 'sinks'> {
+  { credentials, way, kinds }: Pick<Config['origin'], 'credentials' | 'way'> & { readonly kinds: readonly string[] },
+): Omit<Config, 'extras'> {
   const folder = dirname(file);
   const path = resolve(folder, options.replica.path);
   return {
@@ -219,14 +242,10 @@ function configFromOptions(
       maxBytes: options.files.maxBytes,
       uploadDir: options.files.uploadDir === undefined ? null : resolve(folder, options.files.uploadDir),
     },
-    schedule: scheduleTexts(options.schedule),
+    schedule: scheduleTexts(options.schedule, kinds),
     push: { delayMs: options.push.delay === false ? null : options.push.delay * 1000 },
     limits: options.limits,
     safety: options.safety,
-    backup: {
-      folder: options.backup.folder === undefined ? null : resolve(dirname(file), options.backup.folder),
-      keep: options.backup.keep,
-    },
     notify: {
       command: options.notify.command ?? null,
       webhook: options.notify.webhook ?? null,
@@ -237,8 +256,10 @@ function configFromOptions(
 }
 
 /** A cycle is a pull and a push, so `sync` stands for whichever of the two is not there. */
-function scheduleTexts({ sync, pull = sync, push = sync, ...others }: Options['schedule']): ScheduleTexts {
-  return { ...others, pull, push };
+function scheduleTexts(options: Options['schedule'], kinds: readonly string[]): ScheduleTexts {
+  const { sync, pull = sync, push = sync, ...others } = options;
+  const texts: Readonly<Record<string, string | false | undefined>> = options;
+  return { ...others, pull, push, added: Object.fromEntries(kinds.map((kind) => [kind, texts[kind] ?? false])) };
 }
 
 function listenAddress(listen: string | false): ListenAddress | null {

@@ -7,9 +7,9 @@
 import * as z from 'zod';
 import { byteCount, decimalNumber, PRINTABLE, section, text, wholeNumber } from './option-kinds.ts';
 import { origin } from './origin-options.ts';
-import { schedule } from './schedule-options.ts';
-import { SECRET_REFERENCE } from './secrets.ts';
-import { sinks } from './sink-options.ts';
+import { scheduleWith } from './schedule-options.ts';
+import type { ConfigProblem, OptionPath } from './problems.ts';
+import { SECRET_REFERENCE, type Environment } from './secrets.ts';
 import { tables } from './table-options.ts';
 
 const replica = section(
@@ -170,24 +170,6 @@ const http = section(
   'The HTTP server of `rowsync daemon`.',
 );
 
-const backup = section(
-  {
-    folder: text({
-      pattern: PRINTABLE,
-      mustBe: 'must be the path of a folder',
-      doc: 'Where the daemon puts its backups; the folder must exist. Best on another disk.',
-    }).optional(),
-    keep: wholeNumber({
-      from: 1,
-      to: 1000,
-      default: 7,
-      unit: 'backups',
-      doc: 'How many backups of the daemon are kept in the folder; older ones are deleted. Files of other names, and backups of other replicas, never are.',
-    }),
-  },
-  'Backups on schedule.',
-);
-
 const COMMAND_MUST_BE = 'must be a list of texts: a program and its arguments';
 
 const WEBHOOK_MUST_BE = 'must be the http or https address that notices are posted to';
@@ -225,30 +207,60 @@ const notify = section(
   'Whom the daemon notifies.',
 );
 
-/** The whole configuration file. */
-export const optionsSchema = section(
-  {
-    origin,
-    replica,
-    tables,
-    files: files.prefault({}),
-    schedule: schedule.prefault({}),
-    push: push.prefault({}),
-    limits: limits.prefault({}),
-    safety: safety.prefault({}),
-    http: http.prefault({}),
-    backup: backup.prefault({}),
-    notify: notify.prefault({}),
-    sinks,
-  },
-  'Configuration of rowsync.',
-).refine((options) => options.schedule.backup === false || options.backup.folder !== undefined, {
-  path: ['backup', 'folder'],
-  error: 'has to be there where schedule.backup is',
-});
+/** The settings of extras, by their sections; each extra declares its own here. */
+export interface ExtraSettings {}
+
+/** A section that an extra adds to the file. */
+export interface OptionSection {
+  readonly key: keyof ExtraSettings;
+  readonly schema: z.ZodType;
+  /** Kinds of scheduled work, each with the meaning of its option under `schedule`. */
+  readonly jobs?: Readonly<Record<string, string>>;
+  /** Whether a text is a secret, or stands for one, by its path in the file. */
+  readonly isSecret?: (path: OptionPath) => boolean;
+  /** Makes the settings of valid options; `needsSecrets` is false for commands that never use them. */
+  readonly read: (
+    options: unknown,
+    context: {
+      readonly schedule: Readonly<Record<string, unknown>>;
+      readonly folder: string;
+      readonly environment: Environment;
+      readonly needsSecrets: boolean;
+    },
+  ) => SectionResult;
+}
+
+/** What came of reading a section; a problem with a secret leaves the rest of the configuration valid. */
+export interface SectionResult {
+  readonly settings: unknown;
+  readonly problems?: readonly ConfigProblem[];
+  readonly secretProblems?: readonly ConfigProblem[];
+  readonly warnings?: readonly string[];
+}
+
+const CORE = {
+  origin,
+  replica,
+  tables,
+  files: files.prefault({}),
+  schedule: scheduleWith({}).prefault({}),
+  push: push.prefault({}),
+  limits: limits.prefault({}),
+  safety: safety.prefault({}),
+  http: http.prefault({}),
+  notify: notify.prefault({}),
+};
+
+/** The whole configuration file, with the sections of extras. */
+export function optionsSchema(sections: readonly OptionSection[] = []) {
+  const jobs = Object.fromEntries(sections.flatMap((one) => Object.entries(one.jobs ?? {})));
+  const added = Object.fromEntries(sections.map(({ key, schema }) => [key, schema]));
+  const shape: typeof CORE = Object.assign({}, CORE, { schedule: scheduleWith(jobs).prefault({}) }, added);
+  return section(shape, 'Configuration of rowsync.');
+}
 
 /** The options as they stand in the file, with the defaults filled in and before paths and secrets are resolved. */
-export type Options = z.output<typeof optionsSchema>;
+export type Options = z.output<ReturnType<typeof optionsSchema>>;
 
 /** The options of one table pattern; false leaves the tables alone. */
 export type TableOptions = Options['tables'][string];
@@ -257,8 +269,8 @@ export type TableOptions = Options['tables'][string];
 const OR_VARIABLE = '|\\$\\{';
 
 /** The JSON Schema that editors complete and check the file with; committed as config/rowsync.schema.json. */
-export function optionsJsonSchema(): unknown {
-  const schema = z.toJSONSchema(optionsSchema, {
+export function optionsJsonSchema(sections: readonly OptionSection[]): unknown {
+  const schema = z.toJSONSchema(optionsSchema(sections), {
     io: 'input',
     target: 'draft-2020-12',
     override: ({ jsonSchema }) => {

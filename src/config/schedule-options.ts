@@ -18,26 +18,28 @@ const FILES_DOC =
   'false leaves them to rowsync files pull.';
 const VERIFY_DOC = 'When the daemon compares every cell with the origin, which costs a request for every page.';
 
-/** When the daemon does what. */
-export const schedule = section(
-  {
-    timeZone: text({
-      pattern: PRINTABLE,
-      mustBe: 'must be the name of a time zone, such as Europe/Paris',
-      doc: 'The zone that the expressions are read in, by its IANA name.',
-    })
-      .refine(isZone, { error: 'must be the name of a time zone, such as Europe/Paris' })
-      .default('UTC'),
-    sync: cron(SYNC_DOC).default('*/5 * * * *'),
-    pull: cron(PULL_DOC).optional(),
-    push: cron(PUSH_DOC).optional(),
-    follow: cronOrAuto(FOLLOW_DOC).default('auto'),
-    files: cron(FILES_DOC).optional(),
-    verify: cron(VERIFY_DOC).default(false),
-    backup: cron('When the daemon makes a backup in backup.folder.').default(false),
-  },
-  'When `rowsync daemon` does what.',
-);
+const CORE = {
+  timeZone: text({
+    pattern: PRINTABLE,
+    mustBe: 'must be the name of a time zone, such as Europe/Paris',
+    doc: 'The zone that the expressions are read in, by its IANA name.',
+  })
+    .refine(isZone, { error: 'must be the name of a time zone, such as Europe/Paris' })
+    .default('UTC'),
+  sync: cron(SYNC_DOC).default('*/5 * * * *'),
+  pull: cron(PULL_DOC).optional(),
+  push: cron(PUSH_DOC).optional(),
+  follow: cronOrAuto(FOLLOW_DOC).default('auto'),
+  files: cron(FILES_DOC).optional(),
+  verify: cron(VERIFY_DOC).default(false),
+};
+
+/** When the daemon does what; `jobs` are further kinds of work, with their meanings. */
+export function scheduleWith(jobs: Readonly<Record<string, string>>) {
+  const added = Object.entries(jobs).map(([kind, doc]) => [kind, cron(doc).default(false)] as const);
+  const shape: typeof CORE = Object.assign({}, CORE, Object.fromEntries(added));
+  return section(shape, 'When `rowsync daemon` does what.');
+}
 
 /** The schedule of the tables that a pattern matches. */
 export const tableSchedule = section(

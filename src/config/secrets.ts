@@ -38,6 +38,7 @@ const VARIABLE = /\$(\$)?\{([^}]*)\}/g;
 export function expandVariables(
   values: unknown,
   environment: Environment,
+  isOtherSecret: (path: OptionPath) => boolean,
 ): { values: unknown; problems: ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
   const expandText = (text: string, path: OptionPath): string =>
@@ -58,7 +59,7 @@ export function expandVariables(
       Object.entries(value).map(([key, item]) => {
         const itemPath = [...path, key];
         // A secret is put in by readCredentials, so that it stands nowhere else.
-        return [key, isSecretReference(itemPath) ? item : expand(item, itemPath)];
+        return [key, isSecretReference(itemPath) || isOtherSecret(itemPath) ? item : expand(item, itemPath)];
       }),
     );
   };
@@ -66,8 +67,6 @@ export function expandVariables(
 }
 
 function isSecretReference(path: OptionPath): boolean {
-  // The address of a sink, which may have a password in it (sinks.ts).
-  if (path.length === 4 && path[0] === 'sinks' && path[2] === 'postgres' && path[3] === 'url') return true;
   if (path.length === 3 && path[0] === 'origin' && path[1] === 'proxy' && path[2] === 'password') return true;
   return path.length === 2 && path[0] === 'origin' && (path[1] === 'token' || path[1] === 'password');
 }

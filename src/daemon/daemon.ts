@@ -22,7 +22,7 @@ import { NotificationSender } from './notifications.ts';
 import { LoopDelay } from './process-health.ts';
 import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
-import type { DaemonParts, DaemonServer } from './parts.ts';
+import type { DaemonParts, DaemonServer, DaemonView } from './parts.ts';
 import { Pulse, watch } from './pulse.ts';
 import { Results } from './results.ts';
 import { openSides, type Sides } from './sides.ts';
@@ -55,7 +55,12 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
   const logFor = (of: Config): Logger => notifications.listen(parts.logFor(of), of);
   notifier.starting();
   await notifier.flush(); // opening may take long, and lets nothing else run meanwhile
-  const sides = openSides(config, { clock, sinkClock: parts.clock, log: logFor(config) });
+  const sides = openSides(config, {
+    clock,
+    besideClock: parts.clock,
+    log: logFor(config),
+    starts: parts.extras.flatMap(({ start }) => start ?? []),
+  });
   const daemon = new Daemon(sides, { ...parts, clock, logFor, notifications }, pulse);
   const ended = new AbortController();
   const watching = watch(parts, ended.signal, () => daemon.hasAdvanced());
@@ -297,7 +302,11 @@ class Daemon {
 
   async #outcomeOf(step: Step & { readonly kind: 'run' }, context: WorkContext): Promise<WorkOutcome> {
     try {
-      const outcome = await runWork(step.work, context);
+      const outcome = await runWork(
+        step.work,
+        context,
+        Object.assign({}, ...this.#parts.extras.map(({ jobs }) => jobs)),
+      );
       const question = questionOf(step.work, outcome);
       return question === null ? outcome : answerQuestion(outcome, question, await this.#probe());
     } catch (thrown) {
@@ -415,7 +424,8 @@ class Daemon {
 
   /** Starts the HTTP server of a configuration; null if it has none. */
   async #serve(config: Config): Promise<DaemonServer | null> {
-    const server = await this.#parts.openServer(config, {
+    const view: DaemonView = {
+      extras: this.#parts.extras,
       clock: this.#parts.clock,
       decisionQueue: this.#decisionQueue,
       loopDelay: this.#loopDelay,
@@ -427,7 +437,9 @@ class Daemon {
       problems: () => this.#readProblems(),
       onWork: (listener) => this.#book.listen(listener),
       askForCycle: (work) => (work === null ? this.#ask('cycle') : this.#askFor(work)),
-    });
+    };
+    const [open] = this.#parts.extras.flatMap(({ openServer }) => openServer ?? []);
+    const server = open === undefined ? null : await open(config, view);
     if (server !== null) this.#log.info('http.listening', { path: server.address });
     return server;
   }

@@ -6,14 +6,21 @@ import type { Config } from '../config/load.ts';
 import type { TableRule } from '../config/tables.ts';
 import { scheduleOf, type Schedule } from '../config/schedule.ts';
 
-/** Kinds of work that have a schedule, in the order in which they are done when several are due. */
-export const WORK_KINDS = ['pull', 'follow', 'push', 'files', 'verify', 'backup'] as const;
+/** Kinds of work of the core that have a schedule, in the order in which they are done when several are due; those of extras come after them. */
+export const WORK_KINDS = ['pull', 'follow', 'push', 'files', 'verify'] as const;
 
 /** When `follow: auto` reads changes; never if nothing is ever pulled. */
 const AUTO_FOLLOW = '* * * * *';
 
 /** One of WORK_KINDS. */
-export type WorkKind = (typeof WORK_KINDS)[number];
+export type CoreWork = (typeof WORK_KINDS)[number];
+
+/** A kind of work: one of WORK_KINDS, or of an extra. */
+export type WorkKind = string;
+
+export function isCoreWork(kind: WorkKind): kind is CoreWork {
+  return WORK_KINDS.some((known) => known === kind);
+}
 
 /** One schedule of one kind of work. */
 export interface Job {
@@ -42,10 +49,13 @@ export function jobsOf(config: Pick<Config, 'schedule' | 'tables'>): Jobs {
   };
   const isPushed = config.tables.rules.some(({ options }) => options.push === true);
   const kinds = WORK_KINDS.filter((kind) => kind !== 'push' || isPushed);
-  const all = kinds.flatMap((kind) => [
-    ...jobOf(kind, null, config.schedule[kind]),
-    ...config.tables.rules.flatMap(({ pattern, options }) => jobOf(kind, pattern, ownSchedule(options, kind))),
-  ]);
+  const all = [
+    ...kinds.flatMap((kind) => [
+      ...jobOf(kind, null, config.schedule[kind]),
+      ...config.tables.rules.flatMap(({ pattern, options }) => jobOf(kind, pattern, ownSchedule(options, kind))),
+    ]),
+    ...Object.entries(config.schedule.added).flatMap(([kind, text]) => jobOf(kind, null, text)),
+  ];
   return {
     all,
     find: (kind, tableName) => {
@@ -83,8 +93,8 @@ export function lateness(
   };
 }
 
-/** The schedule that the options of a pattern give to a kind of work; a backup is always of everything. */
+/** The schedule that the options of a pattern give to a kind of work; work of extras is always of everything. */
 function ownSchedule({ schedule }: TableRule['options'], kind: WorkKind): string | false | undefined {
-  if (kind === 'backup') return undefined;
+  if (!isCoreWork(kind)) return undefined;
   return schedule?.[kind] ?? (kind === 'pull' || kind === 'push' ? schedule?.sync : undefined);
 }

@@ -9,9 +9,11 @@ import type { Surroundings } from './account.ts';
 import type { DecisionQueue } from './decision-queue.ts';
 import type { WorkKind } from './jobs.ts';
 import type { LoopDelay } from './process-health.ts';
-import type { Sides } from './sides.ts';
+import type { ReplicaReader } from '../replica/reader.ts';
+import type { Sides, StartBeside } from './sides.ts';
 import type { DaemonState } from './state.ts';
 import type { Notifier } from './systemd.ts';
+import type { ExtraWork } from './work.ts';
 import type { WorkSnapshot } from './work-book.ts';
 
 /** The signals that a running daemon gets; each listener is called for every signal. */
@@ -21,8 +23,28 @@ interface DaemonSignals {
   onCycle(listener: () => void): void;
 }
 
+/** A metric; its name has no prefix. Labels never are values or keys of rows. */
+export interface Metric {
+  readonly name: string;
+  readonly kind: 'gauge' | 'counter';
+  readonly help: string;
+  readonly samples: readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: number }[];
+}
+
+/** What an extra brings to a running daemon. */
+export interface DaemonExtra {
+  /** How the daemon does scheduled work of a kind that the extra adds. */
+  readonly jobs?: Readonly<Record<string, ExtraWork>>;
+  /** Begins work of its own beside the daemon. */
+  readonly start?: StartBeside;
+  /** Serves a running daemon; null if the configuration wants no server. @throws RowsyncError `daemon.listen`, `replica.path`. */
+  readonly openServer?: (config: Config, view: DaemonView) => Promise<DaemonServer | null>;
+  readonly metrics?: (config: Config, source: { reader: ReplicaReader; nowMs: number }) => Promise<readonly Metric[]>;
+}
+
 /** What the server may see and request. */
 export interface DaemonView {
+  readonly extras: readonly DaemonExtra[];
   readonly clock: Clock;
   readonly decisionQueue: DecisionQueue;
   readonly loopDelay: LoopDelay;
@@ -55,8 +77,7 @@ export interface DaemonParts {
   /** Reads the configuration anew. @throws RowsyncError with every problem there is. */
   readonly load: () => Config;
   readonly notifier: Notifier;
-  /** Starts the server of a configuration; null if it has none. @throws RowsyncError `daemon.listen`, `replica.path`. */
-  readonly openServer: (config: Config, view: DaemonView) => Promise<DaemonServer | null>;
+  readonly extras: readonly DaemonExtra[];
   /** Called before a wait. */
   readonly atRest?: () => void;
   /** The log; made anew for every configuration, because it hides that configuration's secrets. */

@@ -11,7 +11,6 @@ import { removeUnnamed } from '../files/prune.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
 import { boundNameOf } from '../replica/bookkeeping/described.ts';
-import { startSinks, type RunningSinks } from '../extras/postgres/runner.ts';
 import { WholeWatch } from './whole.ts';
 
 /** The input for opening both sides. */
@@ -19,6 +18,12 @@ interface SideParts {
   readonly clock: Clock;
   readonly log: Logger;
 }
+
+/** Begins work beside the daemon; `stop` ends it. */
+export type StartBeside = (
+  config: Config,
+  parts: SideParts & { readonly replica: Replica },
+) => { readonly stop: () => Promise<void> };
 
 /** Both sides, open. */
 export interface Sides {
@@ -37,29 +42,26 @@ export interface Sides {
 /** Opens both sides. @throws RowsyncError of the configuration or of the replica. */
 export function openSides(
   config: Config,
-  // Sinks have their own clock: their waits are no sign of life of the daemon.
-  parts: SideParts & { readonly sinkClock: Clock },
+  // Work beside the daemon has its own clock: its waits are no sign of life of the daemon.
+  parts: SideParts & { readonly besideClock: Clock; readonly starts: readonly StartBeside[] },
 ): Sides {
   const origin = openOrigin(originSettings(config), parts);
   const replica = openReplicaOf(config, parts);
   return sidesOf(
     config,
-    {
-      origin,
-      replica,
-      log: parts.log,
-      whole: new WholeWatch(replica.path),
-      sinks: startSinks(config.sinks, { replica, clock: parts.sinkClock, log: parts.log }),
-    },
-    parts.sinkClock,
+    { origin, replica, log: parts.log, whole: new WholeWatch(replica.path) },
+    { starts: parts.starts, clock: parts.besideClock },
   );
 }
 
 function sidesOf(
   config: Config,
-  open: Pick<Sides, 'origin' | 'replica' | 'log' | 'whole'> & { readonly sinks: RunningSinks },
-  sinkClock: Clock,
+  open: Pick<Sides, 'origin' | 'replica' | 'log' | 'whole'>,
+  beside: { readonly starts: readonly StartBeside[]; readonly clock: Clock },
 ): Sides {
+  const parts = { replica: open.replica, clock: beside.clock, log: open.log };
+  const running = beside.starts.map((start) => start(config, parts));
+  const stop = (): Promise<unknown> => Promise.all(running.map((work) => work.stop()));
   return {
     config: withBoundNames(config, (name) => boundNameOf(open.replica, name)),
     origin: open.origin,
@@ -67,19 +69,18 @@ function sidesOf(
     log: open.log,
     whole: open.whole,
     removeContents: (hashes) => removeUnnamed(open.replica, config.replica.files, hashes),
-    changeTo: async (next, parts) => {
-      const origin = openOrigin(originSettings(next), parts);
+    changeTo: async (next, changed) => {
+      const origin = openOrigin(originSettings(next), changed);
       const isSameFile = next.replica.path === config.replica.path;
-      const replica = isSameFile ? open.replica : openReplicaOf(next, parts);
-      await open.sinks.stop();
+      const replica = isSameFile ? open.replica : openReplicaOf(next, changed);
+      await stop();
       await open.origin.close();
       if (!isSameFile) open.replica.close();
       const whole = isSameFile ? open.whole : new WholeWatch(replica.path);
-      const sinks = startSinks(next.sinks, { replica, clock: sinkClock, log: parts.log });
-      return sidesOf(next, { origin, replica, log: parts.log, whole, sinks }, sinkClock);
+      return sidesOf(next, { origin, replica, log: changed.log, whole }, beside);
     },
     close: async () => {
-      await open.sinks.stop();
+      await stop();
       await open.origin.close();
       open.replica.close();
     },

@@ -58,15 +58,9 @@ export function nextStep(situation: Situation): Step {
   const isEdited = editedTables.size > 0;
   if (due.length === 0 && !isRetry && !isEdited) return wait([...ticks, ...retries, lookMs]);
   if (heldBackMs > 0) return wait([...ticks, heldBackMs]);
-  const isWanted: Readonly<Record<WorkKind, boolean>> = {
-    pull: isRetry,
-    follow: false,
-    push: isEdited,
-    files: false,
-    verify: false,
-    backup: false,
-  };
-  const work = WORK_KINDS.find((kind) => isWanted[kind] || due.some((job) => job.kind === kind));
+  const isWanted = (kind: WorkKind): boolean => (kind === 'pull' && isRetry) || (kind === 'push' && isEdited);
+  const kinds = new Set<WorkKind>([...WORK_KINDS, ...due.map(({ kind }) => kind)]);
+  const work = [...kinds].find((kind) => isWanted(kind) || due.some((job) => job.kind === kind));
   if (work === undefined) return wait(ticks); // cannot be: something is due
   return run(work, idsOf(due, work));
 }

@@ -1,6 +1,6 @@
 /**
- * The kinds of scheduled work: what each one runs, with outcomes in one form for all. A new kind is one entry of WORK here, and one of WORK_KINDS in
- * jobs.ts. Work never throws for a failure of one table: the outcome has it.
+ * The kinds of scheduled work: what each one runs, with outcomes in one form for all. A new kind of
+ * the core is one entry of WORK here, and one of WORK_KINDS in jobs.ts; extras bring their own. Work never throws for a failure of one table: the outcome has it.
  */
 import { must } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -20,9 +20,8 @@ import { differenceOf, verify } from '../pull/verify.ts';
 import type { PushContext } from '../push/context.ts';
 import { finishPushes, push } from '../push/push.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
-import { backUpDated, lostFilesError } from '../extras/backup/backup.ts';
 import { pullFilesAfter } from './cycle.ts';
-import type { WorkKind } from './jobs.ts';
+import { isCoreWork, type CoreWork, type WorkKind } from './jobs.ts';
 import type { Sides } from './sides.ts';
 import type { WholeWatch } from './whole.ts';
 import { readFollowable } from '../replica/bookkeeping/following.ts';
@@ -119,21 +118,29 @@ export function contextFor(kind: WorkKind, sides: Sides, hooks: WorkHooks): Work
 /** Runs one kind of work. @throws RowsyncError where the replica cannot be used. */
 type Work = (context: WorkContext) => Promise<WorkOutcome>;
 
+/** Runs a kind of work that an extra brings; it concerns no table. An error that it throws is tried again on its next tick. */
+export type ExtraWork = (
+  context: Pick<WorkContext, 'config' | 'onAdvance'> & { readonly nowMs: number },
+) => Promise<Pick<WorkOutcome, 'own' | 'facts'>>;
+
 /** Runs one kind of work, on a file that is known to be whole. @throws RowsyncError where the replica cannot be used. */
-export async function runWork(kind: WorkKind, context: WorkContext): Promise<WorkOutcome> {
+export async function runWork(
+  kind: WorkKind,
+  context: WorkContext,
+  ofExtras: Readonly<Record<string, ExtraWork>>,
+): Promise<WorkOutcome> {
   context.pull.replica.requireInPlace();
   await context.whole.look(context.pull.clock.monotonicMs());
-  return WORK[kind](context);
+  return isCoreWork(kind) ? WORK[kind](context) : runExtra(ofExtras[kind], context);
 }
 
 /** What to run for each kind. */
-const WORK: Readonly<Record<WorkKind, Work>> = {
+const WORK: Readonly<Record<CoreWork, Work>> = {
   pull: (context) => runPull(context),
   follow: (context) => runPull(context, 'known'),
   push: runPush,
   files: runFiles,
   verify: runVerify,
-  backup: runBackup,
 };
 
 /** Whether a table whose turn it is can be followed. */
@@ -256,16 +263,16 @@ function isEnd(error: RowsyncError | null): boolean {
   return error !== null && error.kind !== 'needsPerson';
 }
 
-async function runBackup({ pull: { clock }, config, onAdvance }: WorkContext): Promise<WorkOutcome> {
-  const folder = must(config.backup.folder, 'a schedule for backups has a folder for them');
+async function runExtra(work: ExtraWork | undefined, context: WorkContext): Promise<WorkOutcome> {
   const none = { error: null, isOver: false, held: null, tables: [] };
   try {
-    const { path, rowCount, tableCount, files } = await backUpDated(config, folder, {
-      nowMs: clock.nowMs(),
-      onAdvance,
-    });
-    const fileCount = (files?.linkedCount ?? 0) + (files?.copiedCount ?? 0);
-    return { ...none, own: lostFilesError(files), facts: { path, rowCount, tableCount, fileCount } };
+    return {
+      ...none,
+      ...(await must(
+        work,
+        'the extra that added the schedule does the work',
+      )({ ...context, nowMs: context.pull.clock.nowMs() })),
+    };
   } catch (thrown) {
     return { ...none, own: asRowsyncError(thrown), facts: {} };
   }

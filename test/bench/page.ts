@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { buffer } from 'node:stream/consumers';
-import { ChildPool } from '../../src/base/child-pool.ts';
+import { ChildPool } from '../../src/extras/shared/child-pool.ts';
 import { PAGE_PROCESS, type PageRequest } from '../../src/extras/page/request.ts';
 import { requestOf } from '../support/page-request.ts';
 import { TABLE } from './data.ts';

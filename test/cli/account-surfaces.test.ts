@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { accountExitCode, accountText } from '../../src/cli/runtime/account-text.ts';
-import { accountOfService } from '../../src/cli/commands/service.ts';
-import { accountResult } from '../../src/cli/check/daemon.ts';
+import { accountOfService } from '../../src/extras/service/command.ts';
+import { accountResult } from '../../src/extras/check/daemon.ts';
 import { statusText } from '../../src/cli/commands/status.ts';
 import { metricsText } from '../../src/extras/http/metrics.ts';
 import { judgeNotices, NOTHING_TOLD } from '../../src/daemon/notices.ts';
@@ -40,8 +40,7 @@ const SURFACES: readonly [string, (problem: Problem, entry: Entry) => string | n
           replica: { path: 'r.db', bytes: 1, isOlder: false },
           identity: null,
           tables: [{ ...TABLE_STATUS, way: null }],
-          sinks: [],
-          proposalCount: 0,
+          extraLines: [],
           runs: [],
           problems: [problem],
           daemon: null,
@@ -111,7 +110,7 @@ test('service status ends with the account of the replica', async () => {
     `origin: { url: "https://db.example", database: "1", tokenFile: token }\nreplica: { path: ${folder}/r.db }\n`,
   );
 
-  const text = await accountOfService('main', 0, file);
+  const text = await accountOfService('main', { extras: [], nowMs: 0 }, file);
 
   rmSync(folder, { recursive: true });
   expect(text).toContain('There is no replica yet');
@@ -122,7 +121,7 @@ test('service status says that the next start would fail where the configuration
   const file = join(folder, 'main.yaml');
   writeFileSync(file, 'schedule: { pull: never }\n');
 
-  const text = await accountOfService('main', 0, file);
+  const text = await accountOfService('main', { extras: [], nowMs: 0 }, file);
 
   rmSync(folder, { recursive: true });
   expect(text).toContain('the next start would fail');

@@ -2,6 +2,7 @@
  * What the documents for users show, held against the program: queries, configurations, faults, commands and links. The reference in
  * docs/reference/ is made from the program and has tests of its own.
  */
+import { SECTIONS } from '../support/sections.ts';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
@@ -60,7 +61,7 @@ test('every configuration and every fault that is shown is valid', () => {
 
   expect(plans.map(({ values }) => readFaultPlan(values))).toEqual([expect.objectContaining({ seed: 7 })]);
   expect(configurations.length).toBeGreaterThan(8);
-  expect(configurations.filter(({ values }) => !optionsSchema.safeParse(values).success)).toEqual([]);
+  expect(configurations.filter(({ values }) => !optionsSchema(SECTIONS).safeParse(values).success)).toEqual([]);
 });
 
 test('every fault of the sandbox is listed', () => {

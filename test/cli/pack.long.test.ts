@@ -68,8 +68,8 @@ test('holds the program, the configuration examples and the papers, and no sourc
       'dist/cli/main.cjs',
       'dist/cli/program.js',
       'dist/licenses.txt',
-      'dist/origin/library.js',
-      'dist/origin/library.d.ts',
+      'dist/extras/library/library.js',
+      'dist/extras/library/library.d.ts',
       'config/rowsync.schema.json',
       'systemd/rowsync@.service',
     ]),
@@ -253,7 +253,7 @@ test('keeps to its doors: the library, the examples and package.json', async () 
   );
 
   expect(resolved.stdout.trim().split('\n')).toEqual([
-    'dist/origin/library.js',
+    'dist/extras/library/library.js',
     'package.json',
     'config/rowsync.schema.json',
     'ERR_PACKAGE_PATH_NOT_EXPORTED',

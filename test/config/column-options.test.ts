@@ -10,7 +10,7 @@ import { problemsFromIssues } from '../../src/config/problems.ts';
 function readTable(yaml: string) {
   const table: unknown = parse(yaml);
   const origin = { url: 'https://www.teamdesk.net', database: '1' };
-  return optionsSchema.safeParse({ origin, replica: { path: 'replica.db' }, tables: { Customer: table } });
+  return optionsSchema().safeParse({ origin, replica: { path: 'replica.db' }, tables: { Customer: table } });
 }
 
 function complaints(yaml: string): string[] {

@@ -222,7 +222,7 @@ describe('the next step', () => {
 
 describe('jobs', () => {
   const config = (tables: Parameters<typeof tableRules>[0]): Pick<Config, 'schedule' | 'tables'> => ({
-    schedule: { timeZone: 'UTC', pull: '*/5 * * * *', push: '*/5 * * * *', verify: false, backup: false },
+    schedule: { timeZone: 'UTC', pull: '*/5 * * * *', push: '*/5 * * * *', verify: false, added: {} },
     tables: tableRules(tables),
   });
 

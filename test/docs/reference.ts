@@ -2,13 +2,14 @@
  * The pages of reference, made from the program itself: help texts, the schema of the configuration, the records of errors and events, the
  * metrics of a daemon, and the views of a new replica. Output: file names and their text.
  */
+import { SECTIONS } from '../support/sections.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { ERROR_CODES } from '../../src/base/errors.ts';
 import { LOG_EVENTS } from '../../src/base/log-events.ts';
-import { manOptions } from '../../src/cli/commands/man-page.ts';
+import { manOptions } from '../../src/extras/manual/man-page.ts';
 import { optionsJsonSchema } from '../../src/config/options.ts';
 import { metricsText } from '../../src/extras/http/metrics.ts';
 import { openReplica } from '../../src/replica/database.ts';
@@ -63,7 +64,7 @@ async function commandParts(words: readonly string[]): Promise<readonly string[]
 }
 
 function configurationPage(): string {
-  const options = manOptions(optionsJsonSchema());
+  const options = manOptions(optionsJsonSchema(SECTIONS));
   const rows = options.map(({ path, description, preset }) => [
     `\`${path}\``,
     cell(description),

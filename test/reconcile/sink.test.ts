@@ -2,8 +2,8 @@
  * Decisions about sinks: where a target stands, how tables stand there, and what has to be done to one.
  */
 import { describe, expect, test } from 'vitest';
-import { judgeCursor } from '../../src/reconcile/sink-cursor.ts';
-import { pgName, planPgTable, type PgColumn } from '../../src/reconcile/sink-shape.ts';
+import { judgeCursor } from '../../src/extras/postgres/cursor.ts';
+import { pgName, planPgTable, type PgColumn } from '../../src/extras/shared/column-shape.ts';
 
 describe('a target', () => {
   const own = { epoch: 'b', former: 'a', sent: 5, pending: 8 };

@@ -10,7 +10,7 @@ import { RowsyncError } from '../../src/base/errors.ts';
 import { carryOutDecision } from '../../src/capture/decide.ts';
 import { retryRows } from '../../src/capture/refusals.ts';
 import { previewPush } from '../../src/push/preview.ts';
-import { backUp, restore } from '../../src/replica/backup.ts';
+import { backUp, restore } from '../../src/extras/backup/replica-copy.ts';
 import { giveConsent } from '../../src/replica/consent.ts';
 import { disownFile } from '../../src/replica/copies.ts';
 import { openReplica } from '../../src/replica/database.ts';

@@ -10,7 +10,7 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { asRowsyncError } from '../../src/base/errors.ts';
-import { backUp, restore } from '../../src/replica/backup.ts';
+import { backUp, restore } from '../../src/extras/backup/replica-copy.ts';
 import { SCHEMA_VERSION } from '../../src/replica/bookkeeping/schema.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { openReader } from '../../src/replica/reader.ts';

@@ -10,8 +10,8 @@ import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 import { EXECUTABLE_FLAGS } from '../../packaging/executable.ts';
 import { childFlags, NODE_FLAGS } from '../../src/base/node-flags.ts';
-import { planInstall } from '../../src/cli/runtime/service-plan.ts';
-import { ownWords } from '../../src/base/child-pool.ts';
+import { planInstall } from '../../src/extras/service/service-plan.ts';
+import { ownWords } from '../../src/extras/shared/child-pool.ts';
 
 const TOP = join(import.meta.dirname, '../..');
 const text = (path: string): string => readFileSync(join(TOP, path), 'utf8');
@@ -49,7 +49,7 @@ test('no other file starts Node', () => {
   );
 
   // The first says in an error which Node it is; the other two take the flags from the list.
-  expect(starting.toSorted()).toEqual(['base/child-pool.ts', 'cli/runtime/installation.ts', 'cli/start.ts']);
+  expect(starting.toSorted()).toEqual(['extras/shared/child-pool.ts', 'cli/runtime/installation.ts', 'cli/start.ts']);
 });
 
 test.each(['src/cli/start.ts', 'src/cli/main.ts'])('SIGUSR1 opens no debugger in %s without any flag', async (main) => {

@@ -2,6 +2,7 @@
  * The file store takes its paths from the replica, which other SQL clients write. Whatever they put in the place of a hash, nothing
  * outside of the store is read into an export or a backup, replaced or removed.
  */
+import { SECTIONS } from '../support/sections.ts';
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -132,7 +133,7 @@ test('a folder that a client wrote into the replica leads no backup to a file', 
     file,
     `origin: { url: "${url}", database: "${database}", token: "\${TOKEN}" }\nreplica: { path: replica.db, files: files }\n`,
   );
-  const { config } = loadConfig(file, { needsCredentials: false });
+  const { config } = loadConfig(file, { needsCredentials: false, sections: SECTIONS });
   const replica = { ...config.replica, path: fixture.replica.path, files: fixture.store };
 
   const { files } = await backUpAll({ ...config, replica }, join(folder, 'copy.db'), { withFiles: true });

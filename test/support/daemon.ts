@@ -12,8 +12,9 @@ import Database from 'better-sqlite3';
 import { createLogger } from '../../src/base/log.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
-import { openServer } from '../../src/extras/http/endpoints.ts';
+import { EXTRAS } from '../../src/extras.ts';
 import { silentNotifier, type Notifier } from '../../src/daemon/systemd.ts';
+import { SECTIONS } from './sections.ts';
 import { makeWorkspace } from './child.ts';
 import { testClock, type TestClock } from './clock.ts';
 import type { TestSandbox } from './sandbox.ts';
@@ -68,13 +69,13 @@ export function startDaemon(
   const stop = new AbortController();
   const listeners = { reload: () => {}, cycle: () => {} };
   const file = join(folder, 'rowsync.yaml');
-  const load = () => loadConfig(file).config;
+  const load = () => loadConfig(file, { needsCredentials: true, sections: SECTIONS }).config;
   const destination = { write: (line: string) => void lines.push(JSON.parse(line) as LoggedEvent) };
   const ended = runDaemon(load(), {
     clock,
     notifier: extra.notifier ?? silentNotifier,
     load,
-    openServer,
+    extras: EXTRAS,
     logFor: () => createLogger({ level: 'debug', destination, secrets: [] }),
     signals: {
       stop: stop.signal,

@@ -1,5 +1,7 @@
 /** The input of a daemon's metrics, with a sample for each. */
+import { backupMetric } from '../../src/extras/backup/extra.ts';
 import type { Measures } from '../../src/extras/http/metrics.ts';
+import { sinkMetrics } from '../../src/extras/postgres/metrics.ts';
 import type { TableStatus } from '../../src/replica/reader.ts';
 import { RESTING_STATE } from './daemon-state.ts';
 
@@ -33,7 +35,10 @@ export const TABLE_STATUS: TableStatus = {
 
 /** Measures that give every metric a sample. */
 export const MEASURES: Measures = {
-  sinks: [{ name: 'warehouse', lagRows: 3, lagSeconds: 2, epoch: 'e', problem: null, tables: [] }],
+  extras: [
+    ...sinkMetrics([{ name: 'warehouse', lagRows: 3, lagSeconds: 2, epoch: 'e', problem: null, tables: [] }]),
+    backupMetric(0),
+  ],
   state: { ...RESTING_STATE, workCounts: new Map([['pull done', 1]]) },
   problems: [],
   tables: [TABLE_STATUS],
@@ -59,6 +64,5 @@ export const MEASURES: Measures = {
   replicaBytes: 0,
   walBytes: 0,
   freeBytes: 0,
-  lastBackupMs: 0,
   nowMs: 0,
 };

@@ -4,6 +4,7 @@
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { run } from '../../src/cli/program.ts';
+import { EXTRAS } from '../../src/extras.ts';
 import type { Output, Session } from '../../src/cli/terminal/session.ts';
 
 /** What a command did. */
@@ -76,15 +77,19 @@ export async function runCli(
   const stdout = collectingOutput(world.width);
   const stderr = collectingOutput();
   const stdin = world.typed === undefined ? inputOf(world.input) : typingPerson(world.typed, stderr);
-  const exitCode = await run(args, {
-    stdout,
-    stderr,
-    stdin,
-    clock: world.clock ?? systemClock,
-    stopSignal: () => world.signal ?? new AbortController().signal,
-    hasTerminal: () => false,
-    onSignal: () => undefined,
-    folder: world.folder ?? process.cwd(),
-  });
+  const exitCode = await run(
+    args,
+    {
+      stdout,
+      stderr,
+      stdin,
+      clock: world.clock ?? systemClock,
+      stopSignal: () => world.signal ?? new AbortController().signal,
+      hasTerminal: () => false,
+      onSignal: () => undefined,
+      folder: world.folder ?? process.cwd(),
+    },
+    EXTRAS,
+  );
   return { exitCode, stdout: stdout.text(), stderr: stderr.text() };
 }

@@ -27,20 +27,20 @@ function readRooms(page: string): Readonly<Record<string, readonly string[]>> {
   );
 }
 
-/** Files of the core that import an extra, as docs/design/rooms.md says; the list only gets shorter. */
-const TO_EXTRAS: readonly string[] = ['config/load.ts', 'config/sinks.ts', 'daemon/sides.ts', 'daemon/work.ts'];
+/** What an extra can bring, and the list of extras: the only files beside the rooms. */
+const [INTERFACE, LIST] = ['src/extra.ts', 'src/extras.ts'];
 
 /** Where each npm package may be imported: folders, or parts of one. */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['src/origin/'],
   'p-queue': ['src/origin/', 'src/files/'],
-  'better-sqlite3': ['src/replica/', 'src/sandbox/store/'],
+  'better-sqlite3': ['src/replica/', 'src/sandbox/store/', 'src/extras/backup/', 'src/extras/shared/'],
   'fast-xml-parser': ['src/wire/'],
   saxes: ['src/wire/'],
   cron: ['src/config/'],
   pino: ['src/base/'],
-  commander: ['src/cli/', 'src/extras/commands/'],
-  zod: ['src/config/', 'src/extras/mcp/'],
+  commander: ['src/cli/', 'src/extras/'],
+  zod: ['src/config/', 'src/extras/mcp/', 'src/extras/postgres/', 'src/extras/backup/'],
   '@modelcontextprotocol/sdk': ['src/extras/mcp/'],
   yaml: ['src/config/'],
   table: ['src/cli/terminal/'],
@@ -90,6 +90,9 @@ function resolve(from: string, specifier: string): string {
 
 /** Layers, package owners, the purity of reconcile/, and the one lazy way into the sandbox. */
 export function importProblems(file: TidyFile): readonly string[] {
+  if (file.path === INTERFACE) return rootProblems(file, (target) => !/^src\/extras[./]/.test(target));
+  if (file.path === LIST)
+    return rootProblems(file, (target) => target === INTERFACE || /^src\/extras\/\w+\/extra\.ts$/.test(target));
   const layer = layerOf(file.path) ?? '';
   const allowed = LAYERS[layer];
   if (allowed === undefined) return [`${file.path}: stands in no layer`];
@@ -99,21 +102,29 @@ export function importProblems(file: TidyFile): readonly string[] {
   });
 }
 
+function rootProblems(file: TidyFile, isFine: (target: string) => boolean): readonly string[] {
+  return importsOf(file).flatMap(({ specifier = '' }) => {
+    const target = specifier.startsWith('.') ? resolve(file.path, specifier) : null;
+    return target === null || isFine(target) ? [] : [`${file.path}: may not import ${target}`];
+  });
+}
+
 function importProblem(
   path: string,
   { layer, allowed, specifier, isLazy }: Import & { layer: string; allowed: readonly string[] },
 ): string | undefined {
   if (specifier === undefined) return 'import() takes a literal';
   if (specifier.startsWith('.')) {
-    const target = layerOf(resolve(path, specifier));
+    const named = resolve(path, specifier);
+    if (named === INTERFACE && /^(?:cli|extras)/.test(layer)) return undefined;
+    if (named === LIST) return path === 'src/cli/main.ts' ? undefined : 'only cli/main.ts reads the list of extras';
+    const target = layerOf(named);
     if (target === undefined) return `imports ${specifier}, outside of the layers`;
     if (target === layer) return undefined;
-    if (target.startsWith('extras/') && !/^(?:extras\/|cli)/.test(layer)) {
-      return TO_EXTRAS.includes(path.replace('src/', '')) ? undefined : `the core may not import ${target}/`;
-    }
-    if (allowed.includes(target)) return undefined;
-    if (target === 'sandbox' && layer === 'cli/runtime')
+    if (target.startsWith('extras/') && !layer.startsWith('extras/')) return `the core may not import ${target}/`;
+    if (target === 'sandbox' && layer === 'extras/setup')
       return isLazy ? undefined : 'imports sandbox/ other than by import()';
+    if (allowed.includes(target)) return undefined;
     return `${layer}/ may not import ${target}/`;
   }
   if (layer === 'reconcile') return `reconcile/ imports ${specifier}, but is pure`;
@@ -225,9 +236,9 @@ const ROW_WRITERS: Readonly<Record<string, string>> = {
   'src/replica/tables.ts': 'copies whole tables and columns where their shape changes',
   'src/replica/row-colors.ts': 'colors are no values',
   'src/replica/triggers.ts': 'reads the program of a statement, and runs none',
-  'src/replica/client.ts': 'writes as any SQL client does, through the triggers',
+  'src/extras/shared/sql-client.ts': 'writes as any SQL client does, through the triggers',
   'src/extras/history/undo.ts': 'writes as any SQL client does, through the triggers',
-  'src/capture/script.ts': 'text for people',
+  'src/extras/backup/edit-script.ts': 'text for people',
   'src/capture/triggers.ts': 'the triggers themselves',
   'src/replica/bookkeeping/': 'tables of ours',
   'src/history/forget-column.ts': 'tables of ours',

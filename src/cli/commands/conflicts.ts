@@ -9,7 +9,8 @@ import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import { readUnseen, toldSince } from '../../replica/bookkeeping/conflicts.ts';
 import { openReader } from '../../replica/reader.ts';
 import { decide } from './decide.ts';
-import { loadNamedConfig, printJson, type Invocation, type Runner } from '../runtime/invocation.ts';
+import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
 import { boxTable } from '../terminal/table.ts';
 import { plural, printable } from '../../base/text.ts';
 

@@ -10,11 +10,10 @@ import { findConfig } from '../../config/paths.ts';
 import { originSecrets } from '../../config/settings.ts';
 import { processEnvironment } from '../../config/secrets.ts';
 import { runDaemon } from '../../daemon/daemon.ts';
-import { openServer } from '../../extras/http/endpoints.ts';
 import { memoryKeeper } from '../../daemon/process-health.ts';
 import { openNotifier } from '../../daemon/systemd.ts';
-import { sinkSecrets } from '../../config/sinks.ts';
-import { loadNamedConfig, type Invocation, type Runner } from '../runtime/invocation.ts';
+import { loadNamedConfig, loadSections } from '../runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
 
 const HELP = `
 The configuration has the schedule. The daemon also pulls once when it starts. One daemon works on a replica;
@@ -48,6 +47,7 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   // Found once: a daemon must not change over to a file that turns up in its folder later.
   const path = findConfig(invocation.configPath, session.folder);
+  const sections = await loadSections(invocation);
   const logFor = (of: Config): Logger =>
     createLogger({
       level: invocation.isVerbose ? 'debug' : 'info',
@@ -55,7 +55,7 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
       secrets: [
         ...originSecrets(of),
         ...(of.notify.webhook === null ? [] : [of.notify.webhook]),
-        ...sinkSecrets(of.sinks),
+        ...invocation.extras.flatMap(({ secrets }) => secrets?.(of) ?? []),
       ],
       form: session.stdout.isTerminal ? 'terminal' : session.stdout.isJournal ? 'journal' : 'json',
     });
@@ -73,9 +73,9 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
     },
     notifier: openNotifier(processEnvironment(), logFor(config)),
     atRest: memoryKeeper(),
-    load: () => loadConfig(path).config,
+    load: () => loadConfig(path, { needsCredentials: true, sections }).config,
     logFor,
-    openServer,
+    extras: invocation.extras,
     logFailure: () => session.stdout.logFailure,
   });
   return EXIT.done;

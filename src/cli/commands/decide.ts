@@ -9,7 +9,8 @@ import { carryOutDecision, type PersonDecision } from '../../capture/decide.ts';
 import type { Config } from '../../config/load.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
 import { askDaemonTo } from '../runtime/daemon-client.ts';
-import { loadNamedConfig, openExistingReplica, printJson, type Invocation } from '../runtime/invocation.ts';
+import { loadNamedConfig, openExistingReplica, printJson } from '../runtime/invocation.ts';
+import type { Invocation } from '../../extra.ts';
 
 /** Carries out a decision and prints the result. @throws RowsyncError `usage.invalid` if nothing was changed. */
 export async function decide(invocation: Invocation, decision: PersonDecision): Promise<number> {

@@ -6,7 +6,8 @@ import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { openReader, type FailureLine } from '../../replica/reader.ts';
 import { decide } from './decide.ts';
-import { loadNamedConfig, printJson, type Invocation, type Runner } from '../runtime/invocation.ts';
+import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
 import { boxTable } from '../terminal/table.ts';
 import { plural, printable } from '../../base/text.ts';
 

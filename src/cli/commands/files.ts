@@ -25,15 +25,8 @@ import {
   pruneText,
 } from '../report/files-report.ts';
 import { errorJson } from '../report/error-text.ts';
-import {
-  exitCodeOf,
-  loadNamedConfig,
-  openExistingReplica,
-  printJson,
-  withSides,
-  type Invocation,
-  type Runner,
-} from '../runtime/invocation.ts';
+import { exitCodeOf, loadNamedConfig, openExistingReplica, printJson, withSides } from '../runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
 import { answerAsTable } from '../terminal/table.ts';
 
 const EXAMPLES = `

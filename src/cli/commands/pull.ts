@@ -15,14 +15,8 @@ import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import { readLostSince } from '../../replica/bookkeeping/conflicts.ts';
 import { readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
 import { orLeaveConsent } from '../runtime/confirmation.ts';
-import {
-  writeWithAccount,
-  exitCodeOf,
-  loadNamedConfig,
-  withSides,
-  type Invocation,
-  type Runner,
-} from '../runtime/invocation.ts';
+import { writeWithAccount, exitCodeOf, loadNamedConfig, withSides } from '../runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
 import { filesFailures, filesJson, filesText } from '../report/files-report.ts';
 import { lostText } from '../report/lost-edits.ts';
 import { pushExitCode, pushFailures, pushJson, pushText } from '../report/push-report.ts';

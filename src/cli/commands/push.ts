@@ -15,15 +15,8 @@ import { openForRehearsal, type Rehearsal } from '../../replica/database.ts';
 import { boundNameOf } from '../../replica/bookkeeping/described.ts';
 import { readLostSince } from '../../replica/bookkeeping/conflicts.ts';
 import { readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
-import {
-  writeWithAccount,
-  loadNamedConfig,
-  openExistingReplica,
-  printJson,
-  withSides,
-  type Invocation,
-  type Runner,
-} from '../runtime/invocation.ts';
+import { writeWithAccount, loadNamedConfig, openExistingReplica, printJson, withSides } from '../runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
 import { orLeaveConsent } from '../runtime/confirmation.ts';
 import { lostText } from '../report/lost-edits.ts';
 import { writePaged } from '../terminal/pager.ts';

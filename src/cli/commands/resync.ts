@@ -5,13 +5,8 @@
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import { resync } from '../../pull/resync.ts';
-import {
-  loadNamedConfig,
-  openExistingReplica,
-  printJson,
-  type Invocation,
-  type Runner,
-} from '../runtime/invocation.ts';
+import { loadNamedConfig, openExistingReplica, printJson } from '../runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
 import { printable } from '../../base/text.ts';
 
 const EXAMPLES = `

@@ -9,13 +9,8 @@ import { EXIT } from '../../base/errors.ts';
 import { prune } from '../../capture/mode.ts';
 import type { Config } from '../../config/load.ts';
 import { openReader, type DriftLine } from '../../replica/reader.ts';
-import {
-  loadNamedConfig,
-  openExistingReplica,
-  printJson,
-  type Invocation,
-  type Runner,
-} from '../runtime/invocation.ts';
+import { loadNamedConfig, openExistingReplica, printJson } from '../runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
 import { printable } from '../../base/text.ts';
 import { boxTable } from '../terminal/table.ts';
 

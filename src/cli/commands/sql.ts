@@ -4,10 +4,9 @@
 import { Option, type Command } from 'commander';
 import { answerAsCsv, answerAsJson, type ResultTable } from '../../base/answer.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
-import { queryPast } from '../../extras/history/past.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
-import { loadNamedConfig, type Invocation, type Runner } from '../runtime/invocation.ts';
-import { momentOf, MOMENT_FORMS } from '../terminal/time-argument.ts';
+import { loadNamedConfig } from '../runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
 import { answerAsTable, OUTPUT_FORMATS, type OutputFormat } from '../terminal/table.ts';
 import { readAll } from '../terminal/session.ts';
 
@@ -20,19 +19,15 @@ Examples:
   rowsync sql --format csv 'SELECT * FROM Customer' > customers.csv
   rowsync sql --json 'SELECT * FROM sync_status'
   rowsync sql < report.sql
-  rowsync sql --at '2026-11-01 08:00' 'SELECT * FROM "Order"'    # with history for the table
 
 A table shows at most 1,000 rows; JSON and CSV are complete. In CSV, NULL is nothing and an empty text is "";
 in an answer of one column both are "", since many readers skip a blank line.
-Any other SQLite client can read the replica as well, at any time.
-
---at takes ${MOMENT_FORMS}.
-Tables have the columns that they have now. Edits since the last pull or push are shown as they are now. So are the views of rowsync,
-such as sync_status, and main."Order" is the table as it is now.`;
+Any other SQLite client can read the replica as well, at any time.`;
 
 interface SqlOptions {
   readonly format?: OutputFormat;
   readonly escapeFormulas?: boolean;
+  /** An option of an extra that answers about the past. */
   readonly at?: string;
 }
 
@@ -43,7 +38,6 @@ export function addSqlCommand(program: Command, runner: Runner): void {
     .argument('[query]', 'the query (default: read it from stdin)')
     .description('ask the replica a question in SQL; reads only')
     .addOption(new Option('-f, --format <form>', 'form of the answer').choices(OUTPUT_FORMATS))
-    .option('--at <time>', 'tables as they were here at that moment; only tables with history')
     .option('--escape-formulas', 'CSV for a spreadsheet: keep text from running as a formula')
     .addHelpText('after', EXAMPLES)
     .action((query: string | undefined, options: SqlOptions, command: Command) =>
@@ -57,7 +51,8 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
   const reader = openReader(config.replica.path);
   try {
     const { stdout } = invocation.session;
-    for (const chunk of formatted(invocation, answerAt(invocation, reader, { text, at: options.at }), options)) {
+    const answer = await answerAt(invocation, reader, { text, at: options.at });
+    for (const chunk of formatted(invocation, answer, options)) {
       await stdout.write(chunk);
       if (stdout.isClosed) break;
     }
@@ -67,15 +62,16 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
   }
 }
 
-/** The answer of today, or of a moment. @throws RowsyncError `history.unknown`, and as a query. */
-function answerAt(
-  { session }: Invocation,
+/** The answer of today, or of a time. @throws RowsyncError `history.unknown`, and as a query. */
+async function answerAt(
+  invocation: Invocation,
   reader: ReplicaReader,
   { text, at }: { readonly text: string; readonly at: string | undefined },
-): ResultTable {
-  if (at === undefined) return reader.query(text);
-  const nowMs = session.clock.nowMs();
-  return queryPast(reader, text, { moment: momentOf(at, { name: '--at', nowMs }), nowMs });
+): Promise<ResultTable> {
+  const [queryAt] = invocation.extras.flatMap((extra) => extra.queryAt ?? []);
+  return at === undefined || queryAt === undefined
+    ? reader.query(text)
+    : queryAt(reader, text, at, invocation.session.clock.nowMs());
 }
 
 function formatted(invocation: Invocation, answer: ResultTable, options: SqlOptions): Iterable<string> {

@@ -8,12 +8,10 @@ import type { Config } from '../../config/load.ts';
 import { boundTo, problemsAt, type DaemonWord } from '../../daemon/account.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
 import { waysOf } from '../../daemon/ways.ts';
-import { countWaiting, proposalsFolder } from '../../extras/mcp/proposal-names.ts';
+import type { Extra, Invocation, Runner } from '../../extra.ts';
 import { troubledTables, type Problem } from '../../reconcile/account.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
-import { readSinkStatus, type SinkStatus } from '../../replica/bookkeeping/sinks.ts';
-import { loadNamedConfig, printJson, type Invocation, type Runner } from '../runtime/invocation.ts';
-import { sinkLines } from '../../extras/postgres/status-text.ts';
+import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
 import { accountExitCode, accountText } from '../runtime/account-text.ts';
 import { boxTable } from '../terminal/table.ts';
 import { hearDaemon, type DaemonAnswer } from '../runtime/daemon-client.ts';
@@ -52,9 +50,6 @@ export interface Status {
   readonly replica: { readonly path: string; readonly bytes: number; readonly isOlder: boolean };
   readonly identity: ReplicaIdentity | null;
   readonly tables: readonly KeptTable[];
-  readonly sinks: readonly SinkStatus[];
-  /** Proposals of agents that wait for a person. */
-  readonly proposalCount: number;
   /** The newest first. */
   readonly runs: readonly RunRecord[];
   /** The account, the most severe first. */
@@ -65,6 +60,8 @@ export interface Status {
   readonly keeper: DaemonWord['keeper'];
   /** The address of its status page, where a browser can reach it. */
   readonly page: string | null;
+  /** What extras show. */
+  readonly extraLines: readonly string[];
 }
 
 /** Adds the command. */
@@ -80,16 +77,19 @@ export function addStatusCommand(program: Command, runner: Runner): void {
 }
 
 async function showStatus(invocation: Invocation, wantsCode: boolean): Promise<number> {
+  const { extras } = invocation;
   const { clock, stdout } = invocation.session;
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const { answer: daemon, word } = await hearDaemon(config);
+  const { answer: daemon, word } = await hearDaemon(config, extras);
   const problems = problemsAt(config, { word, nowMs: clock.nowMs() });
   const page = daemon === null ? null : pageAddress(config);
   const read = readStatus(config);
+  const added = read.error === null ? await statusOf(extras, config) : [];
   const status = { ...read.status, problems, daemon, keeper: word.keeper, page };
+  const extraLines = added.flatMap(({ lines }) => lines);
   await (invocation.isJson
-    ? printJson(invocation, status)
-    : stdout.write(statusText(status, { nowMs: clock.nowMs(), width: stdout.width() })));
+    ? printJson(invocation, Object.assign({}, status, ...added.map(({ json }) => json)))
+    : stdout.write(statusText({ ...status, extraLines }, { nowMs: clock.nowMs(), width: stdout.width() })));
   if (wantsCode) return accountExitCode(problems);
   return read.error?.exitCode ?? EXIT.done;
 }
@@ -100,7 +100,11 @@ function pageAddress({ http: { listen } }: Config): string | null {
   return `http://${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${listen.port}/`;
 }
 
-type ReplicaPart = Omit<Status, 'daemon' | 'keeper' | 'page' | 'problems'>;
+function statusOf(extras: readonly Extra[], config: Config) {
+  return Promise.all(extras.flatMap(({ status }) => status?.(config) ?? []));
+}
+
+type ReplicaPart = Pick<Status, 'replica' | 'identity' | 'tables' | 'runs'>;
 
 /** What the replica shows; of one that cannot be read only the path, and why. */
 function readStatus(config: Config): { readonly status: ReplicaPart; readonly error: RowsyncError | null } {
@@ -109,7 +113,7 @@ function readStatus(config: Config): { readonly status: ReplicaPart; readonly er
   try {
     return { status: readReplica(config, replica), error: null };
   } catch (thrown) {
-    const nothing = { identity: null, tables: [], sinks: [], proposalCount: 0, runs: [] };
+    const nothing = { identity: null, tables: [], runs: [] };
     return { status: { replica, ...nothing }, error: asRowsyncError(thrown) };
   }
 }
@@ -124,8 +128,6 @@ function readReplica(config: Config, replica: Status['replica']): ReplicaPart {
       replica: { ...replica, isOlder },
       identity: reader.identity(),
       tables: reader.status().map((table) => ({ ...table, way: wayByTable.get(table.table) ?? null })),
-      sinks: readSinkStatus(reader),
-      proposalCount: countWaiting(proposalsFolder(config.replica.path)),
       runs: reader.runs(RUNS_MAX),
     };
   } finally {
@@ -138,16 +140,15 @@ export function statusText(
   status: Status,
   { nowMs, width }: { readonly nowMs: number; readonly width: number | null },
 ): string {
-  const { replica, identity, tables, proposalCount, runs, problems, daemon, keeper, page } = status;
+  const { replica, identity, tables, runs, problems, daemon, keeper, page, extraLines } = status;
   const [last] = runs;
   const head = [
     `replica   ${printable(replica.path)} (${bytesText(replica.bytes)})`,
     ...(identity === null ? ['origin    not asked yet: run rowsync pull'] : identityLines(identity)),
     ...(last === undefined ? ['last run  none'] : runLines(last, nowMs)),
-    ...status.sinks.flatMap(sinkLines),
     ...(daemon === null ? [] : daemonLines(daemon, nowMs)),
     ...(page === null ? [] : [`page      ${printable(page)}`]),
-    ...(proposalCount === 0 ? [] : [`agents    ${plural(proposalCount, 'proposal')} to decide: rowsync proposals`]),
+    ...extraLines,
   ];
   const troubled = troubledTables(problems);
   // What is wrong comes first, then what is oldest.

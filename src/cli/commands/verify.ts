@@ -7,14 +7,8 @@ import type { RowsyncError } from '../../base/errors.ts';
 import { verify, verifyFailures, type Mismatch, type TableVerifyReport, type VerifyReport } from '../../pull/verify.ts';
 import { finishPushes } from '../../push/push.ts';
 import { errorJson } from '../report/error-text.ts';
-import {
-  writeWithAccount,
-  exitCodeOf,
-  loadNamedConfig,
-  withSides,
-  type Invocation,
-  type Runner,
-} from '../runtime/invocation.ts';
+import { writeWithAccount, exitCodeOf, loadNamedConfig, withSides } from '../runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { problemsText } from '../report/pull-report.ts';
 import { countText, durationText, plural, printable } from '../../base/text.ts';

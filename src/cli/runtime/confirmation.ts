@@ -7,7 +7,8 @@ import { plural, printable } from '../../base/text.ts';
 import { isInUse } from '../../replica/database.ts';
 import { giveConsent } from '../../replica/consent.ts';
 import { type ConsentKind } from '../../replica/bookkeeping/problems.ts';
-import { loadNamedConfig, printJson, type Invocation } from './invocation.ts';
+import { loadNamedConfig, printJson } from './invocation.ts';
+import type { Invocation } from '../../extra.ts';
 
 /** Runs `work`; where another process works on the replica and `confirm` is set, leaves the consent for that one instead. */
 export async function orLeaveConsent(

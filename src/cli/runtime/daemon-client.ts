@@ -7,7 +7,8 @@ import type { Config, ListenAddress } from '../../config/load.ts';
 import type { DaemonWord } from '../../daemon/account.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
 import { isInUse } from '../../replica/database.ts';
-import { examineUnits } from './service-units.ts';
+import type { Extra } from '../../extra.ts';
+import { readShortText } from '../../base/file-system.ts';
 
 /** What the daemon says of itself. */
 export interface DaemonAnswer {
@@ -26,9 +27,24 @@ const ANSWER_MS_MAX = 1_000;
 const DECISION_MS_MAX = 15_000;
 const ANSWER_CHARS_MAX = 4 * 1024 * 1024;
 
+/** The file beside a replica that lets whoever may read it ask the daemon. */
+export function pageKeyPath(replicaPath: string): string {
+  return `${replicaPath}.page-key`;
+}
+
+const KEY_FILE_BYTES_MAX = 1_000;
+
+/** Its text; null if it is missing or may not be read. */
+export function readPageKey(replicaPath: string): string | null {
+  try {
+    return readShortText(pageKeyPath(replicaPath), KEY_FILE_BYTES_MAX).trim();
+  } catch {
+    return null;
+  }
+}
+
 /** Asks the daemon of a replica; null where none answers, or none that this user may ask: it wants the key of the page. */
 async function askDaemon(address: ListenAddress, replicaPath: string): Promise<DaemonAnswer | null> {
-  const { readPageKey } = await import('../../extras/http/page-key.ts');
   const headers = { Authorization: `Bearer ${readPageKey(replicaPath) ?? ''}` };
   try {
     const answer: unknown = JSON.parse(await ask(address, { path: '/status', headers, timeout: ANSWER_MS_MAX }));
@@ -38,16 +54,19 @@ async function askDaemon(address: ListenAddress, replicaPath: string): Promise<D
   }
 }
 
-/** What is known of the daemon of a configuration: its answer, or what systemd says of the service. */
-export async function hearDaemon({
-  file,
-  http: { listen },
-  replica,
-}: Config): Promise<{ readonly answer: DaemonAnswer | null; readonly word: DaemonWord }> {
+/** What is known of the daemon of a configuration: its answer, or what the system says of the service. */
+export async function hearDaemon(
+  config: Config,
+  extras: readonly Extra[],
+): Promise<{ readonly answer: DaemonAnswer | null; readonly word: DaemonWord }> {
+  const {
+    http: { listen },
+    replica,
+  } = config;
   const answer = listen === null ? null : await askDaemon(listen, replica.path);
   if (answer !== null) return { answer, word: { keeper: 'daemon', complaints: answer.complaints ?? [] } };
-  const name = instanceOf(file);
-  const { isWanted = false, isUp = false } = (name === null ? null : examineUnits(name)) ?? {};
+  const services = await Promise.all(extras.flatMap(({ findService }) => findService?.(config) ?? []));
+  const [isWanted, isUp] = [services.some((found) => found?.isWanted), services.some((found) => found?.isUp)];
   const keeper = isUp
     ? 'service'
     : isWanted || listen !== null
@@ -67,11 +86,6 @@ function isAtWork(path: string): boolean {
   }
 }
 
-/** The instance that a configuration of `rowsync service install` belongs to; null for any other file. */
-export function instanceOf(file: string): string | null {
-  return /^\/etc\/rowsync\/([a-z0-9_-]+)\.yaml$/.exec(file)?.[1] ?? null;
-}
-
 /**
  * Hands a decision to the daemon of a replica and returns what it made of it. Null without an answer, or without access: the key beside the replica
  * is for users who may read the replica.
@@ -81,7 +95,6 @@ export async function askDaemonTo(
   replicaPath: string,
   decision: PersonDecision,
 ): Promise<DecisionAnswer | null> {
-  const { readPageKey } = await import('../../extras/http/page-key.ts');
   const key = readPageKey(replicaPath);
   if (key === null) return null;
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };

@@ -2,11 +2,11 @@
  * One use of a command: the session, the options that every command has, and what commands share: loading the
  * configuration, opening the origin and the replica, printing results. What only some commands need is loaded when it is asked for.
  */
-import type { Command } from 'commander';
 import { EXIT, type RowsyncError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { journalLines } from '../../base/log-form.ts';
-import type { Config, loadConfig } from '../../config/load.ts';
+import type { Config, loadConfig, LoadOptions } from '../../config/load.ts';
+import type { OptionSection } from '../../config/options.ts';
 import { findConfig } from '../../config/paths.ts';
 import type { FilesContext } from '../../files/context.ts';
 import type { Origin } from '../../origin/client.ts';
@@ -17,7 +17,7 @@ import type { Replica } from '../../replica/database.ts';
 import { prepareForRows } from './memory.ts';
 import { become, ownerOf } from './owner.ts';
 import type { Owner } from '../../reconcile/owner.ts';
-import type { Session } from '../terminal/session.ts';
+import type { Invocation } from '../../extra.ts';
 import { printable, printableJson } from '../../base/text.ts';
 
 /** The options that every command takes, as Commander gives them. */
@@ -27,22 +27,10 @@ export interface GlobalOptions {
   readonly verbose?: boolean;
 }
 
-/** What a command works with. */
-export interface Invocation {
-  readonly session: Session;
-  /** As given with --config. */
-  readonly configPath: string | undefined;
-  readonly isJson: boolean;
-  readonly isVerbose: boolean;
-}
-
-/** Runs a command's work; the number it returns becomes the exit code. */
-export type Runner = (command: Command, work: (invocation: Invocation) => Promise<number>) => Promise<void>;
-
 /** How a command needs its configuration. */
 interface ConfigNeeds {
   readonly needsCredentials: boolean;
-  readonly needsSinks?: boolean;
+  readonly needsExtraSecrets?: boolean;
   /** For a command that decides itself when root becomes another user. */
   readonly keepsRoot?: boolean;
 }
@@ -54,9 +42,10 @@ interface ConfigNeeds {
 export async function loadNamedConfig(invocation: Invocation, needs: ConfigNeeds): Promise<Config> {
   const { session } = invocation;
   const { loadConfig: load } = await import('../../config/load.ts');
+  const sections = await loadSections(invocation);
   const file = findConfig(invocation.configPath, session.folder);
-  const owner = process.geteuid?.() === 0 ? ownerUnder(file, load) : null;
-  const { config, warnings } = load(file, needs);
+  const owner = process.geteuid?.() === 0 ? ownerUnder(file, load, sections) : null;
+  const { config, warnings } = load(file, { ...needs, sections });
   if (owner !== null && needs.keepsRoot !== true) {
     // The owner may not be able to read where rowsync is installed.
     await loadSides();
@@ -70,11 +59,16 @@ export async function loadNamedConfig(invocation: Invocation, needs: ConfigNeeds
   return config;
 }
 
+/** The sections that extras add to the configuration. */
+export function loadSections({ extras }: Pick<Invocation, 'extras'>): Promise<readonly OptionSection[]> {
+  return Promise.all(extras.flatMap(({ loadOptions }) => loadOptions?.() ?? []));
+}
+
 /** Whom root becomes under a configuration, without a look at its secrets; null also where the configuration is wrong, which is said when it is loaded. */
-function ownerUnder(file: string, load: typeof loadConfig): Owner | null {
+function ownerUnder(file: string, load: typeof loadConfig, sections: LoadOptions['sections']): Owner | null {
   let path: string;
   try {
-    path = load(file, { needsCredentials: false }).config.replica.path;
+    path = load(file, { needsCredentials: false, sections }).config.replica.path;
   } catch {
     return null;
   }
@@ -91,7 +85,8 @@ export async function writeWithAccount(
     import('../../config/load.ts'),
     import('./account-text.ts'),
   ]);
-  const { config } = loadConfig(findConfig(configPath, session.folder), { needsCredentials: false });
+  const sections = await loadSections(invocation);
+  const { config } = loadConfig(findConfig(configPath, session.folder), { needsCredentials: false, sections });
   const problems = accountAfter(config, session.clock.nowMs());
   if (isJson) return printJson(invocation, { ...json(), problems });
   const said = text();
@@ -156,8 +151,7 @@ function loadSides() {
     import('../terminal/progress.ts'),
     import('../../config/tables.ts'),
     import('../../replica/bookkeeping/described.ts'),
-    import('../../replica/bookkeeping/sinks.ts'),
-    import('../../extras/http/page-key.ts'),
+    import('./daemon-client.ts'),
     loadOrigin(),
     loadReplica(),
   ]);
@@ -212,9 +206,9 @@ export async function openExistingReplica(invocation: Invocation, config: Config
 }
 
 /** Opens the replica, and says so where an earlier version had written it. */
-async function openForWriting({ session }: Invocation, { replica: { path, shared }, sinks }: Config): Promise<Replica> {
+async function openForWriting({ session, extras }: Invocation, config: Config): Promise<Replica> {
+  const { path, shared } = config.replica;
   const { openReplica } = await loadReplica();
-  const { ensureSinks } = await import('../../replica/bookkeeping/sinks.ts');
   const replica = openReplica(path, { clock: session.clock, shared });
   if (replica.upgrade !== null) {
     const { fromVersion, copyPath } = replica.upgrade;
@@ -222,10 +216,7 @@ async function openForWriting({ session }: Invocation, { replica: { path, shared
       printable(`upgraded the replica from version ${fromVersion}; the old file is ${copyPath}`) + '\n',
     );
   }
-  await ensureSinks(
-    replica,
-    sinks.map(({ name }) => name),
-  );
+  for (const { prepare } of extras) await prepare?.(replica, config);
   return replica;
 }
 

@@ -4,17 +4,12 @@
  */
 import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { must } from '../../base/assert.ts';
 import { RowsyncError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
+import type { ExtraWork } from '../../daemon/work.ts';
 import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../../files/carry.ts';
-import {
-  backUp,
-  dateOfBackup,
-  datedBackups,
-  restore,
-  type CopyReport,
-  type RestoreReport,
-} from '../../replica/backup.ts';
+import { backUp, dateOfBackup, datedBackups, restore, type CopyReport, type RestoreReport } from './replica-copy.ts';
 import type { Content } from '../../replica/bookkeeping/files.ts';
 
 /** A backup; `files` is null if they were left out. */
@@ -71,7 +66,7 @@ export async function backUpDated(
   const { database } = config.origin;
   const { path, earlier } = datedBackups(config.replica.path, { folder, database, nowMs });
   const report = await backUpAll(config, path, { withFiles: true, earlier, onAdvance });
-  for (const old of report.rowCount === 0 ? [] : earlier.slice(config.backup.keep - 1)) {
+  for (const old of report.rowCount === 0 ? [] : earlier.slice((config.extras.backup?.keep ?? Infinity) - 1)) {
     rmSync(old);
     rmSync(filesBeside(old), { recursive: true, force: true });
   }
@@ -80,12 +75,26 @@ export async function backUpDated(
 }
 
 /** When the last dated backup was begun, in milliseconds; 0 for none, null if no folder is configured. */
-export function lastBackupMs({ backup, origin, replica }: Config, nowMs: number): number | null {
-  if (backup.folder === null) return null;
-  const { database } = origin;
-  const [last] = datedBackups(replica.path, { folder: backup.folder, database, nowMs }).earlier;
+export function lastBackupMs(config: Config, nowMs: number): number | null {
+  const earlier = earlierBackups(config, nowMs);
+  if (earlier === null) return null;
+  const [last] = earlier;
   return last === undefined ? 0 : dateOfBackup(last);
 }
+
+/** The dated backups in the configured folder, the newest first; null without a folder. */
+export function earlierBackups({ extras, origin, replica }: Config, nowMs: number): readonly string[] | null {
+  const folder = extras.backup?.folder ?? null;
+  return folder === null ? null : datedBackups(replica.path, { folder, database: origin.database, nowMs }).earlier;
+}
+
+/** The scheduled work `backup`. */
+export const backUpOnSchedule: ExtraWork = async ({ config, nowMs, onAdvance }) => {
+  const folder = must(config.extras.backup?.folder, 'a schedule for backups has a folder for them');
+  const { path, rowCount, tableCount, files } = await backUpDated(config, folder, { nowMs, onAdvance });
+  const fileCount = (files?.linkedCount ?? 0) + (files?.copiedCount ?? 0);
+  return { own: lostFilesError(files), facts: { path, rowCount, tableCount, fileCount } };
+};
 
 /** Folders of files whose backup is gone, or never got its name because of a power cut. */
 function removeRemains(backup: string, folder: string): void {

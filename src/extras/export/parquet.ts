@@ -4,9 +4,9 @@
  */
 import type { SchemaElement } from 'hyparquet';
 import { numericFromText, numericToPlain } from '../../wire/decimal.ts';
-import type { PgType } from '../../reconcile/sink-shape.ts';
+import type { PgType } from '../shared/column-shape.ts';
 import type { Stored } from '../../replica/rows.ts';
-import { copyText } from '../postgres/copy-text.ts';
+import { copyText } from '../shared/copy-text.ts';
 
 /** A column of a file. */
 export interface ParquetColumn {

@@ -10,11 +10,11 @@ import { RowsyncError } from '../../base/errors.ts';
 import { openExportFolder } from '../../base/file-system.ts';
 import { sql } from '../../base/sql.ts';
 import { FolderNames, safeName } from '../../reconcile/file-names.ts';
-import { pgType } from '../../reconcile/sink-shape.ts';
+import { pgType } from '../shared/column-shape.ts';
 import { makePrivate, PARTIAL, takeName } from '../../replica/copy-file.ts';
 import { replicaError } from '../../replica/failures.ts';
 import { openReader } from '../../replica/reader.ts';
-import { readAllRows, readSources } from '../../replica/sink-rows.ts';
+import { readAllRows, readSources } from '../shared/confirmed-rows.ts';
 import type { Stored } from '../../replica/rows.ts';
 import { writeParquet, type ParquetColumn, type WrittenColumn } from './parquet.ts';
 

@@ -1,7 +1,7 @@
 /**
  * Finds how rows differ between two moments, cell by cell, from the entries in between.
  */
-import type { Entry } from '../../replica/history-entries.ts';
+import type { Entry } from './entries.ts';
 import { netOf, type Net } from './net.ts';
 
 /** A cell that differs; both values are JSON text. */

@@ -3,8 +3,8 @@
  * number of the entry, `source` the file that holds the history.
  */
 import { RowsyncError } from '../../base/errors.ts';
-import { entryJson, iterateEntriesAfter, lastSeq, type Entry } from '../../replica/history-entries.ts';
-import { requireHistory } from '../../replica/history-known.ts';
+import { entryJson, iterateEntriesAfter, lastSeq, type Entry } from './entries.ts';
+import { requireHistory } from './known.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 
 const ROW_TYPES: Readonly<Record<string, string>> = {

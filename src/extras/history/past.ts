@@ -10,13 +10,13 @@ import { RowsyncError } from '../../base/errors.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import type { Exact, Version } from '../../replica/history-cells.ts';
-import { checkKnown, lastSeqAt, readKnownTables, type KnownTable } from '../../replica/history-known.ts';
+import { checkKnown, lastSeqAt, readKnownTables, type KnownTable } from './known.ts';
 import { openKnownRows, type KnownRows } from '../../replica/journal.ts';
 import { findJournal } from '../../replica/bookkeeping/history.ts';
 import { BLOCK_ROWS, queryNumbers, queryRows } from '../../replica/query.ts';
 import type { QueryAnswer, ReplicaReader } from '../../replica/reader.ts';
 import { isStrict } from '../../replica/tables.ts';
-import { readExactEntries } from '../../replica/history-exact.ts';
+import { readExactEntries } from './exact-entries.ts';
 import { reverseEntry } from './reverse.ts';
 
 /**

@@ -3,7 +3,7 @@
  * are refused, never overwritten.
  */
 import { isSameExact, type Exact, type Version } from '../../replica/history-cells.ts';
-import type { ExactCell, ExactEntry } from '../../replica/history-exact.ts';
+import type { ExactCell, ExactEntry } from './exact-entries.ts';
 import { netOf, type Net } from './net.ts';
 
 /** What entries did to a row together. */

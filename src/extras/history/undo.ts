@@ -11,7 +11,7 @@ import { findJournal } from '../../replica/bookkeeping/history.ts';
 import { readTable, type LedgerTable, readEditing } from '../../replica/bookkeeping/tables.ts';
 import { queryRows } from '../../replica/query.ts';
 import { hasBase } from '../../replica/tables.ts';
-import { readExactEntries } from '../../replica/history-exact.ts';
+import { readExactEntries } from './exact-entries.ts';
 import {
   inverseOf,
   netChanges,

@@ -4,9 +4,9 @@
 import { resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Config } from '../../config/load.ts';
-import { lastSeq } from '../../replica/history-entries.ts';
+import { lastSeq } from '../history/entries.ts';
 import { metricsOf, statusJson } from './measurements.ts';
-import { ChildPool } from '../../base/child-pool.ts';
+import { ChildPool } from '../shared/child-pool.ts';
 import { makePageKey, openPageAuth, type PageAuth } from './page-key.ts';
 import { PAGE_PROCESS, plainState, type PageRequest } from '../page/request.ts';
 import { seldom } from './seldom.ts';
@@ -34,7 +34,10 @@ export async function openServer(config: Config, view: DaemonView): Promise<Daem
     problems: seldom(() => view.problems(), clock),
     nowMs: () => clock.nowMs(),
     status: () => statusJson(view.state(), view.sides(), view.surroundings()),
-    metrics: seldom(() => metricsOf(view.state(), view.sides(), { around: view.surroundings(), loopDelay }), clock),
+    metrics: seldom(
+      () => metricsOf(view.state(), view.sides(), { around: view.surroundings(), loopDelay, extras: view.extras }),
+      clock,
+    ),
     document: ({ msMax, signal, isStream, ...asked }) => {
       const { replica, http } = view.sides().config;
       const nowMs = clock.nowMs();

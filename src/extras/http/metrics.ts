@@ -3,11 +3,11 @@
  * outcomes, never values or keys of rows. docs/reference/metrics.md is made from these.
  */
 import { Counter, Gauge, Registry } from 'prom-client';
+import type { Metric } from '../../daemon/parts.ts';
 import type { Counters } from '../../origin/requests.ts';
 import type { Problem } from '../../reconcile/account.ts';
 import { CATALOGUE } from '../../reconcile/problems.ts';
 import type { ReplicaMeasures, TableStatus } from '../../replica/reader.ts';
-import type { SinkStatus } from '../../replica/bookkeeping/sinks.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 
 /** The input of the metrics. */
@@ -16,7 +16,6 @@ export interface Measures {
   readonly problems: readonly Problem[];
   readonly tables: readonly TableStatus[];
   readonly replica: ReplicaMeasures;
-  readonly sinks: readonly SinkStatus[];
   readonly origin: Counters;
   /** The total time that writes waited for other clients' transactions. */
   readonly busyMs: number;
@@ -26,23 +25,12 @@ export interface Measures {
   readonly replicaBytes: number;
   readonly walBytes: number;
   readonly freeBytes: number;
-  /** As `lastBackupMs` has it. */
-  readonly lastBackupMs: number | null;
+  /** Metrics of extras. */
+  readonly extras: readonly Metric[];
   readonly nowMs: number;
 }
 
-interface Sample {
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
-/** One metric: its name without the prefix, its meaning, and its samples. */
-interface Metric {
-  readonly name: string;
-  readonly kind: 'gauge' | 'counter';
-  readonly help: string;
-  readonly samples: readonly Sample[];
-}
+type Sample = Metric['samples'][number];
 
 /** The content type of the text. */
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
@@ -55,8 +43,7 @@ export function metricsText(measures: Measures): Promise<string> {
     ...tableMetrics(measures),
     ...originMetrics(measures.origin),
     ...fileMetrics(measures),
-    ...backupMetrics(measures),
-    ...sinkMetrics(measures),
+    ...measures.extras,
   ];
   for (const { name, kind, help, samples } of all) {
     const labelNames = Object.keys(samples[0]?.labels ?? {});
@@ -189,39 +176,6 @@ function fileMetrics(measures: Measures): readonly Metric[] {
       'shadow_diff_uncaptured_total',
       'Edits that the triggers missed and a comparison of all rows found.',
       measures.uncapturedCount,
-    ),
-  ];
-}
-
-function backupMetrics({ lastBackupMs }: Measures): readonly Metric[] {
-  if (lastBackupMs === null) return []; // without a sample it would say 0, which rings an alarm
-  const help = 'When the last backup in backup.folder was begun; 0 for never.';
-  return [gauge('last_backup_timestamp_seconds', help, lastBackupMs / 1000)];
-}
-
-function sinkMetrics({ sinks }: Measures): readonly Metric[] {
-  const perSink = (valueOf: (sink: SinkStatus) => number): readonly Sample[] =>
-    sinks.map((sink) => ({ labels: { sink: sink.name }, value: valueOf(sink) }));
-  return [
-    gauge(
-      'sink_lag_rows',
-      'Changed rows that a sink does not have yet.',
-      perSink(({ lagRows }) => lagRows),
-    ),
-    gauge(
-      'sink_lag_seconds',
-      'How long the oldest of them waits.',
-      perSink(({ lagSeconds }) => lagSeconds),
-    ),
-    gauge(
-      'sink_failing',
-      '1 while a sink cannot continue.',
-      perSink(({ problem }) => (problem === null ? 0 : 1)),
-    ),
-    gauge(
-      'sink_held_tables',
-      'Tables of a sink that are held because of a problem.',
-      perSink(({ tables }) => tables.filter(({ state }) => state === 'held').length),
     ),
   ];
 }

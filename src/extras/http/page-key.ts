@@ -18,29 +18,14 @@ import {
   writeSync,
 } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
-import { readShortText } from '../../base/file-system.ts';
 import { RowsyncError } from '../../base/errors.ts';
+import { pageKeyPath } from '../../cli/runtime/daemon-client.ts';
 import { replicaError } from '../../replica/failures.ts';
-
-/** The file of a replica's key. */
-export function pageKeyPath(replicaPath: string): string {
-  return `${replicaPath}.page-key`;
-}
 
 /** Shorter ones could be guessed; ours have 43 characters. */
 const KEY_CHARS_MIN = 32;
 const KEY_BYTES = 32;
-const KEY_FILE_BYTES_MAX = 1_000;
 const PAGE_NUMBER_BYTES = 9;
-
-/** The key of a replica; null if it is missing or may not be read. */
-export function readPageKey(replicaPath: string): string | null {
-  try {
-    return readShortText(pageKeyPath(replicaPath), KEY_FILE_BYTES_MAX).trim();
-  } catch {
-    return null;
-  }
-}
 
 /** The key of a replica, made if it is missing. @throws RowsyncError `replica.path`, `replica.full`, … */
 export function makePageKey(replicaPath: string, { shared }: { readonly shared: boolean }): string {

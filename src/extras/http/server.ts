@@ -214,7 +214,7 @@ async function answerMonitor(request: IncomingMessage, path: string, view: Serve
     return plain(status, body);
   }
   if (path === '/status') {
-    const body = mayRead ? view.status() : publicStateOf(view.problems());
+    const body = mayRead ? await view.status() : publicStateOf(view.problems());
     return { status: 200, type: TYPES.json, body: `${JSON.stringify(body, null, 2)}\n` };
   }
   if (path === '/metrics') return { status: 200, type: METRICS_TYPE, body: await view.metrics() };

@@ -7,7 +7,7 @@ import { durationText } from '../../base/text.ts';
 import type { PublicState } from '../../reconcile/account.ts';
 import type { WorkProgress } from '../../daemon/work-book.ts';
 import { documentHtml, sentenceHtml } from '../page/layout.ts';
-import { ChildFailure } from '../../base/child-pool.ts';
+import { ChildFailure } from '../shared/child-pool.ts';
 import { html } from '../page/html.ts';
 import { SAID, TYPES, type Actions, type Reply } from './actions.ts';
 

@@ -5,7 +5,7 @@
 import { stampFromMs } from '../../base/clock.ts';
 import { RowsyncError } from '../../base/errors.ts';
 import type { Problem } from '../../reconcile/account.ts';
-import { findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../../replica/browse.ts';
+import { findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../shared/browse.ts';
 import type { ReplicaReader, TableStatus } from '../../replica/reader.ts';
 import { reasonNotWritten } from './cells.ts';
 import { lookAtEdits } from './check-edits.ts';

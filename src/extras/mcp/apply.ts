@@ -2,12 +2,12 @@
  * Compares a proposal with the replica of today, and writes it as ordinary edits, which triggers capture like any
  * client's. The caller rolls back if anything is refused: a proposal is applied whole or not at all.
  */
-import { findBrowsedTable, type BrowsedTable } from '../../replica/browse.ts';
+import { findBrowsedTable, type BrowsedTable } from '../shared/browse.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { exactFromText, exactText, type Exact } from '../../replica/history-cells.ts';
 import { writeEdit, type TableUndo } from '../history/undo.ts';
 import type { InverseCell, InverseEdit, UndoRefusal } from '../history/undo-plan.ts';
-import { readExactCells } from '../../replica/exact-row.ts';
+import { readExactCells } from '../shared/exact-row.ts';
 import { reasonNotWritten } from './cells.ts';
 import { reasonNotEdited, writableOf } from './check-edits.ts';
 import type { Proposal, StoredEdit } from './proposal.ts';

@@ -2,10 +2,10 @@
  * Checks edits of an agent before they are proposed, and adds today's values of their cells, or says everything that
  * is wrong with them.
  */
-import { findBrowsedTable, type BrowsedColumn, type BrowsedTable } from '../../replica/browse.ts';
+import { findBrowsedTable, type BrowsedColumn, type BrowsedTable } from '../shared/browse.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { exactText } from '../../replica/history-cells.ts';
-import { readExactCells } from '../../replica/exact-row.ts';
+import { readExactCells } from '../shared/exact-row.ts';
 import { exactOf, isNeeded, reasonNotWritten } from './cells.ts';
 import type { ProposedEdit, StoredEdit } from './proposal.ts';
 

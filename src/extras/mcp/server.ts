@@ -13,7 +13,7 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprot
 import { stampFromMs, type Clock } from '../../base/clock.ts';
 import { asRowsyncError } from '../../base/errors.ts';
 import type { Problem } from '../../reconcile/account.ts';
-import { ChildFailure, ChildPool } from '../../base/child-pool.ts';
+import { ChildFailure, ChildPool } from '../shared/child-pool.ts';
 import type { EditCheck } from './check-edits.ts';
 import { keepProposal, listProposals } from './proposal-files.ts';
 import { proposalsFolder } from './proposal-names.ts';

@@ -1,10 +1,10 @@
 /**
  * Answers one question of an agent at a time, over a replica that is opened read-only for it. Its parent ends it if an answer takes too long
- * (base/child-pool.ts). A wrong question gets status 400.
+ * (extras/shared/child-pool.ts). A wrong question gets status 400.
  */
 import { asRowsyncError } from '../../base/errors.ts';
-import { serveQuestions, type AnswerChunks } from '../../base/child-process.ts';
-import { boundMemory } from '../../replica/browse.ts';
+import { serveQuestions, type AnswerChunks } from '../shared/child-process.ts';
+import { boundMemory } from '../shared/browse.ts';
 import { openReader } from '../../replica/reader.ts';
 import { answerQuestion } from './answers.ts';
 import type { ToolRequest } from './request.ts';

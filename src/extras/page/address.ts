@@ -3,7 +3,7 @@
  * parameter with the name of a column is a filter; ours begin with `_`. Every address can be sent to a colleague, and
  * holds no secret.
  */
-import type { BrowsedTable, Filter, RowsWish } from '../../replica/browse.ts';
+import type { BrowsedTable, Filter, RowsWish } from '../shared/browse.ts';
 
 /** What the address of a table's page asks for. */
 export interface TableWish extends RowsWish {

@@ -3,8 +3,8 @@
  * Everything is a link or a form in the address, so it works without scripts and can be sent to a colleague.
  */
 import { ageText, bytesText, countText, plural } from '../../base/text.ts';
-import type { BrowsedColumn, BrowsedTable, CutCell, RowsPage } from '../../replica/browse.ts';
-import type { Reference } from '../../replica/browse-row.ts';
+import type { BrowsedColumn, BrowsedTable, CutCell, RowsPage } from '../shared/browse.ts';
+import type { Reference } from '../shared/browse-row.ts';
 import type { TableStatus } from '../../replica/reader.ts';
 import { filterText, pathPart, queryOf, type TableWish } from './address.ts';
 import { exact, html, type Html } from './html.ts';

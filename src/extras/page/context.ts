@@ -1,12 +1,12 @@
 /**
  * What every page is built from: the request with an open replica, the layout, error pages, and links of columns.
  */
-import { readBrowsedTables, type BrowsedTable, type Cell } from '../../replica/browse.ts';
-import { findReference, type Reference } from '../../replica/browse-row.ts';
+import { readBrowsedTables, type BrowsedTable, type Cell } from '../shared/browse.ts';
+import { findReference, type Reference } from '../shared/browse-row.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import { framedHtml, sentenceHtml, type Frame } from './layout.ts';
 import type { Html } from './html.ts';
-import type { AnswerChunks } from '../../base/child-process.ts';
+import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
 
 /** The input of a page: the question, and the replica to read. */

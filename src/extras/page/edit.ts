@@ -4,22 +4,16 @@
  */
 import { createHash } from 'node:crypto';
 import { plural } from '../../base/text.ts';
-import {
-  type BrowsedColumn,
-  type BrowsedTable,
-  type Cell,
-  type CutCell,
-  findBrowsedTable,
-} from '../../replica/browse.ts';
-import { type RowEdit, editRowAsClient } from '../../replica/client.ts';
+import { type BrowsedColumn, type BrowsedTable, type Cell, type CutCell, findBrowsedTable } from '../shared/browse.ts';
+import { type RowEdit, editRowAsClient } from '../shared/sql-client.ts';
 import { storedFromValue, type Stored } from '../../replica/rows.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { columnType } from '../../wire/schema.ts';
 import { pathPart, nameOfPart } from './address.ts';
 import { exact, html, type Html } from './html.ts';
-import { readRowCells } from '../../replica/browse-row.ts';
+import { readRowCells } from '../shared/browse-row.ts';
 import { framed, problem, type PageInput } from './context.ts';
-import type { AnswerChunks } from '../../base/child-process.ts';
+import type { AnswerChunks } from '../shared/child-process.ts';
 
 /** Longer texts are edited with SQL: a form is sent whole. */
 const FIELD_CHARS_MAX = 10_000;

@@ -5,10 +5,10 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { bytesText } from '../../base/text.ts';
 import { FileStore } from '../../files/store.ts';
-import { readFileLine } from '../../replica/browse-row.ts';
+import { readFileLine } from '../shared/browse-row.ts';
 import { framed, problem, saveAs, type PageInput } from './context.ts';
 import { html } from './html.ts';
-import type { AnswerChunks } from '../../base/child-process.ts';
+import type { AnswerChunks } from '../shared/child-process.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 /** How much of a file is shown as text. */

@@ -3,7 +3,7 @@
  */
 import { ageText, plural } from '../../base/text.ts';
 import { CAUSE_WORDS } from '../history/words.ts';
-import type { HistoryLine } from '../../replica/browse-history.ts';
+import type { HistoryLine } from './browse-history.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
 import { cellsOf, shortName, valueHtml, type ShownValue } from './values.ts';

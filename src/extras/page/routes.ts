@@ -18,9 +18,9 @@ import {
   shownCountSql,
   shownSql,
   type BrowsedTable,
-} from '../../replica/browse.ts';
-import { readWholeCell } from '../../replica/browse-row.ts';
-import { readKnownTables } from '../../replica/history-known.ts';
+} from '../shared/browse.ts';
+import { readWholeCell } from '../shared/browse-row.ts';
+import { readKnownTables } from '../history/known.ts';
 import { queryPast } from '../history/past.ts';
 import { openReader, type QueryAnswer, type ReplicaReader } from '../../replica/reader.ts';
 import { nameOfPart, pathPart, queryOf, shownColumns, wishOf } from './address.ts';
@@ -29,7 +29,7 @@ import { ANSWER_ROWS_MAX, askHtml, type QueryOutcome } from './ask.ts';
 import { tableHtml, tablesHtml } from './browse.ts';
 import { framed, problem, readReferences, saveAs, type PageInput } from './context.ts';
 import { answerFile } from './file.ts';
-import type { AnswerChunks } from '../../base/child-process.ts';
+import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
 import { machineZone } from '../../wire/zone.ts';
 import { answerRow } from './row.ts';

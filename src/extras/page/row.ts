@@ -3,7 +3,7 @@
  * with revisions.
  */
 import { ageText, bytesText } from '../../base/text.ts';
-import type { BrowsedColumn, BrowsedTable, CutCell } from '../../replica/browse.ts';
+import type { BrowsedColumn, BrowsedTable, CutCell } from '../shared/browse.ts';
 import {
   type Reference,
   type RowFile,
@@ -15,18 +15,18 @@ import {
   readRowFailures,
   readRowFiles,
   readWaitingCells,
-} from '../../replica/browse-row.ts';
+} from '../shared/browse-row.ts';
 import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import { pathPart } from './address.ts';
 import { conflictHtml, failureHtml, type ShownFailure } from './decisions.ts';
 import { buttonForm } from './layout.ts';
 import { html, type Html } from './html.ts';
 import { fileNameOf, rowHtml, valueHtml } from './values.ts';
-import { readJournalled, readLife } from '../../replica/browse-history.ts';
+import { readJournalled, readLife } from './browse-history.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { framed, readReferences, stampColumns, type PageInput } from './context.ts';
 import { changesHtml } from './history.ts';
-import type { AnswerChunks } from '../../base/child-process.ts';
+import type { AnswerChunks } from '../shared/child-process.ts';
 
 /** What the page of a row shows. */
 export interface RowView {

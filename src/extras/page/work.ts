@@ -14,7 +14,7 @@ import { buttonForm } from './layout.ts';
 import { html, type Html } from './html.ts';
 import { runsHtml } from './runs.ts';
 import { framed, type PageInput } from './context.ts';
-import type { AnswerChunks } from '../../base/child-process.ts';
+import type { AnswerChunks } from '../shared/child-process.ts';
 
 /** What the page shows. */
 export interface WorkView {

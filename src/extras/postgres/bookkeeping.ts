@@ -10,8 +10,8 @@
  *    sync_replaced      cells that PostgreSQL cannot hold as they are
  */
 import { ident, sql, type Sql } from '../../base/sql.ts';
-import { PG_TYPES, type PgColumn, type PgType } from '../../reconcile/sink-shape.ts';
-import type { TargetPlace } from '../../reconcile/sink-cursor.ts';
+import { PG_TYPES, type PgColumn, type PgType } from '../shared/column-shape.ts';
+import type { TargetPlace } from './cursor.ts';
 import type { PgRow, PgSession } from './connection.ts';
 
 /** The place of a table that is level with the cursor. Nothing need be written for it when the cursor moves. Larger than any line. */

@@ -3,13 +3,13 @@
  * written. A needless update would cost standbys and logical replication as much as a real one.
  */
 import { allOf, ident, joinSql, sql, type Sql } from '../../base/sql.ts';
-import type { PgType } from '../../reconcile/sink-shape.ts';
-import type { SourceRow } from '../../replica/sink-rows.ts';
+import type { PgType } from '../shared/column-shape.ts';
+import type { SourceRow } from '../shared/confirmed-rows.ts';
 import type { PgSession } from './connection.ts';
 import type { SinkSettings } from './context.ts';
 import { columnNames, type SentTable } from './shape-tables.ts';
 import type { PgSchema } from './bookkeeping.ts';
-import { copyLine } from './copy-text.ts';
+import { copyLine } from '../shared/copy-text.ts';
 
 /** The target of rows, and what comes with them. */
 export interface CopyTarget {

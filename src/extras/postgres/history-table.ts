@@ -3,13 +3,13 @@
  * entries that the replica pruned. After values were forgotten, all entries of that table are sent again.
  */
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
-import type { PgType } from '../../reconcile/sink-shape.ts';
+import type { PgType } from '../shared/column-shape.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { readHistory } from '../../replica/sink-rows.ts';
+import { readHistory } from '../shared/confirmed-rows.ts';
 import type { Stored } from '../../replica/rows.ts';
 import type { PgSession } from './connection.ts';
 import type { PgSchema } from './bookkeeping.ts';
-import { copyLine } from './copy-text.ts';
+import { copyLine } from '../shared/copy-text.ts';
 
 /** Columns of the view, how they are sent, and what they are there. */
 const COLUMNS = {

@@ -4,7 +4,7 @@
  */
 import { joinSql, sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { blockReader, readHead, type SourceRow } from '../../replica/sink-rows.ts';
+import { blockReader, readHead, type SourceRow } from '../shared/confirmed-rows.ts';
 import type { PgConnection } from './connection.ts';
 import { copyRowsText, listReplaced, type ReplacedCell, type CopyTarget } from './copy-rows.ts';
 import { columnNames, createSql, type SentTable } from './shape-tables.ts';

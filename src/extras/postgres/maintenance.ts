@@ -6,7 +6,7 @@ import { RowsyncError } from '../../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readPlace } from '../../replica/bookkeeping/sinks.ts';
-import { blockReader, readLines, readSources, type SourceRow } from '../../replica/sink-rows.ts';
+import { blockReader, readLines, readSources, type SourceRow } from '../shared/confirmed-rows.ts';
 import { copyRowsText } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkSettings } from './context.ts';

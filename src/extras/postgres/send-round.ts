@@ -12,7 +12,7 @@ import {
   readSourceRows,
   type SourceRow,
   type TouchedLine,
-} from '../../replica/sink-rows.ts';
+} from '../shared/confirmed-rows.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { ALL_ROWS } from '../../replica/bookkeeping/touched.ts';
 import { applyRows, LISTED, mergeSide, type CopyTarget } from './copy-rows.ts';

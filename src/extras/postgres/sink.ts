@@ -5,7 +5,7 @@
 import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { sql } from '../../base/sql.ts';
-import { judgeCursor } from '../../reconcile/sink-cursor.ts';
+import { judgeCursor } from './cursor.ts';
 import type { Complaint } from '../../replica/bookkeeping/problems.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import {
@@ -18,7 +18,7 @@ import {
   type SinkPlace,
   type SinkTableState,
 } from '../../replica/bookkeeping/sinks.ts';
-import { keepCacheSmall, readHead, readSources, readWholeTouches } from '../../replica/sink-rows.ts';
+import { keepCacheSmall, readHead, readSources, readWholeTouches } from '../shared/confirmed-rows.ts';
 import type { CopyTarget } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkContext } from './context.ts';

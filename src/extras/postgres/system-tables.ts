@@ -4,14 +4,14 @@
  */
 import { createHash } from 'node:crypto';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
-import type { PgType } from '../../reconcile/sink-shape.ts';
+import type { PgType } from '../shared/column-shape.ts';
 import type { Connection } from '../../replica/connection.ts';
 import type { Stored } from '../../replica/rows.ts';
-import { readView } from '../../replica/sink-rows.ts';
+import { readView } from '../shared/confirmed-rows.ts';
 import { freshTemporary, mergeSql, type CopyTarget } from './copy-rows.ts';
 import type { PgSession } from './connection.ts';
 import { TYPE_SQL, type PgSchema } from './bookkeeping.ts';
-import { copyLine } from './copy-text.ts';
+import { copyLine } from '../shared/copy-text.ts';
 
 /** A view of the replica, as a table of the target. */
 interface PublicTable {

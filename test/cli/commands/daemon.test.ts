@@ -7,6 +7,7 @@ import { run } from '../../../src/cli/program.ts';
 import { outputTo } from '../../../src/cli/terminal/session.ts';
 import { makeWorkspace } from '../../support/child.ts';
 import { testClock } from '../../support/clock.ts';
+import { EXTRAS } from '../../../src/extras.ts';
 import { temporaryFolder } from '../../support/replica.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
 import { collectingOutput } from '../../support/session.ts';
@@ -19,18 +20,22 @@ async function startAtTerminal(sandbox: Parameters<typeof makeWorkspace>[0]) {
   const stdout = collectingOutput();
   let hasTerminal = true;
   let hangUp = (): void => undefined;
-  const ended = run(['daemon', '--config', join(folder, 'rowsync.yaml')], {
-    stdout,
-    stderr: collectingOutput(),
-    stdin: new PassThrough(),
-    clock,
-    stopSignal: () => stopping.signal,
-    hasTerminal: () => hasTerminal,
-    onSignal: (name, listener) => {
-      if (name === 'SIGHUP') hangUp = listener;
+  const ended = run(
+    ['daemon', '--config', join(folder, 'rowsync.yaml')],
+    {
+      stdout,
+      stderr: collectingOutput(),
+      stdin: new PassThrough(),
+      clock,
+      stopSignal: () => stopping.signal,
+      hasTerminal: () => hasTerminal,
+      onSignal: (name, listener) => {
+        if (name === 'SIGHUP') hangUp = listener;
+      },
+      folder,
     },
-    folder,
-  });
+    EXTRAS,
+  );
   await clock.sleeper();
   return { ended, stdout, stop: () => stopping.abort(), close: () => (hasTerminal = false), hangUp: () => hangUp() };
 }

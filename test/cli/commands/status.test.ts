@@ -35,7 +35,7 @@ const problem = (code: ProblemCode, changes: Partial<Problem> = {}): Problem => 
 
 const status = (tables: readonly KeptTable[]): Status => ({
   replica: { path: '/data/replica.db', bytes: 5 * 1024 ** 2, isOlder: false },
-  proposalCount: 0,
+  extraLines: [],
   identity: {
     url: 'https://example.net',
     database: '21995',
@@ -44,7 +44,6 @@ const status = (tables: readonly KeptTable[]): Status => ({
     timeZone: 'Europe/Paris',
   },
   tables,
-  sinks: [],
   daemon: null,
   problems: [],
   keeper: 'daemon',

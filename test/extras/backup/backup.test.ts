@@ -1,6 +1,7 @@
 /**
  * Backups with attached files, by command and on schedule, and what a restore brings back of them.
  */
+import { SECTIONS } from '../../support/sections.ts';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -51,7 +52,7 @@ replica: { path: replica.db, files: files }
 backup: { folder: ., keep: 2 }
 `,
   );
-  return Object.assign(fixture, { config: loadConfig(file).config });
+  return Object.assign(fixture, { config: loadConfig(file, { needsCredentials: true, sections: SECTIONS }).config });
 }
 
 /** What stands in the name of a dated backup for the place of its replica. */

@@ -7,7 +7,7 @@ import type { PgAddress } from '../../../src/extras/postgres/context.ts';
 import { checkSink } from '../../../src/extras/postgres/maintenance.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { openReplica } from '../../../src/replica/database.ts';
-import { backUp, restore } from '../../../src/replica/backup.ts';
+import { backUp, restore } from '../../../src/extras/backup/replica-copy.ts';
 import { readTables } from '../../../src/replica/bookkeeping/tables.ts';
 import { HISTORY } from '../../support/history.ts';
 import { clientOf, noPostgres, startPostgres, type PostgresServer } from '../../support/postgres.ts';

@@ -1,0 +1,76 @@
+/**
+ * What an extra can bring. The core calls these and knows no extra by name: `extras.ts` has the list, which `cli/main.ts` hands on. Whatever
+ * is large is loaded by `import()` when it is needed.
+ */
+import type { Command } from 'commander';
+import type { CheckResult } from './cli/runtime/check-result.ts';
+import type { Session } from './cli/terminal/session.ts';
+import type { Config } from './config/load.ts';
+import type { OptionSection } from './config/options.ts';
+import type { DaemonExtra } from './daemon/parts.ts';
+import type { Replica } from './replica/database.ts';
+import type { QueryAnswer, ReplicaReader } from './replica/reader.ts';
+
+/** One use of a command: what it works with. */
+export interface Invocation {
+  readonly session: Session;
+  readonly extras: readonly Extra[];
+  /** As given with --config. */
+  readonly configPath: string | undefined;
+  readonly isJson: boolean;
+  readonly isVerbose: boolean;
+}
+
+/** Runs a command's work; the number it returns becomes the exit code. */
+export type Runner = (command: Command, work: (invocation: Invocation) => Promise<number>) => Promise<void>;
+
+/** One module of commands. */
+export interface CommandModule {
+  /** What it adds to the program, or the command that it adds options to. */
+  readonly names: readonly string[];
+  /** Loads the module; the returned function adds the commands. */
+  readonly load: () => Promise<(program: Command, runner: Runner) => void>;
+  /** True for commands that speak of all commands, which are then loaded with it. */
+  readonly seesAll?: true;
+}
+
+/** A row, or one cell of it, whose values are forgotten; `ids` are all that it had. */
+export interface ForgottenRow {
+  readonly table: string;
+  readonly tableId: number;
+  readonly ids: readonly number[];
+  readonly column: string | null;
+}
+
+/** Copies of a forgotten row: counts of those removed, lines about the rest for a person, and both as JSON. */
+export interface ForgottenCopies {
+  readonly removed: readonly string[];
+  readonly left: readonly string[];
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+/** One extra; its folder below extras/ has the same name. What it brings to a running daemon is in daemon/parts.ts. */
+export interface Extra extends DaemonExtra {
+  readonly name: string;
+  readonly commands?: readonly CommandModule[];
+  /** A section of the configuration, with the kinds of scheduled work that it adds. */
+  readonly loadOptions?: () => Promise<OptionSection>;
+  /** What the program runs instead of a command, by the first word of its command line. */
+  readonly processes?: Readonly<Record<string, () => Promise<() => void>>>;
+  /** Texts of the configuration that no log may show. */
+  readonly secrets?: (config: Config) => readonly string[];
+  /** Called with every replica that a command opens for writing. */
+  readonly prepare?: (replica: Replica, config: Config) => Promise<void>;
+  /** Whether the system keeps a daemon of this configuration running; null if it is not set up to. */
+  readonly findService?: (config: Config) => Promise<{
+    readonly isWanted: boolean;
+    readonly isUp: boolean;
+    readonly findings: readonly CheckResult[];
+  } | null>;
+  /** What `rowsync status` shows of it. */
+  readonly status?: (config: Config) => Promise<{ readonly lines: readonly string[]; readonly json: object }>;
+  /** Answers a query as of a time that a person typed. */
+  readonly queryAt?: (reader: ReplicaReader, text: string, at: string, nowMs: number) => Promise<QueryAnswer>;
+  /** Removes what it keeps of a forgotten row outside of the replica, and finds who else has it. */
+  readonly forget?: (config: Config, row: ForgottenRow, nowMs: number) => Promise<ForgottenCopies>;
+}

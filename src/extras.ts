@@ -1,0 +1,29 @@
+/**
+ * Every extra, in the order of the help. Removing one takes its line here, and its folder below extras/.
+ */
+import type { Extra } from './extra.ts';
+import { BACKUP } from './extras/backup/extra.ts';
+import { CHECK } from './extras/check/extra.ts';
+import { EXPORT } from './extras/export/extra.ts';
+import { HISTORY } from './extras/history/extra.ts';
+import { HTTP } from './extras/http/extra.ts';
+import { MANUAL } from './extras/manual/extra.ts';
+import { MCP } from './extras/mcp/extra.ts';
+import { PAGE } from './extras/page/extra.ts';
+import { POSTGRES } from './extras/postgres/extra.ts';
+import { SERVICE } from './extras/service/extra.ts';
+import { SETUP } from './extras/setup/extra.ts';
+
+export const EXTRAS: readonly Extra[] = [
+  SETUP,
+  CHECK,
+  HISTORY,
+  MCP,
+  POSTGRES,
+  EXPORT,
+  BACKUP,
+  SERVICE,
+  PAGE,
+  HTTP,
+  MANUAL,
+];

@@ -1,0 +1,146 @@
+/**
+ * `rowsync backup` and `rowsync restore`: one file, and the attached files beside it, made while everybody works, and the way back.
+ */
+import type { Command } from 'commander';
+import { stampFromMs } from '../../base/clock.ts';
+import { EXIT } from '../../base/errors.ts';
+import { resolve } from 'node:path';
+import { backUpAll, lostFilesError, restoreAll } from './backup.ts';
+import type { CarryReport } from '../../files/carry.ts';
+import { openReader } from '../../replica/reader.ts';
+import { errorJson } from '../../cli/report/error-text.ts';
+import { exitCodeOf, loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
+import { become, mayMake, ownerOf } from '../../cli/runtime/owner.ts';
+import { backUpByChild, mayReadBackup, PIPE, restoreByChild, restoreReceived, sendBackup } from './piped-backup.ts';
+import { bytesText, countText, plural, printable } from '../../base/text.ts';
+
+const BACKUP_HELP = `
+The copy is of one moment, and is checked before it gets its name. A daemon may be at work meanwhile. The attached files that it
+names go into FILE.files beside it: as hard links on one disk, which cost nothing, else as copies. Keep the two together.
+schedule.backup and backup.folder in the configuration make the daemon do it.
+
+Example:
+  rowsync backup /backups/replica-2026-06-01.db`;
+
+const RESTORE_HELP = `
+The replica that is there is moved aside, not deleted. Stop the daemon first. Afterwards no ETag is trusted: the next pull reads
+every page again, and brings what has changed since. New rows that the backup still wants to create, and that have no value in a
+match column, wait for a person: they may have been created since. Attached files come back from FILE.files; those that are not there are
+fetched by the next pull.
+
+Example:
+  systemctl stop rowsync@main
+  rowsync restore /backups/replica-2026-06-01.db && rowsync pull`;
+
+/** Adds both commands. */
+export function addBackupCommands(program: Command, runner: Runner): void {
+  program
+    .command('backup')
+    .argument('<file>', 'a file that does not exist yet')
+    .description('copy the replica and its files, checked, while it is in use')
+    .option('--without-files', 'leave out attached files, which the origin still has')
+    .addHelpText('after', BACKUP_HELP)
+    .action((file: string, options: { withoutFiles?: boolean }, command: Command) =>
+      runner(command, (invocation) => backUpAndPrint(invocation, file, options.withoutFiles !== true)),
+    );
+  program
+    .command('restore')
+    .argument('<file>', 'what rowsync backup made')
+    .description('put a backup in the place of the replica')
+    .addHelpText('after', RESTORE_HELP)
+    .action((file: string, _options: unknown, command: Command) =>
+      runner(command, (invocation) => restoreAndPrint(invocation, file)),
+    );
+}
+
+async function backUpAndPrint(invocation: Invocation, file: string, withFiles: boolean): Promise<number> {
+  const { session } = invocation;
+  const config = await loadNamedConfig(invocation, { needsCredentials: false, keepsRoot: true });
+  const target = resolve(session.folder, file);
+  const owner = ownerOf(config.replica.path);
+  const isPiped = file === PIPE;
+  const isOwners = owner === null || isPiped || mayMake(owner, target);
+  if (owner !== null && isOwners) become(owner);
+  if (isPiped) return sendBackup(session, config, withFiles);
+  const report = isOwners
+    ? await backUpAll(config, target, { withFiles })
+    : await backUpByChild(invocation, config, { target, withFiles });
+  if (typeof report === 'number') return report;
+  const { path, bytes, tableCount, rowCount, files } = report;
+  const failure = lostFilesError(files);
+  const exitCode = exitCodeOf(failure === null ? [] : [failure]);
+  const lines = [
+    `${path}: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}, ${bytesText(bytes)}`,
+    files === null ? 'without attached files' : filesText(files),
+    ...(failure === null ? [] : [`failed: ${failure.message}`, `  what to do: ${failure.hint}`]),
+  ];
+  await (invocation.isJson
+    ? printJson(invocation, { exitCode, ...report, error: failure === null ? null : errorJson(failure) })
+    : session.stdout.write(linesText(lines)));
+  return exitCode;
+}
+
+function filesText({ folder, linkedCount, copiedCount, presentCount, bytes }: CarryReport): string {
+  const present = presentCount === 0 ? '' : `, ${countText(presentCount)} there already`;
+  const counts = `${countText(linkedCount)} linked, ${countText(copiedCount)} copied (${bytesText(bytes)})${present}`;
+  return folder === null ? 'no attached files' : `${folder}: ${counts}`;
+}
+
+function linesText(lines: readonly string[]): string {
+  return lines.map((line) => `${printable(line)}\n`).join('');
+}
+
+async function restoreAndPrint(invocation: Invocation, file: string): Promise<number> {
+  const { session } = invocation;
+  const config = await loadNamedConfig(invocation, { needsCredentials: false, keepsRoot: true });
+  const stamp = stampFromMs(session.clock.nowMs()).replaceAll(/[-:]/g, '');
+  const backup = resolve(session.folder, file);
+  const owner = ownerOf(config.replica.path);
+  const isPiped = file === PIPE;
+  if (owner !== null && !isPiped && !mayReadBackup(owner, backup)) return restoreByChild(invocation, config, backup);
+  if (owner !== null) become(owner);
+  const unpushedCount = countUnpushed(config.replica.path);
+  const report = await (isPiped ? restoreReceived(session, config, stamp) : restoreAll(config, backup, stamp));
+  const { path, tableCount, rowCount, asidePath, pendingCreateCount, files } = report;
+  const lostCount = files?.lost.length ?? 0;
+  const lines = [
+    `${path}: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}`,
+    ...(files === null ? [] : [filesText(files)]),
+    ...(lostCount === 0
+      ? []
+      : [`not in the backup: ${plural(lostCount, 'file')}; rowsync pull fetches what is missing`]),
+    ...(asidePath === null ? [] : [`the old replica is now ${asidePath}`]),
+    ...(unpushedCount === 0
+      ? []
+      : [
+          `${plural(unpushedCount, 'edited row')} of the former replica had not reached the origin; what the backup lacks is only there:`,
+          '  SELECT * FROM sync_changes lists the edits',
+        ]),
+    ...(pendingCreateCount === 0
+      ? []
+      : [
+          `${plural(pendingCreateCount, 'new row')} had not been pushed when the backup was made, and may have been since.`,
+          'Those that nothing identifies wait (rowsync failures): look at the origin, then retry or discard them.',
+        ]),
+    'run rowsync pull: it reads every page again',
+  ];
+  await (invocation.isJson
+    ? printJson(invocation, { ...report, unpushedCount })
+    : session.stdout.write(linesText(lines)));
+  return EXIT.done;
+}
+
+/** Edited rows that the origin does not have; 0 also if the replica cannot be read, which is why people restore. */
+function countUnpushed(path: string): number {
+  try {
+    const reader = openReader(path);
+    try {
+      return reader.status().reduce((sum, { pendingCount, parkedCount }) => sum + pendingCount + parkedCount, 0);
+    } finally {
+      reader.close();
+    }
+  } catch {
+    return 0;
+  }
+}

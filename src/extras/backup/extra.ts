@@ -1,0 +1,27 @@
+/**
+ * Copies of the replica: backups by command and on schedule, restore, and rebuilding a damaged one.
+ */
+import type { Metric } from '../../daemon/parts.ts';
+import type { Extra } from '../../extra.ts';
+
+export const BACKUP: Extra = {
+  name: 'backup',
+  commands: [
+    { names: ['rebuild'], load: async () => (await import('./rebuild-command.ts')).addRebuildCommand },
+    { names: ['backup', 'restore'], load: async () => (await import('./command.ts')).addBackupCommands },
+  ],
+  loadOptions: async () => (await import('./options.ts')).BACKUP_OPTIONS,
+  jobs: { backup: async (context) => (await import('./backup.ts')).backUpOnSchedule(context) },
+  metrics: async (config, { nowMs }) => {
+    const { lastBackupMs } = await import('./backup.ts');
+    const lastMs = lastBackupMs(config, nowMs);
+    return lastMs === null ? [] : [backupMetric(lastMs)]; // without a sample it would say 0, which rings an alarm
+  },
+  forget: async (config, row, nowMs) => (await import('./row-copies.ts')).copiesOf(config, row, nowMs),
+};
+
+/** When the last backup was begun. */
+export function backupMetric(lastMs: number): Metric {
+  const help = 'When the last backup in backup.folder was begun; 0 for never.';
+  return { name: 'last_backup_timestamp_seconds', kind: 'gauge', help, samples: [{ value: lastMs / 1000 }] };
+}

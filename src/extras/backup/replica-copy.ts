@@ -1,0 +1,352 @@
+/**
+ * A backup of the replica while everybody continues working, and the way back from one.
+ *
+ * Input: the replica, a file name. Output: one SQLite file, checked before it gets its name. SQLite finds it whole, and every table has as many rows
+ * as the replica at the moment of the backup. Functions of the caller carry the named content, since this folder knows no file store. Invariants: a
+ * file under its final name is complete, and its content stands beside it (I15). A restored file is treated as the older copy that it is when it is
+ * opened (copies.ts).
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import Database from 'better-sqlite3';
+import { stampFromMs, systemClock } from '../../base/clock.ts';
+import { must } from '../../base/assert.ts';
+import { RowsyncError } from '../../base/errors.ts';
+import { disownFile, realPathOf, requireOwnLog } from '../../replica/copies.ts';
+import {
+  checkCopy,
+  countRows,
+  freeName,
+  makePrivate,
+  PARTIAL,
+  removeFile,
+  syncToDisk,
+  takeName,
+} from '../../replica/copy-file.ts';
+import type { Tx } from '../../replica/connection.ts';
+import { checkOwner, takeLock } from '../../replica/database.ts';
+import { replicaError, sqliteCode } from '../../replica/failures.ts';
+import { inheritSeries } from '../../replica/bookkeeping/sinks.ts';
+import { readContents, storeContentLost, storeStoreFolder, type Content } from '../../replica/bookkeeping/files.ts';
+import { runOpen } from '../../replica/transaction.ts';
+import { ident, sql } from '../../base/sql.ts';
+
+/** Pages copied before other work gets its turn; 2,000 of them take some 13 ms. */
+const PAGES_PER_STEP = 2_000;
+
+/** Behind the name of a file, where SQLite keeps what belongs to it and is not in it. */
+const LOGS = ['-wal', '-journal'];
+
+/** What was copied. */
+export interface CopyReport {
+  readonly path: string;
+  readonly bytes: number;
+  readonly tableCount: number;
+  readonly rowCount: number;
+}
+
+/** Brings content that a copy names to where the copy goes; its folder is durable when this resolves. */
+export type Carry<T> = (contents: readonly Content[]) => Promise<T>;
+
+/**
+ * Copies the replica at `source` into the new file `target`; needs no lock, so a daemon may be at work. `onAdvance` is called as it continues.
+ * @throws RowsyncError `backup.exists`, `backup.damaged` (the copy did not pass, and is gone), or of the replica.
+ */
+export async function backUp<T = null>(
+  source: string,
+  target: string,
+  carry?: Carry<T>,
+  onAdvance?: () => void,
+): Promise<CopyReport & { readonly files: T | null }> {
+  const path = resolve(target);
+  requireFree(path);
+  const partial = path + PARTIAL;
+  let db: Database.Database | undefined;
+  try {
+    makePrivate(partial);
+    db = new Database(source, { readonly: true, fileMustExist: true, timeout: 1_000 });
+    checkOwner(db, source);
+    // One read transaction around both: the counted rows are the copied ones, even if rows are written meanwhile.
+    db.exec('BEGIN');
+    const counts = countRows(db);
+    const progress = (): number => {
+      onAdvance?.();
+      return PAGES_PER_STEP;
+    };
+    await db.backup(partial, { progress });
+    db.exec('COMMIT');
+    checkCopy(partial, counts);
+    const files = carry === undefined ? null : await carry(contentsIn(partial));
+    takeName(partial, path);
+    const rowCount = [...counts.values()].reduce((total, count) => total + count, 0);
+    return { path, bytes: statSync(path).size, tableCount: counts.size, rowCount, files };
+  } catch (thrown) {
+    removeFile(partial);
+    throw replicaError(thrown, `Backing up ${source} to ${path}`);
+  } finally {
+    db?.close();
+  }
+}
+
+/** Makes sure that a backup can be made under a name. @throws RowsyncError `backup.exists`, `replica.path`. */
+export function requireFree(path: string): void {
+  // SQLite would write a log that was left there into the copy.
+  const inTheWay = ['', ...LOGS].map((ending) => path + ending).find((name) => existsSync(name));
+  if (inTheWay !== undefined) {
+    throw new RowsyncError('usage', 'backup.exists', {
+      message: `${inTheWay} exists already`,
+      hint: 'Name a new file; a backup never replaces anything.',
+    });
+  }
+  if (!existsSync(dirname(path))) {
+    throw new RowsyncError('replica', 'replica.path', {
+      message: `The folder ${dirname(path)} for the backup does not exist`,
+      hint: `Create it (mkdir -p ${dirname(path)}), or name another one; backup.folder is that of the daemon.`,
+    });
+  }
+}
+
+/** Stamp and ending of a dated backup. */
+const DATED = /^\d{8}T\d{6}Z\.db$/;
+
+/**
+ * The path of a dated backup of a database in a folder, and those of the earlier ones, the newest first. Many replicas are called
+ * alike, also of one database, and may have one folder for their backups. Those of another one are none of the earlier ones, and
+ * have other names, told apart by where the replica stands. What is dated later than now was made before the clock was set back.
+ */
+export function datedBackups(
+  source: string,
+  { folder, database, nowMs }: { readonly folder: string; readonly database: string; readonly nowMs: number },
+): { readonly path: string; readonly earlier: readonly string[] } {
+  const stem = stemOf(source);
+  const own = `${stem}-${database}-${placeTag(source)}-`;
+  const now = stampFromMs(nowMs).replaceAll(/[-:]/g, '');
+  const isDated = (file: string, start: string): boolean =>
+    file.startsWith(start) && DATED.test(file.slice(start.length));
+  const order = (file: string): string => `${stampIn(file) > `${now}.db` ? 0 : 1} ${stampIn(file)}`;
+  const kin = readKin(source);
+  const earlier = namesIn(folder)
+    .filter((file) => {
+      if (isDated(file, own)) return true;
+      // Earlier versions did not say where the replica stands, and those before them did not name the database.
+      const isUntold = isDated(file, `${stem}-${database}-`) || isDated(file, `${stem}-`);
+      return isUntold && kin !== null && readKin(join(folder, file)) === kin;
+    })
+    .toSorted((a, b) => (order(a) < order(b) ? 1 : -1));
+  return { path: join(folder, `${own}${now}.db`), earlier: earlier.map((file) => join(folder, file)) };
+}
+
+/** When a dated backup was begun, by its name. */
+export function dateOfBackup(path: string): number {
+  const [, day, time] = /(\d{8})T(\d{6})Z\.db$/.exec(path) ?? [];
+  const digits = must(day, 'dated') + must(time, 'dated');
+  return Date.parse(digits.replace(/(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)/, '$1-$2-$3T$4:$5:$6Z'));
+}
+
+function stemOf(source: string): string {
+  return basename(source).replace(/\.[^.]*$/, '');
+}
+
+/** Tells where a replica stands from other places, in as few letters as do. */
+function placeTag(source: string): string {
+  return createHash('sha256')
+    .update(realPathOf(resolve(source)))
+    .digest('hex')
+    .slice(0, 6);
+}
+
+function stampIn(file: string): string {
+  return file.slice(-'19700101T000000Z.db'.length);
+}
+
+/** The database of a replica, and its mark against copies (copies.ts); null if it cannot be read. */
+function readKin(path: string): string | null {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(path, { readonly: true, fileMustExist: true });
+    const text = sql`SELECT i.database || ' ' || s.file_id FROM _rowsync_identity i, _rowsync_sent s`;
+    const kin = db.prepare(text).pluck().get();
+    return typeof kin === 'string' ? kin : null;
+  } catch {
+    return null;
+  } finally {
+    db?.close();
+  }
+}
+
+/** A folder that cannot be read has none; making a file in it says what is wrong. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** What a file holds of the content that it names; nothing where it is of a version without files. */
+function contentsIn(path: string): readonly Content[] {
+  const db = new Database(path, { readonly: true });
+  try {
+    return hasFiles(db) ? readContents(db, null) : [];
+  } finally {
+    db.close();
+  }
+}
+
+function hasFiles(db: Database.Database): boolean {
+  return db.prepare(sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_files'`).get() !== undefined;
+}
+
+/** What a restore did. */
+export interface RestoreReport<T> extends CopyReport {
+  readonly files: T | null;
+  /** Where the former replica stands now; null where there was none. */
+  readonly asidePath: string | null;
+  /** Rows of two-way tables that the origin had not seen when the backup was made. */
+  readonly pendingCreateCount: number;
+}
+
+/** What came of the content that a restored file names. */
+export interface CarriedBack {
+  /** The store that it stands in. */
+  readonly folder: string | null;
+  /** Hashes of what did not come; its files are missing from now on, and the next pull fetches them. */
+  readonly lost: readonly string[];
+}
+
+/**
+ * Puts a backup in the place of the replica, which is moved aside with all it holds. The next pull reads every page again.
+ * @throws RowsyncError `replica.inUse` while another process works on it, `backup.damaged`, `replica.foreign`, ….
+ */
+export async function restore<T extends CarriedBack>(
+  backup: string,
+  { path: target, stamp }: { readonly path: string; readonly stamp: string },
+  carry?: Carry<T>,
+): Promise<RestoreReport<T>> {
+  const path = resolve(target);
+  const partial = path + PARTIAL;
+  const lock = takeLock(path, 0o600);
+  try {
+    const copied = await copyBackup(resolve(backup), partial);
+    const files = carry === undefined ? null : await carry(contentsIn(partial));
+    if (files !== null) noteFiles(partial, files);
+    noteSeries(partial, path);
+    const pendingCreateCount = countCreates(partial);
+    syncToDisk(partial);
+    const asidePath = moveAside(path, stamp);
+    disownFile(path);
+    takeName(partial, path);
+    return { ...copied, path, bytes: statSync(path).size, asidePath, pendingCreateCount, files };
+  } catch (thrown) {
+    removeFile(partial);
+    throw replicaError(thrown, `Restoring ${backup} to ${path}`);
+  } finally {
+    lock.close();
+  }
+}
+
+function noteFiles(path: string, { folder, lost }: CarriedBack): void {
+  const db = new Database(path);
+  try {
+    if (!hasFiles(db)) return;
+    change(db, (tx) => {
+      if (folder !== null) storeStoreFolder(tx, folder);
+      for (const sha256 of lost) storeContentLost(tx, sha256);
+    });
+  } finally {
+    db.close();
+  }
+}
+
+/** Lets the copy know what the file in whose place it comes sent to sinks. Of a file that cannot be read nothing is known; people are asked then. */
+function noteSeries(partial: string, path: string): void {
+  if (!existsSync(path)) return;
+  const db = new Database(partial);
+  try {
+    const replaced = new Database(path, { readonly: true });
+    try {
+      change(db, (tx) => inheritSeries(tx, replaced));
+    } finally {
+      replaced.close();
+    }
+  } catch (thrown) {
+    if (sqliteCode(thrown) === undefined) throw thrown;
+  } finally {
+    db.close();
+  }
+}
+
+/** Changes a file that no replica is open on. */
+function change(db: Database.Database, work: (tx: Tx) => void): void {
+  const cause = { cause: 'restore', runId: null } as const;
+  db.transaction(() => runOpen(db, work, { clock: systemClock, cause })).immediate();
+}
+
+async function copyBackup(backup: string, partial: string): Promise<Pick<CopyReport, 'tableCount' | 'rowCount'>> {
+  removeFile(partial);
+  if (!existsSync(backup)) {
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: `There is no file ${backup}`,
+      hint: 'Name the file that rowsync backup made.',
+    });
+  }
+  const { tableCount, rowCount } = await backUp(backup, partial);
+  return { tableCount, rowCount };
+}
+
+/** Rows of two-way tables that the origin had not seen; of tables that someone dropped there are none. */
+function countCreates(path: string): number {
+  const db = new Database(path, { readonly: true });
+  try {
+    const hasModes = db.prepare(sql`SELECT 1 FROM pragma_table_info('_rowsync_tables') WHERE name = 'push'`).get();
+    if (hasModes === undefined) return 0; // of a version without two-way tables
+    const names = db
+      .prepare<[], string>(
+        sql`SELECT local_name FROM _rowsync_tables WHERE push <> 'off' AND state <> 'gone'
+            AND EXISTS (SELECT 1 FROM pragma_table_info(local_name) WHERE name = '_id')`,
+      )
+      .pluck()
+      .all();
+    const countOf = (name: string): unknown =>
+      db
+        .prepare(sql`SELECT count(*) FROM ${ident(name)} WHERE _id < 0`)
+        .pluck()
+        .get();
+    return names.reduce((total, name) => total + Number(countOf(name)), 0);
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * Moves the replica and SQLite's files beside it, because the log may hold changes that the file does not have yet; null without a replica. A log is
+ * moved too if its replica is gone, because SQLite would write it into the next file.
+ */
+export function moveAside(path: string, stamp: string): string | null {
+  const isThere = existsSync(path);
+  emptyLog(path);
+  const aside = freeName((number) => `${path}.replaced-${stamp}${number}`, [...LOGS, '']);
+  for (const ending of [...LOGS, '-shm', '']) if (existsSync(path + ending)) renameSync(path + ending, aside + ending);
+  return isThere ? aside : null;
+}
+
+/**
+ * Brings what only the log has into its file. Two files cannot be renamed at once. A crash in between would leave a replica
+ * without the last edits, and the next process would take it for complete. Where that cannot be done (another client reads, the
+ * file is damaged, the log is another file's), both are moved as they are.
+ */
+function emptyLog(path: string): void {
+  // SQLite deletes the log of a file that is empty.
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  let db: Database.Database | undefined;
+  try {
+    requireOwnLog(path);
+    db = new Database(path, { fileMustExist: true, timeout: 50 });
+    db.pragma('wal_checkpoint(TRUNCATE)');
+  } catch {
+    // moved as they are
+  } finally {
+    db?.close();
+  }
+}

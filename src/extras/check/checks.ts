@@ -1,0 +1,492 @@
+/**
+ * What `rowsync check` looks at, in the order in which things can go wrong. The way to the origin, the credentials, the database
+ * and its tables, clocks and zones, the folder and the file of the replica. Reads only; nothing is stored.
+ */
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { asRowsyncError } from '../../base/errors.ts';
+import { withBoundNames } from '../../config/tables.ts';
+import { bindTables, misnamedIn } from '../../reconcile/bindings.ts';
+import { checkChoice, readKnownTables, type KnownChoices } from './columns.ts';
+import type { Config } from '../../config/load.ts';
+import { maskKeyProblem } from '../../config/mask-key.ts';
+import { systemCode } from '../../config/secrets.ts';
+import { filesSettings } from '../../config/settings.ts';
+import { describeWithRights, type Origin } from '../../origin/client.ts';
+import { judgeMatch } from '../../reconcile/match.ts';
+import { mayOthersWrite } from '../../reconcile/owner.ts';
+import { planSelection } from '../../reconcile/selection.ts';
+import { checkWhole } from '../../replica/wholeness.ts';
+import { openReader, sqliteVersion, type ReplicaReader } from '../../replica/reader.ts';
+import { readForeignTriggers } from '../../replica/triggers.ts';
+import { areRightsUnknown } from '../../wire/rights.ts';
+import {
+  columnType,
+  hasOption,
+  isWritable,
+  type DatabaseDescriptor,
+  type TableDescriptor,
+  type TableSummary,
+  type UserDescriptor,
+} from '../../wire/schema.ts';
+import { isZone } from '../../wire/zone.ts';
+import { checkAnswers } from './answers.ts';
+import type { AnswerParts } from './answer-parts.ts';
+import { fail, failed, ok, warn, type CheckResult } from '../../cli/runtime/check-result.ts';
+import { findFileFacts } from './files.ts';
+import { checkHistory } from './history.ts';
+import { probeOrigin } from './connection.ts';
+import { checkRows } from './rows.ts';
+import type { Session } from '../../cli/terminal/session.ts';
+import { bytesText, durationText, plural, someOf } from '../../base/text.ts';
+
+/** A certificate that ends sooner than this is worth a word. */
+const CERTIFICATE_DAYS_MIN = 14;
+/** Clocks this far apart make stamps misleading. */
+const CLOCK_SKEW_MS_MAX = 60_000;
+/** Free space below which a replica cannot grow, and below which it may soon not. */
+const FREE_BYTES_FAIL = 50 * 1024 ** 2;
+const FREE_BYTES_WARN = 1024 ** 3;
+
+/** The first version with STRICT tables, which the replica consists of. */
+const SQLITE_MINOR_MIN = 37;
+/** A shell that does not print its version within this time does not count. */
+const SHELL_MS_MAX = 5_000;
+
+/** Checks of this machine alone. */
+export function checkReplica(config: Config): readonly CheckResult[] {
+  const { path } = config.replica;
+  return [
+    checkFolder(path),
+    checkSpace(path),
+    ...checkFile(config),
+    ...checkMode(config),
+    ...checkConfiguration(config),
+    ...checkSharing(config),
+    ...checkMaskKey(config),
+    checkSqlite(),
+  ];
+}
+
+/** Checks of the way to the origin, then, if there is one, of what the credentials may see there. */
+export async function* checkOrigin(origin: Origin, config: Config, session: Session): AsyncGenerator<CheckResult> {
+  const probe = await probeOrigin(config.origin.url, session.clock, config.origin.way);
+  const { host } = new URL(config.origin.url);
+  if (!('failure' in probe)) {
+    const where = probe.proxy === null ? `is ${probe.address} and` : `is reached through the proxy ${probe.proxy}, and`;
+    yield ok('connection', `${host} ${where} answers in ${durationText(probe.durationMs)}`);
+    yield checkTls({ tls: probe.tls, address: probe.address, nowMs: session.clock.nowMs() });
+    yield checkClock(probe.clockSkewMs);
+  }
+  const signal = session.stopSignal();
+  let user: UserDescriptor;
+  try {
+    user = (await origin.user({ signal })).value;
+  } catch (thrown) {
+    const error = asRowsyncError(thrown);
+    const isLogin = error.kind === 'auth' && error.code !== 'origin.proxy';
+    yield failed(isLogin ? 'credentials' : 'connection', error);
+    return;
+  }
+  if ('failure' in probe) {
+    yield warn(
+      'connection',
+      `${host} answers the API, but not a plain request (${probe.failure})`,
+      'A proxy may be in between.',
+    );
+  }
+  yield ok('credentials', `${user.email}, role ${user.role}`);
+  yield checkPermissions(user, config);
+  yield checkZone(user);
+  const reader = openMatchingReader(config);
+  try {
+    yield* checkTables({ origin, config, clock: session.clock, signal, reader }, user.timezone);
+  } finally {
+    reader?.close();
+  }
+}
+
+/** The replica, where there is one of this database. */
+function openMatchingReader({ replica: { path }, origin: { database } }: Config): ReplicaReader | null {
+  try {
+    const reader = openReader(path);
+    if (!reader.isOlder() && reader.identity()?.database === database) return reader;
+    reader.close();
+    return null;
+  } catch {
+    return null; // missing or damaged, which has been said
+  }
+}
+
+/** Whether the way to the origin is encrypted, and for how long; clear text is fine only where it leaves no machine. */
+export function checkTls(probe: {
+  readonly tls: { readonly version: string; readonly validToMs: number } | null;
+  readonly address: string;
+  readonly nowMs: number;
+}): CheckResult {
+  const { tls, address, nowMs } = probe;
+  if (tls === null && isLoopback(address)) return ok('tls', 'not used: origin.url begins with http:');
+  if (tls === null) {
+    const message = 'not used: the credentials and all rows travel in clear text';
+    return warn('tls', message, 'Write https: in origin.url.');
+  }
+  const days = Math.floor((tls.validToMs - nowMs) / 86_400_000);
+  const message = `${tls.version}, the certificate is valid for ${plural(days, 'more day')}`;
+  return days >= CERTIFICATE_DAYS_MIN
+    ? ok('tls', message)
+    : warn('tls', message, 'It has to be renewed by then, or every request fails.');
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || /^(?:::ffff:)?127\./.test(address);
+}
+
+function checkClock(skewMs: number | null): CheckResult {
+  if (skewMs === null) return ok('clock', 'the origin sends no Date header');
+  const apart = durationText(Math.abs(skewMs));
+  return Math.abs(skewMs) <= CLOCK_SKEW_MS_MAX
+    ? ok('clock', `at most ${apart} apart from the origin's`)
+    : warn(
+        'clock',
+        `${apart} ${skewMs > 0 ? 'behind' : 'ahead of'} the origin's`,
+        'Let NTP set the clock of this machine.',
+      );
+}
+
+function checkPermissions({ admin }: UserDescriptor, config: Config): CheckResult {
+  const suppressed = config.tables.rules.filter(({ options }) => options.workflow === 'suppress');
+  if (suppressed.length > 0 && !hasOption(admin, 'ManageData')) {
+    const patterns = suppressed.map(({ pattern }) => pattern);
+    const message = `workflow: suppress (${someOf(patterns)}) needs the permission ManageData, which the user does not have`;
+    return fail('rights', message, 'Give the user that permission, or set workflow: run.');
+  }
+  return admin.length > 0
+    ? ok('rights', admin.join(', '))
+    : warn('rights', 'no administrative rights', 'Rows and columns that this role hides will be missing here.');
+}
+
+function checkZone({ timezone }: UserDescriptor): CheckResult {
+  return isZone(timezone)
+    ? ok('time zone', `${timezone}; stored as UTC`)
+    : warn(
+        'time zone',
+        `the origin names a zone that Node does not know: "${timezone}"; timestamps are sent with their offset`,
+        'If the origin refuses them, choose another zone in the user profile, or a newer Node.',
+      );
+}
+
+async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<CheckResult> {
+  const { origin, signal } = parts;
+  let database: DatabaseDescriptor;
+  try {
+    database = (await origin.describeDatabase({ signal })).value;
+  } catch (thrown) {
+    yield failed('database', asRowsyncError(thrown));
+    return;
+  }
+  yield ok('database', `${database.name}, ${plural(database.tables.length, 'table')}`);
+  const names = database.tables.map(({ recordName }) => recordName);
+  const known = readKnownTables(parts.config);
+  const { bindings } = bindTables(
+    database.tables.map(({ id, recordName: name }) => ({ id, name })),
+    { known: known.described, configured: parts.config.tables.byName, isConfirmed: () => false },
+  );
+  const boundNames = new Map(bindings.map(({ name, boundName }) => [name, boundName ?? name]));
+  const config = withBoundNames(parts.config, (name) => boundNames.get(name) ?? name);
+  const chosen = database.tables.filter(({ recordName }) => config.tables.find(recordName) !== null);
+  const left = names.filter((name) => config.tables.find(name) === null);
+  const leftText = left.length === 0 ? '' : `; left alone: ${someOf(left)}`;
+  yield chosen.length > 0
+    ? ok('tables', `${plural(chosen.length, 'table')} to copy${leftText}`)
+    : fail(
+        'tables',
+        `no table matches the patterns under tables; the database has ${someOf(names)}`,
+        'Correct the patterns.',
+      );
+  const described = bindings.map((binding) => ({ ...binding, isDescribed: true }));
+  for (const { sentence } of misnamedIn(config.tables.byName, described)) {
+    yield warn('tables', sentence, 'Names are case-sensitive, and singular as at the origin.');
+  }
+  const looks = await Promise.all(
+    chosen.map((table) => checkTable(origin, { config, known: known.choices }, table, signal)),
+  );
+  yield* looks.flatMap(({ problems }) => problems);
+  const readable = looks.flatMap(({ descriptor }) => descriptor ?? []);
+  if (readable.length > 0) yield ok('columns', columnsText(readable));
+  const asked = looks.flatMap(({ descriptor, isAsked }) => (isAsked && descriptor !== null ? [descriptor] : []));
+  if (asked.length > 0) yield* checkRights(asked);
+  yield* checkFiles(readable, config);
+  yield* checkAnswers({ ...parts, config }, { tables: readable, zone });
+}
+
+/** The tables whose files are fetched, and their rules. */
+function checkFiles(described: readonly TableDescriptor[], config: Config): readonly CheckResult[] {
+  const { rule } = filesSettings(config);
+  const withFiles = described.filter(({ columns }) => columns.some(({ type }) => columnType(type) === 'Attachment'));
+  const modes = withFiles.map(({ recordName }) => ({ name: recordName, mode: rule(recordName)?.mode ?? 'none' }));
+  const texts = (['latest', 'all', 'none'] as const).flatMap((mode) => {
+    const names = modes.filter((one) => one.mode === mode).map(({ name }) => name);
+    return names.length === 0 ? [] : [`${FILE_MODES[mode]} of ${someOf(names)}`];
+  });
+  return texts.length === 0 ? [] : [ok('files', texts.join('; '))];
+}
+
+const FILE_MODES = { latest: 'the latest revision', all: 'every revision', none: 'none' } as const;
+
+/** How many columns can be read, and how many written. */
+function columnsText(tables: readonly TableDescriptor[]): string {
+  return someOf(
+    tables.map(({ recordName, columns }) => {
+      const writable = columns.filter(isWritable).length;
+      return `${recordName} ${columns.length} (${writable === 0 ? 'none' : writable} writable)`;
+    }),
+  );
+}
+
+/** Tables whose description does not say what may be written: whether `*` did. */
+function checkRights(asked: readonly TableDescriptor[]): readonly CheckResult[] {
+  const names = (tables: readonly TableDescriptor[]): string => someOf(tables.map(({ recordName }) => recordName));
+  const [unknown, known] = [asked.filter(areRightsUnknown), asked.filter((table) => !areRightsUnknown(table))];
+  return [
+    ...(known.length === 0
+      ? []
+      : [ok('columns', `not described as writable or not; column=* says which are writable: ${names(known)}`)]),
+    ...(unknown.length === 0
+      ? []
+      : [
+          warn(
+            'columns',
+            `the writable columns are not known, since column=* returns no row: ${names(unknown)}`,
+            'Such a table is read-only here until it has a row at the origin and was pulled again.',
+          ),
+        ]),
+  ];
+}
+
+/** A table as it is described; null where it cannot be. */
+interface TableLook {
+  readonly descriptor: TableDescriptor | null;
+  /** Whether its description leaves open what may be written. */
+  readonly isAsked: boolean;
+  readonly problems: readonly CheckResult[];
+}
+
+async function checkTable(
+  origin: Origin,
+  { config, known }: { readonly config: Config; readonly known: KnownChoices },
+  table: TableSummary,
+  signal: AbortSignal,
+): Promise<TableLook> {
+  const name = table.recordName;
+  try {
+    const { descriptor: described, isAsked } = await describeWithRights(
+      origin,
+      { name, alias: table.alias },
+      { signal },
+    );
+    const rule = config.tables.find(name);
+    const { descriptor, results } = checkChoice(described, { config, rule, known });
+    const { unknownSort } = planSelection(descriptor, rule?.options.sort ?? null);
+    const pushed =
+      rule?.options.push === true && !areRightsUnknown(described)
+        ? [
+            ...checkWritable(descriptor),
+            ...checkMatch(descriptor, rule.options.match ?? null, rule.pattern),
+            ...(rule.options.delete === 'purge'
+              ? [ok('push', `${name}: rows that are deleted here are purged at the origin`)]
+              : []),
+          ]
+        : [];
+    const rows = await checkRows({ origin, signal }, descriptor, rule);
+    const found = [...results, ...rows, ...pushed];
+    if (rows.some(({ outcome }) => outcome === 'fail')) return { descriptor: null, isAsked, problems: found };
+    if (unknownSort.length === 0) return { descriptor, isAsked, problems: found };
+    const message = `${name}: sort names columns that do not exist: ${someOf(unknownSort)}`;
+    const wrong = fail('columns', message, `Correct tables.${rule?.pattern ?? name}.sort.`);
+    return { descriptor, isAsked, problems: [wrong, ...found] };
+  } catch (thrown) {
+    return { descriptor: null, isAsked: false, problems: [failed('columns', asRowsyncError(thrown))] };
+  }
+}
+
+/** Whether the calling user may send what is edited in a pushed table; what it may do with one row stands in `_allow`. */
+function checkWritable({ recordName, columns, allowAdd }: TableDescriptor): readonly CheckResult[] {
+  const give = 'Give the role of the user that right at the origin, or leave out push: true.';
+  if (!columns.some(isWritable)) return [fail('push', `${recordName}: no column may be written by this user`, give)];
+  return allowAdd ? [] : [warn('push', `${recordName}: this user may not add rows; inserts are refused here`, give)];
+}
+
+/** What identifies rows when they are pushed, and what is weaker without it. */
+function checkMatch(descriptor: TableDescriptor, wished: string | null, pattern: string): readonly CheckResult[] {
+  const { problem, usable } = judgeMatch(descriptor, wished);
+  const others = usable.length === 0 ? 'none of its columns is unique and writable' : `possible are ${someOf(usable)}`;
+  const name = descriptor.recordName;
+  if (problem !== null) {
+    return [
+      fail(
+        'push',
+        `${name}: the match column "${wished ?? ''}" ${problem}`,
+        `Correct tables.${pattern}.match: ${others}.`,
+      ),
+    ];
+  }
+  if (wished !== null) return [];
+  return [
+    warn(
+      'push',
+      `${name} is pushed without a match column: an insert whose answer gets lost may have to be settled by you`,
+      usable.length === 0
+        ? `None of its columns is unique and writable: add one at the origin, then set tables.${pattern}.match.`
+        : `Set tables.${pattern}.match to a unique column (${others}).`,
+    ),
+  ];
+}
+
+function checkFolder(path: string): CheckResult {
+  const folder = dirname(path);
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    return ok('folder', `${folder} can be written`);
+  } catch (thrown) {
+    return fail(
+      'folder',
+      `${folder} cannot be written (${systemCode(thrown)})`,
+      'Make it, and let this user write there.',
+    );
+  }
+}
+
+function checkSpace(path: string): CheckResult {
+  const folder = dirname(path);
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    const free = bavail * bsize;
+    const size = existsSync(path) ? statSync(path).size : 0;
+    const message = `${bytesText(free)} free, the replica has ${bytesText(size)}`;
+    if (free < FREE_BYTES_FAIL) return fail('disk', message, 'Free some space; a pull would stop in the middle.');
+    return free < Math.max(FREE_BYTES_WARN, size)
+      ? warn('disk', message, 'A table that is read anew needs room beside the old pages.')
+      : ok('disk', message);
+  } catch (thrown) {
+    return fail(
+      'disk',
+      `the free space of ${folder} is not known (${systemCode(thrown)})`,
+      'Check that the folder exists.',
+    );
+  }
+}
+
+/** Who may read the replica. */
+function checkMode({ replica: { path, shared } }: Config): readonly CheckResult[] {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode;
+  if (mode === undefined) return [];
+  const text = `${path} has mode ${(mode & 0o777).toString(8)}`;
+  if ((mode & 0o007) !== 0) return [warn('mode', `${text}: every user of this machine may use it`, `chmod o= ${path}`)];
+  if (shared || (mode & 0o070) === 0) return [ok('mode', text)];
+  return [warn('mode', `${text}: its group may use it`, `chmod g= ${path}, or say so with replica.shared: true.`)];
+}
+
+/**
+ * Whether those who share the replica may also change the configuration, which says what rowsync runs, and where its token is. No finding if the
+ * replica is not shared: then the folder is its owner's.
+ */
+function checkConfiguration({ file, replica }: Config): readonly CheckResult[] {
+  const sharing = statSync(dirname(replica.path), { throwIfNoEntry: false });
+  if (!replica.shared || sharing === undefined) return [];
+  const isOpen = (path: string): boolean => {
+    const { mode, gid } = statSync(path);
+    return (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid === sharing.gid);
+  };
+  const open = [file, dirname(file)].filter(isOpen);
+  if (open.length === 0) return [];
+  const message = `people who share the replica may also write ${open.join(' and ')}, and so decide what rowsync runs`;
+  return [warn('config', message, 'Keep the configuration and the token in a folder that its owner alone may write.')];
+}
+
+/** Root itself should not work in a folder into which others put files and links. */
+function checkSharing({ replica: { path, shared } }: Config): readonly CheckResult[] {
+  const folder = dirname(path);
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (!shared || found?.uid !== 0 || !mayOthersWrite(found)) return [];
+  const message = `${folder} belongs to root, and others may write it: root would follow what they put there`;
+  return [warn('owner', message, 'Give the folder to a user of its own (chown), and let rowsync run as that user.')];
+}
+
+/** Whether the key of the masks is believed, and whether people who share the replica could exchange it. */
+function checkMaskKey({ replica: { maskKeyFile }, tables }: Config): readonly CheckResult[] {
+  const problem = maskKeyProblem(maskKeyFile);
+  const hint = 'Keep the key in a folder that others cannot write, and name it in replica.maskKeyFile: docs/choose.md.';
+  if (problem !== null) return [fail('masks', problem, hint)];
+  const hasHashes = tables.rules.some(({ options }) => Object.values(options.mask ?? {}).includes('hash'));
+  const folder = statSync(dirname(maskKeyFile), { throwIfNoEntry: false });
+  if (!hasHashes || folder === undefined || !mayOthersWrite(folder)) return [];
+  return [warn('masks', `others may remove or exchange ${maskKeyFile}; then masked tables wait`, hint)];
+}
+
+/** The SQLite in use here, and the shell that people use beside it. */
+function checkSqlite(): CheckResult {
+  const { stdout, error } = spawnSync('sqlite3', ['--version'], { encoding: 'utf8', timeout: SHELL_MS_MAX });
+  const [, version = '', major = '0', minor = '0'] =
+    /^((\d+)\.(\d+)\.\d+)/.exec(error === undefined ? stdout : '') ?? [];
+  const ours = `rowsync has SQLite ${sqliteVersion()}`;
+  if (version === '') return ok('sqlite', ours);
+  const isOld = Number(major) === 3 && Number(minor) < SQLITE_MINOR_MIN;
+  return isOld
+    ? warn(
+        'sqlite',
+        `${ours}, but sqlite3 is ${version}`,
+        `Install 3.${SQLITE_MINOR_MIN} or newer: older ones cannot open the replica.`,
+      )
+    : ok('sqlite', `${ours}, sqlite3 is ${version}`);
+}
+
+/** Reads the whole replica; no finding if SQLite finds it whole, or there is none yet. */
+export async function checkDamage({ replica: { path } }: Config): Promise<readonly CheckResult[]> {
+  if (!existsSync(path)) return [];
+  try {
+    await checkWhole(path);
+    return [];
+  } catch (thrown) {
+    const error = asRowsyncError(thrown);
+    return error.code === 'replica.damaged' ? [failed('replica', error)] : []; // anything else was said before
+  }
+}
+
+function checkFile(config: Config): readonly CheckResult[] {
+  const { origin, replica } = config;
+  const { path } = replica;
+  if (!existsSync(path)) return [ok('replica', `${path} will be made by the first pull`)];
+  try {
+    const reader = openReader(path);
+    try {
+      const identity = reader.identity();
+      if (identity !== null && identity.database !== origin.database) {
+        const message = `${path} holds database ${identity.database}, the configuration names ${origin.database}`;
+        return [fail('replica', message, 'Give each database a replica of its own (replica.path).')];
+      }
+      if (reader.isOlder())
+        return [ok('replica', `${path} is of an earlier version; the next pull brings it up to date`)];
+      const tables = reader.status();
+      const found = ok('replica', `${path} has ${plural(tables.length, 'table')}`);
+      const files = findFileFacts(reader, config).map(({ message, hint }) =>
+        hint === '' ? ok('files', message) : warn('files', message, hint),
+      );
+      return [found, ...checkTriggers(reader), ...files, ...checkHistory(reader, config)];
+    } finally {
+      reader.close();
+    }
+  } catch (thrown) {
+    return [failed('replica', asRowsyncError(thrown))];
+  }
+}
+
+/** Triggers of other clients, which run in the midst of rowsync's own transactions. */
+function checkTriggers(reader: ReplicaReader): readonly CheckResult[] {
+  const names = readForeignTriggers(reader);
+  if (names.length === 0) return [];
+  const message = `other clients have made triggers that run when rowsync stores rows: ${someOf(names)}`;
+  const hint =
+    "Drop those that are not wanted: SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' shows what they do.";
+  return [warn('triggers', message, hint)];
+}

@@ -1,0 +1,9 @@
+/**
+ * `rowsync check`, the diagnosis of everything that a pull needs.
+ */
+import type { Extra } from '../../extra.ts';
+
+export const CHECK: Extra = {
+  name: 'check',
+  commands: [{ names: ['check'], load: async () => (await import('./command.ts')).addCheckCommand }],
+};

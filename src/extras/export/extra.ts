@@ -1,0 +1,9 @@
+/**
+ * Tables as CSV and Parquet files.
+ */
+import type { Extra } from '../../extra.ts';
+
+export const EXPORT: Extra = {
+  name: 'export',
+  commands: [{ names: ['export'], load: async () => (await import('./command.ts')).addExportCommand }],
+};

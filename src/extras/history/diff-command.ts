@@ -1,0 +1,117 @@
+/**
+ * `rowsync diff`: in what tables differ between two moments, from the journal.
+ */
+import type { Command } from 'commander';
+import { stampFromMs } from '../../base/clock.ts';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { plural, printable, printableJson } from '../../base/text.ts';
+import { differencesOf, type RowDifference } from './difference.ts';
+import { readTableEntries } from './entries.ts';
+import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable } from './known.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { openReader } from '../../replica/reader.ts';
+import { cellLines, kindText } from './history-text.ts';
+import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
+import { momentOf, MOMENT_FORMS } from '../../cli/terminal/time-argument.ts';
+
+const EXAMPLES = `
+What changed and was changed back is left out. Edits that were made here with SQL are known from the next pull or push on.
+Times: ${MOMENT_FORMS}.
+
+Examples:
+  rowsync diff --from yesterday
+  rowsync diff --from '2026-11-01 08:00' --to 2026-11-02 Order
+  rowsync diff --from 2h --json | jq '.rows[] | select(.kind == "delete")'`;
+
+interface DiffOptions {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The entries between two moments. */
+interface Span {
+  readonly after: number;
+  readonly upTo: number;
+}
+
+/** Adds the command. */
+export function addDiffCommand(program: Command, runner: Runner): void {
+  program
+    .command('diff')
+    .argument('[table]', 'table with `history` (default: all of them)')
+    .description('list the rows that differ between two moments, cell by cell')
+    .requiredOption('--from <time>', 'the first moment')
+    .option('--to <time>', 'the second moment', 'now')
+    .addHelpText('after', EXAMPLES)
+    .action((table: string | undefined, options: DiffOptions, command: Command) =>
+      runner(command, (invocation) => showDiff(invocation, table, options)),
+    );
+}
+
+async function showDiff(invocation: Invocation, name: string | undefined, options: DiffOptions): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { stdout, clock } = invocation.session;
+  const nowMs = clock.nowMs();
+  const from = momentOf(options.from, { name: '--from', nowMs });
+  const to = momentOf(options.to, { name: '--to', nowMs });
+  if (from > to) {
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: `--from ${stampFromMs(from * 1000)} is later than --to ${stampFromMs(to * 1000)}`,
+      hint: 'Give the earlier time with --from.',
+    });
+  }
+  const reader = openReader(config.replica.path);
+  try {
+    const known = readKnownTables(reader);
+    const tables = name === undefined ? known.filter(({ since }) => since !== null) : [findKnownTable(known, name)];
+    for (const table of tables) for (const moment of [from, to]) checkKnown(reader, table, { moment, nowMs });
+    const span = { after: lastSeqAt(reader, from), upTo: lastSeqAt(reader, to) };
+    const times = { from: stampFromMs(from * 1000), to: stampFromMs(to * 1000) };
+    const chunks = invocation.isJson ? diffJson(reader, tables, { span, times }) : diffText(reader, tables, { span });
+    for (const chunk of chunks) {
+      if (stdout.isClosed) break;
+      await stdout.write(chunk);
+    }
+    return EXIT.done;
+  } finally {
+    reader.close();
+  }
+}
+
+function* rowsOf(from: Connection, tables: readonly KnownTable[], span: Span): Generator<[string, RowDifference]> {
+  for (const { table } of tables) {
+    for (const row of differencesOf(readTableEntries(from, table, span))) yield [table, row];
+  }
+}
+
+function* diffJson(
+  from: Connection,
+  tables: readonly KnownTable[],
+  { span, times }: { readonly span: Span; readonly times: { readonly from: string; readonly to: string } },
+): Generator<string> {
+  let before = `${JSON.stringify(times).slice(0, -1)},"rows":[\n`;
+  for (const [table, { rowId, kind, cells }] of rowsOf(from, tables, span)) {
+    const texts = cells.map(
+      (cell) => `{"column":${JSON.stringify(cell.column)},"before":${cell.before},"after":${cell.after}}`,
+    );
+    const head = JSON.stringify({ table, rowId, kind }).slice(0, -1);
+    yield before + printableJson(`${head},"cells":[${texts.join(',')}]}`);
+    before = ',\n';
+  }
+  yield before === ',\n' ? ']}\n' : `${before}]}\n`;
+}
+
+function* diffText(
+  from: Connection,
+  tables: readonly KnownTable[],
+  { span }: { readonly span: Span },
+): Generator<string> {
+  let count = 0;
+  for (const [table, { rowId, kind, cells }] of rowsOf(from, tables, span)) {
+    count += 1;
+    yield `${[`${printable(table)} ${rowId}: ${kindText(kind)}`, ...cellLines(kind, cells, '  ')].join('\n')}\n`;
+  }
+  const where = plural(tables.length, 'table');
+  yield count === 0 ? `No differences in ${where}\n` : `${plural(count, 'row')} of ${where} differ\n`;
+}

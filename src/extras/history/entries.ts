@@ -1,0 +1,171 @@
+/**
+ * The journal as commands read it: entries of a row, of a run, behind a number, and how many there were in each run. Input: the journal's
+ * views. Output: entries as they come, of any number; cells stay the JSON that SQLite made, so that no digit is lost.
+ */
+import { sql, type Sql } from '../../base/sql.ts';
+import type { Connection } from '../../replica/connection.ts';
+
+/** An entry of the journal. Stamps are UTC. */
+export interface Entry {
+  readonly id: number;
+  /** Null for an entry about all tables. */
+  readonly table: string | null;
+  /** Null for an entry about a table. */
+  readonly rowId: number | null;
+  /** The `_id` that a new row had before the origin gave it one. */
+  readonly wasRowId: number | null;
+  /** insert · update · delete · forgotten; of a table begin · end · pruned · schema · restored. */
+  readonly kind: string;
+  readonly at: string;
+  readonly notBefore: string | null;
+  readonly notAfter: string | null;
+  readonly originAt: string | null;
+  readonly originBy: string | null;
+  /** 1 where `originAt` is `notAfter`; null where the origin shows no time. */
+  readonly stamped: number | null;
+  readonly cause: string;
+  readonly runId: number | null;
+  /** JSON objects. */
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly note: string | null;
+}
+
+/** What to read of the journal; null for everything. */
+export interface EntryFilter {
+  readonly table?: string | null;
+  readonly runId?: number | null;
+  /** Stamps; both belong to it. */
+  readonly since?: string | null;
+  readonly until?: string | null;
+}
+
+/** How many entries of one kind a run has of a table. */
+export interface RunCount {
+  /** Null for what belongs to no run: a decision, a restore. */
+  readonly runId: number | null;
+  /** The kind of the run; null where it is not recorded any more. */
+  readonly work: string | null;
+  readonly table: string | null;
+  readonly kind: string;
+  readonly cause: string;
+  readonly count: number;
+  readonly lastId: number;
+  /** When the first and the last of them happened here. */
+  readonly from: string;
+  readonly to: string;
+}
+
+const COLUMNS = sql`id, "table", row_id AS rowId, was_row_id AS wasRowId, kind, at, not_before AS notBefore, not_after AS notAfter,
+  origin_at AS originAt, origin_by AS originBy, stamped, cause, run_id AS runId, before, after, note`;
+
+const ONLY = sql`(@table IS NULL OR "table" = @table) AND (@runId IS NULL OR run_id = @runId)`;
+
+/** By its index where a time is given, since most of the journal is older. */
+function within({ since = null, until = null }: EntryFilter): Sql {
+  return since === null && until === null ? ONLY : sql`at >= @since AND at <= @until AND ${ONLY}`;
+}
+
+function values({ table = null, runId = null, since = null, until = null }: EntryFilter): Record<string, unknown> {
+  const times = since === null && until === null ? {} : { since: since ?? '', until: until ?? '9999' };
+  return { table, runId, ...times };
+}
+
+/**
+ * The life of a row, the oldest first. One that had another id before the origin gave it this one begins with what it was then.
+ */
+export function readRowEntries(from: Connection, table: string, rowId: number): readonly Entry[] {
+  const own = from
+    .prepare(sql`SELECT ${COLUMNS} FROM sync_history WHERE row_id = ? AND "table" = ? ORDER BY id`)
+    .all(rowId, table) as Entry[]; // the columns just listed
+  const born = own.find(({ wasRowId }) => wasRowId !== null);
+  if (born === undefined) return own;
+  const former = from
+    .prepare(
+      sql`SELECT ${COLUMNS} FROM sync_history WHERE row_id = @was AND "table" = @table AND kind <> 'delete' AND id < @id
+            AND id >= (SELECT max(id) FROM sync_history WHERE row_id = @was AND "table" = @table AND kind = 'insert' AND id < @id)
+          ORDER BY id`,
+    )
+    .all({ was: born.wasRowId, table, id: born.id }) as Entry[]; // as above
+  return [...former, ...own];
+}
+
+/** Entries behind a number, in order; at most `countMax`. */
+export function iterateEntriesAfter(from: Connection, seq: number, countMax: number): IterableIterator<Entry> {
+  return from
+    .prepare(sql`SELECT ${COLUMNS} FROM sync_history WHERE id > ? ORDER BY id LIMIT ?`)
+    .iterate(seq, countMax) as IterableIterator<Entry>; // the columns just listed
+}
+
+/** The number of the last entry that was ever written; 0 before the first. */
+export function lastSeq(from: Connection): number {
+  const text = sql`SELECT seq FROM sqlite_sequence WHERE name = '_rowsync_history'`;
+  return Number(from.prepare(text).pluck().get() ?? 0);
+}
+
+/** How many entries there are, by run, table, kind and cause, the newest run first. */
+export function readRunCounts(from: Connection, filter: EntryFilter): readonly RunCount[] {
+  return from
+    .prepare(
+      sql`SELECT run_id AS runId, (SELECT r.kind FROM sync_runs r WHERE r.id = run_id) AS work, "table", kind, cause, count(*) AS count, max(id) AS lastId, min(at) AS "from", max(at) AS "to"
+          FROM sync_history WHERE ${within(filter)}
+          GROUP BY run_id, CASE WHEN run_id IS NULL THEN at END, "table", kind, cause ORDER BY lastId DESC`,
+    )
+    .all(values(filter)) as RunCount[]; // the columns just listed
+}
+
+/** The kind of a run and when it began; null if none is recorded under the number. */
+export function findRun(from: Connection, runId: number): { readonly kind: string; readonly startedAt: string } | null {
+  const found = from.prepare(sql`SELECT kind, started_at AS startedAt FROM sync_runs WHERE id = ?`).get(runId);
+  return (found as { kind: string; startedAt: string } | undefined) ?? null; // the columns just listed
+}
+
+/**
+ * Since when the edits that a push sent are in the journal: under the pull that found them, or under no run. Null if the run is no push.
+ */
+export function editsOfPushSince(from: Connection, runId: number): string | null {
+  const run = findRun(from, runId);
+  if (run?.kind !== 'push') return null;
+  const first = from
+    .prepare(
+      sql`SELECT strftime('%Y-%m-%dT%H:%M:%SZ', min((SELECT e.at FROM _rowsync_history e
+            WHERE e.row_id IN (h.row_id, h.was_id) AND e.table_id = h.table_id AND e.cause = 'edit' AND e.seq < h.seq
+            ORDER BY e.seq DESC LIMIT 1)), 'unixepoch')
+          FROM _rowsync_history h WHERE h.run_id = ?`,
+    )
+    .pluck()
+    .get(runId);
+  return typeof first === 'string' && first < run.startedAt ? first : run.startedAt;
+}
+
+/** Entries of one run, or of none at a time here; in order. */
+export function readRunEntries(
+  from: Connection,
+  run: { readonly runId: number | null; readonly to: string },
+  filter: EntryFilter,
+): IterableIterator<Entry> {
+  const its = run.runId === null ? sql`run_id IS NULL AND at = @its` : sql`run_id = @its`;
+  return from
+    .prepare(sql`SELECT ${COLUMNS} FROM sync_history WHERE ${its} AND ${within(filter)} ORDER BY id`)
+    .iterate({ ...values(filter), its: run.runId ?? run.to }) as IterableIterator<Entry>; // the columns just listed
+}
+
+/** Entries of rows of a table behind one number, up to another; row by row, each in order. */
+export function readTableEntries(
+  from: Connection,
+  table: string,
+  { after, upTo }: { readonly after: number; readonly upTo: number },
+): IterableIterator<Entry> {
+  return from
+    .prepare(
+      sql`SELECT ${COLUMNS} FROM sync_history
+          WHERE id > ? AND id <= ? AND "table" = ? AND kind IN ('insert', 'update', 'delete') ORDER BY row_id, id`,
+    )
+    .iterate(after, upTo, table) as IterableIterator<Entry>; // the columns just listed
+}
+
+/** An entry as JSON text. */
+export function entryJson({ before, after, note, ...rest }: Entry): string {
+  const head = JSON.stringify(rest).slice(0, -1);
+  return `${head},"before":${before ?? 'null'},"after":${after ?? 'null'},"note":${note ?? 'null'}}`;
+}

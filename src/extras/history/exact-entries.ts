@@ -1,0 +1,88 @@
+/**
+ * Entries of rows with every byte of their values, to take them back. Input: the journal of a table and its columns as they are now. Output: entries
+ * row by row; cells go by the place of their column, and those of columns that are gone are left out.
+ */
+import { sql, type Sql } from '../../base/sql.ts';
+import type { Connection } from '../../replica/connection.ts';
+import type { Exact } from '../../replica/history-cells.ts';
+import { exactFromJson, type Column } from '../../replica/journal.ts';
+
+/** An entry of a row. */
+export interface ExactEntry {
+  readonly rowId: number;
+  readonly kind: 'insert' | 'update' | 'delete' | 'forgotten';
+  /** The `_id` that a new row had before; null for none. */
+  readonly wasId: number | null;
+  readonly cells: readonly ExactCell[];
+}
+
+/** Of an entry `forgotten`, both are null: what they were is not known any more. */
+export interface ExactCell {
+  readonly index: number;
+  readonly before: Exact;
+  readonly after: Exact;
+}
+
+/** Where entries are read: a table, its columns now, and the order of the entries of a row. */
+export interface EntryPlace {
+  readonly tableId: number;
+  readonly columns: readonly Column[];
+  readonly order: Sql;
+}
+
+type Line = readonly [
+  seq: bigint,
+  rowId: bigint,
+  kind: ExactEntry['kind'],
+  wasId: bigint | null,
+  column: bigint | null,
+  before: Exact,
+  beforeJson: string,
+  after: Exact,
+  afterJson: string,
+  note: string,
+];
+
+/** Entries of a table that pass a filter over `_rowsync_history h`, in order of the rows. */
+export function* readExactEntries(
+  from: Connection,
+  { tableId, columns, order }: EntryPlace,
+  { filter, values }: { readonly filter: Sql; readonly values: Readonly<Record<string, unknown>> },
+): Generator<ExactEntry, undefined> {
+  const indexBySeq = new Map(columns.map(({ seq }, index) => [seq, index]));
+  const lines = from
+    .prepare(
+      sql`SELECT h.seq, h.row_id, h.kind, h.was_id, c.value ->> 0, json_extract(c.value, '$[1]'), c.value -> '$[1]',
+            json_extract(c.value, '$[2]'), c.value -> '$[2]', json(h.cells)
+          FROM _rowsync_history h
+          LEFT JOIN json_each(CASE h.kind WHEN 'forgotten' THEN '[]' ELSE coalesce(h.cells, '[]') END) c
+          WHERE h.table_id = @tableId AND h.row_id IS NOT NULL AND ${filter}
+          ORDER BY h.row_id, h.seq ${order}`,
+    )
+    .safeIntegers()
+    .raw()
+    .iterate({ ...values, tableId }) as IterableIterator<Line>; // the columns just listed
+  let seq: bigint | null = null;
+  let entry: { rowId: number; kind: ExactEntry['kind']; wasId: number | null; cells: ExactCell[] } | null = null;
+  for (const [lineSeq, rowId, kind, wasId, column, before, beforeJson, after, afterJson, note] of lines) {
+    if (entry === null || seq !== lineSeq) {
+      if (entry !== null) yield entry;
+      const cells = kind === 'forgotten' ? [...forgottenCells(note, indexBySeq)] : [];
+      entry = { rowId: Number(rowId), kind, wasId: wasId === null ? null : Number(wasId), cells };
+      seq = lineSeq;
+    }
+    const index = column === null ? undefined : indexBySeq.get(Number(column));
+    if (index === undefined) continue;
+    entry.cells.push({ index, before: exactFromJson(before, beforeJson), after: exactFromJson(after, afterJson) });
+  }
+  if (entry !== null) yield entry;
+  return undefined;
+}
+
+/** What a `forgotten` entry says: cells whose values are not known any more. */
+function forgottenCells(note: string, indexBySeq: ReadonlyMap<number, number>): readonly ExactCell[] {
+  const { columnSeq } = JSON.parse(note) as { columnSeq: number | null }; // written by extras/history/forget.ts
+  return [...indexBySeq]
+    .filter(([seq]) => columnSeq === null || seq === columnSeq)
+    .map(([, index]) => ({ index, before: null, after: null }));
+}

@@ -1,0 +1,73 @@
+/**
+ * Shows entries of the history as lines that are safe on a terminal: what, who, why, when as exactly as it is known,
+ * and each cell from old to new.
+ */
+import { printable, truncate } from '../../base/text.ts';
+import { cellsOf, type CellDifference } from './difference.ts';
+import { CAUSE_WORDS } from './words.ts';
+import type { Entry } from './entries.ts';
+
+/** A value is cut here: enough to recognise it. */
+const VALUE_WIDTH_MAX = 200;
+
+const KINDS: Readonly<Record<string, string>> = {
+  insert: 'new',
+  update: 'changed',
+  delete: 'deleted',
+  begin: 'history begins',
+  end: 'history ends',
+  pruned: 'older history pruned',
+  restored: 'older copy restored',
+  schema: 'columns changed',
+  forgotten: 'values removed on request',
+};
+
+/** A kind of entry in a word or two. */
+export function kindText(kind: string): string {
+  return KINDS[kind] ?? printable(kind);
+}
+
+/** Why, in a few words. */
+export function causeText(cause: string): string {
+  return CAUSE_WORDS[cause] ?? printable(cause);
+}
+
+/** A change in one line: what, who, why. */
+export function headText({ kind, originBy, cause, runId, wasRowId }: Entry): string {
+  const was = wasRowId === null ? '' : `, the row ${wasRowId} until the origin gave it its id`;
+  // For an edit here, the origin still names the author of the change before.
+  const by = originBy === null || cause === 'edit' ? '' : ` by ${printable(originBy)}`;
+  return `${kindText(kind)}${was}${by}, ${causeText(cause)}${runId === null ? '' : ` (run ${runId})`}`;
+}
+
+/** When it happened: an interval with at least one change, or a moment where this machine saw it. */
+export function whenText({ notBefore, notAfter, stamped, at }: Entry): string {
+  if (notBefore !== null && notBefore === notAfter && notAfter === at) return `at ${at}`;
+  const end = notAfter ?? at;
+  const span = notBefore === null ? `not after ${end}` : `between ${notBefore} and ${end}`;
+  const stamp = stamped === 1 ? ` (the origin's stamp)` : stamped === 0 ? '; unstamped change' : '';
+  return `${span}, at least one change${stamp}`;
+}
+
+/** The cells of a change, one a line, with the indent before each. */
+export function cellLines(kind: string, cells: readonly CellDifference[], indent: string): readonly string[] {
+  return cells.map((cell) => `${indent}${cellText(kind, cell)}`);
+}
+
+/** The cells of an entry in one line. */
+export function cellsText(entry: Entry): string {
+  return cellsOf(entry)
+    .map((cell) => cellText(entry.kind, cell))
+    .join(', ');
+}
+
+function cellText(kind: string, { column, before, after }: CellDifference): string {
+  const name = printable(column);
+  if (kind === 'insert') return `${name}: ${valueText(after)}`;
+  if (kind === 'delete') return `${name}: ${valueText(before)}`;
+  return `${name}: ${valueText(before)} → ${valueText(after)}`;
+}
+
+function valueText(json: string): string {
+  return json === 'null' ? 'NULL' : truncate(printable(json), VALUE_WIDTH_MAX);
+}

@@ -1,0 +1,193 @@
+/**
+ * `rowsync log`: what changed, run by run, from the journal.
+ */
+import { InvalidArgumentError, type Command } from 'commander';
+import { stampFromMs } from '../../base/clock.ts';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { countText, plural, printable, printableJson } from '../../base/text.ts';
+import { entryJson, findRun, readRunCounts, readRunEntries, type EntryFilter, type RunCount } from './entries.ts';
+import { findKnownTable, readKnownTables } from './known.ts';
+import { schemaChangeText } from '../../pull/schema-changes.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { readTables } from '../../replica/bookkeeping/tables.ts';
+import { openReader } from '../../replica/reader.ts';
+import { readSchemaChanges, type SeenSchemaChange } from '../../replica/bookkeeping/schema-changes.ts';
+import { causeText, cellsText, headText, kindText } from './history-text.ts';
+import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
+import { momentOf, MOMENT_FORMS } from '../../cli/terminal/time-argument.ts';
+
+/** Kinds of entries that are about one row. */
+const ROW_KINDS: ReadonlySet<string> = new Set(['insert', 'update', 'delete']);
+
+/** Rows of one run that are shown; JSON has all. */
+const ROWS_MAX = 1_000;
+
+const EXAMPLES = `
+The newest run comes first. With --table or --run, the rows are listed as well.
+Times: ${MOMENT_FORMS}.
+
+Examples:
+  rowsync log --since yesterday
+  rowsync log --table Order --since '2026-11-01 08:00' --until 2h
+  rowsync log --run 512`;
+
+interface LogOptions {
+  readonly since?: string;
+  readonly until?: string;
+  readonly table?: string;
+  readonly run?: number;
+}
+
+/** A run with what it has in the journal. */
+interface LoggedRun {
+  readonly runId: number | null;
+  /** The kind of the run; null where none is recorded. */
+  readonly work: string | null;
+  readonly from: string;
+  readonly to: string;
+  readonly changes: readonly Pick<RunCount, 'table' | 'kind' | 'cause' | 'count'>[];
+  /** What changed in the tables and columns of the origin: a sentence each. */
+  readonly schemaChanges: readonly string[];
+}
+
+/** Adds the command. */
+export function addLogCommand(program: Command, runner: Runner): void {
+  program
+    .command('log')
+    .description('list what changed, run by run')
+    .option('--since <time>', 'changes that came here at this time or later')
+    .option('--until <time>', 'changes that came here at this time or earlier')
+    .option('--table <table>', 'changes of this table, row by row')
+    .option('--run <id>', 'changes of this run, row by row', runNumber)
+    .addHelpText('after', EXAMPLES)
+    .action((options: LogOptions, command: Command) => runner(command, (invocation) => showLog(invocation, options)));
+}
+
+function runNumber(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is the number of a run, as in sync_runs.');
+}
+
+async function showLog(invocation: Invocation, options: LogOptions): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { stdout, clock } = invocation.session;
+  const stamp = (text: string | undefined, name: string): string | null =>
+    text === undefined ? null : stampFromMs(momentOf(text, { name, nowMs: clock.nowMs() }) * 1000);
+  const [since, until] = [stamp(options.since, '--since'), stamp(options.until, '--until')];
+  const reader = openReader(config.replica.path);
+  try {
+    const known = readKnownTables(reader);
+    const table = options.table === undefined ? null : findKnownTable(known, options.table).table;
+    const filter = { table, runId: options.run ?? null, since, until };
+    const schemaFilter = { ...filter, table: table === null ? null : originName(reader, table) };
+    const runs = runsOf(readRunCounts(reader, filter), readSchemaChanges(reader, schemaFilter));
+    if (options.run !== undefined && runs.length === 0 && findRun(reader, options.run) === null) {
+      const hint = 'rowsync log lists the runs with changes, SELECT * FROM sync_runs all.';
+      throw new RowsyncError('usage', 'usage.invalid', { message: `There is no run ${options.run}`, hint });
+    }
+    const withRows = table !== null || filter.runId !== null;
+    const isKept = known.some((one) => one.since !== null && (table === null || one.table === table));
+    if (runs.length === 0 && !isKept && !invocation.isJson) {
+      await stdout.write(
+        `History is off${table === null ? '' : ` for ${printable(table)}`}, so no change was recorded\n`,
+      );
+      await stdout.write('  what to do: set history: true in the configuration, for all tables or for one\n');
+      return EXIT.done;
+    }
+    const write = invocation.isJson ? logJson : logText;
+    for (const chunk of write(reader, runs, { filter, withRows })) {
+      if (stdout.isClosed) break;
+      await stdout.write(chunk);
+    }
+    return EXIT.done;
+  } finally {
+    reader.close();
+  }
+}
+
+/** Counts and changes of the schema by run, the newest first. What belongs to no run is a group for each time. */
+function runsOf(counts: readonly RunCount[], schema: readonly SeenSchemaChange[]): readonly LoggedRun[] {
+  const groups = Map.groupBy(counts, ({ runId, to }) => runId ?? to);
+  const changesByRun = Map.groupBy(schema, ({ runId, at }) => runId ?? at);
+  const keys = [...new Set([...groups.keys(), ...changesByRun.keys()])];
+  const runs = keys.map((key): LoggedRun => {
+    const [all, seen] = [groups.get(key) ?? [], changesByRun.get(key) ?? []];
+    const times = [...all.flatMap(({ from, to }) => [from, to]), ...seen.map(({ at }) => at)].toSorted();
+    return {
+      runId: typeof key === 'number' ? key : null,
+      work: all[0]?.work ?? (seen.length > 0 ? 'pull' : null),
+      from: times[0] ?? '',
+      to: times.at(-1) ?? '',
+      changes: all.map(({ table, kind, cause, count }) => ({ table, kind, cause, count })),
+      schemaChanges: seen.map(schemaChangeText),
+    };
+  });
+  // Runs that only saw the schema change take their place among the others.
+  return changesByRun.size === 0 ? runs : runs.toSorted((a, b) => (a.to < b.to ? 1 : a.to > b.to ? -1 : 0));
+}
+
+/** What the origin calls a table of the journal. */
+function originName(reader: Connection, localName: string): string {
+  return readTables(reader).find((table) => table.localName === localName)?.name ?? localName;
+}
+
+interface RunListFormat {
+  readonly filter: EntryFilter;
+  readonly withRows: boolean;
+}
+
+function* logJson(
+  from: Connection,
+  runs: readonly LoggedRun[],
+  { filter, withRows }: RunListFormat,
+): Generator<string> {
+  let before = '{"runs":[\n';
+  for (const run of runs) {
+    const head = JSON.stringify(run);
+    yield before + printableJson(withRows ? `${head.slice(0, -1)},"entries":[` : head);
+    before = ',\n';
+    if (!withRows) continue;
+    let comma = '\n';
+    for (const entry of readRunEntries(from, run, filter)) {
+      yield comma + printableJson(entryJson(entry));
+      comma = ',\n';
+    }
+    yield ']}';
+  }
+  yield runs.length === 0 ? '{"runs":[]}\n' : ']}\n';
+}
+
+function* logText(
+  from: Connection,
+  runs: readonly LoggedRun[],
+  { filter, withRows }: RunListFormat,
+): Generator<string> {
+  if (runs.length === 0) yield 'No changes\n';
+  for (const [index, run] of runs.entries()) {
+    const span = run.from === run.to ? run.to : `${run.from} to ${run.to}`;
+    yield `${index === 0 ? '' : '\n'}${headOf(run)}  ${span}\n`;
+    for (const change of run.schemaChanges) yield `  at the origin: ${change}\n`;
+    for (const { table, kind, cause, count } of run.changes) {
+      const what = ROW_KINDS.has(kind) ? `${countText(count)} ${kindText(kind)}, ${causeText(cause)}` : kindText(kind);
+      yield `  ${printable(table ?? 'all tables')}: ${what}\n`;
+    }
+    if (withRows) yield* rowsText(from, run, filter);
+  }
+}
+
+function headOf({ runId, work }: LoggedRun): string {
+  if (runId === null) return 'no run';
+  return work === null ? `run ${runId}` : `run ${runId}, ${printable(work)}`;
+}
+
+function* rowsText(from: Connection, run: LoggedRun, filter: EntryFilter): Generator<string> {
+  let count = 0;
+  for (const entry of readRunEntries(from, run, filter)) {
+    if (entry.rowId === null) continue;
+    count += 1;
+    if (count > ROWS_MAX) break;
+    yield `    ${printable(entry.table ?? '')} ${entry.rowId}: ${headText(entry)}\n      ${cellsText(entry)}\n`;
+  }
+  if (count > ROWS_MAX) yield `    the first ${plural(ROWS_MAX, 'row')}; there are more (--json gives all)\n`;
+}

@@ -1,0 +1,148 @@
+/**
+ * `rowsync undo`: takes the changes of a run, or since a moment, back as edits of two-way tables.
+ */
+import type { Command } from 'commander';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { plural } from '../../base/text.ts';
+import { undoTable, type TableUndo, type UndoWish } from './undo.ts';
+import { workAsClient } from '../shared/sql-client.ts';
+import { editsOfPushSince } from './entries.ts';
+import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable } from './known.ts';
+import { openReader } from '../../replica/reader.ts';
+import { editJson, previewOf, refusalLines } from './edit-report.ts';
+import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
+import { momentOf, MOMENT_FORMS } from '../../cli/terminal/time-argument.ts';
+import { planText } from '../../cli/report/push-report.ts';
+
+const EXAMPLES = `
+A cell that changed since is listed and never overwritten; the exit code is then 3. The edits are ordinary ones: rowsync plan shows
+them, rowsync push carries them under all its guards. A deleted row is created again with another id. In a mirror
+nothing is written: the list says what to change at the origin.
+
+Times: ${MOMENT_FORMS}.
+
+Examples:
+  rowsync undo 512 --dry-run                     what would be taken back of run 512; rowsync log lists runs
+  rowsync undo 512
+  rowsync undo --since 2h --table Order --row 42`;
+
+interface UndoOptions {
+  readonly since?: string;
+  readonly table?: string;
+  readonly row?: string;
+  readonly dryRun?: boolean;
+}
+
+/** Adds the command. */
+export function addUndoCommand(program: Command, runner: Runner): void {
+  program
+    .command('undo')
+    .argument('[run]', 'number of the run')
+    .description('take changes back, as edits that the next push carries')
+    .option('--since <time>', 'all changes since then, instead of those of a run')
+    .option('--table <name>', 'only of this table')
+    .option('--row <id>', 'only of the row with this _id')
+    .option('--dry-run', 'show what would be edited, without editing')
+    .addHelpText('after', EXAMPLES)
+    .action((run: string | undefined, options: UndoOptions, command: Command) =>
+      runner(command, (invocation) => undo(invocation, run, options)),
+    );
+}
+
+async function undo(invocation: Invocation, run: string | undefined, options: UndoOptions): Promise<number> {
+  if ((run === undefined) === (options.since === undefined)) {
+    throw usage('undo takes either the number of a run or --since', 'rowsync log lists runs, with what each changed.');
+  }
+  if (options.row !== undefined && options.table === undefined)
+    throw usage('--row needs --table', 'Name the table of the row.');
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { path } = config.replica;
+  const { tables, wish, editsSince } = readWish(invocation, path, { run, options });
+  const isKept = options.dryRun !== true;
+  const all = workAsClient(path, (from) => tables.map((table) => undoTable(from, table, wish)), { isKept });
+  const undone = all.filter(({ changeCount }) => changeCount > 0);
+  const ofPush = editsSince === null ? null : ofPushText(editsSince);
+  if (undone.length === 0 && run !== undefined)
+    throw usage(`No change of run ${run} is known`, ofPush ?? 'rowsync log lists runs.');
+  await (invocation.isJson
+    ? printJson(invocation, undoJson(undone, isKept))
+    : invocation.session.stdout.write(undoText(undone, isKept) + (ofPush === null ? '' : `${ofPush}\n`)));
+  return undone.some(({ refusals }) => refusals.length > 0) ? EXIT.needsPerson : EXIT.done;
+}
+
+/** The changes to take back, by table. @throws RowsyncError `usage.invalid`, `history.unknown`. */
+function readWish(
+  { session }: Invocation,
+  path: string,
+  { run, options }: { readonly run: string | undefined; readonly options: UndoOptions },
+): {
+  readonly tables: readonly KnownTable[];
+  readonly wish: UndoWish;
+  /** Since when the edits that the run sent are known; null if it is no push. */
+  readonly editsSince: string | null;
+} {
+  const rowId = options.row === undefined ? null : wholeNumber(options.row, '--row');
+  const reader = openReader(path);
+  try {
+    const known = readKnownTables(reader);
+    const tables =
+      options.table === undefined
+        ? known.filter(({ since }) => since !== null)
+        : [findKnownTable(known, options.table)];
+    if (run !== undefined) {
+      const runId = wholeNumber(run, 'a run');
+      return { tables, wish: { which: { runId }, rowId }, editsSince: editsOfPushSince(reader, runId) };
+    }
+    const nowMs = session.clock.nowMs();
+    const moment = momentOf(options.since ?? '', { name: '--since', nowMs });
+    for (const table of tables) checkKnown(reader, table, { moment, nowMs });
+    return { tables, wish: { which: { afterSeq: lastSeqAt(reader, moment - 1) }, rowId }, editsSince: null };
+  } finally {
+    reader.close();
+  }
+}
+
+function wholeNumber(text: string, what: string): number {
+  const number = Number(text);
+  if (/^-?\d+$/.test(text) && Number.isSafeInteger(number)) return number;
+  throw usage(`"${text}" is not the number of ${what}`, 'Write a whole number.');
+}
+
+function usage(message: string, hint: string): RowsyncError {
+  return new RowsyncError('usage', 'usage.invalid', { message, hint });
+}
+
+function undoJson(undone: readonly TableUndo[], isKept: boolean): unknown {
+  return {
+    tables: undone.map(({ table, isTwoWay, edits, refusals }) => ({
+      table,
+      written: isTwoWay && isKept,
+      rows: edits.map(editJson),
+      refused: refusals,
+    })),
+  };
+}
+
+/** Where the edits are that a push sent. */
+function ofPushText(editsSince: string): string {
+  return `What a push sent was edited before its run: rowsync undo --since ${editsSince} --dry-run shows these edits, with all changes since.`;
+}
+
+function undoText(undone: readonly TableUndo[], isKept: boolean): string {
+  const busy = undone.filter(({ edits }) => edits.length > 0);
+  const lines: string[] = [];
+  if (busy.length === 0) lines.push('Nothing to take back\n');
+  for (const [isTwoWay, end] of [
+    [true, isKept ? 'edited here; rowsync push carries it\n' : 'nothing was edited\n'],
+    [false, 'of mirrors, where nothing is written: change it at the origin\n'],
+  ] as const) {
+    const those = busy.filter((table) => table.isTwoWay === isTwoWay);
+    if (those.length === 0) continue;
+    const rowCount = those.reduce((sum, { edits }) => sum + edits.length, 0);
+    lines.push(planText(those.map(previewOf)), `${plural(rowCount, 'row')}: ${end}`);
+  }
+  const refused = refusalLines(undone);
+  if (refused.length > 0) lines.push('not taken back:\n', ...refused);
+  return lines.join('');
+}

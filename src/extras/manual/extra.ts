@@ -1,0 +1,16 @@
+/**
+ * The manual page, and completion in shells.
+ */
+import type { Extra } from '../../extra.ts';
+
+export const MANUAL: Extra = {
+  name: 'manual',
+  commands: [
+    {
+      names: ['completion'],
+      load: async () => (await import('./completion-command.ts')).addCompletionCommand,
+      seesAll: true,
+    },
+    { names: ['man'], load: async () => (await import('./man-command.ts')).addManCommand, seesAll: true },
+  ],
+};

@@ -1,0 +1,223 @@
+/**
+ * `rowsync proposals`: what agents proposed (`rowsync mcp`), for a person who applies or drops it.
+ */
+import type { Command } from 'commander';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { countText, plural, printable } from '../../base/text.ts';
+import type { Config } from '../../config/load.ts';
+import type { TableUndo } from '../history/undo.ts';
+import { applyEdits } from './apply.ts';
+import {
+  dropProposal,
+  findProposal,
+  listProposals,
+  markProposalApplied,
+  putProposalBack,
+  takeProposal,
+  type FoundProposal,
+} from './proposal-files.ts';
+import { proposalsFolder } from './proposal-names.ts';
+import type { Proposal } from './proposal.ts';
+import { workAsClient } from '../shared/sql-client.ts';
+import { editJson, previewOf, refusalLines } from '../history/edit-report.ts';
+import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
+import { writePaged } from '../../cli/terminal/pager.ts';
+import { Prompter } from '../../cli/terminal/prompts.ts';
+import { planText } from '../../cli/report/push-report.ts';
+import { reviewText } from '../../cli/report/review.ts';
+import { SUMMARY } from '../../cli/commands/push.ts';
+
+const EXAMPLES = `
+An agent (rowsync mcp) changes nothing: what it proposes waits here. "show" says what would be edited today; nothing is. It shows every cell
+whole, deletes first; on a terminal, $PAGER pages through it. "apply" says how many rows it edits and deletes, asks on a terminal, and makes the
+edits, all of them or none: where a cell or a row changed since, it says which, and the exit code is 3. They are ordinary edits then: rowsync
+plan shows them, rowsync push carries them under all its guards, and a daemon pushes them by itself.
+
+Examples:
+  rowsync proposals
+  rowsync proposals show fix-phones
+  rowsync proposals apply fix-phones
+  rowsync proposals drop fix-phones`;
+
+/** Adds the commands. */
+export function addProposalCommands(program: Command, runner: Runner): void {
+  const proposals = program
+    .command('proposals')
+    .description('look at what agents proposed, apply it, or drop it')
+    .addHelpText('after', EXAMPLES);
+  proposals
+    .command('list', { isDefault: true })
+    .description('list what waits, and what was applied')
+    .action((_options: unknown, command: Command) => runner(command, list));
+  const one = (
+    name: string,
+    description: string,
+    work: (invocation: Invocation, place: ProposalFolder, found: FoundProposal) => Promise<number>,
+  ): Command =>
+    proposals
+      .command(name)
+      .argument('<name>', 'name of the proposal')
+      .description(description)
+      .action((proposal: string, options: { summary?: boolean; yes?: boolean }, command: Command) =>
+        runner(command, async (invocation) => {
+          const place = await placeOf(invocation);
+          return work(invocation, { ...place, ...options }, findProposal(place.folder, proposal));
+        }),
+      );
+  one('show', 'show what a proposal would edit today; nothing is edited', show).option('--summary', SUMMARY);
+  one('apply', 'make the edits of a proposal, which the next push carries', apply)
+    .option('--summary', SUMMARY)
+    .option('--yes', 'do not ask on a terminal');
+  one('drop', 'forget a proposal', drop);
+}
+
+interface ProposalFolder {
+  readonly replica: Config['replica'];
+  readonly folder: string;
+  readonly summary?: boolean;
+  readonly yes?: boolean;
+}
+
+async function placeOf(invocation: Invocation): Promise<ProposalFolder> {
+  const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
+  return { replica, folder: proposalsFolder(replica.path) };
+}
+
+async function list(invocation: Invocation): Promise<number> {
+  const { folder } = await placeOf(invocation);
+  const found = listProposals(folder);
+  if (invocation.isJson) await printJson(invocation, { proposals: found });
+  else await invocation.session.stdout.write(found.length === 0 ? 'No proposals\n' : found.map(lineText).join(''));
+  return EXIT.done;
+}
+
+const STATE_WORDS = {
+  waiting: 'waits',
+  interrupted: 'was being applied when that was cut short: look at rowsync plan, then drop it',
+  applied: 'applied',
+} as const;
+
+function lineText({ name, state, proposal }: FoundProposal): string {
+  if (proposal === null) return `${name}  cannot be read; drop it\n`;
+  const { proposedAt, edits, note } = proposal;
+  const why = note === '' ? '' : `  ${printable(note)}\n`;
+  return `${name}  ${plural(edits.length, 'edit')}, proposed ${printable(proposedAt)}: ${STATE_WORDS[state]}\n${why}`;
+}
+
+/** A proposal that can be looked at or applied. @throws RowsyncError where it cannot. */
+function waiting({ name, state, proposal }: FoundProposal): Proposal {
+  if (proposal === null) throw usage(`The proposal ${name} cannot be read`, 'Drop it.');
+  if (state === 'waiting') return proposal;
+  throw usage(`The proposal ${name} ${STATE_WORDS[state]}`, `rowsync proposals drop ${name} forgets it.`);
+}
+
+async function show(
+  invocation: Invocation,
+  { replica, summary }: ProposalFolder,
+  found: FoundProposal,
+): Promise<number> {
+  const proposal = waiting(found);
+  const tables = workAsClient(replica.path, (from) => applyEdits(from, proposal), { isKept: false });
+  await report(invocation, { found, tables, isApplied: false, isShort: summary === true });
+  return hasRefusals(tables) ? EXIT.needsPerson : EXIT.done;
+}
+
+async function apply(
+  invocation: Invocation,
+  { replica, folder, summary, yes }: ProposalFolder,
+  found: FoundProposal,
+): Promise<number> {
+  const proposal = waiting(found);
+  if (yes !== true && !(await isAgreed(invocation, proposal))) {
+    await invocation.session.stdout.write('Nothing was edited\n');
+    return EXIT.needsPerson;
+  }
+  takeProposal(folder, found.name);
+  let tables: readonly TableUndo[];
+  let isApplied = false;
+  try {
+    tables = workAsClient(replica.path, (from) => applyEdits(from, proposal), { isKept: (done) => !hasRefusals(done) });
+    isApplied = !hasRefusals(tables);
+  } finally {
+    if (!isApplied) putProposalBack(folder, found.name);
+  }
+  if (isApplied) markProposalApplied(folder, found.name);
+  await report(invocation, { found, tables, isApplied, isShort: summary === true });
+  return isApplied ? EXIT.done : EXIT.needsPerson;
+}
+
+/** Asks a person at a terminal; a program that runs the command has decided. */
+async function isAgreed({ session, isJson }: Invocation, { edits }: Proposal): Promise<boolean> {
+  if (isJson || session.stdin.isTTY !== true || !session.stdout.isTerminal) return true;
+  const prompter = new Prompter(session);
+  try {
+    const question = `${countsText(edits)}. Make these edits? (yes or no)`;
+    return /^y(?:es)?$/i.test(await prompter.ask(question, { preset: 'no' }));
+  } finally {
+    prompter.close();
+  }
+}
+
+/** How many rows are edited, by kind and table, deletes first. */
+function countsText(edits: Proposal['edits']): string {
+  const tables = [...Map.groupBy(edits, ({ table }) => table)].map(([table, ofTable]) => {
+    const counts = (['delete', 'update', 'insert'] as const).flatMap((kind) => {
+      const count = ofTable.filter((edit) => edit.kind === kind).length;
+      return count === 0 ? [] : [plural(count, kind)];
+    });
+    return `${printable(table)}: ${counts.join(', ')}`;
+  });
+  return tables.join('; ');
+}
+
+async function drop(invocation: Invocation, { folder }: ProposalFolder, found: FoundProposal): Promise<number> {
+  dropProposal(folder, found);
+  if (invocation.isJson) await printJson(invocation, { dropped: found.name });
+  else await invocation.session.stdout.write(`${found.name} is dropped\n`);
+  return EXIT.done;
+}
+
+function hasRefusals(tables: readonly TableUndo[]): boolean {
+  return tables.some(({ refusals }) => refusals.length > 0);
+}
+
+async function report(
+  invocation: Invocation,
+  {
+    found: { name, proposal },
+    tables,
+    isApplied,
+    isShort,
+  }: {
+    readonly found: FoundProposal;
+    readonly tables: readonly TableUndo[];
+    readonly isApplied: boolean;
+    readonly isShort: boolean;
+  },
+): Promise<void> {
+  if (invocation.isJson) {
+    const shown = tables.map(({ table, edits, refusals }) => ({ table, rows: edits.map(editJson), refused: refusals }));
+    return printJson(invocation, { name, note: proposal?.note ?? '', applied: isApplied, tables: shown });
+  }
+  const note = proposal?.note ?? '';
+  const busy = tables.filter(({ edits }) => edits.length > 0);
+  const refused = refusalLines(tables);
+  const rowCount = tables.reduce((sum, { edits }) => sum + edits.length, 0);
+  const deletedCount = busy.flatMap(({ edits }) => edits).filter(({ kind }) => kind === 'delete').length;
+  const deletedText = deletedCount === 0 ? '' : `, ${countText(deletedCount)} of them deleted`;
+  const end = isApplied
+    ? `${plural(rowCount, 'row')} edited here${deletedText}; rowsync push carries it\n`
+    : refused.length > 0
+      ? `Nothing was changed. These cells changed after the proposal was made:\n${refused.join('')}`
+      : `nothing was edited; rowsync proposals apply ${name} does it\n`;
+  const { session } = invocation;
+  const previews = busy.map(previewOf);
+  const plan = isShort ? planText(previews) : reviewText(previews, session.stdout.width());
+  const text = `${note === '' ? '' : `${printable(note)}\n`}${busy.length === 0 ? '' : plan}${end}`;
+  return isApplied ? session.stdout.write(text) : writePaged(session, text);
+}
+
+function usage(message: string, hint: string): RowsyncError {
+  return new RowsyncError('usage', 'usage.invalid', { message, hint });
+}

@@ -1,0 +1,231 @@
+/**
+ * `rowsync sink`: looks after the PostgreSQL servers that the replica is streamed to. The daemon sends automatically; `send` is for use without a
+ * daemon. A command that changes the replica's memory of a sink needs the replica for itself; otherwise it leaves a note for the daemon.
+ */
+import type { Command } from 'commander';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { createLogger } from '../../base/log.ts';
+import { plural, printable } from '../../base/text.ts';
+import type { Config } from '../../config/load.ts';
+import { sinkSecrets, sinksOf } from './settings.ts';
+import { openReader } from '../../replica/reader.ts';
+import { askForLoad, readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
+import type { SinkSettings } from './context.ts';
+import { checkSink, dropSink, grantStatements, verifySink, type TableComparison } from './maintenance.ts';
+import { SinkWriter, type SinkChoice } from './sink.ts';
+import { loadNamedConfig, openExistingReplica, printJson } from '../../cli/runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
+import { boxTable } from '../../cli/terminal/table.ts';
+import { sinkLines } from '../../replica/sink-text.ts';
+
+const EXAMPLES = `
+Examples:
+  rowsync sink check                 can it be reached, and may the user do what is needed?
+  rowsync sink send                  send what changed, once; the daemon does so by itself
+  rowsync sink load Customer         compare a table as a whole, and mend it
+  rowsync sink verify                compare every cell; nothing is changed
+  rowsync sink grants analysts | psql warehouse`;
+
+interface SinkOptions {
+  readonly sink?: string;
+  readonly confirm?: boolean;
+}
+
+/** Adds the commands. */
+export function addSinkCommands(program: Command, runner: Runner): void {
+  const sink = program
+    .command('sink')
+    .description('manage the PostgreSQL servers that the replica is streamed to')
+    .addHelpText('after', EXAMPLES);
+  const add = (
+    name: string,
+    description: string,
+    work: (
+      invocation: Invocation,
+      sides: { readonly config: Config; readonly settings: SinkSettings },
+      names: readonly string[],
+      options: SinkOptions,
+    ) => Promise<number>,
+  ): Command =>
+    sink
+      .command(name)
+      .description(description)
+      .option('--sink <name>', 'which one, where there are several')
+      .action(function act(this: Command) {
+        return runner(this, async (invocation) => {
+          const config = await loadNamedConfig(invocation, { needsCredentials: false, needsExtraSecrets: true });
+          const options = this.opts<SinkOptions>();
+          return work(invocation, { config, settings: chosen(config, options.sink) }, this.args, options);
+        });
+      });
+  sink
+    .command('status', { isDefault: true })
+    .description('show the progress and the problems of each sink (the default)')
+    .action((_options: unknown, command: Command) => runner(command, status));
+  add('check', 'connect, and check whether the user has the rights that are needed', check);
+  add('send', 'send what changed since the last time, once', (invocation, sides) =>
+    send(invocation, sides, { agreed: false, load: null }),
+  );
+  add(
+    'load',
+    'load tables again as a whole, in place; without names all, and takes over what another replica left there',
+    load,
+  ).argument('[table...]', 'names of tables, as they are here');
+  add('verify', 'compare every cell with the replica; rows that are being sent are left out', verify).argument(
+    '[table...]',
+    'names of tables, as they are here',
+  );
+  add('drop', 'drop tables there, or all that rowsync made', drop)
+    .argument('[table...]', 'names of tables, as they are there')
+    .option('--confirm', 'drop them');
+  add('grants', 'print the statements that let a role read, and nothing else', grants).argument(
+    '<role>',
+    'the role that reads',
+  );
+}
+
+function chosen(config: Config, name: string | undefined): SinkSettings {
+  const sinks = sinksOf(config);
+  const found = name === undefined && sinks.length === 1 ? sinks[0] : sinks.find((sink) => sink.name === name);
+  if (found !== undefined) return found;
+  const names = sinks.map((sink) => sink.name).join(', ');
+  throw new RowsyncError('usage', 'usage.invalid', {
+    message:
+      sinks.length === 0
+        ? `${config.file} has no sinks`
+        : name === undefined
+          ? `There are several sinks: ${names}`
+          : `There is no sink ${name}: ${names}`,
+    hint: sinks.length === 0 ? 'docs/postgres.md shows how to set one up.' : 'Name one with --sink.',
+  });
+}
+
+async function status(invocation: Invocation): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const reader = openReader(config.replica.path);
+  try {
+    const sinks = readSinkStatus(reader);
+    const { stdout } = invocation.session;
+    const text =
+      sinks.length === 0 ? 'The replica is streamed to no sink\n' : `${sinks.flatMap(sinkLines).join('\n')}\n`;
+    await (invocation.isJson ? printJson(invocation, { sinks }) : stdout.write(text));
+    return sinks.some(({ problem, tables }) => problem !== null || tables.some((table) => table.state === 'held'))
+      ? EXIT.needsPerson
+      : EXIT.done;
+  } finally {
+    reader.close();
+  }
+}
+
+async function check(invocation: Invocation, { settings }: { readonly settings: SinkSettings }): Promise<number> {
+  const found = await checkSink(settings);
+  const lines = [
+    `PostgreSQL ${found.version} at ${settings.address.host}, ${found.isEncrypted ? `encrypted (sslmode=${settings.address.sslMode})` : 'not encrypted'}`,
+    ...(found.missing.length === 0 ? ['the user has every right that is needed'] : found.missing),
+  ];
+  await (invocation.isJson
+    ? printJson(invocation, found)
+    : invocation.session.stdout.write(`${lines.map(printable).join('\n')}\n`));
+  return found.missing.length === 0 ? EXIT.done : EXIT.failed;
+}
+
+type SinkCommandInput = { readonly config: Config; readonly settings: SinkSettings };
+
+async function send(
+  invocation: Invocation,
+  { config, settings }: SinkCommandInput,
+  choice: SinkChoice,
+): Promise<number> {
+  const { session, isVerbose } = invocation;
+  const replica = await openExistingReplica(invocation, config);
+  const log = createLogger({
+    level: isVerbose ? 'debug' : 'silent',
+    destination: { write: (line) => void session.stderr.write(line) },
+    secrets: sinkSecrets(config),
+  });
+  const writer = new SinkWriter({ replica, clock: session.clock, log, settings, signal: session.stopSignal() });
+  try {
+    const report = await writer.work(choice);
+    const held = report.tables.filter(({ state }) => state === 'held');
+    const lines = [
+      `${settings.name} is up to date: ${plural(report.tables.filter(({ state }) => state === 'live').length, 'table')}, ${plural(report.loadedRows, 'row')} loaded`,
+      ...held.map(
+        ({ tableName, problem }) => `${tableName}: ${problem?.message ?? ''}\n  what to do: ${problem?.hint ?? ''}`,
+      ),
+    ];
+    await (invocation.isJson
+      ? printJson(invocation, report)
+      : session.stdout.write(`${lines.map(printable).join('\n')}\n`));
+    return held.length === 0 ? EXIT.done : EXIT.needsPerson;
+  } finally {
+    await writer.close();
+    replica.close();
+  }
+}
+
+async function load(invocation: Invocation, sides: SinkCommandInput, names: readonly string[]): Promise<number> {
+  try {
+    return await send(invocation, sides, { agreed: names.length === 0, load: names });
+  } catch (thrown) {
+    if (!(thrown instanceof RowsyncError) || thrown.code !== 'replica.inUse') throw thrown;
+    askForLoad(sides.config.replica.path, sides.settings.name, names);
+    await invocation.session.stdout.write(
+      'A daemon works on the replica: it loads within a minute, see rowsync sink status\n',
+    );
+    return EXIT.done;
+  }
+}
+
+async function verify(
+  invocation: Invocation,
+  { config, settings }: SinkCommandInput,
+  names: readonly string[],
+): Promise<number> {
+  const compared = await verifySink(settings, config.replica.path, names);
+  const { stdout } = invocation.session;
+  await (invocation.isJson
+    ? printJson(invocation, { tables: compared })
+    : stdout.write(comparisonText(compared, stdout.width())));
+  return compared.every(({ differingCount, skipped }) => differingCount === 0 && skipped === null)
+    ? EXIT.done
+    : EXIT.needsPerson;
+}
+
+function comparisonText(compared: readonly TableComparison[], width: number | null): string {
+  const titles = ['table', 'rows', 'differ', 'which'].map((title) => ({ title }));
+  const cells = compared.map(({ table, rowCount, differing, differingCount, skipped }) => [
+    table,
+    String(rowCount),
+    skipped === null ? String(differingCount) : '?',
+    skipped ?? differing.join(', '),
+  ]);
+  const isWhole = compared.every(({ differingCount, skipped }) => differingCount === 0 && skipped === null);
+  return `${boxTable(titles, cells, width)}${isWhole ? 'Every cell matches the replica\n' : 'rowsync sink load TABLE mends a table\n'}`;
+}
+
+async function drop(
+  invocation: Invocation,
+  { settings }: SinkCommandInput,
+  names: readonly string[],
+  { confirm }: SinkOptions,
+): Promise<number> {
+  if (confirm !== true) {
+    throw new RowsyncError('needsPerson', 'guard.deletes', {
+      message: `Nothing was dropped: ${names.length === 0 ? `all that rowsync made in the schema ${settings.schema}` : names.join(', ')} would go, with its rows`,
+      hint: 'Run it again with --confirm. Take the sink, or the tables, out of the configuration first, or they come back.',
+    });
+  }
+  const dropped = await dropSink(settings, names);
+  const text = dropped.length === 0 ? 'Nothing to drop\n' : `Dropped: ${dropped.map(printable).join(', ')}\n`;
+  await (invocation.isJson ? printJson(invocation, { dropped }) : invocation.session.stdout.write(text));
+  return EXIT.done;
+}
+
+async function grants(
+  invocation: Invocation,
+  { settings }: SinkCommandInput,
+  [role = '']: readonly string[],
+): Promise<number> {
+  await invocation.session.stdout.write(`${grantStatements(settings, role).join('\n')}\n`);
+  return EXIT.done;
+}

@@ -1,0 +1,44 @@
+/**
+ * Sinks: PostgreSQL servers that the replica is streamed to.
+ */
+import type { Extra } from '../../extra.ts';
+import { openReader } from '../../replica/reader.ts';
+
+export const POSTGRES: Extra = {
+  name: 'postgres',
+  commands: [{ names: ['sink'], load: async () => (await import('./command.ts')).addSinkCommands }],
+  loadOptions: async () => (await import('./settings.ts')).SINK_OPTIONS,
+  secrets: (config) => (config.extras.sinks ?? []).flatMap(({ address: { password } }) => password ?? []),
+  prepare: async (replica, config) => {
+    const { ensureSinks } = await import('../../replica/bookkeeping/sinks.ts');
+    await ensureSinks(
+      replica,
+      (config.extras.sinks ?? []).map(({ name }) => name),
+    );
+  },
+  status: async ({ replica }) => {
+    const { readSinkStatus } = await import('../../replica/bookkeeping/sinks.ts');
+    const { sinkLines } = await import('../../replica/sink-text.ts');
+    const reader = openReader(replica.path);
+    try {
+      const sinks = readSinkStatus(reader);
+      return { lines: sinks.flatMap(sinkLines), json: { sinks } };
+    } finally {
+      reader.close();
+    }
+  },
+  metrics: async (_config, { reader }) => {
+    const { readSinkStatus } = await import('../../replica/bookkeeping/sinks.ts');
+    const { sinkMetrics } = await import('./metrics.ts');
+    return sinkMetrics(readSinkStatus(reader));
+  },
+  forget: async ({ extras: { sinks = [] } }) => ({
+    removed: [],
+    left: sinks.map(({ name }) => `the sink ${name} may still have it, in sync_history there`),
+    json: { sinks: sinks.map(({ name }) => name) },
+  }),
+  start: (config, parts) => {
+    const running = import('./runner.ts').then(({ startSinks }) => startSinks(config.extras.sinks ?? [], parts));
+    return { stop: async () => (await running).stop() };
+  },
+};

@@ -1,0 +1,227 @@
+/**
+ * The option `sinks`: PostgreSQL servers that the replica is streamed to. Takes their addresses apart as libpq does, and reads their
+ * passwords; problems never show a secret (I16).
+ */
+import { resolve } from 'node:path';
+import * as z from 'zod';
+import type { Config } from '../../config/load.ts';
+import { PRINTABLE, section, text } from '../../config/option-kinds.ts';
+import type { OptionSection } from '../../config/options.ts';
+import type { ConfigProblem } from '../../config/problems.ts';
+import { readNamedSecret, type Environment } from '../../config/secrets.ts';
+import { tableRules } from '../../config/tables.ts';
+import type { PgAddress, SinkSettings, SslMode } from './context.ts';
+
+declare module '../../config/options.ts' {
+  interface ExtraSettings {
+    readonly sinks?: readonly SinkSettings[];
+  }
+}
+
+const SINK_MUST_BE = 'must be the name of a schema: 1 to 63 bytes';
+
+const server = section(
+  {
+    url: text({
+      pattern: PRINTABLE,
+      mustBe:
+        'must be an address such as postgresql://user@host/database, or name an environment variable, as ${WAREHOUSE_URL}',
+      doc:
+        'The address of the server, in the form of libpq: postgresql://user@host:5432/database?sslmode=verify-full. Without a password; ' +
+        'or an environment variable that has all of it, written as ${NAME}. sslmode is that of libpq; left out, the server is verified ' +
+        '(verify-full), but for a loopback address or a unix socket (?host=/var/run/postgresql).',
+    }).optional(),
+    urlFile: text({
+      pattern: PRINTABLE,
+      mustBe: 'must be the path of a file that holds the address',
+      doc: 'A file that holds the address, with the password in it. Only the user who runs rowsync should be able to read it.',
+    }).optional(),
+    passwordFile: text({
+      pattern: PRINTABLE,
+      mustBe: 'must be the path of a file that holds the password',
+      doc: 'A file that holds the password, where the address has none.',
+    }).optional(),
+    schema: z
+      .string({ error: SINK_MUST_BE })
+      .regex(PRINTABLE, { error: SINK_MUST_BE })
+      .refine((name) => Buffer.byteLength(name) <= 63 && !/^pg_|^information_schema$/.test(name), {
+        error: SINK_MUST_BE,
+      })
+      .meta({
+        description: 'The schema for the tables; made if it is missing. One replica may write to a schema.',
+      }),
+  },
+  'A PostgreSQL server, 14 or newer: url or urlFile, and the schema.',
+);
+
+/** Servers by their names. */
+const sinkOptions = z
+  .record(
+    z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,40}$/, { error: 'is not a valid name of a sink: letters, digits, _ and -, at most 40' }),
+    section(
+      {
+        postgres: server,
+        tables: z
+          .record(z.string().min(1), z.union([z.literal(false), section({}, 'No options yet: {} sends the tables.')]), {
+            error: 'must be a mapping from table names or patterns to {} or false',
+          })
+          .default({ '*': {} })
+          .meta({
+            description: 'Which tables are sent, as under tables: {} for those that are, false for those that are not.',
+          }),
+        deletes: z.enum(['remove', 'keep'], { error: 'must be remove or keep' }).default('remove').meta({
+          description: 'What happens there to a deleted row: it is removed too, or stays with the time in _deleted_at.',
+        }),
+      },
+      'One sink.',
+    ),
+    { error: 'must be a mapping from names of sinks to what they are' },
+  )
+  .default({})
+  .meta({ description: 'Where the replica is streamed to: PostgreSQL servers, each under a name of your choice.' });
+
+/** The section. */
+export const SINK_OPTIONS: OptionSection = {
+  key: 'sinks',
+  schema: sinkOptions,
+  // An address may have a password in it.
+  isSecret: (path) => path.length === 4 && path[0] === 'sinks' && path[2] === 'postgres' && path[3] === 'url',
+  read: (options, context) => readSinks(z.parse(sinkOptions, options), context),
+};
+
+const SSL_MODES: readonly SslMode[] = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
+/** Hosts whose traffic does not leave the machine. */
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?|\/.*)$/;
+
+/** Modes that prove nothing of the server. */
+const UNVERIFIED: ReadonlySet<SslMode> = new Set(['disable', 'allow', 'prefer', 'require']);
+
+/** Reads the sinks; `needsSecrets` is false for commands that never talk to one. */
+export function readSinks(
+  options: z.output<typeof sinkOptions>,
+  {
+    needsSecrets,
+    ...surroundings
+  }: { readonly folder: string; readonly environment: Environment; readonly needsSecrets: boolean },
+): {
+  readonly settings: readonly SinkSettings[];
+  readonly secretProblems: readonly ConfigProblem[];
+  readonly warnings: readonly string[];
+} {
+  const problems: ConfigProblem[] = [];
+  const warnings: string[] = [];
+  const sinks = Object.entries(options).flatMap(([name, { postgres, tables, deletes }]): readonly SinkSettings[] => {
+    const path = ['sinks', name, 'postgres'];
+    const complain = (complaint: string, key?: string): readonly SinkSettings[] => {
+      problems.push({ path: key === undefined ? path : [...path, key], complaint, showValue: false });
+      return [];
+    };
+    const secret = (key: string, value: string): string | null => {
+      const found = readNamedSecret([...path, key], value, surroundings);
+      problems.push(...found.problems);
+      warnings.push(...found.warnings);
+      return found.secret;
+    };
+    const rules = tableRules(tables);
+    const settings = { name, schema: postgres.schema, deletes, takes: (table: string) => rules.find(table) !== null };
+    if (postgres.url !== undefined && postgres.urlFile !== undefined)
+      return complain('has url and urlFile: keep one of them');
+    if (postgres.url === undefined && postgres.urlFile === undefined) return complain('needs url or urlFile');
+    if (!needsSecrets) return [{ ...settings, address: NOWHERE }];
+    const isPlain = postgres.url !== undefined && !postgres.url.startsWith('${');
+    const key = postgres.url === undefined ? 'urlFile' : 'url';
+    const url = isPlain ? (postgres.url ?? null) : secret(key, postgres.url ?? postgres.urlFile ?? '');
+    if (url === null) return [];
+    const read = readAddress(url, surroundings.folder);
+    if ('complaint' in read) return complain(read.complaint, key);
+    if (isPlain && read.address.password !== null)
+      return complain('has a password in it, which belongs in a file (urlFile or passwordFile)', key);
+    const password =
+      postgres.passwordFile === undefined ? read.address.password : secret('passwordFile', postgres.passwordFile);
+    const { host, sslMode } = read.address;
+    if (!LOOPBACK.test(host) && UNVERIFIED.has(sslMode)) {
+      warnings.push(`sinks.${name}: sslmode=${sslMode} does not prove which server answers; use verify-full`);
+    }
+    return [{ ...settings, address: { ...read.address, password } }];
+  });
+  return { settings: sinks, secretProblems: problems, warnings };
+}
+
+/** Of a command that never connects. */
+const NOWHERE: PgAddress = {
+  host: '',
+  port: 0,
+  database: '',
+  user: '',
+  password: null,
+  sslMode: 'verify-full',
+  sslRoot: null,
+  sslCert: null,
+  sslKey: null,
+};
+
+const PORT = 5432;
+const PARAMETERS: ReadonlySet<string> = new Set([
+  'host',
+  'port',
+  'user',
+  'password',
+  'dbname',
+  'sslmode',
+  'sslrootcert',
+  'sslcert',
+  'sslkey',
+]);
+
+/** Takes an address apart; relative paths of certificates start at `folder`. */
+function readAddress(given: string, folder: string): { readonly address: PgAddress } | { readonly complaint: string } {
+  const trimmed = given.trim();
+  if (!/^postgres(?:ql)?:\/\//.test(trimmed)) return { complaint: 'must be an address that begins with postgresql://' };
+  // A host may be left out, as where it is the folder of a socket; a URL must have one.
+  const withHost = trimmed.replace(/^postgres(?:ql)?:\/\/([^/?#]*@)?(?=[/?#]|$)/, 'postgresql://$1localhost');
+  if (!URL.canParse(withHost))
+    return { complaint: 'is not an address; one host, and special characters in user or password as %40 and the like' };
+  const url = new URL(withHost);
+  const parameters = url.searchParams;
+  const unknown = [...parameters.keys()].find((name) => !PARAMETERS.has(name));
+  if (unknown !== undefined)
+    return { complaint: `has a parameter that is not known; known are ${[...PARAMETERS].join(', ')}` };
+  const part = (name: string, otherwise: string): string => parameters.get(name) ?? decodeURIComponent(otherwise);
+  const host = part('host', url.hostname.replace(/^\[|\]$/g, ''));
+  if (host.includes(',')) return { complaint: 'names several hosts; one host takes the rows' };
+  const user = part('user', url.username);
+  const named = parameters.get('sslmode') ?? (LOOPBACK.test(host) ? 'prefer' : 'verify-full');
+  const sslMode = SSL_MODES.find((mode) => mode === named);
+  if (sslMode === undefined) return { complaint: `has another sslmode than ${SSL_MODES.join(', ')}` };
+  if (user === '') return { complaint: 'needs a user before the @' };
+  const password = part('password', url.password);
+  const path = (name: string): string | null => {
+    const file = parameters.get(name);
+    return file === null || file === 'system' ? file : resolve(folder, file);
+  };
+  const address: PgAddress = {
+    host,
+    port: Number(part('port', url.port)) || PORT,
+    database: part('dbname', url.pathname.slice(1)) || user,
+    user,
+    password: password === '' ? null : password,
+    sslMode,
+    sslRoot: path('sslrootcert'),
+    sslCert: path('sslcert'),
+    sslKey: path('sslkey'),
+  };
+  return { address };
+}
+
+/** The sinks of a configuration. */
+export function sinksOf(config: Config): readonly SinkSettings[] {
+  return config.extras.sinks ?? [];
+}
+
+/** Passwords of sinks, which no log may show. */
+export function sinkSecrets(config: Config): readonly string[] {
+  return sinksOf(config).flatMap(({ address: { password } }) => password ?? []);
+}

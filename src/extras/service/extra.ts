@@ -1,0 +1,17 @@
+/**
+ * The systemd service: installs it, and finds out how it is.
+ */
+import type { Extra } from '../../extra.ts';
+
+export const SERVICE: Extra = {
+  name: 'service',
+  commands: [{ names: ['service'], load: async () => (await import('./command.ts')).addServiceCommand }],
+  findService: async ({ file }) => {
+    const [{ instanceOf }, { examineUnits }] = await Promise.all([
+      import('./service-plan.ts'),
+      import('./service-units.ts'),
+    ]);
+    const name = instanceOf(file);
+    return name === null ? null : examineUnits(name);
+  },
+};

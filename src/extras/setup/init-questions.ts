@@ -1,0 +1,267 @@
+/**
+ * The questions of `rowsync init`: what no option said is asked, with suggestions from what the origin describes.
+ * Nothing is written here.
+ */
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
+import { createLogger } from '../../base/log.ts';
+import { origin as originOptions } from '../../config/origin-options.ts';
+import { processEnvironment, readCredentials } from '../../config/secrets.ts';
+import { tableRules } from '../../config/tables.ts';
+import { readWay } from '../../config/way.ts';
+import { describeWithRights, openOrigin, type Origin } from '../../origin/client.ts';
+import { ORIGIN_LIMITS } from '../../origin/limits.ts';
+import type { Way } from '../../origin/way.ts';
+import { judgeMatch } from '../../reconcile/match.ts';
+import { areRightsUnknown } from '../../wire/rights.ts';
+import type { DatabaseDescriptor, TableSummary } from '../../wire/schema.ts';
+import { readAddress, type Answers, type PushedTable } from './init-config.ts';
+import type { Invocation } from '../../extra.ts';
+import type { Prompter } from '../../cli/terminal/prompts.ts';
+import { plural } from '../../base/text.ts';
+
+/** The options of `init`, as Commander gives them. */
+export interface InitOptions {
+  readonly url?: string;
+  readonly database?: string;
+  readonly tokenFile?: string;
+  readonly proxy?: string;
+  readonly proxyUser?: string;
+  readonly proxyPasswordFile?: string;
+  readonly caFile?: string;
+  readonly replica?: string;
+  readonly table?: readonly string[];
+  readonly push?: readonly string[];
+}
+
+/** A configuration to write, and a token that no file has yet. */
+export interface FirstFiles {
+  readonly answers: Answers;
+  readonly token: string | null;
+}
+
+/** What is known before the first question. */
+type KnownAnswers = Omit<InitOptions, 'push'> & {
+  /** Where the configuration will be; the token goes beside it. */
+  readonly file: string;
+  readonly pushed: readonly PushedTable[] | undefined;
+};
+
+/** Tables named in one line. */
+const NAMES_MAX = 40;
+
+/** Asks for what the options leave open. @throws RowsyncError of the origin, and where the input ends early. */
+export async function askAnswers(
+  prompter: Prompter,
+  invocation: Invocation,
+  options: KnownAnswers,
+): Promise<FirstFiles> {
+  const { origin, address, tokenFile, token, described } = await reachOrigin(prompter, invocation, options);
+  try {
+    const tables = options.table ?? (await askTables(prompter, described.tables));
+    const pushed = options.pushed ?? (await askPurge(prompter, await askPushed(prompter, origin, described.tables)));
+    const replicaPath = options.replica ?? (await prompter.ask('SQLite file to keep', { preset: 'replica.db' }));
+    return { answers: { ...address, ...wayOptions(options), tokenFile, replicaPath, tables, pushed }, token };
+  } finally {
+    await origin.close();
+  }
+}
+
+interface Reached {
+  /** Open; the caller closes it. */
+  readonly origin: Origin;
+  readonly address: AskedAddress;
+  readonly tokenFile: string;
+  /** Null where a file has it already. */
+  readonly token: string | null;
+  readonly described: DatabaseDescriptor;
+}
+
+/** The way to the origin as the options of the command say it. @throws RowsyncError `usage.invalid`, which shows no login. */
+export function wayOptions(options: InitOptions): Pick<Answers, 'proxy' | 'caFile'> {
+  const { proxy: url, proxyUser: user, proxyPasswordFile: passwordFile, caFile } = options;
+  const isAlone = (user ?? passwordFile) === undefined;
+  const proxy = url === undefined || isAlone ? url : { url, user, passwordFile };
+  const parsed = originOptions.shape.proxy.safeParse(proxy);
+  const [complaint] = parsed.success ? [] : parsed.error.issues.map(({ message }) => message);
+  if (complaint === undefined && (isAlone || url !== undefined)) return { proxy, caFile };
+  throw new RowsyncError('usage', 'usage.invalid', {
+    message: complaint === undefined ? '--proxy-user and --proxy-password-file need --proxy' : `--proxy ${complaint}`,
+    hint: 'A login goes into --proxy-user and --proxy-password-file.',
+  });
+}
+
+/** The way itself. @throws RowsyncError `config.secret` with all that is wrong with it. */
+function readWayTo(url: string, options: InitOptions, folder: string): Way {
+  const { way, problems } = readWay({ url, ...wayOptions(options) }, { folder, environment: processEnvironment() });
+  if (problems.length === 0) return way;
+  throw new RowsyncError('config', 'config.secret', {
+    message: problems.map(({ path, complaint }) => `${path.join('.')} ${complaint}`).join('; '),
+    hint: 'Nothing was written.',
+  });
+}
+
+/** Someone waits for the answer, who may have typed another address than they meant. */
+const FEW_RETRIES = { ...ORIGIN_LIMITS.retry, attemptsMax: 2 };
+
+/** Asks until the origin answers: what was typed wrong is asked again, and nothing else has to be typed twice. */
+async function reachOrigin(prompter: Prompter, { session }: Invocation, options: KnownAnswers): Promise<Reached> {
+  let address = await askAddress(prompter, options);
+  const tokenFile = options.tokenFile ?? join(dirname(options.file), 'token');
+  const tokenPath = resolve(session.folder, tokenFile);
+  const isThere = existsSync(tokenPath);
+  if (isThere) await prompter.say(`The token in ${tokenPath} is used.`);
+  let token = isThere ? readToken(tokenPath) : await askToken(prompter);
+  const { clock } = session;
+  const signal = session.stopSignal();
+  // Ends with an answer of the origin, with what no answer can mend, or with the input.
+  for (;;) {
+    const log = createLogger({ level: 'silent', destination: { write: () => undefined }, secrets: [token] });
+    const way = readWayTo(address.url, options, session.folder);
+    const settings = {
+      ...address,
+      ...way,
+      credentials: { kind: 'bearer', token },
+      limits: { retry: FEW_RETRIES },
+    } as const;
+    const origin = openOrigin(settings, { clock, log });
+    try {
+      const { value: user } = await origin.user({ signal });
+      const { value: described } = await origin.describeDatabase({ signal });
+      const names = described.tables.map(({ recordName }) => recordName);
+      const count = plural(names.length, 'table');
+      await prompter.say(
+        `Hello ${user.email} (role ${user.role}). ${described.name} has ${count}: ${listText(names)}.`,
+      );
+      return { origin, address, tokenFile, token: isThere ? null : token, described };
+    } catch (thrown) {
+      await origin.close();
+      const error = asRowsyncError(thrown);
+      const isOfToken = error.kind === 'auth';
+      // Nothing that is asked for mends the way.
+      if (error.code === 'origin.proxy') throw error;
+      if (signal.aborted || (isOfToken ? isThere : options.url !== undefined)) throw error;
+      await prompter.say(`${error.message} (${error.code})`);
+      await prompter.say(error.hint);
+      if (isOfToken) token = await askToken(prompter);
+      else address = await askAddress(prompter, options);
+    }
+  }
+}
+
+interface AskedAddress {
+  readonly url: string;
+  readonly database: string;
+}
+
+async function askAddress(prompter: Prompter, options: InitOptions): Promise<AskedAddress> {
+  const complain = (text: string): string | null =>
+    readAddress(text) === null ? 'Not a web address. Open the database in your browser and copy its address.' : null;
+  const given = options.url !== undefined && complain(options.url) === null ? options.url : null;
+  const pasted = given ?? (await prompter.ask('Address of the database, as the browser shows it', { complain }));
+  const address = readAddress(pasted);
+  const known = options.database ?? address?.database ?? null;
+  const database =
+    known ??
+    (await prompter.ask('Number of the database (it follows /db/ in the address)', {
+      complain: (text) =>
+        /^\d{1,20}(?:-\d{1,20})?$/.test(text) ? null : 'A database number has digits only, such as 21995.',
+    }));
+  return { url: address?.url ?? '', database };
+}
+
+function readToken(tokenFile: string): string {
+  const { credentials, problems } = readCredentials({ tokenFile }, { folder: '/', environment: {} });
+  if (credentials?.kind === 'bearer') return credentials.token;
+  throw new RowsyncError('config', 'config.secret', {
+    message: `${tokenFile} ${problems.map(({ complaint }) => complaint).join('; ')}`,
+    hint: 'Correct it, or name another file; one that does not exist yet is written with the token that you give.',
+  });
+}
+
+async function askToken(prompter: Prompter): Promise<string> {
+  // Ends with a token, or with the input.
+  for (;;) {
+    const token = await prompter.askHidden('API token (it is not shown)');
+    if (token !== null && !/\s/.test(token)) return token;
+    await prompter.say('A token is one word of letters and digits.');
+  }
+}
+
+async function askTables(prompter: Prompter, tables: readonly TableSummary[]): Promise<readonly string[]> {
+  const text = await prompter.ask('Tables to copy, separated by commas; * matches any text', {
+    preset: '*',
+    complain: (given) => {
+      const rules = tableRules({});
+      const isUsed = (name: string): boolean => tables.some(({ recordName }) => rules.byName.matches(name, recordName));
+      const unused = splitNames(given).filter((name) => !isUsed(name));
+      return unused.length === 0 ? null : `There is no table ${listText(unused)}; capital letters count.`;
+    },
+  });
+  return splitNames(text);
+}
+
+async function askPushed(
+  prompter: Prompter,
+  origin: Origin,
+  tables: readonly TableSummary[],
+): Promise<readonly PushedTable[]> {
+  const find = (name: string): TableSummary | undefined =>
+    tables.find(({ recordName }) => recordName.toLowerCase() === name.toLowerCase());
+  const text = await prompter.ask('Tables to edit here with SQL, separated by commas (empty: none)', {
+    complain: (given) => {
+      const unknown = splitNames(given).filter((name) => find(name) === undefined);
+      return unknown.length === 0 ? null : `There is no table ${listText(unknown)}.`;
+    },
+  });
+  const chosen = splitNames(text).flatMap((name) => find(name) ?? []);
+  const pushed: PushedTable[] = [];
+  for (const { recordName: name, alias } of chosen) {
+    const { descriptor } = await describeWithRights(origin, { name, alias });
+    if (areRightsUnknown(descriptor)) {
+      await prompter.say(`What you may write in ${name} is not known until it has a row; it is read-only until then.`);
+      pushed.push({ table: name, match: null });
+      continue;
+    }
+    const { usable } = judgeMatch(descriptor, null);
+    pushed.push({ table: name, match: await askMatch(prompter, name, usable) });
+  }
+  return pushed;
+}
+
+/** Only who says so in a word has rows deleted for good. */
+async function askPurge(prompter: Prompter, pushed: readonly PushedTable[]): Promise<readonly PushedTable[]> {
+  if (pushed.length === 0) return pushed;
+  const answer = await prompter.ask(
+    "Rows that you delete go to the origin's recycle bin (bin), or can never come back (purge)",
+    { preset: 'bin', complain: (text) => (/^(?:bin|purge)$/.test(text) ? null : 'Possible are bin and purge.') },
+  );
+  return pushed.map((table) => ({ ...table, purges: answer === 'purge' }));
+}
+
+async function askMatch(prompter: Prompter, table: string, usable: readonly string[]): Promise<string | null> {
+  const [first] = usable;
+  if (first === undefined) {
+    await prompter.say(
+      `${table} has no column that is unique and writable; lost answers to inserts will wait for you.`,
+    );
+    return null;
+  }
+  const find = (name: string): string | undefined => usable.find((known) => known.toLowerCase() === name.toLowerCase());
+  const answer = await prompter.ask(`Column that identifies rows of ${table} (${usable.join(', ')}, or - for none)`, {
+    preset: first,
+    complain: (name) => (name === '-' || find(name) !== undefined ? null : `Possible are ${usable.join(', ')} and -.`),
+  });
+  return answer === '-' ? null : (find(answer) ?? null);
+}
+
+function splitNames(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  return [...new Set(names.filter((name) => name !== ''))];
+}
+
+function listText(names: readonly string[]): string {
+  const rest = names.length - NAMES_MAX;
+  return rest > 0 ? `${names.slice(0, NAMES_MAX).join(', ')} and ${rest} more` : names.join(', ');
+}

@@ -1,0 +1,178 @@
+/**
+ * `rowsync sandbox`: serves the Records API locally until it is stopped.
+ */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { parseYaml } from '../../config/yaml.ts';
+import type { Invocation, Runner } from '../../extra.ts';
+import { startSandbox, type RunningSandbox, type TlsFiles } from './sandbox.ts';
+import { printable } from '../../base/text.ts';
+
+const EXAMPLES = `
+Examples:
+  rowsync sandbox                           sample data on a free port
+  rowsync sandbox --data northwind.sqlite   the tables of a SQLite file; it is read, never written
+  rowsync sandbox --port 8080 --activity 5  with colleagues who change five rows a second
+  rowsync sandbox --faults faults.yaml      which answers badly now and then, as the file says
+  rowsync sandbox --json                    one line when it is ready: {"url": ..., "database": ..., "token": ...}`;
+
+interface SandboxCommandOptions {
+  readonly data?: string;
+  readonly store?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly database?: string;
+  readonly token?: string;
+  readonly latency?: number;
+  readonly activity?: number;
+  readonly seed?: number;
+  readonly login?: 'tokens and users' | 'tokens' | 'disabled';
+  readonly faults?: string;
+  readonly control?: number;
+  readonly tls?: readonly string[];
+  readonly extensions: boolean;
+  readonly escapeColons?: boolean;
+  readonly textWidthsOnly?: boolean;
+}
+
+/** Adds the command. */
+export function addSandboxCommand(program: Command, runner: Runner): void {
+  program
+    .command('sandbox')
+    .description('serve a database of your own that speaks the Records API, to try and to test against')
+    .option('--data <file>', 'SQLite file to serve (default: sample data)')
+    .option('--store <path>', 'keep what is changed in this file (default: a temporary one)')
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
+    .option('--port <number>', 'port to listen on (default: any free one)', wholeNumber({ from: 0, to: 65_535 }))
+    .option('--database <id>', 'number of the database (default: 21995)')
+    .option('--token <hex>', 'API token to accept, 32 hexadecimal digits (default: made up)')
+    .option('--latency <ms>', 'milliseconds added to every request', wholeNumber({ from: 0, to: 60_000 }))
+    .option('--activity <count>', 'changes a second by simulated colleagues', wholeNumber({ from: 0, to: 1_000 }))
+    .option(
+      '--seed <number>',
+      'what the sample data and the colleagues come from',
+      wholeNumber({ from: 0, to: 2 ** 31 }),
+    )
+    .addOption(
+      new Option('--login <mode>', 'who may sign in (default: tokens and users)').choices([
+        'tokens and users',
+        'tokens',
+        'disabled',
+      ]),
+    )
+    .option('--faults <file>', 'answer badly as this file says, JSON or YAML (docs/sandbox.md lists the faults)')
+    .option(
+      '--control <port>',
+      'also listen on 127.0.0.1 for changes of the faults, and to show requests',
+      wholeNumber({ from: 0, to: 65_535 }),
+    )
+    .option('--tls <files...>', 'speak https with a certificate and its key: two PEM files')
+    .option('--no-extensions', 'answer updated, deleted and select on a view, which no specification names, with 405')
+    .option('--escape-colons', 'write a colon in the name of a column as _x003a_ in XML, as some servers do')
+    .option('--text-widths-only', 'describe a width of columns with bounded text alone, as some servers do')
+    .addHelpText('after', EXAMPLES)
+    .action((options: SandboxCommandOptions, command: Command) =>
+      runner(command, (invocation) => serve(invocation, options)),
+    );
+}
+
+async function serve(invocation: Invocation, options: SandboxCommandOptions): Promise<number> {
+  const { session } = invocation;
+  const signal = session.stopSignal();
+  const inFolder = (path: string | undefined): string | undefined =>
+    path === undefined ? undefined : resolve(session.folder, path);
+  const sandbox = await startSandbox({
+    clock: session.clock,
+    host: options.host,
+    port: options.port,
+    dataPath: inFolder(options.data),
+    storePath: inFolder(options.store),
+    database: options.database,
+    token: options.token,
+    latencyMs: options.latency,
+    activityPerSecond: options.activity,
+    seed: options.seed,
+    login: options.login,
+    faults: options.faults === undefined ? undefined : readFaults(resolve(session.folder, options.faults)),
+    controlPort: options.control,
+    tls: options.tls === undefined ? undefined : tlsFiles(options.tls.map((path) => resolve(session.folder, path))),
+    extensions: options.extensions,
+    escapesColons: options.escapeColons,
+    widthsOfTextOnly: options.textWidthsOnly,
+  });
+  try {
+    const { url, database, token, session: cookie, users, controlUrl } = sandbox;
+    const control = controlUrl === null ? {} : { control: controlUrl };
+    await session.stdout.write(
+      invocation.isJson
+        ? `${JSON.stringify({ url, database, token, session: cookie, users, ...control })}\n`
+        : readyText(sandbox, options),
+    );
+    if (!signal.aborted) await once(signal, 'abort');
+    return EXIT.done;
+  } finally {
+    await sandbox.stop();
+  }
+}
+
+/** The sandbox checks what stands in the file, since a test may give it the same without one. */
+function readFaults(path: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new RowsyncError('usage', 'sandbox.option', {
+      message: `The sandbox cannot read the faults in ${path}`,
+      hint: 'Check the path given with --faults, and that you may read the file.',
+      cause,
+    });
+  }
+  return parseYaml(path, text).values;
+}
+
+function tlsFiles([certPath, keyPath, ...others]: readonly string[]): TlsFiles {
+  if (certPath !== undefined && keyPath !== undefined && others.length === 0) return { certPath, keyPath };
+  throw new RowsyncError('usage', 'sandbox.option', {
+    message: '--tls takes two files',
+    hint: 'Name the certificate first and then its key: --tls cert.pem key.pem',
+  });
+}
+
+function readyText(
+  { url, controlUrl, database, token, user, users, session, store }: RunningSandbox,
+  options: SandboxCommandOptions,
+): string {
+  // One user of each role is enough to try its rights.
+  const others = users.filter(
+    ({ role }, index) => index > 0 && users.findIndex((other) => other.role === role) === index,
+  );
+  const width = Math.max(...others.map(({ role }) => role.length));
+  const lines = others.map((other) => `  ${other.role.padEnd(width)}  ${other.token}  ${other.email}`);
+  const control = controlUrl === null ? '' : `\n  control   ${controlUrl}`;
+  return `The sandbox serves ${printable(options.data ?? 'its sample data')}; Ctrl-C ends it.
+
+  url       ${url}${control}
+  database  ${database}
+  token     ${token}
+  user      ${user.email}, password ${user.password}
+  session   ${session} (a cookie, for addresses with a minus sign)
+  store     ${printable(store.path)}
+
+Tokens of users with fewer rights:
+${lines.join('\n')}
+
+Try it:
+  curl -H 'Authorization: Bearer ${token}' ${url}/secure/api/v2/${database}/describe.json
+`;
+}
+
+function wholeNumber(range: { readonly from: number; readonly to: number }): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= range.from && number <= range.to) return number;
+    throw new InvalidArgumentError(`It must be a whole number from ${range.from} to ${range.to}.`);
+  };
+}

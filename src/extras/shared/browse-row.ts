@@ -1,0 +1,191 @@
+/**
+ * One row as people look at it: its cells, what waits to be pushed, its conflicts, files and failures, and rows of other tables that it
+ * refers to. Input: a table and an id. Output: values, long ones cut. Nothing is written.
+ */
+import { ident, joinSql, sql } from '../../base/sql.ts';
+import type { BrowsedTable, Cell, CutCell } from './browse.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { CONFLICT_LINE, type ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
+import type { FailureLine } from '../../replica/reader.ts';
+
+/** Characters of a cell that the page of a row shows. */
+const SHOWN_CHARS = 4_000;
+/** Conflicts, failures, changes and files of one row that are shown. */
+const LINES_MAX = 200;
+
+/** One change of a row that waits to be pushed. */
+export interface WaitingCell {
+  readonly kind: string;
+  /** Null for the row as a whole. */
+  readonly column: string | null;
+  readonly base: Cell;
+  readonly local: Cell;
+  readonly state: string;
+  readonly since: string;
+}
+
+/** One revision of an attached file. */
+export interface RowFile {
+  readonly id: number;
+  readonly column: string;
+  readonly revision: number;
+  readonly name: string;
+  readonly type: string | null;
+  readonly bytes: number | null;
+  readonly sha256: string | null;
+  readonly author: string | null;
+  readonly createdAt: string | null;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly vanishedAt: string | null;
+}
+
+/** The cells of a row in the order of the table's columns; null where there is no such row. */
+export function readRowCells(from: Connection, table: BrowsedTable, id: number): readonly CutCell[] | null {
+  const cells = table.columns.flatMap(({ name }) => {
+    const cell = ident(name);
+    const isLong = sql`typeof(${cell}) IN ('text', 'blob') AND octet_length(${cell}) > ${SHOWN_CHARS}`;
+    return [
+      sql`CASE WHEN ${isLong} THEN substr(${cell}, 1, ${SHOWN_CHARS}) ELSE ${cell} END`,
+      sql`CASE WHEN ${isLong} THEN octet_length(${cell}) END`,
+    ];
+  });
+  const row = from
+    .prepare(sql`SELECT ${joinSql([sql`_id`, ...cells])} FROM ${ident(table.name)} WHERE _id = ?`)
+    .raw()
+    .safeIntegers()
+    .get(id) as Cell[] | undefined; // raw() gives arrays
+  if (row === undefined) return null;
+  return table.columns.map((_, index) => {
+    const value = row[2 * index + 1] ?? null;
+    const bytes = row[2 * index + 2] ?? null;
+    const isShort = typeof value === 'bigint' && Number.isSafeInteger(Number(value));
+    return { value: isShort ? Number(value) : value, bytes: bytes === null ? null : Number(bytes) };
+  });
+}
+
+/** One cell, whole; undefined where there is no such row. */
+export function readWholeCell(
+  from: Connection,
+  { name: table }: BrowsedTable,
+  { id, column }: { readonly id: number; readonly column: string },
+): Cell | undefined {
+  const row = from
+    .prepare(sql`SELECT ${ident(column)} FROM ${ident(table)} WHERE _id = ?`)
+    .raw()
+    .safeIntegers()
+    .get(id) as Cell[] | undefined; // raw() gives arrays
+  return row === undefined ? undefined : (row[0] ?? null);
+}
+
+/** The ids before and after a row. */
+export function readNeighbours(
+  from: Connection,
+  { name }: BrowsedTable,
+  id: number,
+): { readonly before: number | null; readonly after: number | null } {
+  const one = (text: ReturnType<typeof ident>): number | null => {
+    const found = from.prepare(text).pluck().get(id);
+    return typeof found === 'number' ? found : null;
+  };
+  return {
+    before: one(sql`SELECT max(_id) FROM ${ident(name)} WHERE _id < ?`),
+    after: one(sql`SELECT min(_id) FROM ${ident(name)} WHERE _id > ?`),
+  };
+}
+
+/** What the next push would send of a row, or what of it waits. */
+export function readWaitingCells(from: Connection, table: BrowsedTable, id: number): readonly WaitingCell[] {
+  if (!table.isTwoWay) return [];
+  const text = sql`SELECT kind, "column", base, local, state, since FROM sync_changes WHERE "table" = ? AND row_id = ? LIMIT ${LINES_MAX}`;
+  return from.prepare(text).all(table.name, id) as WaitingCell[]; // the columns of the view (capture/view.ts)
+}
+
+/** Open conflicts of a row, then older ones. */
+export function readRowConflicts(from: Connection, table: BrowsedTable, id: number): readonly ConflictLine[] {
+  return from
+    .prepare(
+      sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id IN (SELECT id FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ?)
+          ORDER BY state <> 'open', id DESC LIMIT ${LINES_MAX}`,
+    )
+    .all(table.id, id) as ConflictLine[]; // the columns just listed
+}
+
+/** Why a row could not be read or sent. */
+export function readRowFailures(from: Connection, table: BrowsedTable, id: number): readonly FailureLine[] {
+  return from
+    .prepare(
+      sql`SELECT id, "table", row_id AS rowId, kind, "column", reason, since, status, code, sent, retry_at AS retryAt
+          FROM sync_failures WHERE "table" = ? AND row_id = ? LIMIT ${LINES_MAX}`,
+    )
+    .all(table.name, id) as FailureLine[]; // the columns just listed
+}
+
+const FILES = sql`
+  SELECT f.id, coalesce(c.local_name, f.column_name) AS "column", f.revision, f.name, f.type, f.bytes, f.sha256, f.author,
+         f.created_at AS createdAt, f.state, f.reason, f.vanished_at AS vanishedAt, f.row_id AS rowId
+  FROM _rowsync_files f
+  LEFT JOIN _rowsync_columns c ON c.table_id = f.table_id AND c.id = f.column_id AND c.state = 'live'`;
+
+/** Every revision of the files of a row, the newest of each column first. */
+export function readRowFiles(from: Connection, table: BrowsedTable, id: number): readonly RowFile[] {
+  return from
+    .prepare(sql`${FILES} WHERE f.table_id = ? AND f.row_id = ? ORDER BY 2, f.revision DESC LIMIT ${LINES_MAX}`)
+    .all(table.id, id) as RowFile[]; // the columns just listed
+}
+
+/** One revision of a file by its number here. */
+export function readFileLine(from: Connection, id: number): RowFile | null {
+  return (from.prepare(sql`${FILES} WHERE f.id = ?`).get(id) as RowFile | undefined) ?? null; // as above
+}
+
+/** A row that was deleted here: when, why, and its last values as a JSON object; the last time it was. */
+export function readDeletedRow(
+  from: Connection,
+  table: BrowsedTable,
+  id: number,
+): { readonly at: string; readonly reason: string; readonly lastValues: string } | null {
+  const text = sql`SELECT deleted_at AS at, reason, row_values AS lastValues FROM _rowsync_deleted
+    WHERE table_id = ? AND row_id = ? ORDER BY seq DESC LIMIT 1`;
+  return (from.prepare(text).get(table.id, id) ?? null) as ReturnType<typeof readDeletedRow>; // ours
+}
+
+/** Where the values of a column lead: rows of one other table, by the key that stands in the column. */
+export interface Reference {
+  readonly table: BrowsedTable;
+  readonly idByKey: ReadonlyMap<string, number>;
+}
+
+/**
+ * The rows that a column's values are keys of. A reference has the name of the table it leads to, and only values that are keys there
+ * become links; where two tables would do, none does. The origin does not describe references itself.
+ */
+export function findReference(
+  from: Connection,
+  tables: readonly BrowsedTable[],
+  {
+    table,
+    column,
+    values,
+  }: { readonly table: BrowsedTable; readonly column: string; readonly values: readonly Cell[] },
+): Reference | null {
+  const given = [
+    ...new Set(values.flatMap((value) => (value === null || value instanceof Uint8Array ? [] : [String(value)]))),
+  ];
+  if (given.length === 0 || column === table.keyColumn) return null;
+  const word = column.toLowerCase().replace(/\s+(?:id|key|no\.?|number|code)$/, '');
+  const targets = tables.filter(
+    ({ id, name, originName, keyColumn }) =>
+      id !== table.id && keyColumn !== null && [name, originName].some((each) => each.toLowerCase() === word),
+  );
+  const [target] = targets;
+  if (target === undefined || targets.length > 1 || target.keyColumn === null) return null;
+  const key = ident(target.keyColumn);
+  const lines = from
+    .prepare(
+      sql`SELECT CAST(${key} AS TEXT), _id FROM ${ident(target.name)} WHERE CAST(${key} AS TEXT) IN (SELECT value FROM json_each(?))`,
+    )
+    .raw()
+    .all(JSON.stringify(given)) as [string, number][]; // the two columns just listed
+  return lines.length === 0 ? null : { table: target, idByKey: new Map(lines) };
+}

@@ -1,0 +1,331 @@
+/**
+ * Rows of one table as people look through them: a page at a time, by keyset, with filters, a search and an order. Input: what is
+ * wanted, in names of the replica. Output: statements with their values, and rows with long cells cut.
+ *
+ * A page begins behind a row that is named by its id, so that no value stands in an address. Names are quoted and values bound;
+ * the text that is shown to people has the values written in, as literals.
+ */
+import { allOf, anyOf, ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
+import type { Connection } from '../../replica/connection.ts';
+
+/** A value as SQLite gives it; integers that a double does not hold are bigint. */
+export type Cell = string | number | bigint | null | Uint8Array;
+
+/** A column as it can be looked at. */
+export interface BrowsedColumn {
+  readonly name: string;
+  /** At the origin; empty for a column that another client added. */
+  readonly originName: string;
+  readonly type: string;
+  readonly storedAs: string;
+  readonly kind: string | null;
+  readonly isWritable: boolean;
+  readonly isRequired: boolean;
+  readonly width: number | null;
+  /** How its values are masked; null where they are not. */
+  readonly mask: string | null;
+}
+
+/** A table as it can be looked at; columns in the origin's order. */
+export interface BrowsedTable {
+  readonly id: number;
+  readonly name: string;
+  readonly originName: string;
+  readonly columns: readonly BrowsedColumn[];
+  /** The column by whose values other tables refer to its rows; null where none is the key. */
+  readonly keyColumn: string | null;
+  readonly isTwoWay: boolean;
+  readonly allowsAdd: boolean;
+  readonly rowCount: number;
+}
+
+/** One condition over a column. */
+export interface Filter {
+  readonly column: string;
+  readonly op: '=' | '<>' | '<' | '<=' | '>' | '>=' | 'has' | 'empty' | 'given';
+  readonly value: string;
+}
+
+/** Which rows, in which order, beginning where. */
+export interface RowsWish {
+  readonly filters: readonly Filter[];
+  /** Looked for in every text column; empty for nothing. */
+  readonly search: string;
+  readonly sort: { readonly column: string; readonly isDescending: boolean } | null;
+  readonly start: { readonly direction: 'after' | 'before'; readonly id: number } | null;
+}
+
+/** A page of rows; `rows` hold the id first, then a cell for each column that was asked for. */
+export interface RowsPage {
+  readonly rows: readonly { readonly id: number; readonly cells: readonly CutCell[] }[];
+  readonly hasBefore: boolean;
+  readonly hasAfter: boolean;
+}
+
+/** A cell, cut to CUT_CHARS characters; `bytes` is its whole length if it was cut. */
+export interface CutCell {
+  readonly value: Cell;
+  readonly bytes: number | null;
+}
+
+/** Rows of one page. */
+const PAGE_ROWS = 100;
+/** Characters of a cell that a list shows. */
+const CUT_CHARS = 300;
+/** Longer cells are named by their length only: SQLite has to read all of a text to cut it. */
+const LOOK_BYTES_MAX = 1_000_000;
+
+const TABLES = sql`
+  SELECT t.id, t.local_name AS name, t.name AS originName, t.push, t.allow_add AS allowAdd, t.row_count AS rowCount
+  FROM _rowsync_tables t ORDER BY t.local_name COLLATE NOCASE`;
+
+const COLUMNS = sql`
+  SELECT p.name, coalesce(c.name, '') AS originName, coalesce(c.type, '') AS type, p.type AS storedAs, c.kind,
+         coalesce(c.writable, 0) AS writable, coalesce(c.options, '') AS options, c.width,
+         c.mask ->> '$.kind' AS mask
+  FROM pragma_table_info(@name) p
+  LEFT JOIN _rowsync_columns c ON c.table_id = @id AND c.local_name = p.name COLLATE NOCASE AND c.state = 'live'
+  WHERE p.name COLLATE NOCASE NOT IN ('_id', '_allow')
+  ORDER BY c.position IS NULL, c.position, p.cid`;
+
+interface TableLine {
+  readonly id: number;
+  readonly name: string;
+  readonly originName: string;
+  readonly push: string;
+  readonly allowAdd: number;
+  readonly rowCount: number;
+}
+
+/** Every table by name, with its columns. */
+export function readBrowsedTables(from: Connection): readonly BrowsedTable[] {
+  const lines = from.prepare(TABLES).all() as TableLine[]; // columns and types are ours
+  return lines.map((line) => browsedTable(from, line));
+}
+
+/** One table by its name here; null if there is none. */
+export function findBrowsedTable(from: Connection, name: string): BrowsedTable | null {
+  const lines = from.prepare(TABLES).all() as TableLine[]; // as above
+  const line = lines.find((each) => each.name === name);
+  return line === undefined ? null : browsedTable(from, line);
+}
+
+function browsedTable(from: Connection, { id, name, originName, push, allowAdd, rowCount }: TableLine): BrowsedTable {
+  const found = from.prepare(COLUMNS).all({ id, name }) as (Omit<BrowsedColumn, 'isWritable' | 'isRequired'> & {
+    readonly writable: number;
+    readonly options: string;
+  })[]; // the columns just listed
+  const columns = found.map(({ writable, options, ...column }) => ({
+    ...column,
+    isWritable: writable === 1,
+    isRequired: options.split(', ').includes('Required'),
+  }));
+  const keyColumn = columns.find(({ kind }) => kind === 'Key')?.name ?? null;
+  return { id, name, originName, columns, keyColumn, isTwoWay: push === 'on', allowsAdd: allowAdd === 1, rowCount };
+}
+
+/** A statement in which values are bound. */
+export interface Statement {
+  readonly text: Sql;
+  readonly values: readonly Cell[];
+}
+
+/** One condition and what is bound in it. */
+type Condition = Statement;
+
+/** The rows that are wanted, of these columns, whole and without an end: for an export. */
+export function rowsStatement(table: BrowsedTable, columns: readonly string[], wish: RowsWish): Statement {
+  return select(table, joinSql([sql`_id`, ...columns.map((column) => ident(column))]), { ...wish, start: null }, []);
+}
+
+/** The same as people write it, with values written in. */
+export function shownSql(table: BrowsedTable, columns: readonly string[], wish: RowsWish): string {
+  return written(rowsStatement(table, columns, wish));
+}
+
+/** The same for how many rows there are. */
+export function shownCountSql(table: BrowsedTable, wish: RowsWish): string {
+  const { text, values } = whereOf(table, wish, []);
+  return written({ text: sql`SELECT count(*) AS "rows" FROM ${ident(table.name)}${text}`, values });
+}
+
+function written({ text, values }: Statement): string {
+  let index = 0;
+  const literals = values.map((value) => (typeof value === 'string' ? literal(value) : String(value)));
+  // Names are quoted, and a quoted name may hold a question mark.
+  return text.replaceAll(/"(?:[^"]|"")*"|\?/g, (part) => (part === '?' ? (literals[index++] ?? 'NULL') : part));
+}
+
+/** One page of rows. A row that a page begins behind and that is gone begins it from the first row. */
+export function readRowsPage(
+  from: Connection,
+  table: BrowsedTable,
+  columns: readonly string[],
+  wish: RowsWish,
+): RowsPage {
+  const start = wish.start === null ? null : startOf(from, table, wish);
+  const isBackward = wish.start?.direction === 'before' && start !== null;
+  const cells = columns.flatMap((column) => cutCell(ident(column)));
+  const conditions = start === null ? [] : [start];
+  const isDescending = (wish.sort?.isDescending ?? false) !== isBackward;
+  const sort = wish.sort === null ? null : { ...wish.sort, isDescending };
+  const { text, values } = select(table, joinSql([sql`_id`, ...cells]), { ...wish, sort }, conditions, isDescending);
+  const found = from
+    .prepare(sql`${text} LIMIT ${PAGE_ROWS + 1}`)
+    .safeIntegers()
+    .raw()
+    .all(...values) as Cell[][]; // raw() gives arrays
+  const hasMore = found.length > PAGE_ROWS;
+  const rows = found.slice(0, PAGE_ROWS).map(([id, ...rest]) => ({
+    id: Number(id),
+    cells: columns.map((_, index) => ({
+      value: plain(rest[2 * index] ?? null),
+      bytes: rest[2 * index + 1] === null ? null : Number(rest[2 * index + 1]),
+    })),
+  }));
+  return {
+    rows: isBackward ? rows.toReversed() : rows,
+    hasBefore: isBackward ? hasMore : start !== null,
+    hasAfter: isBackward ? true : hasMore,
+  };
+}
+
+function plain(value: Cell): Cell {
+  return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+}
+
+/** The cell, cut, and its length in bytes where that says more than the cell does. */
+function cutCell(name: Sql): readonly Sql[] {
+  const isCut = sql`typeof(${name}) IN ('text', 'blob') AND octet_length(${name}) > ${CUT_CHARS}`;
+  return [
+    sql`CASE WHEN NOT (${isCut}) THEN ${name} WHEN octet_length(${name}) > ${LOOK_BYTES_MAX} THEN '' ELSE substr(${name}, 1, ${CUT_CHARS}) END`,
+    sql`CASE WHEN ${isCut} THEN octet_length(${name}) END`,
+  ];
+}
+
+function select(
+  table: BrowsedTable,
+  selected: Sql,
+  wish: RowsWish,
+  more: readonly Condition[],
+  isDescending = wish.sort?.isDescending ?? false,
+): Statement {
+  const { sort } = wish;
+  const where = whereOf(table, wish, more);
+  const turn = isDescending ? sql` DESC` : sql``;
+  const order = sort === null ? sql`_id${turn}` : sql`${ident(sort.column)}${turn}, _id${turn}`;
+  return {
+    text: sql`SELECT ${selected} FROM ${ident(table.name)}${where.text} ORDER BY ${order}`,
+    values: where.values,
+  };
+}
+
+/** Which rows; empty for all of them. */
+function whereOf(table: BrowsedTable, { filters, search }: RowsWish, more: readonly Condition[]): Statement {
+  const conditions = [
+    ...filters.flatMap((filter) => filterCondition(table, filter) ?? []),
+    ...(search === '' ? [] : [searchCondition(table, search)]),
+    ...more,
+  ];
+  return {
+    text: conditions.length === 0 ? sql`` : sql` WHERE ${allOf(conditions.map(({ text }) => text))}`,
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
+/** Where a page begins: behind a row in the order that is wanted; null where that row is gone. NULL comes before every value. */
+function startOf(from: Connection, table: BrowsedTable, { sort, start }: RowsWish): Condition | null {
+  if (start === null) return null;
+  const { id, direction } = start;
+  const goesDown = (sort?.isDescending ?? false) !== (direction === 'before');
+  const beyond = goesDown ? sql`<` : sql`>`;
+  if (sort === null) return { text: sql`_id ${beyond} ?`, values: [id] };
+  const name = ident(sort.column);
+  const row = from
+    .prepare(sql`SELECT ${name} FROM ${ident(table.name)} WHERE _id = ?`)
+    .safeIntegers()
+    .raw()
+    .get(id) as Cell[] | undefined; // raw() gives arrays
+  if (row === undefined) return null;
+  const [value = null] = row;
+  const isEqual = sql`(${name} IS ? AND _id ${beyond} ?)`;
+  if (value === null) {
+    return goesDown
+      ? { text: isEqual, values: [null, id] }
+      : { text: sql`(${name} IS NOT NULL OR ${isEqual})`, values: [null, id] };
+  }
+  return goesDown
+    ? { text: sql`(${name} < ? OR ${name} IS NULL OR ${isEqual})`, values: [value, value, id] }
+    : { text: sql`(${name} > ? OR ${isEqual})`, values: [value, value, id] };
+}
+
+const OPERATORS = { '=': sql`=`, '<>': sql`<>`, '<': sql`<`, '<=': sql`<=`, '>': sql`>`, '>=': sql`>=` } as const;
+
+/** Null for a column that the table does not have. */
+function filterCondition(table: BrowsedTable, { column, op, value }: Filter): Condition | null {
+  const found = table.columns.find(({ name }) => name === column);
+  const storedAs = column === '_id' ? 'INTEGER' : found?.storedAs;
+  if (storedAs === undefined) return null;
+  const name = ident(column);
+  if (op === 'empty') return { text: sql`coalesce(${name}, '') = ''`, values: [] };
+  if (op === 'given') return { text: sql`coalesce(${name}, '') <> ''`, values: [] };
+  if (op === 'has') return { text: sql`${name} LIKE ? ESCAPE '\\'`, values: [likePattern(value)] };
+  const operator = OPERATORS[op];
+  if (storedAs === 'TEXT') return { text: sql`${name} ${operator} ?`, values: [value] };
+  const number = numberOf(value);
+  if (number === null) return { text: sql`${name} ${operator} ?`, values: [value] };
+  // Decimals that a double does not hold stand as text in such a column.
+  const given = storedAs === 'ANY' && op !== '=' && op !== '<>' ? sql`CAST(${name} AS NUMERIC)` : name;
+  return { text: sql`${given} ${operator} ?`, values: [number] };
+}
+
+/** A number, or yes and no as SQLite keeps them; null for what is neither. */
+function numberOf(text: string): number | null {
+  if (/^(?:true|yes)$/i.test(text)) return 1;
+  if (/^(?:false|no)$/i.test(text)) return 0;
+  return /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : null;
+}
+
+function likePattern(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, (character) => `\\${character}`)}%`;
+}
+
+/** Any text column has the text; a whole number may be the id as well. */
+function searchCondition({ columns }: BrowsedTable, search: string): Condition {
+  const texts = columns.filter(({ storedAs }) => storedAs === 'TEXT' || storedAs === 'ANY');
+  const pattern = likePattern(search);
+  const byId = /^-?\d{1,15}$/.test(search) ? [{ text: sql`_id = ?`, values: [Number(search)] }] : [];
+  const conditions: readonly Condition[] = [
+    ...byId,
+    ...texts.map(({ name }) => ({ text: sql`${ident(name)} LIKE ? ESCAPE '\\'`, values: [pattern] })),
+  ];
+  if (conditions.length === 0) return { text: sql`0`, values: [] };
+  return { text: anyOf(conditions.map(({ text }) => text)), values: conditions.flatMap(({ values }) => values) };
+}
+
+/** Rows one after the other, whole; `columns` names what the statement selects. */
+export function* iterateRows(from: Connection, { text, values }: Statement): IterableIterator<readonly Cell[]> {
+  const rows = from
+    .prepare(text)
+    .safeIntegers()
+    .raw()
+    .iterate(...values);
+  for (const row of rows) yield (row as Cell[]).map(plain); // raw() gives arrays
+}
+
+/** Views that people may ask, ours and those of other clients, with their columns. */
+export function readViews(from: Connection): readonly { readonly name: string; readonly columns: readonly string[] }[] {
+  const lines = from
+    .prepare(
+      sql`SELECT s.name, (SELECT json_group_array(p.name) FROM pragma_table_info(s.name) p) AS columns
+          FROM sqlite_schema s WHERE s.type = 'view' AND s.name NOT GLOB '_rowsync_*' ORDER BY s.name`,
+    )
+    .all() as { name: string; columns: string }[]; // the two columns just listed
+  return lines.map(({ name, columns }) => ({ name, columns: JSON.parse(columns) as string[] })); // made by json_group_array
+}
+
+/** Bounds the memory of SQLite in this process; a query that needs more fails. */
+export function boundMemory(from: Connection, bytesMax: number): void {
+  from.prepare(sql`PRAGMA hard_heap_limit = ${bytesMax}`).get();
+  from.prepare(sql`PRAGMA temp_store = 2`).run();
+}

@@ -1,0 +1,227 @@
+/**
+ * Child processes that answer questions with a read-only connection of their own, so that SQL which people and agents type never holds up this process.
+ * An answer that takes too long, or is no longer wanted, is ended with its process: the only reliable way to interrupt SQLite.
+ *
+ * A process answers one question at a time. One stays for the next question, and ends after a while without one. It gets neither the environment of
+ * its parent nor its secrets.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import { isSea } from 'node:sea';
+import { fileURLToPath } from 'node:url';
+import { childFlags } from '../../base/node-flags.ts';
+import type { FromChild, ToChild } from './child-process.ts';
+
+/** The head of an answer, and its chunks. */
+export interface ChildAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncGenerator<string | Uint8Array, void>;
+}
+
+/** Why there is no answer: `late` after the time limit, `ended` if the process ended, for example out of memory. */
+export class ChildFailure extends Error {
+  readonly reason: 'late' | 'ended' | 'unwanted' | 'closed';
+
+  constructor(reason: ChildFailure['reason']) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+/** How long a process waits for the next question. */
+const IDLE_MS_MAX = 120_000;
+/** Memory for JavaScript in a process; SQLite's own is bounded in there (process.ts). */
+export const HEAP_MIB_MAX = 96;
+/** Work of the daemon goes first, and such a process is what the system ends first where memory runs out. */
+const NICENESS = 5;
+const OOM_SCORE = '1000';
+
+/** Processes that are started on demand; `word` is the first word of their command line, and says which program answers. */
+export class ChildPool<Request> {
+  readonly #idle = new Set<ChildProcess>();
+  readonly #all = new Set<ChildProcess>();
+  readonly #waiting: (() => void)[] = [];
+  readonly #processesMax: number;
+  readonly #word: string;
+  #isClosed = false;
+
+  constructor(processesMax: number, word: string) {
+    this.#processesMax = processesMax;
+    this.#word = word;
+  }
+
+  /** Asks; the time limit is for the whole answer. @throws ChildFailure where there is no answer; its body throws the same. */
+  async ask(request: Request, options: { readonly msMax: number; readonly signal: AbortSignal }): Promise<ChildAnswer> {
+    const late = AbortSignal.timeout(options.msMax);
+    const ended = AbortSignal.any([late, options.signal]);
+    const child = await this.#take(ended);
+    const inbox = new Inbox(child, () => failureOf(late, options.signal, this.#isClosed));
+    const stop = (): void => void child.kill('SIGKILL');
+    ended.addEventListener('abort', stop, { once: true });
+    if (ended.aborted) stop(); // while a process was waited for
+    const release = (isWell: boolean): void => {
+      ended.removeEventListener('abort', stop);
+      inbox.close();
+      this.#release(child, isWell && !ended.aborted);
+    };
+    try {
+      send(child, { kind: 'ask', request });
+      const head = await inbox.next();
+      if (head.kind !== 'head') throw new ChildFailure('ended');
+      const body = bodyOf(child, inbox, release);
+      await body.next(); // begun, so that it also ends where nobody takes anything of it
+      return { status: head.status, type: head.type, headers: head.headers, body };
+    } catch (thrown) {
+      release(false);
+      throw thrown;
+    }
+  }
+
+  /** Ends every process. */
+  close(): void {
+    this.#isClosed = true;
+    for (const child of this.#all) child.kill('SIGKILL');
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  async #take(ended: AbortSignal): Promise<ChildProcess> {
+    while (!this.#isClosed) {
+      if (ended.aborted) throw new ChildFailure('late');
+      const [idle] = this.#idle;
+      if (idle !== undefined) {
+        this.#idle.delete(idle);
+        return idle;
+      }
+      if (this.#all.size < this.#processesMax) return this.#start();
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+        ended.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
+    throw new ChildFailure('closed');
+  }
+
+  #start(): ChildProcess {
+    const child = spawn(process.execPath, ownWords(this.#word), {
+      serialization: 'advanced',
+      env: { UV_THREADPOOL_SIZE: '1' },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    this.#all.add(child);
+    child.on('error', () => undefined); // it ends as well
+    child.once('exit', () => {
+      this.#all.delete(child);
+      this.#idle.delete(child);
+      this.#waiting.shift()?.();
+    });
+    child.unref();
+    child.channel?.unref();
+    if (child.pid !== undefined) lowerPriority(child.pid);
+    return child;
+  }
+
+  /** One idle process stays; others end, and so does a process in the middle of an answer. */
+  #release(child: ChildProcess, isWell: boolean): void {
+    if (!isWell || this.#isClosed || this.#idle.size > 0) {
+      child.kill('SIGKILL');
+      return;
+    }
+    this.#idle.add(child);
+    this.#waiting.shift()?.();
+    AbortSignal.timeout(IDLE_MS_MAX).addEventListener('abort', () => {
+      if (this.#idle.has(child)) child.kill('SIGKILL');
+    });
+  }
+}
+
+/** The command that starts this program once more: its sources, its bundle, or its executable. All parts of a bundle are in one folder. */
+export function ownWords(word: string): readonly string[] {
+  if (isSea()) return [word];
+  const own = import.meta.url;
+  const main = new URL(own.endsWith('.ts') ? '../../cli/main.ts' : 'main.cjs', own);
+  return [...childFlags(HEAP_MIB_MAX), fileURLToPath(main), word];
+}
+
+function failureOf(late: AbortSignal, signal: AbortSignal, isClosed: boolean): ChildFailure {
+  if (isClosed) return new ChildFailure('closed');
+  return new ChildFailure(signal.aborted ? 'unwanted' : late.aborted ? 'late' : 'ended');
+}
+
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, NICENESS);
+    if (process.platform === 'linux') writeFileSync(`/proc/${pid}/oom_score_adj`, OOM_SCORE);
+  } catch {
+    // The process has ended already, or the system refuses; answers are made anyway.
+  }
+}
+
+function send(child: ChildProcess, message: ToChild<unknown>): void {
+  // If the channel is closed, the process ends, and the inbox reports it.
+  if (child.connected) child.send(message, () => undefined);
+}
+
+async function* bodyOf(
+  child: ChildProcess,
+  inbox: Inbox,
+  release: (isWell: boolean) => void,
+): AsyncGenerator<string | Uint8Array, void> {
+  let isWell = false;
+  try {
+    yield '';
+    // Ends with the answer, or with the process at its time limit.
+    for (;;) {
+      const message = await inbox.next();
+      if (message.kind !== 'chunk') {
+        isWell = message.kind === 'end';
+        return;
+      }
+      yield message.data;
+      send(child, { kind: 'more' });
+    }
+  } finally {
+    release(isWell);
+  }
+}
+
+/** Messages of a process in their order. */
+class Inbox {
+  readonly #child: ChildProcess;
+  readonly #failure: () => ChildFailure;
+  readonly #messages: FromChild[] = [];
+  #hasEnded = false;
+  #wake: () => void = () => undefined;
+  readonly #onMessage = (message: unknown): void => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own program sends nothing else
+    this.#messages.push(message as FromChild);
+    this.#wake();
+  };
+  readonly #onExit = (): void => {
+    this.#hasEnded = true;
+    this.#wake();
+  };
+
+  constructor(child: ChildProcess, failure: () => ChildFailure) {
+    this.#child = child;
+    this.#failure = failure;
+    this.#hasEnded = child.exitCode !== null || child.signalCode !== null;
+    child.on('message', this.#onMessage).once('exit', this.#onExit).once('error', this.#onExit);
+  }
+
+  async next(): Promise<FromChild> {
+    while (this.#messages.length === 0) {
+      if (this.#hasEnded) throw this.#failure();
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    return this.#messages.shift() ?? { kind: 'end' };
+  }
+
+  close(): void {
+    this.#child.off('message', this.#onMessage).off('exit', this.#onExit).off('error', this.#onExit);
+  }
+}

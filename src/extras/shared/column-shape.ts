@@ -1,0 +1,111 @@
+/**
+ * The shape of tables in PostgreSQL: names, types, and the steps that give a table the columns of the one here. Columns are followed by their row in
+ * the ledger, so a rename is a rename; nothing is dropped. Input: both shapes. Output: a name, a type, or a list of steps. Pure.
+ */
+import { TYPE_RULES, type ValueForm } from '../../wire/column-types.ts';
+import type { ColumnType } from '../../wire/schema.ts';
+
+/** Types of PostgreSQL that columns have. */
+export const PG_TYPES = ['text', 'boolean', 'numeric', 'date', 'time', 'timestamptz', 'bigint'] as const;
+
+/** One of them. */
+export type PgType = (typeof PG_TYPES)[number];
+
+const TYPES: Readonly<Record<ValueForm, PgType>> = {
+  text: 'text',
+  multiline: 'text',
+  file: 'text',
+  checkbox: 'boolean',
+  number: 'numeric', // durations are seconds with all their digits, which an interval would round
+  date: 'date',
+  time: 'time',
+  timestamp: 'timestamptz',
+};
+
+/** The type that holds the values of a column. */
+export function pgType(type: ColumnType): PgType {
+  return TYPES[TYPE_RULES[type].form];
+}
+
+/** Bytes of a name in PostgreSQL (NAMEDATALEN - 1); a longer one would be cut silently. */
+const NAME_BYTES_MAX = 63;
+
+/** Columns that every table of PostgreSQL has already (its documentation, 5.6). */
+const SYSTEM_COLUMNS = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid', 'oid']);
+
+/** The name in PostgreSQL: as it is here, or shortened, with a number that is unique among its kind. */
+export function pgName(name: string, number: number, kind: 'table' | 'column'): string {
+  const isSystem = kind === 'column' && SYSTEM_COLUMNS.has(name);
+  if (!isSystem && Buffer.byteLength(name) <= NAME_BYTES_MAX) return name;
+  const ending = `~${number}`;
+  let kept = name;
+  while (Buffer.byteLength(kept + ending) > NAME_BYTES_MAX) kept = withoutLast(kept);
+  return kept + ending;
+}
+
+/** Without its last character, which may be half of a surrogate pair. */
+function withoutLast(text: string): string {
+  const shorter = text.slice(0, -1);
+  return shorter.isWellFormed() ? shorter : shorter.slice(0, -1);
+}
+
+/** A column: its identity, and its present or wanted form in PostgreSQL. */
+export interface PgColumn {
+  /** Row of the ledger, and id at the origin: both, since another replica counts its ledger anew. */
+  readonly seq: number;
+  readonly originId: number;
+  readonly name: string;
+  readonly type: PgType;
+}
+
+/** One step; renames are made before additions. */
+export type PgStep =
+  | { readonly kind: 'rename'; readonly from: string; readonly to: string }
+  | { readonly kind: 'add'; readonly column: PgColumn };
+
+/** The steps, or the foreign column that has a needed name. */
+export type PgPlan =
+  | { readonly kind: 'apply'; readonly steps: readonly PgStep[] }
+  | { readonly kind: 'hold'; readonly name: string };
+
+/** Plans one table: `known` are our columns there, and `standing` the names of all columns. */
+export function planPgTable(
+  wanted: readonly PgColumn[],
+  known: readonly PgColumn[],
+  standing: readonly string[],
+): PgPlan {
+  const ours = known.filter(({ name }) => standing.includes(name));
+  const left = new Set(ours);
+  const homes = new Map<PgColumn, PgColumn>();
+  const settle = (isHome: (one: PgColumn, other: PgColumn) => boolean): void => {
+    for (const column of wanted) {
+      if (homes.has(column)) continue;
+      const home = [...left].find((one) => one.type === column.type && isHome(one, column));
+      if (home === undefined) continue;
+      homes.set(column, home);
+      left.delete(home);
+    }
+  };
+  settle((one, other) => one.seq === other.seq && one.originId === other.originId);
+  settle((one, other) => one.name === other.name); // of another ledger
+  const foreign = new Set(standing.filter((name) => !ours.some((column) => column.name === name)));
+  const blocked = wanted.find(({ name }) => foreign.has(name));
+  if (blocked !== undefined) return { kind: 'hold', name: blocked.name };
+
+  const wantedNames = new Set(wanted.map(({ name }) => name));
+  const taken = new Set([...standing, ...wantedNames]);
+  const steps: PgStep[] = [];
+  for (const { name, seq } of left) {
+    // It is no longer sent, and keeps its values under another name.
+    if (!wantedNames.has(name)) continue;
+    let aside = pgName(`${name} (old)`, seq, 'column');
+    for (let number = 2; taken.has(aside); number += 1) aside = pgName(`${name} (old ${number})`, seq, 'column');
+    taken.add(aside);
+    steps.push({ kind: 'rename', from: name, to: aside });
+  }
+  for (const [column, home] of homes) {
+    if (home.name !== column.name) steps.push({ kind: 'rename', from: home.name, to: column.name });
+  }
+  for (const column of wanted) if (!homes.has(column)) steps.push({ kind: 'add', column });
+  return { kind: 'apply', steps };
+}

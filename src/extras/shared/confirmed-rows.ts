@@ -1,0 +1,168 @@
+/**
+ * What a sink reads: tables with their columns, touched lines, and rows as the origin confirmed them (of the base, where a table has
+ * one). Each read is short, since a long one keeps the write-ahead log growing. Input: a connection. Output: values as they stand.
+ */
+import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { type LedgerTable, readSelection, readTables, type TableSelection } from '../../replica/bookkeeping/tables.ts';
+import { ALL_ROWS } from '../../replica/bookkeeping/touched.ts';
+import type { Stored } from '../../replica/rows.ts';
+import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
+import { baseName, columnList, readPhysicalColumns } from '../../replica/tables.ts';
+
+/** A table as a sink sends it; `columns` also has those that the origin does not show any more. */
+export interface SinkSource {
+  readonly table: LedgerTable;
+  /** The table that holds what the origin confirmed. */
+  readonly source: string;
+  readonly columns: readonly LedgerColumn[];
+  /** Columns that the configuration leaves out. */
+  readonly leftOut: TableSelection['leftOut'];
+}
+
+/** A line of touched rows. */
+export interface TouchedLine {
+  readonly tableId: number;
+  readonly rowId: number;
+  readonly seq: number;
+  readonly gone: 0 | 1;
+}
+
+/** A row: its id, what may be done with it, then its columns. */
+export type SourceRow = readonly [id: bigint, allow: string | null, ...values: Stored[]];
+
+/** Runs reads in one snapshot; `read` must not await. */
+export function inSnapshot<T>(from: Connection, read: () => T): T {
+  from.prepare(sql`BEGIN`).run();
+  try {
+    return read();
+  } finally {
+    from.prepare(sql`COMMIT`).run();
+  }
+}
+
+/** Reads through a table once need no large cache, which would only make the process grow. */
+export function keepCacheSmall(connection: Connection): void {
+  connection.prepare(sql`PRAGMA cache_size = -2000`).run();
+}
+
+/** Every table that stands in the file, by origin id. */
+export function readSources(from: Connection): readonly SinkSource[] {
+  const names = new Set(
+    from
+      .prepare(sql`SELECT lower(name) FROM sqlite_schema WHERE type = 'table'`)
+      .pluck()
+      .all() as string[], // name is TEXT
+  );
+  return readTables(from).flatMap((table): readonly SinkSource[] => {
+    const base = baseName(table.id);
+    const source = names.has(base) ? base : table.localName;
+    const standing = new Set(readPhysicalColumns(from, source).map((name) => name.toLowerCase()));
+    if (!standing.has('_id') || !standing.has('_allow')) return [];
+    const columns = readColumns(from, table.id).filter(({ localName }) => standing.has(localName.toLowerCase()));
+    return [{ table, source, columns, leftOut: readSelection(from, table.id).leftOut }];
+  });
+}
+
+/** The number of the last touched line; 0 for none. */
+export function readHead(from: Connection): number {
+  return from
+    .prepare(sql`SELECT coalesce(max(seq), 0) FROM _rowsync_touched`)
+    .pluck()
+    .get() as number; // seq is an INTEGER within 53 bits
+}
+
+/** Touched lines behind a number, in order, at most `limit`. */
+export function readLines(from: Connection, after: number, limit: number): readonly TouchedLine[] {
+  return from
+    .prepare(
+      sql`SELECT table_id AS tableId, row_id AS rowId, seq, gone FROM _rowsync_touched WHERE seq > ? ORDER BY seq LIMIT ?`,
+    )
+    .all(after, limit) as TouchedLine[]; // columns and types are ours
+}
+
+/** The last line that stands for all rows of a table, by table. */
+export function readWholeTouches(from: Connection): ReadonlyMap<number, number> {
+  const rows = from
+    .prepare(sql`SELECT table_id, seq FROM _rowsync_touched WHERE row_id = ${ALL_ROWS}`)
+    .raw()
+    .all();
+  return new Map(rows as [number, number][]); // the columns just listed
+}
+
+/** Rows of these ids that are there. */
+export function readSourceRows(
+  from: Connection,
+  { source, columns }: SinkSource,
+  ids: readonly number[],
+): readonly SourceRow[] {
+  return from
+    .prepare(
+      sql`SELECT ${columnList(columns)} FROM ${ident(source)} WHERE _id IN (SELECT value FROM json_each(?)) AND _id > 0 ORDER BY _id`,
+    )
+    .safeIntegers()
+    .raw()
+    .all(JSON.stringify(ids)) as SourceRow[]; // the columns just listed
+}
+
+/** Reads a table by id, a block at a time: rows behind `after`, at most `limit`.  A row without an id of the origin's is not there for a sink. */
+export function blockReader(
+  from: Connection,
+  { source, columns }: SinkSource,
+): (after: bigint, limit: number) => readonly SourceRow[] {
+  const statement = from
+    .prepare(sql`SELECT ${columnList(columns)} FROM ${ident(source)} WHERE _id > ? ORDER BY _id LIMIT ?`)
+    .safeIntegers()
+    .raw();
+  return (after, limit) => statement.all(after < 0n ? 0n : after, limit) as SourceRow[]; // the columns just listed
+}
+
+/** All rows of a table, in order of their ids. */
+export function readAllRows(from: Connection, { source, columns }: SinkSource): IterableIterator<SourceRow> {
+  return from
+    .prepare(sql`SELECT ${columnList(columns)} FROM ${ident(source)} WHERE _id > 0 ORDER BY _id`)
+    .safeIntegers()
+    .raw()
+    .iterate() as IterableIterator<SourceRow>; // the columns just listed
+}
+
+/** Rows of a public view, as they stand. */
+export function readView(from: Connection, name: Sql, columns: readonly string[]): IterableIterator<readonly Stored[]> {
+  return from
+    .prepare(sql`SELECT ${joinSql(columns.map(ident))} FROM ${name}`)
+    .safeIntegers()
+    .raw()
+    .iterate() as IterableIterator<readonly Stored[]>; // the columns just listed
+}
+
+/** The number of the last entry of the journal; 0 without one. */
+export function readLastSeq(from: Connection): number {
+  return Number(
+    from
+      .prepare(sql`SELECT coalesce(max(seq), 0) FROM _rowsync_history`)
+      .pluck()
+      .get(),
+  );
+}
+
+/** Entries of the journal behind one, in order, of one table by its name here, or of all for null. */
+export function readHistory(
+  from: Connection,
+  columns: readonly string[],
+  given: {
+    readonly after: number;
+    /** The last entry to read. */
+    readonly upTo: number;
+    readonly limit: number;
+    readonly table: string | null;
+  },
+): readonly (readonly Stored[])[] {
+  return from
+    .prepare(
+      sql`SELECT ${joinSql(columns.map(ident))} FROM sync_history WHERE id > @after AND id <= @upTo AND (@table IS NULL OR "table" = @table)
+          ORDER BY id LIMIT @limit`,
+    )
+    .safeIntegers()
+    .raw()
+    .all(given) as Stored[][]; // the columns just listed
+}

@@ -1,0 +1,145 @@
+/**
+ * Editing the replica as any SQL client does, through a connection of its own that knows nothing of rowsync: triggers see it, and
+ * refuse what they refuse everybody. For the demo, which has no other client at hand, and for the daemon's page.
+ */
+import Database from 'better-sqlite3';
+import { ident, joinSql, sql } from '../../base/sql.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { replicaError, sqliteCode } from '../../replica/failures.ts';
+import type { Stored } from '../../replica/rows.ts';
+
+/** Runs statements in one transaction. @throws RowsyncError `replica.failed` with the words of SQLite or of a trigger. */
+export function executeAsClient(path: string, statements: string): void {
+  const db = new Database(path, { fileMustExist: true });
+  try {
+    db.transaction(() => db.exec(statements)).immediate();
+  } catch (thrown) {
+    throw replicaError(thrown, `Editing ${path}`);
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * Reads and writes in one transaction. It is rolled back if `isKept` is false, or returns false for the result. @throws RowsyncError `replica.failed`
+ * with the words of SQLite or of a trigger, and without any change; `replica.busy`.
+ */
+export function workAsClient<T>(
+  path: string,
+  work: (from: Connection) => T,
+  { isKept }: { readonly isKept: boolean | ((result: T) => boolean) },
+): T {
+  const db = new Database(path, { fileMustExist: true, timeout: BUSY_MS_MAX });
+  try {
+    db.pragma('trusted_schema = OFF');
+    db.exec('BEGIN IMMEDIATE');
+    const result = work(db);
+    db.exec((typeof isKept === 'boolean' ? isKept : isKept(result)) ? 'COMMIT' : 'ROLLBACK');
+    return result;
+  } catch (thrown) {
+    throw replicaError(thrown, `Editing ${path}`);
+  } finally {
+    db.close(); // takes back what was not kept
+  }
+}
+
+/** An edit of one row, as a form says it; a column that is not named keeps its value. */
+export type RowEdit =
+  | {
+      readonly kind: 'update';
+      readonly table: string;
+      readonly id: number;
+      /** `was` stands for what the person saw. */
+      readonly cells: readonly { readonly column: string; readonly value: Stored; readonly was: string }[];
+    }
+  | { readonly kind: 'insert'; readonly table: string; readonly cells: readonly EditedCell[] }
+  | {
+      readonly kind: 'delete';
+      readonly table: string;
+      readonly id: number;
+      readonly cells: readonly { readonly column: string; readonly was: string }[];
+    };
+
+interface EditedCell {
+  readonly column: string;
+  readonly value: Stored;
+}
+
+/** What came of an edit; nothing was changed but where it is done. */
+export type EditOutcome =
+  | { readonly kind: 'done'; readonly id: number; readonly changedCount: number }
+  /** The row or these columns are not what the person saw. */
+  | { readonly kind: 'moved'; readonly columns: readonly string[] }
+  | { readonly kind: 'gone' }
+  /** In the words of a trigger or of SQLite. */
+  | { readonly kind: 'refused'; readonly words: string };
+
+/**
+ * Edits one row as any SQL client would, in one statement. A cell that changed since the person saw it is not overwritten; a cell that they did not
+ * change is not written. @throws RowsyncError of the replica, such as `replica.busy`.
+ */
+export function editRowAsClient(
+  path: string,
+  edit: RowEdit,
+  isSame: (stored: Stored, was: string) => boolean,
+): EditOutcome {
+  const db = new Database(path, { fileMustExist: true, timeout: BUSY_MS_MAX });
+  try {
+    db.pragma('trusted_schema = OFF');
+    return db.transaction(() => editRow(db, edit, isSame)).immediate();
+  } catch (thrown) {
+    const isRefused = sqliteCode(thrown)?.startsWith('SQLITE_CONSTRAINT') === true;
+    if (isRefused && thrown instanceof Error) return { kind: 'refused', words: thrown.message };
+    throw replicaError(thrown, `Editing ${path}`);
+  } finally {
+    db.close();
+  }
+}
+
+/** The daemon writes in short transactions. */
+const BUSY_MS_MAX = 5_000;
+
+function editRow(db: Database.Database, edit: RowEdit, isSame: (stored: Stored, was: string) => boolean): EditOutcome {
+  const table = ident(edit.table);
+  if (edit.kind === 'insert') return insertRow(db, edit);
+  const names = [sql`_id`, ...edit.cells.map(({ column }) => ident(column))];
+  const row = db
+    .prepare(sql`SELECT ${joinSql(names)} FROM ${table} WHERE _id = ?`)
+    .safeIntegers()
+    .raw()
+    .get(edit.id) as Stored[] | undefined; // raw() gives arrays
+  if (row === undefined) return { kind: 'gone' };
+  if (edit.kind === 'delete') {
+    const moved = edit.cells.filter(({ was }, index) => !isSame(row[index + 1] ?? null, was));
+    if (moved.length > 0) return { kind: 'moved', columns: moved.map(({ column }) => column) };
+    db.prepare(sql`DELETE FROM ${table} WHERE _id = ?`).run(edit.id);
+    return { kind: 'done', id: edit.id, changedCount: 1 };
+  }
+  const cells = edit.cells.map((cell, index) => ({ ...cell, here: row[index + 1] ?? null }));
+  // A value that a person left unchanged is no edit, even if the cell changed since.
+  const changed = cells.filter(({ value, was }) => !isSame(value, was));
+  const moved = changed.filter(({ here, was }) => !isSame(here, was));
+  if (moved.length > 0) return { kind: 'moved', columns: moved.map(({ column }) => column) };
+  if (changed.length === 0) return { kind: 'done', id: edit.id, changedCount: 0 };
+  const sets = joinSql(changed.map(({ column }) => sql`${ident(column)} = ?`));
+  db.prepare(sql`UPDATE ${table} SET ${sets} WHERE _id = ?`).run(...changed.map(({ value }) => value), edit.id);
+  return { kind: 'done', id: edit.id, changedCount: changed.length };
+}
+
+function insertRow(db: Database.Database, { table, cells }: RowEdit & { readonly kind: 'insert' }): EditOutcome {
+  const names = joinSql(cells.map(({ column }) => ident(column)));
+  const marks = joinSql(cells.map(() => sql`?`));
+  const text =
+    cells.length === 0
+      ? sql`INSERT INTO ${ident(table)} DEFAULT VALUES`
+      : sql`INSERT INTO ${ident(table)} (${names}) VALUES (${marks})`;
+  db.prepare(text).run(...cells.map(({ value }) => value));
+  // A trigger gave it the next negative id.
+  const id = db
+    .prepare(
+      sql`SELECT l.last_id FROM _rowsync_local_ids l JOIN _rowsync_tables t ON t.id = l.table_id WHERE t.local_name = ?`,
+    )
+    .pluck()
+    .get(table);
+  return { kind: 'done', id: Number(id), changedCount: cells.length };
+}

@@ -1,0 +1,87 @@
+/**
+ * Every extra can be removed: a copy of the tree without its folder and its line type-checks, its commands are gone from the help, and the
+ * core still pulls and pushes. Extras that build on a removed one are removed with it.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { EXTRAS } from '../../src/extras.ts';
+import { LAYERS } from '../support/tidy.ts';
+
+const TOP = new URL('../../', import.meta.url).pathname;
+const RUN_MS_MAX = 600_000;
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rowsync-removal-'));
+  for (const name of ['src', 'config', 'systemd', 'package.json', 'tsconfig.json'])
+    cpSync(join(TOP, name), join(folder, name), { recursive: true });
+  symlinkSync(join(TOP, 'node_modules'), join(folder, 'node_modules'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** The extras that import one, and itself. */
+function withDependents(name: string): readonly string[] {
+  const dependents = EXTRAS.map((extra) => extra.name).filter(
+    (other) => LAYERS[`extras/${other}`]?.includes(`extras/${name}`) === true && imports(other, name),
+  );
+  return [name, ...dependents];
+}
+
+function imports(from: string, to: string): boolean {
+  const path = join(TOP, 'src/extras', from);
+  return readdirSync(path).some((file) => readFileSync(join(path, file), 'utf8').includes(`'../${to}/`));
+}
+
+/** Deletes the folders of extras, and their lines. */
+function remove(names: readonly string[]): void {
+  for (const name of names) rmSync(join(folder, 'src/extras', name), { recursive: true });
+  const list = join(folder, 'src/extras.ts');
+  const isOf = (line: string): boolean =>
+    names.some((name) => line.includes(`/${name}/`) || line.trim() === `${name.toUpperCase()},`);
+  const lines = readFileSync(list, 'utf8').split('\n');
+  writeFileSync(list, lines.filter((line) => !isOf(line)).join('\n'));
+}
+
+function run(program: string, ...given: readonly string[]): string {
+  const path = join(TOP, 'node_modules/.bin', program);
+  return execFileSync(path, given, { cwd: folder, encoding: 'utf8', timeout: RUN_MS_MAX });
+}
+
+/** Types of the copy, without its tests. */
+function checkTypes(): void {
+  const path = join(folder, 'tsconfig.json');
+  writeFileSync(path, JSON.stringify({ extends: join(TOP, 'tsconfig.json'), include: ['src'] }));
+  run('tsc');
+}
+
+const commandsOf = (name: string): readonly string[] =>
+  (EXTRAS.find((extra) => extra.name === name)?.commands ?? []).flatMap(({ names }) => names);
+
+test.each(EXTRAS.map(({ name }) => name))('%s can be removed', { timeout: RUN_MS_MAX }, (name) => {
+  const removed = withDependents(name);
+
+  remove(removed);
+
+  checkTypes();
+  const help = run('node', 'src/cli/main.ts', '--help');
+  const gone = removed.flatMap(commandsOf).filter((command) => command !== 'sql');
+  expect(gone.filter((command) => new RegExp(`^  ${command}\\b`, 'm').test(help))).toEqual([]);
+  expect(help).toContain('\n  pull ');
+});
+
+test('without any extra the core pulls and pushes', { timeout: 2 * RUN_MS_MAX }, () => {
+  const all = readdirSync(join(folder, 'src/extras'));
+  for (const name of ['test', 'packaging', 'docs']) cpSync(join(TOP, name), join(folder, name), { recursive: true });
+  remove(all);
+
+  checkTypes();
+  const help = run('node', 'src/cli/main.ts', '--help');
+  const gone = EXTRAS.flatMap(({ name }) => commandsOf(name)).filter((command) => command !== 'sql');
+  expect(gone.filter((command) => new RegExp(`^  ${command}\\b`, 'm').test(help))).toEqual([]);
+  const tests = ['pull/pull', 'pull/drift', 'push/push', 'push/refused'].map((name) => `test/${name}.test.ts`);
+  run('vitest', 'run', '--testTimeout=60000', '--hookTimeout=60000', ...tests);
+});

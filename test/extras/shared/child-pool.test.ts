@@ -1,0 +1,161 @@
+/**
+ * The page process: what takes too long or is not wanted ends, the next question is answered, and files of the store come with no type
+ * that a browser runs.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { pictureType } from '../../../src/extras/page/file.ts';
+import { ChildPool } from '../../../src/extras/shared/child-pool.ts';
+import { PAGE_PROCESS, type PageRequest } from '../../../src/extras/page/request.ts';
+import { requestOf } from '../../support/page-request.ts';
+import { startFixture } from '../../support/replica.ts';
+
+const ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
+
+const never = new AbortController().signal;
+
+test('a query that never ends is interrupted at its limit, and the next question is answered', async () => {
+  await using fixture = await startFixture({ tables: [] });
+  const { path } = fixture.replica;
+  const host = new ChildPool<PageRequest>(2, PAGE_PROCESS);
+  try {
+    const endless = requestOf(path, '/ask', new URLSearchParams({ sql: ENDLESS }).toString());
+
+    await expect(host.ask(endless, { msMax: 1_500, signal: never })).rejects.toMatchObject({ reason: 'late' });
+    const next = await host.ask(requestOf(path, '/browse'), { msMax: 60_000, signal: never });
+
+    expect([next.status, (await text(next.body)).includes('No tables yet')]).toEqual([200, true]);
+  } finally {
+    host.close();
+  }
+});
+
+test('a query that nobody waits for any more is interrupted', async () => {
+  await using fixture = await startFixture({ tables: [] });
+  const host = new ChildPool<PageRequest>(2, PAGE_PROCESS);
+  try {
+    const gone = new AbortController();
+    const endless = requestOf(fixture.replica.path, '/ask', new URLSearchParams({ sql: ENDLESS }).toString());
+    const asked = host.ask(endless, { msMax: 60_000, signal: gone.signal });
+    gone.abort();
+
+    await expect(asked).rejects.toMatchObject({ name: 'Error' });
+  } finally {
+    host.close();
+  }
+});
+
+test('more questions than processes are answered one after the other', async () => {
+  await using fixture = await startFixture({ tables: [] });
+  const host = new ChildPool<PageRequest>(2, PAGE_PROCESS);
+  try {
+    const asked = Array.from({ length: 9 }, async () => {
+      const { body } = await host.ask(requestOf(fixture.replica.path, '/browse'), { msMax: 60_000, signal: never });
+      return (await text(body)).includes('No tables yet');
+    });
+
+    expect(await Promise.all(asked)).toEqual(Array.from({ length: 9 }, () => true));
+  } finally {
+    host.close();
+  }
+});
+
+test.runIf(process.platform === 'linux')(
+  'a page process is what the system ends first where memory runs out',
+  async () => {
+    await using fixture = await startFixture({ tables: [] });
+    const host = new ChildPool<PageRequest>(2, PAGE_PROCESS);
+    try {
+      const { body } = await host.ask(requestOf(fixture.replica.path, '/browse'), { msMax: 60_000, signal: never });
+      await text(body);
+
+      const children = readdirSync('/proc').filter((pid) => {
+        const words = existsSync(`/proc/${pid}/cmdline`)
+          ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+          : [];
+        return words.at(-2) === PAGE_PROCESS && parentOf(pid) === process.pid;
+      });
+      expect(children.map((pid) => readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8'))).toEqual(['1000\n']);
+    } finally {
+      host.close();
+    }
+  },
+);
+
+function parentOf(pid: string): number {
+  return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}
+
+test('what is no replica is said in words', async () => {
+  const host = new ChildPool<PageRequest>(2, PAGE_PROCESS);
+  try {
+    const { status, body } = await host.ask(requestOf('/nowhere/replica.db', '/browse'), {
+      msMax: 60_000,
+      signal: never,
+    });
+
+    expect(status).toBe(503);
+    expect(await text(body)).toContain('There is no replica at /nowhere/replica.db yet');
+  } finally {
+    host.close();
+  }
+});
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+const HTML = Buffer.from('<script>alert(1)</script>');
+
+test.each([
+  ['a picture', PNG, '', 'image/png', 'inline'],
+  ['a page that calls itself a picture', HTML, '', 'application/octet-stream', 'attachment'],
+  ['a picture to keep', PNG, '/save', 'application/octet-stream', 'attachment'],
+  ['a page as text', HTML, '/text', 'text/html; charset=utf-8', undefined],
+])('%s comes as what it is, never as what a browser runs', async (_what, content, how, type, disposition) => {
+  await using fixture = await startFixture({ tables: [] });
+  const folder = join(fixture.replica.path, '..', 'files');
+  const sha256 = 'ab'.repeat(32);
+  mkdirSync(join(folder, 'ab'), { recursive: true });
+  writeFileSync(join(folder, 'ab', sha256), content);
+  fixture.execute(`INSERT INTO _rowsync_files (id, table_id, column_id, row_id, table_name, column_name, revision, guid, name, type, sha256, state)
+    VALUES (7, 1, 1, 1, 'T', 'C', 1, 'g', '../x".html', 'image/png', '${sha256}', 'here'),
+           (8, 1, 1, 2, 'T', 'C', 1, 'h', 'x', 'image/png', '../../etc/passwd', 'here'),
+           (9, 1, 1, 3, 'T', 'C', 1, 'i', 'x', 'image/png', '${'cd'.repeat(32)}', 'here')`);
+  mkdirSync(join(folder, 'cd'));
+  symlinkSync('/etc/passwd', join(folder, 'cd', 'cd'.repeat(32)));
+  const host = new ChildPool<PageRequest>(2, PAGE_PROCESS);
+  try {
+    const ask = (path: string): ReturnType<typeof host.ask> =>
+      host.ask(requestOf(fixture.replica.path, path), { msMax: 60_000, signal: never });
+    const answer = await ask(`/file/7${how}`);
+    const body = await text(answer.body);
+    const statusOf = async (path: string): Promise<number> => {
+      const { status, body: rest } = await ask(path);
+      await rest.return();
+      return status;
+    };
+    const strangers = [await statusOf('/file/8'), await statusOf('/file/9'), await statusOf('/file/10')];
+
+    expect(answer.type).toBe(type);
+    expect(answer.headers['Content-Disposition']?.split(';')[0]).toBe(disposition);
+    expect(answer.headers['Content-Disposition'] ?? '').not.toMatch(/[\\/]/);
+    expect(body.includes('&lt;script&gt;')).toBe(how === '/text');
+    expect(strangers).toEqual([404, 404, 404]);
+  } finally {
+    host.close();
+  }
+});
+
+test.each([
+  ['png', '89504e470d0a1a0a', 'image/png'],
+  ['jpeg', 'ffd8ffe0', 'image/jpeg'],
+  ['gif', '474946383961', 'image/gif'],
+  ['webp', '524946460000000057454250', 'image/webp'],
+  ['svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('hex'), null],
+  ['nothing', '', null],
+])('the bytes of %s', (_name, hex, type) => {
+  expect(pictureType(Buffer.from(hex, 'hex'))).toBe(type);
+});
