@@ -5,8 +5,7 @@
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import type { PersonDecision } from '../../capture/decide.ts';
-import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
-import { readUnseen, toldSince } from '../../replica/bookkeeping/conflicts.ts';
+import { type ConflictLine, readUnseen, toldSince } from '../../replica/bookkeeping/conflicts.ts';
 import { openReader } from '../../replica/reader.ts';
 import { decide } from './decide.ts';
 import { loadNamedConfig, printJson } from '../runtime/invocation.ts';

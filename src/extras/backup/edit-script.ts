@@ -1,10 +1,10 @@
 /**
- * The edits of two-way tables as a SQL script, which repeats them on a new replica. Input: the tables and their bases, compared row by row, ignoring
- * marks. Output: lines of SQL.
+ * Writes unpushed edits as a SQL script for a new replica, ignoring marks. Each statement changes a cell only if it
+ * still has its old value, and reports it otherwise.
  *
- * The script edits a cell only if it still has the value before the edit, and reports other cells. Rows that may have reached the origin are
- * comments: rows on their way, rows in doubt, and in an older copy all new rows without a match value. In a damaged table, only marked rows are read,
- * one by one, because rows of a lost page look like deletes. They are comments too.
+ * Rows that may have reached the origin become comments: rows on their way, rows in doubt, and in an older copy all
+ * new rows without a match value. In a damaged table only marked rows are read, since rows of a lost page look like
+ * deletes; they become comments too.
  */
 import { isInFlight, type RowState } from '../../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../../replica/compare.ts';

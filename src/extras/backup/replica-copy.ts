@@ -1,10 +1,9 @@
 /**
- * A backup of the replica while everybody continues working, and the way back from one.
+ * Copies the replica while others use it, and puts such a copy back in its place. SQLite checks the copy and its
+ * tables are counted before it gets its name, and its files get theirs before (I15).
  *
- * Input: the replica, a file name. Output: one SQLite file, checked before it gets its name. SQLite finds it whole, and every table has as many rows
- * as the replica at the moment of the backup. Functions of the caller carry the named content, since this folder knows no file store. Invariants: a
- * file under its final name is complete, and its content stands beside it (I15). A restored file is treated as the older copy that it is when it is
- * opened (copies.ts).
+ * The caller copies the files, since this knows no file store. Opening a restored copy treats it as the older copy
+ * that it is (copies.ts).
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';

@@ -12,8 +12,7 @@ import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { countPages } from '../../replica/bookkeeping/pages.ts';
 import { columnReference, timestampLiteral } from '../../wire/formula.ts';
 import { columnType, type TableDescriptor } from '../../wire/schema.ts';
-import type { AnswerParts } from './answer-parts.ts';
-import { addressOf } from './answer-parts.ts';
+import { type AnswerParts, addressOf } from './answer-parts.ts';
 import { ok, warn, type CheckResult } from '../../cli/runtime/check-result.ts';
 import { readFollowing } from '../../replica/bookkeeping/following.ts';
 

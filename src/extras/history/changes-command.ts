@@ -1,5 +1,5 @@
 /**
- * `rowsync changes`: the journal as a feed, one event a line, for scripts and queues. The consumer keeps the number of the last one.
+ * `rowsync changes`: prints the history as events, one JSON object a line.
  */
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';

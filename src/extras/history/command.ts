@@ -1,5 +1,5 @@
 /**
- * `rowsync history`: the life of a row, from the journal.
+ * `rowsync history`: shows the changes of one row.
  */
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';

@@ -1,5 +1,5 @@
 /**
- * `rowsync diff`: in what tables differ between two moments, from the journal.
+ * `rowsync diff`: lists what differs between two times, from the history.
  */
 import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * The journal as commands read it: entries of a row, of a run, behind a number, and how many there were in each run. Input: the journal's
- * views. Output: entries as they come, of any number; cells stay the JSON that SQLite made, so that no digit is lost.
+ * Reads the history: entries of a row, of a run, or behind a number, and how many each run has. Cells stay the JSON
+ * that SQLite made, so no digit is lost.
  */
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';

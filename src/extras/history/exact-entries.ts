@@ -1,6 +1,6 @@
 /**
- * Entries of rows with every byte of their values, to take them back. Input: the journal of a table and its columns as they are now. Output: entries
- * row by row; cells go by the place of their column, and those of columns that are gone are left out.
+ * Reads entries with every byte of their values, to take them back. Cells are listed by today's columns; those of
+ * columns that are gone are left out.
  */
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';

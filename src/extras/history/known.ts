@@ -1,6 +1,6 @@
 /**
- * How far back the journal of each table reaches. A table at a moment results from its later entries, so the known span begins after pruned entries,
- * and at the last `begin`. Input: the replica. Output: moments, or the refusal that says what is known.
+ * How far back the history of each table goes. An earlier table is made from today's and its later entries, so it is
+ * known only after pruned entries and the last `begin`. Queries about earlier times are refused.
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { RowsyncError } from '../../base/errors.ts';

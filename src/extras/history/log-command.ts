@@ -1,5 +1,5 @@
 /**
- * `rowsync log`: what changed, run by run, from the journal.
+ * `rowsync log`: lists what changed, run by run.
  */
 import { InvalidArgumentError, type Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';

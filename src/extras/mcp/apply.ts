@@ -7,7 +7,7 @@ import type { Connection } from '../../replica/connection.ts';
 import { exactFromText, exactText, type Exact } from '../../replica/history-cells.ts';
 import { writeEdit, type TableUndo } from '../history/undo.ts';
 import type { InverseCell, InverseEdit, UndoRefusal } from '../history/undo-plan.ts';
-import { readExactCells } from '../shared/exact-row.ts';
+import { readExactCells } from '../shared/sql-client.ts';
 import { reasonNotWritten } from './cells.ts';
 import { reasonNotEdited, writableOf } from './check-edits.ts';
 import type { Proposal, StoredEdit } from './proposal.ts';

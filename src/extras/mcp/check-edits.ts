@@ -5,7 +5,7 @@
 import { findBrowsedTable, type BrowsedColumn, type BrowsedTable } from '../shared/browse.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { exactText } from '../../replica/history-cells.ts';
-import { readExactCells } from '../shared/exact-row.ts';
+import { readExactCells } from '../shared/sql-client.ts';
 import { exactOf, isNeeded, reasonNotWritten } from './cells.ts';
 import type { ProposedEdit, StoredEdit } from './proposal.ts';
 

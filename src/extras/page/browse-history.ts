@@ -1,6 +1,6 @@
 /**
- * The journal as people look at it: the life of a row, the last changes, and how many there were by table, person and hour. Input: the
- * journal's views. Output: values, bounded in number. Nothing is written.
+ * Reads the history for the page: the changes of a row, the last changes, and counts by table, person and hour.
+ * Bounded in number.
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';

@@ -6,13 +6,12 @@ import { statSync } from 'node:fs';
 import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { troubledTables } from '../../reconcile/account.ts';
-import { readBrowsedTables } from '../shared/browse.ts';
+import { readBrowsedTables, type BrowsedTable } from '../shared/browse.ts';
 import { readHistoryHours, readJournalled, readLastChanges, type HistoryHour } from './browse-history.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import type { ReplicaReader, TableStatus } from '../../replica/reader.ts';
 import { readQuarters, readTries } from '../../replica/bookkeeping/runs.ts';
 import { readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
-import { readDeletedCounts, readRunHours, readStampedHours, type HourCount } from './day-counts.ts';
 import { sinkSentence } from '../../replica/sink-text.ts';
 import { readProblems } from '../../daemon/account.ts';
 import { framed, stampColumns, type PageInput } from './context.ts';
@@ -24,6 +23,8 @@ import { bottomHtml, headlineHtml } from './status.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { faresOf, outagesOf } from './strip.ts';
 import { dayHtml, freshnessHtml, HOURS, type DayView, type TableDay } from './today.ts';
+import { ident, sql } from '../../base/sql.ts';
+import type { Connection } from '../../replica/connection.ts';
 
 /** Conflicts and failures on one page, each. */
 const LISTED_MAX = 50;
@@ -136,4 +137,59 @@ function byHourAndPerson(counts: readonly HourCount[], firstHourMs: number): Pic
   }
   const people = [...byPerson].map(([name, count]) => ({ name, count })).toSorted((a, b) => b.count - a.count);
   return { byHour, people };
+}
+
+/** How many rows of a table were changed in an hour, and by whom; null where the table does not show it. */
+interface HourCount {
+  /** `YYYY-MM-DDThh`, UTC. */
+  readonly hour: string;
+  readonly by: string | null;
+  readonly count: number;
+}
+
+/** Rows by the stamp and the user that the origin shows as the last change; null for a table that shows no stamp. */
+function readStampedHours(from: Connection, table: BrowsedTable, since: string): readonly HourCount[] | null {
+  const stamp = table.columns.find(({ kind }) => kind === 'DateModified');
+  if (stamp === undefined) return null;
+  const user = table.columns.find(({ kind }) => kind === 'LastModifiedBy');
+  const at = ident(stamp.name);
+  const by = user === undefined ? sql`NULL` : ident(user.name);
+  return from
+    .prepare(
+      sql`SELECT substr(${at}, 1, 13) AS hour, ${by} AS "by", count(*) AS count FROM ${ident(table.name)}
+          WHERE ${at} >= ? GROUP BY 1, 2`,
+    )
+    .all(since) as HourCount[]; // the columns just listed
+}
+
+/** Rows that runs brought, sent or took away, by hour. */
+export interface RunHour {
+  readonly hour: string;
+  readonly kind: string;
+  readonly runCount: number;
+  readonly failedCount: number;
+  readonly rowCount: number;
+}
+
+/** Every hour with runs since a moment. */
+function readRunHours(from: Connection, since: string): readonly RunHour[] {
+  return from
+    .prepare(
+      sql`SELECT substr(started_at, 1, 13) AS hour, kind, count(*) AS runCount, sum(outcome IN ('failed', 'interrupted')) AS failedCount,
+            sum(inserted + updated + deleted) AS rowCount
+          FROM sync_runs WHERE started_at >= ? GROUP BY 1, 2`,
+    )
+    .all(since) as RunHour[]; // the columns just listed
+}
+
+/** Rows deleted here since a moment, because the origin no longer has them, by table. */
+function readDeletedCounts(
+  from: Connection,
+  since: string,
+): readonly { readonly table: string; readonly hour: string; readonly count: number }[] {
+  return from
+    .prepare(
+      sql`SELECT "table", substr(deleted_at, 1, 13) AS hour, count(*) AS count FROM sync_deleted WHERE deleted_at >= ? GROUP BY 1, 2`,
+    )
+    .all(since) as { table: string; hour: string; count: number }[]; // the columns just listed
 }

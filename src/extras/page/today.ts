@@ -3,7 +3,7 @@
  * the freshness of each table over the day.
  */
 import { ageText, countText, plural } from '../../base/text.ts';
-import type { RunHour } from './day-counts.ts';
+import type { RunHour } from './today-answer.ts';
 import type { TableStatus } from '../../replica/reader.ts';
 import type { Fare } from './strip.ts';
 import { pathPart } from './address.ts';

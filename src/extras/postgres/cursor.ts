@@ -1,9 +1,9 @@
 /**
- * Whether a target continues where this replica left it. Input: what the file remembers of the sink, and the cursor of the target. Output: what to
- * do. Pure.
+ * Decides whether a target continues where this replica left it.
  *
- * The file notes the end of a batch before the target commits it. So the cursor of a target may be the noted one, or the end of the batch whose
- * answer was lost. With any other cursor, the file is an older copy, or another process wrote there.
+ * The file notes the end of a batch before the target commits it. So the target has the noted cursor, or that of the
+ * batch whose answer was lost. Any other cursor means that the file is an older copy, or that another process wrote
+ * there.
  */
 
 /** What the file remembers: the series of batches, the one before, and how far they were sent. */

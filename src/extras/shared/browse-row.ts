@@ -1,6 +1,6 @@
 /**
- * One row as people look at it: its cells, what waits to be pushed, its conflicts, files and failures, and rows of other tables that it
- * refers to. Input: a table and an id. Output: values, long ones cut. Nothing is written.
+ * Reads one row for people: its cells, what waits to be pushed, its conflicts, files and failures, and the rows it
+ * refers to. Long values are cut.
  */
 import { ident, joinSql, sql } from '../../base/sql.ts';
 import type { BrowsedTable, Cell, CutCell } from './browse.ts';

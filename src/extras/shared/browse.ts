@@ -1,9 +1,8 @@
 /**
- * Rows of one table as people look through them: a page at a time, by keyset, with filters, a search and an order. Input: what is
- * wanted, in names of the replica. Output: statements with their values, and rows with long cells cut.
+ * Reads the rows of one table in pages, with filters, a search and an order. A page begins behind the id of a row, so
+ * that no value gets into an address.
  *
- * A page begins behind a row that is named by its id, so that no value stands in an address. Names are quoted and values bound;
- * the text that is shown to people has the values written in, as literals.
+ * Names are quoted and values bound; the SQL that people are shown has the values as literals.
  */
 import { allOf, anyOf, ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';

@@ -1,6 +1,6 @@
 /**
- * The shape of tables in PostgreSQL: names, types, and the steps that give a table the columns of the one here. Columns are followed by their row in
- * the ledger, so a rename is a rename; nothing is dropped. Input: both shapes. Output: a name, a type, or a list of steps. Pure.
+ * Plans the tables of another database: names, types, and the steps that give a table today's columns. A renamed
+ * column is recognised by its number in the bookkeeping; nothing is dropped.
  */
 import { TYPE_RULES, type ValueForm } from '../../wire/column-types.ts';
 import type { ColumnType } from '../../wire/schema.ts';

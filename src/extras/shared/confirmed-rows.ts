@@ -1,6 +1,6 @@
 /**
- * What a sink reads: tables with their columns, touched lines, and rows as the origin confirmed them (of the base, where a table has
- * one). Each read is short, since a long one keeps the write-ahead log growing. Input: a connection. Output: values as they stand.
+ * Reads rows as the origin confirmed them: from the base of a two-way table. Each read is short, since a long one
+ * keeps the write-ahead log growing.
  */
 import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
 import type { Connection } from '../../replica/connection.ts';

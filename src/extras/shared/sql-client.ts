@@ -1,12 +1,13 @@
 /**
- * Editing the replica as any SQL client does, through a connection of its own that knows nothing of rowsync: triggers see it, and
- * refuse what they refuse everybody. For the demo, which has no other client at hand, and for the daemon's page.
+ * Edits the replica as any SQL client does, through a connection of its own: the triggers see the edits and may refuse
+ * them. For the demo, the page, undo and proposals.
  */
 import Database from 'better-sqlite3';
 import { ident, joinSql, sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { replicaError, sqliteCode } from '../../replica/failures.ts';
 import type { Stored } from '../../replica/rows.ts';
+import type { Exact } from '../../replica/history-cells.ts';
 
 /** Runs statements in one transaction. @throws RowsyncError `replica.failed` with the words of SQLite or of a trigger. */
 export function executeAsClient(path: string, statements: string): void {
@@ -142,4 +143,19 @@ function insertRow(db: Database.Database, { table, cells }: RowEdit & { readonly
     .pluck()
     .get(table);
   return { kind: 'done', id: Number(id), changedCount: cells.length };
+}
+
+/** The values of a row in the order of the columns; null where there is no such row. */
+export function readExactCells(
+  from: Connection,
+  table: string,
+  { id, columns }: { readonly id: number; readonly columns: readonly string[] },
+): readonly Exact[] | null {
+  const names = joinSql([sql`_id`, ...columns.map((column) => ident(column))]);
+  const row = from
+    .prepare(sql`SELECT ${names} FROM ${ident(table)} WHERE _id = ?`)
+    .safeIntegers()
+    .raw()
+    .get(id) as Exact[] | undefined; // raw() gives arrays
+  return row?.slice(1) ?? null;
 }
