@@ -22,7 +22,7 @@ import { changesHtml } from './history.ts';
 import { bottomHtml, headlineHtml } from './status.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { faresOf, outagesOf } from './strip.ts';
-import { dayHtml, freshnessHtml, HOURS, type DayView, type TableDay } from './today.ts';
+import { dayHtml, freshnessHtml, HOURS, type DayView, type RunHour, type TableDay } from './today.ts';
 import { ident, sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 
@@ -160,15 +160,6 @@ function readStampedHours(from: Connection, table: BrowsedTable, since: string):
           WHERE ${at} >= ? GROUP BY 1, 2`,
     )
     .all(since) as HourCount[]; // the columns just listed
-}
-
-/** Rows that runs brought, sent or took away, by hour. */
-export interface RunHour {
-  readonly hour: string;
-  readonly kind: string;
-  readonly runCount: number;
-  readonly failedCount: number;
-  readonly rowCount: number;
 }
 
 /** Every hour with runs since a moment. */

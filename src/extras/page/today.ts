@@ -3,12 +3,20 @@
  * the freshness of each table over the day.
  */
 import { ageText, countText, plural } from '../../base/text.ts';
-import type { RunHour } from './today-answer.ts';
 import type { TableStatus } from '../../replica/reader.ts';
 import type { Fare } from './strip.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
 import { shortName } from './values.ts';
+
+/** Rows that runs brought, sent or took away, by hour. */
+export interface RunHour {
+  readonly hour: string;
+  readonly kind: string;
+  readonly runCount: number;
+  readonly failedCount: number;
+  readonly rowCount: number;
+}
 
 /** What changed in one table in the last day. */
 export interface TableDay {
