@@ -160,8 +160,17 @@ export function utcFromInputText(text: string, zone: string): string | undefined
 
 /** A UTC text as `YYYY-MM-DDThh:mm:ss[.fff]±hh:mm` in `zone` (the output form of Timestamp). */
 export function offsetTextFromUtc(utc: string, zone: string): string {
+  let minutes = minutesByZone.get(zone);
+  if (minutes === undefined) minutesByZone.set(zone, (minutes = new Map()));
+  const minute = utc.slice(0, 16);
+  const known = utc.length === 20 ? minutes.get(minute) : undefined;
+  if (known !== undefined) return known.slice(0, 16) + utc.slice(16, 19) + known.slice(16);
   const { ms, rest } = splitUtc(utc);
-  return localWithOffset(ms, rest, offsetMsAt(ms, zone));
+  const text = localWithOffset(ms, rest, offsetMsAt(ms, zone));
+  if (minutes.size >= BUCKETS_MAX) minutes.clear();
+  // In earlier years, clocks could change within a minute.
+  if (utc >= '1972') minutes.set(minute, text.slice(0, 16) + text.slice(-6));
+  return text;
 }
 
 /** The same with milliseconds always, as in descriptions of files and changes (specification 2.8, origin facts 1.3). */
@@ -219,6 +228,8 @@ function instantsOfLocal(localMs: number, zone: string): readonly number[] {
 
 const formatByZone = new Map<string, Intl.DateTimeFormat>();
 const offsetsByZone = new Map<string, Map<number, number>>();
+/** Minutes of UTC as they are in a zone, without their seconds: rows that follow each other often share one. */
+const minutesByZone = new Map<string, Map<string, string>>();
 
 /** Whether Intl knows the zone. */
 export function isZone(zone: string): boolean {
