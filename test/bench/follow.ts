@@ -1,7 +1,7 @@
 /**
  * The benchmark of following a large table over a slow line: requests counted, and how long it takes until changes are here. The overlap
- * of two minutes reads the rows of earlier changes again, so the largest change comes last. The sandbox has no index, and looks through all its rows for
- * each question. That is work of its own beside the latency, so it is measured and taken off.
+ * of two minutes reads the rows of earlier changes again, so the largest change comes last. The sandbox's own
+ * work is measured and taken off.
  */
 import { join } from 'node:path';
 import type { BenchContext } from './benches.ts';

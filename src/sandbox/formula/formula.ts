@@ -9,6 +9,7 @@
  * 1,100 digits, an invalid date. What the origin does there is not documented, and null matches nothing. Pure: time,
  * user and row come from the caller.
  */
+import { spanOfFilter, type FilterSpan } from './filter-span.ts';
 import { compileTree } from './compile.ts';
 import { treeFromText } from './parser.ts';
 import {
@@ -32,6 +33,8 @@ export interface Formula {
   readonly uses: ReadonlySet<Dependency>;
   /** Indexes of the columns that it reads; no other value of a row is looked at. */
   readonly columns: ReadonlySet<number>;
+  /** The span of a column of times that it leaves; null where it has none. */
+  readonly span: FilterSpan | null;
 }
 
 /** Why a text is no filter, and where. */
@@ -71,7 +74,7 @@ export function parseExpression(text: string, scope: Scope): Formula | FormulaFa
   const compiled = compileTree(tree, scope);
   if (isProblem(compiled)) return faultFrom(compiled, text);
   const { expression, uses, columns } = compiled;
-  return { kind: 'formula', expression, uses, columns };
+  return { kind: 'formula', expression, uses, columns, span: spanOfFilter(tree, scope) };
 }
 
 /** Whether a row matches. */

@@ -90,32 +90,50 @@ export function aggregate(
   const groups = fields.filter(({ isGroup }) => isGroup);
   const order = readOrder(groups, call.pairs);
   if (order instanceof MethodRefusal) return order;
-  const { store, user, format } = call;
-  const columns = fields.map(({ column }) => column);
-  const rows = store.readRows(table, columns, store.orderedIds(table, [], filters), null).map(({ values }) => values);
-  const byKey = new Map<string, Value[][]>();
-  for (const row of rows) {
-    const values = fields.map((field, index) => {
-      const value = row[index] ?? null;
-      return field.isGroup ? groupValue(field, value, user.timezone) : value;
-    });
-    const key = JSON.stringify(values.flatMap((value, index) => (fields[index]?.isGroup ? [keyText(value)] : [])));
-    const known = byKey.get(key);
-    if (known === undefined) byKey.set(key, [values]);
-    else known.push(values);
-  }
-  const members = groups.length === 0 ? [rows.map((row) => [...row])] : [...byKey.values()];
-  const found = members.map((group) => fields.map((field, index) => valueOf(field, group, index)));
-  found.sort((one, other) => compareRows(fields, order, one, other));
-  const grand = fields.map((field, index) => (field.isGroup ? null : valueOf(field, rows, index)));
-  const text = format.rollupsWriter(
-    fields.map(({ shape }) => shape),
-    user.timezone,
-  )([
-    ...found.slice(page.skip, page.skip + page.top).map((values) => ({ type: null, values })),
-    { type: 'Grand', values: grand },
-  ]);
+  const { user, format } = call;
+  const text = (): string => {
+    const { found, grand } = addUp(call, table, fields, filters);
+    found.sort((one, other) => compareRows(fields, order, one, other));
+    const write = format.rollupsWriter(
+      fields.map(({ shape }) => shape),
+      user.timezone,
+    );
+    const shown = found.slice(page.skip, page.skip + page.top).map((values) => ({ type: null, values }));
+    return write([...shown, { type: 'Grand', values: grand }]);
+  };
   return { kind: 'page', text, tableIds: tablesBehind(table), agesByItself: filters.some(({ key }) => key === null) };
+}
+
+/** One row for each group, or one of all rows, and the row of everything. */
+function addUp(
+  { store, user }: MethodCall,
+  table: Table,
+  fields: readonly GroupField[],
+  filters: readonly RowFilter[],
+): { readonly found: (readonly Value[])[]; readonly grand: readonly Value[] } {
+  const columns = fields.map(({ column }) => column);
+  if (filters.length === 0 && fields.every(({ suffix, isGroup }) => suffix === 'COUNT' && !isGroup)) {
+    const counts = store.countValues(table, columns);
+    return { found: [counts], grand: counts };
+  }
+  const newTallies = (): readonly Tally[] => fields.map(tallyOf);
+  const all = newTallies();
+  const byKey = new Map<string, readonly Tally[]>();
+  const groupIndexes = [...fields.keys()].filter((index) => fields[index]?.isGroup);
+  for (const row of store.eachRow(table, columns, filters)) {
+    const values = fields.map((field, index) =>
+      field.isGroup ? groupValue(field, row[index] ?? null, user.timezone) : (row[index] ?? null),
+    );
+    const key = groupIndexes.map((index) => keyText(values[index] ?? null));
+    const keyAsText = key.length === 1 ? String(key[0]) : JSON.stringify(key);
+    let tallies = byKey.get(keyAsText);
+    if (tallies === undefined) byKey.set(keyAsText, (tallies = newTallies()));
+    for (const [index, tally] of tallies.entries()) tally.add(values[index] ?? null);
+    for (const [index, tally] of all.entries()) tally.add(values[index] ?? null);
+  }
+  const grand = all.map((tally, index) => (fields[index]?.isGroup ? null : tally.result()));
+  const found = [...byKey.values()].map((tallies) => tallies.map((tally) => tally.result()));
+  return { found: groupIndexes.length === 0 ? [grand] : found, grand };
 }
 
 function readFields(table: Table, role: Role, pairs: Pairs): readonly GroupField[] | MethodRefusal {
@@ -245,19 +263,36 @@ function keyText(value: Value): string {
   return value === null ? '' : `${typeof value === 'string' ? value.toLowerCase() : String(value)}.`;
 }
 
-function valueOf({ column, suffix, isGroup }: GroupField, rows: readonly (readonly Value[])[], index: number): Value {
-  if (isGroup) return rows[0]?.[index] ?? null;
-  const values = rows.flatMap((row) => row[index] ?? []);
-  if (suffix === 'COUNT') return values.length;
+/** What becomes of the values of one column in a group of rows. */
+interface Tally {
+  add(value: Value): void;
+  result(): Value;
+}
+
+function tallyOf({ column, suffix, isGroup }: GroupField): Tally {
+  let [count, first, sum]: [number, Value, Numeric | null] = [0, null, 0];
+  const numbers: number[] = [];
+  if (isGroup) return { add: (value) => void (first = count++ === 0 ? value : first), result: () => first };
+  if (suffix === 'COUNT') return { add: (value) => void (count += value === null ? 0 : 1), result: () => count };
   if (suffix === 'MIN' || suffix === 'MAX') {
     const sign = suffix === 'MIN' ? 1 : -1;
-    return values.toSorted((one, other) => sign * compareValues(column, one, other))[0] ?? null;
+    const isFirst = (value: Value): boolean => first === null || sign * compareValues(column, value, first) < 0;
+    return { add: (value) => void (first = value !== null && isFirst(value) ? value : first), result: () => first };
   }
-  const numbers = values.map((value): Numeric => (typeof value === 'boolean' ? Number(value) : value));
-  const sum = numbers.reduce<Numeric | null>((total, value) => (total === null ? null : add(total, value)), 0);
-  if (suffix === 'SUM') return sum;
-  if (numbers.length === 0 || sum === null) return null;
-  return suffix === 'AVG' ? divide(sum, numbers.length) : spread(numbers.map(Number), suffix);
+  return {
+    add: (value) => {
+      if (value === null) return;
+      const number: Numeric = typeof value === 'boolean' ? Number(value) : value;
+      count += 1;
+      if (suffix !== 'SUM' && suffix !== 'AVG') numbers.push(Number(number));
+      else sum = sum === null ? null : add(sum, number);
+    },
+    result: () => {
+      if (suffix === 'SUM') return sum;
+      if (count === 0 || sum === null) return null;
+      return suffix === 'AVG' ? divide(sum, count) : spread(numbers, suffix);
+    },
+  };
 }
 
 /** Variance and deviation; of a sample unless the suffix ends in P. */

@@ -33,7 +33,8 @@ export function attachments(call: MethodCall, table: Table): MethodAnswer | Meth
   if (place instanceof MethodRefusal) return place;
   const revisions = call.store.fileRevisions(column, place.rowId);
   const shown = count === 1 ? revisions.filter(({ guid }) => guid === place.currentGuid) : revisions.slice(0, count);
-  return { kind: 'page', text: call.format.writeAttachments(shown, call.user.timezone), tableIds: [table.id] };
+  const text = (): string => call.format.writeAttachments(shown, call.user.timezone);
+  return { kind: 'page', text, tableIds: [table.id] };
 }
 
 /** Attachment. */

@@ -37,7 +37,9 @@ export interface MethodCall {
 /** The text of an answer with status 200 that may be asked for again by its ETag. */
 export interface PageAnswer {
   readonly kind: 'page';
-  readonly text: string;
+  readonly text: () => string;
+  /** Equal for equal texts of one request, where that can be said without writing the text. */
+  readonly version?: string | undefined;
   /** Tables whose rows decide the text; the schema, users and rights always do. */
   readonly tableIds: readonly number[];
   /** True where the text may change with nothing but the time; such an answer is made anew for each request. */

@@ -23,7 +23,7 @@ export function updated(call: MethodCall, table: Table): MethodAnswer | MethodRe
     values: [showsKey ? key : null, stampText(createdMs, zone), stampText(modifiedMs, zone)],
   }));
   const write = call.format.rowsWriter(['key', 'created', 'modified'].map(textShape), zone);
-  return { kind: 'page', text: write(rows), tableIds: [table.id] };
+  return { kind: 'page', text: () => write(rows), tableIds: [table.id] };
 }
 
 /** Deleted: rows in the recycle bin, with the columns of the Record Picker; without ManageData only the caller's own. */
@@ -39,7 +39,7 @@ export function deleted(call: MethodCall, table: Table): MethodAnswer | MethodRe
   });
   const shapes = columns.map(({ name, valueType }) => ({ name, type: valueType }));
   const write = format.rowsWriter([...shapes, ...['deletedby', 'deleted'].map(textShape)], user.timezone);
-  return { kind: 'page', text: write(rows), tableIds: tablesBehind(table) };
+  return { kind: 'page', text: () => write(rows), tableIds: tablesBehind(table) };
 }
 
 /** The Record Picker's columns, or else the key; those that would be confused with the two that are added stay out. */

@@ -13,15 +13,15 @@ import { describeViews } from './view.ts';
 export function describeDatabase({ store, role, format }: MethodCall): MethodAnswer {
   const { id, name, description, culture, timeZone } = store.catalog.database;
   const tables = visibleTables(store.catalog, role).map(summary);
-  const text = format.writeDatabase({ id, name, description, culture, timeZone, tables, other: {} });
+  const text = (): string => format.writeDatabase({ id, name, description, culture, timeZone, tables, other: {} });
   return { kind: 'page', text, tableIds: [] };
 }
 
 /** User. */
 export function describeUser({ user, format }: MethodCall): MethodAnswer {
   const { id, email, firstName, lastName, role, culture, timezone, admin } = user;
-  const text = format.writeUser({ id, email, firstName, lastName, role, culture, timezone, admin, other: {} });
-  return { kind: 'page', text, tableIds: [] };
+  const described = { id, email, firstName, lastName, role, culture, timezone, admin, other: {} };
+  return { kind: 'page', text: () => format.writeUser(described), tableIds: [] };
 }
 
 /** Describe (Table). */
@@ -33,7 +33,7 @@ export function describeTable({ role, format, rules }: MethodCall, table: Table)
     columns: visibleColumns(table, role).map((column) => describeColumn(column, role, rules)),
     views: describeViews(table, role),
   };
-  return { kind: 'page', text: format.writeTable(descriptor), tableIds: [] };
+  return { kind: 'page', text: () => format.writeTable(descriptor), tableIds: [] };
 }
 
 function summary(table: Table): TableSummary {

@@ -10,7 +10,7 @@ import { valuesOf, visibleColumns } from './parameters.ts';
 import { CODES, MethodRefusal } from './refusal.ts';
 import { sessionOf } from './session.ts';
 import type { StoreColumn, Table } from '../store/catalog.ts';
-import type { RowFilter } from '../store/matching.ts';
+import type { RowFilter, RowRange } from '../store/matching.ts';
 
 /** The filters that a request names; where a client repeats itself, a row must pass all of them. */
 export function readFilters(call: MethodCall, table: Table): readonly RowFilter[] | MethodRefusal {
@@ -62,10 +62,28 @@ function rowFilter(
   return {
     columns: read,
     key,
+    range: rangeOf(formula, columns, session),
     matches: (id, cells) => {
       for (const [at, index] of indexes.entries()) values[index] = cells[at] ?? null;
       return evaluate(formula, session, { id, values });
     },
+  };
+}
+
+/** Computed values have no order that is kept. */
+function rangeOf({ span }: Formula, columns: readonly StoreColumn[], session: FormulaSession): RowRange | null {
+  const column = span === null ? undefined : columns[span.column];
+  if (span === null || column === undefined || column.computed !== null) return null;
+  const values: Value[] = columns.map(() => null);
+  const passes = (value: Value, conditions: typeof span.from): boolean => {
+    values[span.column] = value;
+    return conditions.every(({ run }) => run({ session, row: { id: 0, values } }) === true);
+  };
+  return {
+    column,
+    isExact: span.isExact,
+    hasBegun: (value) => value !== null && passes(value, span.from),
+    hasEnded: (value) => value !== null && !passes(value, span.to),
   };
 }
 

@@ -24,7 +24,7 @@ export function pageAnswer(
   },
 ): PageAnswer {
   const { columns, sort, filters, page, groups = [] } = what;
-  const ids = call.store.orderedIds(table, sort, filters).slice(page.skip, page.skip + page.top);
+  const ids = call.store.orderedIds(table, sort, filters, page);
   return { ...rowsAnswer(call, table, columns, ids, groups), agesByItself: filters.some(({ key }) => key === null) };
 }
 
@@ -36,6 +36,24 @@ export function rowsAnswer(
   ids: readonly number[],
   groups: readonly GroupField[] = [],
 ): PageAnswer {
+  return {
+    kind: 'page',
+    text: () => rowsText(call, table, { columns, ids, groups }),
+    version: call.store.rowsVersion(table, ids),
+    tableIds: tablesBehind(table),
+  };
+}
+
+function rowsText(
+  call: MethodCall,
+  table: Table,
+  what: {
+    readonly columns: readonly StoreColumn[];
+    readonly ids: readonly number[];
+    readonly groups: readonly GroupField[];
+  },
+): string {
+  const { columns, ids, groups } = what;
   const grouped = groups.map(({ column }) => column);
   const found = readRowsWithRights(call, table, [...columns, ...grouped], ids);
   const rows = groups.length === 0 ? found : found.map((row) => ({ ...row, values: row.values.map(inGroup) }));
@@ -47,9 +65,5 @@ export function rowsAnswer(
     const group = groups[index - columns.length];
     return group === undefined ? value : groupValue(group, value, call.user.timezone);
   }
-  return {
-    kind: 'page',
-    text: call.format.rowsWriter(shapes, call.user.timezone)(rows),
-    tableIds: tablesBehind(table),
-  };
+  return call.format.rowsWriter(shapes, call.user.timezone)(rows);
 }

@@ -16,10 +16,17 @@ export interface RenderedPage {
 }
 
 /** What is known of an answer without its bytes. */
-interface Tag {
+interface Tag extends PageSource {
   readonly etag: string;
-  readonly version: string;
+  /** Of the tables, at the last look. */
+  tablesVersion: string;
+}
+
+/** What an answer was read from. */
+export interface PageSource {
   readonly tableIds: readonly number[];
+  /** See `PageAnswer.version`. */
+  readonly version?: string | undefined;
 }
 
 /** Bodies kept: enough for the pages of the largest benchmark (200,000 rows of 12 columns), compressed and not. */
@@ -50,7 +57,7 @@ export class PageCache {
   /** The ETag of what the key answers now; undefined when only rendering can tell. */
   etag(key: string): string | undefined {
     const tag = this.#tags.get(key);
-    return tag !== undefined && this.#versionOf(tag.tableIds) === tag.version ? tag.etag : undefined;
+    return tag !== undefined && this.#versionOf(tag.tableIds) === tag.tablesVersion ? tag.etag : undefined;
   }
 
   /** The answer, if it is still true and still here. */
@@ -62,11 +69,19 @@ export class PageCache {
     return page;
   }
 
+  /** Whether an answer that was read from these tables just now is the one that is known under the key, whatever else changed in the tables. */
+  isSame(key: string, { version }: PageSource): boolean {
+    const tag = this.#tags.get(key);
+    if (tag === undefined || version === undefined || tag.version !== version) return false;
+    tag.tablesVersion = this.#versionOf(tag.tableIds);
+    return true;
+  }
+
   /** Keeps an answer that was read from these tables just now, in place of an older one under the same key. */
-  keep(key: string, tableIds: readonly number[], page: RenderedPage): void {
+  keep(key: string, { tableIds, version }: PageSource, page: RenderedPage): void {
     this.#dropPage(key);
     this.#tags.delete(key);
-    this.#tags.set(key, { etag: page.etag, version: this.#versionOf(tableIds), tableIds });
+    this.#tags.set(key, { etag: page.etag, tablesVersion: this.#versionOf(tableIds), tableIds, version });
     this.#pages.set(key, page);
     this.#bytes += sizeOf(page);
     this.#shrink();

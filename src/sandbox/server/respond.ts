@@ -106,8 +106,10 @@ async function outcome(
   const { contentType } = route.format;
   if (made.kind === 'file') return sendFile(request, made.file, parts);
   if (made.kind === 'result') return sendResult(request, { text: made.text, contentType }, clock);
-  const page = renderPage(made.text, contentType);
-  if (made.agesByItself !== true) parts.cache.keep(key, made.tableIds, page);
+  const same = parts.cache.isSame(key, made) ? findKnown(request, key, parts.cache) : undefined;
+  if (same !== undefined) return sendPage(request, same, parts);
+  const page = renderPage(made.text(), contentType);
+  if (made.agesByItself !== true) parts.cache.keep(key, made, page);
   return sendPage(request, { key, etag: page.etag, rendered: isKnown(request, page.etag) ? null : page }, parts);
 }
 

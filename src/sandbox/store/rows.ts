@@ -31,10 +31,6 @@ export interface ColumnOrder {
   readonly descending: boolean;
 }
 
-/** Row orders kept at most, and ids in all of them together: sweeps ask for one order per table again and again. */
-const ORDERS_MAX = 32;
-const ORDER_IDS_MAX = 8_000_000;
-
 /** Reads and writes rows by the catalog of the moment. A new catalog needs a new instance. */
 export class Rows {
   readonly #connection: StoreConnection;
@@ -45,7 +41,7 @@ export class Rows {
   readonly #searches: Statements<Statement<[SqlValue, number], number>>;
   readonly #updates: Statements<Statement<SqlValue[]>>;
   readonly #inserts = new Map<number, (cells: Cells, author: Author) => number>();
-  readonly #orders = new Map<string, { version: string; ids: readonly number[] }>();
+  readonly #orders: Statements<Statement<string[], number>>;
 
   constructor(connection: StoreConnection, catalog: Catalog, versions: Versions) {
     this.#connection = connection;
@@ -57,6 +53,7 @@ export class Rows {
     );
     this.#searches = new Statements((sql) => connection.prepare<[SqlValue, number], number>(sql).pluck());
     this.#updates = new Statements((sql) => connection.prepare<SqlValue[]>(sql));
+    this.#orders = new Statements((sql) => connection.prepare<string[], number>(sql).pluck());
   }
 
   /** Writes down what was counted in memory; called at the end of every transaction. */
@@ -74,14 +71,14 @@ export class Rows {
     let insert = this.#inserts.get(table.id);
     if (insert === undefined) this.#inserts.set(table.id, (insert = this.#prepareInsert(table)));
     const id = insert(cells, author);
-    this.#versions.touchRows(table.id);
+    this.#versions.touchRow(table.id, id, null);
     return id;
   }
 
   /** Changes the given cells of one row; false when they all had these values already, or the row does not exist. */
   update(table: Table, id: number, cells: Cells, author: Author): boolean {
     const targets = Object.entries(cells).map(([name, cell]) => ({ column: storedColumn(table, name), cell }));
-    const before = this.#readSql(
+    const before = this.#storedCells(
       table,
       targets.map(({ column }) => column),
       id,
@@ -104,7 +101,7 @@ export class Rows {
   /** Deletes one row; false when it does not exist. It stays in the recycle bin unless `purge` is set. */
   delete(table: Table, id: number, author: Author, purge = false): boolean {
     const stored = table.columns.filter((column) => column.sqlName !== null);
-    const values = this.#readSql(table, stored, id);
+    const values = this.#storedCells(table, stored, id);
     if (values === undefined) return false;
     if (!purge) {
       const cells = stored.map((column, index) => [
@@ -120,7 +117,7 @@ export class Rows {
       removeFiles(this.#connection, table.id, id);
     }
     this.#connection.prepare(`DELETE FROM ${ident(table.sqlName)} WHERE _sandbox_row = ?`).run(id);
-    this.#versions.touchRows(table.id);
+    this.#versions.touchRow(table.id, id, null);
     return true;
   }
 
@@ -147,34 +144,55 @@ export class Rows {
       .get(fraction);
   }
 
-  /** All row ids in the given order; rows that compare equal stand by id. Kept until something behind it changes. */
-  ids(table: Table, sort: readonly ColumnOrder[]): readonly number[] {
-    const columns = sort.map(({ column }) => column);
-    const key = [table.id, ...sort.map(({ column, descending }) => `${column.id}${descending ? '-' : '+'}`)].join(' ');
-    const version = this.#versions.ofOrder(table, columns);
-    const kept = this.#orders.get(key);
-    this.#orders.delete(key);
-    const order = kept?.version === version ? kept : { version, ids: this.#readIds(table, sort) };
-    this.#orders.set(key, order);
-    this.#dropOldOrders();
-    return order.ids;
+  /** The ids of all rows, or of those among some that exist, in the given order; rows that compare equal stand by id. */
+  ids(table: Table, sort: readonly ColumnOrder[], among: readonly number[] | null = null): number[] {
+    const terms = sort.map(({ column, descending }) => this.#orderTerm(column, descending ? ' DESC' : ''));
+    const some = among === null ? '' : 'WHERE t._sandbox_row IN (SELECT value FROM json_each(?))';
+    return this.#orders
+      .get(
+        `SELECT t._sandbox_row FROM ${ident(table.sqlName)} t ${some} ORDER BY ${[...terms, 't._sandbox_row'].join(', ')}`,
+      )
+      .all(...(among === null ? [] : [JSON.stringify(among)]));
   }
 
   /** The rows with these ids, in the order of the ids; what does not exist is left out. */
   read(table: Table, columns: readonly StoreColumn[], ids: readonly number[], allow: string | null): Row[] {
+    const rows = this.#rowReads.get(this.#readSql(table, columns, true)).all(JSON.stringify(ids));
+    return rows.map((row) => ({ id: Number(row[0]), allow, values: valuesOf(columns, row) }));
+  }
+
+  /** The same one by one, or all rows by id. Nothing may be written meanwhile. */
+  *each(
+    table: Table,
+    columns: readonly StoreColumn[],
+    ids: readonly number[] | null,
+  ): Generator<{ readonly id: number; readonly values: readonly Value[] }, void> {
+    const rows = this.#connection.prepare<string[], SqlValue[]>(this.#readSql(table, columns, ids !== null));
+    const given = ids === null ? [] : [JSON.stringify(ids)];
+    for (const row of rows
+      .raw()
+      .safeIntegers()
+      .iterate(...given))
+      yield { id: Number(row[0]), values: valuesOf(columns, row) };
+  }
+
+  #readSql(table: Table, columns: readonly StoreColumn[], byId: boolean): string {
     const values = columns.map((column) => `, ${columnSql(this.#catalog, column)}`).join('');
-    const rows = this.#rowReads
-      .get(
-        `SELECT t._sandbox_row${values} FROM json_each(?) page
-         CROSS JOIN ${ident(table.sqlName)} t ON t._sandbox_row = page.value ORDER BY page.key`,
-      )
-      .all(JSON.stringify(ids));
-    const types = columns.map((column) => column.valueType);
-    return rows.map((row) => ({
-      id: Number(row[0]),
-      allow,
-      values: types.map((type, index) => valueFromSql(type, row[index + 1] ?? null)),
-    }));
+    const name = ident(table.sqlName);
+    return byId
+      ? `SELECT t._sandbox_row${values} FROM json_each(?) page
+         CROSS JOIN ${name} t ON t._sandbox_row = page.value ORDER BY page.key`
+      : `SELECT t._sandbox_row${values} FROM ${name} t ORDER BY t._sandbox_row`;
+  }
+
+  /** How many rows have a value, for each of some columns. */
+  countValues(table: Table, columns: readonly StoreColumn[]): readonly number[] {
+    const counts = columns.map((column) => `count(${columnSql(this.#catalog, column)})`).join(', ');
+    const row = this.#connection
+      .prepare<[], number[]>(`SELECT ${counts} FROM ${ident(table.sqlName)} t`)
+      .raw()
+      .get();
+    return must(row, 'counts have one row');
   }
 
   /** The ids of the rows with these keys, in the order of the keys; what does not exist is left out. */
@@ -201,38 +219,19 @@ export class Rows {
       .all(sqlFromValue(column, value), limit);
   }
 
-  #readIds(table: Table, sort: readonly ColumnOrder[]): readonly number[] {
-    const terms = sort.map(({ column, descending }) => {
-      const direction = descending ? ' DESC' : '';
-      const value = columnSql(this.#catalog, column);
-      switch (TYPE_RULES[column.valueType].form) {
-        case 'checkbox':
-          return `${value}${direction}`;
-        case 'timestamp':
-          // As texts, half past a second would stand before the second: a point comes before a Z.
-          return `rtrim(${value}, 'Z')${direction}`;
-        case 'number':
-          // Exact decimals that no double holds are stored as text; they sort among the numbers, not behind them.
-          return `CAST(${value} AS REAL)${direction}, ${value}${direction}`;
-        default:
-          return `${value} COLLATE NOCASE${direction}`;
-      }
-    });
-    return this.#connection
-      .prepare<[], number>(
-        `SELECT t._sandbox_row FROM ${ident(table.sqlName)} t ORDER BY ${[...terms, 't._sandbox_row'].join(', ')}`,
-      )
-      .pluck()
-      .all();
-  }
-
-  #dropOldOrders(): void {
-    let idCount = 0;
-    for (const { ids } of this.#orders.values()) idCount += ids.length;
-    for (const [key, { ids }] of this.#orders) {
-      if (this.#orders.size <= 1 || (this.#orders.size <= ORDERS_MAX && idCount <= ORDER_IDS_MAX)) return;
-      this.#orders.delete(key);
-      idCount -= ids.length;
+  #orderTerm(column: StoreColumn, direction: string): string {
+    const value = columnSql(this.#catalog, column);
+    switch (TYPE_RULES[column.valueType].form) {
+      case 'checkbox':
+        return `${value}${direction}`;
+      case 'timestamp':
+        // As texts, half past a second would stand before the second: a point comes before a Z.
+        return `rtrim(${value}, 'Z')${direction}`;
+      case 'number':
+        // Exact decimals that no double holds are stored as text; they sort among the numbers, not behind them.
+        return `CAST(${value} AS REAL)${direction}, ${value}${direction}`;
+      default:
+        return `${value} COLLATE NOCASE${direction}`;
     }
   }
 
@@ -267,7 +266,7 @@ export class Rows {
     };
   }
 
-  #readSql(table: Table, columns: readonly StoreColumn[], id: number): readonly SqlValue[] | undefined {
+  #storedCells(table: Table, columns: readonly StoreColumn[], id: number): readonly SqlValue[] | undefined {
     const values = columns.map((column) => `, t.${ident(must(column.sqlName, 'only stored columns are read here'))}`);
     const row = this.#rowReads
       .get(`SELECT t._sandbox_row${values.join('')} FROM ${ident(table.sqlName)} t WHERE t._sandbox_row = ?`)
@@ -290,11 +289,16 @@ export class Rows {
     this.#updates
       .get(`UPDATE ${ident(table.sqlName)} SET _sandbox_modified_ms = ?${settings.join('')} WHERE _sandbox_row = ?`)
       .run(author.nowMs, ...all.map(({ value }) => value), id);
-    this.#versions.touchColumns(
+    this.#versions.touchRow(
       table.id,
+      id,
       all.map(({ column }) => column.id),
     );
   }
+}
+
+function valuesOf(columns: readonly StoreColumn[], row: readonly SqlValue[]): readonly Value[] {
+  return columns.map((column, index) => valueFromSql(column.valueType, row[index + 1] ?? null));
 }
 
 function storedColumn(table: Table, name: string): StoreColumn {

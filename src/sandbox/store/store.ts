@@ -84,7 +84,7 @@ export class Store {
     this.#catalog = readCatalog(connection);
     const versions = this.#versions;
     const rows = (this.#rows = new Rows(connection, this.#catalog, versions));
-    this.#matching = new Matching({ connection, catalog: this.#catalog, versions, rows });
+    this.#matching = new Matching(versions, rows);
     this.#findToken = connection
       .prepare<[string], number>('SELECT user_id FROM _sandbox_tokens WHERE token = ? AND revoked = 0')
       .pluck();
@@ -142,9 +142,34 @@ export class Store {
 
   // Reading, for the server.
 
-  /** The ids of the rows that pass all filters, in an order; see `Matching.ids`. */
-  orderedIds(table: Table, sort: readonly ColumnOrder[], filters: readonly RowFilter[]): readonly number[] {
-    return this.#matching.ids(table, sort, filters);
+  /** The version of what these rows show; see `Versions.ofRows`. */
+  rowsVersion(table: Table, ids: readonly number[]): string {
+    return this.#versions.ofRows(table, ids);
+  }
+
+  /** A page of the ids of the rows that pass all filters, in an order; see `Matching.ids`. */
+  orderedIds(
+    table: Table,
+    sort: readonly ColumnOrder[],
+    filters: readonly RowFilter[],
+    page: { readonly skip: number; readonly top: number },
+  ): readonly number[] {
+    return this.#matching.ids(table, sort, filters, page);
+  }
+
+  /** The values of all rows that pass the filters, by id. Nothing may be written meanwhile. */
+  *eachRow(
+    table: Table,
+    columns: readonly StoreColumn[],
+    filters: readonly RowFilter[],
+  ): Generator<readonly Value[], void> {
+    const ids = filters.length === 0 ? null : this.#matching.ids(table, [], filters);
+    for (const { values } of this.#rows.each(table, columns, ids)) yield values;
+  }
+
+  /** How many rows have a value, for each of some columns. */
+  countValues(table: Table, columns: readonly StoreColumn[]): readonly number[] {
+    return this.#rows.countValues(table, columns);
   }
 
   /** Rows by id, in the order of the ids. */
@@ -444,7 +469,7 @@ export class Store {
     this.#catalog = readCatalog(this.#connection);
     const [connection, catalog, versions] = [this.#connection, this.#catalog, this.#versions];
     const rows = (this.#rows = new Rows(connection, catalog, versions));
-    this.#matching = new Matching({ connection, catalog, versions, rows });
+    this.#matching = new Matching(versions, rows);
     this.#versions.touchSchema();
   }
 

@@ -1,16 +1,29 @@
 /**
- * When did what change: one counter, stamped on tables, columns and the schema. Lives in memory only, since what it
- * validates does too.
+ * When did what change: one counter, stamped on the schema, tables and rows, and the latest changes of each table. Lives in memory only, since
+ * what it validates does too.
  */
+import { hash } from 'node:crypto';
 import { tablesBehind, type StoreColumn, type Table } from './catalog.ts';
+
+/** One change of one row; `columnIds` is null where it came or went. */
+export interface ChangeOfRow {
+  readonly id: number;
+  readonly columnIds: readonly number[] | null;
+}
+
+/** Changes that are kept of one table. Lists of rows that are older are read again. */
+const CHANGES_MAX = 1_000;
+/** Rows with a stamp of their own; beyond that, all rows count as changed once. */
+const STAMPS_MAX = 200_000;
 
 /** Change stamps of one store. */
 export class Versions {
   #last = 0;
   #schema = 0;
   readonly #byTable = new Map<number, number>();
-  readonly #rowsByTable = new Map<number, number>();
-  readonly #byColumn = new Map<number, number>();
+  /** Of rows that were changed after they came: ids are never used again. */
+  readonly #byRow = new Map<number, number>();
+  readonly #changes = new Map<number, { first: number; rows: ChangeOfRow[] }>();
 
   /** Descriptions, users or rights changed: everything that was rendered before may look different. */
   touchSchema(): void {
@@ -18,18 +31,35 @@ export class Versions {
     this.#schema = this.#last;
   }
 
-  /** Rows came or went. */
-  touchRows(tableId: number): void {
+  /** A row came or went, or the cells of some columns changed. */
+  touchRow(tableId: number, id: number, columnIds: readonly number[] | null): void {
     this.#last += 1;
     this.#byTable.set(tableId, this.#last);
-    this.#rowsByTable.set(tableId, this.#last);
+    if (columnIds !== null) {
+      if (this.#byRow.size >= STAMPS_MAX) {
+        this.#byRow.clear();
+        this.touchSchema();
+      }
+      this.#byRow.set(rowKey(tableId, id), this.#last);
+    }
+    const known = this.#changesOf(tableId);
+    if (known.rows.length >= CHANGES_MAX) {
+      known.first += known.rows.length;
+      known.rows = [];
+    }
+    known.rows.push({ id, columnIds });
   }
 
-  /** Cells of rows changed. */
-  touchColumns(tableId: number, columnIds: readonly number[]): void {
-    this.#last += 1;
-    this.#byTable.set(tableId, this.#last);
-    for (const id of columnIds) this.#byColumn.set(id, this.#last);
+  /** Where the changes of a table end now. */
+  position(tableId: number): number {
+    const { first, rows } = this.#changesOf(tableId);
+    return first + rows.length;
+  }
+
+  /** What changed after a position; null where that is too long ago. */
+  changesSince(tableId: number, position: number): readonly ChangeOfRow[] | null {
+    const { first, rows } = this.#changesOf(tableId);
+    return position < first ? null : rows.slice(position - first);
   }
 
   /** The version of everything that an answer read from these tables can show. */
@@ -37,11 +67,28 @@ export class Versions {
     return [this.#schema, ...tableIds.map((id) => this.#byTable.get(id) ?? 0)].join('.');
   }
 
-  /** The version of the order of a table's rows by these columns; edits of other columns leave it alone. */
-  ofOrder(table: Table, columns: readonly StoreColumn[]): string {
-    const stamps = columns.map((column) =>
-      column.computed === null ? (this.#byColumn.get(column.id) ?? 0) : this.ofTables(tablesBehind(table)),
+  /** The version of what these rows show, in this order; changes of other rows leave it alone. */
+  ofRows(table: Table, ids: readonly number[]): string {
+    const others = table.columns.flatMap(({ computed }) =>
+      computed === null || computed.how === 'join' ? [] : [computed.tableId],
     );
-    return [this.#schema, this.#rowsByTable.get(table.id) ?? 0, ...stamps].join('.');
+    const rows = ids.map((id) => `${id}.${this.#byRow.get(rowKey(table.id, id)) ?? 0}`);
+    return hash('sha1', `${this.ofTables(others)} ${rows.join(' ')}`, 'base64url');
   }
+
+  /** The version of what columns of a table are computed from. */
+  ofComputed(table: Table, columns: readonly StoreColumn[]): string {
+    return this.ofTables(columns.every(({ computed }) => computed === null) ? [] : tablesBehind(table));
+  }
+
+  #changesOf(tableId: number): { first: number; rows: ChangeOfRow[] } {
+    let known = this.#changes.get(tableId);
+    if (known === undefined) this.#changes.set(tableId, (known = { first: 0, rows: [] }));
+    return known;
+  }
+}
+
+/** Ids of rows are below 2^32: nobody inserts so many into a sandbox. */
+function rowKey(tableId: number, id: number): number {
+  return tableId * 2 ** 32 + id;
 }

@@ -225,11 +225,11 @@ function page(text: string): RenderedPage {
 
 test('the page cache forgets bodies above its bound, the least used first, and keeps their ETags', () => {
   const cache = new PageCache(() => 'v1', 10);
-  cache.keep('a', [], page('aaaa'));
-  cache.keep('b', [], page('bbbb'));
+  cache.keep('a', { tableIds: [] }, page('aaaa'));
+  cache.keep('b', { tableIds: [] }, page('bbbb'));
   cache.page('a');
 
-  cache.keep('c', [], page('cccc'));
+  cache.keep('c', { tableIds: [] }, page('cccc'));
 
   expect(cache.page('a')?.body.toString()).toBe('aaaa');
   expect(cache.page('b')).toBeUndefined();
@@ -240,8 +240,8 @@ test('the page cache forgets bodies above its bound, the least used first, and k
 test('the page cache counts compressed bodies, and drops none that is not there', () => {
   const cache = new PageCache(() => 'v1', 10);
   const [first, second] = [page('aaaa'), page('bbbb')];
-  cache.keep('a', [], first);
-  cache.keep('b', [], second);
+  cache.keep('a', { tableIds: [] }, first);
+  cache.keep('b', { tableIds: [] }, second);
 
   cache.keepGzip('b', second, Buffer.from('zzzz'));
   cache.keepGzip('a', first, Buffer.from('zzzz'));
@@ -254,7 +254,7 @@ test('the page cache counts compressed bodies, and drops none that is not there'
 test('the page cache knows nothing once a version moves', () => {
   let version = 'v1';
   const cache = new PageCache(() => version);
-  cache.keep('a', [1], page('aaaa'));
+  cache.keep('a', { tableIds: [1] }, page('aaaa'));
 
   version = 'v2';
 
