@@ -128,13 +128,12 @@ function requireBase(tx: Tx, { id, localName, push, state }: LedgerTable): void 
  * Makes a table two-way that waited for a sweep to prove its rows; called in the transaction that ends the sweep. If another client removed the
  * guards after the start of the sweep, the table waits for the next one. The view of changes has it from the end of the pull.
  */
-export function finishSwitch(tx: Tx, tableId: number): boolean {
+export function finishSwitch(tx: Tx, tableId: number): void {
   const ledger = readTable(tx, tableId);
-  if (ledger.push !== 'waiting') return false;
+  if (ledger.push !== 'waiting') return;
   if (isTampered(tx, tableId)) distrustRows(tx, ledger);
   else switchOn(tx, ledger);
   ensureCapture(tx, tableId);
-  return true;
 }
 
 /** Only the next sweep proves rows of the table, and a base from an earlier time is useless. */

@@ -134,7 +134,6 @@ async function removeColumns(
     ensureChangesView(tx);
     return named;
   });
-  replica.forgetStatements();
   replica.prepare(sql`PRAGMA wal_checkpoint(TRUNCATE)`).get();
   // After a crash before this, `rowsync files prune` finds them.
   await removeContents?.(contents);

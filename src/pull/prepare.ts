@@ -120,7 +120,6 @@ export async function prepareTable(
       if (!isAsBefore && (ensureCapture(tx, descriptor.id, table) || shaped.changed)) {
         // A new table has no edits, and joins the view at the end of the pull: making it for each of hundreds costs minutes.
         if (!shaped.isNew) ensureChangesView(tx);
-        context.replica.forgetStatements();
       }
       if (table !== null) {
         captureChanges(tx, table, at);
@@ -250,14 +249,12 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
     if (!isPlaced) for (const id of placeAll(tx, tables, at)) ensureCapture(tx, id);
     ensureChangesView(tx);
   });
-  replica.forgetStatements();
 }
 
 /** Has the view of changes cover the tables that a pull made two-way. */
 export async function showChanges({ replica }: PullContext): Promise<void> {
   if (hasChangesView(replica)) return;
   await replica.write('Showing edits', ensureChangesView);
-  replica.forgetStatements();
 }
 
 /**

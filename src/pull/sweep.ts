@@ -198,11 +198,10 @@ async function repairWindow(pass: Pass, { window, pages, isAlone }: JudgedWindow
 
 /** Marks the sweep of a table as finished, once its suspects are settled or held; `watermark`: a stamp from before it began, or null. */
 export async function finishSweep(context: PullContext, table: PreparedTable, watermark: string | null): Promise<void> {
-  const switched = await context.replica.write(`Finishing the sweep of ${table.target.localName}`, (tx) => {
+  await context.replica.write(`Finishing the sweep of ${table.target.localName}`, (tx) => {
     closeSweep(tx, table.target.id, { at: now(context), watermark, filter: table.address.rows ?? null });
-    return finishSwitch(tx, table.target.id);
+    finishSwitch(tx, table.target.id);
   });
-  if (switched) context.replica.forgetStatements();
 }
 
 interface Pass {

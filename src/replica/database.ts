@@ -65,6 +65,9 @@ interface TransactionOptions {
   readonly beforeEnd?: (() => void) | undefined;
 }
 
+/** Prepared statements that are kept: those of hundreds of two-way tables would fill the memory. */
+const STATEMENTS_MAX = 1_000;
+
 /** What all objects for one open file share. */
 interface OpenReplica {
   readonly path: string;
@@ -120,7 +123,9 @@ export class Replica implements Connection {
   prepare(text: Sql): Database.Statement {
     const { db, statements } = this.#open;
     let statement = statements.get(text);
-    if (statement === undefined) statements.set(text, (statement = db.prepare(text)));
+    if (statement !== undefined) return statement;
+    if (statements.size >= STATEMENTS_MAX) statements.clear();
+    statements.set(text, (statement = db.prepare(text)));
     return statement;
   }
 
@@ -133,11 +138,6 @@ export class Replica implements Connection {
   /** Sums since the replica was opened: how long writes waited for other clients, and edits that no trigger saw. */
   counters(): { readonly busyMs: number; readonly uncapturedCount: number } {
     return { ...this.#open.counters };
-  }
-
-  /** Forgets prepared statements; called after tables changed, so that the cache stays small. */
-  forgetStatements(): void {
-    this.#open.statements.clear();
   }
 
   /**

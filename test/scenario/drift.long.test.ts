@@ -124,7 +124,6 @@ function expectStated({ fixture }: Trial): void {
 async function expectPrunable(trial: Trial): Promise<void> {
   const { fixture, drift } = trial;
   const dropped = await fixture.replica.write('pruning', (tx) => prune(tx, AT));
-  fixture.replica.forgetStatements();
   const expected = drift.lostTable === undefined ? (drift.lost ?? []).length : 1;
   expect(dropped).toHaveLength(expected);
 
