@@ -32,6 +32,10 @@ const undiciPool: Plugin = {
         exports.ProxyAgent = require('./lib/dispatcher/proxy-agent.js');
         exports.buildConnector = require('./lib/core/connect.js');`,
     }));
+    // HTTP/2 is not offered (origin/connections.ts), and its module of Node takes longer to load than all of ours.
+    loader.onLoad({ filter: /node_modules\/undici\/lib\/dispatcher\/client-h2\.js$/ }, () => ({
+      contents: `module.exports = () => { throw new Error('HTTP/2 was not offered'); };`,
+    }));
     // A proxy is spoken to by HTTP (config/options.ts).
     loader.onLoad({ filter: /node_modules\/undici\/lib\/dispatcher\/socks5-proxy-agent\.js$/ }, () => ({
       contents: 'module.exports = class {};',

@@ -5,11 +5,10 @@
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import { createLogger, type Logger } from '../../base/log.ts';
-import { loadConfig, type Config } from '../../config/load.ts';
+import type { Config } from '../../config/load.ts';
 import { findConfig } from '../../config/paths.ts';
 import { originSecrets } from '../../config/settings.ts';
 import { processEnvironment } from '../../config/secrets.ts';
-import { runDaemon } from '../../daemon/daemon.ts';
 import { memoryKeeper } from '../../daemon/process-health.ts';
 import { openNotifier } from '../../daemon/systemd.ts';
 import { loadNamedConfig, loadSections } from '../runtime/invocation.ts';
@@ -41,6 +40,10 @@ export function addDaemonCommand(program: Command, runner: Runner): void {
 
 async function runUntilStopped(invocation: Invocation): Promise<number> {
   const { session } = invocation;
+  const [{ loadConfig }, { runDaemon }] = await Promise.all([
+    import('../../config/load.ts'),
+    import('../../daemon/daemon.ts'),
+  ]);
   const hadTerminal = session.hasTerminal();
   const hungUp = new AbortController();
   const stop = AbortSignal.any([session.stopSignal(), hungUp.signal]);

@@ -5,8 +5,6 @@ import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import type { CheckResult } from '../../cli/runtime/check-result.ts';
-import { checkDamage, checkOrigin, checkReplica } from './checks.ts';
-import { checkDaemon } from './daemon.ts';
 import type { Origin } from '../../origin/client.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
 import { loadNamedConfig, printJson, withOrigin } from '../../cli/runtime/invocation.ts';
@@ -35,6 +33,10 @@ export function addCheckCommand(program: Command, runner: Runner): void {
 export async function checkAndPrint(invocation: Invocation): Promise<number> {
   const { session, isJson } = invocation;
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
+  const [{ checkDamage, checkOrigin, checkReplica }, { checkDaemon }] = await Promise.all([
+    import('./checks.ts'),
+    import('./daemon.ts'),
+  ]);
   const results: CheckResult[] = [];
   const add = async (result: CheckResult): Promise<void> => {
     results.push(result);

@@ -6,7 +6,6 @@ import type { Command } from 'commander';
 import { assert } from '../../base/assert.ts';
 import { EXIT } from '../../base/errors.ts';
 import { LOG_EVENTS } from '../../base/log-events.ts';
-import { optionsJsonSchema } from '../../config/options.ts';
 import { loadSections } from '../../cli/runtime/invocation.ts';
 import type { Runner } from '../../extra.ts';
 import { manOptions, manPage, type ManCommand } from './man-page.ts';
@@ -24,6 +23,7 @@ export function addManCommand(program: Command, runner: Runner): void {
     .addHelpText('after', EXAMPLES)
     .action((_options: unknown, command: Command) =>
       runner(command, async (invocation) => {
+        const { optionsJsonSchema } = await import('../../config/options.ts');
         const parts = {
           version: program.version() ?? '',
           program: manCommand(program, ''),
