@@ -121,7 +121,7 @@ function listedText({ tables }: PullReport): string {
   const text = (some: typeof parts | typeof others): string =>
     some.flatMap(([count, what]) => (count === 0 ? [] : [`${countText(count)} ${what}`])).join(', ');
   const more = kept + strange === 0 ? '' : `; not listed: ${text(others)}`;
-  return `listed by the origin: ${plural(listed, 'row')}${listed === 0 ? '' : `: ${text(parts)}`}${more}\n`;
+  return `${plural(listed, 'row')} listed by the origin${listed === 0 ? '' : `: ${text(parts)}`}${more}\n`;
 }
 
 function pullProblemsText(report: PullReport): string {
