@@ -132,11 +132,19 @@ export function isMadeByTrigger(value: LocalValue): boolean {
   return typeof value === 'string' && value.endsWith(TRIGGER_MARK);
 }
 
+/** What a trigger of theirs may do to a two-way table: write over B, or keep rows as they are without a word. */
+const OWN_TRIGGERS = [
+  `AFTER UPDATE OF {A} ON {T} WHEN NEW.{A} IS NOT OLD.{A} BEGIN
+     UPDATE {T} SET {B} = NEW.{A} || '${TRIGGER_MARK}' WHERE _id = NEW._id; END`,
+  `BEFORE UPDATE ON {T} BEGIN SELECT RAISE(IGNORE); END`,
+  `BEFORE INSERT ON {T} WHEN NEW._id > 2 BEGIN SELECT RAISE(IGNORE); END`,
+  `BEFORE DELETE ON {T} BEGIN SELECT RAISE(IGNORE); END`,
+];
+
 const ownTrigger: Action = ({ draw }) =>
   draw.chance(0.3)
     ? 'DROP TRIGGER IF EXISTS own_trigger'
-    : `CREATE TRIGGER own_trigger AFTER UPDATE OF {A} ON {T} WHEN NEW.{A} IS NOT OLD.{A} BEGIN
-         UPDATE {T} SET {B} = NEW.{A} || '${TRIGGER_MARK}' WHERE _id = NEW._id; END`;
+    : `CREATE TRIGGER own_trigger ${draw.pick([OWN_TRIGGERS[0] ?? '', ...OWN_TRIGGERS])}`;
 
 /** What a trigger of theirs may do to a mirror behind each row that is stored: change rows, take some away, put others in. */
 const MIRROR_TRIGGERS = [

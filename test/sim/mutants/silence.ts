@@ -77,6 +77,39 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'skipped-tables-are-not-told',
+    without: 'A table that failed, and that a run skips for it, is left out of the account.',
+    edits: [
+      {
+        file: 'daemon/account.ts',
+        find: "about === 'table' && leftOut.has(subject ?? '')",
+        replace: "about === 'table' && !leftOut.has(subject ?? '')",
+      },
+    ],
+  },
+  {
+    name: 'parked-alone-without-words',
+    without: 'A row that ends every request that carries it is parked without a reason.',
+    edits: [
+      {
+        file: 'push/settle.ts',
+        find: 'const reason = `sent alone, it got no answer about it: ${words.message}`;',
+        replace: "const reason = '';",
+      },
+    ],
+  },
+  {
+    name: 'misspelt-keys-are-not-told',
+    without: 'A key of the configuration that matches no table is not in the account.',
+    edits: [
+      {
+        file: 'reconcile/bindings.ts',
+        find: '...strayKeys(configured, described).map(',
+        replace: '...strayKeys({ ...configured, keys: [] }, described).map(',
+      },
+    ],
+  },
+  {
     name: 'held-tables-are-not-told',
     without: 'What a guard holds of a table is not in the account.',
     edits: [{ file: 'reconcile/problems.ts', find: "find: ofTables('held'),", replace: 'find: ofTables(),' }],

@@ -109,7 +109,13 @@ export class Silence {
     const isReasonGiven =
       problems.some(({ code }) => OF_ALL.has(code)) ||
       own.some(({ code }) => code.startsWith('table.') && code !== PAST);
-    const uncounted = this.#uncounted(own);
+    const { misspelt = null } = this.#parts.setup;
+    const isRead = problems.every(({ code }) => code !== 'replica.unpulled');
+    const isKeyTold = misspelt === null || !isRead || problems.some(({ code }) => code === `config.${misspelt}`);
+    const uncounted = [
+      ...this.#uncounted(own),
+      ...(isKeyTold ? [] : ['a key of the configuration matches nothing, and the account does not name it']),
+    ];
     const around: Circumstances = {
       unseen,
       sent,
@@ -150,11 +156,12 @@ export class Silence {
     const countOf = (codes: readonly string[]): number =>
       own.reduce((sum, { code, count }) => (codes.includes(code) ? sum + count : sum), 0);
     const { user, names } = this.#parts;
-    const [[waiting, unreadable, files, open, lost] = []] = user.query(
+    const [[waiting, unreadable, files, wordless, open, lost] = []] = user.query(
       `SELECT (SELECT count(*) FROM _rowsync_rows WHERE table_id = ${names.tableId} AND state IN ('refused', 'inDoubt')),
               (SELECT count(*) FROM _rowsync_unreadable WHERE table_id = ${names.tableId}),
               (SELECT count(*) FROM sync_files f JOIN _rowsync_tables t ON t.local_name = f."table"
                WHERE t.id = ${names.tableId} AND f.state = 'failed' AND f.vanished IS NULL),
+              (SELECT count(*) FROM sync_failures WHERE coalesce(reason, '') = ''),
               (SELECT count(*) FROM _rowsync_conflicts WHERE table_id = ${names.tableId} AND state = 'open'),
               (SELECT count(*) FROM _rowsync_conflicts
                WHERE table_id = ${names.tableId} AND winner = 'origin' AND state = 'decided' AND id > ${this.#lastConflictId})`,
@@ -168,6 +175,7 @@ export class Silence {
         countOf(['rows.unreadable']),
         Number(unreadable) === countOf(['rows.unreadable']),
       ],
+      ['rows wait without a reason', wordless, 0, Number(wordless) === 0],
       ['files could not be fetched', files, countFiles, Number(files) <= countFiles],
       ['conflicts are open', open, countOf(['rows.conflicts']), Number(open) === countOf(['rows.conflicts'])],
       [

@@ -11,7 +11,7 @@ import { drawFiles } from '../world/files-setup.ts';
 import { drawPoison } from '../world/poison.ts';
 import { drawRows, withRows } from '../world/rows.ts';
 import { drawCutWeight } from '../world/cuts.ts';
-import { drawHideWeight, drawLetter, drawSetup, type Setup } from '../world/setup.ts';
+import { drawHideWeight, drawLetter, drawMisspelt, drawSetup, type Setup } from '../world/setup.ts';
 import { Tapes, type TapeRecord } from '../world/tape.ts';
 import type { Complaint } from '../oracles/verdict.ts';
 import type { WarmStarts } from '../world/warm.ts';
@@ -41,8 +41,10 @@ export interface WorldResult {
 /** What kind of world tapes make. */
 export function setupOf(tapes: Tapes): Setup {
   const drawn = { files: drawFiles(tapes.of('files')), hideWeight: drawHideWeight(tapes.of('hider')) };
+  const first = drawSetup(tapes.of('setup'), drawn, tapes.isLong);
   const base = {
-    ...drawSetup(tapes.of('setup'), drawn, tapes.isLong),
+    ...first,
+    misspelt: drawMisspelt(tapes, first.isWarm),
     history: tapes.history,
     choosing: tapes.choosing,
     isLetter: drawLetter(tapes),

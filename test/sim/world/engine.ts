@@ -31,6 +31,7 @@ import type { ReplicaReader } from '../../../src/replica/reader.ts';
 import type { Disk } from './disk.ts';
 import { fileSystemOf, systemError, type FileDisk } from './files-disk.ts';
 import { never, type Scheduler } from './scheduler.ts';
+import type { Misspelt } from './setup.ts';
 import { sfc32 } from './tape.ts';
 
 /** The engine's doors, from one source tree. */
@@ -83,7 +84,7 @@ export interface LifeParts {
   readonly seed: number;
   readonly number: number;
   /** `names` are those under which the configuration has the table; what it says of each is the same. */
-  readonly settings: EngineSettings & { readonly names: Set<string> };
+  readonly settings: EngineSettings & { readonly names: Set<string>; readonly misspelt: Misspelt | null };
   /** Where attached files are; null in a world without. */
   readonly fileDisk: FileDisk | null;
   readonly log: Logger;
@@ -314,9 +315,9 @@ export class Life {
   /** The configuration names the table as it is called when it is first read; every other name has only what stands under the star. */
   #named(replica: Replica): ConfiguredTables & { applies(name: string): boolean } {
     const { modules } = this.#parts;
-    const { names } = this.#parts.settings;
+    const { names, misspelt } = this.#parts.settings;
     return {
-      keys: [],
+      keys: misspelt === null ? [] : [{ key: 'Thnig', says: misspelt, excludes: misspelt === 'excluding' }],
       find: (name) => {
         if (modules.readDescribed(replica).length === 0) names.add(name);
         return { key: names.has(name) ? name : '*', says: names.has(name) ? 'named' : 'star', excludes: false };

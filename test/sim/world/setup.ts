@@ -75,6 +75,8 @@ export interface Setup {
   readonly rows?: RowsSetup;
   /** Which columns come here, and how they are masked; left out where all come as they are. */
   readonly choosing?: Choosing | null;
+  /** A key of the configuration that no table has: it says something, or keeps something out; left out, or null, where there is none. */
+  readonly misspelt?: Misspelt | null;
   /** Whether the origin describes its columns by the letter of the specification, and adds nothing up. */
   readonly isLetter?: boolean;
 }
@@ -112,6 +114,16 @@ export function drawHideWeight(tape: Tape): number {
 /** Draws whether the origin keeps to the letter, from a tape of its own; none of these seeds is named anywhere as one that finds something. */
 export function drawLetter(tapes: Tapes): boolean {
   return !tapes.of('letter').draw().isCalm && tapes.seed % 11 === 10;
+}
+
+/** What stands under a key that no table has. */
+export type Misspelt = 'stray' | 'excluding';
+
+/** Draws a misspelt key. What keeps something out would hold a first pull, so it comes to known replicas only. */
+export function drawMisspelt(tapes: Tapes, isWarm: boolean): Misspelt | null {
+  const draw = tapes.of('misspelt').draw();
+  if (draw.isCalm || tapes.seed % 17 !== 9) return null;
+  return draw.pick(isWarm ? (['stray', 'excluding'] as const) : (['stray'] as const));
 }
 
 /** Draws a setup; whether and how it has files, and hidden columns, was drawn before. A long world does not end early. */

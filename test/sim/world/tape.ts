@@ -28,6 +28,7 @@ export const TAPE_NAMES = [
   'letter',
   'poison',
   'cuts',
+  'misspelt',
 ] as const;
 
 /** Whose tape it is. */

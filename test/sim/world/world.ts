@@ -301,7 +301,11 @@ export class World {
       wallMs: () => START_MS + this.#scheduler.nowMs + this.#jumpMs,
       seed: this.#tapes.seed,
       number,
-      settings: { ...settingsOf(this.#setup, number), names: this.#names.configured },
+      settings: {
+        ...settingsOf(this.#setup, number),
+        names: this.#names.configured,
+        misspelt: this.#setup.misspelt ?? null,
+      },
       log: this.#logger(),
       fate: (what, facts) => this.#fate(what, facts),
       fileDisk: this.#files?.disk ?? null,
