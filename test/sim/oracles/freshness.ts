@@ -58,6 +58,11 @@ export class Freshness {
     this.#seenById = null;
   }
 
+  /** Whether a row was not at the origin, or outside of the filter, at a moment of the cycle. */
+  wasGone(id: number): boolean {
+    return this.#seenById?.get(id)?.has(NOTHING) ?? false;
+  }
+
   /** Whether the cycle that is watched saw the origin stand still. */
   get isStill(): boolean {
     return this.#seenById !== null && this.#turnCount === 1;

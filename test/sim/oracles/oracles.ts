@@ -262,10 +262,9 @@ export class Oracles {
     );
     // A row outside of the filter stays while an edit of it waits, and until the next pull asks for it.
     const leaving = suspects.filter((id) => this.#outside.has(id));
-    // Following tells deletes by the number of rows, which others may keep as it was; then the next pull brings them.
-    const uncounted = this.#unseen.hasFollowed
-      ? [...(base?.keys() ?? []).filter((id) => !there.has(id)), ...this.#unseen.ids]
-      : [];
+    // Following tells deletes by the number of rows, which others may keep as it was; then the next pull brings them, also a row that came back.
+    const isMissed = (id: number): boolean => !there.has(id) || this.#freshness.wasGone(id);
+    const uncounted = this.#unseen.hasFollowed ? [...(base?.keys() ?? []).filter(isMissed), ...this.#unseen.ids] : [];
     return { sent: new Set([...asSent, ...leaving]), unseen: new Set(uncounted) };
   }
 

@@ -260,9 +260,13 @@ export class Parking {
 
   #isDoubtful({ names, sent }: ParkedRow, reason: string): boolean {
     if (reason.startsWith('its table was dropped here')) return this.#parts.books.hasLostTable;
+    // The row may have been made, and deleted before it was asked for; the list of deleted rows is asked from some seconds before it was sent.
+    const isAnyDeleted =
+      reason.includes('a row that was never here was deleted there since') &&
+      this.#parts.writes.all.some(({ kind }) => kind === 'delete');
     const isCause = (row: SentRow): boolean =>
       row.names.some((name) => names.includes(name) || sent.includes(name)) &&
-      (row.hasFile || (row.kind === 'insert' && this.#isUntellable(row)));
+      (row.hasFile || (row.kind === 'insert' && (isAnyDeleted || this.#isUntellable(row))));
     const unknown = [...this.#open.values()].flat();
     if ([...unknown, ...this.#recorded.values()].some(isCause)) return true;
     if (this.#olderCopies !== null && this.#settledFiles.some(isCause)) return true;
