@@ -2,10 +2,129 @@
  * The options `tables`: which tables come, and how each is treated. Part of the one table of options.
  */
 import * as z from 'zod';
-import { columns, mask, maskedNeeds } from './column-options.ts';
-import { history } from './history-option.ts';
 import { byteCount, PRINTABLE, section, text } from './option-kinds.ts';
 import { tableSchedule } from './schedule-options.ts';
+import { matchesPattern } from '../base/pattern.ts';
+
+const COLUMNS_MUST_BE = 'must be a mapping of exclude or include, each a list of column names or patterns';
+const LIST_MUST_BE = 'must be a list of column names or patterns, such as [Notes*]';
+const ONE_MUST_BE = 'must be a mapping of either exclude or include, not of both';
+const MASK_MUST_BE = 'must be hash, last4, year, domain, null, or a constant, such as { constant: hidden }';
+
+const patterns = z
+  .array(z.string({ error: LIST_MUST_BE }).min(1, { error: LIST_MUST_BE }), { error: LIST_MUST_BE })
+  .min(1, { error: LIST_MUST_BE });
+
+/** Which columns come here. */
+const columns = z
+  .strictObject(
+    {
+      exclude: patterns.optional().meta({ description: 'Columns that are left out; all others come.' }),
+      include: patterns.optional().meta({ description: 'Columns that come; all others are left out.' }),
+    },
+    { error: COLUMNS_MUST_BE },
+  )
+  .refine(({ exclude, include }) => (exclude === undefined) !== (include === undefined), { error: ONE_MUST_BE })
+  .optional()
+  .meta({
+    description:
+      'Which columns to copy, by their names at the origin or patterns; case is ignored. A column that is left out is never requested. ' +
+      'The key, the times of creation and change, and the columns in match and sort always come.',
+  });
+
+/** What is stored in the place of values. */
+const mask = z
+  .record(
+    z.string().min(1),
+    z.union(
+      [
+        z.enum(['hash', 'last4', 'year', 'domain', 'null']),
+        z.null().transform(() => 'null' as const),
+        z.strictObject({ constant: z.string({ error: MASK_MUST_BE }) }),
+      ],
+      { error: MASK_MUST_BE },
+    ),
+    { error: 'must be a mapping from column names or patterns to masks, such as { E-Mail: hash }' },
+  )
+  .optional()
+  .meta({
+    description:
+      'Columns whose values are replaced before anything is stored, by their names at the origin or patterns. The most specific name ' +
+      'decides. Masks: hash (keyed; equal values stay equal), last4 (the last four characters), year (of a date, as a number), ' +
+      'domain (of an e-mail or web address), null (nothing), { constant: text } (that text). Masked columns cannot be edited here.',
+  });
+
+/** What of a table's options would need a column that its `mask` changes: the options by their names, with what they name. */
+function maskedNeeds(options: {
+  readonly mask?: Readonly<Record<string, unknown>> | undefined;
+  readonly match?: string | undefined;
+  readonly sort?: readonly string[] | undefined;
+}): readonly { readonly pattern: string; readonly option: 'match' | 'sort'; readonly name: string }[] {
+  const needs = [
+    ...(options.match === undefined ? [] : [{ option: 'match' as const, name: options.match }]),
+    ...(options.sort ?? []).map((name) => ({ option: 'sort' as const, name })),
+  ];
+  return Object.keys(options.mask ?? {}).flatMap((pattern) =>
+    needs
+      .filter(({ name }) => matchesPattern(pattern, name, { ignoreCase: true }))
+      .map((need) => ({ pattern, ...need })),
+  );
+}
+
+const HISTORY_MUST_BE = 'must be true, false or a mapping of keep and maxBytes';
+
+/** What is kept of the changes of a table. */
+const history = z
+  .union(
+    [
+      z.boolean(),
+      z.strictObject({
+        keep: dayCount('How long changes are kept; 400d by default. Unit: days, with d behind the number.').optional(),
+        maxBytes: size(
+          'How much the changes of one table may take in the replica; the oldest go first. 2GB by default.',
+        ).optional(),
+      }),
+    ],
+    { error: HISTORY_MUST_BE },
+  )
+  .optional()
+  .meta({
+    description:
+      'Whether every change of a row is kept in sync_history, with old values, time and cause. true keeps 400 days and at most ' +
+      '2 GB of each table; a mapping sets other bounds. By default nothing is kept.',
+  });
+
+/** A size as people write it, 2GB, or a number of bytes; in bytes. */
+function size(doc: string) {
+  const error = 'must be a size such as 500MB or 2GB, or a whole number of bytes';
+  return z
+    .union(
+      [
+        z
+          .int()
+          .min(1)
+          .max(1024 ** 5),
+        z.string().regex(/^[1-9]\d{0,5}(?:KB|MB|GB|TB)$/),
+      ],
+      { error },
+    )
+    .transform((given) => (typeof given === 'number' ? given : bytesOf(given)))
+    .meta({ description: doc });
+}
+
+function bytesOf(given: string): number {
+  return Number(given.slice(0, -2)) * 1000 ** (['KB', 'MB', 'GB', 'TB'].indexOf(given.slice(-2)) + 1);
+}
+
+/** A number of days as people write it, 400d; in days. */
+function dayCount(doc: string) {
+  const error = 'must be a number of days, such as 400d';
+  return z
+    .string({ error })
+    .regex(/^[1-9]\d{0,4}d$/, { error })
+    .transform((given) => Number(given.slice(0, -1)))
+    .meta({ description: doc });
+}
 
 /** Bytes of a filter of rows in an address; the origin takes no longer ones, with the columns and windows beside it. */
 const ROWS_BYTES_MAX = 4_000;

@@ -8,6 +8,11 @@
  */
 import type { RowsyncError } from '../base/errors.ts';
 import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
+import { mayBeOfOneTable } from '../origin/outage.ts';
+import type { WorkKind } from './jobs.ts';
+import type { WorkOutcome } from './work.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
 
 /**
  * Why no cycle is run: the origin gives no usable answer · it does not accept the credentials or their rights · the
@@ -59,4 +64,71 @@ export function afterTableFailure(
 ): TableTrouble {
   const failureCount = (trouble?.failureCount ?? 0) + 1;
   return { failureCount, retryAtMs: at.nowMs + spreadBackoffMs(BACKOFFS.table, failureCount, at.random) };
+}
+
+/**
+ * What the question decides. outage: is the origin down, or does one table fail? · rights: does a table or this work lack a right, or are the
+ * credentials refused?
+ */
+type Question = 'outage' | 'rights';
+
+/** The open question about a failure; null for none. */
+export function questionOf(work: WorkKind, { error, isOver, tables }: WorkOutcome): Question | null {
+  if (error !== null && !isOver && mayBeOfOneTable(error)) return 'outage';
+  const isOfRights = error === null || (work !== 'pull' && work !== 'follow' && error.kind === 'auth');
+  const errors = [error, ...tables.map((table) => table.error)];
+  return isOfRights && errors.some((it) => it?.kind === 'auth') ? 'rights' : null;
+}
+
+/** The outcome after the origin was asked; `refusal` is null if it answered. */
+export function answerQuestion(outcome: WorkOutcome, question: Question, refusal: RowsyncError | null): WorkOutcome {
+  const { error, own, tables } = outcome;
+  // A table that failed alone already reports its failure.
+  const isNoted = refusal !== null || (question === 'outage' && tables.some((table) => table.error === error));
+  return { ...outcome, error: refusal, own: own ?? (isNoted ? null : error) };
+}
+
+/** Remembers which tables failed, by their names at the origin. */
+export class Troubles {
+  readonly #byTable = new Map<string, TableTrouble>();
+
+  /** The tables that wait. */
+  get byTable(): ReadonlyMap<string, TableTrouble> {
+    return this.#byTable;
+  }
+
+  /** Notes the outcome of a table that took part; null for success. */
+  note(
+    table: string,
+    error: RowsyncError | null,
+    { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  ): void {
+    const trouble = this.#byTable.get(table);
+    if (error !== null) {
+      const nowMs = clock.monotonicMs();
+      const next = afterTableFailure(trouble, { nowMs, random: clock.random() });
+      this.#byTable.set(table, next);
+      const { code, message, hint } = error;
+      const waitMs = next.retryAtMs - nowMs;
+      log.warn('table.waits', { table, code, message, hint, attempt: next.failureCount, waitMs });
+    } else if (trouble !== undefined) {
+      this.#byTable.delete(table);
+      log.info('table.recovered', { table, attempt: trouble.failureCount });
+    }
+  }
+
+  /** Forgets tables whose turn had come at `turnMs` but that took no part: the origin no longer has them. */
+  forgetUnasked(asked: ReadonlySet<string>, turnMs: number): void {
+    for (const [table, { retryAtMs }] of this.#byTable) {
+      if (!asked.has(table) && retryAtMs <= turnMs) this.#byTable.delete(table);
+    }
+  }
+
+  /** Lets every table take part again, since the change may repair it, and forgets tables that are no longer configured. */
+  tryAgain(isWanted: (table: string) => boolean): void {
+    for (const table of this.#byTable.keys()) {
+      if (isWanted(table)) this.#byTable.set(table, { failureCount: 1, retryAtMs: 0 });
+      else this.#byTable.delete(table);
+    }
+  }
 }

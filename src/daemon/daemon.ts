@@ -11,24 +11,30 @@ import type { Config } from '../config/load.ts';
 import { pullSettings, pushSettings } from '../config/settings.ts';
 import { AccountWatch } from './account-watch.ts';
 import { problemsAt, readKept, wordOf, type DaemonWord, type Surroundings } from './account.ts';
-import { armEntry, serveEntry, tickEntry, type Entry } from './agenda.ts';
-import { questionOf, answerQuestion } from './blame.ts';
-import { afterFailure, causeOf, CLOSED, halfOpen, type Circuit, type TableTrouble } from './circuit.ts';
+import { armEntry, serveEntry, tickEntry, type Entry, jobsOf, type Jobs, type WorkKind } from './jobs.ts';
+import {
+  questionOf,
+  answerQuestion,
+  afterFailure,
+  causeOf,
+  CLOSED,
+  halfOpen,
+  type Circuit,
+  type TableTrouble,
+  Troubles,
+} from './circuit.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { jobsOf, type Jobs, type WorkKind } from './jobs.ts';
 import type { FoundComplaint } from '../reconcile/account-facts.ts';
 import type { Problem } from '../reconcile/account.ts';
 import { NotificationSender } from './notifications.ts';
-import { LoopDelay } from './process-health.ts';
+import { LoopDelay, Pulse, watch } from './process-health.ts';
 import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
 import type { DaemonParts, DaemonServer, DaemonView } from './parts.ts';
-import { Pulse, watch } from './pulse.ts';
 import { Results } from './results.ts';
 import { openSides, type Sides } from './sides.ts';
 import { statusLine, type DaemonState } from './state.ts';
 import { nextStep, takesPart, type Run, type Step } from './step.ts';
-import { Troubles } from './troubles.ts';
 import { contextFor, isAnyFollowed, runWork, type WorkContext, type WorkOutcome } from './work.ts';
 import { WayWatch } from './ways.ts';
 import { WorkBook } from './work-book.ts';

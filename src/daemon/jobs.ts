@@ -98,3 +98,29 @@ function ownSchedule({ schedule }: TableRule['options'], kind: WorkKind): string
   if (!isCoreWork(kind)) return undefined;
   return schedule?.[kind] ?? (kind === 'pull' || kind === 'push' ? schedule?.sync : undefined);
 }
+
+/** When a job runs next. */
+export interface Entry {
+  /** The next tick, in epoch milliseconds. */
+  readonly nextAtMs: number;
+  /** A tick has come, and the job has not been run since. */
+  readonly isDue: boolean;
+}
+
+/** The entry of a job that begins now. */
+export function armEntry(schedule: Schedule, nowMs: number, isDue: boolean): Entry {
+  return { nextAtMs: schedule.nextMs(nowMs), isDue };
+}
+
+/** The entry at a later time: due once its tick has come, however many ticks have. */
+export function tickEntry(entry: Entry, schedule: Schedule, nowMs: number): Entry {
+  const nextAtMs = schedule.nextMs(nowMs);
+  if (entry.nextAtMs <= nowMs) return { nextAtMs, isDue: true };
+  // The entry is later than the next tick: the clock was set back, and waiting for the old time could take years.
+  return entry.nextAtMs > nextAtMs ? { ...entry, nextAtMs } : entry;
+}
+
+/** The entry after a run that ended now: it served its ticks, and those that came meanwhile. */
+export function serveEntry(schedule: Schedule, nowMs: number): Entry {
+  return { nextAtMs: schedule.nextMs(nowMs), isDue: false };
+}

@@ -11,7 +11,8 @@ import { removeUnnamed } from '../files/prune.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
 import { boundNameOf } from '../replica/bookkeeping/described.ts';
-import { WholeWatch } from './whole.ts';
+import type { RowsyncError } from '../base/errors.ts';
+import { checkWhole } from '../replica/wholeness.ts';
 
 /** The input for opening both sides. */
 interface SideParts {
@@ -91,4 +92,29 @@ function openReplicaOf({ replica: { path, shared } }: Config, { clock, log }: Si
   const replica = openReplica(path, { clock, shared });
   if (replica.upgrade !== null) log.info('replica.upgraded', { path: replica.upgrade.copyPath });
   return replica;
+}
+
+/** Between two checks of a file that was whole. */
+const LOOK_EVERY_MS = 24 * 60 * 60_000;
+
+/** Watches one replica file. */
+export class WholeWatch {
+  readonly #path: string;
+  #lookedAtMs: number | null = null;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Checks the file if it is time. @throws RowsyncError `replica.damaged`. */
+  async look(nowMs: number): Promise<void> {
+    if (this.#lookedAtMs !== null && nowMs - this.#lookedAtMs < LOOK_EVERY_MS) return;
+    await checkWhole(this.#path);
+    this.#lookedAtMs = nowMs;
+  }
+
+  /** Notes an error of work: after damage, the next check is due at once. */
+  note(error: RowsyncError): void {
+    if (error.code === 'replica.damaged') this.#lookedAtMs = null;
+  }
 }

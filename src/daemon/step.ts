@@ -2,9 +2,8 @@
  * What the daemon does next: run a kind of work for some jobs, or wait. Input: the entries of the jobs, the circuit, the
  * tables in trouble, what a person asked for, and both clocks. Output: one step. Pure.
  */
-import type { Entry } from './agenda.ts';
+import { type Entry, WORK_KINDS, type Job, type WorkKind } from './jobs.ts';
 import type { Circuit, TableTrouble } from './circuit.ts';
-import { WORK_KINDS, type Job, type WorkKind } from './jobs.ts';
 
 /** The facts that decide the next step. */
 export interface Situation {

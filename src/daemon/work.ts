@@ -22,8 +22,7 @@ import { finishPushes, push } from '../push/push.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
 import { pullFilesAfter } from './cycle.ts';
 import { isCoreWork, type CoreWork, type WorkKind } from './jobs.ts';
-import type { Sides } from './sides.ts';
-import type { WholeWatch } from './whole.ts';
+import type { Sides, WholeWatch } from './sides.ts';
 import { readFollowable } from '../replica/bookkeeping/following.ts';
 
 /** The outcome of one table. */

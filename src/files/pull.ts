@@ -5,28 +5,40 @@
  */
 import PQueue from 'p-queue';
 import { stampFromMs } from '../base/clock.ts';
-import type { RowsyncError } from '../base/errors.ts';
+import { type RowsyncError, asRowsyncError } from '../base/errors.ts';
 import { runPool } from '../base/pool.ts';
-import { columnMode } from '../reconcile/files.ts';
+import { columnMode, downloadProblem, judgeFile, type FileRule } from '../reconcile/files.ts';
 import { isSchemaHeld } from '../replica/bookkeeping/problems.ts';
-import { readFileColumns } from '../replica/bookkeeping/file-cells.ts';
+import { readFileColumns, forgetLook, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
 import {
   countFilesNotHere,
   forgetRetryTimes,
   readFilesNotHere,
   readStoredBytes,
+  readContentOfGuid,
+  storeFileFacts,
+  storeFileFailed,
+  storeFileHere,
+  storeFileSkipped,
+  type FileFacts,
+  type FileNotHere,
 } from '../replica/bookkeeping/files.ts';
 import { hasFilesFailed, recordFilesRun } from '../replica/bookkeeping/runs.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import type { FilesContext, FilesReport, FilesTally } from './context.ts';
-import { fetchFile, type FetchRun, type FileToFetch } from './fetch.ts';
 import { openReplicaStore } from './replica-store.ts';
-import { FileWriter } from './file-writer.ts';
+import { FileWriter, type FinishedFile } from './file-writer.ts';
 import { lookAtColumn, type WantedColumn } from './look.ts';
 import { OutageWatch } from './outage.ts';
 import { Quota } from './quota.ts';
-import type { FileStore } from './store.ts';
+import type { FileStore, IncomingFile } from './store.ts';
 import { chooseTables } from './tables.ts';
+import { must } from '../base/assert.ts';
+import type { FileHeaders } from '../origin/answers.ts';
+import { BACKOFFS, backoffMs, waitBeforeNextMs } from '../base/retries.ts';
+import { brokenRevision } from '../origin/failures.ts';
+import type { AttachmentRequest } from '../origin/files.ts';
+import { ORIGIN_LIMITS } from '../origin/limits.ts';
 
 /** Files read from the bookkeeping at a time. */
 const BLOCK_FILES = 500;
@@ -167,4 +179,200 @@ function* filesToFetch(
       for (const file of block) yield { file, column, rule };
     }
   }
+}
+
+/** What all downloads of a run share. */
+interface FetchRun {
+  readonly context: FilesContext;
+  readonly store: FileStore;
+  readonly fileWriter: FileWriter;
+  readonly quota: Quota;
+  readonly watch: OutageWatch;
+  readonly tally: FilesTally;
+  /** Bounds how many files are received at once: fewer than are in hand, since others wait to be synced. */
+  readonly receiving: PQueue;
+  /** Downloads under way by guid. */
+  readonly underWay: Map<string, Promise<void>>;
+}
+
+/** A file to fetch, and by which rule. */
+interface FileToFetch {
+  readonly file: FileNotHere;
+  readonly column: FileColumn;
+  readonly rule: FileRule;
+}
+
+/** Thrown into a download to end it where a rule turns out to leave the file out. */
+class FileLeftOutError extends Error {
+  readonly rule: string;
+
+  constructor(rule: string) {
+    super(rule);
+    this.rule = rule;
+  }
+}
+
+/** Brings one file here, or notes why not. @throws RowsyncError where the others could not be fetched either. */
+async function fetchFile(run: FetchRun, wanted: FileToFetch): Promise<void> {
+  const { guid } = wanted.file;
+  // Whoever waits for the first one directly is told how it ended; here, only that it did.
+  for (let first = run.underWay.get(guid); first !== undefined; first = run.underWay.get(guid)) {
+    await first.catch(() => undefined);
+  }
+  const work = fetchOnce(run, wanted);
+  run.underWay.set(guid, work);
+  try {
+    await work;
+  } finally {
+    if (run.underWay.get(guid) === work) run.underWay.delete(guid);
+    run.context.onProgress?.({ kind: 'file' });
+  }
+}
+
+async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Promise<void> {
+  const { replica } = run.context;
+  const known = readContentOfGuid(replica, file.guid);
+  if (known !== null) {
+    await replica.write('Storing a file that is here', (tx) => storeFileHere(tx, file.id, known));
+    run.tally.knownCount += 1;
+    return;
+  }
+  try {
+    const looked = await lookAt(run, { file, column, rule });
+    if (looked === null) return;
+    if (await downloadUntilWhole(run, { file: looked, column, rule })) run.watch.note(null);
+  } catch (thrown) {
+    if (thrown instanceof FileLeftOutError) return skip(run, file, thrown.rule);
+    const error = asRowsyncError(thrown);
+    if (error.code !== 'origin.stopped' && error.kind !== 'replica' && error.kind !== 'bug')
+      await fail(run, { file, column, rule }, error);
+    run.watch.note(error);
+  }
+}
+
+/** Judges the file, asking the origin what it is where a rule depends on that; null where it is left out. */
+async function lookAt(run: FetchRun, { file, column, rule }: FileToFetch): Promise<FileNotHere | null> {
+  const { origin, replica, signal } = run.context;
+  const verdict = judgeFile(file, rule, run.quota.left());
+  if (verdict.kind === 'fetch') return file;
+  if (verdict.kind === 'skip') {
+    await skip(run, file, verdict.rule);
+    return null;
+  }
+  const { value: headers } = await origin.attachmentHeaders(requestFor(file, column), { signal });
+  const facts = factsFrom(headers);
+  await replica.write('Storing what a file is', (tx) => storeFileFacts(tx, file.id, facts));
+  const looked = { ...file, type: file.type ?? facts.type, bytes: file.bytes ?? facts.bytes };
+  // Whatever is still unknown shows itself while it is downloaded.
+  const second = judgeFile(looked, rule, run.quota.left());
+  if (second.kind !== 'skip') return looked;
+  await skip(run, file, second.rule);
+  return null;
+}
+
+function requestFor({ guid, rowId }: FileNotHere, { address }: FileColumn): AttachmentRequest {
+  return { ...address, record: { id: rowId }, version: { guid, in: 'path' } };
+}
+
+function factsFrom({ type, length, author, lastModifiedAt }: FileHeaders): FileFacts {
+  return { type, bytes: length, author, createdAt: lastModifiedAt };
+}
+
+/** Brings a file here; false if it was not requested, since the work is over for all files. */
+async function downloadUntilWhole(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
+  const { clock, settings, signal } = run.context;
+  const start: { atMs: number | null } = { atMs: null };
+  const reserved = run.quota.reserve(wanted.file.bytes ?? 0);
+  try {
+    // Bounded by `attemptsMax`, see waitBeforeNextMs.
+    for (let attemptCount = 1; ; attemptCount += 1) {
+      const outcome = await run.receiving.add(() => {
+        start.atMs ??= clock.monotonicMs();
+        return run.watch.isOver ? null : download(run, wanted);
+      });
+      if (outcome === null) return false;
+      if (outcome.kind === 'whole') {
+        await keepOrDiscard(run, { id: wanted.file.id, ...outcome });
+        run.quota.use(outcome.file.bytes);
+        run.tally.downloadedCount += 1;
+        run.tally.downloadedBytes += outcome.file.bytes;
+        return true;
+      }
+      const spentMs = clock.monotonicMs() - must(start.atMs, 'it was begun');
+      const failed = { attemptCount, spentMs, retryAfterMs: null, random: clock.random() };
+      const waitMs = outcome.canRepeat ? waitBeforeNextMs(failed, settings.retry ?? ORIGIN_LIMITS.retry) : null;
+      if (waitMs === null) throw outcome.error;
+      await clock.sleep(waitMs, signal);
+    }
+  } finally {
+    reserved.release();
+  }
+}
+
+async function keepOrDiscard({ fileWriter }: FetchRun, finished: FinishedFile): Promise<void> {
+  try {
+    await fileWriter.keep(finished);
+  } catch (thrown) {
+    await finished.file.discard();
+    throw thrown;
+  }
+}
+
+type Download =
+  | { readonly kind: 'whole'; readonly file: IncomingFile; readonly facts: FileFacts }
+  | { readonly kind: 'failed'; readonly error: RowsyncError; readonly canRepeat: boolean };
+
+/** Downloads the file, once, and checks it. What is not whole is removed. */
+async function download(run: FetchRun, { file, column, rule }: FileToFetch): Promise<Download> {
+  const { origin, onProgress, signal } = run.context;
+  const incoming = await run.store.begin();
+  let isBegun = false;
+  let isWhole = false;
+  try {
+    const { value: headers } = await origin.attachment(
+      requestFor(file, column),
+      (chunk) => {
+        isBegun = true;
+        const bytes = incoming.bytes + chunk.length;
+        if (rule.maxFileBytes !== null && bytes > rule.maxFileBytes)
+          throw new FileLeftOutError(`${rule.name}.maxFileBytes`);
+        if (!run.quota.has(bytes - (file.bytes ?? 0))) throw new FileLeftOutError('files.maxBytes');
+        onProgress?.({ kind: 'bytes', bytes: chunk.length });
+        return incoming.write(chunk);
+      },
+      { signal },
+    );
+    const problem = downloadProblem(file, { ...headers, bytes: incoming.bytes });
+    if (problem !== null) return { kind: 'failed', error: brokenRevision(file, problem), canRepeat: true };
+    isWhole = true;
+    return { kind: 'whole', file: incoming, facts: factsFrom(headers) };
+  } catch (thrown) {
+    if (thrown instanceof FileLeftOutError) throw thrown;
+    const error = asRowsyncError(thrown);
+    // Before the first byte the origin client has tried often enough itself.
+    const canRepeat = isBegun && (error.kind === 'originDown' || error.code === 'origin.truncated');
+    return { kind: 'failed', error, canRepeat: canRepeat && error.code !== 'origin.stopped' };
+  } finally {
+    if (!isWhole) await incoming.discard();
+  }
+}
+
+async function skip({ context, tally }: FetchRun, file: FileNotHere, rule: string): Promise<void> {
+  if (rule === 'files.maxBytes') tally.overBoundCount += 1;
+  if (file.state === 'skipped' && file.reason === rule) return;
+  await context.replica.write('Leaving a file out', (tx) => storeFileSkipped(tx, file.id, rule));
+}
+
+async function fail({ context, tally }: FetchRun, { file, column }: FileToFetch, error: RowsyncError): Promise<void> {
+  const { clock, log, replica } = context;
+  // A revision that no cell shows may have gone with a backup of the origin that was brought back: the list says whether it has.
+  const isListedAgain = error.refusal?.status === 404 && !file.isLatest;
+  const failureCount = file.failureCount + 1;
+  const retryAt = stampFromMs(clock.nowMs() + backoffMs(BACKOFFS.file, failureCount));
+  tally.failedCount += 1;
+  log.warn('file.failed', { code: error.code });
+  await replica.write('Noting a file that failed', (tx) => {
+    storeFileFailed(tx, file.id, { reason: error.message, failureCount, retryAt });
+    if (isListedAgain) forgetLook(tx, column, file.rowId);
+  });
 }

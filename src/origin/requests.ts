@@ -7,7 +7,6 @@
  * for its next attempt holds no place in the queue.
  */
 import PQueue from 'p-queue';
-
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
@@ -38,7 +37,6 @@ import {
 } from './failures.ts';
 import type { OriginLimits } from './limits.ts';
 import type { Receiver, Transport, WireAnswer, WireFault, WireRequest } from './transport.ts';
-import { verdictOnChange } from './verdict.ts';
 
 /** How a caller may ask. */
 export interface ReadOptions<E extends Etag = Etag> {
@@ -413,4 +411,35 @@ function withAttempts(error: RowsyncError, attemptCount: number): RowsyncError {
   const message = `${error.message} (after ${attemptCount} attempts)`;
   const { kind, code, hint, cause, refusal } = error;
   return new RowsyncError(kind, code, { message, hint, cause, refusal });
+}
+
+/** How a request ended, as far as it matters here. */
+type ChangeEnd =
+  | { readonly kind: 'fault'; readonly isSent: boolean }
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      /** Whether the API's own words came with it. */
+      readonly hasDescriptor: boolean;
+      /** Whether another client's page came with it. */
+      readonly isPage: boolean;
+    };
+
+/**
+ * `read`: the statuses of the rows decide · `refused`: nothing happened, and the same request would be refused again ·
+ * `again`: nothing happened, and the same request may succeed later · `unknown`: it may have happened.
+ */
+type ChangeVerdict = 'read' | 'refused' | 'again' | 'unknown';
+
+/** Redirects that ask for the same request at another address (RFC 9110, 15.4; 301 is never followed with a change here). */
+const NOT_ACTED_ON: ReadonlySet<number> = new Set([301, 307, 308]);
+
+/** The verdict on one attempt at a change. */
+export function verdictOnChange(end: ChangeEnd): ChangeVerdict {
+  if (end.kind === 'fault') return end.isSent ? 'unknown' : 'again';
+  const { status, hasDescriptor, isPage } = end;
+  if (status === 200) return 'read';
+  if (status === 429 || (status === 503 && hasDescriptor)) return 'again';
+  if ((status >= 400 && status < 500 && !isPage) || NOT_ACTED_ON.has(status)) return 'refused';
+  return 'unknown';
 }

@@ -4,8 +4,7 @@
  * creation time, then key; without an explicit sort the origin promises none. Pure.
  */
 import type { SortKey } from '../wire/query.ts';
-import type { ColumnDescriptor, TableDescriptor } from '../wire/schema.ts';
-import { isWritable } from '../wire/schema.ts';
+import { type ColumnDescriptor, type TableDescriptor, isWritable } from '../wire/schema.ts';
 import { createdColumn } from './windows.ts';
 
 /** The parameters of `select`. */

@@ -15,7 +15,7 @@ import { headlineOf } from '../../src/extras/page/headline.ts';
 import { headlineHtml } from '../../src/extras/page/status.ts';
 import { readyReply } from '../../src/extras/http/server.ts';
 import { statusLine } from '../../src/daemon/state.ts';
-import { freshness } from '../../src/extras/mcp/answers.ts';
+import { freshness } from '../../src/extras/mcp/tool-process.ts';
 import type { Problem } from '../../src/reconcile/account.ts';
 import { CATALOGUE } from '../../src/reconcile/problems.ts';
 import { RESTING_STATE } from '../support/daemon-state.ts';

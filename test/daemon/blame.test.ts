@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
-import { questionOf, answerQuestion } from '../../src/daemon/blame.ts';
+import { questionOf, answerQuestion } from '../../src/daemon/circuit.ts';
 import type { WorkOutcome } from '../../src/daemon/work.ts';
 
 const BUSY = new RowsyncError('originDown', 'origin.busy', { message: 'busy', hint: '' });

@@ -6,9 +6,8 @@ import { RowsyncError, type ErrorKind } from '../../src/base/errors.ts';
 import { scheduleOf } from '../../src/config/schedule.ts';
 import { tableRules } from '../../src/config/tables.ts';
 import type { Config } from '../../src/config/load.ts';
-import { armEntry, serveEntry, tickEntry, type Entry } from '../../src/daemon/agenda.ts';
+import { armEntry, serveEntry, tickEntry, type Entry, jobsOf, type Job, type WorkKind } from '../../src/daemon/jobs.ts';
 import { afterFailure, afterTableFailure, causeOf, CLOSED, type Cause } from '../../src/daemon/circuit.ts';
-import { jobsOf, type Job, type WorkKind } from '../../src/daemon/jobs.ts';
 import { nextStep, takesPart, WAIT_MS_MAX, type Situation } from '../../src/daemon/step.ts';
 
 const every5 = scheduleOf('*/5 * * * *', 'UTC');

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, test, vi } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
-import { Pulse } from '../../src/daemon/pulse.ts';
+import { Pulse } from '../../src/daemon/process-health.ts';
 import { openNotifier, silentNotifier } from '../../src/daemon/systemd.ts';
 import { makeWorkspace, startRowsync } from '../support/child.ts';
 import { testClock } from '../support/clock.ts';

@@ -2,7 +2,7 @@ import { deflateSync, gzipSync } from 'node:zlib';
 
 import { describe, expect, test } from 'vitest';
 
-import { textFromBody } from '../../src/origin/body.ts';
+import { textFromBody } from '../../src/origin/answers.ts';
 
 const TEXT = '[{"@row.id":1,"Name":"Zoë 中"}]';
 const PLAIN = Buffer.from(TEXT);

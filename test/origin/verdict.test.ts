@@ -1,7 +1,7 @@
 /** The table of what is certain about a change, written out. */
 import { describe, expect, test } from 'vitest';
 
-import { verdictOnChange } from '../../src/origin/verdict.ts';
+import { verdictOnChange } from '../../src/origin/requests.ts';
 
 describe('a change that was', () => {
   test('never sent may be sent', () => {

@@ -1,6 +1,6 @@
 /** At the end of a pull, the rows that the origin listed are accounted for. */
 import { expect, test } from 'vitest';
-import { resync } from '../../src/pull/resync.ts';
+import { resync } from '../../src/cli/commands/resync.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture } from '../support/replica.ts';
 import { startTwoWay } from '../support/two-way.ts';

@@ -1,6 +1,6 @@
 /** Rows so large that a page of them is beyond the bound of an answer. */
 import { expect, test } from 'vitest';
-import { resync } from '../../src/pull/resync.ts';
+import { resync } from '../../src/cli/commands/resync.ts';
 import { verify, verifyFailures } from '../../src/pull/verify.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { must } from '../../src/base/assert.ts';
 import { pull } from '../../src/pull/pull.ts';
 import type { PullProgress } from '../../src/pull/report.ts';
-import { resync } from '../../src/pull/resync.ts';
+import { resync } from '../../src/cli/commands/resync.ts';
 import { REPAIR_ROUNDS_MAX } from '../../src/reconcile/pages.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { brokenPages, readOrigin, readReplica, wrongCounts } from '../support/compare.ts';

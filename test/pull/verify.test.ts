@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { RowsyncError } from '../../src/base/errors.ts';
 import { pull } from '../../src/pull/pull.ts';
-import { resync } from '../../src/pull/resync.ts';
+import { resync } from '../../src/cli/commands/resync.ts';
 import { verify, verifyFailures } from '../../src/pull/verify.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { atOrigin, pushNow } from '../support/push.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keyFileProblem, type KeyFileFacts } from '../../src/reconcile/key-file.ts';
+import { keyFileProblem, type KeyFileFacts } from '../../src/config/mask-key.ts';
 
 const US = 990;
 const OTHER = 1001;

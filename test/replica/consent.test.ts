@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { resync } from '../../src/pull/resync.ts';
+import { resync } from '../../src/cli/commands/resync.ts';
 import { backUp, restore } from '../../src/extras/backup/replica-copy.ts';
 import { giveConsent } from '../../src/replica/consent.ts';
 import { openReplica, type TransactionFacts } from '../../src/replica/database.ts';

@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { moveRows } from '../../src/capture/marks.ts';
-import { resync } from '../../src/pull/resync.ts';
+import { resync } from '../../src/cli/commands/resync.ts';
 import { verify } from '../../src/pull/verify.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { atOrigin, pushNow } from '../support/push.ts';

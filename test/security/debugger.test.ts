@@ -49,7 +49,7 @@ test('no other file starts Node', () => {
   );
 
   // The first says in an error which Node it is; the other two take the flags from the list.
-  expect(starting.toSorted()).toEqual(['extras/shared/child-pool.ts', 'cli/runtime/installation.ts', 'cli/start.ts']);
+  expect(starting.toSorted()).toEqual(['cli/runtime/installation.ts', 'cli/start.ts', 'extras/shared/child-pool.ts']);
 });
 
 test.each(['src/cli/start.ts', 'src/cli/main.ts'])('SIGUSR1 opens no debugger in %s without any flag', async (main) => {

@@ -16,8 +16,7 @@ import { orLeaveConsent } from '../runtime/confirmation.ts';
 import { writeWithAccount, exitCodeOf, loadNamedConfig, withSides } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { filesFailures, filesJson, filesText } from '../report/files-report.ts';
-import { lostText } from '../report/lost-edits.ts';
-import { pushExitCode, pushFailures, pushJson, pushText } from '../report/push-report.ts';
+import { lostText, pushExitCode, pushFailures, pushJson, pushText } from '../report/push-report.ts';
 import { failuresOf, pullJson, pullText } from '../report/pull-report.ts';
 
 const examples = (name: string): string => `

@@ -16,10 +16,9 @@ import { boundNameOf } from '../../replica/bookkeeping/described.ts';
 import { writeWithAccount, loadNamedConfig, openExistingReplica, printJson, withSides } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { orLeaveConsent } from '../runtime/confirmation.ts';
-import { lostText } from '../report/lost-edits.ts';
+import { lostText, planJson, planText, pushExitCode, pushJson, pushText } from '../report/push-report.ts';
 import { writePaged } from '../terminal/pager.ts';
 import { reviewText } from '../report/review.ts';
-import { planJson, planText, pushExitCode, pushJson, pushText } from '../report/push-report.ts';
 
 const PUSH_EXAMPLES = `
 Examples:

@@ -9,9 +9,8 @@ import { SingleBar } from 'cli-progress';
 import type { Clock } from '../../base/clock.ts';
 import type { FilesProgress } from '../../files/context.ts';
 import type { PullProgress, TablePullReport } from '../../pull/report.ts';
-import { FilesCounter, filesBarText, filesLineText } from './files-progress.ts';
 import type { Output } from './session.ts';
-import { countText, displayWidth, durationText, plural, printable, truncate } from '../../base/text.ts';
+import { countText, displayWidth, durationText, plural, printable, truncate, bytesText } from '../../base/text.ts';
 
 /** What is known of the work so far. */
 export interface ProgressState {
@@ -221,4 +220,78 @@ export function tableLine(report: TablePullReport): string {
 
 function ignore(): void {
   // The whole work of a silent listener.
+}
+
+/** What is known of the work so far. */
+interface FilesProgressState {
+  readonly what: 'download' | 'verify';
+  readonly fileCount: number;
+  readonly filesDone: number;
+  /** Null where it is not known how many there will be. */
+  readonly expectedBytes: number | null;
+  readonly bytes: number;
+  readonly elapsedMs: number;
+}
+
+/** Sums the events. */
+export class FilesCounter {
+  readonly #clock: Clock;
+  #startMs: number;
+  #state: Omit<FilesProgressState, 'elapsedMs'> = {
+    what: 'download',
+    fileCount: 0,
+    filesDone: 0,
+    expectedBytes: null,
+    bytes: 0,
+  };
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#startMs = clock.monotonicMs();
+  }
+
+  count(event: FilesProgress): void {
+    if (event.kind === 'start') {
+      const { what, fileCount, bytes: expectedBytes } = event;
+      this.#state = { what, fileCount, filesDone: 0, expectedBytes, bytes: 0 };
+      this.#startMs = this.#clock.monotonicMs();
+    } else if (event.kind === 'bytes') {
+      this.#state = { ...this.#state, bytes: this.#state.bytes + event.bytes };
+    } else {
+      this.#state = { ...this.#state, filesDone: this.#state.filesDone + 1 };
+    }
+  }
+
+  state(): FilesProgressState {
+    return { ...this.#state, elapsedMs: this.#clock.monotonicMs() - this.#startMs };
+  }
+}
+
+/** The bar in one line of at most `width` columns. */
+export function filesBarText(state: FilesProgressState, width: number): string {
+  const filled = Math.round(shareDone(state) * BAR_WIDTH);
+  const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}`;
+  return truncate(`${bar} ${factsOf(state).join('  ')}`, width);
+}
+
+/** The same without a bar. */
+export function filesLineText(state: FilesProgressState): string {
+  return `${state.what === 'verify' ? 'verifying files' : 'files'}: ${factsOf(state).join(', ')}`;
+}
+
+function factsOf(state: FilesProgressState): readonly string[] {
+  const { bytes, elapsedMs, expectedBytes, fileCount, filesDone } = state;
+  const ofBytes = expectedBytes === null ? '' : ` of ${bytesText(Math.max(bytes, expectedBytes))}`;
+  const rate = elapsedMs < 500 ? '' : `${bytesText(Math.round((bytes / elapsedMs) * 1000))}/s`;
+  const share = shareDone(state);
+  const left =
+    elapsedMs < 500 || share === 0 || share >= 1 ? '' : `${durationText((elapsedMs / share) * (1 - share))} left`;
+  const files = `${countText(Math.min(filesDone, fileCount))} of ${plural(fileCount, 'file')}`;
+  return [files, `${bytesText(bytes)}${ofBytes}`, rate, left].filter((fact) => fact !== '');
+}
+
+/** By bytes where they are known, else by files. */
+function shareDone({ bytes, expectedBytes, fileCount, filesDone }: FilesProgressState): number {
+  const [done, all] = expectedBytes === null || expectedBytes === 0 ? [filesDone, fileCount] : [bytes, expectedBytes];
+  return all === 0 ? 0 : Math.min(1, done / all);
 }

@@ -10,11 +10,16 @@ import { scriptOfTable, standInForBooks } from './edit-script.ts';
 import { readTwoWayTables } from '../../capture/table.ts';
 import { isUnopenedCopy } from '../../replica/copies.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
-import { moveAsideWithScript } from './rebuild.ts';
 import { baseName } from '../../replica/tables.ts';
 import { damagedAmong } from '../../replica/wholeness.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
+import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { moveAside } from './replica-copy.ts';
+import { freeName, PARTIAL, takeName } from '../../replica/copy-file.ts';
+import { takeLock } from '../../replica/database.ts';
+import { replicaError } from '../../replica/failures.ts';
 
 const HELP = `
 For a replica that is damaged (exit code 78). Nothing is changed unless every edit can be read: then they go into
@@ -52,7 +57,7 @@ async function rebuild(invocation: Invocation, givesUp: boolean): Promise<number
   const tally: RebuildCounts = { editCount: 0, problemCount: 0, unread: [] };
   const { path } = config.replica;
   const aside = moveAsideWithScript(path, stamp, (file, write) => {
-    writeScript(file, tally, write);
+    writeEdits(file, tally, write);
     if (tally.unread.length > 0 && !givesUp) throw unreadError(path, tally.unread);
   });
   const { editCount, problemCount, unread } = tally;
@@ -78,7 +83,7 @@ function unreadError(path: string, unread: readonly string[]): RowsyncError {
 }
 
 /** Writes all that the origin does not have; what cannot be read is said in the tally and in the script. */
-function writeScript(path: string, tally: RebuildCounts, write: (line: string) => void): void {
+function writeEdits(path: string, tally: RebuildCounts, write: (line: string) => void): void {
   const attempt = (what: string, work: () => void): void => {
     try {
       work();
@@ -132,4 +137,54 @@ function writeProblems(
   };
   attempt('the failures', () => writeAll('failure', reader.failures()));
   attempt('the conflicts', () => writeAll('conflict', reader.conflicts({ all: false })));
+}
+
+/** Where things are after the old replica was moved aside. */
+interface Aside {
+  readonly asidePath: string;
+  /** Null where there was nothing to write. */
+  readonly scriptPath: string | null;
+}
+
+/**
+ * Moves a replica aside once `writeScript` has written its lines. @throws RowsyncError `replica.inUse`, `replica.path` if there is none, and errors
+ * of `writeScript`; then nothing is moved.
+ */
+export function moveAsideWithScript(
+  target: string,
+  stamp: string,
+  writeScript: (path: string, write: (line: string) => void) => void,
+): Aside {
+  const path = resolve(target);
+  if (!existsSync(path)) {
+    throw new RowsyncError('replica', 'replica.path', {
+      message: `There is no replica at ${path}`,
+      hint: 'Make it with `rowsync pull`.',
+    });
+  }
+  const lock = takeLock(path, 0o600);
+  const scriptPath = freeName((number) => `${path}.edits-${stamp}${number}.sql`);
+  const partial = scriptPath + PARTIAL;
+  try {
+    rmSync(partial, { force: true });
+    const file = openSync(partial, 'wx', 0o600);
+    let lineCount = 0;
+    try {
+      writeScript(path, (line) => {
+        lineCount += 1;
+        writeSync(file, `${line}\n`);
+      });
+    } finally {
+      closeSync(file);
+    }
+    if (lineCount === 0) rmSync(partial);
+    else takeName(partial, scriptPath);
+    const asidePath = moveAside(path, stamp) ?? path;
+    return { asidePath, scriptPath: lineCount === 0 ? null : scriptPath };
+  } catch (thrown) {
+    rmSync(partial, { force: true });
+    throw replicaError(thrown, `Making room for a new replica at ${path}`);
+  } finally {
+    lock.close();
+  }
 }

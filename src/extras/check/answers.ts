@@ -15,17 +15,26 @@ import { planSelection } from '../../reconcile/selection.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { baseTarget } from '../../replica/compare.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
-import { readPages } from '../../replica/bookkeeping/pages.ts';
+import { readPages, countPages } from '../../replica/bookkeeping/pages.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import { readRowsById, type RowTarget } from '../../replica/rows.ts';
 import { hasBase } from '../../replica/tables.ts';
 import { columnType, type ColumnShape, type RowPage, type TableDescriptor } from '../../wire/schema.ts';
-import { checkAggregates } from './aggregate.ts';
-import { addressOf, type AnswerParts } from './answer-parts.ts';
-import { checkFollow, checkWindows } from './following.ts';
 import { fail, failed, ok, warn, type CheckResult } from '../../cli/runtime/check-result.ts';
-import { plural, shellWord, someOf } from '../../base/text.ts';
+import { plural, shellWord, someOf, printable, bytesText, countText } from '../../base/text.ts';
 import { readSweep } from '../../replica/bookkeeping/sweeps.ts';
+import type { Config } from '../../config/load.ts';
+import type { Address } from '../../origin/address.ts';
+import type { Origin } from '../../origin/client.ts';
+import { compareDays, DayTally, planMeasures, readMeasures, type MeasurePlan } from '../../reconcile/fingerprint.ts';
+import { columnReference, timestampLiteral } from '../../wire/formula.ts';
+import { TOP_MAX } from '../../wire/query.ts';
+import { isZone } from '../../wire/zone.ts';
+import type { Schedule } from '../../config/schedule.ts';
+import { jobsOf } from '../../daemon/jobs.ts';
+import { stampColumn } from '../../reconcile/follow.ts';
+import { createdColumn } from '../../reconcile/windows.ts';
+import { readFollowing } from '../../replica/bookkeeping/following.ts';
 
 /** Tables whose first page is asked for three times. */
 const TABLES_MAX = 3;
@@ -216,4 +225,191 @@ interface PageReadOptions<E extends Etag> {
 
 function shapesOf({ columns }: TableDescriptor): readonly ColumnShape[] {
   return columns.map(({ name, type, mask }) => ({ name, type: columnType(type), mask }));
+}
+
+/** What the checks work with. */
+export interface AnswerParts {
+  readonly origin: Origin;
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Null before the first pull. */
+  readonly reader: ReplicaReader | null;
+}
+
+/** How a table is addressed, with the filter that the configuration has for its rows. */
+function addressOf({ config }: Pick<AnswerParts, 'config'>, table: TableDescriptor): Address {
+  const { recordName: name, alias } = table;
+  return { name, alias, rows: config.tables.find(name)?.options.rows };
+}
+
+const NAME = 'aggregates';
+
+/** Leaves out rows without a creation time. */
+const EVER = timestampLiteral('1970-01-01T00:00:00Z');
+
+/** Whether what the origin says of a day agrees with the rows of that day. */
+async function checkAggregates(
+  parts: AnswerParts,
+  tables: readonly TableDescriptor[],
+  zone: string,
+): Promise<CheckResult> {
+  for (const table of tables.slice(0, TABLES_MAX)) {
+    const plan = planMeasures(table);
+    if (plan === null || !isZone(zone)) continue;
+    const name = printable(table.recordName);
+    try {
+      const first = await compareFirstDay(parts, table, { plan, zone });
+      if (first === 'refused')
+        return ok(NAME, `the origin does not add up rows of ${name}: only full pulls see formulas that changed`);
+      if (first === null) continue;
+      // Someone may have changed a row in between.
+      const found = first.length === 0 ? first : await compareFirstDay(parts, table, { plan, zone });
+      if (found === null || found === 'refused') continue;
+      if (found.length === 0)
+        return ok(NAME, `of a day of ${name} agree with its rows: ${plural(plan.measures.length, 'measure')}`);
+      return warn(
+        NAME,
+        `of a day of ${name} do not agree with its rows: ${someOf(found.map(printable))}`,
+        'Nothing is lost: such sums are ignored once their rows were read, and full pulls read everything.',
+      );
+    } catch (thrown) {
+      const error = asRowsyncError(thrown);
+      if (error.code !== 'origin.unexpected' && error.kind !== 'originRefused') throw error;
+      return ok(NAME, `the origin answers for ${name} in a form that is not known: ${error.message}`);
+    }
+  }
+  return ok(NAME, 'no table has a day whose rows fit into one page; nothing was compared');
+}
+
+/** By which measures the first day of a table differs; null where it has none, or more rows than a page. */
+async function compareFirstDay(
+  parts: AnswerParts,
+  table: TableDescriptor,
+  { plan: { created, measures }, zone }: { readonly plan: MeasurePlan; readonly zone: string },
+): Promise<readonly string[] | 'refused' | null> {
+  const { origin, signal } = parts;
+  const filter = `${columnReference(created)} >= ${EVER}`;
+  const names = [created, ...measures.map(({ column }) => column)];
+  const columns = names.map((name) => {
+    const type = table.columns.find((column) => column.name === name)?.type ?? 'Text';
+    return { name, type: columnType(type) };
+  });
+  const query = { columns: [...new Set(names)], sort: [{ column: created }], filter, top: TOP_MAX };
+  const { value: page } = await origin.select({ table: addressOf(parts, table), columns, query }, { signal });
+  if (page.unreadable.length > 0) return null;
+  const tally = new DayTally(measures, zone);
+  for (const {
+    values: [stamp, ...values],
+  } of page.rows)
+    tally.add(stamp, values);
+  const [[day, here] = [null, null], ...laterDays] = tally.days;
+  if (day === null || (laterDays.length === 0 && page.ids.length >= TOP_MAX)) return null;
+  const group = { name: created, suffix: 'DD', type: 'Date' } as const;
+  const shapes = measures.map(({ shape }) => shape);
+  const sums = await origin.aggregate(
+    { table: addressOf(parts, table), group, columns: shapes, filter, top: 2 },
+    { signal },
+  );
+  if (sums === null) return 'refused';
+  const there = new Map(
+    sums.groups.slice(0, 1).map((first) => [String(first.group), readMeasures(measures, first.values)]),
+  );
+  const differing = compareDays(measures, { there, here: new Map([[day, here]]) });
+  return measures.map(({ id }) => id).filter((id) => differing.some((difference) => difference.measures.includes(id)));
+}
+
+/** Tables whose costs are listed, the largest first. */
+const LISTED_MAX = 3;
+/** Runs whose bytes are averaged. */
+const RUNS_MAX = 50;
+/** Requests of a follow that finds nothing new. */
+const FOLLOW_REQUESTS = 2;
+
+const SHOW_STAMPS =
+  'Show Date Modified to the role of the calling user. If the origin does not tell which columns are its own, it must have that name.';
+
+/** Tables that are read as one window, because they show no time of creation. */
+function checkWindows(tables: readonly TableDescriptor[]): readonly CheckResult[] {
+  const names = tables.filter(({ columns }) => createdColumn(columns) === null).map(({ recordName }) => recordName);
+  return names.length === 0 ? [] : [ok('windows', `none, since no Date Created is shown: ${someOf(names)}`)];
+}
+
+/** Whether changed rows can be asked for: the columns of every table, and what the origin answers for one of them. */
+async function checkFollow(parts: AnswerParts, tables: readonly TableDescriptor[]): Promise<CheckResult> {
+  const { origin, config, signal } = parts;
+  const stamped = tables.flatMap((table) => {
+    const column = stampColumn(table.columns);
+    return column === null ? [] : [{ table, column }];
+  });
+  const [first] = stamped;
+  const isAsked = config.schedule.follow !== 'auto' && config.schedule.follow !== false;
+  const say = isAsked ? warn : (name: string, message: string) => ok(name, message);
+  if (first === undefined) return say('follow', 'no table says when a row was changed', SHOW_STAMPS);
+  const { table, column } = first;
+  const filter = `${columnReference(column.name)} >= ${timestampLiteral('1970-01-01T00:00:00Z')}`;
+  const columns = [{ name: column.name, type: columnType(column.type) }];
+  const query = { columns: [column.name], sort: [{ column: column.name, descending: true }], filter, top: 1 };
+  try {
+    await origin.select({ table: addressOf(parts, table), columns, query }, { signal });
+  } catch (thrown) {
+    const error = asRowsyncError(thrown);
+    if (error.kind !== 'originRefused') throw error;
+    return say('follow', `the origin refuses to look for changed rows: ${error.message}`, error.hint);
+  }
+  const count = await origin.count({ table: addressOf(parts, table), column: table.key }, { signal });
+  const tablesText = `${plural(tables.length, 'table')}, of which ${stamped.length} can be followed`;
+  const costText = costsText(parts);
+  if (count === null)
+    return say(
+      'follow',
+      `${tablesText}; the origin does not count rows`,
+      'Deletes are found by the next full pull only.',
+    );
+  return ok('follow', `${tablesText}: ${costText}`);
+}
+
+/** What the tables cost an hour, in words. */
+function costsText({ config, clock, reader }: AnswerParts): string {
+  if (reader === null) return 'without changes, two requests each';
+  const jobs = jobsOf(config);
+  const perHour = (kind: 'pull' | 'follow', name: string): number => {
+    const schedule = jobs.find(kind, name)?.schedule;
+    return schedule === undefined ? 0 : ticksOfDay(schedule, clock.nowMs()) / 24;
+  };
+  const costs = readTables(reader)
+    .filter(({ state }) => state !== 'gone')
+    .map(({ id, name, localName }) => {
+      const { watermark } = readFollowing(reader, id);
+      const following = watermark === null ? 0 : perHour('follow', name) * FOLLOW_REQUESTS;
+      return { localName, following, sweeping: perHour('pull', name) * countPages(reader, id) };
+    })
+    .toSorted((one, other) => other.sweeping - one.sweeping);
+  const listed = costs.slice(0, LISTED_MAX).map(({ localName, following, sweeping }) => {
+    const follow = following === 0 ? 'not followed' : `${requests(following)} for following`;
+    return `${printable(localName)} ${follow}, ${requests(sweeping)} for sweeps`;
+  });
+  const { length } = costs;
+  const rest = length > LISTED_MAX ? `; ${plural(length - LISTED_MAX, 'more table')} less` : '';
+  return `an hour, ${listed.join('; ')}${rest}${bytesOfRuns(reader)}`;
+}
+
+function requests(count: number): string {
+  return `${countText(Math.round(count))} requests`;
+}
+
+/** How often a schedule is due within a day from now on. */
+function ticksOfDay(schedule: Schedule, nowMs: number): number {
+  const endMs = nowMs + 86_400_000;
+  let count = 0;
+  for (let at = schedule.nextMs(nowMs); at <= endMs; at = schedule.nextMs(at)) count += 1; // at most one a minute
+  return count;
+}
+
+/** What the last pulls received on average; empty before the first. */
+function bytesOfRuns(reader: NonNullable<AnswerParts['reader']>): string {
+  const runs = reader.runs(RUNS_MAX).filter(({ kind, outcome }) => kind === 'pull' && outcome === 'done');
+  if (runs.length === 0) return '';
+  const sum = runs.reduce((total, { receivedBytes }) => total + receivedBytes, 0);
+  return `; the last ${plural(runs.length, 'pull')} received ${bytesText(sum / runs.length)} on average`;
 }

@@ -31,13 +31,10 @@ import {
   type UserDescriptor,
 } from '../../wire/schema.ts';
 import { isZone } from '../../wire/zone.ts';
-import { checkAnswers } from './answers.ts';
-import type { AnswerParts } from './answer-parts.ts';
+import { checkAnswers, type AnswerParts } from './answers.ts';
 import { fail, failed, ok, warn, type CheckResult } from '../../cli/runtime/check-result.ts';
-import { findFileFacts } from './files.ts';
-import { checkHistory } from './history.ts';
+import { findFileFacts, checkHistory, checkRows } from './rows.ts';
 import { probeOrigin } from './connection.ts';
-import { checkRows } from './rows.ts';
 import type { Session } from '../../cli/terminal/session.ts';
 import { bytesText, durationText, plural, someOf } from '../../base/text.ts';
 

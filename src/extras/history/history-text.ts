@@ -4,8 +4,7 @@
  */
 import { printable, truncate } from '../../base/text.ts';
 import { cellsOf, type CellDifference } from './difference.ts';
-import { CAUSE_WORDS } from './words.ts';
-import type { Entry } from './entries.ts';
+import { CAUSE_WORDS, type Entry } from './entries.ts';
 
 /** A value is cut here: enough to recognise it. */
 const VALUE_WIDTH_MAX = 200;

@@ -17,7 +17,6 @@ import { BLOCK_ROWS, queryNumbers, queryRows } from '../../replica/query.ts';
 import type { QueryAnswer, ReplicaReader } from '../../replica/reader.ts';
 import { isStrict } from '../../replica/tables.ts';
 import { readExactEntries } from './exact-entries.ts';
-import { reverseEntry } from './reverse.ts';
 
 /**
  * Queries the tables as they were at a moment, in seconds since 1970; called once for a connection. @throws RowsyncError `history.unknown` if the
@@ -168,4 +167,23 @@ class ThenTable {
 
 function isRaw(value: Exact): value is { readonly raw: string } {
   return value !== null && typeof value === 'object' && !Buffer.isBuffer(value);
+}
+
+/** An entry of a row; cells go by the place of their column, without those of columns that are gone. */
+interface ReversibleEntry {
+  readonly kind: 'insert' | 'update' | 'delete' | 'forgotten';
+  /** What the cells were before. */
+  readonly cells: readonly { readonly index: number; readonly before: Exact }[];
+}
+
+/**
+ * The state before an entry, from the state after it. `width`: how many columns a state has. Forgotten values are unknown before the entry too, so
+ * those cells are empty.
+ */
+export function reverseEntry(after: Version, { kind, cells }: ReversibleEntry, width: number): Version {
+  if (kind === 'insert') return null;
+  if (kind === 'forgotten' && after === null) return null;
+  const before: Exact[] = after === null ? Array.from({ length: width }, () => null) : [...after];
+  for (const cell of cells) before[cell.index] = cell.before;
+  return before;
 }

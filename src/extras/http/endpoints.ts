@@ -1,17 +1,23 @@
 /**
  * Connects the HTTP server with a running daemon, whose parts are read with every request, because a reload exchanges them.
  */
-import { resolve } from 'node:path';
+import { resolve, dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Config } from '../../config/load.ts';
 import { lastSeq } from '../history/entries.ts';
-import { metricsOf, statusJson } from './measurements.ts';
 import { ChildPool } from '../shared/child-pool.ts';
 import { makePageKey, openPageAuth, type PageAuth } from './page-key.ts';
 import { PAGE_PROCESS, plainState, type PageRequest } from '../page/request.ts';
-import { seldom } from './seldom.ts';
 import { startServer } from './server.ts';
-import type { DaemonServer, DaemonView } from '../../daemon/parts.ts';
+import type { DaemonServer, DaemonView, DaemonExtra } from '../../daemon/parts.ts';
+import { statfsSync, statSync } from 'node:fs';
+import { openReader, type ReplicaReader } from '../../replica/reader.ts';
+import { readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
+import { readProblems, type Surroundings } from '../../daemon/account.ts';
+import type { LoopDelay } from '../../daemon/process-health.ts';
+import { metricsText } from './metrics.ts';
+import type { Sides } from '../../daemon/sides.ts';
+import { stateJson, type DaemonState } from '../../daemon/state.ts';
 
 /**
  * Processes at once: for pages, and for streamed answers, which a slow reader keeps busy. All of them at their bounds and the daemon at work stay
@@ -75,4 +81,88 @@ function cachedPageAuth(clock: Clock): (config: Config) => PageAuth {
     if (last?.path !== path) last = { path, auth: openPageAuth(makePageKey(path, { shared }), clock) };
     return last.auth;
   };
+}
+
+/** How many times as long as it took to make, an answer is given again. */
+const REST_FACTOR = 20;
+
+/** The same function, which gives its last result for a while. */
+export function seldom<T>(make: () => T, clock: Pick<Clock, 'monotonicMs'>): () => T {
+  let last: { readonly value: T; untilMs: number } | null = null;
+  return () => {
+    const startedMs = clock.monotonicMs();
+    if (last !== null && startedMs < last.untilMs) return last.value;
+    const made = { value: make(), untilMs: Infinity };
+    last = made;
+    const rest = (): void => {
+      const nowMs = clock.monotonicMs();
+      made.untilMs = nowMs + REST_FACTOR * (nowMs - startedMs);
+    };
+    if (made.value instanceof Promise) made.value.then(rest, rest);
+    else rest();
+    return made.value;
+  };
+}
+
+/**
+ * The body of `/status`: the daemon, every table as `sync_status` has it, the account, and what the account has from the daemon alone.
+ * @throws RowsyncError of the replica.
+ */
+async function statusJson(state: DaemonState, { config }: Sides, around: Surroundings): Promise<unknown> {
+  const { path } = config.replica;
+  return {
+    ...stateJson(state),
+    replica: { path, bytes: sizeOf(path) },
+    complaints: around.word.complaints,
+    ...(await read(path, (reader) => ({
+      problems: readProblems(reader, around),
+      tables: reader.status(),
+      sinks: readSinkStatus(reader),
+    }))),
+  };
+}
+
+/** The body of `/metrics`. @throws RowsyncError of the replica. */
+async function metricsOf(
+  state: DaemonState,
+  { config, origin, replica }: Sides,
+  {
+    around,
+    loopDelay,
+    extras,
+  }: { readonly around: Surroundings; readonly loopDelay: LoopDelay; readonly extras: readonly DaemonExtra[] },
+): Promise<string> {
+  const { nowMs } = around;
+  const { path } = config.replica;
+  const { bavail, bsize } = statfsSync(dirname(path));
+  const reading = read(path, async (reader) => ({
+    problems: readProblems(reader, around),
+    tables: reader.status(),
+    replica: reader.measures(),
+    extras: (await Promise.all(extras.flatMap(({ metrics }) => metrics?.(config, { reader, nowMs }) ?? []))).flat(),
+  }));
+  return metricsText({
+    state,
+    ...(await reading),
+    origin: origin.counters(),
+    ...replica.counters(),
+    loopDelaySeconds: loopDelay.takeP99Seconds(),
+    replicaBytes: sizeOf(path),
+    walBytes: sizeOf(`${path}-wal`),
+    freeBytes: bavail * bsize,
+    nowMs,
+  });
+}
+
+async function read<T>(path: string, ask: (reader: ReplicaReader) => T | Promise<T>): Promise<T> {
+  const reader = openReader(path);
+  try {
+    return await ask(reader);
+  } finally {
+    reader.close();
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -5,8 +5,7 @@ import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { countText, plural, printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
-import type { TableUndo } from '../history/undo.ts';
-import { applyEdits } from './apply.ts';
+import { type TableUndo, writeEdit } from '../history/undo.ts';
 import {
   dropProposal,
   findProposal,
@@ -17,8 +16,8 @@ import {
   type FoundProposal,
 } from './proposal-files.ts';
 import { proposalsFolder } from './proposal-names.ts';
-import type { Proposal } from './proposal.ts';
-import { workAsClient } from '../shared/sql-client.ts';
+import type { Proposal, StoredEdit } from './proposal.ts';
+import { workAsClient, readExactCells } from '../shared/sql-client.ts';
 import { editJson, previewOf, refusalLines } from '../history/edit-report.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
@@ -27,6 +26,12 @@ import { Prompter } from '../../cli/terminal/prompts.ts';
 import { planText } from '../../cli/report/push-report.ts';
 import { reviewText } from '../../cli/report/review.ts';
 import { SUMMARY } from '../../cli/commands/push.ts';
+import { findBrowsedTable, type BrowsedTable } from '../shared/browse.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { exactFromText, exactText, type Exact } from '../../replica/history-cells.ts';
+import type { InverseCell, InverseEdit, UndoRefusal } from '../history/undo-plan.ts';
+import { reasonNotWritten } from './cells.ts';
+import { reasonNotEdited, writableOf } from './check-edits.ts';
 
 const EXAMPLES = `
 An agent (rowsync mcp) changes nothing: what it proposes waits here. "show" says what would be edited today; nothing is. It shows every cell
@@ -220,4 +225,77 @@ async function report(
 
 function usage(message: string, hint: string): RowsyncError {
   return new RowsyncError('usage', 'usage.invalid', { message, hint });
+}
+
+/**
+ * Writes the edits of a proposal by table, except where cells changed since.
+ * @throws what SQLite or a trigger says against an edit.
+ */
+function applyEdits(from: Connection, { edits }: Proposal): readonly TableUndo[] {
+  const byTable = new Map<string, { readonly edits: InverseEdit[]; readonly refusals: UndoRefusal[] }>();
+  for (const edit of edits) {
+    const group = byTable.get(edit.table) ?? { edits: [], refusals: [] };
+    byTable.set(edit.table, group);
+    const found = held(from, edit);
+    group.refusals.push(...found.refusals);
+    if (found.edit === null) continue;
+    writeEdit(from, edit.table, found.edit);
+    group.edits.push(found.edit);
+  }
+  return [...byTable].map(([table, group]) => ({ table, isTwoWay: true, changeCount: 0, ...group }));
+}
+
+interface PlannedEdit {
+  readonly edit: InverseEdit | null;
+  readonly refusals: readonly UndoRefusal[];
+}
+
+function held(from: Connection, edit: StoredEdit): PlannedEdit {
+  const rowId = edit.rowId ?? 0;
+  const refused = (why: string, column: string | null = null): PlannedEdit => ({
+    edit: null,
+    refusals: [{ rowId, column, why }],
+  });
+  const table = findBrowsedTable(from, edit.table);
+  if (table === null) return refused('there is no such table any more');
+  const reason = reasonNotEdited(table, edit.kind);
+  if (reason !== null) return refused(reason);
+  const named = edit.cells.map(({ column }) => column);
+  const columns = edit.kind === 'delete' ? [...new Set([...named, ...writableOf(table)])] : named;
+  const written = edit.kind === 'delete' ? [] : named;
+  for (const name of columns) {
+    const column = table.columns.find((each) => each.name === name);
+    const why =
+      column === undefined
+        ? 'there is no such column any more'
+        : written.includes(name)
+          ? reasonNotWritten(column)
+          : null;
+    if (why !== null) return refused(why, name);
+  }
+  if (edit.rowId === null) {
+    return { edit: { rowId, kind: 'insert', cells: edit.cells.map((cell) => editedCell(cell, null)) }, refusals: [] };
+  }
+  return heldRow(from, table, { ...edit, rowId: edit.rowId }, columns);
+}
+
+function heldRow(
+  from: Connection,
+  table: BrowsedTable,
+  { rowId, kind, cells }: StoredEdit & { readonly rowId: number },
+  columns: readonly string[],
+): PlannedEdit {
+  const today = readExactCells(from, table.name, { id: rowId, columns });
+  if (today === null) return { edit: null, refusals: [{ rowId, column: null, why: 'the row was deleted since' }] };
+  const wasOf = new Map(cells.map(({ column, was }) => [column, was]));
+  const moved = columns.filter((column, index) => exactText(today[index] ?? null) !== (wasOf.get(column) ?? 'null'));
+  if (moved.length > 0) {
+    return { edit: null, refusals: moved.map((column) => ({ rowId, column, why: 'changed since' })) };
+  }
+  const edited = cells.map((cell, index) => editedCell(cell, today[index] ?? null));
+  return { edit: { rowId, kind, cells: edited }, refusals: [] };
+}
+
+function editedCell({ column, value }: StoredEdit['cells'][number], today: Exact): InverseCell {
+  return { column, today, edited: value === null ? null : exactFromText(value) };
 }

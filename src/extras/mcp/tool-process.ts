@@ -2,22 +2,25 @@
  * Answers one question of an agent at a time, over a replica that is opened read-only for it. Its parent ends it if an answer takes too long
  * (extras/shared/child-pool.ts). A wrong question gets status 400.
  */
-import { asRowsyncError } from '../../base/errors.ts';
+import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { serveQuestions, type AnswerChunks } from '../shared/child-process.ts';
-import { boundMemory } from '../shared/browse.ts';
-import { openReader } from '../../replica/reader.ts';
-import { answerQuestion } from './answers.ts';
-import type { ToolRequest } from './request.ts';
+import { boundMemory, findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../shared/browse.ts';
+import { openReader, type ReplicaReader, type TableStatus } from '../../replica/reader.ts';
+import type { ToolRequest, ToolQuestion } from './request.ts';
+import { stampFromMs } from '../../base/clock.ts';
+import type { Problem } from '../../reconcile/account.ts';
+import { reasonNotWritten } from './cells.ts';
+import { lookAtEdits } from './check-edits.ts';
 
 /** Memory of SQLite for one answer. */
 const SQLITE_BYTES_MAX = 96 * 1024 * 1024;
 
 /** Answers until the parent process ends. */
 export function serveTools(): void {
-  serveQuestions(answer);
+  serveQuestions(answerRequest);
 }
 
-function answer({ replicaPath, question, nowMs, problems }: ToolRequest): AnswerChunks {
+function answerRequest({ replicaPath, question, nowMs, problems }: ToolRequest): AnswerChunks {
   const reply = (status: number, value: unknown): AnswerChunks => ({
     status,
     type: 'application/json',
@@ -35,4 +38,217 @@ function answer({ replicaPath, question, nowMs, problems }: ToolRequest): Answer
     const { message, hint, code } = asRowsyncError(thrown);
     return reply(400, { error: message, hint, code });
   }
+}
+
+/** Tables, and columns of a table, that are listed. */
+const LISTED_MAX = 500;
+/** Characters of one value, and of a whole answer as JSON; agents do not read more. */
+const VALUE_CHARS_MAX = 2_000;
+const ANSWER_CHARS_MAX = 100_000;
+/** Characters of a name, and of the origin's words. */
+const NAME_CHARS_MAX = 300;
+
+/** Answers a question, in at most `ANSWER_CHARS_MAX` characters. @throws RowsyncError of the replica and of SQL. */
+function answerQuestion(reader: ReplicaReader, question: ToolQuestion, present: Present): unknown {
+  const answer = wholeAnswer(reader, question, present);
+  // What a person is to review is bounded by how many edits a proposal may have.
+  return question.tool === 'look_at_edits' ? answer : bounded(answer);
+}
+
+/** Lists that may be cut, the one that matters least first. */
+const CUT_LISTS = ['how_old', 'rows', 'tables', 'columns'] as const;
+
+/** Shortens the lists of an answer until it fits, and says so. Columns of rows are not cut, since the rows are in their order. */
+function bounded(answer: Readonly<Record<string, unknown>>): unknown {
+  let shown = answer;
+  for (const list of CUT_LISTS) {
+    const items = shown[list];
+    if (!Array.isArray(items) || (list === 'columns' && 'rows' in shown)) continue;
+    let count = items.length;
+    for (let length = lengthOf(shown); length > ANSWER_CHARS_MAX && count > 0; length = lengthOf(shown)) {
+      count = Math.min(count - 1, Math.floor((count * ANSWER_CHARS_MAX) / length));
+      shown = {
+        ...shown,
+        [list]: items.slice(0, count),
+        ...(list === 'rows' ? { row_count: count } : {}),
+        is_cut: true,
+      };
+    }
+  }
+  const isEmptied = shown['row_count'] === 0 && answer['row_count'] !== 0;
+  if (lengthOf(shown) <= ANSWER_CHARS_MAX && !isEmptied) return shown;
+  throw usage(
+    `The answer has more than ${ANSWER_CHARS_MAX} characters`,
+    'Ask for fewer columns, or for parts of long values.',
+  );
+}
+
+function lengthOf(answer: unknown): number {
+  return JSON.stringify(answer).length;
+}
+
+/** The time of an answer, and the account. */
+interface Present {
+  readonly nowMs: number;
+  readonly problems: readonly Problem[];
+}
+
+function wholeAnswer(
+  reader: ReplicaReader,
+  question: ToolQuestion,
+  present: Present,
+): Readonly<Record<string, unknown>> {
+  switch (question.tool) {
+    case 'list_tables':
+      return listTables(reader, present);
+    case 'freshness':
+      return freshness(reader.status().slice(0, LISTED_MAX), present);
+    case 'describe_table':
+      return describeTable(reader, question.table, present);
+    case 'query':
+      return query(reader, question, present);
+    case 'look_at_edits':
+      return { ...lookAtEdits(reader, question.edits) };
+    default:
+      return question satisfies never;
+  }
+}
+
+/** How old the tables are here, and every problem: beside its table, or on top where that is not listed. */
+export function freshness(tables: readonly TableStatus[], present: Present): Readonly<Record<string, unknown>> {
+  const listed = new Set<string | null>(tables.map(({ table }) => table));
+  return {
+    now: stampFromMs(present.nowMs),
+    problems: present.problems.filter(({ table }) => !listed.has(table)).map(problemOf),
+    tables: tables.map((table) => freshnessOf(table, present)),
+  };
+}
+
+function listTables(reader: ReplicaReader, present: Present): Readonly<Record<string, unknown>> {
+  const described = new Map(readBrowsedTables(reader).map((table) => [table.name, table]));
+  const tables = reader.status();
+  return {
+    now: stampFromMs(present.nowMs),
+    tables: tables.slice(0, LISTED_MAX).map((status) => ({
+      ...freshnessOf(status, present),
+      rows: status.rowCount,
+      columns: described.get(status.table)?.columns.length ?? 0,
+      may_propose_edits: described.get(status.table)?.isTwoWay === true,
+    })),
+    ...(tables.length > LISTED_MAX ? { not_listed: tables.length - LISTED_MAX } : {}),
+  };
+}
+
+/** How old a table is here, and what is wrong with it. */
+function freshnessOf(table: TableStatus, { nowMs, problems }: Present): object {
+  const { freshSince, followedAt } = table;
+  const own = problems.filter((problem) => problem.table === table.table);
+  const last = [freshSince, followedAt]
+    .filter((stamp) => stamp !== null)
+    .toSorted()
+    .at(-1);
+  return {
+    table: cut(table.table, NAME_CHARS_MAX),
+    state: table.state,
+    fresh_since: freshSince,
+    followed_at: followedAt,
+    age_seconds: last === undefined ? null : Math.max(0, Math.round((nowMs - Date.parse(last)) / 1000)),
+    edits_not_at_origin: table.pendingCount + table.parkedCount,
+    conflicts: table.conflictCount,
+    // An agent that counts rows has to know that the others never come here.
+    ...(table.isFiltered ? { has_only_some_rows: true } : {}),
+    ...(own.length === 0 ? {} : { problems: own.map(problemOf) }),
+  };
+}
+
+function problemOf({ code, severity, table, count, since, sentence, todo }: Problem): object {
+  return {
+    code,
+    severity,
+    table,
+    count,
+    since,
+    problem: cut(sentence, NAME_CHARS_MAX),
+    hint: cut(todo, NAME_CHARS_MAX),
+  };
+}
+
+function describeTable(reader: ReplicaReader, name: string, present: Present): Readonly<Record<string, unknown>> {
+  const table = findBrowsedTable(reader, name);
+  if (table === null) throw usage(`There is no table ${cut(name, NAME_CHARS_MAX)}`, 'list_tables lists them.');
+  const status = reader.status().filter((each) => each.table === name);
+  return {
+    now: stampFromMs(present.nowMs),
+    ...status.map((each) => freshnessOf(each, present))[0],
+    rows: table.rowCount,
+    key_column: table.keyColumn,
+    may_propose_edits: table.isTwoWay,
+    may_add_rows: table.isTwoWay && table.allowsAdd,
+    columns: [{ name: '_id', type: 'row number at the origin', writable: false }, ...columnsOf(table)],
+  };
+}
+
+function columnsOf(table: BrowsedTable): readonly object[] {
+  return table.columns.slice(0, LISTED_MAX).map((column) => ({
+    name: cut(column.name, NAME_CHARS_MAX),
+    type: column.type,
+    stored_as: column.storedAs,
+    ...(column.kind === null ? {} : { kind: column.kind }),
+    ...(column.mask === null ? {} : { masked_by: column.mask }),
+    writable: table.isTwoWay && reasonNotWritten(column) === null,
+    required: column.isRequired,
+  }));
+}
+
+/** The words that begin a query; blanks and comments may precede them. */
+const ASKS = /^(?:\s|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:SELECT|WITH|VALUES)\b/i;
+
+function query(
+  reader: ReplicaReader,
+  { sql, rowsMax }: { readonly sql: string; readonly rowsMax: number },
+  present: Present,
+): Readonly<Record<string, unknown>> {
+  if (!ASKS.test(sql)) throw usage('Only one SELECT is answered', 'Edits are proposed with propose_edits.');
+  const { columns, rows } = reader.query(sql);
+  const shown: (readonly unknown[])[] = [];
+  let chars = 0;
+  let isCut = false;
+  for (const row of rows) {
+    if (shown.length === rowsMax || chars > ANSWER_CHARS_MAX) {
+      isCut = true;
+      break;
+    }
+    const charsMax = Math.min(VALUE_CHARS_MAX, Math.ceil(ANSWER_CHARS_MAX / (2 * row.length)));
+    const values = row.map((value) => shownValue(value, charsMax));
+    chars += values.reduce<number>((sum, value) => sum + String(value).length, 0);
+    shown.push(values);
+  }
+  const read = new Set(reader.tablesOf(sql));
+  return {
+    now: stampFromMs(present.nowMs),
+    columns: columns.map((column) => cut(column, NAME_CHARS_MAX)),
+    rows: shown,
+    row_count: shown.length,
+    is_cut: isCut,
+    how_old: reader
+      .status()
+      .filter(({ table }) => read.has(table))
+      .map((table) => freshnessOf(table, present)),
+  };
+}
+
+function shownValue(value: unknown, charsMax: number): unknown {
+  if (typeof value === 'string') return cut(value, charsMax);
+  if (typeof value === 'bigint') return value.toString();
+  return value instanceof Uint8Array ? `(${value.length} bytes)` : value;
+}
+
+function cut(text: string, charsMax: number): string {
+  return text.length <= charsMax
+    ? text.toWellFormed()
+    : `${text.slice(0, charsMax).toWellFormed()}… (${text.length} characters)`;
+}
+
+function usage(message: string, hint: string): RowsyncError {
+  return new RowsyncError('usage', 'usage.invalid', { message, hint });
 }

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { answerAsCsv, answerAsJson } from '../../base/answer.ts';
 import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
-import { countText } from '../../base/text.ts';
+import { countText, bytesText } from '../../base/text.ts';
 import {
   boundMemory,
   findBrowsedTable,
@@ -19,7 +19,7 @@ import {
   shownSql,
   type BrowsedTable,
 } from '../shared/browse.ts';
-import { readWholeCell } from '../shared/browse-row.ts';
+import { readWholeCell, readFileLine } from '../shared/browse-row.ts';
 import { readKnownTables } from '../history/known.ts';
 import { queryPast } from '../history/past.ts';
 import { openReader, type QueryAnswer, type ReplicaReader } from '../../replica/reader.ts';
@@ -28,14 +28,16 @@ import { answerEdit, answerEditForm } from './edit.ts';
 import { ANSWER_ROWS_MAX, askHtml, type QueryOutcome } from './ask.ts';
 import { tableHtml, tablesHtml } from './browse.ts';
 import { framed, problem, readReferences, saveAs, type PageInput } from './context.ts';
-import { answerFile } from './file.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
 import { machineZone } from '../../wire/zone.ts';
 import { answerRow } from './row.ts';
-import { answerToday } from './today-answer.ts';
+import { answerToday } from './today.ts';
 import { answerWork } from './work.ts';
 import { readEvents } from '../history/events.ts';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { FileStore } from '../../files/store.ts';
+import { html } from './html.ts';
 
 /** Memory of SQLite for one page or query. */
 export const SQLITE_BYTES_MAX = 48 * 1024 * 1024;
@@ -276,5 +278,70 @@ function answerChanges({ reader, query, request }: PageInput): AnswerChunks {
     const { message, hint, kind } = asRowsyncError(thrown);
     const body = `${message}. ${hint ?? ''}\n`;
     return { status: kind === 'usage' ? 409 : 503, type: 'text/plain; charset=utf-8', chunks: [body] };
+  }
+}
+
+const CHUNK_BYTES = 256 * 1024;
+/** How much of a file is shown as text. */
+const TEXT_BYTES_MAX = 128 * 1024;
+
+/** `/file/ID` shows a picture, `/file/ID/save` downloads, `/file/ID/text` shows text. */
+function answerFile(desk: PageInput, [id = '', how = '']: readonly string[]): AnswerChunks {
+  const file = /^\d{1,15}$/.test(id) ? readFileLine(desk.reader, Number(id)) : null;
+  if (file?.sha256 == null) return problem(404, 'This file is not here');
+  const { name } = file;
+  const descriptor = openContent(new FileStore(desk.request.filesFolder).pathOf(file.sha256));
+  if (descriptor === null)
+    return problem(404, 'The content of this file is not in the store', 'Run rowsync files verify.');
+  const head = readPart(descriptor, how === 'text' ? TEXT_BYTES_MAX : CHUNK_BYTES);
+  if (how === 'text') {
+    const { size } = fstatSync(descriptor);
+    closeSync(descriptor);
+    const text = new TextDecoder().decode(head);
+    const body = html`<h1><bdi>${name}</bdi></h1>
+      <p class="about">
+        ${size > head.length ? `The first ${bytesText(head.length)} of ${bytesText(size)}` : bytesText(size)}, as text.
+        <a href="/file/${id}/save" download>Download</a>
+      </p>
+      <pre class="sql"><bdi>${text.replace(/\uFFFD{1,3}$/, '')}</bdi></pre>`;
+    return framed(desk, { title: `${name} · rowsync`, place: null }, body);
+  }
+  const chunks = partsOf(descriptor, head);
+  const picture = how === '' ? pictureType(head) : null;
+  if (picture === null) return { status: 200, type: 'application/octet-stream', headers: saveAs(name), chunks };
+  return { status: 200, type: picture, headers: { 'Content-Disposition': 'inline' }, chunks };
+}
+
+/** The type of a picture by its first bytes; null if it is not safe to show. */
+export function pictureType(head: Uint8Array): string | null {
+  const text = Buffer.from(head.subarray(0, 16)).toString('latin1');
+  if (text.startsWith('\u0089PNG\r\n\u001A\n')) return 'image/png';
+  if (text.startsWith('\u00FF\u00D8\u00FF')) return 'image/jpeg';
+  if (/^GIF8[79]a/.test(text)) return 'image/gif';
+  return /^RIFF[^]{4}WEBP/.test(text) ? 'image/webp' : null;
+}
+
+/** Opens a plain file; a link in its place is not followed. */
+function openContent(path: string): number | null {
+  try {
+    const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    if (fstatSync(descriptor).isFile()) return descriptor;
+    closeSync(descriptor);
+    return null;
+  } catch {
+    return null;
+  }
+}
+
+function readPart(descriptor: number, bytesMax: number): Uint8Array {
+  const buffer = new Uint8Array(bytesMax);
+  return buffer.subarray(0, readSync(descriptor, buffer));
+}
+
+function* partsOf(descriptor: number, head: Uint8Array): Generator<Uint8Array> {
+  try {
+    for (let part = head; part.length > 0; part = readPart(descriptor, CHUNK_BYTES)) yield part;
+  } finally {
+    closeSync(descriptor);
   }
 }

@@ -22,10 +22,9 @@ import { conflictHtml, failureHtml, type ShownFailure } from './decisions.ts';
 import { buttonForm } from './layout.ts';
 import { html, type Html } from './html.ts';
 import { fileNameOf, rowHtml, valueHtml } from './values.ts';
-import { readJournalled, readLife } from './browse-history.ts';
+import { readJournalled, readLife, changesHtml } from './history.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { framed, readReferences, stampColumns, type PageInput } from './context.ts';
-import { changesHtml } from './history.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 
 /** What the page of a row shows. */

@@ -8,13 +8,13 @@ import type { RunRecord } from '../../replica/reader.ts';
 import { type TableResult, readRunResults } from '../../replica/bookkeeping/runs.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import type { DaemonState } from '../../daemon/state.ts';
-import type { WorkProgress, WorkSnapshot } from '../../daemon/work-book.ts';
-import { doneHtml, RUNS_READ_MAX } from './recent-work.ts';
+import type { WorkProgress, WorkSnapshot, WorkNote } from '../../daemon/work-book.ts';
 import { buttonForm } from './layout.ts';
 import { html, type Html } from './html.ts';
-import { runsHtml } from './runs.ts';
+import { runsHtml, timeText, toneOf } from './runs.ts';
 import { framed, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
+import { pathPart } from './address.ts';
 
 /** What the page shows. */
 export interface WorkView {
@@ -142,4 +142,163 @@ export function answerWork(desk: PageInput): AnswerChunks {
   ${workHtml({ state, work, refusedCount, runs: reader.runs(RUNS_READ_MAX), results: readRunResults(reader, RUNS_READ_MAX), formToken, nowMs })}`;
   const refreshSeconds = state.working === null ? 60 : 5;
   return framed(desk, { title: 'Work · rowsync', place: 'Work', refreshSeconds }, body);
+}
+
+/** Lines of the list; successive runs without changes share one. */
+const LISTED_MAX = 40;
+/** Runs that are read for the list. */
+const RUNS_READ_MAX = 500;
+
+/** One piece of work that has ended. */
+interface Piece {
+  /** The kind of work, and the number of its run where it has one. */
+  readonly name: string;
+  readonly number: number | null;
+  readonly at: string;
+  readonly outcome: string;
+  readonly took: string;
+  readonly summary: string | null;
+  readonly words: string | null;
+  readonly hint: string | null;
+  readonly tables: readonly TableResult[];
+  /** Whether it succeeded and changed nothing. */
+  readonly isQuiet: boolean;
+}
+
+/** The whole part. */
+export function doneHtml(
+  done: {
+    readonly runs: readonly RunRecord[];
+    readonly results: ReadonlyMap<number, readonly TableResult[]>;
+    readonly notes: readonly WorkNote[];
+  },
+  nowMs: number,
+): Html {
+  const runs = done.runs
+    .filter(({ outcome }) => outcome !== 'running')
+    .map((run) => pieceOfRun(run, done.results.get(run.id) ?? []));
+  const pieces = [...runs, ...done.notes.map(pieceOfNote)].toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+  if (pieces.length === 0) return html`<p class="about">Nothing has ended yet.</p>`;
+  return html`<ol class="notes">
+    ${inLines(pieces)
+      .slice(0, LISTED_MAX)
+      .map((line) => lineHtml(line, nowMs))}
+  </ol>`;
+}
+
+/** Pieces that share a line; never empty. */
+function inLines(pieces: readonly Piece[]): readonly (readonly Piece[])[] {
+  const lines: Piece[][] = [];
+  for (const piece of pieces) {
+    const last = lines.at(-1);
+    if (piece.isQuiet && last?.[0]?.isQuiet === true) last.push(piece);
+    else lines.push([piece]);
+  }
+  return lines;
+}
+
+function lineHtml(line: readonly Piece[], nowMs: number): Html | null {
+  const [newest, oldest] = [line[0], line.at(-1)];
+  if (newest === undefined || oldest === undefined) return null;
+  if (line.length === 1) return pieceHtml(newest, nowMs);
+  const [to, from] = [ageText(newest.at, nowMs), ageText(oldest.at, nowMs)];
+  return html`<li class="quiet">
+    <p>
+      <span class="state ok">done</span> ${plural(line.length, 'run')} in which nothing changed,
+      <time datetime="${newest.at}" title="${`${oldest.at} to ${newest.at}`}"
+        >${to === from ? to : `from ${from} to ${to}`}</time
+      >
+    </p>
+  </li>`;
+}
+
+function pieceOfRun(run: RunRecord, results: readonly TableResult[]): Piece {
+  const { id, kind, startedAt, finishedAt, outcome, tableCount, errorMessage } = run;
+  const ofAll = results.find(({ table }) => table === null);
+  const tables = results.filter(({ table }) => table !== null);
+  const counts = countsText({ inserted: run.insertedCount, updated: run.updatedCount, deleted: run.deletedCount });
+  // Only sums are kept of old runs.
+  const error = results.length === 0 ? errorMessage : null;
+  const isQuiet = tables.length === 0 && ofAll === undefined && error === null;
+  return {
+    name: kind,
+    number: id,
+    at: finishedAt ?? startedAt,
+    outcome,
+    took: finishedAt === null ? '' : `took ${timeText(run)}`,
+    summary: isQuiet ? summaryOf(outcome, counts, tableCount) : null,
+    words: ofAll?.problem ?? error,
+    hint: ofAll?.hint ?? null,
+    tables,
+    isQuiet: isQuiet && counts === '' && outcome === 'done',
+  };
+}
+
+function pieceOfNote({ work, finishedAtMs, durationMs, outcome, tables, tableCount, words, hint }: WorkNote): Piece {
+  return {
+    name: work,
+    number: null,
+    at: stampFromMs(finishedAtMs),
+    outcome,
+    took: `took ${durationText(durationMs)}`,
+    summary: tables.length === 0 && words === null && tableCount > 0 ? nothingText(tableCount) : null,
+    words,
+    hint,
+    tables,
+    isQuiet: false,
+  };
+}
+
+function summaryOf(outcome: string, counts: string, tableCount: number): string {
+  // This kind of work counts no rows.
+  if (outcome === 'interrupted') return 'interrupted; the next run continues it';
+  return counts === '' ? nothingText(tableCount) : counts;
+}
+
+function nothingText(tableCount: number): string {
+  return tableCount === 0 ? 'nothing to do' : 'nothing changed';
+}
+
+function pieceHtml({ name, number, at, outcome, took, summary, words, hint, tables }: Piece, nowMs: number): Html {
+  return html`<li>
+    <p>
+      <span class="state ${toneOf({ outcome })}">${outcome}</span>
+      <b>${name}</b>${number === null ? '' : ` ${number}`},
+      <time datetime="${at}" title="${at}">${ageText(at, nowMs)}</time
+      >${took === '' ? '' : `, ${took}`}${summary === null ? '' : `; ${summary}`}
+    </p>
+    ${troubleHtml(words, hint)}
+    ${
+      tables.length === 0
+        ? null
+        : html`<ul>
+            ${tables.map(resultHtml)}
+          </ul>`
+    }
+  </li>`;
+}
+
+function troubleHtml(words: string | null, hint: string | null): Html | null {
+  if (words === null) return null;
+  return html`<p class="reason"><bdi>${words}</bdi></p>
+    ${hint === null || hint === '' ? null : html`<p class="hint">${hint}</p>`}`;
+}
+
+function resultHtml(result: TableResult): Html {
+  const table = result.table ?? '';
+  return html`<li>
+    <a href="/browse/${pathPart(table)}"><bdi>${table}</bdi></a> ${countsText(result)}
+    ${result.refused === 0 ? null : html`<a href="/#waiting">${countText(result.refused)} refused</a>`}
+    ${troubleHtml(result.problem, result.hint)}
+  </li>`;
+}
+
+function countsText({ inserted, updated, deleted }: Pick<TableResult, 'inserted' | 'updated' | 'deleted'>): string {
+  return [
+    inserted === 0 ? null : `${countText(inserted)} new`,
+    updated === 0 ? null : `${countText(updated)} changed`,
+    deleted === 0 ? null : `${countText(deleted)} deleted`,
+  ]
+    .filter((text) => text !== null)
+    .join(', ');
 }

@@ -23,10 +23,15 @@ import type { CopyTarget } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkContext } from './context.ts';
 import { concernsServer, pgError } from './failures.ts';
-import { hasHistoryAfter, readLastEntry, sendHistory } from './history-table.ts';
-import { beginLoad, LoadMoved, loadPart } from './initial-load.ts';
-import { preparePublic, PublicTables, type ChangedTable } from './system-tables.ts';
-import { makeRound, TableFailure, type RoundTable } from './send-round.ts';
+import {
+  hasHistoryAfter,
+  readLastEntry,
+  sendHistory,
+  preparePublic,
+  PublicTables,
+  type ChangedTable,
+} from './system-tables.ts';
+import { beginLoad, LoadMoved, loadPart, makeRound, TableFailure, type RoundTable } from './send-round.ts';
 import { followShapes, sentTable, type SentTable, type ShapeOutcome } from './shape-tables.ts';
 import { beginSeries, prepareTarget, readCursor, readPlaces, PgSchema, type TablePlace } from './bookkeeping.ts';
 

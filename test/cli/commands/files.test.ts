@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { filesBarText, FilesCounter, filesLineText } from '../../../src/cli/terminal/files-progress.ts';
+import { filesBarText, FilesCounter, filesLineText } from '../../../src/cli/terminal/progress.ts';
 import { filesText, filesVerifyText, pruneText } from '../../../src/cli/report/files-report.ts';
 import { RowsyncError } from '../../../src/base/errors.ts';
 import type { FilesReport } from '../../../src/files/context.ts';

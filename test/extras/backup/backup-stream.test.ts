@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { receiveBackup, streamOf } from '../../../src/extras/backup/backup-stream.ts';
+import { receiveBackup, streamOf } from '../../../src/extras/backup/piped-backup.ts';
 import { temporaryFolder } from '../../support/replica.ts';
 
 /** A file that stands for a backup, and one of its files. */

@@ -3,7 +3,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { moveAsideWithScript } from '../../../src/extras/backup/rebuild.ts';
+import { moveAsideWithScript } from '../../../src/extras/backup/rebuild-command.ts';
 import { startTwoWay } from '../../support/two-way.ts';
 
 const STAMP = '20260601T120000Z';

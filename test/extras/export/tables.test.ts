@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { expect, test } from 'vitest';
-import { exportTables } from '../../../src/extras/export/tables.ts';
+import { exportTables } from '../../../src/extras/export/command.ts';
 import { startFixture } from '../../support/replica.ts';
 import { NOTE } from '../../support/two-way.ts';
 

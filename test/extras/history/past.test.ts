@@ -1,7 +1,6 @@
 /** Tables at a moment: whatever happened since, each is what it was then, cell by cell. */
 import { expect, test } from 'vitest';
-import { reverseEntry } from '../../../src/extras/history/reverse.ts';
-import { showTableAt } from '../../../src/extras/history/past.ts';
+import { reverseEntry, showTableAt } from '../../../src/extras/history/past.ts';
 import { openReader } from '../../../src/replica/reader.ts';
 import {
   HISTORY,

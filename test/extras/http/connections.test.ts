@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { handBounded } from '../../../src/extras/http/connections.ts';
+import { handBounded } from '../../../src/extras/http/server.ts';
 import { ask } from '../../support/http.ts';
 
 let server: Server;

@@ -1,6 +1,6 @@
 /** Answers that everyone gets: they cost the daemon a twentieth of its time at most. */
 import { expect, test } from 'vitest';
-import { seldom } from '../../../src/extras/http/seldom.ts';
+import { seldom } from '../../../src/extras/http/endpoints.ts';
 
 /** A function that takes ten milliseconds, and says how often it was called. */
 function slow() {

@@ -2,7 +2,7 @@
  * The list of what was done lately.
  */
 import { expect, test } from 'vitest';
-import { doneHtml } from '../../../src/extras/page/recent-work.ts';
+import { doneHtml } from '../../../src/extras/page/work.ts';
 import type { RunRecord } from '../../../src/replica/reader.ts';
 import type { TableResult } from '../../../src/replica/bookkeeping/runs.ts';
 

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { pictureType } from '../../../src/extras/page/file.ts';
+import { pictureType } from '../../../src/extras/page/routes.ts';
 import { ChildPool } from '../../../src/extras/shared/child-pool.ts';
 import { PAGE_PROCESS, type PageRequest } from '../../../src/extras/page/request.ts';
 import { requestOf } from '../../support/page-request.ts';
