@@ -1,10 +1,10 @@
 /**
- * When to try again what failed. One circuit breaker stops all tables: the origin is down, it refuses the credentials, or the replica cannot be
- * written. A table that fails alone has its own backoff. Input: how a run ended, the time, chance. Output: new states. Pure; times are monotonic
+ * Decides when to try again what failed. One circuit breaker stops all tables when the origin is down, refuses the
+ * credentials, or the replica cannot be written; a table that fails alone has its own backoff. Times are monotonic
  * milliseconds.
  *
- * Nothing is ever given up: the longest wait is bounded, and a success forgets all failures. Deletes need no rule here: a cycle that does not reach
- * the origin, or is refused by it, deletes nothing.
+ * Nothing is ever given up: the longest wait is bounded, and a success forgets all failures. Deletes need no rule: a
+ * cycle that does not reach the origin, or is refused by it, deletes nothing.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';

@@ -1,10 +1,9 @@
 /**
- * Edits that are pushed some seconds after the last one, so that they need not wait for the schedule, and a stream of edits leaves as one push.
- * Input: the replica's version for other clients, which our own writes do not move, and the time. Output: the tables with edits once it has been
- * quiet for long enough.
+ * Notices edits, so that they are pushed some seconds after the last one and not only on schedule. It compares the
+ * replica's version for other clients, which our own writes do not move.
  *
- * This is for speed only. Edits that it does not see (around the triggers, or while the daemon was down) are pushed on schedule, or when the daemon
- * starts.
+ * This is for speed only. Edits that it does not see (around the triggers, or while the daemon was down) are pushed on
+ * schedule, or when the daemon starts.
  */
 import type { Replica } from '../replica/database.ts';
 import { readEditedTables } from '../replica/bookkeeping/row-states.ts';

@@ -1,6 +1,6 @@
 /**
- * The jobs of a configuration: one per kind of work for all tables, and one per pattern of tables that has a schedule of
- * its own. Every table belongs to exactly one job of each kind. Pure.
+ * The jobs of a configuration and when each is due: one per kind of work for all tables, and one per pattern of tables
+ * with a schedule of its own. A table belongs to one job of each kind.
  */
 import type { Config } from '../config/load.ts';
 import type { TableRule } from '../config/tables.ts';

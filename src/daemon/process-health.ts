@@ -1,6 +1,7 @@
 /**
- * The health of the daemon's own process. V8 collects garbage only when it needs room, so memory that a pull used is given back before the daemon
- * waits. The delay of the event loop is measured all the time, since a busy loop delays requests, timers and the watchdog.
+ * Watches the daemon's own process: its memory, the delay of its event loop, and whether its work makes progress, for
+ * systemd's watchdog. V8 collects garbage only when it needs room, so the memory of a pull is given back before the
+ * daemon waits.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

@@ -1,6 +1,6 @@
 /**
- * The origin and the replica of the daemon, opened from one configuration, and exchanged when that changes. Input: a configuration. Output: an open
- * origin and replica. An unchanged replica stays open, because its lock must be held all the time.
+ * Opens the origin and the replica of the daemon, and exchanges them when the configuration changes. An unchanged
+ * replica stays open, because its lock must be held all the time.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';

@@ -1,6 +1,5 @@
 /**
- * What the daemon does next: run a kind of work for some jobs, or wait. Input: the entries of the jobs, the circuit, the
- * tables in trouble, what a person asked for, and both clocks. Output: one step. Pure.
+ * Decides what the daemon does next: run a kind of work for some jobs, or wait. Pure.
  */
 import { type Entry, WORK_KINDS, type Job, type WorkKind } from './jobs.ts';
 import type { Circuit, TableTrouble } from './circuit.ts';

@@ -1,9 +1,10 @@
 /**
- * Messages to the service manager (sd_notify(3)): started, one line of status, alive, stopping.
+ * Tells the service manager (sd_notify(3)) that the daemon started, its status, that it is alive, and that it stops.
+ * Does nothing outside of systemd.
  *
- * Node cannot write to a unix datagram socket, and its foreign function interface is experimental. So each message is sent by the program
- * `systemd-notify`, which waits until the manager has taken it. The unit therefore needs `NotifyAccess=all`. Input: the environment that systemd
- * gives. Output: messages; none outside of systemd. They are sent one after the other, and never keep the daemon waiting.
+ * Node cannot write to a unix datagram socket, and its foreign function interface is experimental. So each message is
+ * sent by the program `systemd-notify`, which waits until the manager has taken it; the unit needs `NotifyAccess=all`.
+ * Messages go one after the other, and never keep the daemon waiting.
  */
 import { spawn } from 'node:child_process';
 import type { Logger } from '../base/log.ts';

@@ -1,6 +1,6 @@
 /**
- * How each table is kept up to date, in words: when it is followed and when it is swept, or why it is only swept. Input: the jobs, the settings, and
- * what the replica knows of its tables. Output: a sentence per table, for `rowsync status` and the page, and logged if it changed.
+ * Describes how each table is kept up to date, in a sentence for `rowsync status`, the page and the log: when it is
+ * followed and swept, or why it is only swept.
  */
 import type { Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';

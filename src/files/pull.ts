@@ -1,7 +1,7 @@
 /**
- * Bringing files here: find out which revisions there are (look.ts), then fetch those that are wanted and not here (fetch.ts), several at a time.
- * Runs after the rows of a pull, and alone. A file that fails holds up no other. However the work ends, stored files are whole, and the next run
- * continues from there (I13).
+ * Brings files here: lists their revisions (look.ts), then fetches those that are wanted, several at a time. A file
+ * that fails holds up no other. However the work ends, stored files are complete, and the next run continues from
+ * there (I13).
  */
 import PQueue from 'p-queue';
 import { stampFromMs } from '../base/clock.ts';

@@ -1,8 +1,7 @@
 /**
- * From a complete answer of the wire to its meaning: status, type, compression, then the document of the method or the
- * headers of a file. Input: transport.ts. Output: a typed answer, or the failure that it means (failures.ts).
- *
- * Invariant: an answer is either complete and read, or a failure. Pure. Specification 4.9 and 4.10; origin facts 4.1.
+ * Reads a complete answer: its status, type and compression, then the document of the method or the headers of a file.
+ * What it cannot read becomes a failure (failures.ts), never half an answer. Pure. Specification 4.9 and 4.10; origin
+ * facts 4.1.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { WIRE_FORMATS, type Extension, type WireFormat } from '../wire/format.ts';

@@ -1,10 +1,11 @@
 /**
- * The methods that change rows: Create, Update, Upsert and Delete (specification 4.6 and 4.7). Input: rows of values, in
- * the order that their statuses come back in. Output: one status for each row.
+ * The methods that change rows: Create, Update, Upsert and Delete (specification 4.6 and 4.7). Returns one status a
+ * row, in the order of the rows.
  *
- * None is sent twice on a guess: see `change` in requests.ts. HTTP 200 says nothing about a row; each status does. Values
- * leave in the input forms of specification 2.4. Bodies are in the origin's format, but JSON where XML cannot say a value:
- * an empty text would arrive as null. The two directions of a request are independent, so that the answer stays XML.
+ * None is sent twice on a guess: see `change` in requests.ts. HTTP 200 says nothing about a row; each status does.
+ * Values leave in the input forms of specification 2.4. Bodies are in the origin's format, but JSON where XML cannot
+ * express a value: an empty text would arrive as null. The two directions of a request are independent, so the answer
+ * stays XML.
  */
 import { WIRE_FORMATS, type WireFormat } from '../wire/format.ts';
 import { unexpected } from '../wire/json.ts';

@@ -1,9 +1,8 @@
 /**
- * The origin as the rest of the program sees it: one function per method of the Records API, typed in and out. Input: the
- * configuration's `origin` and `limits`. Output: descriptors, rows, statuses and files, or `notModified`.
+ * The origin as the rest of the program sees it: one typed function per method of the Records API.
  *
- * Secrets stay in here: they go into one header or path, to one host, and into no URL that is shown, message or log line
- * (I16). Specification, sections 4 and 5; origin facts, section 1.
+ * Secrets stay in here: they go into one header or path, to one host, and into no URL that is shown, message or log
+ * line (I16). Specification, sections 4 and 5; origin facts, section 1.
  */
 import { must } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';

@@ -1,10 +1,10 @@
 /**
- * Requests from a caller's question to a typed answer: the queue in front of the connections, and the retry loops. One of
- * these serves one origin, so concurrency, rate and the quiet time after a Retry-After hold for all its callers together.
+ * Sends requests through one queue, with retries, and returns typed answers. Concurrency, rate and the pause after a
+ * Retry-After hold for all callers of an origin together.
  *
- * A read may be repeated. A change (`change`) is repeated only where verdict.ts is certain that nothing happened; else its
- * failure is `origin.unknownOutcome`. Invariants: at most `attemptsMax` wire requests for one call (I18); a call that waits
- * for its next attempt holds no place in the queue.
+ * A read may be repeated. A change (`change`) is repeated only where it is certain that nothing happened; otherwise
+ * its failure is `origin.unknownOutcome`. Invariants: at most `attemptsMax` wire requests for one call (I18); a call
+ * that waits for its next attempt holds no place in the queue.
  */
 import PQueue from 'p-queue';
 import { assert } from '../base/assert.ts';

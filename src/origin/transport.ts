@@ -1,10 +1,11 @@
 /**
- * One request and its complete answer, in memory or piece by piece, or the reason why there is none. Owns the connections (a pool to one host, made
- * by connections.ts), the time-outs, the total deadline and the bound on body bytes; knows nothing of the Records API.
+ * Sends one request and reads its complete answer, in memory or piece by piece. Owns the connections to the one host,
+ * the time-outs, the deadline and the bound on body bytes; knows nothing of the Records API.
  *
- * Invariants: no answer can make it send anything to another host (I16). Redirects are answers like any other. A request is written to a connection
- * once, also where the pool would do so again. Every exchange ends within its deadline, or, for a body that is handed over, once it comes too slowly:
- * in gaps, or in all of a span (I18). Failures are values: failures.ts names them.
+ * Invariants: no answer can make it send anything to another host (I16). Redirects are answers like any other. A
+ * request is written to a connection once, also where the pool would do so again. Every exchange ends within its
+ * deadline, or, for a body that is handed over, once it comes too slowly: in gaps, or in all of a span (I18). Failures
+ * are values: failures.ts names them.
  */
 import { Readable } from 'node:stream';
 import { Dispatcher, buildConnector, Pool, ProxyAgent } from 'undici';

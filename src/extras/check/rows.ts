@@ -1,5 +1,5 @@
 /**
- * Checks the filters of tables (`rows`): whether the origin accepts each, and how many rows it selects.
+ * Checks what tables are limited to and what they keep: filters (`rows`), attached files, and history.
  */
 import { asRowsyncError } from '../../base/errors.ts';
 import { plural, printable, bytesText } from '../../base/text.ts';

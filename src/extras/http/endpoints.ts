@@ -1,5 +1,7 @@
 /**
- * Connects the HTTP server with a running daemon, whose parts are read with every request, because a reload exchanges them.
+ * Connects the HTTP server with a running daemon. What `/status` and `/metrics` show is read at the moment of the
+ * request, since a reload exchanges the parts of a daemon, and through a connection of its own, which never waits for
+ * a writer.
  */
 import { resolve, dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';

@@ -1,7 +1,7 @@
 /**
- * Sends all rows that changed since the cursor, in one transaction of the target. Lines are read in short snapshots
- * until none is left, so the committed state existed in the replica. The same transaction moves the cursor and swaps
- * in complete loads.
+ * Sends rows to a target: whole tables at first, then all rows that changed since the cursor, in one transaction
+ * there. Lines are read in short snapshots until none is left, so the committed state existed in the replica. The same
+ * transaction moves the cursor and swaps in complete loads.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { sql, joinSql } from '../../base/sql.ts';

@@ -1,6 +1,6 @@
 /**
- * Views of the replica that people read in the target beside the tables: freshness, columns and files. They are tables
- * of the same names, and are written only if they differ.
+ * Tables about the replica in the target: freshness, columns and files, written only if they differ, and the history,
+ * to which entries are added.
  */
 import { createHash } from 'node:crypto';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
