@@ -3,7 +3,7 @@
  * pipes, the first impression), it is a real one; otherwise the command line runs in this process.
  */
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test, vi } from 'vitest';
@@ -119,11 +119,11 @@ test('gives a program the same in JSON', async () => {
 test('a query comes from stdin, reads only, and says what SQLite says', async () => {
   await using sandbox = await startTestSandbox({ tables: tables() });
   using workspace = makeWorkspace(sandbox);
-  await runRowsync(['pull'], workspace);
+  await runCli(['pull'], workspace);
 
   const fromInput = await runRowsync(['sql', '-f', 'csv'], { ...workspace, input: 'SELECT 1 AS one;\n' });
-  const wrong = await runRowsync(['sql', 'SELECT nonsense'], workspace);
-  const writing = await runRowsync(['sql', 'DELETE FROM "Note"'], workspace);
+  const wrong = await runCli(['sql', 'SELECT nonsense'], workspace);
+  const writing = await runCli(['sql', 'DELETE FROM "Note"'], workspace);
 
   expect(fromInput.stdout).toBe('one\n1\n');
   expect(wrong.exitCode).toBe(2);
@@ -135,7 +135,7 @@ test('a query comes from stdin, reads only, and says what SQLite says', async ()
 test('an answer stops when its reader goes away', async () => {
   await using sandbox = await startTestSandbox({ tables: tables() });
   using workspace = makeWorkspace(sandbox);
-  await runRowsync(['pull', 'Empty'], workspace);
+  await runCli(['pull', 'Empty'], workspace);
   const endless = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n';
 
   const child = startRowsync(['sql', '--format', 'csv', endless], workspace);
@@ -273,7 +273,7 @@ test('a pull that is asked to stop exits with 75, and the next one goes on', asy
   sandbox.before(4, () => child.process.kill('SIGTERM'), { method: 'select' });
 
   const stopped = await child.end;
-  const resumed = await runRowsync(['pull', 'Note'], workspace);
+  const resumed = await runCli(['pull', 'Note'], workspace);
 
   expect(stopped.exitCode).toBe(75);
   expect(stopped.stderr).toContain('Stopping; press Ctrl-C again to quit now');
@@ -322,8 +322,8 @@ test('a wrong token is a plain failure that says what to do, without the token',
   const token = '0123456789abcdef0123456789abcdef';
   using workspace = makeWorkspace({ ...sandbox, token });
 
-  const pulled = await runRowsync(['pull', '--verbose'], workspace);
-  const checked = await runRowsync(['check'], workspace);
+  const pulled = await runCli(['pull', '--verbose'], workspace);
+  const checked = await runCli(['check'], workspace);
 
   expect(pulled.exitCode).toBe(1);
   expect(pulled.stdout).toContain('code: origin.forbidden');
@@ -514,29 +514,4 @@ test.each([
 
   expect(exitCode).toBe(2);
   expect(stderr).toMatch(message);
-});
-
-test('the demo tells the whole story without a terminal, in under 30 seconds', async () => {
-  using workspace = makeWorkspace({ url: 'http://127.0.0.1:1', database: '1', token: 'x' });
-  const startedMs = performance.now();
-
-  const { exitCode, stdout } = await runRowsync(['demo'], workspace);
-  const durationMs = performance.now() - startedMs;
-  const [folder = ''] = /\S+rowsync-demo-\w+$/m.exec(stdout) ?? [];
-  const config = join(folder, 'rowsync.yaml');
-  const asked = await runRowsync(
-    ['sql', '-c', config, '-f', 'csv', 'SELECT count(*) > 8 AS isFull FROM sync_status'],
-    workspace,
-  );
-  const mode = statSync(join(folder, 'token')).mode & 0o777;
-  rmSync(folder, { recursive: true });
-
-  expect(exitCode).toBe(0);
-  expect(stdout).toMatch(/[1-9]\d* of \d+ pages were skipped by ETag/);
-  expect(stdout).toMatch(/2 │ new photo\.svg +│ +\d+ │ here/);
-  expect(stdout).toContain('every cell matches the origin');
-  expect(stdout).toContain('with your own database');
-  expect(asked.stdout).toBe('isFull\n1\n');
-  expect(mode).toBe(0o600);
-  expect(durationMs).toBeLessThan(30_000);
 });
