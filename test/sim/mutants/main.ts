@@ -5,11 +5,12 @@
  *    npm run mutants -- --only blind-create,null-by-equals --seeds 50000 --workers 2
  *
  * Where it was found before (found.ts) is tried first, then every short story, then seeds; what an ordinary test owns is run by that
- * test alone. A line for each: the world or test that found it, and what was wrong; or why none can. Ends with 1 where a bug survived, which is a hole in an oracle, or where
- * one that is said to be equivalent was found after all. A world counts only if it is well without the planted bug.
+ * test alone. Each worker hunts one bug at a time. A line for each: the world or test that found it, and what was wrong; or why none can. Ends
+ * with 1 where a bug survived, which is a hole in an oracle, or where one that is said to be equivalent was found after all. A world or
+ * a test counts only if it is well without the planted bug.
  */
-import { fork, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { execFile, fork } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -23,6 +24,7 @@ import type { WorkerOrder, WorkerReport } from '../run/worker.ts';
 import { FOUND_IN, type Hint, type OwningTest } from './found.ts';
 import { MUTANT_PAIRS, MUTANTS } from './list.ts';
 import { plant, type Mutant } from './mutant.ts';
+import type { Probe } from './probe-worker.ts';
 import { Prober } from './prober.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../../..');
@@ -81,50 +83,87 @@ function huntsOf(only: string | undefined): readonly Hunt[] {
   return hunts.filter(({ name }) => chosen.has(name));
 }
 
-/** A copy of the source with everything planted; the packages are shared. */
-function makeCopy(mutants: readonly Mutant[]): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rowsync-mutant-'));
-  for (const part of ['src', 'test', 'package.json', 'tsconfig.json'])
-    cpSync(join(PROJECT, part), join(folder, part), { recursive: true });
-  symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
-  for (const mutant of mutants) plant(mutant, join(folder, 'src'));
-  return folder;
+/** A copy of the source in which one bug after another is planted; the packages are shared. */
+class Copy {
+  readonly folder = mkdtempSync(join(tmpdir(), 'rowsync-mutant-'));
+  /** Runs worlds without a planted bug. */
+  readonly sound = new Prober();
+
+  constructor() {
+    for (const part of ['src', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts'])
+      cpSync(join(PROJECT, part), join(this.folder, part), { recursive: true });
+    symlinkSync(join(PROJECT, 'node_modules'), join(this.folder, 'node_modules'));
+  }
+
+  plant(mutants: readonly Mutant[]): void {
+    for (const mutant of mutants) plant(mutant, join(this.folder, 'src'));
+  }
+
+  /** Takes planted bugs out again. */
+  mend(mutants: readonly Mutant[]): void {
+    for (const { file } of mutants.flatMap(({ edits }) => edits))
+      cpSync(join(PROJECT, 'src', file), join(this.folder, 'src', file));
+  }
+
+  [Symbol.dispose](): void {
+    this.sound[Symbol.dispose]();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
 }
 
-/** Runs the test that owns a planted bug in a copy with the bug, and in one without: what fails in every copy finds nothing. */
-function runTest(folder: string, { test }: OwningTest): Catch {
+/** The parts of vitest's JSON that are used. */
+interface TestReport {
+  readonly numPassedTests: number;
+  readonly testResults: readonly {
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
+}
+
+/** Runs a test file of the copy until one test fails; null where vitest has nothing to report. */
+function testsOf(folder: string, test: string, ...more: readonly string[]): Promise<TestReport | null> {
   const vitest = join(PROJECT, 'node_modules/vitest/vitest.mjs');
-  const failed = (root: string): boolean =>
-    spawnSync(process.execPath, [vitest, 'run', test, '--maxWorkers=1', '--testTimeout=30000'], { cwd: root })
-      .status !== 0;
-  const unplanted = makeCopy([]);
-  try {
-    const isFound = failed(folder) && !failed(unplanted);
-    return { found: isFound ? { world: test, oracle: 'test', what: 'it fails' } : null, seedCount: 0 };
-  } finally {
-    rmSync(unplanted, { recursive: true, force: true });
-  }
+  const report = join(folder, 'report.json');
+  const options = ['--bail=1', '--maxWorkers=1', '--reporter=json', `--outputFile=${report}`, ...more];
+  rmSync(report, { force: true });
+  return new Promise((settle) => {
+    execFile(process.execPath, [vitest, 'run', test, ...options], { cwd: folder, maxBuffer: 2 ** 28 }, () => {
+      settle(existsSync(report) ? (JSON.parse(readFileSync(report, 'utf8')) as TestReport) : null);
+    });
+  });
+}
+
+/** Runs the test that owns a planted bug, then what failed without the bug: what fails in every copy finds nothing. */
+async function runTest(copy: Copy, mutants: readonly Mutant[], { test }: OwningTest): Promise<Catch> {
+  const planted = await testsOf(copy.folder, test);
+  const failed = planted?.testResults.flatMap(({ assertionResults }) => assertionResults) ?? [];
+  const name = failed.find(({ status }) => status === 'failed')?.fullName;
+  if (name === undefined) return { found: null, seedCount: 0 };
+  copy.mend(mutants);
+  const pattern = name.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
+  const sound = await testsOf(copy.folder, test, '--testNamePattern', `^${pattern}$`);
+  const isFound = sound?.numPassedTests === 1;
+  return { found: isFound ? { world: test, oracle: 'test', what: name } : null, seedCount: 0 };
 }
 
 /** Looks where it was found before, then in every story, then in seeds. */
 async function huntDown(
-  { name, equivalent }: Hunt,
-  folder: string,
+  { name, mutants, equivalent }: Hunt,
+  copy: Copy,
   seeds: { from: number; count: number; workers: number },
 ): Promise<Catch> {
   const hint = FOUND_IN[name];
-  if (hint !== undefined && 'test' in hint) return runTest(folder, hint);
+  if (hint !== undefined && 'test' in hint) return await runTest(copy, mutants, hint);
   using prober = new Prober();
-  const root = pathToFileURL(`${join(folder, 'src')}/`).href;
+  const root = pathToFileURL(`${join(copy.folder, 'src')}/`).href;
   const stories = SCENARIOS.map((scenario): Hint => ({ story: scenario.name, at: '' }));
   for (const world of hint === undefined ? stories : [hint, ...stories]) {
-    const failure = await failureOfPlanted(prober, root, world);
+    const failure = await failureOfPlanted(prober, copy.sound, { root, world });
     if (failure !== null) return { found: { world: textOf(world), ...failure }, seedCount: 0 };
   }
   // What no world can tell is hunted in earnest by its name only.
   return equivalent !== undefined && values.only === undefined
     ? { found: null, seedCount: 0 }
-    : await huntSeeds(prober, root, seeds);
+    : await huntSeeds(copy.sound, root, seeds);
 }
 
 function textOf(world: Hint): string {
@@ -134,15 +173,15 @@ function textOf(world: Hint): string {
 }
 
 /** What fails because of the planted bug: a world that fails without it as well says nothing about it. */
-async function failureOfPlanted(prober: Prober, root: string, world: Hint): Promise<Complaint | null> {
-  const failure = await prober.run({ root, world });
+async function failureOfPlanted(prober: Prober, sound: Prober, probe: Probe): Promise<Complaint | null> {
+  const failure = await prober.run(probe);
   if (failure === null) return null;
-  return (await prober.run({ root: UNPLANTED, world })) === null ? failure : null;
+  return (await sound.run({ root: UNPLANTED, world: probe.world })) === null ? failure : null;
 }
 
 /** Runs seeds until one fails. */
 async function huntSeeds(
-  prober: Prober,
+  sound: Prober,
   root: string,
   seeds: { from: number; count: number; workers: number },
 ): Promise<Catch> {
@@ -172,7 +211,7 @@ async function huntSeeds(
   const check = async (found: readonly Found[]): Promise<void> => {
     for (const { seed, oracle, what } of caught === null ? found : []) {
       const world = { seed, follows: followsIn('half', seed) };
-      if ((await prober.run({ root: UNPLANTED, world })) !== null) continue;
+      if ((await sound.run({ root: UNPLANTED, world })) !== null) continue;
       caught ??= { world: textOf(world), oracle, what };
       endAll();
     }
@@ -224,20 +263,26 @@ function tell({ name, equivalent }: Hunt, { found, seedCount }: Catch): boolean 
 }
 
 async function main(): Promise<boolean> {
-  const seeds = { from: Number(values.from), count: Number(values.seeds), workers: Number(values.workers) };
+  const hunts = huntsOf(values.only);
+  const workerCount = Number(values.workers);
+  const huntersMax = Math.min(workerCount, hunts.length);
+  const workers = Math.floor(workerCount / huntersMax);
+  const seeds = { from: Number(values.from), count: Number(values.seeds), workers };
   let isWell = true;
   const counts = { found: 0, all: 0 };
-  for (const wanted of huntsOf(values.only)) {
-    const folder = makeCopy(wanted.mutants);
-    try {
-      const caught = await huntDown(wanted, folder, seeds);
+  const queue = hunts.values();
+  const hunt = async (): Promise<void> => {
+    using copy = new Copy();
+    for (const wanted of queue) {
+      copy.plant(wanted.mutants);
+      const caught = await huntDown(wanted, copy, seeds);
+      copy.mend(wanted.mutants);
       isWell = tell(wanted, caught) && isWell;
       counts.all += 1;
       if (caught.found !== null) counts.found += 1;
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
     }
-  }
+  };
+  await Promise.all(Array.from({ length: huntersMax }, hunt));
   say(`${counts.found} of ${counts.all} planted bugs were found.`);
   return isWell;
 }
