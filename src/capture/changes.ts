@@ -1,17 +1,12 @@
 /**
  * The edits of users, found by comparing each two-way table with its base. Marks say where to look. All rows are compared if marks may be incomplete:
- * another client dropped a trigger, a new process begins, or REPLACE removed rows unseen through a unique index of the user. This is the interface
- * for push:
- *
- *    captureChanges    makes the marks true; in one transaction, before anything is planned
- *    readChanges       the changes cell by cell, a block of rows at a time
- *    settleRows    what the origin says of rows of a push (settle.ts)    moveRows    everything else that happens (marks.ts)
+ * another client dropped a trigger, a new process begins, or REPLACE removed rows unseen through a unique index of the user.
  */
 import { must } from '../base/assert.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { isSameValue } from '../reconcile/diff.ts';
-import { decideColumnsLost, decidePutBack, decideStray, type RowFacts } from '../reconcile/outcome.ts';
-import { isInFlight, nextRowState, ROW_STATES, type RowEvent, type RowState } from '../reconcile/row-state.ts';
+import { decideAsked, decideColumnsLost, decidePutBack, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
+import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
 import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeignIds } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { noteCaptured } from '../replica/bookkeeping/history.ts';
@@ -23,15 +18,14 @@ import { baseName, isStrict, requireShape } from '../replica/tables.ts';
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { Row } from '../wire/schema.ts';
-import { hasMarks, moveRows, readRowStates } from './marks.ts';
-import { takeLocalId } from '../replica/bookkeeping/row-states.ts';
+import { readAskedIds } from '../replica/bookkeeping/conflicts.ts';
+import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
 import { captureOlderCopy } from './older-copy.ts';
-import { settleQuestions } from './questions.ts';
 import { readOvertakenRefusals } from './refusals.ts';
 import { readRawTexts } from './raw-text.ts';
 import { cellName, missingRule, valueRules, type CellRule } from './rules.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';
-import { apply, readFacts } from './writer/apply.ts';
+import { apply, applyEvent, readFacts, renumberStrays } from './writer/apply.ts';
 
 /** The change of one row: inserted (no base), updated, or deleted (no local). */
 export interface RowChange {
@@ -57,17 +51,18 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   const { compareDue } = readCaptureState(tx, table.id);
   if (compareDue || !areMarksReliable(tx, table)) {
     tx.countUncaptured(markDiffering(tx, table, at));
-    moveRows(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
+    applyEvent(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
     storeCompareDue(tx, table.id, false);
   }
   tx.journal.captureEdits(table, tx.cause);
   noteCaptured(tx, table.id, at);
   const isMarked = hasMarks(tx, table.id);
-  const strays = isMarked ? readFacts(tx, table, readForeignIds(tx, table)) : [];
-  const renumbered = renumberStrays(tx, table, strays, { event: null, at });
+  const renumbered = isMarked ? renumberStrays(tx, table, readForeignIds(tx, table), at) : [];
   if (isMarked) {
     dropEqualMarks(tx, table, SETTLING);
-    for (const ids of blocks(readUnwritableEdits(tx, table))) putBack(tx, table, ids, at);
+    // Read-only cells follow the base; their values are kept like any loser of a conflict.
+    const ids = readUnwritableEdits(tx, table);
+    decideEach(tx, table, { ids, at }, (facts) => decidePutBack(facts, table.columns));
   }
   captureOlderCopy(tx, table, at, renumbered);
   settleQuestions(tx, table, at);
@@ -75,28 +70,6 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
 
 /** States of rows whose mark is removed if they equal their base; rows in flight are settled by their answer. */
 const SETTLING = ROW_STATES.filter((state) => !isInFlight(state) && nextRowState(state, 'settled') === 'clean');
-
-/** Rows that another client inserted under ids of the origin, bypassing the triggers, become new rows like any other. Returns their ids. */
-function renumberStrays(
-  tx: Tx,
-  table: TwoWayTable,
-  strays: readonly RowFacts[],
-  { event, at }: { readonly event: RowEvent | null; readonly at: string },
-): readonly number[] {
-  const outcomes = strays.map((facts) => decideStray(facts, takeLocalId(tx, table.id), event));
-  apply(tx, table, { outcomes, nowMs: Date.parse(at) });
-  return outcomes.map(({ newId }) => newId);
-}
-
-/**
- * Gives our ids to rows that another client inserted, bypassing the triggers, under ids that the origin has since given to other rows. They continue
- * as new rows. Called with ids of the origin's rows, before these are written. Returns whether there were any.
- */
-export function makeRoom(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): boolean {
-  const strays = readFacts(tx, table, ids).filter(({ id, base, local }) => id > 0 && base === null && local !== null);
-  if (strays.length > 0) renumberStrays(tx, table, strays, { event: 'localEdit', at });
-  return strays.length > 0;
-}
 
 /** Marked rows with an edit that cannot be pushed, or with a value that only has another spelling. */
 function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly number[] {
@@ -113,10 +86,20 @@ function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly num
   return queryNumbers(from, text, [table.id]);
 }
 
-/** Puts read-only cells back to base; their values are kept like any loser of a conflict. */
-function putBack(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): void {
-  const outcomes = readFacts(tx, table, ids).map((facts) => decidePutBack(facts, table.columns));
-  apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+/** Closes questions that need no answer, and lets rows without open questions continue. */
+export function settleQuestions(tx: Tx, table: TwoWayTable, at: string): void {
+  decideEach(tx, table, { ids: readAskedIds(tx, table.id), at }, (facts) => decideAsked(facts, table.columns));
+}
+
+/** Decides on rows one by one, and carries it out, a block at a time. */
+function decideEach(
+  tx: Tx,
+  table: TwoWayTable,
+  { ids, at }: { readonly ids: readonly number[]; readonly at: string },
+  decide: (facts: RowFacts) => RowOutcome,
+): void {
+  for (const block of blocks(ids))
+    apply(tx, table, { outcomes: readFacts(tx, table, block).map(decide), nowMs: Date.parse(at) });
 }
 
 /**
@@ -131,10 +114,8 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
   });
   const text = sql`SELECT l._id FROM ${ident(table.localName)} l LEFT JOIN ${ident(baseName(table.id))} b ON b._id = l._id
       WHERE ${anyOf(differing)}`;
-  for (const ids of blocks(queryNumbers(tx, text, []))) {
-    const outcomes = readFacts(tx, table, ids).map((facts) => decideColumnsLost(facts, table.columns, indexes));
-    apply(tx, table, { outcomes, nowMs: Date.parse(at) });
-  }
+  const ids = queryNumbers(tx, text, []);
+  decideEach(tx, table, { ids, at }, (facts) => decideColumnsLost(facts, table.columns, indexes));
 }
 
 function columnAt({ columns }: TwoWayTable, index: number): TwoWayColumn {

@@ -3,65 +3,19 @@
  * and the time of the next try. The row's mark says whether it still waits (`refused`, `inDoubt`); a line without such a mark is history, and counts
  * how often the row was refused. Values stay in the file (I16).
  */
-import { type Backoff, backoffMs, BACKOFFS } from '../base/retries.ts';
 import { ident, sql } from '../base/sql.ts';
-import { moveRows } from './marks.ts';
 import type { TwoWayTable } from './table.ts';
-import type { Refusal } from '../reconcile/outcome.ts';
-import type { RetryHope } from '../reconcile/push-outcome.ts';
-import type { SentCell } from '../reconcile/push-plan.ts';
 import { hasOpenConflict } from '../replica/bookkeeping/conflicts.ts';
-import { readDueIds, type WaitingRow, countTries, replaceRefusal } from '../replica/bookkeeping/refusals.ts';
+import { readDueIds, type WaitingRow } from '../replica/bookkeeping/refusals.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
-import { objectText, storedFromValue } from '../replica/rows.ts';
-
-/** Why a row waits. */
-export interface NewRefusal extends Refusal {
-  readonly rowId: number;
-}
-
-/** When a refused row is sent again without a person; null for never. */
-const BACKOFF_BY_HOPE: Readonly<Record<RetryHope, Backoff | null>> = {
-  soon: BACKOFFS.busyRow,
-  later: BACKOFFS.rightlessRow,
-  never: null,
-};
-
-/** Stores why a row waits; the caller moves its mark. */
-export function storeRefusal(tx: Tx, table: TwoWayTable, refusal: NewRefusal, nowMs: number): void {
-  const tries = countTries(tx, table.id, refusal.rowId) + 1;
-  const backoff = BACKOFF_BY_HOPE[refusal.hope];
-  const waitMs = backoff && backoffMs(backoff, tries);
-  const columnName =
-    refusal.column === null ? (refusal.words?.source ?? null) : (table.columns[refusal.column]?.localName ?? null);
-  replaceRefusal(tx, {
-    tableId: table.id,
-    rowId: refusal.rowId,
-    kind: refusal.kind,
-    columnName,
-    reason: refusal.reason,
-    status: refusal.words?.status ?? null,
-    code: refusal.words?.code ?? null,
-    sent: refusal.cells.length === 0 ? null : textFromCells(table, refusal.cells),
-    tries,
-    now: BigInt(Math.floor(nowMs)),
-    retryAt: waitMs === null ? null : BigInt(Math.floor(nowMs + waitMs)),
-  });
-}
+import { applyEvent } from './writer/apply.ts';
 
 /** Those of the given rows that were parked because a request with them alone ended without words of the origin. */
 export function readUnansweredIds(from: Connection, tableId: number, ids: readonly number[]): readonly number[] {
   const text = sql`SELECT row_id FROM _rowsync_refusals WHERE table_id = ? AND status IS NOT NULL AND code IS NULL
       AND row_id IN (SELECT value FROM json_each(?))`;
   return queryNumbers(from, text, [tableId, JSON.stringify(ids)]);
-}
-
-/** Cells as a JSON object of the replica's column names. */
-function textFromCells({ columns }: TwoWayTable, cells: readonly SentCell[]): string {
-  return objectText(
-    cells.map(({ column, value }) => [columns[column]?.localName ?? '', storedFromValue(value)] as const),
-  );
 }
 
 /** The sent values of a row at its last refusal, or when it came into doubt, as a JSON object; null if unknown. */
@@ -99,18 +53,18 @@ export function readOvertakenRefusals(from: Connection, table: TwoWayTable): rea
  */
 export function retryRefused(tx: Tx, tableId: number, at: string): void {
   const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = ? AND state = 'refused'`;
-  moveRows(tx, tableId, queryNumbers(tx, text, [tableId]), { event: 'retried', at });
+  applyEvent(tx, tableId, queryNumbers(tx, text, [tableId]), { event: 'retried', at });
 }
 
 /** Lets refused rows be tried again whose time has come. */
 export function retryDue(tx: Tx, table: TwoWayTable, { nowMs, at }: { nowMs: number; at: string }): void {
-  moveRows(tx, table.id, readDueIds(tx, table.id, nowMs), { event: 'retried', at });
+  applyEvent(tx, table.id, readDueIds(tx, table.id, nowMs), { event: 'retried', at });
 }
 
 /** Lets rows be tried again at the next push, whatever they waited for. An open question about a row still comes first. */
 export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void {
   for (const { tableId, rowId } of rows) {
-    moveRows(tx, tableId, [rowId], { event: 'retried', at });
-    if (hasOpenConflict(tx, tableId, rowId)) moveRows(tx, tableId, [rowId], { event: 'conflicted', at });
+    applyEvent(tx, tableId, [rowId], { event: 'retried', at });
+    if (hasOpenConflict(tx, tableId, rowId)) applyEvent(tx, tableId, [rowId], { event: 'conflicted', at });
   }
 }

@@ -23,7 +23,7 @@ import { findTable } from '../replica/bookkeeping/tables.ts';
 import { evidenceText, storedFromValue, valueFromStored, type Stored } from '../replica/rows.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Value } from '../wire/schema.ts';
-import { diffRows, readAllChanges, readVersions, type RowChange } from './changes.ts';
+import { diffRows, readAllChanges, readVersions, settleQuestions, type RowChange } from './changes.ts';
 import {
   closeConflict,
   hasOpenConflict,
@@ -31,13 +31,11 @@ import {
   type Resolution,
 } from '../replica/bookkeeping/conflicts.ts';
 import { keptValues, readConflict, readRequests, type StoredConflict } from './conflicts.ts';
-import { moveRows, readRowStates } from './marks.ts';
-import { takeLocalId } from '../replica/bookkeeping/row-states.ts';
+import { readRowStates, takeLocalId } from '../replica/bookkeeping/row-states.ts';
 import { discardChanges } from './mode.ts';
 import { captureOlderCopy } from './older-copy.ts';
-import { settleQuestions } from './questions.ts';
 import { findTwoWayTable, type TwoWayColumn, type TwoWayTable } from './table.ts';
-import { apply, readFacts } from './writer/apply.ts';
+import { apply, applyEvent, readFacts } from './writer/apply.ts';
 
 /** What a person takes; `value` counts only with `take: 'value'`. */
 export interface Decision {
@@ -77,7 +75,7 @@ export function resolveConflict(tx: Tx, id: number, { take, value }: Decision, a
   if (hasOpenConflict(tx, table.id, outcome.rowId)) return null;
   const [row] = readVersions(tx, table, [outcome.rowId]);
   const event = isChanged(row?.base ?? null, row?.local ?? null, table.columns) ? 'resolved' : 'discarded';
-  moveRows(tx, table.id, [outcome.rowId], { event, at });
+  applyEvent(tx, table.id, [outcome.rowId], { event, at });
   endPushHold(tx, table.id);
   return null;
 }

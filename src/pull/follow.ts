@@ -27,13 +27,12 @@ import {
   type ChangedPage,
   type FollowCursor,
 } from '../reconcile/follow.ts';
-import { isSameRow } from '../reconcile/diff.ts';
+import { unlikeRows } from '../reconcile/diff.ts';
 import { createdColumn, NO_STAMP_WINDOW, windowFilter } from '../reconcile/windows.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { findTable, readTable, readSelection } from '../replica/bookkeeping/tables.ts';
 import { storeFollowed, storeTail, readFollowable } from '../replica/bookkeeping/following.ts';
 import { countExpected, countStampedFrom, readPagedWindows } from '../replica/bookkeeping/pages.ts';
-import { suspectPushedRows } from '../replica/bookkeeping/suspects.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/query.ts';
@@ -371,19 +370,13 @@ async function storeChanges(
 ): Promise<void> {
   const { replica, clock } = context;
   const { target } = table;
-  const known = new Map(readRowsById(replica, confirmedRows(table), page.ids).map((row) => [row.id, row]));
-  const news = page.rows.filter((row) => {
-    const before = known.get(row.id);
-    return before === undefined || !isSameRow(row, before);
-  });
+  const news = unlikeRows(page.rows, readRowsById(replica, confirmedRows(table), page.ids));
   if (news.length === 0 && page.unreadable.length === 0) return;
   const ids = [...news, ...page.unreadable].map(({ id }) => id);
   const what = `Storing what changed in ${target.localName}`;
   const stored = await writeInShape(context, table, { what, answer: page }, (tx) => {
     const at = stampFromMs(clock.nowMs());
-    const changes = storeRows(tx, table, { rows: news, unreadable: page.unreadable, ids }, at);
-    suspectPushedRows(tx, target.id, ids);
-    return changes;
+    return storeRows(tx, table, { rows: news, unreadable: page.unreadable, ids }, { at, offPage: ids });
   });
   counts.insertedCount += stored.insertedCount;
   counts.updatedCount += stored.updatedCount;

@@ -16,7 +16,6 @@ import { missingColumns, planSchema, type SchemaAction } from '../reconcile/sche
 import { planSelection } from '../reconcile/selection.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { captureChanges, readAllChanges } from '../capture/changes.ts';
-import { countUnsent } from '../capture/marks.ts';
 import { ensureCapture, isTampered, noteOpenness, discardChanges, switchMode } from '../capture/mode.ts';
 import { doubtBatches } from '../capture/batches.ts';
 import { readWaitingDeletes, retryRefused } from '../capture/refusals.ts';
@@ -47,6 +46,7 @@ import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { hasTable } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
+import { countUnsent } from '../replica/bookkeeping/row-states.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { storeSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import {

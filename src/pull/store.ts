@@ -1,26 +1,29 @@
 /**
- * Writes the rows of a pull: directly into a mirror, through the merge into a two-way table (capture/merge.ts). Always in the transaction of the caller, with the page and its ETag (I6).
+ * Writes the rows of a pull (capture/writer/remote.ts). Always in the transaction of the caller, with the page and its ETag (I6).
  */
-import { readIdleIds, storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
-import { deleteUnedited, storeUnedited } from '../capture/writer/unedited.ts';
-import type { Tx } from '../replica/connection.ts';
+import { readVersions } from '../capture/changes.ts';
+import type { TwoWayTable } from '../capture/table.ts';
+import { storeMissingRows, storeRemoteRows, type RemoteOrder } from '../capture/writer/remote.ts';
+import { isChanged } from '../reconcile/merge.ts';
+import { readRowStates } from '../replica/bookkeeping/row-states.ts';
 import { storeUnreadable } from '../replica/bookkeeping/unreadable.ts';
+import { readDifferingIds } from '../replica/compare.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { storeRowColors } from '../replica/row-colors.ts';
 import { readRowsById, type RowChanges } from '../replica/rows.ts';
 import type { Row, RowPage, UnreadableRow } from '../wire/schema.ts';
 import type { PreparedTable } from './context.ts';
-import { confirmedRows } from './stamps.ts';
 
-/** Stores a page as the origin returned it, and which of its rows could not be read. A row that entered the filter of its table is not a created row. */
+/** Stores a page as the origin returned it, and which of its rows could not be read. */
 export function storeRows(
   tx: Tx,
   table: PreparedTable,
   { rows: readable, ids, unreadable }: RowPage,
-  at: string,
+  order: RemoteOrder,
 ): RowChanges {
-  storeUnreadable(tx, table.target.id, { ids, unreadable }, at);
+  storeUnreadable(tx, table.target.id, { ids, unreadable }, order.at);
   const rows = unreadable.length === 0 ? readable : [...readable, ...readableParts(tx, table, unreadable)];
-  const changes = storeByFilter(tx, table, rows, at);
+  const changes = storeRemoteRows(tx, table, rows, order);
   storeRowColors(tx, table.target, rows);
   return changes;
 }
@@ -44,33 +47,6 @@ function readableParts(tx: Tx, table: PreparedTable, unreadable: readonly Unread
   });
 }
 
-function storeByFilter(tx: Tx, table: PreparedTable, rows: readonly Row[], at: string): RowChanges {
-  if (!table.mayEnter || rows.length === 0) return storeAsTheyCame(tx, table, rows, at);
-  const ids = rows.map(({ id }) => id);
-  const here = new Set(readRowsById(tx, confirmedRows(table), ids).map(({ id }) => id));
-  const before = rows.filter(({ id }) => here.has(id));
-  const added = rows.filter(({ id }) => !here.has(id));
-  const { updatedCount } = storeAsTheyCame(tx, table, before, at);
-  const { insertedCount } = storeAsTheyCame(tx.because('filter'), table, added, at);
-  return { insertedCount, updatedCount };
-}
-
-function storeAsTheyCame(tx: Tx, { target, twoWay }: PreparedTable, rows: readonly Row[], at: string): RowChanges {
-  if (twoWay !== null) return storeRemoteRows(tx, twoWay.table, rows, { policy: twoWay.policy, at });
-  return storeUnedited(tx, { target, hasBase: false }, rows);
-}
-
-/** Deletes rows that the origin does not have, keeping their last values; returns how many were here. */
-export function storeMissing(
-  tx: Tx,
-  { target, twoWay }: PreparedTable,
-  ids: readonly number[],
-  why: { readonly reason: string; readonly at: string },
-): number {
-  if (twoWay !== null) return storeMissingRows(tx, twoWay.table, ids, { ...why, policy: twoWay.policy });
-  return deleteUnedited(tx, { target, hasBase: false }, ids, why);
-}
-
 /**
  * Removes rows that the origin has outside of the table's filter, keeping their last values; returns how many. A row with a waiting edit stays until
  * that is settled: the origin still accepts it.
@@ -78,5 +54,13 @@ export function storeMissing(
 export function storeOutside(tx: Tx, table: PreparedTable, ids: readonly number[], at: string): number {
   const leaving = table.twoWay === null ? ids : readIdleIds(tx, table.twoWay.table, ids);
   if (leaving.length === 0) return 0;
-  return storeMissing(tx.because('filter'), table, leaving, { reason: 'filtered', at });
+  return storeMissingRows(tx.because('filter'), table, leaving, { reason: 'filtered', at });
+}
+
+/** The given rows without an edit that waits, is on its way, or is parked. */
+function readIdleIds(from: Connection, table: TwoWayTable, ids: readonly number[]): readonly number[] {
+  const differing = readVersions(from, table, readDifferingIds(from, table, ids));
+  const edited = differing.flatMap(({ rowId, base, local }) => (isChanged(base, local, table.columns) ? [rowId] : []));
+  const busy = new Set([...edited, ...readRowStates(from, table.id, ids).keys()]);
+  return ids.filter((id) => !busy.has(id));
 }

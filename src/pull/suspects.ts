@@ -4,6 +4,7 @@
  * deleted before that, no page would miss it. reconcile/guards.ts decides how many rows may be deleted without a person.
  */
 import { RowsyncError } from '../base/errors.ts';
+import { storeMissingRows } from '../capture/writer/remote.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
 import {
@@ -26,7 +27,7 @@ import { readProblems, storeHold, type TableProblems } from '../replica/bookkeep
 import type { Connection } from '../replica/connection.ts';
 import { readSweep, storeIdentityChecked, type SweepState } from '../replica/bookkeeping/sweeps.ts';
 import { clearSeenSuspects } from '../replica/bookkeeping/pages.ts';
-import { countSuspects, readSuspects, suspectPushedRows } from '../replica/bookkeeping/suspects.ts';
+import { countSuspects, readSuspects } from '../replica/bookkeeping/suspects.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { PreparedTable, PullContext } from './context.ts';
@@ -34,7 +35,7 @@ import { writeInShape } from './describe.ts';
 import { findRows } from './lookup.ts';
 import type { SweepCounts } from './report.ts';
 import { confirmedRows } from './stamps.ts';
-import { storeMissing, storeOutside, storeRows } from './store.ts';
+import { storeOutside, storeRows } from './store.ts';
 
 /** Suspects looked up in one go; the origin client cuts them into requests. */
 const BATCH_ROWS = 500;
@@ -263,10 +264,9 @@ async function lookUp(
       const what = `Deleting rows of ${target.localName}`;
       const went = await writeInShape(context, table, { what, answer: page }, (tx) => {
         const at = stampFromMs(context.clock.nowMs());
-        storeRows(tx, table, page, at);
-        const deletedCount = storeMissing(tx, table, gone, { reason: 'the origin does not return the row', at });
+        const deletedCount = storeMissingRows(tx, table, gone, { reason: 'the origin does not return the row', at });
         const filteredCount = storeOutside(tx, table, outside, at);
-        if (order.isOutsideOfSweep === true) suspectPushedRows(tx, target.id, ids);
+        storeRows(tx, table, page, { at, offPage: order.isOutsideOfSweep === true ? ids : undefined });
         return { deletedCount, filteredCount };
       });
       tally.deletedCount += went.deletedCount;
@@ -292,7 +292,9 @@ async function requireSameCaller({ origin, replica, signal }: PullContext): Prom
 /** Deletes rows with ids that no origin assigns, keeping their last values; returns how many. */
 async function deleteForeign(context: PullContext, table: PreparedTable, ids: readonly number[]): Promise<number> {
   const why = { reason: 'the origin gives no such id', at: stampFromMs(context.clock.nowMs()) };
-  return context.replica.write(`Deleting rows of ${table.target.localName}`, (tx) => storeMissing(tx, table, ids, why));
+  return context.replica.write(`Deleting rows of ${table.target.localName}`, (tx) =>
+    storeMissingRows(tx, table, ids, why),
+  );
 }
 
 function holdError(

@@ -409,7 +409,7 @@ async function storePage(pass: Pass, answered: Omit<AnsweredPage, 'sweep' | 'at'
   const lateMs = lateRowsMs(context, table, content);
   const changes = await writeInShape(context, table, { what, answer: content }, (tx) => {
     const at = now(context);
-    const stored = storeRows(tx, table, content, at);
+    const stored = storeRows(tx, table, content, { at });
     notePage(tx, table.target.id, { ...answered, sweep, at });
     if (lateMs > 0) storeLateness(tx, table.target.id, lateMs);
     if (isCut) dropPagesFrom(tx, table.target.id, { window: answered.window, page: page + 1 });

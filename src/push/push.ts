@@ -6,7 +6,7 @@
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { runAll } from '../base/pool.ts';
-import { moveRows, readRowStates } from '../capture/marks.ts';
+import { applyEvent } from '../capture/writer/apply.ts';
 import { MIRROR_HINT, readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
 import type { Connection } from '../replica/connection.ts';
@@ -14,6 +14,7 @@ import { readDropped } from '../replica/complaints.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
+import { readRowStates } from '../replica/bookkeeping/row-states.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, PushTableOptions, PushTally } from './context.ts';
 import { identify } from './identity.ts';
@@ -165,7 +166,7 @@ async function retryOvertaken(
       const states = readRowStates(tx, tableId, ids);
       // A person or another client may have changed them since.
       const waiting = ids.filter((id) => states.get(id) === 'refused');
-      moveRows(tx, tableId, waiting, { event: 'retried', at: stampFromMs(clock.nowMs()) });
+      applyEvent(tx, tableId, waiting, { event: 'retried', at: stampFromMs(clock.nowMs()) });
       if (waiting.length > 0) counts.set(tableId, waiting.length);
     }
     return counts;

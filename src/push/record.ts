@@ -6,15 +6,16 @@ import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { storeBatch, type Batch, type BatchRow } from '../capture/batches.ts';
-import { diffRows, makeRoom, readVersions, type RowChange } from '../capture/changes.ts';
-import { storeMissingRows, storeRemoteRows } from '../capture/merge.ts';
-import { readUnansweredIds, type NewRefusal } from '../capture/refusals.ts';
+import { diffRows, readVersions, type RowChange } from '../capture/changes.ts';
+import { readUnansweredIds } from '../capture/refusals.ts';
+import type { TwoWayTable } from '../capture/table.ts';
 import { apply, readFacts } from '../capture/writer/apply.ts';
-import { isSameRow } from '../reconcile/diff.ts';
+import { storeMissingRows, storeRemoteRows } from '../capture/writer/remote.ts';
+import { unlikeRows } from '../reconcile/diff.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
 import { matchKey } from '../reconcile/match-key.ts';
 import { judgeHolder, type HolderVerdict } from '../reconcile/match.ts';
-import { decideMoved, decideRemote, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
+import { decideMoved, decideRemote, type Refusal, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
 import type { PlannedRow, WriteMethod } from '../reconcile/push-plan.ts';
 import { ALONE } from '../reconcile/unanswered.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -22,7 +23,6 @@ import { spendPushConsent } from '../replica/bookkeeping/problems.ts';
 import type { Tx } from '../replica/connection.ts';
 import { countBatch } from '../replica/copies.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';
-import { suspectPushedRows } from '../replica/bookkeeping/suspects.ts';
 import { countConflicts } from '../replica/bookkeeping/conflicts.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
@@ -59,10 +59,7 @@ export async function record(run: TablePush, block: FoundBlock, round: Round): P
   );
   const baseById = new Map(bases.map((base) => [base.id, base]));
   await requireSameShape(run, remotes, baseById);
-  const moved = [...found.byId.values()].filter((remote) => {
-    const base = baseById.get(remote.id);
-    return base === undefined || !isSameRow(base, remote);
-  });
+  const moved = unlikeRows([...found.byId.values()], bases);
   const uploads = block.attaches ? await readUploads(run, planAhead(run, ids)) : NO_UPLOADS;
   await context.origin.requestsLeave(); // the batch before, before recording keeps the event loop busy
   const { batch, decision } = await context.replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
@@ -73,7 +70,7 @@ export async function record(run: TablePush, block: FoundBlock, round: Round): P
       (row) => row.state === 'edited' && row.kind === kind,
     );
     const limits = readLimits(tx, run, ids);
-    const facts = { ...block, edited, known: readHolders(tx, run, holders), uploads, limits };
+    const facts = { ...block, edited, known: readHolders(tx, run.table, holders), uploads, limits };
     const decided = decide(run, facts, round);
     return { decision: decided, batch: store(tx, run, { ...decided, edited }) };
   });
@@ -99,11 +96,11 @@ function mergePresent(
   const verdict = judgeDeletion(facts);
   if (verdict.kind === 'hold') throw missingError(run, missingCount, rowCount);
   progress.missingCount += missing.length;
-  const merge = { policy: options.conflict, at: stampFromMs(context.clock.nowMs()) };
+  const remote = { target: table, twoWay: { table, policy: options.conflict } };
+  const at = stampFromMs(context.clock.nowMs());
   const conflictsBefore = countConflicts(tx, table.id);
-  storeRemoteRows(tx, table, moved, merge);
-  storeMissingRows(tx, table, missing, { ...merge, reason: 'not returned by the origin before a push' });
-  suspectPushedRows(tx, table.id, [...moved.map(({ id }) => id), ...missing]);
+  storeMissingRows(tx, remote, missing, { at, reason: 'not returned by the origin before a push' });
+  storeRemoteRows(tx, remote, moved, { at, offPage: [...moved.map(({ id }) => id), ...missing] });
   progress.counts.conflictCount += countConflicts(tx, table.id) - conflictsBefore;
 }
 
@@ -120,9 +117,12 @@ function planAhead({ context, table, planned }: TablePush, ids: readonly number[
   return planChanges(edited, planned, planOptions(context)).batches[0]?.rows ?? [];
 }
 
+/** Why a row waits. */
+type ParkedRow = Refusal & { readonly rowId: number };
+
 /** What becomes of the rows of a block. */
 interface RecordDecision {
-  readonly parked: readonly NewRefusal[];
+  readonly parked: readonly ParkedRow[];
   /** New rows, with the row of the origin that each is merged into. */
   readonly adopted: readonly { readonly rowId: number; readonly local: Row | null; readonly remote: Row }[];
   readonly method: WriteMethod;
@@ -142,10 +142,9 @@ interface Facts extends FoundBlock {
 }
 
 /** Base and local of the rows that have the match values of inserts, as far as they are known here. */
-function readHolders(tx: Tx, { table, context }: TablePush, holders: readonly Row[]): Facts['known'] {
+function readHolders(tx: Tx, table: TwoWayTable, holders: readonly Row[]): Facts['known'] {
   const ids = holders.map(({ id }) => id);
   if (ids.length === 0) return new Map();
-  makeRoom(tx, table, ids, stampFromMs(context.clock.nowMs()));
   const versions = readVersions(tx, table, ids);
   return new Map(versions.flatMap(({ rowId, base, local }) => (base === null ? [] : [[rowId, { base, local }]])));
 }
@@ -160,7 +159,7 @@ function readLimits(tx: Tx, { table, progress: { limits } }: TablePush, ids: rea
 function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
   const { context, planned } = run;
   const { kind, limits } = facts;
-  const parked: NewRefusal[] = [];
+  const parked: ParkedRow[] = [];
   const park = (rowId: number, { column, reason, hope = 'never' }: Waiting): void =>
     void parked.push({ rowId, kind, column, reason, hope, words: null, cells: [] });
   const adopted = new Map<number, RecordDecision['adopted'][number]>();
@@ -187,7 +186,7 @@ function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
   return { parked, adopted: [...adopted.values()], method: first?.method ?? 'update', rows, rest };
 }
 
-type Waiting = Pick<NewRefusal, 'column' | 'reason'> & { readonly hope?: NewRefusal['hope'] | undefined };
+type Waiting = Pick<ParkedRow, 'column' | 'reason'> & { readonly hope?: ParkedRow['hope'] | undefined };
 
 function holderOf({ asked, holders }: FoundBlock, rowId: number): Holder | undefined {
   const value = asked.get(rowId);

@@ -4,8 +4,8 @@
  */
 import type { RowsyncError } from '../base/errors.ts';
 import { runPipeline } from '../base/pipeline.ts';
-import { readEditedIds } from '../capture/marks.ts';
 import { CHANGE_KINDS, type ChangeKind } from '../reconcile/push-plan.ts';
+import { readEditedIds } from '../replica/bookkeeping/row-states.ts';
 import { PUSH_LANES, pushBatch } from './batch.ts';
 import type { IdBlock, Round, TablePush } from './context.ts';
 import { planOptions } from './plan.ts';

@@ -5,7 +5,6 @@
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { updateBatch, type Batch, type BatchRow } from '../capture/batches.ts';
-import { makeRoom } from '../capture/changes.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { apply, readFacts } from '../capture/writer/apply.ts';
 import {
@@ -79,7 +78,6 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
     return { row, news, settlement: settlementOf(row.kind, row.answer?.as ?? 'lost', news.finding) };
   });
   const otherIds = settled.flatMap((one) => otherIdOf(one) ?? []);
-  makeRoom(tx, table, otherIds, stampFromMs(nowMs));
   const known = new Set(readRowsById(tx, baseTarget(table), otherIds).map(({ id }) => id));
   // A row that the origin merged into another one comes last, when that one is known here.
   const merged: Settled[] = [];

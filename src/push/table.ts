@@ -7,17 +7,17 @@ import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
 import { readBatches } from '../capture/batches.ts';
 import { captureChanges } from '../capture/changes.ts';
-import { countEdits, moveRows } from '../capture/marks.ts';
 import { judgeOlderCopy, letOlderCopyGo } from '../capture/older-copy.ts';
 import { retryDue } from '../capture/refusals.ts';
 import { carryOutRequests } from '../capture/resolve.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/table.ts';
+import { applyEvent } from '../capture/writer/apply.ts';
 import { judgePush } from '../reconcile/guards.ts';
 import { readProblems, useUpConsent } from '../replica/bookkeeping/problems.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { isPushProblemStored, storePushProblem } from '../replica/bookkeeping/problems.ts';
 import { readSelection, readTable } from '../replica/bookkeeping/tables.ts';
-import { countWaiting } from '../replica/bookkeeping/row-states.ts';
+import { countEdits, countWaiting } from '../replica/bookkeeping/row-states.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import { BeganEdits } from './edits.ts';
 import { step, type PushContext, type PushTableOptions, type PushTally, type TablePush } from './context.ts';
@@ -148,7 +148,7 @@ async function settleEarlier(
   const ids = batches.flatMap(({ rows }) => rows.map(({ id }) => id));
   context.log.info('push.lookUp', { table: table.localName, rowCount: ids.length });
   await context.replica.write(`Taking up the batches of ${table.localName}`, (tx) => {
-    moveRows(tx, table.id, ids, { event: 'restarted', at: stampFromMs(context.clock.nowMs()) });
+    applyEvent(tx, table.id, ids, { event: 'restarted', at: stampFromMs(context.clock.nowMs()) });
   });
   for (const batch of batches) await settle(run, batch);
 }

@@ -19,9 +19,13 @@ export function hasNews(rows: readonly Row[], base: readonly Row[]): boolean {
   });
 }
 
-/** Whether two rows of one table are the same, including the caller's rights on them. */
-export function isSameRow(one: Row, other: Row): boolean {
-  return one.allow === other.allow && one.values.every((value, index) => value === other.values[index]);
+/** Those of the rows that are not just so, including the caller's rights on them, among the known ones of their table. */
+export function unlikeRows(rows: readonly Row[], known: readonly Row[]): readonly Row[] {
+  const knownById = new Map(known.map((row) => [row.id, row]));
+  return rows.filter(({ id, allow, values }) => {
+    const before = knownById.get(id);
+    return before?.allow !== allow || values.some((value, index) => value !== before.values[index]);
+  });
 }
 
 /** Whether two values of one column are the same: null only as null, numbers exactly (1, 1.0 and the text '1.0' are one). */

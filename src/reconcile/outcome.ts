@@ -129,11 +129,14 @@ const EVENTS: Readonly<Record<'sent' | 'unsent', Readonly<Record<MergeDecision['
 };
 
 /** The origin says what it has of a row; null for no such row. `facts.base` is what the merge compares with. */
-export function decideRemote(facts: RowFacts, remote: Row | null, rules: MergeRules): RowOutcome {
+export function decideRemote(known: RowFacts, remote: Row | null, rules: MergeRules): RowOutcome {
   const { columns, isSent } = rules;
+  // What another program put under this id, around the triggers, is another row, and makes room.
+  const isStray = known.base === null && remote !== null && remote.id === known.id;
+  const facts = isStray ? { ...known, local: null } : known;
   const decision = mergeRow({ ...facts, remote }, columns, rules.policy);
-  const known = EVENTS[isSent ? 'sent' : 'unsent'][decision.state];
-  const event = known === 'changed' && hasLostEdit(facts, decision, columns) ? 'localEdit' : known;
+  const merged = EVENTS[isSent ? 'sent' : 'unsent'][decision.state];
+  const event = merged === 'changed' && hasLostEdit(facts, decision, columns) ? 'localEdit' : merged;
   const { local } = decision;
   const isLost = remote === null && local === null && (facts.local ?? (isSent ? null : facts.base)) !== null;
   const outcome: RowOutcome = {
@@ -255,13 +258,13 @@ export function decideMoved(facts: RowFacts, event: RowEvent, refusal: RowOutcom
 }
 
 /** A row that another program put under an id of the origin, around the triggers, becomes a new row like any other. */
-export function decideStray(facts: RowFacts, id: number, event: RowEvent | null): RowOutcome {
+export function decideStray(facts: RowFacts, id: number): RowOutcome {
   const { local, state } = facts;
   return {
     ...unchanged(facts),
     newId: id,
     local: local === null ? null : { ...local, id, allow: null },
-    state: event === null ? state : nextRowState(state, event),
+    state: nextRowState(state, 'localEdit'),
   };
 }
 
@@ -285,6 +288,11 @@ export function decidePutBack(facts: RowFacts, columns: readonly MergeColumn[]):
     conflicts: lostLines(facts, lost),
     closed: facts.questions.filter(({ column }) => column !== null && lost.includes(column)).map(({ id }) => id),
   };
+}
+
+/** Closes the questions about a row that need no answer any more; a row that waits for none continues. */
+export function decideAsked(facts: RowFacts, columns: readonly MergeColumn[]): RowOutcome {
+  return withQuestions(facts, unchanged(facts), { columns, base: facts.base, local: facts.local });
 }
 
 /** Columns (indexes) leave the table: their edits are kept. */

@@ -8,6 +8,7 @@ import type { RowTarget } from './rows.ts';
 import { ident, sql, type Sql } from '../base/sql.ts';
 import { baseName, rowsDiffer } from './tables.ts';
 import { addRowStates, forgetRowStatesBut } from './bookkeeping/row-states.ts';
+import { queryNumbers } from './query.ts';
 
 /** The base table of a two-way table, as rows are read and written. */
 export function baseTarget(target: RowTarget): RowTarget {
@@ -112,6 +113,18 @@ export function readForeignIds(from: Connection, target: RowTarget): readonly nu
     )
     .pluck()
     .all(target.id) as number[]; // row_id is an INTEGER within 53 bits
+}
+
+/** Those of the origin's rows under whose ids another program put rows that the origin did not know. */
+export function readStrayIds(
+  from: Connection,
+  target: RowTarget,
+  rows: readonly { readonly id: number }[],
+): readonly number[] {
+  if (rows.length === 0) return [];
+  const text = sql`SELECT l._id FROM json_each(?) i JOIN ${ident(target.localName)} l ON l._id = i.value
+      LEFT JOIN ${ident(baseName(target.id))} b ON b._id = l._id WHERE b._id IS NULL`;
+  return queryNumbers(from, text, [JSON.stringify(rows.map(({ id }) => id))]);
 }
 
 /** Whether triggers see every edit of a table. Not where a unique index lets REPLACE remove a neighbour unseen. */

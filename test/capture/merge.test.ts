@@ -2,7 +2,7 @@
  * Storing what the origin says of rows into a two-way table, where rows of another client's stand in the way.
  */
 import { describe, expect, test } from 'vitest';
-import { storeRemoteRows } from '../../src/capture/merge.ts';
+import { storeRemoteRows } from '../../src/capture/writer/remote.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
@@ -36,7 +36,8 @@ test('a row under an id that the origin has given to another one goes on as a ne
 
   await fixture.replica.write('Storing a row', (tx) => {
     const table = twoWayTable(fixture);
-    storeRemoteRows(tx, table, [rowOf(table, 7, { Title: 'theirs' })], { policy: 'origin', at: AT });
+    const target = { target: table, twoWay: { table, policy: 'origin' } } as const;
+    storeRemoteRows(tx, target, [rowOf(table, 7, { Title: 'theirs' })], { at: AT });
   });
 
   expect(titles(fixture)).toEqual([

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { MergeColumn } from '../../src/reconcile/merge.ts';
 import {
   decideAsBase,
+  decideAsked,
   decideCell,
   decideColumnsLost,
   decideDiscarded,
@@ -214,11 +215,35 @@ test.each(ROW_STATES.flatMap((state) => ROW_EVENTS.map((event) => ({ state, even
 test('a row that stood under an id of the origin gets one of ours, without the rights of that one', () => {
   const stray = facts({ base: null, state: 'clean' });
 
-  expect(decideStray(stray, -4, 'localEdit')).toMatchObject({ newId: -4, base: 'same', state: 'edited' });
-  expect(decideStray(stray, -4, null)).toMatchObject({
+  expect(decideStray(stray, -4)).toMatchObject({
+    newId: -4,
+    base: 'same',
     local: { id: -4, allow: null, values: L.values },
-    state: 'clean',
+    state: 'edited',
   });
+});
+
+test('a row that stands under an id which the origin gave to another one is not merged with that', () => {
+  const outcome = decideRemote(facts({ base: null }), R, RULES);
+
+  expect(outcome).toMatchObject({ newId: 7, base: R, local: 'base', state: 'clean', conflicts: [] });
+});
+
+test.each([
+  ['an edit that both sides agree on', { base: L }, 'conflicted', { closed: [12], state: 'edited' }],
+  ['a question that nobody answered', {}, 'conflicted', { closed: [], state: 'conflicted' }],
+  ['a question about a row that is in doubt', {}, 'inDoubt', { closed: [], state: 'inDoubt' }],
+  ['a row that does not wait', {}, 'edited', { closed: [12], state: 'edited' }],
+  ['a row without a question', { questions: [] }, 'conflicted', { closed: [], state: 'edited' }],
+  [
+    'a column that is gone',
+    { questions: [{ ...QUESTION, column: -1 }] },
+    'conflicted',
+    { closed: [12], state: 'edited' },
+  ],
+  ['a row that one side has no more', { local: null }, 'conflicted', { closed: [], state: 'conflicted' }],
+] as const)('what is still asked: %s', (_what, known, state, then) => {
+  expect(decideAsked(facts({ questions: [QUESTION], ...known, state }), COLUMNS)).toMatchObject(then);
 });
 
 test.each([

@@ -2,7 +2,7 @@
  * Pulling a table that people edit here and colleagues edit there: every edit stands, is what the origin says, or is kept.
  */
 import { describe, expect, test } from 'vitest';
-import { moveRows } from '../../src/capture/marks.ts';
+import { applyEvent } from '../../src/capture/writer/apply.ts';
 import { resync } from '../../src/cli/commands/resync.ts';
 import { verify } from '../../src/pull/verify.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
@@ -212,7 +212,7 @@ test('a new row that was sent already does not wait for the right to make it', a
   await using fixture = await startTwoWay();
   fixture.execute(`INSERT INTO "Note" ("Code", "Title") VALUES ('new', 'mine')`);
   const table = twoWayTable(fixture);
-  await fixture.replica.write('Sending', (tx) => moveRows(tx, table.id, [-2], { event: 'sendStarted', at: AT }));
+  await fixture.replica.write('Sending', (tx) => applyEvent(tx, table.id, [-2], { event: 'sendStarted', at: AT }));
   fixture.sandbox.store.setRole({ name: 'Reader', canWrite: false, hiddenTables: [], hiddenColumns: [] });
   fixture.sandbox.store.changeUser({ role: 'Reader' });
 

@@ -231,8 +231,6 @@ export function accountProblems({ path, text }: TidyFile): readonly string[] {
 const ROW_WRITERS: Readonly<Record<string, string>> = {
   'src/capture/writer/': 'the one writer',
   'src/replica/rows.ts': 'its statements',
-  'src/capture/marks.ts': 'states alone, of many rows',
-  'src/capture/conflicts.ts': 'lines of conflicts',
   'src/replica/tables.ts': 'copies whole tables and columns where their shape changes',
   'src/replica/row-colors.ts': 'colors are no values',
   'src/replica/triggers.ts': 'reads the program of a statement, and runs none',
@@ -242,13 +240,13 @@ const ROW_WRITERS: Readonly<Record<string, string>> = {
   'src/capture/triggers.ts': 'the triggers themselves',
   'src/replica/bookkeeping/': 'tables of ours',
   'src/history/forget-column.ts': 'tables of ours',
-  'src/push/record.ts': 'stores the match value that it made',
   'src/sandbox/': 'the origin of tests',
   'src/extras/postgres/': 'writes to PostgreSQL',
 };
 
 const WRITES_ROWS = [
-  /\b(?:upsertRows|writeRows|copyRows|removeRows|keepEvidence|forgetGone|storeRowStates|keepConflicts)\(tx\b/,
+  /\b(?:upsertRows|writeRows|copyRows|removeRows|keepEvidence|forgetGone|storeRowStates)\(tx\b/,
+  /\b(?:keepConflicts|settleConflicts|storeRefusal|forgetRefusals|suspectNewRows|suspectPushedRows)\(tx\b/,
   /\b(?:INSERT INTO|UPDATE|DELETE FROM) \$\{/,
 ];
 

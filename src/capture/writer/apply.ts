@@ -5,19 +5,28 @@
 import { assert } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { ident, joinSql, sql } from '../../base/sql.ts';
-import type { OpenQuestion, RowFacts, RowOutcome } from '../../reconcile/outcome.ts';
-import type { RowState } from '../../reconcile/row-state.ts';
-import { settleConflicts } from '../../replica/bookkeeping/conflicts.ts';
-import { forgetRefusals } from '../../replica/bookkeeping/refusals.ts';
-import { storeRowStates } from '../../replica/bookkeeping/row-states.ts';
+import { type Backoff, backoffMs, BACKOFFS } from '../../base/retries.ts';
+import {
+  decideStray,
+  type OpenQuestion,
+  type Refusal,
+  type RowFacts,
+  type RowOutcome,
+} from '../../reconcile/outcome.ts';
+import type { RetryHope } from '../../reconcile/push-outcome.ts';
+import { nextRowState, type RowEvent } from '../../reconcile/row-state.ts';
+import { renumberConflicts, settleConflicts } from '../../replica/bookkeeping/conflicts.ts';
+import { countTries, forgetRefusals, renumberRefusal, replaceRefusal } from '../../replica/bookkeeping/refusals.ts';
+import { readRowStates, renumberRowState, storeRowStates, takeLocalId } from '../../replica/bookkeeping/row-states.ts';
 import { suspectNewRows, suspectPushedRows } from '../../replica/bookkeeping/suspects.ts';
 import { addToRowCount } from '../../replica/bookkeeping/tables.ts';
-import { baseTarget } from '../../replica/compare.ts';
+import { baseTarget, readStrayIds } from '../../replica/compare.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import {
   copyRows,
   forgetGone,
   keepEvidence,
+  objectText,
   readCells,
   readRowsById,
   removeRows,
@@ -28,8 +37,6 @@ import {
 } from '../../replica/rows.ts';
 import type { Row } from '../../wire/schema.ts';
 import { keepConflicts, readOpenQuestions } from '../conflicts.ts';
-import { readRowStates, renumberRow } from '../marks.ts';
-import { storeRefusal } from '../refusals.ts';
 import type { TwoWayTable } from '../table.ts';
 
 /** What is known of rows, in the order of their ids; `versions` where base or local are known already. */
@@ -60,22 +67,44 @@ export function apply(
   table: TwoWayTable,
   { outcomes, nowMs }: { readonly outcomes: readonly RowOutcome[]; readonly nowMs: number },
 ): RowChanges {
+  if (outcomes.length === 0) return { insertedCount: 0, updatedCount: 0 };
   assert(new Set(outcomes.map(({ id }) => id)).size === outcomes.length, 'a row has one outcome');
   const at = stampFromMs(nowMs);
+  const bases = outcomes.flatMap(({ base }) => (typeof base === 'object' && base !== null ? [base] : []));
+  renumberStrays(tx, table, readStrayIds(tx, table, bases), at);
   keepLastValues(tx, table, outcomes, at);
   removeLeaving(tx, table, outcomes);
   renumber(tx, table, outcomes);
-  const changes = upsertRows(
-    tx,
-    baseTarget(table),
-    outcomes.flatMap(({ base }) => (typeof base === 'object' && base !== null ? [base] : [])),
-  );
+  const changes = upsertRows(tx, baseTarget(table), bases);
   // After the bases, which are copied.
   writeLocals(tx, table, outcomes);
-  storeStates(tx, table, outcomes, at);
+  storeStates(tx, table.id, outcomes, at);
   storeWords(tx, table, outcomes, nowMs);
   suspect(tx, table, outcomes);
   return changes;
+}
+
+/** Something happens to rows that changes none of their values; the first mark of a row keeps its time. */
+export function applyEvent(
+  tx: Tx,
+  tableId: number,
+  ids: readonly number[],
+  { event, at }: { readonly event: RowEvent; readonly at: string },
+): void {
+  const states = readRowStates(tx, tableId, ids);
+  const moved = ids.flatMap((id) => {
+    const state = states.get(id) ?? 'clean';
+    const next = nextRowState(state, event);
+    return next === state ? [] : [{ newId: id, state: next }];
+  });
+  storeStates(tx, tableId, moved, at);
+}
+
+/** Rows that another program put under ids of the origin, around the triggers, continue as new rows. Returns their ids. */
+export function renumberStrays(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): readonly number[] {
+  const outcomes = readFacts(tx, table, ids).map((facts) => decideStray(facts, takeLocalId(tx, table.id)));
+  apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+  return outcomes.map(({ newId }) => newId);
 }
 
 /** Keeps the last values of rows that leave, while they are still here: those of the table, or else what the origin confirmed. */
@@ -115,7 +144,9 @@ function renumber(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[]): 
   const update = tx.prepare(sql`UPDATE ${ident(table.localName)} SET _id = ? WHERE _id = ?`);
   for (const { id, newId } of moved) {
     update.run(newId, id);
-    renumberRow(tx, table.id, id, newId);
+    tx.journal.renumbered(table.id, id, newId);
+    for (const renumberIn of [renumberRowState, renumberConflicts, renumberRefusal])
+      renumberIn(tx, table.id, id, newId);
   }
 }
 
@@ -171,14 +202,11 @@ function writeCells(tx: Tx, table: TwoWayTable, rows: readonly Row[]): void {
   }
 }
 
-function storeStates(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[], at: string): void {
-  const idsByState = new Map<RowState, number[]>();
-  for (const { newId, state } of outcomes) {
-    const ids = idsByState.get(state);
-    if (ids === undefined) idsByState.set(state, [newId]);
-    else ids.push(newId);
+function storeStates(tx: Tx, tableId: number, moved: readonly Pick<RowOutcome, 'newId' | 'state'>[], at: string): void {
+  for (const [state, rows] of Map.groupBy(moved, (row) => row.state)) {
+    const ids = rows.map(({ newId }) => newId);
+    storeRowStates(tx, tableId, ids, { state, at });
   }
-  for (const [state, ids] of idsByState) storeRowStates(tx, table.id, ids, { state, at });
 }
 
 /** Conflicts and refusals: what is kept for people. */
@@ -194,6 +222,40 @@ function storeWords(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[],
   }
   const forgotten = outcomes.filter(({ refusal }) => refusal === 'forget').map(({ newId }) => newId);
   if (forgotten.length > 0) forgetRefusals(tx, table.id, forgotten);
+}
+
+/** When a refused row is sent again without a person; null for never. */
+const BACKOFF_BY_HOPE: Readonly<Record<RetryHope, Backoff | null>> = {
+  soon: BACKOFFS.busyRow,
+  later: BACKOFFS.rightlessRow,
+  never: null,
+};
+
+/** Stores why a row waits, and until when. */
+function storeRefusal(tx: Tx, table: TwoWayTable, refusal: Refusal & { readonly rowId: number }, nowMs: number): void {
+  const tries = countTries(tx, table.id, refusal.rowId) + 1;
+  const backoff = BACKOFF_BY_HOPE[refusal.hope];
+  const waitMs = backoff && backoffMs(backoff, tries);
+  const columnName =
+    refusal.column === null ? (refusal.words?.source ?? null) : (table.columns[refusal.column]?.localName ?? null);
+  replaceRefusal(tx, {
+    tableId: table.id,
+    rowId: refusal.rowId,
+    kind: refusal.kind,
+    columnName,
+    reason: refusal.reason,
+    status: refusal.words?.status ?? null,
+    code: refusal.words?.code ?? null,
+    sent:
+      refusal.cells.length === 0
+        ? null
+        : objectText(
+            refusal.cells.map(({ column, value }) => [table.columns[column]?.localName ?? '', storedFromValue(value)]),
+          ),
+    tries,
+    now: BigInt(Math.floor(nowMs)),
+    retryAt: waitMs === null ? null : BigInt(Math.floor(nowMs + waitMs)),
+  });
 }
 
 /** A page may answer "not modified" although its rows changed outside of a sweep, and changed back. */

@@ -4,8 +4,12 @@
  */
 import { hash } from 'node:crypto';
 import { must } from '../../base/assert.ts';
-import { sql, type Sql } from '../../base/sql.ts';
+import { ident, sql, type Sql } from '../../base/sql.ts';
+import type { ChangeKind } from '../../reconcile/push-plan.ts';
+import { ROW_STATES, type RowState } from '../../reconcile/row-state.ts';
 import type { Connection, Tx } from '../connection.ts';
+import { queryNumbers, queryRows } from '../query.ts';
+import type { RowTarget } from '../rows.ts';
 
 /**
  * Rows of two-way tables that are not known to be equal to their base, marked by triggers and by comparison. A mark is a hint:
@@ -116,6 +120,74 @@ export function readRowEnds(
     )
     .all(tableId) as { id: number; state: string; status: number | null }[]; // columns and types are ours
   return new Map(ends.map(({ id, ...end }) => [id, end]));
+}
+
+/** Whether any row of a table is not clean. */
+export function hasMarks(from: Connection, tableId: number): boolean {
+  return from.prepare(sql`SELECT 1 FROM _rowsync_rows WHERE table_id = ? LIMIT 1`).get(tableId) !== undefined;
+}
+
+/** How many rows may be sent, by kind of change; marks are true (`captureChanges`), so only new rows have our ids. */
+export function countEdits(from: Connection, { id, localName }: RowTarget): Readonly<Record<ChangeKind, number>> {
+  const text = sql`SELECT count(*) FILTER (WHERE r.row_id < 0),
+        count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NOT NULL), count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NULL)
+      FROM _rowsync_rows r LEFT JOIN ${ident(localName)} l ON l._id = r.row_id
+      WHERE r.table_id = ? AND r.state = 'edited'`;
+  const [insert, update, deleted] = queryRows(from, text, [id])[0] ?? [];
+  return { insert: Number(insert), update: Number(update), delete: Number(deleted) };
+}
+
+/**
+ * Ids of rows that may be sent after `after` (null: from the first), at most `count`. New rows in the order of their creation, others by id, or in
+ * the reverse order.
+ */
+export function readEditedIds(
+  from: Connection,
+  { id, localName }: RowTarget,
+  order: {
+    readonly kind: ChangeKind;
+    readonly after: number | null;
+    readonly count: number;
+    readonly isReversed: boolean;
+  },
+): readonly number[] {
+  const { kind, after, count, isReversed } = order;
+  if (kind === 'insert') {
+    const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND row_id < ? AND state = 'edited'
+        ORDER BY row_id DESC LIMIT ?`;
+    return queryNumbers(from, text, [id, after ?? 0, count]);
+  }
+  const local = sql`SELECT 1 FROM ${ident(localName)} l WHERE l._id = r.row_id`;
+  const isMeant = kind === 'update' ? sql`EXISTS (${local})` : sql`NOT EXISTS (${local})`;
+  const isBehind = isReversed ? sql`row_id BETWEEN 1 AND ? - 1` : sql`row_id > ?`;
+  const text = sql`SELECT row_id FROM _rowsync_rows r WHERE table_id = +? AND ${isBehind} AND state = 'edited' AND ${isMeant}
+      ORDER BY row_id ${isReversed ? sql`DESC` : sql`ASC`} LIMIT ?`;
+  return queryNumbers(from, text, [id, after ?? (isReversed ? Number.MAX_SAFE_INTEGER : 0), count]);
+}
+
+/** States of those of the given rows that are not clean. */
+export function readRowStates(
+  from: Connection,
+  tableId: number,
+  ids: readonly number[],
+): ReadonlyMap<number, RowState> {
+  const text = sql`SELECT row_id AS id, state FROM _rowsync_rows
+      WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
+  return new Map(
+    queryRows(from, text, [tableId, JSON.stringify(ids)]).map(([id, state]) => [
+      Number(id),
+      must(
+        ROW_STATES.find((known) => known === state),
+        'the bookkeeping allows these states only',
+      ),
+    ]),
+  );
+}
+
+/** Rows whose edit is not on its way to the origin. */
+export function countUnsent(from: Connection, tableId: number): number {
+  const text = sql`SELECT count(*) FROM _rowsync_rows WHERE table_id = ? AND state NOT IN ('sending', 'unknown', 'inDoubt')`;
+  return must(queryNumbers(from, text, [tableId])[0], 'a count');
 }
 
 /** Gives rows a state; the time of the first one stays. `clean` forgets them. */

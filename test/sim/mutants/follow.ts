@@ -12,8 +12,8 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/follow.ts',
-        find: '    suspectPushedRows(tx, target.id, ids);\n',
-        replace: '',
+        find: ', offPage: ids }',
+        replace: ' }',
       },
     ],
   },

@@ -363,7 +363,11 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     name: 'unreadable-rows-unlisted',
     without: 'Nothing says which rows could not be read.',
     edits: [
-      { file: 'pull/store.ts', find: 'storeUnreadable(tx, table.target.id, { ids, unreadable }, at);', replace: '' },
+      {
+        file: 'pull/store.ts',
+        find: 'storeUnreadable(tx, table.target.id, { ids, unreadable }, order.at);',
+        replace: '',
+      },
     ],
   },
   {
@@ -423,7 +427,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'capture/changes.ts',
-        find: `    moveRows(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
+        find: `    applyEvent(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
 `,
         replace: `    readOvertakenRefusals(tx, table);
 `,
@@ -436,8 +440,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/outcome.ts',
-        find: `known === 'changed' && hasLostEdit(facts, decision, columns) ? 'localEdit' : known`,
-        replace: `known === 'changed' && hasLostEdit(facts, decision, columns) ? known : known`,
+        find: `merged === 'changed' && hasLostEdit(facts, decision, columns) ? 'localEdit' : merged`,
+        replace: `merged === 'changed' && hasLostEdit(facts, decision, columns) ? merged : merged`,
       },
     ],
   },

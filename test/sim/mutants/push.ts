@@ -119,7 +119,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'capture/refusals.ts',
-        find: "moveRows(tx, tableId, [rowId], { event: 'retried', at });",
+        find: "applyEvent(tx, tableId, [rowId], { event: 'retried', at });",
         replace: 'if (at.length === 0) moveRows(tx, 0, [], { event: "retried", at });',
       },
     ],
