@@ -7,10 +7,10 @@ import type { ConflictKind, KeptConflict, OpenQuestion } from '../reconcile/outc
 import { sql } from '../base/sql.ts';
 import type { TwoWayTable } from './table.ts';
 import type { Resolution } from '../replica/bookkeeping/conflicts.ts';
-import type { Connection, Tx } from '../replica/connection.ts';
+import type { Connection, Tx, Stored } from '../replica/connection.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
 import { queryNumbers, queryRows } from '../replica/query.ts';
-import { evidenceText, type Stored, storedFromValue, valueFromStored } from '../replica/rows.ts';
+import { evidenceText, storedFromValue, valueFromStored } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import { addConflict, renewQuestion } from '../replica/bookkeeping/conflicts.ts';
 

@@ -1,22 +1,43 @@
 /**
- * Edits of an older copy of the replica that was put back (replica/copies.ts): the origin may already have them, and later ones. Creates without a
- * match value become in doubt at the first capture (older-creates.ts). All other edits of their table wait until a person lets them go, or until none
- * is left. Input: the table, with true marks. Output: `doubt_creates_from` in the ledger, and why a push is held.
+ * Edits of an older copy of the replica that was put back (replica/copies.ts): the origin may already have them, and later ones. Only a match value can
+ * show whether it has a create, so creates without one become in doubt at the first capture (I4). All other edits of their table wait until a person
+ * lets them go, or until none is left.
  */
 import { RowsyncError } from '../base/errors.ts';
+import { ident, sql } from '../base/sql.ts';
 import { plural, shellWord } from '../base/text.ts';
+import { decideMoved } from '../reconcile/outcome.ts';
+import { forgetOlderCopy, readCaptureState, storeCreatesDoubted } from '../replica/bookkeeping/captures.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
-import { forgetOlderCopy, readCaptureState, storeCreatesDoubted } from '../replica/bookkeeping/captures.ts';
-import { doubtCreates } from './older-creates.ts';
+import { queryNumbers } from '../replica/query.ts';
 import type { TwoWayTable } from './table.ts';
+import { apply, readFacts } from './writer/apply.ts';
 
-/** Puts creates of a copy in doubt, also those that just got other ids, and forgets the copy once none of its edits is left. */
-export function captureOlderCopy(tx: Tx, table: TwoWayTable, at: string, renumbered: readonly number[] = []): void {
-  const { doubtCreatesFrom } = readCaptureState(tx, table.id);
-  if (doubtCreatesFrom === null) return;
-  if (doubtCreatesFrom < 0) doubtCreates(tx, table, { from: doubtCreatesFrom, renumbered, at });
+const REASON =
+  'this replica is an older copy that was put back; whether the row was created at the origin since then is not known; look ' +
+  'there, then retry or discard it';
+
+/** Puts creates of a copy in doubt, and forgets the copy once none of its edits is left. */
+export function captureOlderCopy(tx: Tx, table: TwoWayTable, at: string): void {
+  const { olderCopy } = readCaptureState(tx, table.id);
+  if (olderCopy === null) return;
+  if (olderCopy === 'creates') doubtCreates(tx, table, at);
   storeCreatesDoubted(tx, table.id);
+}
+
+function doubtCreates(tx: Tx, table: TwoWayTable, at: string): void {
+  const match = table.columns.find(({ name }) => name === table.matchColumn);
+  const isUnnamed = match === undefined ? sql`1` : sql`coalesce(l.${ident(match.localName)}, '') = ''`;
+  const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
+      WHERE r.table_id = ? AND r.row_id < 0 AND r.state IN ('edited', 'refused') AND ${isUnnamed}`;
+  const outcomes = readFacts(tx, table, queryNumbers(tx, text, [table.id])).map((facts) => {
+    const cells = (facts.local?.values ?? []).flatMap((value, column) => (value === null ? [] : [{ column, value }]));
+    // Once the row is deleted here, this is its only record.
+    const doubt = { kind: 'insert', reason: REASON, column: null, words: null, hope: 'never', cells } as const;
+    return decideMoved(facts, 'restored', doubt);
+  });
+  apply(tx, table, { outcomes, nowMs: Date.parse(at) });
 }
 
 /** Why so many rows of a table may not be pushed; null if they may. */
@@ -25,7 +46,7 @@ export function judgeOlderCopy(
   { id, localName }: TwoWayTable,
   rowCount: number,
 ): RowsyncError | null {
-  if (readCaptureState(from, id).doubtCreatesFrom === null) return null;
+  if (readCaptureState(from, id).olderCopy === null) return null;
   const name = shellWord(localName);
   return new RowsyncError('needsPerson', 'guard.olderCopy', {
     message: `${localName}: ${plural(rowCount, 'edited row')} of an older copy that was put back may be outdated; nothing was sent`,
@@ -35,7 +56,7 @@ export function judgeOlderCopy(
 
 /** Lets the edits of a copy go, as a person agreed. */
 export async function letOlderCopyGo(replica: Replica, { id }: TwoWayTable): Promise<void> {
-  if (readCaptureState(replica, id).doubtCreatesFrom === null) return;
+  if (readCaptureState(replica, id).olderCopy === null) return;
   await replica.write('Letting edits of an older copy go', (tx) => {
     forgetOlderCopy(tx, id);
   });

@@ -17,10 +17,10 @@ import {
 import { isInFlight } from '../reconcile/row-state.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
 import { attempt } from '../replica/attempt.ts';
-import type { Connection, Tx } from '../replica/connection.ts';
+import type { Connection, Tx, Stored } from '../replica/connection.ts';
 import { endPushHold } from '../replica/bookkeeping/problems.ts';
 import { findTable } from '../replica/bookkeeping/tables.ts';
-import { evidenceText, storedFromValue, valueFromStored, type Stored } from '../replica/rows.ts';
+import { evidenceText, storedFromValue, valueFromStored } from '../replica/rows.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Value } from '../wire/schema.ts';
 import { diffRows, readAllChanges, readVersions, settleQuestions, type RowChange } from './changes.ts';

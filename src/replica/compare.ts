@@ -28,29 +28,27 @@ function differs(target: RowTarget): Sql {
 
 /** Those of the given rows that stand in one of the two tables only, or differ. */
 export function readDifferingIds(from: Connection, target: RowTarget, ids: readonly number[]): readonly number[] {
-  return from
-    .prepare(
-      sql`SELECT i.value FROM json_each(?) i
+  return queryNumbers(
+    from,
+    sql`SELECT i.value FROM json_each(?) i
           LEFT JOIN ${ident(target.localName)} l ON l._id = i.value
           LEFT JOIN ${ident(baseName(target.id))} b ON b._id = i.value
           WHERE (l._id IS NULL) <> (b._id IS NULL) OR ${differs(target)}`,
-    )
-    .pluck()
-    .all(JSON.stringify(ids)) as number[]; // the ids just given
+    [JSON.stringify(ids)],
+  );
 }
 
 /** Ids of all rows that differ from their base or are in only one of the two tables, ignoring marks; in order. */
 export function readAllDifferingIds(from: Connection, target: RowTarget): readonly number[] {
   const local = ident(target.localName);
   const base = ident(baseName(target.id));
-  return from
-    .prepare(
-      sql`SELECT b._id AS id FROM ${base} b LEFT JOIN ${local} l ON l._id = b._id WHERE l._id IS NULL OR ${differs(target)}
+  return queryNumbers(
+    from,
+    sql`SELECT b._id AS id FROM ${base} b LEFT JOIN ${local} l ON l._id = b._id WHERE l._id IS NULL OR ${differs(target)}
           UNION ALL SELECT l._id FROM ${local} l WHERE NOT EXISTS (SELECT 1 FROM ${base} b WHERE b._id = l._id)
           ORDER BY id`,
-    )
-    .pluck()
-    .all() as number[]; // ids are INTEGERs within 53 bits
+    [],
+  );
 }
 
 /** Marks every row that differs from its base and has no mark yet; returns how many were found. */
@@ -105,14 +103,13 @@ export function dropEqualMarks(tx: Tx, target: RowTarget, states: readonly strin
 
 /** Ids of rows that are here without being known to the origin although their id is not one of ours. */
 export function readForeignIds(from: Connection, target: RowTarget): readonly number[] {
-  return from
-    .prepare(
-      sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(target.localName)} l ON l._id = r.row_id
+  return queryNumbers(
+    from,
+    sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(target.localName)} l ON l._id = r.row_id
           LEFT JOIN ${ident(baseName(target.id))} b ON b._id = r.row_id
           WHERE r.table_id = ? AND b._id IS NULL AND (r.row_id >= 0 OR r.row_id = -1)`,
-    )
-    .pluck()
-    .all(target.id) as number[]; // row_id is an INTEGER within 53 bits
+    [target.id],
+  );
 }
 
 /** Those of the origin's rows under whose ids another program put rows that the origin did not know. */

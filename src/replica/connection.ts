@@ -6,6 +6,9 @@ import type Database from 'better-sqlite3';
 import { sql, type Sql } from '../base/sql.ts';
 import type { Cause } from './history-interval.ts';
 
+/** What better-sqlite3 binds and returns for one value. */
+export type Stored = null | string | number | bigint;
+
 /** Anything a statement can be prepared on. */
 export interface Connection {
   /** Prepares once per text and connection. */

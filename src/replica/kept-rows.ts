@@ -3,9 +3,9 @@
  * conflict about a whole row, and cells that the origin refused. They follow the names, or a value would go into another column
  * once two columns swapped theirs. The evidence of deletes does not: nothing reads it but people, and it says when it is of.
  */
-import type { Tx } from './connection.ts';
+import type { Tx, Stored } from './connection.ts';
 import { blocks, queryNumbers, queryRows } from './query.ts';
-import { objectText, type Stored } from './rows.ts';
+import { objectText } from './rows.ts';
 import { sql } from '../base/sql.ts';
 import { storeVersions } from './bookkeeping/conflicts.ts';
 import { storeSentNames } from './bookkeeping/refusals.ts';

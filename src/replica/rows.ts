@@ -7,7 +7,7 @@ import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import { readColumns } from './bookkeeping/columns.ts';
 import { addToRowCount } from './bookkeeping/tables.ts';
 import { areRowsNoted, touchRows } from './bookkeeping/touched.ts';
-import type { Connection, Tx } from './connection.ts';
+import type { Connection, Stored, Tx } from './connection.ts';
 import { baseName, columnList, hasBase, readStanding, rowsDiffer } from './tables.ts';
 import { requireHarmlessTriggers } from './triggers.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
@@ -16,6 +16,7 @@ import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { clearSuspects } from './bookkeeping/suspects.ts';
 import { forgetUnreadable } from './bookkeeping/unreadable.ts';
 import { storeDeleted } from './bookkeeping/deleted.ts';
+import { queryNumber, queryNumbers } from './query.ts';
 
 /**
  * Values bound by one upsert statement, about. Many rows per statement save the cost of a call for each. Past a few hundred
@@ -26,9 +27,6 @@ const STATEMENT_VALUES = 200;
 const INT64_MIN = -(2n ** 63n);
 
 const INT64_MAX = 2n ** 63n - 1n;
-
-/** What better-sqlite3 binds and returns for one value. */
-export type Stored = null | string | number | bigint;
 
 /** A user table as rows are written to it; `columns` are the live ones, in the order of each row's values. */
 export interface RowTarget {
@@ -242,10 +240,11 @@ function countPresent(from: Connection, target: RowTarget, rows: readonly Row[])
 }
 
 function countStanding(from: Connection, target: RowTarget, ids: readonly number[]): number {
-  return from
-    .prepare(sql`SELECT count(*) FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`)
-    .pluck()
-    .get(JSON.stringify(ids)) as number; // count(*) is an integer
+  return queryNumber(
+    from,
+    sql`SELECT count(*) FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`,
+    [JSON.stringify(ids)],
+  );
 }
 
 /** Forgets what is noted of rows that the origin does not have any more: that they are looked for, or could not be read. */
@@ -345,10 +344,10 @@ export function readRowsById(from: Connection, target: RowTarget, ids: readonly 
 
 /** Ids that stand in the user table, in order, a block at a time: those above `after`, at most `count`. */
 export function readIds(from: Connection, target: RowTarget, after: number, count: number): readonly number[] {
-  return from
-    .prepare(sql`SELECT _id FROM ${ident(target.localName)} WHERE _id > ? ORDER BY _id LIMIT ?`)
-    .pluck()
-    .all(after, count) as number[]; // _id is an INTEGER within 53 bits
+  return queryNumbers(from, sql`SELECT _id FROM ${ident(target.localName)} WHERE _id > ? ORDER BY _id LIMIT ?`, [
+    after,
+    count,
+  ]);
 }
 
 /** The largest id of a table; null where it has no row. */

@@ -8,10 +8,10 @@
  */
 import { isInFlight, type RowState } from '../../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../../replica/compare.ts';
-import type { Connection } from '../../replica/connection.ts';
+import type { Connection, Stored } from '../../replica/connection.ts';
 import { replicaError } from '../../replica/failures.ts';
 import { queryNumbers } from '../../replica/query.ts';
-import { storedFromValue, type Stored } from '../../replica/rows.ts';
+import { storedFromValue } from '../../replica/rows.ts';
 import { allOf, ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import { diffRows, type RowChange } from '../../capture/changes.ts';

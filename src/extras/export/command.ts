@@ -19,7 +19,7 @@ import { makePrivate, PARTIAL, takeName } from '../../replica/copy-file.ts';
 import { replicaError } from '../../replica/failures.ts';
 import { openReader } from '../../replica/reader.ts';
 import { readAllRows, readSources } from '../shared/confirmed-rows.ts';
-import type { Stored } from '../../replica/rows.ts';
+import type { Stored } from '../../replica/connection.ts';
 
 const EXAMPLES = `
 Each file is whole and of one moment. manifest.json names the files of an export, and is replaced when all of them are there;

@@ -5,7 +5,7 @@
 import type { SchemaElement } from 'hyparquet';
 import { numericFromText, numericToPlain } from '../../wire/decimal.ts';
 import type { PgType } from '../shared/column-shape.ts';
-import type { Stored } from '../../replica/rows.ts';
+import type { Stored } from '../../replica/connection.ts';
 import { copyText } from '../shared/copy-text.ts';
 
 /** A column of a file. */

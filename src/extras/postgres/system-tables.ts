@@ -5,8 +5,7 @@
 import { createHash } from 'node:crypto';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { PgType } from '../shared/column-shape.ts';
-import type { Connection } from '../../replica/connection.ts';
-import type { Stored } from '../../replica/rows.ts';
+import type { Connection, Stored } from '../../replica/connection.ts';
 import { readView, readHistory } from '../shared/confirmed-rows.ts';
 import { freshTemporary, mergeSql, type CopyTarget } from './copy-rows.ts';
 import type { PgSession } from './connection.ts';

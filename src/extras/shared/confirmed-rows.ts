@@ -3,10 +3,9 @@
  * keeps the write-ahead log growing.
  */
 import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
-import type { Connection } from '../../replica/connection.ts';
+import type { Connection, Stored } from '../../replica/connection.ts';
 import { type LedgerTable, readSelection, readTables, type TableSelection } from '../../replica/bookkeeping/tables.ts';
 import { ALL_ROWS } from '../../replica/bookkeeping/touched.ts';
-import type { Stored } from '../../replica/rows.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import { baseName, columnList, readPhysicalColumns } from '../../replica/tables.ts';
 

@@ -5,7 +5,7 @@
 import { numericFromText, numericToPlain } from '../../wire/decimal.ts';
 import { isDate, isTimeOfDay } from '../../wire/zone.ts';
 import type { PgType } from './column-shape.ts';
-import type { Stored } from '../../replica/rows.ts';
+import type { Stored } from '../../replica/connection.ts';
 
 /** NULL in the text format. */
 const NULL = '\\N';

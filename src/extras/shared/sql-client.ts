@@ -4,9 +4,8 @@
  */
 import Database from 'better-sqlite3';
 import { ident, joinSql, sql } from '../../base/sql.ts';
-import type { Connection } from '../../replica/connection.ts';
+import type { Connection, Stored } from '../../replica/connection.ts';
 import { replicaError, sqliteCode } from '../../replica/failures.ts';
-import type { Stored } from '../../replica/rows.ts';
 import type { Exact } from '../../replica/history-cells.ts';
 
 /** Runs statements in one transaction. @throws RowsyncError `replica.failed` with the words of SQLite or of a trigger. */

@@ -4,6 +4,7 @@
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
+import { queryNumbers } from '../query.ts';
 
 /**
  * The line goes with the last of its rows.
@@ -70,10 +71,7 @@ export function readKeptBatches(
 
 /** Ids of the tables that have batches. */
 export function readBatchTables(from: Connection): readonly number[] {
-  return from
-    .prepare(sql`SELECT DISTINCT table_id FROM _rowsync_batches ORDER BY table_id`)
-    .pluck()
-    .all() as number[]; // table_id is an INTEGER within 53 bits
+  return queryNumbers(from, sql`SELECT DISTINCT table_id FROM _rowsync_batches ORDER BY table_id`, []);
 }
 
 /** Forgets the unsettled batches of a table, with their marks: rows that arrived come back with a pull. */

@@ -9,15 +9,15 @@ import { readPart } from './tables.ts';
 export interface CaptureState {
   /** Marks of edited rows may miss some. */
   readonly compareDue: boolean;
-  /** In an older copy that was put back, the id from which creates are still to be doubted; 0 once they are. Null for no such copy. */
-  readonly doubtCreatesFrom: number | null;
+  /** What of an older copy that was put back is still to be doubted: its creates, or only its other edits. Null for no such copy. */
+  readonly olderCopy: 'creates' | 'edits' | null;
 }
 
 /** What the next capture of a table has to do; it must exist. */
 export function readCaptureState(from: Connection, tableId: number): CaptureState {
-  const row = readPart(from, tableId, sql`compare_due AS compareDue, doubt_creates_from AS doubtCreatesFrom`);
-  const { compareDue, doubtCreatesFrom } = row as { compareDue: 0 | 1; doubtCreatesFrom: number | null }; // as selected
-  return { compareDue: compareDue === 1, doubtCreatesFrom };
+  const row = readPart(from, tableId, sql`compare_due AS compareDue, older_copy AS olderCopy`);
+  const { compareDue, olderCopy } = row as Pick<CaptureState, 'olderCopy'> & { compareDue: 0 | 1 }; // as selected
+  return { compareDue: compareDue === 1, olderCopy };
 }
 
 /** Notes whether the next capture must compare all rows of a table. */
@@ -36,12 +36,12 @@ export function storeAllCompareDue(to: Connection): void {
 /** Notes that the creates of an older copy are in doubt; its other edits wait while there are any. */
 export function storeCreatesDoubted(tx: Tx, tableId: number): void {
   tx.prepare(
-    sql`UPDATE _rowsync_tables SET doubt_creates_from = iif(EXISTS (
-          SELECT 1 FROM _rowsync_rows WHERE table_id = @id AND state <> 'inDoubt'), 0, NULL) WHERE id = @id`,
+    sql`UPDATE _rowsync_tables SET older_copy = iif(EXISTS (
+          SELECT 1 FROM _rowsync_rows WHERE table_id = @id AND state <> 'inDoubt'), 'edits', NULL) WHERE id = @id`,
   ).run({ id: tableId });
 }
 
 /** Lets the edits of an older copy go. */
 export function forgetOlderCopy(tx: Tx, tableId: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET doubt_creates_from = NULL WHERE id = ?`).run(tableId);
+  tx.prepare(sql`UPDATE _rowsync_tables SET older_copy = NULL WHERE id = ?`).run(tableId);
 }

@@ -6,6 +6,7 @@ import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { type ColumnDescriptor, type ColumnType, columnType, isWritable, type Mask } from '../../wire/schema.ts';
+import { queryNumber } from '../query.ts';
 
 /**
  *    type            as the origin spells it; value_form is the ColumnType that we read it with
@@ -132,16 +133,14 @@ export function storeColumnState(tx: Tx, seq: number, state: LedgerColumn['state
 
 /** The largest ledger row of any column, also of one that was pruned: what is kept of it must not become another column's. */
 function readLastSeq(from: Connection): number {
-  return from
-    .prepare(
-      sql`SELECT max((SELECT coalesce(max(seq), 0) FROM _rowsync_columns),
+  return queryNumber(
+    from,
+    sql`SELECT max((SELECT coalesce(max(seq), 0) FROM _rowsync_columns),
             (SELECT coalesce(max(column_seq), 0) FROM _rowsync_conflicts),
             (SELECT coalesce(max(column_seq), 0) FROM _rowsync_history_names),
             (SELECT coalesce(max(json_extract(cell.value, '$[0]')), 0)
               FROM _rowsync_batches b, json_each(b.rows) line, json_each(line.value, '$[2]') cell))`,
-    )
-    .pluck()
-    .get() as number; // a maximum of integers
+  );
 }
 
 /** Stores what a column is called here. */

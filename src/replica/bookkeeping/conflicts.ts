@@ -5,8 +5,8 @@
 import { hash } from 'node:crypto';
 import { stampFromMs } from '../../base/clock.ts';
 import { sql, type Sql } from '../../base/sql.ts';
-import type { Connection, Tx } from '../connection.ts';
-import type { Stored } from '../rows.ts';
+import type { Connection, Tx, Stored } from '../connection.ts';
+import { queryNumber } from '../query.ts';
 
 /**
  *    kind          cell · deletedHere · deletedThere (reconcile/merge.ts) · inserted (a row that only was here)
@@ -148,18 +148,12 @@ export function storeSeen(tx: Tx, upToId: number): number {
 
 /** How many conflicts of a table are kept, old ones among them. */
 export function countConflicts(from: Connection, tableId: number): number {
-  return from
-    .prepare(sql`SELECT count(*) FROM _rowsync_conflicts WHERE table_id = ?`)
-    .pluck()
-    .get(tableId) as number; // count(*) is an integer
+  return queryNumber(from, sql`SELECT count(*) FROM _rowsync_conflicts WHERE table_id = ?`, [tableId]);
 }
 
 /** The id of the newest conflict of any table; 0 without one. */
 export function readLastConflictId(from: Connection): number {
-  return from
-    .prepare(sql`SELECT coalesce(max(id), 0) FROM _rowsync_conflicts`)
-    .pluck()
-    .get() as number; // an integer
+  return queryNumber(from, sql`SELECT coalesce(max(id), 0) FROM _rowsync_conflicts`);
 }
 
 /** The rows of a table with conflicts behind an id, and who won. */

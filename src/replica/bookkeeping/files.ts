@@ -6,6 +6,7 @@ import { sql } from '../../base/sql.ts';
 import { FILE_CELLS, type FileColumn, isDue, storeCell } from './file-cells.ts';
 import type { FilesNotHere } from '../../reconcile/account-facts.ts';
 import type { Connection, Tx } from '../connection.ts';
+import { queryNumber, queryNumbers } from '../query.ts';
 
 /**
  * Where content is kept (one row): the folder of the last run, so that the view can name whole paths.
@@ -252,24 +253,21 @@ export function readContents(from: Connection, tableIds: readonly number[] | nul
 
 /** Bytes of all content that rows refer to. */
 export function readStoredBytes(from: Connection): number {
-  return from
-    .prepare(
-      sql`SELECT coalesce(sum(bytes), 0) FROM (
+  return queryNumber(
+    from,
+    sql`SELECT coalesce(sum(bytes), 0) FROM (
             SELECT max(bytes) AS bytes FROM _rowsync_files WHERE sha256 IS NOT NULL GROUP BY sha256)`,
-    )
-    .pluck()
-    .get() as number; // a sum of integers
+  );
 }
 
 /** Stores that content is lost or damaged: its files are missing again. Returns their ids. */
 export function storeContentLost(tx: Tx, sha256: string): readonly number[] {
-  return tx
-    .prepare(
-      sql`UPDATE _rowsync_files SET state = 'missing', sha256 = NULL, reason = 'the content here was lost or damaged'
+  return queryNumbers(
+    tx,
+    sql`UPDATE _rowsync_files SET state = 'missing', sha256 = NULL, reason = 'the content here was lost or damaged'
           WHERE sha256 = ? RETURNING id`,
-    )
-    .pluck()
-    .all(sha256) as number[]; // id is an INTEGER
+    [sha256],
+  );
 }
 
 /** Which of the given files are not here. */

@@ -20,6 +20,7 @@ import type { Connection, Tx } from '../connection.ts';
 import type { RowTarget } from '../rows.ts';
 import type { RowPage } from '../../wire/schema.ts';
 import { nextAnswer, restartSweep } from './sweeps.ts';
+import { queryNumber } from '../query.ts';
 
 /**
  * The page map: what the origin last said of each page. url is the full cache key; it never holds a token.
@@ -86,10 +87,7 @@ export function readPages(from: Connection, tableId: number): readonly KnownPage
 
 /** How many pages of a table are known. */
 export function countPages(from: Connection, tableId: number): number {
-  return from
-    .prepare(sql`SELECT count(*) FROM _rowsync_pages WHERE table_id = ?`)
-    .pluck()
-    .get(tableId) as number; // count(*) is an integer
+  return queryNumber(from, sql`SELECT count(*) FROM _rowsync_pages WHERE table_id = ?`, [tableId]);
 }
 
 /** The windows of a table that have pages, in order. */
@@ -225,13 +223,12 @@ export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget)
 
 /** How many rows the origin must have, where none came and none went: those that it confirmed, and those that could not be read. */
 export function countExpected(from: Connection, { id, localName }: RowTarget): number {
-  return from
-    .prepare(
-      sql`SELECT (SELECT count(*) FROM ${ident(localName)}) + (SELECT count(*) FROM _rowsync_unreadable u
+  return queryNumber(
+    from,
+    sql`SELECT (SELECT count(*) FROM ${ident(localName)}) + (SELECT count(*) FROM _rowsync_unreadable u
             WHERE u.table_id = ? AND NOT EXISTS (SELECT 1 FROM ${ident(localName)} known WHERE known._id = u.row_id))`,
-    )
-    .pluck()
-    .get(id) as number; // a sum of counts
+    [id],
+  );
 }
 
 /**
@@ -271,10 +268,7 @@ export function countStampedFrom(
   { column, stamp, max }: { readonly column: string; readonly stamp: string; readonly max?: number | undefined },
 ): number {
   const rows = sql`SELECT 1 FROM ${ident(localName)} WHERE substr(${ident(column)}, 1, 19) >= substr(?, 1, 19) LIMIT ?`;
-  return from
-    .prepare(sql`SELECT count(*) FROM (${rows})`)
-    .pluck()
-    .get(stamp, max ?? -1) as number; // count(*) is an integer
+  return queryNumber(from, sql`SELECT count(*) FROM (${rows})`, [stamp, max ?? -1]);
 }
 
 /** Forgets the ETags of a table: the next sweep reads every page. An unfinished sweep starts over. */

@@ -2,8 +2,7 @@
  * Why rows were not taken, and when they are tried again. A line whose row no longer waits counts how often it was refused.
  */
 import { sql } from '../../base/sql.ts';
-import type { Connection, Tx } from '../connection.ts';
-import { type Stored } from '../rows.ts';
+import type { Connection, Tx, Stored } from '../connection.ts';
 
 /**
  * A row waits only while its mark in _rowsync_rows is `refused` or `inDoubt`.

@@ -7,9 +7,8 @@ import { must } from '../../base/assert.ts';
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { ChangeKind } from '../../reconcile/push-plan.ts';
 import { ROW_STATES, type RowState } from '../../reconcile/row-state.ts';
-import type { Connection, Tx } from '../connection.ts';
+import type { Connection, Tx, WrittenTable } from '../connection.ts';
 import { queryNumbers, queryRows } from '../query.ts';
-import type { RowTarget } from '../rows.ts';
 
 /**
  * Rows of two-way tables that are not known to be equal to their base, marked by triggers and by comparison. A mark is a hint:
@@ -54,10 +53,11 @@ export function readEditedTables(from: Connection): readonly string[] {
 
 /** Ids of the rows of a table that are edited, or on their way. */
 export function readUnsentIds(from: Connection, tableId: number): readonly number[] {
-  return from
-    .prepare(sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND state IN ('edited', 'sending', 'unknown')`)
-    .pluck()
-    .all(tableId) as number[]; // row_id is an INTEGER within 53 bits
+  return queryNumbers(
+    from,
+    sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND state IN ('edited', 'sending', 'unknown')`,
+    [tableId],
+  );
 }
 
 /** A row, by the name of its table here. */
@@ -128,7 +128,7 @@ export function hasMarks(from: Connection, tableId: number): boolean {
 }
 
 /** How many rows may be sent, by kind of change; marks are true (`captureChanges`), so only new rows have our ids. */
-export function countEdits(from: Connection, { id, localName }: RowTarget): Readonly<Record<ChangeKind, number>> {
+export function countEdits(from: Connection, { id, localName }: WrittenTable): Readonly<Record<ChangeKind, number>> {
   const text = sql`SELECT count(*) FILTER (WHERE r.row_id < 0),
         count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NOT NULL), count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NULL)
       FROM _rowsync_rows r LEFT JOIN ${ident(localName)} l ON l._id = r.row_id
@@ -143,7 +143,7 @@ export function countEdits(from: Connection, { id, localName }: RowTarget): Read
  */
 export function readEditedIds(
   from: Connection,
-  { id, localName }: RowTarget,
+  { id, localName }: WrittenTable,
   order: {
     readonly kind: ChangeKind;
     readonly after: number | null;

@@ -4,6 +4,7 @@
  */
 import { ident, sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
+import { queryNumber, queryNumbers } from '../query.ts';
 
 /**
  *    applied   the latest answer that had the row on a page which it left; 0 for rows that no page ever had
@@ -15,10 +16,7 @@ export const SUSPECTS = sql`
 
 /** How many suspects a table has. */
 export function countSuspects(from: Connection, tableId: number): number {
-  return from
-    .prepare(sql`SELECT count(*) FROM _rowsync_suspects WHERE table_id = ?`)
-    .pluck()
-    .get(tableId) as number; // count(*) is an integer
+  return queryNumber(from, sql`SELECT count(*) FROM _rowsync_suspects WHERE table_id = ?`, [tableId]);
 }
 
 /** Whether a table has any. */
@@ -28,10 +26,11 @@ export function hasSuspects(from: Connection, tableId: number): boolean {
 
 /** Suspects above `after` in order, at most `count`. */
 export function readSuspects(from: Connection, tableId: number, after: number, count: number): readonly number[] {
-  return from
-    .prepare(sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = +? AND row_id > ? ORDER BY row_id LIMIT ?`)
-    .pluck()
-    .all(tableId, after, count) as number[]; // row_id is an INTEGER within 53 bits
+  return queryNumbers(
+    from,
+    sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = +? AND row_id > ? ORDER BY row_id LIMIT ?`,
+    [tableId, after, count],
+  );
 }
 
 /**
@@ -56,12 +55,11 @@ export function suspectsCreated(
 
 /** Those of the given rows that are suspects. */
 export function suspectsAmong(from: Connection, tableId: number, ids: readonly number[]): readonly number[] {
-  return from
-    .prepare(
-      sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
-    )
-    .pluck()
-    .all(tableId, JSON.stringify(ids)) as number[]; // row_id is an INTEGER within 53 bits
+  return queryNumbers(
+    from,
+    sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
+    [tableId, JSON.stringify(ids)],
+  );
 }
 
 /**

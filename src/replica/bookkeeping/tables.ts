@@ -26,8 +26,8 @@ import type { Connection, Tx } from '../connection.ts';
  *    allow_add                 0 where the calling user may not add rows
  *    doubted                   1 from when the rows were doubted until the next finished sweep
  *    push_…                    what kept the last push of the table from its end, null after a success
- *    doubt_creates_from        not null once the file turned out to be an older copy: the last id that was given here by then, until its
- *                              creates are in doubt, then 0 while its other edits wait for a person (capture/older-copy.ts)
+ *    older_copy                creates: the file turned out to be an older copy, and its creates are still to be doubted · edits: its other
+ *                              edits wait for a person (capture/older-copy.ts). Null for no such copy
  *    pull_consent,
  *    push_consent              how many rows a person let a guard pass while a daemon was at work (consent.ts), null for none
  *    watermark                 the origin's stamp up to which changed rows are here (pull/follow.ts), null where none was asked for
@@ -57,10 +57,11 @@ export const TABLES = sql`
     push TEXT NOT NULL DEFAULT 'off' CHECK (push IN ('off', 'waiting', 'on')),
     match_column TEXT, allow_add INTEGER NOT NULL DEFAULT 1,
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
-    push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
+    push_code TEXT, push_message TEXT, push_hint TEXT,
     pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT,
     late_ms INTEGER NOT NULL DEFAULT 0, large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT, rows_filter TEXT,
-    left_out TEXT, page_rows INTEGER, row_colors TEXT
+    left_out TEXT, page_rows INTEGER, row_colors TEXT,
+    older_copy TEXT
   ) STRICT`;
 
 /** One line per table: how many rows, how fresh, what is wrong and what to do. */

@@ -4,6 +4,7 @@
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import type { UnreadableRow } from '../../wire/schema.ts';
+import { queryNumber } from '../query.ts';
 
 /** One line a row, with the first such column and why; never with the value. */
 export const UNREADABLE = sql`
@@ -35,10 +36,7 @@ export function storeUnreadable(
 
 /** Rows of a table that could not be read when last seen. */
 export function countUnreadable(from: Connection, tableId: number): number {
-  return from
-    .prepare(sql`SELECT count(*) FROM _rowsync_unreadable WHERE table_id = ?`)
-    .pluck()
-    .get(tableId) as number; // count(*) is an integer
+  return queryNumber(from, sql`SELECT count(*) FROM _rowsync_unreadable WHERE table_id = ?`, [tableId]);
 }
 
 /** Forgets that rows could not be read; `ids` is a JSON array. */

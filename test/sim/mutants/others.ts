@@ -105,4 +105,15 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     without: 'A row of a two-way table comes without its unreadable cell, which may be pushed.',
     edits: [{ file: 'pull/store.ts', find: 'if (twoWay !== null) return [];', replace: '' }],
   },
+  {
+    name: 'every-cell-is-written',
+    without: 'A row that keeps an edit is written whole, and with it texts that are no UTF-8.',
+    edits: [
+      {
+        file: 'capture/writer/apply.ts',
+        find: 'return before === value ? [] : [{ name, value }];',
+        replace: 'return [{ name, value, before }];',
+      },
+    ],
+  },
 ];

@@ -382,17 +382,6 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'every-cell-is-written',
-    without: 'A row that keeps an edit is written whole, and with it texts that are no UTF-8.',
-    edits: [
-      {
-        file: 'capture/writer/apply.ts',
-        find: 'return before === value ? [] : [{ name, value }];',
-        replace: 'return [{ name, value, before }];',
-      },
-    ],
-  },
-  {
     name: 'gone-rows-are-counted',
     without: 'The number of rows stays as it is when rows leave.',
     edits: [

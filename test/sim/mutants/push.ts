@@ -463,8 +463,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'capture/older-copy.ts',
-        find: 'if (readCaptureState(from, id).doubtCreatesFrom === null) return null;',
-        replace: 'if (readCaptureState(from, id).doubtCreatesFrom !== 1) return null;',
+        find: 'if (readCaptureState(from, id).olderCopy === null) return null;',
+        replace: "if (readCaptureState(from, id).olderCopy !== 'creates') return null;",
       },
     ],
   },
@@ -474,8 +474,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'capture/older-copy.ts',
-        find: 'if (doubtCreatesFrom < 0) doubtCreates(',
-        replace: 'if (doubtCreatesFrom < 0 && at.length === 0) doubtCreates(',
+        find: "if (olderCopy === 'creates') doubtCreates(",
+        replace: "if (olderCopy === 'creates' && at.length === 0) doubtCreates(",
       },
     ],
   },

@@ -35,8 +35,7 @@ export class Holding {
 
   /** A cycle begins; `isLet` where a person lets everything go in it. */
   onCycle(isLet: boolean): void {
-    const isNoticed =
-      this.#parts.user.query('SELECT 1 FROM _rowsync_tables WHERE doubt_creates_from IS NOT NULL').length > 0;
+    const isNoticed = this.#parts.user.query('SELECT 1 FROM _rowsync_tables WHERE older_copy IS NOT NULL').length > 0;
     if (isLet || (this.#isNew && !isNoticed)) this.#held = new Set();
     this.#isNew = false;
   }
