@@ -5,14 +5,9 @@
  */
 import { must } from '../base/assert.ts';
 import type { TwoWayTable } from './table.ts';
-import {
-  CHANGE_KINDS,
-  type ChangeKind,
-  type SentCell,
-  WRITE_METHODS,
-  type WriteMethod,
-} from '../reconcile/push-plan.ts';
-import { ROW_ANSWERS, type RowAnswer } from '../reconcile/row-state.ts';
+import { CHANGE_KINDS, WRITE_METHODS, type WriteMethod } from '../reconcile/push-plan.ts';
+import type { BatchRow } from '../reconcile/push-settle.ts';
+import { ROW_ANSWERS } from '../reconcile/row-state.ts';
 import {
   type KeptCell,
   type KeptRow,
@@ -23,33 +18,9 @@ import {
   storeBatchRows,
 } from '../replica/bookkeeping/batches.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { decideMoved, type OriginWords } from '../reconcile/outcome.ts';
+import { decideMoved } from '../reconcile/outcome.ts';
 import { apply, readFacts } from './writer/apply.ts';
 import type { Value } from '../wire/schema.ts';
-
-/** One row of a batch. */
-export interface BatchRow {
-  /** The id that it has here. */
-  readonly id: number;
-  readonly kind: ChangeKind;
-  /** As sent; the columns are indexes of the table's. */
-  readonly cells: readonly SentCell[];
-  /** Null while no answer is known; `refusal` are the origin's words against a row. */
-  readonly answer: {
-    readonly as: Exclude<RowAnswer, 'lost'>;
-    readonly id: number | null;
-    readonly refusal: OriginWords | null;
-  } | null;
-  /** Its request ended without an answer about it; known until the process ends. */
-  readonly unanswered?: Unanswered | undefined;
-}
-
-/** A request that ended without an answer about its rows. */
-export interface Unanswered {
-  readonly rowCount: number;
-  /** What came instead of an answer. */
-  readonly words: OriginWords;
-}
 
 /** A batch that is not settled. */
 export interface Batch {

@@ -3,12 +3,12 @@
  * are left to be settled.
  */
 import { must } from '../base/assert.ts';
-import { updateBatch, type Batch, type BatchRow } from '../capture/batches.ts';
+import { updateBatch, type Batch } from '../capture/batches.ts';
 import { apply, readFacts } from '../capture/writer/apply.ts';
 import type { MergeColumn } from '../reconcile/merge.ts';
 import { decideMoved, type OriginWords, type Refusal, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
 import { judgeStatus } from '../reconcile/push-outcome.ts';
-import { isLeftAsSent } from '../reconcile/push-settle.ts';
+import { isLeftAsSent, type BatchRow } from '../reconcile/push-settle.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
 import type { TablePush } from './context.ts';
 import type { Sent, SendOutcome } from './send.ts';

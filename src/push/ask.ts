@@ -2,12 +2,12 @@
  * Asks the origin about the rows of a batch. Accepted rows are read back; rows with a lost answer are looked up by id or match value, once. Reads
  * only. Output: for each row one finding of the state table (reconcile/row-state.ts), which settle.ts applies in one transaction.
  */
-import type { Batch, BatchRow } from '../capture/batches.ts';
-import { isApplied } from '../reconcile/push-settle.ts';
+import type { Batch } from '../capture/batches.ts';
+import { isApplied, type BatchRow, type RowNews } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
-import { step, type RowNews, type TablePush } from './context.ts';
+import { step, type TablePush } from './context.ts';
 import { findById, findByMatch, wasStrangerDeleted, type FoundRows, type Holder } from './find.ts';
 import { isSameCaller } from './identity.ts';
 import { lookAtFiles, type ShownFile } from './sent-files.ts';

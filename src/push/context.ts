@@ -13,11 +13,10 @@ import type { RequireShape } from '../origin/shape-watch.ts';
 import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { BatchLimits, ChangeKind, PushTable } from '../reconcile/push-plan.ts';
-import type { RowFinding } from '../reconcile/row-state.ts';
 import type { RowLimit } from '../reconcile/unanswered.ts';
 import type { SentFile } from '../reconcile/uploads.ts';
 import type { Replica } from '../replica/database.ts';
-import type { ColumnShape, Row } from '../wire/schema.ts';
+import type { ColumnShape } from '../wire/schema.ts';
 import type { BeganEdits } from './edits.ts';
 import type { TablePushCounts } from './report.ts';
 
@@ -142,17 +141,6 @@ export interface TablePush {
   /** Makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
   readonly requireShape: RequireShape;
   readonly progress: TableProgress;
-}
-
-/** The origin's answer about one sent row. */
-export interface RowNews {
-  readonly finding: RowFinding;
-  /** Null if the row is not returned. */
-  readonly remote: Row | null;
-  /** Columns of files that the origin shows as they were sent. */
-  readonly arrived: ReadonlySet<number>;
-  /** Why it is unclear, as a sentence without a full stop; left out if nothing more is known. */
-  readonly why?: string | undefined;
 }
 
 /** Ids of edited rows of one kind. */

@@ -5,7 +5,7 @@
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
-import { storeBatch, type Batch, type BatchRow } from '../capture/batches.ts';
+import { storeBatch, type Batch } from '../capture/batches.ts';
 import { diffRows, readVersions, type RowChange } from '../capture/changes.ts';
 import { readUnansweredIds } from '../capture/refusals.ts';
 import type { TwoWayTable } from '../capture/table.ts';
@@ -17,6 +17,7 @@ import { matchKey } from '../reconcile/match-key.ts';
 import { judgeHolder, type HolderVerdict } from '../reconcile/match.ts';
 import { decideMoved, decideRemote, type Refusal, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
 import type { PlannedRow, WriteMethod } from '../reconcile/push-plan.ts';
+import type { BatchRow } from '../reconcile/push-settle.ts';
 import { ALONE } from '../reconcile/unanswered.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { spendPushConsent } from '../replica/bookkeeping/problems.ts';

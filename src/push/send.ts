@@ -4,7 +4,7 @@
  * (LONE_REFUSALS_MAX). A request with an unknown outcome is never sent again (I4).
  */
 import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
-import type { Batch, BatchRow, Unanswered } from '../capture/batches.ts';
+import type { Batch } from '../capture/batches.ts';
 import type { OriginWords } from '../reconcile/outcome.ts';
 import {
   areStatusesInOrder,
@@ -15,6 +15,7 @@ import {
   madeIds,
 } from '../reconcile/push-outcome.ts';
 import type { WriteMethod } from '../reconcile/push-plan.ts';
+import type { BatchRow, Unanswered } from '../reconcile/push-settle.ts';
 import { NO_STATUS, UNANSWERED_MAX } from '../reconcile/unanswered.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { publishCount } from '../replica/copies.ts';

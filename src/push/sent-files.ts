@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import { asRowsyncError } from '../base/errors.ts';
-import type { Batch, BatchRow } from '../capture/batches.ts';
+import type { Batch } from '../capture/batches.ts';
 import { brokenRevision } from '../origin/failures.ts';
 import { downloadProblem, fileFromCell } from '../reconcile/files.ts';
 import type { SentCell } from '../reconcile/push-plan.ts';
@@ -15,9 +15,10 @@ import { acceptedRevision, isBeyondComparing, lostFileFate, type SentFile } from
 import { readFileColumns, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
 import type { UploadedFile } from '../replica/bookkeeping/files.ts';
 import type { AttachmentInfo } from '../wire/attachments.ts';
+import type { BatchRow, RowNews } from '../reconcile/push-settle.ts';
 import type { RowFinding } from '../reconcile/row-state.ts';
 import type { Row } from '../wire/schema.ts';
-import type { RowNews, TablePush } from './context.ts';
+import type { TablePush } from './context.ts';
 
 /** A cell that shows a file of ours, by the origin's id of its row. */
 export interface ShownFile {

@@ -11,6 +11,7 @@ import type { Address } from '../origin/address.ts';
 import { watchShape, type RequireShape } from '../origin/shape-watch.ts';
 import { must } from '../base/assert.ts';
 import { chooseColumns, chosenAsRead, overtakenColumns } from '../reconcile/choose.ts';
+import type { RowNews } from '../reconcile/push-settle.ts';
 import { changedColumns, isAsAccepted, isAsExpected } from '../reconcile/shape.ts';
 import { readColumns } from '../replica/bookkeeping/columns.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -20,7 +21,7 @@ import { readRowsById } from '../replica/rows.ts';
 import { etagFor } from '../wire/headers.ts';
 import { withRights } from '../wire/rights.ts';
 import type { Row, TableDescriptor } from '../wire/schema.ts';
-import type { PushContext, RowNews, TablePush } from './context.ts';
+import type { PushContext, TablePush } from './context.ts';
 
 /** Describes a table, conditionally, and makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
 export async function describeTable(

@@ -1,11 +1,61 @@
 /**
- * The base of a row after it was sent. With it, the one merge (merge.ts) settles exactly the cells that still hold what was sent (I12). An edit made
- * while the row was in flight stays a change. Rows have the table's columns in order; `sent` are the cells of the request. Pure.
+ * What becomes of rows that were sent, once the origin was asked about them. The base of a row after it was sent is such that the one merge (merge.ts)
+ * settles exactly the cells that still hold what was sent (I12): an edit made while the row was in flight stays a change. Rows have the table's
+ * columns in order. Pure.
  */
+import { must } from '../base/assert.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import { isSameValue, isTakenAs } from './diff.ts';
-import { isChanged, type Conflict, type MergeColumn } from './merge.ts';
+import { isChanged, type Conflict, type ConflictPolicy, type MergeColumn } from './merge.ts';
+import {
+  decideMoved,
+  decideRemote,
+  discardedLines,
+  lineOf,
+  type OpenQuestion,
+  type OriginWords,
+  type Refusal,
+  type RowFacts,
+  type RowOutcome,
+} from './outcome.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
+import { nextRowState, settlementOf, type RowAnswer, type RowFinding, type Settlement } from './row-state.ts';
+import { afterUnanswered, unansweredHope, type RowLimit } from './unanswered.ts';
+
+/** One row of a batch. */
+export interface BatchRow {
+  /** The id that it has here. */
+  readonly id: number;
+  readonly kind: ChangeKind;
+  /** As sent; the columns are indexes of the table's. */
+  readonly cells: readonly SentCell[];
+  /** Null while no answer is known; `refusal` are the origin's words against a row. */
+  readonly answer: {
+    readonly as: Exclude<RowAnswer, 'lost'>;
+    readonly id: number | null;
+    readonly refusal: OriginWords | null;
+  } | null;
+  /** Its request ended without an answer about it; known until the process ends. */
+  readonly unanswered?: Unanswered | undefined;
+}
+
+/** A request that ended without an answer about its rows. */
+export interface Unanswered {
+  readonly rowCount: number;
+  /** What came instead of an answer. */
+  readonly words: OriginWords;
+}
+
+/** The origin's answer about one sent row. */
+export interface RowNews {
+  readonly finding: RowFinding;
+  /** Null if the row is not returned. */
+  readonly remote: Row | null;
+  /** Columns of files that the origin shows as they were sent. */
+  readonly arrived: ReadonlySet<number>;
+  /** Why it is unclear, as a sentence without a full stop; left out if nothing more is known. */
+  readonly why?: string | undefined;
+}
 
 /** A row that was sent: base before, cells as sent. */
 export interface SentRow {
@@ -91,4 +141,174 @@ export function isLeftAsSent(
 ): boolean {
   if (local === null || kind === 'delete') return local === null && kind === 'delete';
   return !isChanged(baseAsSent({ base, sent }, local.id, columns.length), local, columns);
+}
+
+/** A row with its finding and its settlement. */
+export interface SettledRow {
+  readonly row: BatchRow;
+  readonly news: RowNews;
+  readonly settlement: Settlement;
+}
+
+/** What settling takes beside the rows. */
+export interface SettleRules {
+  readonly columns: readonly MergeColumn[];
+  readonly policy: ConflictPolicy;
+  /** Index of the match column; null without one. */
+  readonly match: number | null;
+  /** Rows whose requests ended without an answer in this push. */
+  readonly limits: ReadonlyMap<number, RowLimit>;
+}
+
+/** The settlement of a row, by the state table. */
+export function settledRow(row: BatchRow, news: RowNews): SettledRow {
+  return { row, news, settlement: settlementOf(row.kind, row.answer?.as ?? 'lost', news.finding) };
+}
+
+/** The origin's id of a row that has one of ours; null if it is the same. */
+export function otherIdOf({ row, news, settlement }: SettledRow): number | null {
+  const isStored = settlement === 'merge' || settlement === 'asSent';
+  const id = settlement === 'merge' ? news.remote?.id : row.answer?.id;
+  return isStored && id !== undefined && id !== row.id ? id : null;
+}
+
+/** Whether the origin took what was sent. */
+export function isTaken({ row, news, settlement }: SettledRow, columns: readonly MergeColumn[]): boolean {
+  if (wasAccepted(row)) return true;
+  if (settlement === 'gone') return row.kind === 'delete';
+  return settlement === 'merge' && isThere(columns, row, news);
+}
+
+function wasAccepted({ answer }: BatchRow): boolean {
+  return answer?.as === 'accepted' || answer?.as === 'matched';
+}
+
+/** What becomes of a row, and how it is sent next after a request without an answer; null as before. */
+export function decideSettled(
+  facts: RowFacts,
+  settled: SettledRow,
+  rules: SettleRules,
+): { readonly outcome: RowOutcome; readonly limit: RowLimit | null } {
+  const { row, settlement } = settled;
+  switch (settlement) {
+    case 'again':
+      return afterFailure(facts, row, decideMoved(facts, 'notApplied'), rules);
+    case 'refuse': {
+      const isLeft = isLeftAsSent({ ...facts, sent: row.cells }, row.kind, rules.columns);
+      const outcome = isLeft ? decideMoved(facts, 'refused', refusalOf(row)) : decideMoved(facts, 'notApplied');
+      return { outcome, limit: null };
+    }
+    case 'doubt':
+      return { outcome: decideMoved(facts, 'doubted', doubtOf(settled)), limit: null };
+    default:
+      return afterFailure(facts, row, decideTaken(facts, settled, rules), rules);
+  }
+}
+
+/** Merges a row with the origin's, or as it was sent, or as gone. */
+function decideTaken(facts: RowFacts, settled: SettledRow, { columns, policy, match }: SettleRules): RowOutcome {
+  const { row, news } = settled;
+  const { base, remote } = remoteAndBase(columns, settled, facts);
+  const rules = { columns, policy, isSent: true, reason: 'not returned by the origin after a push' };
+  const outcome = decideRemote({ ...facts, base }, remote, rules);
+  // A row with the match value appeared right before the upsert, which overwrote it. Its values were never read, so only this is said.
+  const met = row.answer?.as === 'matched' ? row.cells.filter(({ column }) => column === match) : [];
+  const lines = met.map(({ column, value }) =>
+    lineOf({ kind: 'cell', column, base: null, local: value, remote: value, winner: 'local' }),
+  );
+  const hasArrived = row.unanswered === undefined || isThere(columns, row, news);
+  const suspect = outcome.newId === row.id ? (row.id > 0 ? 'changed' : null) : 'new';
+  const conflicts = [...outcome.conflicts, ...lines];
+  return { ...outcome, conflicts, refusal: hasArrived ? 'forget' : null, suspect };
+}
+
+/** The origin's version for the merge of a row. */
+function remoteAndBase(
+  columns: readonly MergeColumn[],
+  { row, news, settlement }: SettledRow,
+  { base, local }: Pick<RowFacts, 'base' | 'local'>,
+): { readonly base: Row | null; readonly remote: Row | null } {
+  const { id, kind, cells, answer } = row;
+  // A row that was deleted as requested: if it is here, a user inserted it since, as a new one.
+  if (settlement === 'gone') return { base: kind === 'delete' ? null : base, remote: null };
+  const sent = { base, sent: cells };
+  const remote = settlement === 'merge' ? news.remote : baseAsSent(sent, answer?.id ?? id, columns.length);
+  const there = must(remote, 'a row is merged with what the origin says of it');
+  const facts = { columns, isAccepted: wasAccepted(row), arrived: news.arrived };
+  return { base: baseAfterAnswer(sent, { local, remote: there }, facts), remote: there };
+}
+
+/**
+ * The origin merged a new row into a known one, because a colleague gave that one its match value a moment before, or the origin takes both values for
+ * one. What it overwrote there is kept as conflicts; the new row is removed, and kept if it is not as it was sent.
+ */
+export function decideMergedInto(
+  facts: { readonly row: RowFacts; readonly other: RowFacts },
+  { row: { kind, cells }, news, settlement }: SettledRow,
+  { columns, policy, match }: SettleRules,
+): readonly RowOutcome[] {
+  const known = must(facts.other.base, 'it is known');
+  const rules = { columns, policy, reason: '' };
+  const asSent = baseAsSent({ base: known, sent: cells }, known.id, columns.length);
+  const there = settlement === 'merge' ? must(news.remote, 'it was read back') : asSent;
+  const others = cells.filter(({ column }) => column !== match);
+  const overwritten = overwrittenCells(known, others, columns).map(lineOf);
+  const isAnswered = ({ column }: OpenQuestion): boolean => overwritten.some((line) => line.column === column);
+  const open = facts.other.questions.filter((question) => !isAnswered(question));
+  const taken = decideRemote({ ...facts.other, questions: open }, there, { ...rules, isSent: false });
+  const isKept = !isLeftAsSent({ ...facts.row, sent: cells }, kind, columns);
+  const gone = decideRemote({ ...facts.row, base: null, local: null }, null, { ...rules, isSent: true });
+  return [
+    {
+      ...taken,
+      conflicts: [...overwritten, ...taken.conflicts],
+      closed: [...taken.closed, ...facts.other.questions.filter(isAnswered).map(({ id }) => id)],
+    },
+    { ...gone, conflicts: isKept ? discardedLines({ base: null, local: facts.row.local }, []) : [], refusal: 'forget' },
+  ];
+}
+
+/** Whether the origin holds all that was sent of a row. */
+function isThere(columns: readonly MergeColumn[], { cells }: BatchRow, { remote, arrived }: RowNews): boolean {
+  return remote !== null && isApplied(cells, remote, columns, arrived);
+}
+
+/** A row that certainly did not arrive leaves in a smaller request; one that fails alone, again, is parked. */
+function afterFailure(
+  facts: RowFacts,
+  row: BatchRow,
+  outcome: RowOutcome,
+  { columns, limits }: SettleRules,
+): ReturnType<typeof decideSettled> {
+  const { id, kind, cells, unanswered } = row;
+  if (unanswered === undefined || outcome.state !== 'edited') return { outcome, limit: null };
+  const { rowCount, words } = unanswered;
+  const next = afterUnanswered(rowCount, limits.get(id) ?? null);
+  if (next !== 'park') return { outcome, limit: next };
+  const base = outcome.base === 'same' ? facts.base : outcome.base;
+  const local = outcome.local === 'same' ? facts.local : outcome.local === 'base' ? base : outcome.local;
+  if (!isLeftAsSent({ base, local, sent: cells }, kind, columns)) return { outcome, limit: null };
+  const reason = `sent alone, it got no answer about it: ${words.message}`;
+  const refusal = { kind, reason, column: null, words, hope: unansweredHope(words.status), cells };
+  return { outcome: { ...outcome, state: nextRowState(outcome.state, 'refused'), refusal }, limit: null };
+}
+
+/** Why a row waits that was not accepted. */
+function refusalOf({ kind, cells, answer }: BatchRow): Refusal {
+  const words = answer?.refusal ?? null;
+  const reason = words?.message ?? 'the origin says that it has no such row, and returns it nevertheless';
+  return { kind, reason, column: null, words, hope: answer?.as === 'failed' ? 'soon' : 'later', cells };
+}
+
+/** Why a row waits that the origin may or may not have. */
+function doubtOf({ row: { kind, cells, answer, unanswered }, news }: SettledRow): Refusal {
+  const words = unanswered?.words ?? null;
+  const said = answer?.as === 'failed' ? 'the origin failed' : 'no answer came';
+  const came = words === null ? '' : ` (${words.message})`;
+  const why =
+    news.finding === 'other' && kind === 'insert'
+      ? `row ${must(news.remote, 'another row was found').id} has its match value, but not all that was sent`
+      : (news.why ?? 'nothing at the origin proves that it was taken, or was not');
+  const reason = `${said} when it was sent${came}, and ${why}; look there, then retry or discard it`;
+  return { kind, reason, column: null, words, hope: 'never', cells };
 }

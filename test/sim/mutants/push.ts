@@ -10,10 +10,10 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'The first row of a request that is halved counts as settled.',
     edits: [
       {
-        file: 'push/settle.ts',
-        find: "if (next !== 'park') {",
+        file: 'reconcile/push-settle.ts',
+        find: "if (next !== 'park') return { outcome, limit: next };",
         replace:
-          "if (rowCount > 1 && progress.limits.size === 0) {\n    progress.limits.set(id, { rowsMax: rowCount, failureCount: 0 });\n    return { ...outcome, state: 'clean' };\n  }\n  if (next !== 'park') {",
+          "if (rowCount > 1 && limits.size === 0)\n    return { outcome: { ...outcome, state: 'clean' }, limit: { rowsMax: rowCount, failureCount: 0 } };\n  if (next !== 'park') return { outcome, limit: next };",
       },
     ],
   },
@@ -49,7 +49,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'What a new row overwrote in the known row that it was merged into is not kept.',
     edits: [
       {
-        file: 'push/settle.ts',
+        file: 'reconcile/push-settle.ts',
         find: 'conflicts: [...overwritten, ...taken.conflicts]',
         replace: 'conflicts: taken.conflicts',
       },
@@ -335,7 +335,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'An accepted row is settled whole, also cells that were edited again while it was in flight.',
     edits: [
       {
-        file: 'push/settle.ts',
+        file: 'reconcile/push-settle.ts',
         find: 'const outcome = decideRemote({ ...facts, base }, remote, rules);',
         replace: 'const outcome = decideRemote({ ...facts, base, local: news.remote ?? facts.local }, remote, rules);',
       },
@@ -346,7 +346,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'An accepted row is stored as it was sent, not as it is read back.',
     edits: [
       {
-        file: 'push/settle.ts',
+        file: 'reconcile/push-settle.ts',
         find: `const remote = settlement === 'merge' ? news.remote : baseAsSent(`,
         replace: `const remote = settlement === 'merge' && answer === null ? news.remote : baseAsSent(`,
       },
@@ -402,7 +402,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'Rows that a push created are not looked for until a page has shown them.',
     edits: [
       {
-        file: 'push/settle.ts',
+        file: 'reconcile/push-settle.ts',
         find: "(row.id > 0 ? 'changed' : null) : 'new'",
         replace: "(row.id > 0 ? 'changed' : null) : null",
       },
