@@ -19,3 +19,11 @@ export function must<T>(value: T | undefined | null, assumption: string): T {
   assert(value !== undefined && value !== null, assumption);
   return value;
 }
+
+/** One of the words that we wrote ourselves; another program may have written others. */
+export function oneOf<T extends string>(known: readonly T[], text: unknown): T {
+  return must(
+    known.find((word) => word === text),
+    'the bookkeeping has our words only',
+  );
+}

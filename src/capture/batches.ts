@@ -3,7 +3,7 @@
  * After a crash, its rows are looked up at the origin before anything is sent again. Columns are kept by ledger row, so that a rename in between does
  * not mix them up.
  */
-import { must } from '../base/assert.ts';
+import { must, oneOf } from '../base/assert.ts';
 import type { TwoWayTable } from './table.ts';
 import { CHANGE_KINDS, WRITE_METHODS, type WriteMethod } from '../reconcile/push-plan.ts';
 import type { BatchRow } from '../reconcile/push-settle.ts';
@@ -69,14 +69,6 @@ function rowFromKept({ columns }: TwoWayTable, [id, kind, kept, answer]: KeptRow
   const as = ROW_ANSWERS.find((word) => word === answer?.as);
   const known = answer === null || as === undefined || as === 'lost' ? null : { ...answer, as };
   return { id, kind: oneOf(CHANGE_KINDS, kind), cells, answer: known };
-}
-
-/** One of the texts that we wrote ourselves. */
-function oneOf<T extends string>(known: readonly T[], text: string): T {
-  return must(
-    known.find((word) => word === text),
-    'the bookkeeping of pushes has our words only',
-  );
 }
 
 function valueFromKept(value: KeptValue): Value {

@@ -11,7 +11,7 @@ import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeig
 import type { Connection, Tx } from '../replica/connection.ts';
 import { noteCaptured } from '../replica/bookkeeping/history.ts';
 import { readCaptureState, storeCompareDue } from '../replica/bookkeeping/captures.ts';
-import { BLOCK_ROWS, blocks, queryNumbers, queryRows } from '../replica/query.ts';
+import { BLOCK_ROWS, blocks, queryNumbers, queryRows, readRawText } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/tables.ts';
@@ -22,7 +22,6 @@ import { readAskedIds } from '../replica/bookkeeping/conflicts.ts';
 import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
 import { captureOlderCopy } from './older-copy.ts';
 import { readOvertakenRefusals } from './refusals.ts';
-import { readRawTexts } from './raw-text.ts';
 import { cellName, missingRule, valueRules, type CellRule } from './rules.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';
 import { apply, applyEvent, readFacts, renumberStrays } from './writer/apply.ts';
@@ -175,11 +174,20 @@ export function diffRows(
       return local === null || !writable || isSameValue(type, before, local.values[column] ?? null) ? [] : [column];
     });
     const kind = base === null ? 'insert' : local === null ? 'delete' : 'update';
-    const raw = readRawTexts(from, table, local).flatMap(({ column }) => {
+    const raw = [...readRawTexts(from, table, local).keys()].flatMap((column) => {
       return columns.includes(column) ? [`${cellName(table, columnAt(table, column))} takes text in UTF-8`] : [];
     });
     return [{ rowId, kind, state, base, local, columns, problems: [...(problems.get(rowId) ?? []), ...raw] }];
   });
+}
+
+/** The texts of a row in the user table that are no UTF-8, in hexadecimal digits, by the index of their column. */
+export function readRawTexts(from: Connection, table: TwoWayTable, row: Row | null): ReadonlyMap<number, string> {
+  const hexes = (row?.values ?? []).map((value, column) => {
+    const cell = { tableName: table.localName, name: columnAt(table, column).localName, id: row?.id ?? 0 };
+    return [column, readRawText(from, value, cell)] as const;
+  });
+  return new Map(hexes.flatMap(([column, hex]) => (hex === null ? [] : [[column, hex]])));
 }
 
 /** Every changed row of a table, read a block at a time. */

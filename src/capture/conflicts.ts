@@ -2,7 +2,7 @@
  * The conflicts of two-way tables in the bookkeeping. Losers are kept permanently: a cell as SQLite holds it, a whole row as a JSON object of its
  * columns. Input: conflicts of the merge. Output: lines of `sync_conflicts`.
  */
-import { must } from '../base/assert.ts';
+import { oneOf } from '../base/assert.ts';
 import type { ConflictKind, KeptConflict, OpenQuestion } from '../reconcile/outcome.ts';
 import { sql } from '../base/sql.ts';
 import type { TwoWayTable } from './table.ts';
@@ -117,13 +117,6 @@ export function readRequestTables(from: Connection): readonly number[] {
 }
 
 const CONFLICT_KINDS = ['cell', 'deletedHere', 'deletedThere', 'inserted'] as const;
-
-function oneOf<T extends string>(known: readonly T[], text: Stored | undefined): T {
-  return must(
-    known.find((name) => name === text),
-    'the bookkeeping allows these words only',
-  );
-}
 
 function conflictFromRow(row: readonly Stored[]): StoredConflict {
   const [id, tableId, rowId, kind, columnSeq, base, local, remote, state, resolution, value] = row;

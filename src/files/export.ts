@@ -18,7 +18,7 @@ import { readKeyText } from '../replica/tables.ts';
 import { fileError, fileErrorCode } from './failures.ts';
 import { copyTo, tryLink } from './links.ts';
 import { FileStore, hashOfFile } from './store.ts';
-import { chooseTables } from './tables.ts';
+import { chooseTables } from '../replica/bookkeeping/tables.ts';
 
 /** What an export did. Counts are files. */
 export interface ExportReport {

@@ -22,7 +22,7 @@ import { openReplicaStore } from './replica-store.ts';
 import { OutageWatch } from './outage.ts';
 import { pullFiles } from './pull.ts';
 import { FileStore } from './store.ts';
-import { chooseTables } from './tables.ts';
+import { chooseTables } from '../replica/bookkeeping/tables.ts';
 
 /** Content read side by side; a disk gains little by more. */
 const READS_MAX = 2;

@@ -16,7 +16,7 @@ import {
   type WaitingTable,
 } from '../reconcile/bindings.ts';
 import { readDescribed, storeDescribed, type DescribedTable } from '../replica/bookkeeping/described.ts';
-import { readTables } from '../replica/bookkeeping/tables.ts';
+import { isNamed, readTables } from '../replica/bookkeeping/tables.ts';
 import { storeSchemaChanges, type SchemaChange } from '../replica/bookkeeping/schema-changes.ts';
 import { isAgreedPull } from '../replica/bookkeeping/runs.ts';
 import type { DatabaseDescriptor } from '../wire/schema.ts';
@@ -101,13 +101,11 @@ function confirmedBy(
   replica: PullContext['replica'],
   { tables, confirm }: Pick<PullOptions, 'tables' | 'confirm'>,
 ): (name: string) => boolean {
-  const named = new Set(tables.map((name) => name.toLowerCase()));
-  const isNamed = (...names: readonly string[]): boolean =>
-    named.size === 0 || names.some((name) => named.has(name.toLowerCase()));
-  const confirmed = readTables(replica).flatMap(({ id, name, localName }) => {
-    const { pullConsent, problemCode } = readProblems(replica, id);
-    const isConsented = pullConsent !== null || (confirm && isNamed(name, localName));
-    return problemCode === 'guard.names' && isConsented ? [name] : [];
+  const confirmed = readTables(replica).flatMap((table) => {
+    const { pullConsent, problemCode } = readProblems(replica, table.id);
+    const isMeant = tables.length === 0 || tables.some((name) => isNamed(table, name));
+    const isConsented = pullConsent !== null || (confirm && isMeant);
+    return problemCode === 'guard.names' && isConsented ? [table.name] : [];
   });
   return (name) => confirmed.includes(name);
 }

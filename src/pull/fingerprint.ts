@@ -19,7 +19,7 @@ import {
 } from '../reconcile/fingerprint.ts';
 import { readIdentity } from '../replica/bookkeeping/identity.ts';
 import { readFollowing, storeIgnoredMeasures } from '../replica/bookkeeping/following.ts';
-import { readMeasured } from '../replica/measures.ts';
+import { readMeasured } from '../replica/rows.ts';
 import { readPagedWindows } from '../replica/bookkeeping/pages.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import { isZone } from '../wire/zone.ts';

@@ -14,7 +14,7 @@ import { isMassRemoval } from '../reconcile/guards.ts';
 import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { isIdentityStored, readIdentity, storeIdentity } from '../replica/bookkeeping/identity.ts';
 import { readDatabaseDescriptor, storeDescriptor } from '../replica/bookkeeping/descriptors.ts';
-import { readTables, storeGone } from '../replica/bookkeeping/tables.ts';
+import { isNamed, readTables, storeGone } from '../replica/bookkeeping/tables.ts';
 import type { Tx } from '../replica/connection.ts';
 import { readDescribed } from '../replica/bookkeeping/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
@@ -120,15 +120,12 @@ async function recordRun(
   runId: number,
   { report, isDecision }: { readonly report: PullReport; readonly isDecision: boolean },
 ): Promise<RowsyncError | null> {
-  const error = report.error ?? report.tables.find((table) => table.error !== null)?.error ?? null;
-  const isHeld = report.tables.some(({ held }) => held !== null);
   const record = (tx: Tx): void =>
     closeRun(tx, runId, stampFromMs(clock.nowMs()), {
-      outcome: error === null ? (isHeld ? 'held' : 'done') : error.code === 'origin.stopped' ? 'stopped' : 'failed',
       requestCount: report.requestCount,
       notModifiedCount: report.notModifiedCount,
       receivedBytes: report.receivedBytes,
-      error,
+      error: report.error,
       // Rows that left a filter were removed here too.
       tables: report.tables.map((table) => ({ ...table, deletedCount: table.deletedCount + table.filteredCount })),
     });
@@ -270,16 +267,16 @@ function chooseTables(
   const configured = database.tables.filter(({ recordName }) => settings.tableOptions(recordName) !== null);
   if (names.length === 0) return configured;
   const localById = new Map(readTables(replica).map(({ id, localName }) => [id, localName]));
-  const isNamed = ({ id, recordName }: TableSummary, name: string): boolean =>
-    [recordName, localById.get(id)].some((known) => known?.toLowerCase() === name.toLowerCase());
-  const unknown = names.filter((name) => !configured.some((table) => isNamed(table, name)));
+  const isMeant = ({ id, recordName }: TableSummary, name: string): boolean =>
+    isNamed({ name: recordName, localName: localById.get(id) ?? recordName }, name);
+  const unknown = names.filter((name) => !configured.some((table) => isMeant(table, name)));
   if (unknown.length > 0) {
     throw new RowsyncError('usage', 'usage.invalid', {
       message: `No table is called ${unknown.map((name) => `"${name}"`).join(', ')}`,
       hint: `The configuration matches: ${configured.map(({ recordName }) => recordName).join(', ') || 'no table'}.`,
     });
   }
-  return configured.filter((table) => names.some((name) => isNamed(table, name)));
+  return configured.filter((table) => names.some((name) => isMeant(table, name)));
 }
 
 /** The other tables at the origin that are here: their names follow too, or they would keep one that another table has now. */

@@ -12,7 +12,7 @@ import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readDropped } from '../replica/complaints.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { readTables } from '../replica/bookkeeping/tables.ts';
+import { isNamed, readTables } from '../replica/bookkeeping/tables.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
 import { readRowStates } from '../replica/bookkeeping/row-states.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
@@ -241,10 +241,6 @@ export function brokenAmong(from: Connection, names: readonly string[]): readonl
     const message = `${localName}: ${found.message}`;
     return [{ id, name, localName, error: new RowsyncError('replica', 'replica.schema', { ...found, message }) }];
   });
-}
-
-function isNamed(table: { readonly name: string; readonly localName: string }, name: string): boolean {
-  return [table.name, table.localName].some((known) => known.toLowerCase() === name.toLowerCase());
 }
 
 /** The tables to push: two-way ones that the configuration still wants to be, narrowed to the names on the command line. */

@@ -4,7 +4,7 @@
  */
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { closeRun, openRun, type RunTotals } from '../replica/bookkeeping/runs.ts';
+import { closeRun, openRun } from '../replica/bookkeeping/runs.ts';
 import type { ChangeCause } from '../replica/connection.ts';
 import type { PushContext } from './context.ts';
 import type { PushReport } from './report.ts';
@@ -37,7 +37,7 @@ export class RunRecord implements ChangeCause {
     report: Omit<PushReport, 'runId'>,
   ): Promise<{ readonly id: number; readonly error: RowsyncError | null }> {
     const { replica } = this.#context;
-    const totals = totalsOf(report);
+    const totals = { ...report, notModifiedCount: 0, receivedBytes: 0 };
     const opened = await this.#opening?.catch(() => null);
     const write = (): Promise<number> =>
       replica.write('Recording a run', (tx) => {
@@ -56,17 +56,4 @@ export class RunRecord implements ChangeCause {
   #now(): string {
     return stampFromMs(this.#context.clock.nowMs());
   }
-}
-
-function totalsOf(report: Omit<PushReport, 'runId'>): RunTotals {
-  const error = report.error ?? report.tables.find((table) => table.error !== null)?.error ?? null;
-  const isHeld = report.tables.some(({ held }) => held !== null);
-  return {
-    outcome: error === null ? (isHeld ? 'held' : 'done') : error.code === 'origin.stopped' ? 'stopped' : 'failed',
-    requestCount: report.requestCount,
-    notModifiedCount: 0,
-    receivedBytes: 0,
-    error,
-    tables: report.tables,
-  };
 }

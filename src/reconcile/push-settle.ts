@@ -121,11 +121,7 @@ export function isApplied(
 }
 
 /** What a new row overwrote in the known row that the origin merged it into: the sent values stand there, and those before are kept. */
-export function overwrittenCells(
-  known: Row,
-  sent: readonly SentCell[],
-  columns: readonly MergeColumn[],
-): readonly Conflict[] {
+function overwrittenCells(known: Row, sent: readonly SentCell[], columns: readonly MergeColumn[]): readonly Conflict[] {
   return sent.flatMap(({ column, value, file }) => {
     const before = known.values[column] ?? null;
     if (file !== undefined || isSameValue(columns[column]?.type ?? 'Text', before, value)) return [];

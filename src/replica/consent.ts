@@ -6,6 +6,7 @@ import Database from 'better-sqlite3';
 import { sql, type Sql } from '../base/sql.ts';
 import { agreeToPull } from './bookkeeping/runs.ts';
 import { type ConsentKind, storeConfirmedCount } from './bookkeeping/problems.ts';
+import { isNamed } from './bookkeeping/tables.ts';
 import type { Connection } from './connection.ts';
 import { replicaError } from './failures.ts';
 
@@ -41,7 +42,10 @@ export function giveConsent(path: string, kinds: readonly ConsentKind[], names: 
     const give = (): readonly Consent[] => {
       const isWhole = names.length === 0 && kinds.includes('pull') && agreeToPull(asConnection, null);
       const whole: readonly Consent[] = isWhole ? [{ table: null, kind: 'pull', rowCount: 0 }] : [];
-      return [...whole, ...storeConsent(asConnection, kinds, isAmong(names))];
+      return [
+        ...whole,
+        ...storeConsent(asConnection, kinds, (held) => names.length === 0 || names.some((name) => isNamed(held, name))),
+      ];
     };
     return open.transaction(give).immediate();
   } catch (thrown) {
@@ -49,12 +53,6 @@ export function giveConsent(path: string, kinds: readonly ConsentKind[], names: 
   } finally {
     db?.close();
   }
-}
-
-function isAmong(names: readonly string[]): (held: Held) => boolean {
-  const known = new Set(names.map((name) => name.toLowerCase()));
-  return ({ name, localName }) =>
-    known.size === 0 || known.has(name.toLowerCase()) || known.has(localName.toLowerCase());
 }
 
 /** Whether a message is the problem that was shown, which leaves the name of the table away. */

@@ -6,7 +6,6 @@
  * Of a two-way table the journal knows a row as its base, or as `_rowsync_history_edits` says. A differing state was edited by another client, and
  * becomes an entry of its own. Input: ids before each write. Output: `_rowsync_history`.
  */
-import { isUtf8 } from 'node:buffer';
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import { ident, joinSql, sql } from '../base/sql.ts';
 import {
@@ -27,6 +26,7 @@ import {
   ADD_ENTRY,
   FORGET_EDITS,
 } from './bookkeeping/history.ts';
+import { readRawText } from './query.ts';
 import { baseName, hasBase, readStanding } from './tables.ts';
 
 /** Rows that a transaction holds before it writes their entries: twice as many versions are in memory. */
@@ -234,20 +234,14 @@ function readVersions(
     const id = Number(row[0]);
     const values: Exact[] = row.slice(1);
     for (let index = 0; index < values.length; index += 1) {
-      const value = values[index] ?? null;
-      if (typeof value === 'string' && value.includes('\uFFFD'))
-        values[index] = rawOr(from, value, { tableName, name: columns[index]?.name ?? '', id });
+      const value = values[index];
+      if (typeof value !== 'string') continue;
+      const raw = readRawText(from, value, { tableName, name: columns[index]?.name ?? '', id });
+      if (raw !== null) values[index] = { raw };
     }
     versions.set(id, values);
   }
   return versions;
-}
-
-/** A text with U+FFFD may be one that is no UTF-8; its bytes tell. */
-function rawOr(from: Connection, value: string, cell: { tableName: string; name: string; id: number }): Exact {
-  const text = sql`SELECT hex(${ident(cell.name)}) FROM ${ident(cell.tableName)} WHERE _id = ?`;
-  const hex = from.prepare(text).pluck().get(cell.id);
-  return typeof hex === 'string' && !isUtf8(Buffer.from(hex, 'hex')) ? { raw: hex.toLowerCase() } : value;
 }
 
 /** Rows of a two-way table as the journal knows them: as their base, but for what it knows to have been edited. */

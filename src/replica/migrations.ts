@@ -110,10 +110,10 @@ export const MIGRATIONS: Readonly<Record<number, Migration>> = {
     ) STRICT`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN page_rows INTEGER`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN row_colors TEXT`,
+    // Beside doubt_creates_from, since SQLite drops no column while another program's view reads from a table that is missing.
     sql`ALTER TABLE _rowsync_tables ADD COLUMN older_copy TEXT`,
     sql`UPDATE _rowsync_tables SET older_copy = iif(doubt_creates_from < 0, 'creates', 'edits')
         WHERE doubt_creates_from IS NOT NULL`,
-    sql`ALTER TABLE _rowsync_tables DROP COLUMN doubt_creates_from`,
     sql`DROP TABLE IF EXISTS _rowsync_pushes`,
     sql`ALTER TABLE _rowsync_conflicts ADD COLUMN seen INTEGER NOT NULL DEFAULT 0`,
     sql`ALTER TABLE _rowsync_history_tables ADD COLUMN pruning_held TEXT`,

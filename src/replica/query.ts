@@ -2,8 +2,9 @@
  * Reading with a statement that was made elsewhere (capture/). What comes back has only the types that SQLite knows; the caller
  * checks what it needs beyond that.
  */
+import { isUtf8 } from 'node:buffer';
 import type { Connection, Stored } from './connection.ts';
-import type { Sql } from '../base/sql.ts';
+import { ident, sql, type Sql } from '../base/sql.ts';
 
 /** Every row as an array of its columns; every INTEGER is a bigint. */
 export function queryRows(from: Connection, text: Sql, values: readonly Stored[]): readonly (readonly Stored[])[] {
@@ -34,6 +35,21 @@ export function queryNumber(from: Connection, text: Sql, values: Bound = []): nu
       .pluck()
       .get(...values),
   );
+}
+
+/**
+ * The bytes of a text that is no UTF-8, in hexadecimal digits, as clients with another encoding write them; null for any other value. SQLite keeps any
+ * bytes as text, and readers get U+FFFD for invalid ones, so a text with that character is looked at byte by byte.
+ */
+export function readRawText(
+  from: Connection,
+  value: unknown,
+  { tableName, name, id }: { readonly tableName: string; readonly name: string; readonly id: number },
+): string | null {
+  if (typeof value !== 'string' || !value.includes('\uFFFD')) return null;
+  const text = sql`SELECT hex(${ident(name)}) FROM ${ident(tableName)} WHERE _id = ?`;
+  const hex = from.prepare(text).pluck().get(id);
+  return typeof hex === 'string' && !isUtf8(Buffer.from(hex, 'hex')) ? hex.toLowerCase() : null;
 }
 
 /** How many rows are in memory at once. */

@@ -350,6 +350,22 @@ export function readIds(from: Connection, target: RowTarget, after: number, coun
   ]);
 }
 
+/** A row: its id, and then the values of the columns asked for. */
+export type MeasuredRow = readonly [id: number, ...values: (string | number | null)[]];
+
+/** Some columns of the rows above an id in order, at most `count`, to be summed: long integers are rounded. */
+export function readMeasured(
+  from: Connection,
+  { localName }: RowTarget,
+  { columns, after, count }: { readonly columns: readonly string[]; readonly after: number; readonly count: number },
+): readonly MeasuredRow[] {
+  const list = joinSql([sql`_id`, ...columns.map(ident)]);
+  return from
+    .prepare(sql`SELECT ${list} FROM ${ident(localName)} WHERE _id > ? ORDER BY _id LIMIT ?`)
+    .raw()
+    .all(after, count) as unknown as readonly MeasuredRow[]; // raw() gives arrays
+}
+
 /** The largest id of a table; null where it has no row. */
 function readNewestId(from: Connection, { localName }: RowTarget): number | null {
   return from

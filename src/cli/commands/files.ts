@@ -9,7 +9,7 @@ import { EXIT } from '../../base/errors.ts';
 import { exportFiles } from '../../files/export.ts';
 import { pruneFiles } from '../../files/prune.ts';
 import { pullFiles } from '../../files/pull.ts';
-import { chooseTables } from '../../files/tables.ts';
+import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { verifyFiles } from '../../files/verify.ts';
 import { openReader } from '../../replica/reader.ts';
 import {

@@ -14,8 +14,7 @@ import { queryNumbers } from '../../replica/query.ts';
 import { storedFromValue } from '../../replica/rows.ts';
 import { allOf, ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import type { Row, Value } from '../../wire/schema.ts';
-import { diffRows, type RowChange } from '../../capture/changes.ts';
-import { readRawTexts } from '../../capture/raw-text.ts';
+import { diffRows, readRawTexts, type RowChange } from '../../capture/changes.ts';
 import { readTwoWayTable, type TwoWayTable } from '../../capture/table.ts';
 import { readCaptureState } from '../../replica/bookkeeping/captures.ts';
 
@@ -103,7 +102,7 @@ function statementsOf(from: Connection, table: TwoWayTable, change: RowChange): 
   const { kind, state, rowId, base, local, columns } = change;
   const here = ident(table.localName);
   // Cells as they are here, also if their bytes are not valid UTF-8.
-  const hexByColumn = new Map(readRawTexts(from, table, local).map(({ column, hex }) => [column, hex]));
+  const hexByColumn = readRawTexts(from, table, local);
   const cell = (index: number): Sql => {
     const hex = hexByColumn.get(index);
     return hex === undefined ? valueSql(local?.values[index] ?? null) : textOfBytes(hex);

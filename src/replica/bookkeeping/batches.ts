@@ -3,6 +3,8 @@
  * again.
  */
 import { sql } from '../../base/sql.ts';
+import type { OriginWords } from '../../reconcile/outcome.ts';
+import type { SentFile } from '../../reconcile/uploads.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryNumbers } from '../query.ts';
 
@@ -26,31 +28,16 @@ export type KeptRow = readonly [id: number, kind: string, cells: readonly KeptCe
 /** A cell as it is kept; the third part stands where a file was sent in place of the value. */
 export type KeptCell =
   | readonly [seq: number, value: KeptValue]
-  | readonly [seq: number, value: KeptValue, file: KeptFile];
-
-/** A file that was sent (reconcile/uploads.ts). */
-export interface KeptFile {
-  readonly path: string;
-  readonly name: string;
-  readonly type: string;
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly before: string | null;
-}
+  | readonly [seq: number, value: KeptValue, file: SentFile];
 
 /** A value in JSON, which has no long integers. */
 export type KeptValue = null | string | boolean | number | { readonly integer: string };
 
 /** What the origin answered about a row. */
-export interface KeptAnswer {
+interface KeptAnswer {
   readonly as: string;
   readonly id: number | null;
-  readonly refusal: {
-    readonly status: number;
-    readonly code: number | null;
-    readonly message: string;
-    readonly source: string | null;
-  } | null;
+  readonly refusal: OriginWords | null;
 }
 
 /** The batches of a table, the oldest first. */

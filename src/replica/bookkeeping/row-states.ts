@@ -3,12 +3,12 @@
  * names and columns.
  */
 import { hash } from 'node:crypto';
-import { must } from '../../base/assert.ts';
+import { must, oneOf } from '../../base/assert.ts';
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { ChangeKind } from '../../reconcile/push-plan.ts';
 import { ROW_STATES, type RowState } from '../../reconcile/row-state.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
-import { queryNumbers, queryRows } from '../query.ts';
+import { queryNumber, queryNumbers, queryRows } from '../query.ts';
 
 /**
  * Rows of two-way tables that are not known to be equal to their base, marked by triggers and by comparison. A mark is a hint:
@@ -174,20 +174,14 @@ export function readRowStates(
   const text = sql`SELECT row_id AS id, state FROM _rowsync_rows
       WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
   return new Map(
-    queryRows(from, text, [tableId, JSON.stringify(ids)]).map(([id, state]) => [
-      Number(id),
-      must(
-        ROW_STATES.find((known) => known === state),
-        'the bookkeeping allows these states only',
-      ),
-    ]),
+    queryRows(from, text, [tableId, JSON.stringify(ids)]).map(([id, state]) => [Number(id), oneOf(ROW_STATES, state)]),
   );
 }
 
 /** Rows whose edit is not on its way to the origin. */
 export function countUnsent(from: Connection, tableId: number): number {
   const text = sql`SELECT count(*) FROM _rowsync_rows WHERE table_id = ? AND state NOT IN ('sending', 'unknown', 'inDoubt')`;
-  return must(queryNumbers(from, text, [tableId])[0], 'a count');
+  return queryNumber(from, text, [tableId]);
 }
 
 /** Gives rows a state; the time of the first one stays. `clean` forgets them. */

@@ -73,11 +73,10 @@ export interface RunTable {
 
 /** What a run adds up to. */
 export interface RunTotals {
-  readonly outcome: string;
   readonly requestCount: number;
   readonly notModifiedCount: number;
   readonly receivedBytes: number;
-  /** The first error there was. */
+  /** What ended it as a whole. */
   readonly error: Complaint | null;
   readonly tables: readonly RunTable[];
 }
@@ -112,6 +111,9 @@ export function openRun(tx: Tx, kind: string, at: string): number {
 /** Closes the record of a run; `at` is a stamp. */
 export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): void {
   const { tables } = totals;
+  const error = totals.error ?? tables.find((table) => table.error !== null)?.error ?? null;
+  const whole = tables.some(({ held }) => held !== null) ? 'held' : 'done';
+  const outcome = error === null ? whole : error.code === 'origin.stopped' ? 'stopped' : 'failed';
   const sum = (count: (table: RunTable) => number): number => tables.reduce((total, table) => total + count(table), 0);
   const results = resultsOf(totals);
   tx.prepare(
@@ -119,7 +121,7 @@ export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): 
           inserted = ?, updated = ?, deleted = ?, error_code = ?, error_message = ?, per_table = ? WHERE id = ?`,
   ).run(
     at,
-    totals.outcome,
+    outcome,
     tables.length,
     totals.requestCount,
     totals.notModifiedCount,
@@ -127,8 +129,8 @@ export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): 
     sum(({ insertedCount }) => insertedCount),
     sum(({ updatedCount }) => updatedCount),
     sum(({ deletedCount }) => deletedCount),
-    totals.error?.code ?? null,
-    totals.error?.message ?? null,
+    error?.code ?? null,
+    error?.message ?? null,
     results.length === 0 ? null : JSON.stringify(results),
     runId,
   );
@@ -140,9 +142,8 @@ export function recordFilesRun(
   tx: Tx,
   { startedAt, finishedAt, error }: Readonly<Record<'startedAt' | 'finishedAt', string>> & { error: Complaint | null },
 ): void {
-  const outcome = error === null ? 'done' : 'failed';
   const nothing = { requestCount: 0, notModifiedCount: 0, receivedBytes: 0, tables: [] };
-  closeRun(tx, openRun(tx, 'files', startedAt), finishedAt, { ...nothing, outcome, error });
+  closeRun(tx, openRun(tx, 'files', startedAt), finishedAt, { ...nothing, error });
 }
 
 /** Whether the last recorded work on files failed. */
@@ -159,8 +160,8 @@ function resultsOf({ error, tables }: RunTotals): readonly TableResult[] {
     if (trouble === null && inserted + updated + deleted + refused === 0) return [];
     return [{ table: table.table, inserted, updated, deleted, refused, ...reasonOf(trouble) }];
   });
-  const isOfTable = error === null || tables.some((table) => table.error === error);
-  const ofAll = isOfTable ? [] : [{ table: null, inserted: 0, updated: 0, deleted: 0, refused: 0, ...reasonOf(error) }];
+  const ofAll =
+    error === null ? [] : [{ table: null, inserted: 0, updated: 0, deleted: 0, refused: 0, ...reasonOf(error) }];
   return [...ofAll, ...results].slice(0, RESULTS_MAX);
 }
 

@@ -2,6 +2,7 @@
  * Every table that was ever replicated: its names, how far its sweep is, what went wrong, and how it is read and edited.
  */
 import { must } from '../../base/assert.ts';
+import { RowsyncError } from '../../base/errors.ts';
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 
@@ -110,6 +111,24 @@ const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_c
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {
   return from.prepare(sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables ORDER BY id`).all() as LedgerTable[]; // columns and types are ours
+}
+
+/** Whether people mean a table by a name: the one at the origin or the one here, in any case. */
+export function isNamed(table: Pick<LedgerTable, 'name' | 'localName'>, name: string): boolean {
+  return [table.name, table.localName].some((known) => known.toLowerCase() === name.toLowerCase());
+}
+
+/** The named tables, or all for no name. @throws RowsyncError `usage.invalid` for a name that the replica does not have. */
+export function chooseTables(from: Connection, names: readonly string[]): readonly LedgerTable[] {
+  const tables = readTables(from);
+  const unknown = names.filter((name) => !tables.some((table) => isNamed(table, name)));
+  if (unknown.length > 0) {
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: `The replica has no table called ${unknown.map((name) => `"${name}"`).join(', ')}`,
+      hint: `It has: ${tables.map(({ localName }) => localName).join(', ') || 'none yet; run rowsync pull'}.`,
+    });
+  }
+  return tables.filter((table) => names.length === 0 || names.some((name) => isNamed(table, name)));
 }
 
 /** Notes which writable columns of a two-way table vanished at the origin. */

@@ -33,13 +33,11 @@ function record(
   quarter: number,
   tables: readonly Partial<RunTable>[],
   error: typeof COMPLAINT | null = null,
-  outcome = 'done',
 ): Promise<number> {
   const at = stampFromMs(quarter * QUARTER_MS);
   return replica.write('Recording a run', (tx) => {
     const id = openRun(tx, 'pull', at);
     closeRun(tx, id, at, {
-      outcome,
       requestCount: 1,
       notModifiedCount: 0,
       receivedBytes: 0,
@@ -98,7 +96,7 @@ test('what concerned all tables is kept beside what each one met, and both stay 
 test('an error of a table is not told of all of them as well', async () => {
   await using fixture = await startPulled();
 
-  const id = await record(fixture, 1, [{ error: COMPLAINT }], COMPLAINT);
+  const id = await record(fixture, 1, [{ error: COMPLAINT }]);
 
   expect(
     readRunResults(fixture.replica, 10)
@@ -166,12 +164,12 @@ test('a try failed as a whole where no table was read', async () => {
   await using fixture = await startPulled();
   const [failed, well] = [{ error: COMPLAINT }, {}];
 
-  await record(fixture, 1, [failed], COMPLAINT, 'failed');
-  await record(fixture, 2, [], COMPLAINT, 'failed');
-  await record(fixture, 3, [failed, failed], COMPLAINT, 'failed');
-  await record(fixture, 4, [failed, well], COMPLAINT, 'failed');
+  await record(fixture, 1, [failed]);
+  await record(fixture, 2, [], COMPLAINT);
+  await record(fixture, 3, [failed, failed]);
+  await record(fixture, 4, [failed, well]);
   await record(fixture, 5, [well]);
-  await record(fixture, 6, [], COMPLAINT, 'stopped');
+  await record(fixture, 6, [], { ...COMPLAINT, code: 'origin.stopped' });
 
   const tries = readTries(fixture.replica, stampFromMs(3 * QUARTER_MS));
   expect(tries.map(({ startedAt, failedWhole }) => [Date.parse(startedAt) / QUARTER_MS, failedWhole])).toEqual([
