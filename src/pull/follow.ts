@@ -138,7 +138,6 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   if (stamps === null || before === null || !mayFollow(ledger)) return { why: 'begin', deletedCount: 0 };
   const at = stampFromMs(clock.nowMs());
   if (readSelection(replica, id).rowsFilter !== (table.address.rows ?? null)) return { why: 'filter', deletedCount: 0 };
-  const { lateMs } = ledger;
   const readBefore = counts.pagesReadCount;
   // Since when the rows that were changed last are as they are here: since now, where any of them was new.
   const standsSince = (): number => {
@@ -150,10 +149,8 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     // Counted before the changes are read: rows that were added before are among the changes, and cannot hide a delete.
     const there = await origin.count({ table: table.address, column: stamps.key }, { signal });
-    const tail = isTailSettled(ledger)
-      ? await readTail(context, table, { stamps, watermark: before, lateMs, counts })
-      : null;
-    read = tail ?? (await readChanges(context, table, { stamps, watermark: before, lateMs, counts }));
+    const tail = isTailSettled(ledger) ? await readTail(context, table, { stamps, watermark: before, counts }) : null;
+    read = tail ?? (await readChanges(context, table, { stamps, watermark: before, counts }));
     if ('why' in read && read.why === 'many') {
       const since = standsSince();
       await replica.write(`Noting a large change of ${localName}`, (tx) => storeTail(tx, id, since));
@@ -228,11 +225,11 @@ async function lastWhere<T>(items: readonly T[], holds: (item: T) => Promise<boo
  */
 async function readTail(context: PullContext, table: PreparedTable, from: ChangesFrom): Promise<Changes | null> {
   const { origin, replica, signal } = context;
-  const { stamps, watermark, lateMs } = from;
+  const { stamps, watermark } = from;
   const newestFirst = { after: watermark, skip: 0, descending: true };
   const page = await readChangedPage(context, table, from, newestFirst);
   if (!reachesBackTo(watermark, page)) return null;
-  const { after } = firstCursor(watermark, lateMs);
+  const { after } = firstCursor(watermark);
   const filter = `${columnReference(stamps.shape.name)} >= ${timestampLiteral(after)}`;
   const there = await origin.count({ table: table.address, column: stamps.key, filter }, { signal });
   const here = countStampedFrom(replica, confirmedRows(table), { column: stamps.shape.localName, stamp: after });
@@ -263,7 +260,7 @@ async function listDeleted(
   table: PreparedTable,
   watermark: string,
 ): Promise<readonly number[]> {
-  const from = firstCursor(watermark, 0).after;
+  const from = firstCursor(watermark).after;
   try {
     const { value: rows } = await origin.deleted({ table: table.address, columns: [], from }, { signal });
     return rows.map(({ id }) => id);
@@ -280,7 +277,7 @@ async function listChanged(
   watermark: string,
 ): Promise<readonly number[]> {
   const { shape } = must(stampsOf(table), 'a table that is followed has stamps');
-  const filter = `${columnReference(shape.name)} >= ${timestampLiteral(firstCursor(watermark, 0).after)}`;
+  const filter = `${columnReference(shape.name)} >= ${timestampLiteral(firstCursor(watermark).after)}`;
   const query = { columns: [shape.name], sort: [{ column: shape.name, descending: true }], filter, top: TOP_MAX };
   const everyRow = { ...table.address, rows: null };
   return (await origin.select({ table: everyRow, columns: [shape], query }, { signal })).value.ids;
@@ -314,7 +311,6 @@ interface Changes {
 interface ChangesFrom {
   readonly stamps: Stamps;
   readonly watermark: string;
-  readonly lateMs: number;
   readonly counts: SweepCounts;
 }
 
@@ -324,7 +320,7 @@ async function readChanges(
   from: ChangesFrom,
 ): Promise<Changes | { readonly why: WhySwept }> {
   let newest: string | null = null;
-  let cursor = firstCursor(from.watermark, from.lateMs);
+  let cursor = firstCursor(from.watermark);
   for (let count = 0; count < FOLLOW_PAGES_MAX; count += 1) {
     const page = await readChangedPage(context, table, from, cursor);
     newest = laterStamp(newest, page.stampById.values());

@@ -23,7 +23,6 @@ import {
   type PageStamps,
 } from '../reconcile/windows.ts';
 import { closeSweep, openSweep, readSweep } from '../replica/bookkeeping/sweeps.ts';
-import { storeLateness } from '../replica/bookkeeping/following.ts';
 import {
   clearSeenSuspects,
   notePage,
@@ -41,7 +40,7 @@ import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { writeInShape } from './describe.ts';
 import type { SweepCounts } from './report.ts';
-import { confirmedRows, lateRowsMs } from './stamps.ts';
+import { confirmedRows } from './stamps.ts';
 import { storeRows } from './store.ts';
 import { proveDeletes } from './suspects.ts';
 import { oneWindow, planWindows, storeWindows, throwAsLie, WindowLie } from './windows.ts';
@@ -406,12 +405,10 @@ async function storePage(pass: Pass, answered: Omit<AnsweredPage, 'sweep' | 'at'
   const { context, table, sweep, tally } = pass;
   const { page, content } = answered;
   const what = `Storing page ${page} of ${table.target.localName}`;
-  const lateMs = lateRowsMs(context, table, content);
   const changes = await writeInShape(context, table, { what, answer: content }, (tx) => {
     const at = now(context);
     const stored = storeRows(tx, table, content, { at });
     notePage(tx, table.target.id, { ...answered, sweep, at });
-    if (lateMs > 0) storeLateness(tx, table.target.id, lateMs);
     if (isCut) dropPagesFrom(tx, table.target.id, { window: answered.window, page: page + 1 });
     return stored;
   });

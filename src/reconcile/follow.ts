@@ -5,9 +5,8 @@
  */
 import { columnType, type ColumnDescriptor } from '../wire/schema.ts';
 
-/** The overlap, for transactions that became visible after later ones: the minimum, and the maximum after long delays. */
+/** The overlap, for transactions that became visible after later ones. Rows that were later come with the next sweep. */
 const OVERLAP_MS = 120_000;
-const OVERLAP_MS_MAX = 3_600_000;
 
 /** Pages of one round; a sweep reads larger changes, such as an import that gave a whole table one stamp. */
 export const FOLLOW_PAGES_MAX = 20;
@@ -70,25 +69,9 @@ export interface FollowCursor {
   readonly tieRounds: number;
 }
 
-/** Where a round begins; `lateMs` is the longest known delay of a row. */
-export function firstCursor(watermark: string, lateMs: number): FollowCursor {
-  return { after: stampBefore(watermark, overlapMs(lateMs)), skip: 0, firstId: null, tieRounds: 0 };
-}
-
-/** Twice the longest known delay of a row, within bounds. */
-function overlapMs(lateMs: number): number {
-  return Math.min(OVERLAP_MS_MAX, Math.max(OVERLAP_MS, 2 * lateMs));
-}
-
-/**
- * The delay, in milliseconds, of a row that following missed and a sweep found; 0 for none. A row that became visible by a right has an old stamp
- * too, so a delay beyond the longest overlap is ignored.
- */
-export function latenessMs(stamp: string, known: { readonly watermark: string; readonly lateMs: number }): number {
-  const second = secondOf(stamp);
-  if (second >= stampBefore(known.watermark, overlapMs(known.lateMs))) return 0;
-  const ms = Date.parse(known.watermark) - Date.parse(second);
-  return ms > OVERLAP_MS_MAX ? 0 : ms;
+/** Where a round begins. */
+export function firstCursor(watermark: string): FollowCursor {
+  return { after: stampBefore(watermark, OVERLAP_MS), skip: 0, firstId: null, tieRounds: 0 };
 }
 
 /** A page of rows that were changed, in the order of their stamps. */
@@ -132,13 +115,14 @@ export function judgeChangedPage(cursor: FollowCursor, { ids, stampById, top }: 
  * Whether the many rows that were changed last may be counted, and need not be read again: they were read after they had stood for the overlap.
  * Until then, transactions may show that were stamped before the newest of them.
  */
-export function isTailSettled(table: {
+export function isTailSettled({
+  tailSince,
+  readAt,
+}: {
   readonly tailSince: number;
   readonly readAt: number | null;
-  readonly lateMs: number;
 }): boolean {
-  const { tailSince, readAt, lateMs } = table;
-  return tailSince > 0 && readAt !== null && (readAt - tailSince) * 1_000 > overlapMs(lateMs);
+  return tailSince > 0 && readAt !== null && (readAt - tailSince) * 1_000 > OVERLAP_MS;
 }
 
 /** Whether a page of the rows that were changed last, the newest first, has all that were changed after a watermark, and no earlier one. */

@@ -32,7 +32,6 @@ export const MIGRATIONS: Readonly<Record<number, Migration>> = {
   7: step(
     'pages are numbered within windows of creation times; the known pages are those of the first window',
     sql`ALTER TABLE _rowsync_tables ADD COLUMN one_window TEXT`,
-    sql`ALTER TABLE _rowsync_tables ADD COLUMN late_ms INTEGER NOT NULL DEFAULT 0`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN large_tail INTEGER NOT NULL DEFAULT 0`,
     sql`CREATE TEMP TABLE pages_before AS SELECT * FROM _rowsync_pages`,
     sql`CREATE TEMP TABLE page_rows_before AS SELECT * FROM _rowsync_page_rows`,
@@ -110,7 +109,6 @@ export const MIGRATIONS: Readonly<Record<number, Migration>> = {
     ) STRICT`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN page_rows INTEGER`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN row_colors TEXT`,
-    // Beside doubt_creates_from, since SQLite drops no column while another program's view reads from a table that is missing.
     sql`ALTER TABLE _rowsync_tables ADD COLUMN older_copy TEXT`,
     sql`UPDATE _rowsync_tables SET older_copy = iif(doubt_creates_from < 0, 'creates', 'edits')
         WHERE doubt_creates_from IS NOT NULL`,

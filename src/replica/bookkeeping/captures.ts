@@ -11,13 +11,19 @@ export interface CaptureState {
   readonly compareDue: boolean;
   /** What of an older copy that was put back is still to be doubted: its creates, or only its other edits. Null for no such copy. */
   readonly olderCopy: 'creates' | 'edits' | null;
+  /** The last id that was given here when the copy was noticed: later rows are not of the copy. */
+  readonly lastIdOfCopy: number;
 }
 
 /** What the next capture of a table has to do; it must exist. */
 export function readCaptureState(from: Connection, tableId: number): CaptureState {
-  const row = readPart(from, tableId, sql`compare_due AS compareDue, older_copy AS olderCopy`);
-  const { compareDue, olderCopy } = row as Pick<CaptureState, 'olderCopy'> & { compareDue: 0 | 1 }; // as selected
-  return { compareDue: compareDue === 1, olderCopy };
+  const row = readPart(
+    from,
+    tableId,
+    sql`compare_due AS compareDue, older_copy AS olderCopy, coalesce(doubt_creates_from, 0) AS lastIdOfCopy`,
+  );
+  const state = row as Omit<CaptureState, 'compareDue'> & { compareDue: 0 | 1 }; // as selected
+  return { ...state, compareDue: state.compareDue === 1 };
 }
 
 /** Notes whether the next capture must compare all rows of a table. */

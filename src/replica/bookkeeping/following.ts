@@ -11,8 +11,6 @@ import type { Tx, Connection } from '../connection.ts';
 export interface Following {
   /** The origin's stamp up to which changed rows are here; null where none was asked for. */
   readonly watermark: string | null;
-  /** How late rows were that a sweep found and following had missed, in milliseconds. */
-  readonly lateMs: number;
   /** Since when the rows that were changed last are more than a page and stand as they are, in seconds since 1970; 0 for fewer. */
   readonly tailSince: number;
   /** When changed rows were last asked for, or the last sweep began where that is later; null for neither. In seconds since 1970. */
@@ -25,7 +23,7 @@ export interface Following {
 
 /** How far the changes of a table were read; it must exist. */
 export function readFollowing(from: Connection, tableId: number): Following {
-  const columns = sql`watermark, late_ms AS lateMs, large_tail AS tailSince, ignored_measures AS ignoredMeasures, compared_at AS comparedAt,
+  const columns = sql`watermark, large_tail AS tailSince, ignored_measures AS ignoredMeasures, compared_at AS comparedAt,
     unixepoch(max(coalesce(followed_at, sweep_started_at), coalesce(sweep_started_at, followed_at))) AS readAt`;
   const row = readPart(from, tableId, columns) as Omit<Following, 'ignoredMeasures'> & {
     ignoredMeasures: string | null;
@@ -48,11 +46,6 @@ export function storeFollowed(
 /** Notes since when the rows that were changed last are more than a page and stand as they are; 0 for fewer. */
 export function storeTail(tx: Tx, tableId: number, since: number): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET large_tail = ? WHERE id = ?`).run(BigInt(since), tableId);
-}
-
-/** Stores how late a row was that following had missed; the longest time stays. */
-export function storeLateness(tx: Tx, tableId: number, lateMs: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET late_ms = max(late_ms, ?) WHERE id = ?`).run(lateMs, tableId);
 }
 
 /** Notes which measures of a fingerprint say nothing; the next whole sweep forgets it. */

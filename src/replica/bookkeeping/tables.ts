@@ -29,11 +29,11 @@ import type { Connection, Tx } from '../connection.ts';
  *    push_…                    what kept the last push of the table from its end, null after a success
  *    older_copy                creates: the file turned out to be an older copy, and its creates are still to be doubted · edits: its other
  *                              edits wait for a person (capture/older-copy.ts). Null for no such copy
+ *    doubt_creates_from        the last id that was given here when the copy was noticed
  *    pull_consent,
  *    push_consent              how many rows a person let a guard pass while a daemon was at work (consent.ts), null for none
  *    watermark                 the origin's stamp up to which changed rows are here (pull/follow.ts), null where none was asked for
  *    followed_at               when changed rows were last asked for
- *    late_ms                   how late rows were that a sweep found and following had missed, in milliseconds
  *    large_tail                since when the rows that were changed last are more than a page and stand as they are, in seconds since 1970; 0 for fewer
  *    one_window                why the rows are read as one window (reconcile/windows.ts), null where they are read by windows
  *    ignored_measures          JSON: measures of a fingerprint that say nothing until the next whole sweep (reconcile/fingerprint.ts), null for none
@@ -58,9 +58,9 @@ export const TABLES = sql`
     push TEXT NOT NULL DEFAULT 'off' CHECK (push IN ('off', 'waiting', 'on')),
     match_column TEXT, allow_add INTEGER NOT NULL DEFAULT 1,
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
-    push_code TEXT, push_message TEXT, push_hint TEXT,
+    push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
     pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT,
-    late_ms INTEGER NOT NULL DEFAULT 0, large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT, rows_filter TEXT,
+    large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT, rows_filter TEXT,
     left_out TEXT, page_rows INTEGER, row_colors TEXT,
     older_copy TEXT
   ) STRICT`;

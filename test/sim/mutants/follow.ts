@@ -21,7 +21,9 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
     name: 'follow-without-overlap',
     without:
       'What was changed is asked for from the watermark on, so that rows which were stamped before and seen after are missed.',
-    edits: [{ file: 'reconcile/follow.ts', find: 'Math.max(OVERLAP_MS, 2 * lateMs)', replace: '2 * lateMs' }],
+    edits: [
+      { file: 'reconcile/follow.ts', find: 'stampBefore(watermark, OVERLAP_MS)', replace: 'stampBefore(watermark, 0)' },
+    ],
   },
   {
     name: 'watermark-of-this-machine',
