@@ -53,8 +53,8 @@ const STAND_INS = [
 ];
 
 function* statementsOfAll(from: Connection, table: TwoWayTable, isCopy: boolean): Generator<string> {
-  // Before the first capture of a copy, its creates are not in doubt yet (older-creates.ts).
-  const isDoubtDue = isCopy || (readCaptureState(from, table.id).doubtCreatesFrom ?? 0) < 0;
+  // Before the first capture of a copy, its creates are not in doubt yet (older-copy.ts).
+  const isDoubtDue = isCopy || readCaptureState(from, table.id).olderCopy === 'creates';
   // A row may equal its base again, while the sent values are at the origin.
   const marked = queryNumbers(from, MARKED, [table.id]);
   const ids = [...new Set([...readAllDifferingIds(from, table), ...marked])].toSorted((a, b) => a - b);
