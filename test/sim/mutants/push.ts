@@ -7,7 +7,7 @@ import type { Mutant } from './mutant.ts';
 export const PUSH_MUTANTS: readonly Mutant[] = [
   {
     name: 'halving-drops-a-row',
-    without: 'The first row of a request that is halved counts as settled.',
+    without: 'The rows of a request that is to be halved count as settled.',
     edits: [
       {
         file: 'reconcile/push-settle.ts',
