@@ -5,7 +5,13 @@
 import { must } from '../base/assert.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { isSameValue } from '../reconcile/diff.ts';
-import { decideAsked, decideColumnsLost, decidePutBack, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
+import {
+  decideQuestions,
+  decideColumnsLost,
+  decidePutBack,
+  type RowFacts,
+  type RowOutcome,
+} from '../reconcile/outcome.ts';
 import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
 import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeignIds } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
@@ -18,7 +24,7 @@ import { baseName, isStrict, requireShape } from '../replica/tables.ts';
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { Row } from '../wire/schema.ts';
-import { readAskedIds } from '../replica/bookkeeping/conflicts.ts';
+import { readQuestionedIds } from '../replica/bookkeeping/conflicts.ts';
 import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
 import { captureOlderCopy } from './older-copy.ts';
 import { readOvertakenRefusals } from './refusals.ts';
@@ -87,7 +93,7 @@ function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly num
 
 /** Closes questions that need no answer, and lets rows without open questions continue. */
 export function settleQuestions(tx: Tx, table: TwoWayTable, at: string): void {
-  decideEach(tx, table, { ids: readAskedIds(tx, table.id), at }, (facts) => decideAsked(facts, table.columns));
+  decideEach(tx, table, { ids: readQuestionedIds(tx, table.id), at }, (facts) => decideQuestions(facts, table.columns));
 }
 
 /** Decides on rows one by one, and carries it out, a block at a time. */

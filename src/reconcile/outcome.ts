@@ -291,7 +291,7 @@ export function decidePutBack(facts: RowFacts, columns: readonly MergeColumn[]):
 }
 
 /** Closes the questions about a row that need no answer any more; a row that waits for none continues. */
-export function decideAsked(facts: RowFacts, columns: readonly MergeColumn[]): RowOutcome {
+export function decideQuestions(facts: RowFacts, columns: readonly MergeColumn[]): RowOutcome {
   return withQuestions(facts, unchanged(facts), { columns, base: facts.base, local: facts.local });
 }
 

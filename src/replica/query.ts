@@ -16,10 +16,10 @@ export function queryRows(from: Connection, text: Sql, values: readonly Stored[]
 }
 
 /** What is bound in a statement: values in their order, or one object of them by their names. */
-type Bound = readonly (Stored | Readonly<Record<string, Stored>>)[];
+type BoundValues = readonly (Stored | Readonly<Record<string, Stored>>)[];
 
 /** The first column of every row, which must be an id or a count. */
-export function queryNumbers(from: Connection, text: Sql, values: Bound): readonly number[] {
+export function queryNumbers(from: Connection, text: Sql, values: BoundValues): readonly number[] {
   return from
     .prepare(text)
     .pluck()
@@ -28,7 +28,7 @@ export function queryNumbers(from: Connection, text: Sql, values: Bound): readon
 }
 
 /** The first column of the first row, which must be an id or a count, and is there. */
-export function queryNumber(from: Connection, text: Sql, values: Bound = []): number {
+export function queryNumber(from: Connection, text: Sql, values: BoundValues = []): number {
   return Number(
     from
       .prepare(text)

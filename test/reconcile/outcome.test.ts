@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { MergeColumn } from '../../src/reconcile/merge.ts';
 import {
   decideAsBase,
-  decideAsked,
+  decideQuestions,
   decideCell,
   decideColumnsLost,
   decideDiscarded,
@@ -243,7 +243,7 @@ test.each([
   ],
   ['a row that one side has no more', { local: null }, 'conflicted', { closed: [], state: 'conflicted' }],
 ] as const)('what is still asked: %s', (_what, known, state, then) => {
-  expect(decideAsked(facts({ questions: [QUESTION], ...known, state }), COLUMNS)).toMatchObject(then);
+  expect(decideQuestions(facts({ questions: [QUESTION], ...known, state }), COLUMNS)).toMatchObject(then);
 });
 
 test.each([

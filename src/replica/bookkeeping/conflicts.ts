@@ -209,7 +209,7 @@ export function hasOpenConflict(from: Connection, tableId: number, rowId: number
 }
 
 /** Rows of a table with an open question, or that wait for one. */
-export function readAskedIds(from: Connection, tableId: number): readonly number[] {
+export function readQuestionedIds(from: Connection, tableId: number): readonly number[] {
   const text = sql`SELECT row_id FROM _rowsync_conflicts WHERE table_id = @tableId AND state = 'open'
       UNION SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId AND state = 'conflicted'`;
   return from.prepare(text).pluck().all({ tableId }) as number[]; // row_id is an INTEGER within 53 bits
