@@ -32,7 +32,7 @@ import { lookAtColumn, type WantedColumn } from './look.ts';
 import { OutageWatch } from './outage.ts';
 import { Quota } from './quota.ts';
 import type { FileStore, IncomingFile } from './store.ts';
-import { chooseTables } from './tables.ts';
+import { chooseTables } from '../replica/bookkeeping/tables.ts';
 import { must } from '../base/assert.ts';
 import type { FileHeaders } from '../origin/answers.ts';
 import { BACKOFFS, backoffMs, waitBeforeNextMs } from '../base/retries.ts';

@@ -3,14 +3,14 @@
  * pull reads them whole; no row is touched, and the origin is not asked.
  */
 import type { Command } from 'commander';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT } from '../../base/errors.ts';
 import { loadNamedConfig, openExistingReplica, printJson } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { printable } from '../../base/text.ts';
 import type { Replica } from '../../replica/database.ts';
 import { distrustBase, distrustRows } from '../../replica/distrust.ts';
 import { forgetDescriptor } from '../../replica/bookkeeping/descriptors.ts';
-import { readTables } from '../../replica/bookkeeping/tables.ts';
+import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { storePageRows } from '../../replica/bookkeeping/sweeps.ts';
 import { hasTable } from '../../replica/objects.ts';
 
@@ -50,17 +50,7 @@ async function forgetEtags(invocation: Invocation, names: readonly string[]): Pr
  * @throws RowsyncError `usage.invalid` for an unknown name.
  */
 export async function resync(replica: Replica, names: readonly string[]): Promise<readonly string[]> {
-  const tables = readTables(replica);
-  const isNamed = (table: { name: string; localName: string }, name: string): boolean =>
-    [table.name, table.localName].some((known) => known.toLowerCase() === name.toLowerCase());
-  const unknown = names.filter((name) => !tables.some((table) => isNamed(table, name)));
-  if (unknown.length > 0) {
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: `The replica has no table called ${unknown.map((name) => `"${name}"`).join(', ')}`,
-      hint: `It has: ${tables.map(({ localName }) => localName).join(', ') || 'none yet; run rowsync pull'}.`,
-    });
-  }
-  const chosen = tables.filter((table) => names.length === 0 || names.some((name) => isNamed(table, name)));
+  const chosen = chooseTables(replica, names);
   await replica.writeDurably('Forgetting ETags', (tx) => {
     for (const table of chosen) {
       forgetDescriptor(tx, table.id);
