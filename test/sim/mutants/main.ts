@@ -114,8 +114,13 @@ class Copy {
 /** The parts of vitest's JSON that are used. */
 interface TestReport {
   readonly numPassedTests: number;
+  readonly numFailedTests: number;
   readonly testResults: readonly {
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+    readonly assertionResults: readonly {
+      readonly ancestorTitles: readonly string[];
+      readonly title: string;
+      readonly status: string;
+    }[];
   }[];
 }
 
@@ -136,12 +141,14 @@ function testsOf(folder: string, test: string, ...more: readonly string[]): Prom
 async function runTest(copy: Copy, mutants: readonly Mutant[], { test }: OwningTest): Promise<Catch> {
   const planted = await testsOf(copy.folder, test);
   const failed = planted?.testResults.flatMap(({ assertionResults }) => assertionResults) ?? [];
-  const name = failed.find(({ status }) => status === 'failed')?.fullName;
-  if (name === undefined) return { found: null, seedCount: 0 };
+  const first = failed.find(({ status }) => status === 'failed');
+  if (first === undefined) return { found: null, seedCount: 0 };
+  // As vitest itself names it for a pattern.
+  const name = [...first.ancestorTitles, first.title].join(' > ');
   copy.mend(mutants);
   const pattern = name.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
   const sound = await testsOf(copy.folder, test, '--testNamePattern', `^${pattern}$`);
-  const isFound = sound?.numPassedTests === 1;
+  const isFound = sound !== null && sound.numPassedTests > 0 && sound.numFailedTests === 0;
   return { found: isFound ? { world: test, oracle: 'test', what: name } : null, seedCount: 0 };
 }
 
