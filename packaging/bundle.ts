@@ -21,7 +21,7 @@ export interface BundledPackage {
   readonly folder: string;
 }
 
-/** Of undici connections are used (origin/connections.ts): past the front door of the package, its fetch, WebSocket and caches stay away. */
+/** Of undici connections are used (origin/transport.ts): past the front door of the package, its fetch, WebSocket and caches stay away. */
 const undiciPool: Plugin = {
   name: 'undici-pool',
   setup: (loader) => {
@@ -32,7 +32,7 @@ const undiciPool: Plugin = {
         exports.ProxyAgent = require('./lib/dispatcher/proxy-agent.js');
         exports.buildConnector = require('./lib/core/connect.js');`,
     }));
-    // HTTP/2 is not offered (origin/connections.ts), and its module of Node takes longer to load than all of ours.
+    // HTTP/2 is not offered (origin/transport.ts), and its module of Node takes longer to load than all of ours.
     loader.onLoad({ filter: /node_modules\/undici\/lib\/dispatcher\/client-h2\.js$/ }, () => ({
       contents: `module.exports = () => { throw new Error('HTTP/2 was not offered'); };`,
     }));

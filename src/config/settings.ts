@@ -8,7 +8,7 @@ import type { OriginSettings } from '../origin/client.ts';
 import { proxySecrets } from '../origin/way.ts';
 import { secretsOf } from '../origin/credentials.ts';
 import type { Bounds as HistoryBounds } from '../reconcile/retention.ts';
-import type { PullSettings, TableOptions } from '../pull/context.ts';
+import type { PullSettings, TableSettings } from '../pull/context.ts';
 import type { PushSettings } from '../push/context.ts';
 import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { FileRule } from '../reconcile/files.ts';
@@ -89,7 +89,7 @@ export function pushSettings(config: Config): PushSettings {
   };
 }
 
-function tableOptions(rule: TableRule): TableOptions {
+function tableOptions(rule: TableRule): TableSettings {
   const { sort, push, match, conflict, workflow, delete: deletes, history, rows } = rule.options;
   const editing = {
     match: match ?? null,

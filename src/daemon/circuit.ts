@@ -18,12 +18,12 @@ import type { Logger } from '../base/log.ts';
  * Why no cycle is run: the origin gives no usable answer · it does not accept the credentials or their rights · the
  * replica cannot be worked on · another reason that concerns everything.
  */
-export type Cause = 'originDown' | 'auth' | 'replica' | 'other';
+export type FailureCause = 'originDown' | 'auth' | 'replica' | 'other';
 
 /** Successive failures that concern all tables; none if `failureCount` is 0. */
 export interface Circuit {
   readonly failureCount: number;
-  readonly cause: Cause | null;
+  readonly cause: FailureCause | null;
   /** No cycle starts before; then the origin is asked one question first. */
   readonly retryAtMs: number;
 }
@@ -32,12 +32,12 @@ export interface Circuit {
 export const CLOSED: Circuit = { failureCount: 0, cause: null, retryAtMs: 0 };
 
 /** Which circuit an error belongs to that ended a whole cycle. */
-export function causeOf({ kind }: RowsyncError): Cause {
+export function causeOf({ kind }: RowsyncError): FailureCause {
   return kind === 'originDown' || kind === 'auth' || kind === 'replica' ? kind : 'other';
 }
 
 /** The circuit after one more failure; a new cause begins to count anew. */
-export function afterFailure(circuit: Circuit, cause: Cause, at: { nowMs: number; random: number }): Circuit {
+export function afterFailure(circuit: Circuit, cause: FailureCause, at: { nowMs: number; random: number }): Circuit {
   const failureCount = circuit.cause === cause ? circuit.failureCount + 1 : 1;
   return { failureCount, cause, retryAtMs: at.nowMs + spreadBackoffMs(BACKOFFS[cause], failureCount, at.random) };
 }

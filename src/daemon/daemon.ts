@@ -11,7 +11,7 @@ import type { Config } from '../config/load.ts';
 import { pullSettings, pushSettings } from '../config/settings.ts';
 import { AccountWatch } from './account-watch.ts';
 import { problemsAt, readKept, wordOf, type DaemonWord, type Surroundings } from './account.ts';
-import { armEntry, serveEntry, tickEntry, type Entry, jobsOf, type Jobs, type WorkKind } from './jobs.ts';
+import { armEntry, serveEntry, tickEntry, type JobEntry, jobsOf, type Jobs, type WorkKind } from './jobs.ts';
 import {
   questionOf,
   answerQuestion,
@@ -86,7 +86,7 @@ class Daemon {
   readonly #parts: InnerParts;
   #sides: Sides;
   #jobs: Jobs;
-  #entryById = new Map<string, Entry>();
+  #entryById = new Map<string, JobEntry>();
   #edits: EditWatch;
   #ways = new WayWatch();
   #circuit: Circuit = CLOSED;

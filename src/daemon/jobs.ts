@@ -100,7 +100,7 @@ function ownSchedule({ schedule }: TableRule['options'], kind: WorkKind): string
 }
 
 /** When a job runs next. */
-export interface Entry {
+export interface JobEntry {
   /** The next tick, in epoch milliseconds. */
   readonly nextAtMs: number;
   /** A tick has come, and the job has not been run since. */
@@ -108,12 +108,12 @@ export interface Entry {
 }
 
 /** The entry of a job that begins now. */
-export function armEntry(schedule: Schedule, nowMs: number, isDue: boolean): Entry {
+export function armEntry(schedule: Schedule, nowMs: number, isDue: boolean): JobEntry {
   return { nextAtMs: schedule.nextMs(nowMs), isDue };
 }
 
 /** The entry at a later time: due once its tick has come, however many ticks have. */
-export function tickEntry(entry: Entry, schedule: Schedule, nowMs: number): Entry {
+export function tickEntry(entry: JobEntry, schedule: Schedule, nowMs: number): JobEntry {
   const nextAtMs = schedule.nextMs(nowMs);
   if (entry.nextAtMs <= nowMs) return { nextAtMs, isDue: true };
   // The entry is later than the next tick: the clock was set back, and waiting for the old time could take years.
@@ -121,6 +121,6 @@ export function tickEntry(entry: Entry, schedule: Schedule, nowMs: number): Entr
 }
 
 /** The entry after a run that ended now: it served its ticks, and those that came meanwhile. */
-export function serveEntry(schedule: Schedule, nowMs: number): Entry {
+export function serveEntry(schedule: Schedule, nowMs: number): JobEntry {
   return { nextAtMs: schedule.nextMs(nowMs), isDue: false };
 }

@@ -1,13 +1,13 @@
 /**
  * Decides what the daemon does next: run a kind of work for some jobs, or wait. Pure.
  */
-import { type Entry, WORK_KINDS, type Job, type WorkKind } from './jobs.ts';
+import { type JobEntry, WORK_KINDS, type Job, type WorkKind } from './jobs.ts';
 import type { Circuit, TableTrouble } from './circuit.ts';
 
 /** The facts that decide the next step. */
 export interface Situation {
   readonly jobs: readonly Job[];
-  readonly entryById: ReadonlyMap<string, Entry>;
+  readonly entryById: ReadonlyMap<string, JobEntry>;
   readonly circuit: Circuit;
   /** Tables that failed alone, by origin name. */
   readonly troubleByTable: ReadonlyMap<string, TableTrouble>;

@@ -19,7 +19,7 @@ import {
   type Attempted,
   type Failure,
 } from './failures.ts';
-import type { WireAnswer, WireFault, WireHeaders } from './transport.ts';
+import type { WireAnswer, TransportFault, WireHeaders } from './transport.ts';
 import { isUtf8 } from 'node:buffer';
 import { gunzipSync } from 'node:zlib';
 
@@ -54,7 +54,7 @@ export interface FileHeaders {
 }
 
 /** What reading an answer needs to know of its request. */
-export interface Reading {
+export interface AnswerContext {
   readonly attempted: Attempted;
   /** The format that was asked for. */
   readonly format: WireFormat;
@@ -69,7 +69,7 @@ export interface Reading {
 export function readDocument<T>(
   answer: WireAnswer,
   read: (text: string, what: string) => T,
-  reading: Reading,
+  reading: AnswerContext,
 ): Answer<T> | Failure {
   const { attempted, format } = reading;
   const { headers, receivedBytes } = answer;
@@ -90,7 +90,7 @@ export function readDocument<T>(
 }
 
 /** Reads an answer that says what a file is; its content went elsewhere. */
-export function readFile(answer: WireAnswer, reading: Reading): Answer<FileHeaders> | Failure {
+export function readFile(answer: WireAnswer, reading: AnswerContext): Answer<FileHeaders> | Failure {
   const { headers, receivedBytes } = answer;
   const other = notOkay(answer, reading);
   if (other !== null) return other;
@@ -135,7 +135,7 @@ function utf8FromHeader(value: string): string {
 /** The meaning of any other status than 200; null for that. */
 function notOkay(
   answer: WireAnswer,
-  { attempted, etag, ...reading }: Reading,
+  { attempted, etag, ...reading }: AnswerContext,
 ): { kind: 'notModified' } | Failure | null {
   const { status, headers } = answer;
   if (status === 304 && etag !== null) return { kind: 'notModified' };
@@ -157,7 +157,7 @@ const DESCRIPTOR_BYTES_MAX = 1_024 * 1_024;
 /** The error descriptor in an answer, if it has one: in the format of its type, which need not be the one asked for. */
 export function descriptorOf(
   { body, headers }: WireAnswer,
-  { format }: Pick<Reading, 'format'>,
+  { format }: Pick<AnswerContext, 'format'>,
 ): ErrorDescriptor | undefined {
   const decoded = textFromBody(body, headers['content-encoding'], DESCRIPTOR_BYTES_MAX);
   if (decoded.kind !== 'text') return undefined;
@@ -180,11 +180,14 @@ function pageText({ body, headers }: WireAnswer): string | null {
 }
 
 /** Milliseconds that an answer asks to wait; null where it asks for none. */
-export function retryAfterMs(result: WireAnswer | WireFault, nowMs: number): number | null {
+export function retryAfterMs(result: WireAnswer | TransportFault, nowMs: number): number | null {
   return result.kind === 'answer' ? readRetryAfterMs(result.headers['retry-after'], nowMs) : null;
 }
 
-function bodyText({ body, headers }: WireAnswer, { attempted, format, decodedBytesMax }: Reading): string | Failure {
+function bodyText(
+  { body, headers }: WireAnswer,
+  { attempted, format, decodedBytesMax }: AnswerContext,
+): string | Failure {
   const decoded = textFromBody(body, headers['content-encoding'], decodedBytesMax);
   switch (decoded.kind) {
     case 'text':
@@ -208,7 +211,7 @@ function bodyText({ body, headers }: WireAnswer, { attempted, format, decodedByt
 function readValue<T>(
   text: string,
   read: (text: string, what: string) => T,
-  { attempted, format }: Reading,
+  { attempted, format }: AnswerContext,
 ): { value: T } | Failure {
   try {
     return { value: read(text, attempted.what) };

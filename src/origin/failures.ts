@@ -9,7 +9,7 @@ import { RowsyncError, type ErrorCode, type ErrorKind, type Refusal } from '../b
 import { mediaType } from '../wire/headers.ts';
 import { HINT_TOO_LARGE, type ErrorDescriptor } from '../wire/json.ts';
 import { ProxyFault } from './way.ts';
-import type { WireFault } from './transport.ts';
+import type { TransportFault } from './transport.ts';
 
 /** A failure and what it says about another attempt. */
 export interface Failure {
@@ -58,7 +58,7 @@ const HINT_TOKEN =
   'Check the token (origin.tokenFile), or origin.user and its password: a token works for one database only.';
 
 /** The meaning of a request without a complete answer. */
-export function faultFailure(attempted: Attempted, fault: WireFault): Failure {
+export function faultFailure(attempted: Attempted, fault: TransportFault): Failure {
   switch (fault.reason) {
     case 'stopped':
       return stoppedFailure(attempted);
@@ -264,7 +264,7 @@ export function outsideWords(scrub: (text: string) => string, text: string): str
 const TLS_CODE =
   /^(?:ERR_TLS_|ERR_SSL_|ERR_OSSL_|EPROTO$|CERT_|CRL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_|INVALID_|ERROR_IN_|PATH_LENGTH_)/;
 
-function causeFailure(attempted: Attempted, fault: WireFault): Failure {
+function causeFailure(attempted: Attempted, fault: TransportFault): Failure {
   const { host } = attempted;
   const code = causeCode(fault.cause);
   const cause = fault.cause;

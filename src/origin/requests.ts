@@ -24,7 +24,7 @@ import {
   type Answer,
   type Etag,
   type FileHeaders,
-  type Reading,
+  type AnswerContext,
 } from './answers.ts';
 import { waitBeforeNextMs } from '../base/retries.ts';
 import {
@@ -36,7 +36,7 @@ import {
   type Failure,
 } from './failures.ts';
 import type { OriginLimits } from './limits.ts';
-import type { Receiver, Transport, WireAnswer, WireFault, WireRequest } from './transport.ts';
+import type { Receiver, Transport, WireAnswer, TransportFault, WireRequest } from './transport.ts';
 
 /** How a caller may ask. */
 export interface ReadOptions<E extends Etag = Etag> {
@@ -120,7 +120,7 @@ export interface RequestParts {
 /** What one attempt came to: an answer, or a failure that may be worth another attempt. */
 type AttemptOutcome<T> = { readonly kind: 'done'; readonly value: T } | Failure;
 
-type Result = WireAnswer | WireFault;
+type Result = WireAnswer | TransportFault;
 
 /** A delete is a GET on the wire; nothing on the way may answer it from memory. */
 const NO_STORE = ['cache-control', 'no-store'] as const;
@@ -227,7 +227,7 @@ export class Requests {
     await this.#parts.transport.destroy();
   }
 
-  #reading({ method, table }: Target, { etag, isChange }: { etag: string | null; isChange: boolean }): Reading {
+  #reading({ method, table }: Target, { etag, isChange }: { etag: string | null; isChange: boolean }): AnswerContext {
     const { host, scrub, format, limits, clock } = this.#parts;
     const what = table === null ? method : `${method} of "${table}"`;
     const { decodedBytesMax } = limits;
@@ -248,7 +248,7 @@ export class Requests {
 
   #judgeRead<T, E extends Etag>(
     result: Result,
-    { attempted }: Reading,
+    { attempted }: AnswerContext,
     read: (answer: WireAnswer) => Answer<T> | Failure,
   ): AttemptOutcome<Answer<T, E>> {
     if (result.kind === 'fault') return this.#faultFailure(attempted, result);
@@ -259,7 +259,7 @@ export class Requests {
     return { kind: 'done', value: answer as Answer<T, E> };
   }
 
-  #judgeChange<T>({ read }: Call<T>, result: Result, reading: Reading): AttemptOutcome<T> {
+  #judgeChange<T>({ read }: Call<T>, result: Result, reading: AnswerContext): AttemptOutcome<T> {
     const { attempted } = reading;
     const answer =
       result.kind === 'fault' ? this.#faultFailure(attempted, result) : readDocument(result, read, reading);
@@ -288,7 +288,7 @@ export class Requests {
     }
   }
 
-  #faultFailure(attempted: Attempted, fault: WireFault): Failure {
+  #faultFailure(attempted: Attempted, fault: TransportFault): Failure {
     return this.#closing.signal.aborted ? stoppedFailure(attempted) : faultFailure(attempted, fault);
   }
 
@@ -396,7 +396,7 @@ function classOf(result: Result): StatusClass {
 }
 
 /** The result of a request that was abandoned before it was sent. */
-const STOPPED: WireFault = {
+const STOPPED: TransportFault = {
   kind: 'fault',
   reason: 'stopped',
   cause: null,

@@ -30,7 +30,7 @@ export interface WireAnswer {
 }
 
 /** Why there is no complete answer. */
-export interface WireFault {
+export interface TransportFault {
   readonly kind: 'fault';
   readonly reason:
     | 'stopped' // the caller gave up
@@ -75,7 +75,7 @@ export interface WireRequest {
 /** Connections to one host. The client takes another one where a test brings its own, such as the simulation's network. */
 export interface Transport {
   /** Sends a request and never rejects. */
-  send(request: WireRequest): Promise<WireAnswer | WireFault>;
+  send(request: WireRequest): Promise<WireAnswer | TransportFault>;
   /** Resolves once the requests that were made have left, as far as there are free connections. */
   requestsLeave(): Promise<void>;
   /** Closes every connection; what is in flight ends with a fault. */
@@ -155,7 +155,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal | undefined;
   readonly #receiver: Receiver | undefined;
   readonly #streamed: StreamedBody | null;
-  readonly #resolve: (result: WireAnswer | WireFault) => void;
+  readonly #resolve: (result: WireAnswer | TransportFault) => void;
   readonly #stopGraceMs: number;
   /** Bytes of a body that is handed over in each span of so many milliseconds. */
   readonly #paceBytes: number;
@@ -183,7 +183,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       streamed,
     }: Pick<WireRequest, 'method' | 'signal' | 'receiver' | 'stopGraceMs'> & { readonly streamed: StreamedBody | null },
     limits: OriginLimits,
-    resolve: (result: WireAnswer | WireFault) => void,
+    resolve: (result: WireAnswer | TransportFault) => void,
   ) {
     this.#method = method;
     this.#signal = signal;
@@ -301,13 +301,13 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error(`Discarded: ${reason}`));
   }
 
-  #fault(reason: WireFault['reason']): WireFault {
+  #fault(reason: TransportFault['reason']): TransportFault {
     const isAnswered = this.#status !== 0;
     const isSent = this.#controller !== null;
     return { kind: 'fault', reason, cause: null, isSent, isAnswered, receivedBytes: this.#receivedBytes };
   }
 
-  #settle(result: WireAnswer | WireFault): void {
+  #settle(result: WireAnswer | TransportFault): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
     clearTimeout(this.#timer);

@@ -24,7 +24,7 @@ import { dropColumn } from '../replica/tables.ts';
 import { touchTable } from '../replica/bookkeeping/touched.ts';
 import { isSameMask } from '../wire/mask.ts';
 import type { TableDescriptor } from '../wire/schema.ts';
-import type { PullContext, TableOptions } from './context.ts';
+import type { PullContext, TableSettings } from './context.ts';
 
 /** What a person agreed to. */
 export interface Confirmation {
@@ -40,7 +40,7 @@ export interface Confirmation {
 export async function applyChoice(
   context: PullContext,
   described: TableDescriptor,
-  { columns, confirmed, confirmedHere }: Pick<TableOptions, 'columns'> & Confirmation,
+  { columns, confirmed, confirmedHere }: Pick<TableSettings, 'columns'> & Confirmation,
 ): Promise<TableDescriptor> {
   const { replica, origin } = context;
   const ledger = findTable(replica, described.id);

@@ -29,13 +29,13 @@ export interface PullSettings {
   readonly concurrency: number;
   /** Which tables are followed between sweeps: their sweeps also ask for the watermark. Left out for none. */
   readonly follows?: 'all' | 'large' | 'none' | undefined;
-  readonly tableOptions: (name: string) => TableOptions | null;
+  readonly tableOptions: (name: string) => TableSettings | null;
   /** What the configuration says of tables by their names; left out if none is bound to one, and none need match. */
   readonly configured?: ConfiguredTables | undefined;
 }
 
 /** The configuration of one table. */
-export interface TableOptions {
+export interface TableSettings {
   /** Columns to sort by instead of creation time; null for the default. */
   readonly sort: readonly string[] | null;
   /** Which columns come here, and how they are masked; absent or null for all as they are. */

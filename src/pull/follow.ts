@@ -37,7 +37,7 @@ import { readRowsById } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import type { RowPage, TableSummary } from '../wire/schema.ts';
-import type { PreparedTable, PullContext, TableOptions } from './context.ts';
+import type { PreparedTable, PullContext, TableSettings } from './context.ts';
 import { describeTable, storedDescription, writeInShape } from './describe.ts';
 import { findChangedWindows, readChangedWindows } from './fingerprint.ts';
 import { shrinkPages } from './page-size.ts';
@@ -99,7 +99,7 @@ export async function followKnown(
     tableOptions,
     counts,
     discard,
-  }: { readonly tableOptions: TableOptions; readonly counts: SweepCounts; readonly discard: boolean | undefined },
+  }: { readonly tableOptions: TableSettings; readonly counts: SweepCounts; readonly discard: boolean | undefined },
 ): Promise<Followed> {
   const { replica } = context;
   const stored = storedDescription(context, summary.id);

@@ -15,7 +15,7 @@ import type { PreparedTable, PullContext } from './context.ts';
 const FRAME_BYTES = 100;
 
 /** The origin's answer about rows that were requested by id. */
-export interface FoundRows {
+export interface RequestedRows {
   /** Those that belong here, as they are now. */
   readonly page: RowPage;
   /** Rows that it has, outside of the table's filter. */
@@ -29,7 +29,7 @@ export async function* findRows(
   context: PullContext,
   table: PreparedTable,
   ids: readonly number[],
-): AsyncGenerator<FoundRows & { readonly ids: readonly number[] }> {
+): AsyncGenerator<RequestedRows & { readonly ids: readonly number[] }> {
   const { names } = asked(table);
   // Fewer, larger batches otherwise: a guard judges all deletes of a batch together.
   const countMax = table.pageRows < context.settings.pageRows ? table.pageRows : undefined;
@@ -53,7 +53,7 @@ async function findBatch(
   { origin, signal }: PullContext,
   table: PreparedTable,
   ids: readonly number[],
-): Promise<FoundRows> {
+): Promise<RequestedRows> {
   const { address, selection } = table;
   const { shapes, names } = asked(table);
   const { value: shown } = await origin.retrieve({ table: address, columns: shapes, names, ids }, { signal });

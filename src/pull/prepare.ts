@@ -66,7 +66,7 @@ import {
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import { isWritable, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
 import { applyChoice, type Confirmation } from './choice.ts';
-import type { LocalShape, PreparedTable, PullContext, TableOptions } from './context.ts';
+import type { LocalShape, PreparedTable, PullContext, TableSettings } from './context.ts';
 import { movingError } from './describe.ts';
 import { changeOf, columnChanges } from './schema-changes.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
@@ -78,7 +78,7 @@ import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 export async function prepareTable(
   context: PullContext,
   described: TableDescriptor,
-  options: TableOptions & Confirmation & { readonly discard?: boolean | undefined },
+  options: TableSettings & Confirmation & { readonly discard?: boolean | undefined },
 ): Promise<PreparedTable> {
   const descriptor = await applyChoice(context, described, options);
   const { selection, unknownSort } = planSelection(descriptor, options.sort);

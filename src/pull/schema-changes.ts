@@ -6,7 +6,7 @@ import type { SchemaChange } from '../replica/bookkeeping/schema-changes.ts';
 import { columnType, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 
 /** A table as it was described the last time. */
-interface KnownTable {
+interface TableBefore {
   readonly id: number;
   readonly name: string;
   readonly isDescribed: boolean;
@@ -14,7 +14,7 @@ interface KnownTable {
 
 /** What became of tables; nothing at the first look. */
 export function tableChanges(
-  known: readonly KnownTable[],
+  known: readonly TableBefore[],
   described: readonly { readonly id: number; readonly name: string; readonly isDescribed: boolean }[],
 ): readonly SchemaChange[] {
   if (known.length === 0) return [];
@@ -33,7 +33,7 @@ export function tableChanges(
 }
 
 /** A column as it was described the last time. */
-interface KnownColumn {
+interface ColumnBefore {
   readonly id: number;
   readonly name: string;
   readonly type: ColumnType;
@@ -43,7 +43,7 @@ interface KnownColumn {
 /** What became of the columns of a table; nothing for a table without any. */
 export function columnChanges(
   table: string,
-  known: readonly KnownColumn[],
+  known: readonly ColumnBefore[],
   described: readonly Pick<ColumnDescriptor, 'id' | 'name' | 'type'>[],
 ): readonly SchemaChange[] {
   const knownById = new Map(known.filter(({ state }) => state !== 'aside').map((column) => [column.id, column]));

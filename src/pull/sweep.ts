@@ -258,7 +258,7 @@ interface PassPlan {
 }
 
 /** A pass under way. */
-interface Reading extends Pass {
+interface RunningPass extends Pass {
   readonly kind: PassKind;
   readonly cursor: TableCursor;
   /** The page map when the pass began, by window and page. */
@@ -278,7 +278,7 @@ async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<Pag
   const known = pagesByWindow(pass);
   const before = { ...tally.counts };
   const windows = [...known.keys()];
-  const reading: Reading = { ...pass, kind, cursor: new TableCursor(), known, windows };
+  const reading: RunningPass = { ...pass, kind, cursor: new TableCursor(), known, windows };
   if (windows.length > 1 && !windows.includes(NO_STAMP_WINDOW)) windows.push(NO_STAMP_WINDOW);
   const settled = windows
     .filter((window) => only?.has(window) ?? true)
@@ -305,7 +305,7 @@ async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<Pag
 }
 
 /** Adds a window to the pass; returns its pages that need no request. */
-function addWindow(reading: Reading, window: string, from: number): readonly KnownPage[] {
+function addWindow(reading: RunningPass, window: string, from: number): readonly KnownPage[] {
   const pages = reading.known.get(window) ?? [];
   const lastKnown = pages.at(-1)?.page ?? -1;
   const isSettled = (page: KnownPage): boolean =>
@@ -333,7 +333,7 @@ function isSameUrl(pass: Pass, page: KnownPage): boolean {
  * cursor gets the answer before its rows are stored, so that the next request leaves meanwhile.
  */
 function noteAnswer(
-  reading: Reading,
+  reading: RunningPass,
   { window, page }: PagePlace,
   answer: Pick<KnownPage, 'rowCount' | 'firstId' | 'lastStamp' | 'tieCount'> & { readonly isShifted: boolean },
 ): boolean {
@@ -355,7 +355,7 @@ function noteAnswer(
 }
 
 /** Requests one page and applies the answer. */
-async function readPage(reading: Reading, place: PagePlace): Promise<void> {
+async function readPage(reading: RunningPass, place: PagePlace): Promise<void> {
   const { context, table, cursor } = reading;
   const known = reading.known.get(place.window)?.find(({ page }) => page === place.page);
   const query = pageQuery(reading, place);

@@ -263,7 +263,7 @@ function compare(context: PullContext, table: PreparedTable, rows: readonly Row[
 }
 
 /** The rows in question that remain after another check. */
-interface Looked {
+interface SecondCheck {
   readonly mismatches: readonly Mismatch[];
   /** Rows that cannot be read; they are not checked again. */
   readonly unreadable: readonly Mismatch[];
@@ -273,8 +273,8 @@ interface Looked {
 }
 
 /** Pulls and compares the rows in question until none differs, or no round is left. */
-async function lookAgain(context: PullContext, table: PreparedTable, first: readonly number[]): Promise<Looked> {
-  let looked: Looked = { mismatches: [], unreadable: [], heldCount: 0, held: null };
+async function lookAgain(context: PullContext, table: PreparedTable, first: readonly number[]): Promise<SecondCheck> {
+  let looked: SecondCheck = { mismatches: [], unreadable: [], heldCount: 0, held: null };
   let ids = first;
   for (let round = 1; ids.length > 0 && round <= ROUNDS_MAX; round += 1) {
     const { tables } = await pull(

@@ -6,7 +6,13 @@ import { must } from '../base/assert.ts';
 import { updateBatch, type Batch } from '../capture/batches.ts';
 import { apply, readFacts } from '../capture/writer/apply.ts';
 import type { MergeColumn } from '../reconcile/merge.ts';
-import { decideMoved, type OriginWords, type Refusal, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
+import {
+  decideMoved,
+  type OriginWords,
+  type RowRefusal,
+  type RowFacts,
+  type RowOutcome,
+} from '../reconcile/outcome.ts';
 import { judgeStatus } from '../reconcile/push-outcome.ts';
 import { isLeftAsSent, type BatchRow } from '../reconcile/push-settle.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
@@ -86,7 +92,7 @@ function noteTaken({ table, progress }: TablePush, ends: Answered['ends'], parke
   }
 }
 
-type RefusedWhy = Pick<Refusal, 'reason' | 'words' | 'hope'>;
+type RefusedWhy = Pick<RowRefusal, 'reason' | 'words' | 'hope'>;
 
 /** left: to be settled · again: nothing happened, and the row is planned anew · refused: parked. */
 type RowEnd =

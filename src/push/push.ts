@@ -19,7 +19,7 @@ import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, PushTableOptions, PushTally } from './context.ts';
 import { identify } from './identity.ts';
 import { addReport, type PushReport, type TablePushReport } from './report.ts';
-import { RunRecord } from './run-record.ts';
+import { PushRun } from './run-record.ts';
 import { finishTable, pushOneTable, unbegunReport, type TablePushOrder } from './table.ts';
 
 /** The options of one push. */
@@ -36,7 +36,7 @@ export interface PushOptions {
  */
 export async function push(around: PushContext, options: PushOptions): Promise<PushReport> {
   const { clock, origin } = around;
-  const run = new RunRecord(around);
+  const run = new PushRun(around);
   const replica = around.replica.because(run);
   const context = { ...around, replica };
   const chosen = chooseTables(context, options.tables);

@@ -15,7 +15,7 @@ import { unlikeRows } from '../reconcile/diff.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
 import { matchKey } from '../reconcile/match-key.ts';
 import { judgeHolder, type HolderVerdict } from '../reconcile/match.ts';
-import { decideMoved, decideRemote, type Refusal, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
+import { decideMoved, decideRemote, type RowRefusal, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
 import type { PlannedRow, WriteMethod } from '../reconcile/push-plan.ts';
 import type { BatchRow } from '../reconcile/push-settle.ts';
 import { ALONE } from '../reconcile/unanswered.ts';
@@ -119,7 +119,7 @@ function planAhead({ context, table, planned }: TablePush, ids: readonly number[
 }
 
 /** Why a row waits. */
-type ParkedRow = Refusal & { readonly rowId: number };
+type ParkedRow = RowRefusal & { readonly rowId: number };
 
 /** What becomes of the rows of a block. */
 interface RecordDecision {

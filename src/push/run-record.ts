@@ -10,7 +10,7 @@ import type { PushContext } from './context.ts';
 import type { PushReport } from './report.ts';
 
 /** One run, and the cause of what it changes: its number once it is opened. */
-export class RunRecord implements ChangeCause {
+export class PushRun implements ChangeCause {
   readonly cause = 'push';
   runId: number | null = null;
   readonly #context: Pick<PushContext, 'replica' | 'clock'>;

@@ -55,7 +55,7 @@ export async function lookAtFiles(
 }
 
 /** A sent file, and its row at the origin. */
-interface Looked {
+interface FileAtOrigin {
   readonly column: SentCell['column'];
   readonly file: SentFile;
   readonly remote: Row;
@@ -65,7 +65,7 @@ interface Looked {
 async function fateOf(
   run: TablePush,
   { kind, answer }: BatchRow,
-  looked: Looked,
+  looked: FileAtOrigin,
 ): Promise<'arrived' | 'absent' | 'unclear'> {
   const { column, file, remote, isAtOnce } = looked;
   const value = remote.values[column] ?? null;
@@ -79,7 +79,10 @@ async function fateOf(
 }
 
 /** Compares the latest revision of a cell with what was sent. */
-async function compareFile(run: TablePush, { column: index, file, remote }: Looked): Promise<'arrived' | 'unclear'> {
+async function compareFile(
+  run: TablePush,
+  { column: index, file, remote }: FileAtOrigin,
+): Promise<'arrived' | 'unclear'> {
   const { origin, signal } = run.context;
   const column = fileColumn(run, index);
   if (column === undefined) return 'unclear';

@@ -88,7 +88,7 @@ export interface Misnamed {
 }
 
 /** A part of a two-way table that another program dropped or renamed, and that was made again. */
-export interface RemadePart {
+export interface RemadeWithEdits {
   readonly table: string;
   /** Null for the whole table. */
   readonly column: string | null;
@@ -113,7 +113,7 @@ export interface AccountFacts {
   /** Names in the configuration that are not those at the origin. */
   readonly misnamed: readonly Misnamed[];
   /** What was made again in the last days. */
-  readonly remade: readonly RemadePart[];
+  readonly remade: readonly RemadeWithEdits[];
   /** The newest of the last days; null for none. */
   readonly putBack: PutBack | null;
   /** Who keeps the tables up to date: a daemon that answers, a process that holds the lock or that systemd says is up, one of them that should be there, or nobody. */

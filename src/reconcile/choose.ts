@@ -38,7 +38,7 @@ export interface LeftOut {
 }
 
 /** A column as the replica knows it. */
-interface KnownColumn {
+interface ChosenColumn {
   readonly id: number;
   readonly name: string;
   readonly state: 'live' | 'removed' | 'aside';
@@ -50,7 +50,7 @@ export interface Choosing {
   readonly choice: ColumnChoice | null;
   /** The columns omitted the last time, and the columns known here, with their masks. */
   readonly leftOut: readonly LeftOut[];
-  readonly known: readonly KnownColumn[];
+  readonly known: readonly ChosenColumn[];
   /** The key for hashing; called only if a column is hashed. */
   readonly keyDigest: () => string;
 }
@@ -125,7 +125,7 @@ export function uselessPatterns(descriptor: TableDescriptor, { include, exclude 
  * Columns whose form here differs from the choice: they are now omitted, or masked in another way. Their values have to be removed before they are
  * read anew.
  */
-export function overtakenColumns<C extends KnownColumn>(
+export function overtakenColumns<C extends ChosenColumn>(
   known: readonly C[],
   { descriptor, leftOut }: Pick<Chosen, 'descriptor' | 'leftOut'>,
   choosing: Choosing,

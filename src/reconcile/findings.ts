@@ -2,7 +2,14 @@
  * What facts of the account become problems: one function for each form of fact. problems.ts names them in its catalogue. Pure.
  */
 import { ageText, countText, someOf } from '../base/text.ts';
-import type { AccountFacts, FilesNotHere, FoundComplaint, Misnamed, RemadePart, TableFacts } from './account-facts.ts';
+import type {
+  AccountFacts,
+  FilesNotHere,
+  FoundComplaint,
+  Misnamed,
+  RemadeWithEdits,
+  TableFacts,
+} from './account-facts.ts';
 
 /** What a fact says; the table is null and the count 1 where it does not say. */
 export interface Finding {
@@ -121,7 +128,7 @@ export function ofFiles(
 }
 
 /** Tables, or columns, that were made again. */
-export function ofRemade(isTable: boolean, sentenceOf: (part: RemadePart) => string, todo: string): Find {
+export function ofRemade(isTable: boolean, sentenceOf: (part: RemadeWithEdits) => string, todo: string): Find {
   return ({ remade }) =>
     remade
       .filter(({ column }) => (column === null) === isTable)

@@ -44,7 +44,7 @@ export function asideName(name: string, why: string, day: string, taken: Readonl
 }
 
 /** A table of the replica, and whether the origin no longer shows it. */
-export interface NamedTable {
+export interface TableName {
   readonly id: number;
   readonly name: string;
   readonly localName: string;
@@ -56,7 +56,7 @@ export interface NamedTable {
  * of ours. Of two names that differ only in case, the table that has it keeps it, else the older one gets it.
  */
 export function planTableNames(
-  known: readonly NamedTable[],
+  known: readonly TableName[],
   described: readonly { readonly id: number; readonly name: string }[],
   { taken: others, day }: { readonly taken: ReadonlySet<string>; readonly day: string },
 ): ReadonlyMap<number, string> {

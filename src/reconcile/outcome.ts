@@ -63,7 +63,7 @@ export interface OriginWords {
 }
 
 /** Why a row waits. */
-export interface Refusal {
+export interface RowRefusal {
   readonly kind: ChangeKind;
   /** A sentence of ours, or the origin's words. */
   readonly reason: string;
@@ -90,7 +90,7 @@ export interface RowOutcome {
   /** Questions that need no answer any more, by their ids. */
   readonly closed: readonly number[];
   /** 'forget' once the origin took it; null leaves what is known. */
-  readonly refusal: Refusal | 'forget' | null;
+  readonly refusal: RowRefusal | 'forget' | null;
   /** Why its last values are kept in `sync_deleted`; null if they are not. */
   readonly evidence: string | null;
   /** Why no page vouches for it: it was created by a push, or changed outside of a sweep. */

@@ -14,7 +14,7 @@ import {
   lineOf,
   type OpenQuestion,
   type OriginWords,
-  type Refusal,
+  type RowRefusal,
   type RowFacts,
   type RowOutcome,
 } from './outcome.ts';
@@ -290,14 +290,14 @@ function afterFailure(
 }
 
 /** Why a row waits that was not accepted. */
-function refusalOf({ kind, cells, answer }: BatchRow): Refusal {
+function refusalOf({ kind, cells, answer }: BatchRow): RowRefusal {
   const words = answer?.refusal ?? null;
   const reason = words?.message ?? 'the origin says that it has no such row, and returns it nevertheless';
   return { kind, reason, column: null, words, hope: answer?.as === 'failed' ? 'soon' : 'later', cells };
 }
 
 /** Why a row waits that the origin may or may not have. */
-function doubtOf({ row: { kind, cells, answer, unanswered }, news }: SettledRow): Refusal {
+function doubtOf({ row: { kind, cells, answer, unanswered }, news }: SettledRow): RowRefusal {
   const words = unanswered?.words ?? null;
   const said = answer?.as === 'failed' ? 'the origin failed' : 'no answer came';
   const came = words === null ? '' : ` (${words.message})`;

@@ -130,7 +130,7 @@ const SYNCED_PAGES = sql`SELECT rootpage FROM sqlite_schema
     WHERE rootpage > 0 AND (lower(tbl_name) GLOB '_rowsync_*' OR tbl_name COLLATE NOCASE IN (SELECT local_name FROM _rowsync_tables))`;
 
 /** A step of the program that SQLite makes of a statement; the programs of its triggers follow, each with its name. */
-interface Step {
+interface ProgramStep {
   readonly opcode: string;
   readonly p1: number;
   readonly p2: number;
@@ -140,9 +140,9 @@ interface Step {
 /** Makes each text another one. SQLite never compiles an EXPLAIN anew: one that was prepared for an earlier schema would read memory that is gone. */
 let programCount = 0;
 
-function readProgram(from: Connection, statement: Sql): readonly Step[] {
+function readProgram(from: Connection, statement: Sql): readonly ProgramStep[] {
   programCount += 1;
-  return from.prepare(sql`EXPLAIN ${statement} /* ${programCount} */`).all() as Step[]; // the columns of EXPLAIN
+  return from.prepare(sql`EXPLAIN ${statement} /* ${programCount} */`).all() as ProgramStep[]; // the columns of EXPLAIN
 }
 
 /** How SQLite codes RAISE: as an error that only triggers have, or as the conflict rule "ignore". */
@@ -150,7 +150,7 @@ const CONSTRAINT_TRIGGER = 1811;
 const IGNORE = 4;
 
 function harmOf(
-  steps: readonly Step[],
+  steps: readonly ProgramStep[],
   { harmless, pages }: { readonly harmless: ReadonlySet<string>; readonly pages: ReadonlySet<unknown> },
 ): string {
   let trigger: string | null = null;

@@ -6,8 +6,16 @@ import { RowsyncError, type ErrorKind } from '../../src/base/errors.ts';
 import { scheduleOf } from '../../src/config/schedule.ts';
 import { tableRules } from '../../src/config/tables.ts';
 import type { Config } from '../../src/config/load.ts';
-import { armEntry, serveEntry, tickEntry, type Entry, jobsOf, type Job, type WorkKind } from '../../src/daemon/jobs.ts';
-import { afterFailure, afterTableFailure, causeOf, CLOSED, type Cause } from '../../src/daemon/circuit.ts';
+import {
+  armEntry,
+  serveEntry,
+  tickEntry,
+  type JobEntry,
+  jobsOf,
+  type Job,
+  type WorkKind,
+} from '../../src/daemon/jobs.ts';
+import { afterFailure, afterTableFailure, causeOf, CLOSED, type FailureCause } from '../../src/daemon/circuit.ts';
 import { nextStep, takesPart, WAIT_MS_MAX, type Situation } from '../../src/daemon/step.ts';
 
 const every5 = scheduleOf('*/5 * * * *', 'UTC');
@@ -35,7 +43,7 @@ describe('an entry', () => {
   });
 
   test('that is due stays so, whatever ticks come', () => {
-    const due: Entry = { nextAtMs: noon + 5 * MINUTE, isDue: true };
+    const due: JobEntry = { nextAtMs: noon + 5 * MINUTE, isDue: true };
 
     expect(tickEntry(due, every5, noon + MINUTE).isDue).toBe(true);
     expect(tickEntry(due, every5, noon + 11 * MINUTE).isDue).toBe(true);
@@ -48,7 +56,7 @@ describe('an entry', () => {
 
 describe('a circuit', () => {
   /** The waits of the first failures in a row, in seconds, without jitter. */
-  const waits = (cause: Cause, count: number): readonly number[] => {
+  const waits = (cause: FailureCause, count: number): readonly number[] => {
     let circuit = CLOSED;
     return Array.from({ length: count }, () => {
       circuit = afterFailure(circuit, cause, { nowMs: 1000, random: 1 });
@@ -56,7 +64,7 @@ describe('a circuit', () => {
     });
   };
 
-  test.each<[Cause, readonly number[]]>([
+  test.each<[FailureCause, readonly number[]]>([
     ['originDown', [30, 60, 120, 240, 480, 900, 900]],
     ['auth', [900, 900, 900]],
     ['replica', [30, 60, 120, 240, 300, 300]],
@@ -86,7 +94,7 @@ describe('a circuit', () => {
     expect(afterFailure(CLOSED, 'originDown', { nowMs: 0, random: 0 }).retryAtMs).toBe(22_500);
   });
 
-  test.each<[ErrorKind, Cause]>([
+  test.each<[ErrorKind, FailureCause]>([
     ['originDown', 'originDown'],
     ['auth', 'auth'],
     ['replica', 'replica'],

@@ -6,7 +6,7 @@ import {
   foldName,
   localName,
   planTableNames,
-  type NamedTable,
+  type TableName,
   type NameScope,
 } from '../../src/reconcile/naming.ts';
 
@@ -71,7 +71,7 @@ test('never gives two things the same name, and never a reserved one', () => {
   );
 });
 
-const table = (id: number, name: string, local = name, isGone = false): NamedTable => ({
+const table = (id: number, name: string, local = name, isGone = false): TableName => ({
   id,
   name,
   localName: local,
@@ -80,7 +80,7 @@ const table = (id: number, name: string, local = name, isGone = false): NamedTab
 
 test.each<{
   what: string;
-  known: readonly NamedTable[];
+  known: readonly TableName[];
   described: readonly (readonly [id: number, name: string])[];
   taken?: readonly string[];
   names: Readonly<Record<number, string>>;

@@ -9,7 +9,7 @@ import { type Backoff, backoffMs, BACKOFFS } from '../../base/retries.ts';
 import {
   decideStray,
   type OpenQuestion,
-  type Refusal,
+  type RowRefusal,
   type RowFacts,
   type RowOutcome,
 } from '../../reconcile/outcome.ts';
@@ -232,7 +232,12 @@ const BACKOFF_BY_HOPE: Readonly<Record<RetryHope, Backoff | null>> = {
 };
 
 /** Stores why a row waits, and until when. */
-function storeRefusal(tx: Tx, table: TwoWayTable, refusal: Refusal & { readonly rowId: number }, nowMs: number): void {
+function storeRefusal(
+  tx: Tx,
+  table: TwoWayTable,
+  refusal: RowRefusal & { readonly rowId: number },
+  nowMs: number,
+): void {
   const tries = countTries(tx, table.id, refusal.rowId) + 1;
   const backoff = BACKOFF_BY_HOPE[refusal.hope];
   const waitMs = backoff && backoffMs(backoff, tries);

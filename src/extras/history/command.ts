@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { plural, printable, printableJson } from '../../base/text.ts';
 import { cellsOf } from './difference.ts';
-import { entryJson, readRowEntries, type Entry } from './entries.ts';
+import { entryJson, readRowEntries, type HistoryEntry } from './entries.ts';
 import { findKnownTable, readKnownTables, type KnownTable } from './known.ts';
 import { openReader } from '../../replica/reader.ts';
 import { cellLines, headText, whenText } from './history-text.ts';
@@ -60,14 +60,14 @@ async function showLife(invocation: Invocation, name: string, id: string): Promi
   }
 }
 
-function* lifeJson({ table, since }: KnownTable, rowId: number, entries: readonly Entry[]): Generator<string> {
+function* lifeJson({ table, since }: KnownTable, rowId: number, entries: readonly HistoryEntry[]): Generator<string> {
   yield printableJson(`${JSON.stringify({ table, rowId, since }).slice(0, -1)},"entries":[`);
   for (const [index, entry] of entries.entries())
     yield `${index === 0 ? '\n' : ',\n'}${printableJson(entryJson(entry))}`;
   yield ']}\n';
 }
 
-function* lifeText({ table, since }: KnownTable, rowId: number, entries: readonly Entry[]): Generator<string> {
+function* lifeText({ table, since }: KnownTable, rowId: number, entries: readonly HistoryEntry[]): Generator<string> {
   const kept = since === null ? 'its table has no history any more' : `its history is kept since ${since}`;
   yield `${printable(table)} ${rowId}: ${plural(entries.length, 'change')}; ${kept}\n`;
   for (const entry of entries) {

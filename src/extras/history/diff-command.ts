@@ -13,7 +13,7 @@ import { openReader } from '../../replica/reader.ts';
 import { cellLines, kindText } from './history-text.ts';
 import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import { momentOf, MOMENT_FORMS } from '../../cli/terminal/time-argument.ts';
+import { momentOf, MOMENT_FORMS } from './time-argument.ts';
 
 const EXAMPLES = `
 What changed and was changed back is left out. Edits that were made here with SQL are known from the next pull or push on.

@@ -1,7 +1,7 @@
 /**
  * Finds how rows differ between two moments, cell by cell, from the entries in between.
  */
-import type { Entry } from './entries.ts';
+import type { HistoryEntry } from './entries.ts';
 import { netOf, type Net } from './net.ts';
 
 /** A cell that differs; both values are JSON text. */
@@ -17,8 +17,8 @@ export interface RowDifference extends Net<CellDifference> {
 }
 
 /** Rows that differ, from entries that come row by row, each in order. */
-export function* differencesOf(entries: Iterable<Entry>): IterableIterator<RowDifference> {
-  let row: Entry[] = [];
+export function* differencesOf(entries: Iterable<HistoryEntry>): IterableIterator<RowDifference> {
+  let row: HistoryEntry[] = [];
   for (const entry of entries) {
     if (row[0] !== undefined && row[0].rowId !== entry.rowId) {
       yield* rowDifference(row);
@@ -29,7 +29,7 @@ export function* differencesOf(entries: Iterable<Entry>): IterableIterator<RowDi
   yield* rowDifference(row);
 }
 
-function rowDifference(entries: readonly Entry[]): readonly RowDifference[] {
+function rowDifference(entries: readonly HistoryEntry[]): readonly RowDifference[] {
   const net = netOf(entries, {
     cellsOf,
     keyOf: ({ column }) => column,
@@ -39,7 +39,7 @@ function rowDifference(entries: readonly Entry[]): readonly RowDifference[] {
 }
 
 /** The cells that an entry names, in its order. */
-export function cellsOf({ before, after }: Pick<Entry, 'before' | 'after'>): readonly CellDifference[] {
+export function cellsOf({ before, after }: Pick<HistoryEntry, 'before' | 'after'>): readonly CellDifference[] {
   const [old, now] = [jsonTexts(before), jsonTexts(after)];
   return [...new Set([...old.keys(), ...now.keys()])].map((column) => ({
     column,

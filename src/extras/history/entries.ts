@@ -6,7 +6,7 @@ import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 
 /** An entry of the journal. Stamps are UTC. */
-export interface Entry {
+export interface HistoryEntry {
   readonly id: number;
   /** Null for an entry about all tables. */
   readonly table: string | null;
@@ -74,10 +74,10 @@ function values({ table = null, runId = null, since = null, until = null }: Entr
 /**
  * The life of a row, the oldest first. One that had another id before the origin gave it this one begins with what it was then.
  */
-export function readRowEntries(from: Connection, table: string, rowId: number): readonly Entry[] {
+export function readRowEntries(from: Connection, table: string, rowId: number): readonly HistoryEntry[] {
   const own = from
     .prepare(sql`SELECT ${COLUMNS} FROM sync_history WHERE row_id = ? AND "table" = ? ORDER BY id`)
-    .all(rowId, table) as Entry[]; // the columns just listed
+    .all(rowId, table) as HistoryEntry[]; // the columns just listed
   const born = own.find(({ wasRowId }) => wasRowId !== null);
   if (born === undefined) return own;
   const former = from
@@ -86,15 +86,15 @@ export function readRowEntries(from: Connection, table: string, rowId: number): 
             AND id >= (SELECT max(id) FROM sync_history WHERE row_id = @was AND "table" = @table AND kind = 'insert' AND id < @id)
           ORDER BY id`,
     )
-    .all({ was: born.wasRowId, table, id: born.id }) as Entry[]; // as above
+    .all({ was: born.wasRowId, table, id: born.id }) as HistoryEntry[]; // as above
   return [...former, ...own];
 }
 
 /** Entries behind a number, in order; at most `countMax`. */
-export function iterateEntriesAfter(from: Connection, seq: number, countMax: number): IterableIterator<Entry> {
+export function iterateEntriesAfter(from: Connection, seq: number, countMax: number): IterableIterator<HistoryEntry> {
   return from
     .prepare(sql`SELECT ${COLUMNS} FROM sync_history WHERE id > ? ORDER BY id LIMIT ?`)
-    .iterate(seq, countMax) as IterableIterator<Entry>; // the columns just listed
+    .iterate(seq, countMax) as IterableIterator<HistoryEntry>; // the columns just listed
 }
 
 /** The number of the last entry that was ever written; 0 before the first. */
@@ -143,11 +143,11 @@ export function readRunEntries(
   from: Connection,
   run: { readonly runId: number | null; readonly to: string },
   filter: EntryFilter,
-): IterableIterator<Entry> {
+): IterableIterator<HistoryEntry> {
   const its = run.runId === null ? sql`run_id IS NULL AND at = @its` : sql`run_id = @its`;
   return from
     .prepare(sql`SELECT ${COLUMNS} FROM sync_history WHERE ${its} AND ${within(filter)} ORDER BY id`)
-    .iterate({ ...values(filter), its: run.runId ?? run.to }) as IterableIterator<Entry>; // the columns just listed
+    .iterate({ ...values(filter), its: run.runId ?? run.to }) as IterableIterator<HistoryEntry>; // the columns just listed
 }
 
 /** Entries of rows of a table behind one number, up to another; row by row, each in order. */
@@ -155,17 +155,17 @@ export function readTableEntries(
   from: Connection,
   table: string,
   { after, upTo }: { readonly after: number; readonly upTo: number },
-): IterableIterator<Entry> {
+): IterableIterator<HistoryEntry> {
   return from
     .prepare(
       sql`SELECT ${COLUMNS} FROM sync_history
           WHERE id > ? AND id <= ? AND "table" = ? AND kind IN ('insert', 'update', 'delete') ORDER BY row_id, id`,
     )
-    .iterate(after, upTo, table) as IterableIterator<Entry>; // the columns just listed
+    .iterate(after, upTo, table) as IterableIterator<HistoryEntry>; // the columns just listed
 }
 
 /** An entry as JSON text. */
-export function entryJson({ before, after, note, ...rest }: Entry): string {
+export function entryJson({ before, after, note, ...rest }: HistoryEntry): string {
   const head = JSON.stringify(rest).slice(0, -1);
   return `${head},"before":${before ?? 'null'},"after":${after ?? 'null'},"note":${note ?? 'null'}}`;
 }

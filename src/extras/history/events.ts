@@ -3,7 +3,7 @@
  * number of the entry, `source` the file that holds the history.
  */
 import { RowsyncError } from '../../base/errors.ts';
-import { entryJson, iterateEntriesAfter, lastSeq, type Entry } from './entries.ts';
+import { entryJson, iterateEntriesAfter, lastSeq, type HistoryEntry } from './entries.ts';
 import { requireHistory } from './known.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 
@@ -56,7 +56,7 @@ function endsBefore(after: number, last: number): RowsyncError {
 }
 
 /** One line of JSON, without its end. */
-function eventJson(entry: Entry, source: string): string {
+function eventJson(entry: HistoryEntry, source: string): string {
   const { id, table, rowId, kind, at } = entry;
   const subject = [table, rowId].filter((part) => part !== null).map((part) => encodeURIComponent(part));
   const envelope = {

@@ -4,7 +4,7 @@
  */
 import { printable, truncate } from '../../base/text.ts';
 import { cellsOf, type CellDifference } from './difference.ts';
-import { CAUSE_WORDS, type Entry } from './entries.ts';
+import { CAUSE_WORDS, type HistoryEntry } from './entries.ts';
 
 /** A value is cut here: enough to recognise it. */
 const VALUE_WIDTH_MAX = 200;
@@ -32,7 +32,7 @@ export function causeText(cause: string): string {
 }
 
 /** A change in one line: what, who, why. */
-export function headText({ kind, originBy, cause, runId, wasRowId }: Entry): string {
+export function headText({ kind, originBy, cause, runId, wasRowId }: HistoryEntry): string {
   const was = wasRowId === null ? '' : `, the row ${wasRowId} until the origin gave it its id`;
   // For an edit here, the origin still names the author of the change before.
   const by = originBy === null || cause === 'edit' ? '' : ` by ${printable(originBy)}`;
@@ -40,7 +40,7 @@ export function headText({ kind, originBy, cause, runId, wasRowId }: Entry): str
 }
 
 /** When it happened: an interval with at least one change, or a moment where this machine saw it. */
-export function whenText({ notBefore, notAfter, stamped, at }: Entry): string {
+export function whenText({ notBefore, notAfter, stamped, at }: HistoryEntry): string {
   if (notBefore !== null && notBefore === notAfter && notAfter === at) return `at ${at}`;
   const end = notAfter ?? at;
   const span = notBefore === null ? `not after ${end}` : `between ${notBefore} and ${end}`;
@@ -54,7 +54,7 @@ export function cellLines(kind: string, cells: readonly CellDifference[], indent
 }
 
 /** The cells of an entry in one line. */
-export function cellsText(entry: Entry): string {
+export function cellsText(entry: HistoryEntry): string {
   return cellsOf(entry)
     .map((cell) => cellText(entry.kind, cell))
     .join(', ');

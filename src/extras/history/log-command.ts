@@ -15,7 +15,7 @@ import { readSchemaChanges, type SeenSchemaChange } from '../../replica/bookkeep
 import { causeText, cellsText, headText, kindText } from './history-text.ts';
 import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import { momentOf, MOMENT_FORMS } from '../../cli/terminal/time-argument.ts';
+import { momentOf, MOMENT_FORMS } from './time-argument.ts';
 
 /** Kinds of entries that are about one row. */
 const ROW_KINDS: ReadonlySet<string> = new Set(['insert', 'update', 'delete']);

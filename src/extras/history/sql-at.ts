@@ -2,7 +2,7 @@
  * `rowsync sql --at`: the answer to a query as of an earlier time.
  */
 import type { Command } from 'commander';
-import { momentOf, MOMENT_FORMS } from '../../cli/terminal/time-argument.ts';
+import { momentOf, MOMENT_FORMS } from './time-argument.ts';
 import type { QueryAnswer, ReplicaReader } from '../../replica/reader.ts';
 import { queryPast } from './past.ts';
 

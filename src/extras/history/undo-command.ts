@@ -12,7 +12,7 @@ import { openReader } from '../../replica/reader.ts';
 import { editJson, previewOf, refusalLines } from './edit-report.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import { momentOf, MOMENT_FORMS } from '../../cli/terminal/time-argument.ts';
+import { momentOf, MOMENT_FORMS } from './time-argument.ts';
 import { planText } from '../../cli/report/push-report.ts';
 
 const EXAMPLES = `

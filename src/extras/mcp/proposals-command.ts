@@ -22,7 +22,7 @@ import { editJson, previewOf, refusalLines } from '../history/edit-report.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { writePaged } from '../../cli/terminal/pager.ts';
-import { Prompter } from '../../cli/terminal/prompts.ts';
+import { Prompter } from '../shared/prompts.ts';
 import { planText } from '../../cli/report/push-report.ts';
 import { reviewText } from '../../cli/report/review.ts';
 import { SUMMARY } from '../../cli/commands/push.ts';

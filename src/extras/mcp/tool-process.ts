@@ -49,7 +49,7 @@ const ANSWER_CHARS_MAX = 100_000;
 const NAME_CHARS_MAX = 300;
 
 /** Answers a question, in at most `ANSWER_CHARS_MAX` characters. @throws RowsyncError of the replica and of SQL. */
-function answerQuestion(reader: ReplicaReader, question: ToolQuestion, present: Present): unknown {
+function answerQuestion(reader: ReplicaReader, question: ToolQuestion, present: AnswerFacts): unknown {
   const answer = wholeAnswer(reader, question, present);
   // What a person is to review is bounded by how many edits a proposal may have.
   return question.tool === 'look_at_edits' ? answer : bounded(answer);
@@ -88,7 +88,7 @@ function lengthOf(answer: unknown): number {
 }
 
 /** The time of an answer, and the account. */
-interface Present {
+interface AnswerFacts {
   readonly nowMs: number;
   readonly problems: readonly Problem[];
 }
@@ -96,7 +96,7 @@ interface Present {
 function wholeAnswer(
   reader: ReplicaReader,
   question: ToolQuestion,
-  present: Present,
+  present: AnswerFacts,
 ): Readonly<Record<string, unknown>> {
   switch (question.tool) {
     case 'list_tables':
@@ -115,7 +115,7 @@ function wholeAnswer(
 }
 
 /** How old the tables are here, and every problem: beside its table, or on top where that is not listed. */
-export function freshness(tables: readonly TableStatus[], present: Present): Readonly<Record<string, unknown>> {
+export function freshness(tables: readonly TableStatus[], present: AnswerFacts): Readonly<Record<string, unknown>> {
   const listed = new Set<string | null>(tables.map(({ table }) => table));
   return {
     now: stampFromMs(present.nowMs),
@@ -124,7 +124,7 @@ export function freshness(tables: readonly TableStatus[], present: Present): Rea
   };
 }
 
-function listTables(reader: ReplicaReader, present: Present): Readonly<Record<string, unknown>> {
+function listTables(reader: ReplicaReader, present: AnswerFacts): Readonly<Record<string, unknown>> {
   const described = new Map(readBrowsedTables(reader).map((table) => [table.name, table]));
   const tables = reader.status();
   return {
@@ -140,7 +140,7 @@ function listTables(reader: ReplicaReader, present: Present): Readonly<Record<st
 }
 
 /** How old a table is here, and what is wrong with it. */
-function freshnessOf(table: TableStatus, { nowMs, problems }: Present): object {
+function freshnessOf(table: TableStatus, { nowMs, problems }: AnswerFacts): object {
   const { freshSince, followedAt } = table;
   const own = problems.filter((problem) => problem.table === table.table);
   const last = [freshSince, followedAt]
@@ -173,7 +173,7 @@ function problemOf({ code, severity, table, count, since, sentence, todo }: Prob
   };
 }
 
-function describeTable(reader: ReplicaReader, name: string, present: Present): Readonly<Record<string, unknown>> {
+function describeTable(reader: ReplicaReader, name: string, present: AnswerFacts): Readonly<Record<string, unknown>> {
   const table = findBrowsedTable(reader, name);
   if (table === null) throw usage(`There is no table ${cut(name, NAME_CHARS_MAX)}`, 'list_tables lists them.');
   const status = reader.status().filter((each) => each.table === name);
@@ -206,7 +206,7 @@ const ASKS = /^(?:\s|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:SELECT|WITH
 function query(
   reader: ReplicaReader,
   { sql, rowsMax }: { readonly sql: string; readonly rowsMax: number },
-  present: Present,
+  present: AnswerFacts,
 ): Readonly<Record<string, unknown>> {
   if (!ASKS.test(sql)) throw usage('Only one SELECT is answered', 'Edits are proposed with propose_edits.');
   const { columns, rows } = reader.query(sql);

@@ -17,7 +17,7 @@ import { readHistoryHours, readJournalled, readLastChanges, type HistoryHour, ch
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { readQuarters, readTries } from '../../replica/bookkeeping/runs.ts';
 import { readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
-import { sinkSentence } from '../../replica/sink-text.ts';
+import { sinkSentence } from '../shared/sink-text.ts';
 import { readProblems } from '../../daemon/account.ts';
 import { framed, stampColumns, type PageInput } from './context.ts';
 import { openDecisionsHtml } from './decisions.ts';

@@ -16,7 +16,7 @@ import { SinkWriter, type SinkChoice } from './sink.ts';
 import { loadNamedConfig, openExistingReplica, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { boxTable } from '../../cli/terminal/table.ts';
-import { sinkLines } from '../../replica/sink-text.ts';
+import { sinkLines } from '../shared/sink-text.ts';
 
 const EXAMPLES = `
 Examples:

@@ -18,7 +18,7 @@ export const POSTGRES: Extra = {
   },
   status: async ({ replica }) => {
     const { readSinkStatus } = await import('../../replica/bookkeeping/sinks.ts');
-    const { sinkLines } = await import('../../replica/sink-text.ts');
+    const { sinkLines } = await import('../shared/sink-text.ts');
     const reader = openReader(replica.path);
     try {
       const sinks = readSinkStatus(reader);

@@ -10,7 +10,7 @@ import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from 
 import { askAnswers, wayOptions, type FirstFiles, type InitOptions } from './init-questions.ts';
 import type { Invocation } from '../../extra.ts';
 import { become, ownerOf } from '../../cli/runtime/owner.ts';
-import { Prompter } from '../../cli/terminal/prompts.ts';
+import { Prompter } from '../shared/prompts.ts';
 import { printable } from '../../base/text.ts';
 import { checkAndPrint } from '../check/command.ts';
 

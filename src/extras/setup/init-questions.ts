@@ -18,7 +18,7 @@ import { areRightsUnknown } from '../../wire/rights.ts';
 import type { DatabaseDescriptor, TableSummary } from '../../wire/schema.ts';
 import { readAddress, type Answers, type PushedTable } from './init-config.ts';
 import type { Invocation } from '../../extra.ts';
-import type { Prompter } from '../../cli/terminal/prompts.ts';
+import type { Prompter } from '../shared/prompts.ts';
 import { plural } from '../../base/text.ts';
 
 /** The options of `init`, as Commander gives them. */

@@ -24,7 +24,7 @@ export const DESCRIBED_TABLES = [
 ];
 
 /** A table of the origin, and what of the configuration applies to it. */
-interface Binding {
+interface StoredBinding {
   readonly id: number;
   readonly name: string;
   readonly boundName: string | null;
@@ -33,7 +33,7 @@ interface Binding {
 }
 
 /** A table, and whether the origin still shows it. */
-export interface DescribedTable extends Binding {
+export interface DescribedTable extends StoredBinding {
   readonly isDescribed: boolean;
 }
 
@@ -45,12 +45,12 @@ export function readDescribed(from: Connection): readonly DescribedTable[] {
       sql`SELECT id, name, bound_name AS boundName, bound_key AS boundKey, seen_key AS seenKey, is_described AS isDescribed
           FROM _rowsync_described ORDER BY id`,
     )
-    .all() as (Binding & { readonly isDescribed: 0 | 1 })[]; // columns and types are ours
+    .all() as (StoredBinding & { readonly isDescribed: 0 | 1 })[]; // columns and types are ours
   return rows.map((row) => ({ ...row, isDescribed: row.isDescribed === 1 }));
 }
 
 /** Stores what is described now; tables that are no longer keep their bindings. */
-export function storeDescribed(tx: Tx, bindings: readonly Binding[]): void {
+export function storeDescribed(tx: Tx, bindings: readonly StoredBinding[]): void {
   tx.prepare(sql`UPDATE _rowsync_described SET is_described = 0`).run();
   const store = tx.prepare(
     sql`INSERT INTO _rowsync_described (id, name, bound_name, bound_key, seen_key, is_described)

@@ -159,7 +159,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A 5xx in answer to a change is taken for "nothing happened".',
     edits: [
       {
-        file: 'origin/verdict.ts',
+        file: 'origin/requests.ts',
         find: "return 'refused';\n  return 'unknown';",
         replace: "return 'refused';\n  return 'again';",
       },
@@ -169,7 +169,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     name: 'lost-answer-sends-again',
     without: 'A change whose connection broke is sent again although it may have arrived.',
     edits: [
-      { file: 'origin/verdict.ts', find: "return end.isSent ? 'unknown' : 'again';", replace: "return 'again';" },
+      { file: 'origin/requests.ts', find: "return end.isSent ? 'unknown' : 'again';", replace: "return 'again';" },
     ],
   },
   {

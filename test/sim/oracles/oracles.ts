@@ -16,7 +16,7 @@
  *    I11     what a request changes stands in a batch on the disk, row by row and cell by cell (intents.ts)
  */
 import { silences } from '../world/cuts.ts';
-import type { WireAnswer, WireFault } from '../../../src/origin/transport.ts';
+import type { WireAnswer, TransportFault } from '../../../src/origin/transport.ts';
 import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
 import { sql } from '../../../src/base/sql.ts';
 import type { Problem } from '../../../src/reconcile/account.ts';
@@ -331,7 +331,7 @@ export class Oracles {
   }
 
   /** After an answer; `fault` is what happened to it on its way, or null. */
-  onAnswer(request: SeenRequest, fault: string | null, result: WireAnswer | WireFault): void {
+  onAnswer(request: SeenRequest, fault: string | null, result: WireAnswer | TransportFault): void {
     const { method, path, kind } = request;
     this.#parking.onAnswer(request, fault === null, result);
     if (fault !== null && kind !== 'change') {
@@ -353,7 +353,7 @@ export class Oracles {
   }
 
   /** Which rows the origin just said it does not have, also by an answer that lost something else on its way. */
-  #noteMissing({ query }: SeenRequest, result: WireAnswer | WireFault): void {
+  #noteMissing({ query }: SeenRequest, result: WireAnswer | TransportFault): void {
     const present = idsIn(result);
     const asked = new URLSearchParams(query).getAll('id').map(Number);
     if (present === null || [...present].some((id) => !asked.includes(id))) return;
@@ -525,7 +525,7 @@ function look(replica: Replica): {
 }
 
 /** The ids of the rows of an answer; null where it is none with rows. */
-function idsIn(result: WireAnswer | WireFault): ReadonlySet<number> | null {
+function idsIn(result: WireAnswer | TransportFault): ReadonlySet<number> | null {
   if (result.kind !== 'answer' || result.status !== 200) return null;
   try {
     const rows = JSON.parse(Buffer.from(result.body).toString('utf8')) as unknown;

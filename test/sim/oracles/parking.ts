@@ -6,7 +6,7 @@
  *
  * Input: requests and what the engine got for them, commits, errors of cycles. Output: sentences; what waits is judged at rest.
  */
-import type { WireAnswer, WireFault } from '../../../src/origin/transport.ts';
+import type { WireAnswer, TransportFault } from '../../../src/origin/transport.ts';
 import type { KeptRow } from '../../../src/replica/bookkeeping/batches.ts';
 import { readBase } from './base.ts';
 import type { LocalRow, LocalValue } from '../world/books.ts';
@@ -105,7 +105,7 @@ export class Parking {
   }
 
   /** What the engine gets for it; `isTrue` where that is what the origin said. */
-  onAnswer({ number, method, query }: SeenRequest, isTrue: boolean, result: WireAnswer | WireFault): void {
+  onAnswer({ number, method, query }: SeenRequest, isTrue: boolean, result: WireAnswer | TransportFault): void {
     if (method === 'user') this.#noteCaller(isTrue, result);
     if (method === 'select' && !isTrue) this.#misanswered.add(new URLSearchParams(query).get('filter') ?? '');
     // At an origin by the letter, a row says what may be written: one that lost a cell takes a right away.
@@ -393,7 +393,7 @@ export class Parking {
     });
   }
 
-  #noteCaller(isTrue: boolean, result: WireAnswer | WireFault): void {
+  #noteCaller(isTrue: boolean, result: WireAnswer | TransportFault): void {
     if (result.kind !== 'answer' || result.status !== 200) return;
     const { origin, admin } = this.#parts;
     this.#isCallerDoubtful ||= !isTrue || admin.wasForbidden || origin.user.role !== 'Administrator';

@@ -5,7 +5,7 @@
  * A body that someone changed on its way has lost its ETag here, unless anybody can see that it is wrong. An answer that seems
  * right under an ETag that is another's is beyond what any client can tell, and is not promised. Pure.
  */
-import type { WireAnswer, WireFault } from '../../../src/origin/transport.ts';
+import type { WireAnswer, TransportFault } from '../../../src/origin/transport.ts';
 import type { Draw } from './tape.ts';
 
 /** What is asked: by the last word of the path. */
@@ -32,7 +32,7 @@ export interface FaultKind {
   /** Whether the origin gets the request and acts on it. */
   readonly reaches: boolean;
   /** Null where the fault does not apply to this answer after all. */
-  readonly strike: (struck: Struck) => WireAnswer | WireFault | null;
+  readonly strike: (struck: Struck) => WireAnswer | TransportFault | null;
 }
 
 const ALL: readonly RequestKind[] = ['read', 'rows', 'change', 'file'];
@@ -43,7 +43,7 @@ export function answerOf(status: number, headers: WireAnswer['headers'], body: s
   return { kind: 'answer', status, headers, body: bytes, receivedBytes: bytes.length };
 }
 
-function faultOf(reason: WireFault['reason'], facts: { isSent: boolean; isAnswered?: boolean }): WireFault {
+function faultOf(reason: TransportFault['reason'], facts: { isSent: boolean; isAnswered?: boolean }): TransportFault {
   const cause =
     reason === 'failed' ? Object.assign(new Error('The connection was reset'), { code: 'ECONNRESET' }) : null;
   return {

@@ -3,11 +3,11 @@
  * off. A body that is read from files while it is sent may fail on its way. Input: requests and answers. Output: what the client
  * is told.
  */
-import type { WireAnswer, WireFault, WireRequest } from '../../../src/origin/transport.ts';
+import type { WireAnswer, TransportFault, WireRequest } from '../../../src/origin/transport.ts';
 
 /** An answer on its way back: what the client is told, and what it was given before where that is a fault. */
 export interface Delivery {
-  readonly result: WireAnswer | WireFault;
+  readonly result: WireAnswer | TransportFault;
   /** The answer that broke off; null where none had begun. */
   readonly begun: WireAnswer | null;
 }
@@ -19,7 +19,7 @@ export function isHandedOver({ receiver }: WireRequest, { result, begun }: Deliv
 }
 
 /** Hands a body over in two pieces, or the first of them where the answer breaks off. */
-export async function handOver({ receiver }: WireRequest, delivery: Delivery): Promise<WireAnswer | WireFault> {
+export async function handOver({ receiver }: WireRequest, delivery: Delivery): Promise<WireAnswer | TransportFault> {
   const { result, begun } = delivery;
   const body = begun?.body ?? (result.kind === 'answer' ? result.body : Buffer.alloc(0));
   const middle = Math.ceil(body.length / 2);
@@ -51,7 +51,7 @@ export async function collectBody({ body }: WireRequest): Promise<Uint8Array | n
 }
 
 /** What becomes of a request whose body could not be read to its end. */
-export const BODY_FAILED: WireFault = {
+export const BODY_FAILED: TransportFault = {
   kind: 'fault',
   reason: 'cutShort',
   cause: new Error('The body ended early'),

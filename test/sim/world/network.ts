@@ -6,7 +6,7 @@
  * A request that is under way when its process dies arrives or is lost before the next process opens the replica. How long a
  * request may stay on its way behind a time-out is not promised by anybody, and not simulated.
  */
-import type { Transport, WireAnswer, WireFault, WireRequest } from '../../../src/origin/transport.ts';
+import type { Transport, WireAnswer, TransportFault, WireRequest } from '../../../src/origin/transport.ts';
 import { answerOf, FAULTS, type FaultKind, type RequestKind } from './faults.ts';
 import { BODY_FAILED, collectBody, handOver, isHandedOver, type Delivery } from './files-network.ts';
 import type { ModelAnswer, ModelRequest } from '../model/answers.ts';
@@ -53,7 +53,7 @@ export interface NetworkParts {
   /** A request ended before it was whole, since its body could not be read to its end. */
   readonly onCutShort: () => void;
   /** When it was answered, or not. */
-  readonly onAnswer: (request: SeenRequest, fault: string | null, result: WireAnswer | WireFault) => void;
+  readonly onAnswer: (request: SeenRequest, fault: string | null, result: WireAnswer | TransportFault) => void;
 }
 
 /** Whose connections they are. */
@@ -112,7 +112,7 @@ export class Network {
     }
   }
 
-  async #sendStream(connection: Connection, request: WireRequest): Promise<WireAnswer | WireFault> {
+  async #sendStream(connection: Connection, request: WireRequest): Promise<WireAnswer | TransportFault> {
     const body = await collectBody(request);
     if (!connection.isAlive()) return never();
     if (body !== null) return this.#send(connection, request, body);
@@ -120,7 +120,7 @@ export class Network {
     return BODY_FAILED;
   }
 
-  #send({ owner }: Connection, request: WireRequest, body: Uint8Array | null): Promise<WireAnswer | WireFault> {
+  #send({ owner }: Connection, request: WireRequest, body: Uint8Array | null): Promise<WireAnswer | TransportFault> {
     const { scheduler, tape } = this.#parts;
     const seen = this.#see(request, body, (this.#count += 1));
     this.#parts.onDeparture(seen.request);

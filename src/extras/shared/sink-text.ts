@@ -1,8 +1,8 @@
 /**
  * The state of a sink, in lines for people.
  */
-import { countText, plural, printable } from '../base/text.ts';
-import type { SinkStatus } from './bookkeeping/sinks.ts';
+import { countText, plural, printable } from '../../base/text.ts';
+import type { SinkStatus } from '../../replica/bookkeeping/sinks.ts';
 
 /** One line about a sink, and its problems below. */
 export function sinkLines(sink: SinkStatus): readonly string[] {

@@ -1,6 +1,6 @@
 /** Moments as people write them. */
 import { expect, test, vi } from 'vitest';
-import { momentOf } from '../../../src/cli/terminal/time-argument.ts';
+import { momentOf } from '../../../src/extras/history/time-argument.ts';
 
 const NOW = Date.parse('2026-11-25T10:30:15.700Z');
 const read = (text: string): string =>

@@ -5,7 +5,7 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { RowsyncError } from '../../base/errors.ts';
-import type { Session } from './session.ts';
+import type { Session } from '../../cli/terminal/session.ts';
 import { printable } from '../../base/text.ts';
 
 /** Asks one question after the other. */
