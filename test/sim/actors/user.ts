@@ -132,11 +132,11 @@ export function isMadeByTrigger(value: LocalValue): boolean {
   return typeof value === 'string' && value.endsWith(TRIGGER_MARK);
 }
 
-/** What a trigger of theirs may do to a two-way table: write over B, or keep rows as they are without a word. */
+/** What a trigger of theirs may do to a two-way table: write over B, or say RAISE(IGNORE). */
 const OWN_TRIGGERS = [
   `AFTER UPDATE OF {A} ON {T} WHEN NEW.{A} IS NOT OLD.{A} BEGIN
      UPDATE {T} SET {B} = NEW.{A} || '${TRIGGER_MARK}' WHERE _id = NEW._id; END`,
-  `BEFORE UPDATE ON {T} BEGIN SELECT RAISE(IGNORE); END`,
+  `BEFORE UPDATE OF _id ON {T} BEGIN SELECT RAISE(IGNORE); END`,
   `BEFORE INSERT ON {T} WHEN NEW._id > 2 BEGIN SELECT RAISE(IGNORE); END`,
   `BEFORE DELETE ON {T} BEGIN SELECT RAISE(IGNORE); END`,
 ];
