@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
  * each look comes after a collection.
  */
 const PROGRAM = `
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { getHeapSpaceStatistics } from 'node:v8';
 import { keepMemorySmall, prepareForRows } from ${JSON.stringify(new URL('../../../src/cli/runtime/memory.ts', import.meta.url).href)};
 const kept = [];
 const size = () => {
@@ -33,6 +33,7 @@ test('young objects have one megabyte, and eight in a process that pulls, howeve
 
 /** Whether V8 optimises a function that is hot: while the program is loaded, and once the work begins. */
 const HOT = `
+import { setFlagsFromString } from 'node:v8';
 import { keepMemorySmall, optimiseCode } from ${JSON.stringify(new URL('../../../src/cli/runtime/memory.ts', import.meta.url).href)};
 setFlagsFromString('--allow-natives-syntax');
 keepMemorySmall();
