@@ -25,10 +25,14 @@ export function pageAnswer(
 ): PageAnswer {
   const { columns, sort, filters, page, groups = [] } = what;
   const ids = call.store.orderedIds(table, sort, filters, page);
-  return { ...rowsAnswer(call, table, columns, ids, groups), agesByItself: filters.some(({ key }) => key === null) };
+  return {
+    ...rowsAnswer(call, table, columns, ids, groups),
+    version: call.store.rowsVersion(table, ids),
+    agesByItself: filters.some(({ key }) => key === null),
+  };
 }
 
-/** The rows with these ids. */
+/** The rows with these ids, as far as they exist: a version of them would not tell that one went. */
 export function rowsAnswer(
   call: MethodCall,
   table: Table,
@@ -39,7 +43,6 @@ export function rowsAnswer(
   return {
     kind: 'page',
     text: () => rowsText(call, table, { columns, ids, groups }),
-    version: call.store.rowsVersion(table, ids),
     tableIds: tablesBehind(table),
   };
 }
