@@ -71,7 +71,7 @@ export class Rows {
     let insert = this.#inserts.get(table.id);
     if (insert === undefined) this.#inserts.set(table.id, (insert = this.#prepareInsert(table)));
     const id = insert(cells, author);
-    this.#versions.touchRow(table.id, id, null);
+    this.#versions.touchRow(table.id, id, null, true);
     return id;
   }
 

@@ -21,7 +21,7 @@ export class Versions {
   #last = 0;
   #schema = 0;
   readonly #byTable = new Map<number, number>();
-  /** Of rows that were changed after they came: ids are never used again. */
+  /** Of rows that were changed after they came, or went: a request may name a row that is not there any more. */
   readonly #byRow = new Map<number, number>();
   readonly #changes = new Map<number, { first: number; rows: ChangeOfRow[] }>();
 
@@ -32,10 +32,10 @@ export class Versions {
   }
 
   /** A row came or went, or the cells of some columns changed. */
-  touchRow(tableId: number, id: number, columnIds: readonly number[] | null): void {
+  touchRow(tableId: number, id: number, columnIds: readonly number[] | null, isNew = false): void {
     this.#last += 1;
     this.#byTable.set(tableId, this.#last);
-    if (columnIds !== null) {
+    if (!isNew) {
       if (this.#byRow.size >= STAMPS_MAX) {
         this.#byRow.clear();
         this.touchSchema();
