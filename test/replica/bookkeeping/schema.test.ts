@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 /** Files that write tables of other files, and why. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/capture/triggers.ts': 'makes triggers of user tables, which mark edited rows and give ids to new ones',
-  'src/extras/history/forget.ts': 'removes one row from every table that keeps values',
+  'src/extras/history/forget-command.ts': 'removes one row from every table that keeps values',
   'src/history/forget-column.ts': 'removes one column from every table that keeps values',
   'src/history/prune.ts': 'removes entries, and tells what they took',
   'src/replica/bookkeeping/files.ts': 'a cell is looked at and forgotten together with its revisions',
