@@ -92,7 +92,7 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
     without: 'A row that ends every request that carries it is parked without a reason.',
     edits: [
       {
-        file: 'push/settle.ts',
+        file: 'reconcile/push-settle.ts',
         find: 'const reason = `sent alone, it got no answer about it: ${words.message}`;',
         replace: "const reason = '';",
       },
