@@ -21,7 +21,7 @@ import { BLOCK_ROWS, blocks, queryNumbers, queryRows, readRawText } from '../rep
 import { readRowsById } from '../replica/rows.ts';
 import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/tables.ts';
-import { requireHarmlessTriggers } from '../replica/triggers.ts';
+import { hasTriggers, requireHarmlessTriggers } from '../replica/triggers.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { Row } from '../wire/schema.ts';
 import { readQuestionedIds } from '../replica/bookkeeping/conflicts.ts';
@@ -30,6 +30,7 @@ import { captureOlderCopy } from './older-copy.ts';
 import { readOvertakenRefusals } from './refusals.ts';
 import { cellName, missingRule, valueRules, type CellRule } from './rules.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';
+import { captureTriggers } from './triggers.ts';
 import { apply, applyEvent, readFacts, renumberStrays } from './writer/apply.ts';
 
 /** The change of one row: inserted (no base), updated, or deleted (no local). */
@@ -54,7 +55,9 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   requireShape(tx, table);
   requireHarmlessTriggers(tx, table);
   const { compareDue } = readCaptureState(tx, table.id);
-  if (compareDue || !areMarksReliable(tx, table)) {
+  // An edit that was made around our triggers has no mark.
+  const haveAllMarks = areMarksReliable(tx, table) && hasTriggers(tx, table.id, captureTriggers(table));
+  if (compareDue || !haveAllMarks) {
     tx.countUncaptured(markDiffering(tx, table, at));
     applyEvent(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
     storeCompareDue(tx, table.id, false);

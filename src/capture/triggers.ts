@@ -85,6 +85,11 @@ function newRow(table: TwoWayTable): readonly Sql[] {
     sql`UPDATE _rowsync_local_ids SET given_id = NEW._id, last_id = last_id - 1 WHERE table_id = ${table.id}`,
     sql`UPDATE ${ident(table.localName)} SET _allow = NULL, _id = (SELECT last_id FROM _rowsync_local_ids WHERE table_id = ${table.id})
         WHERE _id = NEW._id`,
+    // Under a number of the origin's, it would be taken for that row.
+    refuse(
+      sql`EXISTS (SELECT 1 FROM ${ident(table.localName)} WHERE _id = NEW._id)`,
+      `a trigger of another program keeps the new row of ${table.localName} from getting its number: drop that trigger first`,
+    ),
     sql`UPDATE _rowsync_local_ids SET given_id = -1 WHERE table_id = ${table.id}`,
   ];
 }
@@ -158,10 +163,6 @@ function changedRow(table: TwoWayTable): readonly Sql[] {
   });
   const rules: readonly CellRule[] = [
     {
-      isBroken: sql`instr(OLD._allow, 'Edit') = 0`,
-      sentence: `this row of ${table.localName} may not be edited by you`,
-    },
-    {
       isBroken: sql`NEW._id IS NOT OLD._id AND NOT EXISTS (SELECT 1 FROM _rowsync_local_ids
             WHERE table_id = ${table.id} AND given_id = OLD._id AND last_id = NEW._id)`,
       sentence: `_id of ${table.localName} cannot be changed: the origin gives it`,
@@ -172,6 +173,10 @@ function changedRow(table: TwoWayTable): readonly Sql[] {
     },
     ...cells,
     ...table.keptColumns.map((column) => keptCell(table, column)),
+    {
+      isBroken: sql`instr(OLD._allow, 'Edit') = 0`,
+      sentence: `this row of ${table.localName} may not be edited by you`,
+    },
   ];
   return rules.map(({ isBroken, sentence }) => refuse(isBroken, sentence));
 }

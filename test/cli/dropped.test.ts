@@ -63,13 +63,13 @@ test('a column that was renamed is said until it is made again, and for days aft
     expect(stdout).toContain('Note: "Title" was dropped or renamed in this file, and was made again');
 });
 
-test('a row whose insert a trigger with RAISE(IGNORE) left half done is said, and sent once the trigger is gone', async () => {
+test('a trigger with RAISE(IGNORE) is said, and an edit beside it is sent once the trigger is gone', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   using workspace = makeWorkspace(sandbox, CONFIG);
   await runCli(['pull'], workspace);
   execute(
     workspace,
-    `CREATE TRIGGER mine BEFORE UPDATE ON "Note" BEGIN SELECT RAISE(IGNORE); END; INSERT INTO "Note" ("Title") VALUES ('new')`,
+    `INSERT INTO "Note" ("Title") VALUES ('new'); CREATE TRIGGER mine BEFORE UPDATE ON "Note" BEGIN SELECT RAISE(IGNORE); END`,
   );
   const refused = [await runCli(['plan'], workspace), await runCli(['push'], workspace)];
   const verified = await runCli(['verify'], workspace);

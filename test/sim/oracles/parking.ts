@@ -191,10 +191,12 @@ export class Parking {
 
   /** What is wrong with the guards that stopped something in a cycle. */
   complaintsOfGuards(codes: readonly string[]): readonly string[] {
-    const { admin } = this.#parts;
+    const { admin, setup } = this.#parts;
     // Whoever changes rights gives guards their causes: only that a right to write is missing is known of those.
-    if (!admin.wasForbidden && !this.#isRightMisread && codes.includes('guard.pending'))
-      return ['edits are held, and nobody took a right away'];
+    // At an origin by the letter, a hidden column looks like one that may not be written.
+    const isRightTaken =
+      admin.wasForbidden || this.#isRightMisread || (setup.isLetter === true && admin.hasLostColumns);
+    if (!isRightTaken && codes.includes('guard.pending')) return ['edits are held, and nobody took a right away'];
     if (codes.includes('guard.deletes') && this.#heldWrongly !== null) return [this.#heldWrongly];
     if (codes.includes('guard.filter') && !this.#isFilterNew())
       return ['rows are held as those outside of another filter, and it is as it was'];
@@ -331,8 +333,8 @@ export class Parking {
       const wasCut = writes.all.some((write) => write.id === id && Object.values(write.cells).some(isCut));
       return wasCut || names.some((name) => this.#misread.has(name));
     }
-    // What the triggers refuse came in around them.
-    if (reason.endsWith('must have a value')) return user.hadNoTrigger;
+    // What the triggers refuse came in around them; one of the user's may keep ours from giving a row its key again.
+    if (reason.endsWith('must have a value')) return user.hadNoTrigger || user.hadTrigger;
     // A row that is put in its own place while its file is taken away has the file again, as the base still says it.
     if (reason.includes(' takes file: and the name of a file'))
       return user.hadNoTrigger || names.some((name) => this.#filesTakenAway.has(name));

@@ -50,6 +50,7 @@ export class Silence {
   #isDiskFull = false;
   #wasNarrowed = false;
   #restoreCount = 0;
+  #isPull = false;
   #isPush = false;
 
   constructor(parts: OracleParts) {
@@ -61,6 +62,7 @@ export class Silence {
   begin({ pull, push }: CycleOrder): void {
     const { names, user, writes } = this.#parts;
     this.#freshness.begin(pull);
+    this.#isPull = pull;
     this.#isPush = push;
     this.#edits = names.isMirror ? new Map() : this.#editsNow();
     this.#lastConflictId = Number(user.query('SELECT coalesce(max(id), 0) FROM sync_conflicts')[0]?.[0]);
@@ -192,7 +194,7 @@ export class Silence {
 
   /** Rows and edits that no line names. */
   #unnamed(own: readonly Problem[]): readonly Difference[] {
-    const { user, names } = this.#parts;
+    const { user, names, writes } = this.#parts;
     const local = names.inReplica((statement) => user.query(statement));
     const listed = new Set(
       user
@@ -205,8 +207,20 @@ export class Silence {
     const now = names.isMirror ? new Map<string, Edit>() : this.#editsNow();
     const edited = new Set([...now.values()].map(({ rowId }) => rowId));
     const gone = names.goneIn((statement) => user.query(statement));
-    const different = local === null ? [0] : this.#freshness.differing(rows, new Set([...listed, ...edited]), gone);
-    const waiting = this.#isPush && !names.isMirror ? [...this.#edits].filter(([key]) => now.has(key)) : [];
+    const different =
+      local === null
+        ? this.#isPull
+          ? [0]
+          : []
+        : this.#freshness.differing(rows, new Set([...listed, ...edited]), gone);
+    // Who acts meanwhile may make an edit again that has arrived.
+    const arrived = new Set(
+      this.#hasUserActed ? writes.all.slice(this.#writeCount).flatMap(({ by, id }) => (by === 'api' ? [id] : [])) : [],
+    );
+    const waiting =
+      this.#isPush && !names.isMirror
+        ? [...this.#edits].filter(([key, { rowId }]) => now.has(key) && !arrived.has(rowId))
+        : [];
     const isTold = own.some(
       ({ code }) => code.startsWith('rows.') || code === 'table.remade' || code === 'column.remade',
     );
