@@ -8,7 +8,7 @@ import { LARGE_PAGES } from '../reconcile/follow.ts';
 import { discrepancyOf, pullAccount, type PullAccount } from '../reconcile/pull-account.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { findTable, readTable, readTables } from '../replica/bookkeeping/tables.ts';
-import { storeProblem, readProblems, isSchemaHeld, useUpConsent } from '../replica/bookkeeping/problems.ts';
+import { storeProblem, readProblems, isHeldBy, useUpConsent } from '../replica/bookkeeping/problems.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { countListed, countPages } from '../replica/bookkeeping/pages.ts';
 import { baseName, hasBase } from '../replica/tables.ts';
@@ -101,7 +101,7 @@ async function pullRows(
   const given = known === null ? null : readProblems(context.replica, known.id).pullConsent;
   const consent = options.confirm ? Infinity : given;
   // Read now, since the end of a sweep forgets the problem. A consent to deletes is no consent to drop columns.
-  const confirmed = options.confirm || (given !== null && isSchemaHeld(context.replica, summary.id));
+  const confirmed = options.confirm || (given !== null && isHeldBy(context.replica, summary.id, 'guard.schema'));
   let deletedCount = 0;
   if (options.follow !== undefined && options.follow !== false && !confirmed) {
     const followed = await followKnown(context, summary, { discard: options.discard, tableOptions, counts });
@@ -112,8 +112,9 @@ async function pullRows(
     context.log.info('follow.swept', { table: known?.localName ?? summary.recordName, reason: followed.why });
     await options.askDatabase();
   }
-  // No "not modified" opens a table to edits.
-  const inFull = (tableOptions.editing ?? null) !== null && known?.push !== 'on';
+  // No "not modified" opens a table to edits. A right that an answer seemed to take away is asked for again.
+  const isLocked = known !== null && isHeldBy(context.replica, known.id, 'guard.pending');
+  const inFull = isLocked || ((tableOptions.editing ?? null) !== null && known?.push !== 'on');
   let described = await describeTable(context, summary, { inFull });
   for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
     const before = described;

@@ -285,3 +285,26 @@ test('check says what is known, and blames no right for what is not', async () =
   expect(stdout).not.toContain('no column may be written');
   expect(stdout).toContain('no table says when a row was changed');
 });
+
+test('a right that one answer seemed to take away is asked for again, and the edit that it held goes on', async () => {
+  await using fixture = await startLetter('json');
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+  // As if the answer to `*` had lacked the cell of Title.
+  const [{ descriptor }] = fixture.rows(
+    `SELECT descriptor FROM _rowsync_descriptors WHERE descriptor LIKE '%"Title"%'`,
+  ) as [{ descriptor: string }];
+  const stored = JSON.parse(descriptor) as { columns: { name: string; kind: string | null; readOnly: unknown }[] };
+  for (const column of stored.columns) {
+    if (column.name === 'Title') Object.assign(column, { kind: null, readOnly: true });
+  }
+  fixture.execute(
+    `UPDATE _rowsync_descriptors SET descriptor = '${JSON.stringify(stored).replaceAll("'", "''")}' WHERE descriptor LIKE '%"Title"%'`,
+  );
+
+  expect((await fixture.pull()).tables).toMatchObject([{ held: { code: 'guard.pending' } }]);
+  expect((await fixture.pull()).tables).toMatchObject([{ held: null, error: null }]);
+
+  expect(codesOf(await pushNow(fixture))).toEqual([]);
+  expect(atOrigin(fixture, ['Title'])).toContainEqual([1, 'edited']);
+});

@@ -90,10 +90,13 @@ const STORE_CONFIRMED = {
   push: sql`UPDATE _rowsync_tables SET push_consent = ? WHERE id = ?`,
 } as const;
 
-/** Whether a table waits because most of its columns vanished or some are to be removed; a consent for the table then means that. */
-export function isSchemaHeld(from: Connection, tableId: number): boolean {
-  const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND problem_code = 'guard.schema'`;
-  return from.prepare(text).get(tableId) !== undefined;
+/**
+ * Whether a table waits behind a guard: that of its schema as most of its columns vanished or some are to be removed (a consent for the table then
+ * means that), or that of edits as a right seems to be gone.
+ */
+export function isHeldBy(from: Connection, tableId: number, code: 'guard.schema' | 'guard.pending'): boolean {
+  const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND problem_code = ?`;
+  return from.prepare(text).get(tableId, code) !== undefined;
 }
 
 /**

@@ -175,7 +175,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'capture/changes.ts',
-        find: 'if (compareDue || !areMarksReliable(tx, table)) {',
+        find: 'if (compareDue || !haveAllMarks) {',
         replace: 'if (compareDue && !compareDue) {',
       },
     ],
