@@ -2,11 +2,12 @@
 import { defineConfig } from 'vitest/config';
 import { MEMORY_FOLDER } from './test/support/memory-folder.ts';
 
-/** Files with a process of their own: they take long, measure their process, or change what Node itself sends. */
+/** Files with a process of their own: they take long, measure their process, or change what Node sends or all objects share. */
 const ALONE = [
   'test/**/*.long.test.ts',
   'test/daemon/memory.test.ts',
   'test/origin/{answers,client,faults,library}.test.ts',
+  'test/security/prototypes.test.ts',
 ];
 const TOGETHER = ['test/**/*.test.ts', ...ALONE.map((files) => `!${files}`)];
 
