@@ -117,7 +117,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'names-not-synced': { story: 'attachment-down', at: '' },
   'new-store-not-synced': { story: 'attachment-down', at: '' },
   'row-before-file': { story: 'attachment-down', at: '' },
-  'length-not-compared': { story: 'attachment-down', at: '59:truncated' },
+  'length-not-compared': { test: 'test/reconcile/files.test.ts' },
   'lost-upload-not-compared': { test: 'test/push/upload.test.ts' },
   'number-is-enough': { kept: 'number-of-a-revision-again.json' },
   'any-revision-is-ours+number-is-enough': { seed: 123, follows: true },
