@@ -19,9 +19,8 @@ export class AccountWatch {
     const before = byKey(this.#problems);
     const now = byKey(problems);
     this.#problems = problems;
-    for (const [key, { code, table, sentence, todo }] of now) {
-      if (before.get(key)?.sentence !== sentence)
-        log.warn('problem.found', { code, table, message: sentence, hint: todo });
+    for (const [key, { code, table, sentence, hint }] of now) {
+      if (before.get(key)?.sentence !== sentence) log.warn('problem.found', { code, table, message: sentence, hint });
     }
     for (const [key, { code, table }] of before) if (!now.has(key)) log.info('problem.solved', { code, table });
   }

@@ -85,14 +85,14 @@ export function byKey(problems: readonly Problem[]): ReadonlyMap<string, Problem
   return keyed;
 }
 
-function noticeOf(kind: NoticeKind, { code, table, sentence, todo }: Problem): Notice {
+function noticeOf(kind: NoticeKind, { code, table, sentence, hint }: Problem): Notice {
   const isOver = kind === 'recovered';
   return {
     kind,
     subject: table ?? 'everything',
     code,
     message: isOver ? `No longer: ${sentence}` : sentence,
-    hint: isOver ? '' : todo,
+    hint: isOver ? '' : hint,
   };
 }
 

@@ -19,7 +19,7 @@ export interface Problem {
   /** Since when, as a stamp; null where that is not known. */
   readonly since: string | null;
   readonly sentence: string;
-  readonly todo: string;
+  readonly hint: string;
 }
 
 /** Every problem, the most severe first. */

@@ -14,7 +14,7 @@ import type {
 /** What a fact says; the table is null and the count 1 where it does not say. */
 export interface Finding {
   readonly sentence: string;
-  readonly todo: string;
+  readonly hint: string;
   readonly table?: string | null;
   readonly count?: number;
   readonly since?: string | null;
@@ -91,19 +91,19 @@ export function ofSinks(about: 'sink' | 'sinkTable', isLate: boolean): Find {
 export function said({ message, hint, since }: FoundComplaint, table: string | null): Finding {
   // Some messages begin with the name of their table, which every surface puts before the sentence.
   const sentence = table !== null && message.startsWith(`${table}: `) ? message.slice(table.length + 2) : message;
-  return { table, sentence, todo: hint, since };
+  return { table, sentence, hint, since };
 }
 
 /** What is counted of a table. */
 export function counted(
   countOf: (table: TableFacts) => number,
   sentenceOf: (count: number) => string,
-  todo: string,
+  hint: string,
 ): Find {
   return ({ tables }) =>
     tables.flatMap((table) => {
       const count = countOf(table);
-      return count === 0 ? [] : [{ table: table.table, count, sentence: sentenceOf(count), todo }];
+      return count === 0 ? [] : [{ table: table.table, count, sentence: sentenceOf(count), hint }];
     });
 }
 
@@ -113,13 +113,13 @@ export function ofFiles(
   countOf: (files: FilesNotHere) => number,
   sentenceOf: (count: number) => string,
 ): Find {
-  const todo = "SELECT * FROM sync_files WHERE state = 'failed' says which, and why. rowsync files pull tries now.";
+  const hint = "SELECT * FROM sync_files WHERE state = 'failed' says which, and why. rowsync files pull tries now.";
   return ({ tables, complaints }) => [
     ...tables.flatMap(({ table, filesNotHere }) => {
       const count = filesNotHere === null ? 0 : countOf(filesNotHere);
       if (filesNotHere === null || count === 0) return [];
       const worst = filesNotHere.worst === null ? '' : `; the worst is ${filesNotHere.worst}`;
-      return [{ table, count, sentence: `${sentenceOf(count)}${worst}`, todo }];
+      return [{ table, count, sentence: `${sentenceOf(count)}${worst}`, hint }];
     }),
     ...complaints
       .filter((it) => it.about === 'files' && (kindOf(it) === 'late') === isLate)
@@ -128,16 +128,16 @@ export function ofFiles(
 }
 
 /** Tables, or columns, that were made again. */
-export function ofRemade(isTable: boolean, sentenceOf: (part: RemadeWithEdits) => string, todo: string): Find {
+export function ofRemade(isTable: boolean, sentenceOf: (part: RemadeWithEdits) => string, hint: string): Find {
   return ({ remade }) =>
     remade
       .filter(({ column }) => (column === null) === isTable)
-      .map((part) => ({ table: part.table, since: part.since, sentence: sentenceOf(part), todo }));
+      .map((part) => ({ table: part.table, since: part.since, sentence: sentenceOf(part), hint }));
 }
 
 /** Names in the configuration of one kind. */
-export function misnamed(kind: Misnamed['kind'], todo: string): Find {
-  return (facts) => facts.misnamed.filter((it) => it.kind === kind).map(({ sentence }) => ({ sentence, todo }));
+export function misnamed(kind: Misnamed['kind'], hint: string): Find {
+  return (facts) => facts.misnamed.filter((it) => it.kind === kind).map(({ sentence }) => ({ sentence, hint }));
 }
 
 /** Shorter delays are those of a long read, not of a schedule that is missed. */
@@ -163,8 +163,8 @@ export function lateTables({ tables, nowMs, keeper }: AccountFacts): readonly Fi
     late.length === 1
       ? `${names} was last read ${ageText(oldest.last, nowMs)}, later than its schedule says`
       : `${countText(late.length)} tables were not read as their schedule says, the oldest ${ageText(oldest.last, nowMs)}: ${names}`;
-  const todo = 'See whether the daemon works (rowsync check), and whether one read takes longer than schedule.pull.';
-  return [{ count: late.length, since: oldest.last, sentence, todo }];
+  const hint = 'See whether the daemon works (rowsync check), and whether one read takes longer than schedule.pull.';
+  return [{ count: late.length, since: oldest.last, sentence, hint }];
 }
 
 /** Tables with edits that were not pushed as their schedule says, and no reason of their own. */
@@ -175,6 +175,6 @@ export function lateEdits({ tables, complaints, nowMs, keeper }: AccountFacts): 
     if (since === null || editsLateAfterMs === null || state === 'gone' || explained.has(table)) return [];
     if (nowMs - Date.parse(since) <= Math.max(LATE_MS_MIN, editsLateAfterMs)) return [];
     const sentence = `edits wait to be pushed since ${ageText(since, nowMs)}, longer than the schedule says`;
-    return [{ table, since, sentence, todo: 'See whether the daemon works (rowsync check), or run rowsync push.' }];
+    return [{ table, since, sentence, hint: 'See whether the daemon works (rowsync check), or run rowsync push.' }];
   });
 }

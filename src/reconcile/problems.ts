@@ -95,7 +95,7 @@ export const CATALOGUE = [
         ? [
             {
               sentence: replica === 'missing' ? 'There is no replica yet' : 'Nothing was pulled yet',
-              todo: 'Run rowsync pull, or start the daemon.',
+              hint: 'Run rowsync pull, or start the daemon.',
             },
           ]
         : [],
@@ -107,7 +107,7 @@ export const CATALOGUE = [
     why: 'An earlier version wrote the file; some facts are not known before the next run.',
     find: ({ replica }) =>
       replica === 'older'
-        ? [{ sentence: 'An earlier version wrote the replica', todo: 'Nothing: the next pull brings it up to date.' }]
+        ? [{ sentence: 'An earlier version wrote the replica', hint: 'Nothing: the next pull brings it up to date.' }]
         : [],
   },
   {
@@ -121,7 +121,7 @@ export const CATALOGUE = [
             {
               since: putBack.since,
               sentence: `An older copy of the replica was put in its place${putBack.knownUntil === null ? '' : `; it knew the origin until ${putBack.knownUntil}`}`,
-              todo: 'Nothing for rows: pulls read them anew. Look at edits that the copy had before you let them through (rowsync plan).',
+              hint: 'Nothing for rows: pulls read them anew. Look at edits that the copy had before you let them through (rowsync plan).',
             },
           ],
   },
@@ -135,7 +135,7 @@ export const CATALOGUE = [
         ? [
             {
               sentence: 'No daemon answers, although one should run',
-              todo: 'Start it: sudo systemctl start rowsync@NAME, or rowsync daemon. Its log has the reason.',
+              hint: 'Start it: sudo systemctl start rowsync@NAME, or rowsync daemon. Its log has the reason.',
             },
           ]
         : [],
@@ -186,7 +186,7 @@ export const CATALOGUE = [
         .map(({ table }) => ({
           table,
           sentence: 'is no longer at the origin; its rows are kept here',
-          todo: 'rowsync schema prune drops it, or give the user its rights back.',
+          hint: 'rowsync schema prune drops it, or give the user its rights back.',
         })),
   },
   {
@@ -235,7 +235,7 @@ export const CATALOGUE = [
                 table,
                 ...lost,
                 sentence: `${plural(lost.count, 'edit')} lost to a change at the origin`,
-                todo: 'rowsync conflicts lists them, and says how to take each back, or that you have seen them',
+                hint: 'rowsync conflicts lists them, and says how to take each back, or that you have seen them',
               },
             ],
       ),
@@ -304,7 +304,7 @@ export const CATALOGUE = [
           count,
           since: first?.since ?? null,
           sentence: `${plural(count, 'row')} cannot be read, so that values are old or missing here${first === null ? '' : `; the first is ${first.words}`}`,
-          todo: 'Correct the values at the origin, then rowsync pull. rowsync failures lists row, column and reason.',
+          hint: 'Correct the values at the origin, then rowsync pull. rowsync failures lists row, column and reason.',
         })),
   },
   {
@@ -341,7 +341,7 @@ export const CATALOGUE = [
               {
                 table,
                 sentence: `is read in pages of ${plural(pageRows, 'row')}, since larger ones do not fit into an answer`,
-                todo: 'Nothing. rowsync resync tries the full size again.',
+                hint: 'Nothing. rowsync resync tries the full size again.',
               },
             ],
       ),
@@ -390,7 +390,7 @@ export const CATALOGUE = [
         .map(({ subject, message, since }) => ({
           since,
           sentence: `Notices do not get through by notify.${subject ?? ''}: ${message}`,
-          todo: 'Correct notify in the configuration, or what it names; then systemctl reload, or SIGHUP to the daemon.',
+          hint: 'Correct notify in the configuration, or what it names; then systemctl reload, or SIGHUP to the daemon.',
         })),
   },
   {
@@ -402,7 +402,7 @@ export const CATALOGUE = [
         .filter(({ about }) => about === 'log')
         .map(({ message }) => ({
           sentence: `The log of the daemon cannot be written: ${message}`,
-          todo: 'Free some space on the disk of the log. Lines since then are lost.',
+          hint: 'Free some space on the disk of the log. Lines since then are lost.',
         })),
   },
   {
@@ -415,7 +415,7 @@ export const CATALOGUE = [
         .map(({ subject, message }) => ({
           table: subject,
           sentence: `entries older than history.keep are not removed: ${message}`,
-          todo: 'Set the clock of this machine (timedatectl). The next pull looks again.',
+          hint: 'Set the clock of this machine (timedatectl). The next pull looks again.',
         })),
   },
   {
@@ -427,7 +427,7 @@ export const CATALOGUE = [
       const loading = tables.filter(({ state }) => state === 'loading');
       if (loading.length === 0) return [];
       const sentence = `${loading.length} of ${plural(tables.length, 'table')} still loading`;
-      return [{ count: loading.length, sentence, todo: 'Wait, or run rowsync pull where no daemon does.' }];
+      return [{ count: loading.length, sentence, hint: 'Wait, or run rowsync pull where no daemon does.' }];
     },
   },
   {

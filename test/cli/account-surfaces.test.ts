@@ -24,7 +24,7 @@ import { MEASURES, TABLE_STATUS } from '../support/measures.ts';
 type Entry = (typeof CATALOGUE)[number];
 
 function problemOf({ code, severity }: Entry): Problem {
-  return { code, severity, table: 'Note', count: 7, since: null, sentence: `${code} is so`, todo: 'Do this.' };
+  return { code, severity, table: 'Note', count: 7, since: null, sentence: `${code} is so`, hint: 'Do this.' };
 }
 
 const MINUTES = 60_000;

@@ -33,7 +33,7 @@ function problemOf(text: string): Problem {
     count: Number(count),
     since: null,
     sentence: 's',
-    todo: 't',
+    hint: 't',
   };
 }
 

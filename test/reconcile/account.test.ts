@@ -129,7 +129,7 @@ test('no table is late where nobody keeps them, and one that should is missed', 
 });
 
 test('what to do about a silent daemon names no command that may be showing it', () => {
-  expect(accountOf({ ...STEADY, keeper: 'silent' })[0]?.todo).not.toContain('rowsync check');
+  expect(accountOf({ ...STEADY, keeper: 'silent' })[0]?.hint).not.toContain('rowsync check');
 });
 
 test.each([

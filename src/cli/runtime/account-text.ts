@@ -34,7 +34,7 @@ export function accountExitCode(problems: readonly Problem[]): number {
 export function accountText(problems: readonly Problem[]): string {
   return HEADINGS.map(([heading, severities]) => {
     const some = problems.filter(({ severity }) => severities.includes(severity));
-    const groups = Map.groupBy(some, ({ code, sentence, todo }) => JSON.stringify([code, sentence, todo]));
+    const groups = Map.groupBy(some, ({ code, sentence, hint }) => JSON.stringify([code, sentence, hint]));
     return some.length === 0 ? '' : `\n${heading}:\n${[...groups.values()].map(paragraph).join('')}`;
   }).join('');
 }
@@ -55,6 +55,6 @@ function paragraph(group: readonly Problem[]): string {
   const names = group.flatMap(({ table }) => table ?? []);
   const shown = names.length > TABLES_NAMED_MAX ? [...names.slice(0, TABLES_NAMED_MAX), '...'] : names;
   const where = shown.length === 0 ? '' : `${shown.join(', ')}: `;
-  const todo = first.todo === '' ? '' : `    what to do: ${printable(first.todo)}\n`;
-  return `  ${printable(where + first.sentence)}\n${todo}`;
+  const hint = first.hint === '' ? '' : `    what to do: ${printable(first.hint)}\n`;
+  return `  ${printable(where + first.sentence)}\n${hint}`;
 }

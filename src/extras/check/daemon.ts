@@ -27,13 +27,13 @@ export async function checkDaemon(
 const OUTCOMES = { damaged: 'fail', person: 'warn', late: 'warn', notice: 'ok' } as const;
 
 /** A problem of the account as a finding. */
-export function accountResult({ code, severity, table, sentence, todo }: Problem): CheckResult {
+export function accountResult({ code, severity, table, sentence, hint }: Problem): CheckResult {
   // A check may come before the first pull.
   const outcome = code === 'replica.unpulled' ? 'ok' : OUTCOMES[severity];
   return {
     name: 'account',
     outcome,
     message: `${code}: ${table === null ? '' : `${table}: `}${sentence}`,
-    hint: outcome === 'ok' ? '' : todo,
+    hint: outcome === 'ok' ? '' : hint,
   };
 }

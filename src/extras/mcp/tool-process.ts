@@ -161,7 +161,7 @@ function freshnessOf(table: TableStatus, { nowMs, problems }: AnswerFacts): obje
   };
 }
 
-function problemOf({ code, severity, table, count, since, sentence, todo }: Problem): object {
+function problemOf({ code, severity, table, count, since, sentence, hint }: Problem): object {
   return {
     code,
     severity,
@@ -169,7 +169,7 @@ function problemOf({ code, severity, table, count, since, sentence, todo }: Prob
     count,
     since,
     problem: cut(sentence, NAME_CHARS_MAX),
-    hint: cut(todo, NAME_CHARS_MAX),
+    hint: cut(hint, NAME_CHARS_MAX),
   };
 }
 

@@ -42,7 +42,7 @@ const PARTS: Partial<Readonly<Record<ProblemCode, string>>> = {
   'rows.unsendable': 'waiting',
 };
 
-function problemHtml({ code, table, sentence, todo }: Problem, desk: OpenDecisions): Html {
+function problemHtml({ code, table, sentence, hint }: Problem, desk: OpenDecisions): Html {
   const part = PARTS[code];
   return html`<li>
     ${
@@ -52,7 +52,7 @@ function problemHtml({ code, table, sentence, todo }: Problem, desk: OpenDecisio
             >${' '}`
     }
     ${part === undefined ? html`<span>${sentence}</span>` : html`<a href="#${part}">${sentence}</a>`}
-    ${todo === '' ? null : html`<span class="hint">${todo}</span>`}
+    ${hint === '' ? null : html`<span class="hint">${hint}</span>`}
     ${
       code !== 'table.held' && code !== 'run.held'
         ? null

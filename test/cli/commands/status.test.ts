@@ -29,7 +29,7 @@ const problem = (code: ProblemCode, changes: Partial<Problem> = {}): Problem => 
   count: 1,
   since: null,
   sentence: 'refused',
-  todo: 'ask',
+  hint: 'ask',
   ...changes,
 });
 
@@ -73,10 +73,10 @@ test('answers in one screen: how fresh, what is wrong, what to do', () => {
     problem('table.held', {
       table: 'Customer',
       sentence: '60 of 91 rows would be deleted',
-      todo: 'Look, then confirm',
+      hint: 'Look, then confirm',
     }),
-    problem('rows.unreadable', { table: 'Order', sentence: '2 rows cannot be read', todo: 'See rowsync failures' }),
-    problem('tables.late', { severity: 'late', sentence: 'Order was last read 2 h ago', todo: 'See the daemon' }),
+    problem('rows.unreadable', { table: 'Order', sentence: '2 rows cannot be read', hint: 'See rowsync failures' }),
+    problem('tables.late', { severity: 'late', sentence: 'Order was last read 2 h ago', hint: 'See the daemon' }),
   ];
 
   expect(statusText({ ...status(tables), problems }, { nowMs: NOW, width: 80 })).toBe(
@@ -146,7 +146,7 @@ test('shows a run that failed, with its error, and one that is under way', () =>
 
 test('keeps hostile names and problems from the terminal, and tables within its width', () => {
   const hostile = [table('\u001B[2J'.repeat(30))];
-  const problems = [problem('table.failed', { table: hostile[0]?.table ?? '', sentence: 'x\u0007', todo: '\u202E' })];
+  const problems = [problem('table.failed', { table: hostile[0]?.table ?? '', sentence: 'x\u0007', hint: '\u202E' })];
 
   const lines = statusText({ ...status(hostile), problems }, { nowMs: NOW, width: 80 }).split('\n');
 

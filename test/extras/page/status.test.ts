@@ -219,15 +219,15 @@ describe('the sentence at the top', () => {
     };
 
     expect(top([table]).problems).toMatchObject([
-      { table: 'Note', sentence: 'deletes wait', todo: 'rowsync pull --confirm' },
+      { table: 'Note', sentence: 'deletes wait', hint: 'rowsync pull --confirm' },
       { table: 'Note', sentence: '2 conflicts to decide' },
     ]);
-    expect(top([], DOWN).problems[0]).toMatchObject({ table: null, todo: 'Renew the token' });
+    expect(top([], DOWN).problems[0]).toMatchObject({ table: null, hint: 'Renew the token' });
   });
 
   test('counts tables and other things that need a person, and names what is late', () => {
     const problem = (code: ProblemCode, changes: Partial<Problem>): Problem => {
-      return { code, severity: 'person', table: null, count: 1, since: null, sentence: 's', todo: 't', ...changes };
+      return { code, severity: 'person', table: null, count: 1, since: null, sentence: 's', hint: 't', ...changes };
     };
     const sentenceOf = (...problems: readonly Problem[]): string =>
       headlineOf(problems, { state: STATE, tables: [TABLE], nowMs: NOW }).sentence;
@@ -265,7 +265,7 @@ test.each<[ProblemCode, boolean]>([
     count: 1,
     since: null,
     sentence: 's',
-    todo: 'Do it',
+    hint: 'Do it',
   };
   const text = headlineHtml(headlineOf([problem], { state: STATE, tables: [TABLE], nowMs: NOW }), DESK).toString();
 
