@@ -10,26 +10,26 @@ import { isSameAtOrigin } from '../reconcile/match-key.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readHighestId } from '../replica/rows.ts';
 import { TOP_MAX } from '../wire/query.ts';
-import type { ColumnType, Row, Value } from '../wire/schema.ts';
+import type { ColumnType, Row, UnreadableRow, Value } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 
 /** Rows as the origin has them now. */
 export interface FoundRows {
   readonly byId: ReadonlyMap<number, Row>;
   /** Requested rows that exist but cannot be read: nothing can be decided about them now. */
-  readonly unreadable: ReadonlySet<number>;
+  readonly unreadable: ReadonlyMap<number, UnreadableRow>;
 }
 
 /** Requests rows by id; rows in neither part of the answer do not exist, or are hidden from the calling user. */
 export async function findById({ context, reading }: TablePush, ids: readonly number[]): Promise<FoundRows> {
   const { address: table, columns, names } = reading;
   const byId = new Map<number, Row>();
-  const unreadable = new Set<number>();
+  const unreadable = new Map<number, UnreadableRow>();
   for (const batch of context.origin.idBatches(ids, names, reading.pageRows)) {
     const request = { table, columns, names, ids: batch };
     const { value: page } = await context.origin.retrieve(request, { signal: context.signal });
     for (const row of page.rows) byId.set(row.id, row);
-    for (const { id } of page.unreadable) unreadable.add(id);
+    for (const row of page.unreadable) unreadable.set(row.id, row);
   }
   return { byId, unreadable };
 }

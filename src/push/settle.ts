@@ -21,6 +21,7 @@ import { countBatch, publishCount } from '../replica/copies.ts';
 import type { Tx } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
 import { storeUploadedFile } from '../replica/bookkeeping/files.ts';
+import { storeUnreadable } from '../replica/bookkeeping/unreadable.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { askAbout, newsOf, NO_NEWS, type Findings } from './ask.ts';
 import { noteNewIds, step, type TablePush } from './context.ts';
@@ -103,6 +104,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   for (const shown of findings.shown) {
     if (ids.has(shown.rowId)) storeUploadedFile(tx, shown.column, shown, stampFromMs(nowMs));
   }
+  storeUnreadable(tx, table.id, { ids: [], unreadable: findings.unreadable }, stampFromMs(nowMs));
   updateBatch(tx, table, batch.id, []);
 }
 

@@ -2,8 +2,9 @@
  * Pushes to a table whose workflow changes what was pushed: its values are taken, and nothing is sent back and forth (I9).
  */
 import { expect, test } from 'vitest';
+import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
-import { changesSent, codesOf, here, pushNow, setFaults } from '../support/push.ts';
+import { changesSent, codesOf, here, pushNow, setFaults, unreadableAnswer } from '../support/push.ts';
 import { captured, NOTE, startTwoWay } from '../support/two-way.ts';
 
 test.each([
@@ -53,4 +54,19 @@ test('a purge whose answer is lost is settled by a look, and sent once', async (
 
   expect(changesSent(fixture).filter((method) => method === 'delete')).toHaveLength(1);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
+test('a row whose read-back cannot be read is named as such by the push', async () => {
+  await using fixture = await startTwoWay();
+  const unreadable = await unreadableAnswer(fixture, 1);
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  const before = (step: PushStep): void => {
+    if (step === 'readBack') fixture.sandbox.answerInstead(1, unreadable, { method: 'retrieve' });
+  };
+
+  await pushNow(fixture, { before });
+
+  expect(fixture.rows('SELECT row_id, kind, "column" FROM sync_failures')).toEqual([
+    { row_id: 1, kind: 'read', column: 'Done' },
+  ]);
 });
