@@ -42,6 +42,8 @@ export class Silence {
   readonly #parts: OracleParts;
   readonly #freshness: Freshness;
   #edits: ReadonlyMap<string, Edit> = new Map();
+  /** The rows in words, by id, as they were when the cycle began. */
+  #before: ReadonlyMap<number, string> = new Map();
   #lastConflictId = 0;
   #writeCount = 0;
   #hasUserActed = false;
@@ -65,6 +67,7 @@ export class Silence {
     this.#isPull = pull;
     this.#isPush = push;
     this.#edits = names.isMirror ? new Map() : this.#editsNow();
+    this.#before = new Map(user.rows().map((row) => [row.id, JSON.stringify(row)]));
     this.#lastConflictId = Number(user.query('SELECT coalesce(max(id), 0) FROM sync_conflicts')[0]?.[0]);
     writes.collect();
     this.#writeCount = writes.all.length;
@@ -217,9 +220,12 @@ export class Silence {
     const arrived = new Set(
       this.#hasUserActed ? writes.all.slice(this.#writeCount).flatMap(({ by, id }) => (by === 'api' ? [id] : [])) : [],
     );
+    // Who edits a row again meanwhile takes back why it waited: it is a new edit.
+    const isEditedAgain = (id: number): boolean =>
+      this.#hasUserActed && this.#before.get(id) !== JSON.stringify(rows.get(id));
     const waiting =
       this.#isPush && !names.isMirror
-        ? [...this.#edits].filter(([key, { rowId }]) => now.has(key) && !arrived.has(rowId))
+        ? [...this.#edits].filter(([key, { rowId }]) => now.has(key) && !arrived.has(rowId) && !isEditedAgain(rowId))
         : [];
     const isTold = own.some(
       ({ code }) => code.startsWith('rows.') || code === 'table.remade' || code === 'column.remade',
