@@ -44,6 +44,8 @@ export class Silence {
   #edits: ReadonlyMap<string, Edit> = new Map();
   /** The rows in words, by id, as they were when the cycle began. */
   #before: ReadonlyMap<number, string> = new Map();
+  /** Rows of which a person decided otherwise than for their edit, which the cycle carries out. */
+  #decided: ReadonlySet<number> = new Set();
   #lastConflictId = 0;
   #writeCount = 0;
   #hasUserActed = false;
@@ -69,6 +71,11 @@ export class Silence {
     this.#edits = names.isMirror ? new Map() : this.#editsNow();
     this.#before = new Map(user.rows().map((row) => [row.id, JSON.stringify(row)]));
     this.#lastConflictId = Number(user.query('SELECT coalesce(max(id), 0) FROM sync_conflicts')[0]?.[0]);
+    this.#decided = new Set(
+      user
+        .query(`SELECT row_id FROM sync_conflicts WHERE state = 'open' AND resolution <> 'local'`)
+        .map(([id]) => Number(id)),
+    );
     writes.collect();
     this.#writeCount = writes.all.length;
     this.#restoreCount = writes.restoreCount;
@@ -233,7 +240,9 @@ export class Silence {
     const lost =
       this.#hasUserActed || isTold
         ? []
-        : [...this.#edits].filter(([key, edit]) => !now.has(key) && !this.#hasArrived(edit, rows));
+        : [...this.#edits].filter(
+            ([key, edit]) => !now.has(key) && !this.#decided.has(edit.rowId) && !this.#hasArrived(edit, rows),
+          );
     return [
       ...different.map((rowId) => ({
         kind: 'row' as const,
