@@ -182,6 +182,9 @@ export class RowsyncError extends Error {
   }
 }
 
+/** What helps where the system opens no more files or connections. */
+export const HINT_DESCRIPTORS = 'Raise the limit (ulimit -n, or LimitNOFILE= of the service); rowsync needs some 100.';
+
 /** Wraps anything thrown into a `RowsyncError`; what is not one already, nor a limit of the system, is a bug of ours. */
 export function asRowsyncError(thrown: unknown): RowsyncError {
   if (thrown instanceof RowsyncError) return thrown;
@@ -190,7 +193,7 @@ export function asRowsyncError(thrown: unknown): RowsyncError {
   if (code === 'EMFILE' || code === 'ENFILE')
     return new RowsyncError('replica', 'system.descriptors', {
       message: `The system opens no more files for this process: ${reason}`,
-      hint: 'Raise the limit (ulimit -n, or LimitNOFILE= of the service); rowsync needs some 100.',
+      hint: HINT_DESCRIPTORS,
       cause: thrown,
     });
   return new RowsyncError('bug', 'bug.assertion', {

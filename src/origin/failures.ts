@@ -5,7 +5,7 @@
  * Messages name hosts, tables, statuses and the origin's own words, cut and scrubbed; never a URL, a header or a row (I16). Pure.
  * Sources: specification 7; origin facts 4.1 and 4.2; undici's and OpenSSL's error codes.
  */
-import { RowsyncError, type ErrorCode, type ErrorKind, type Refusal } from '../base/errors.ts';
+import { HINT_DESCRIPTORS, RowsyncError, type ErrorCode, type ErrorKind, type Refusal } from '../base/errors.ts';
 import { mediaType } from '../wire/headers.ts';
 import { HINT_TOO_LARGE, type ErrorDescriptor } from '../wire/json.ts';
 import { ProxyFault } from './way.ts';
@@ -298,7 +298,9 @@ function causeFailure(attempted: Attempted, fault: TransportFault): Failure {
     });
   }
   const came = `no connection to ${host} (${connectionText(code)})`;
-  return say('origin.unreachable', true, { came, hint: `Check that ${host} is right and can be reached from here.` });
+  const isOurs = code === 'EMFILE' || code === 'ENFILE';
+  const hint = isOurs ? HINT_DESCRIPTORS : `Check that ${host} is right and can be reached from here.`;
+  return say('origin.unreachable', true, { came, hint });
 }
 
 /** The meaning of a proxy that gave no way through. Nothing reached the origin, so none of it says anything of a row. */

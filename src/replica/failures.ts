@@ -72,8 +72,9 @@ export function replicaError(thrown: unknown, what: string): RowsyncError {
   const code = errorCode(thrown);
   // Without a code it is no failure of SQLite or the file system, but a defect of ours.
   if (code === '') throw thrown;
-  const lack = code.startsWith('SQLITE_CANTOPEN') || NO_DESCRIPTOR.has(code) ? lackOfDescriptors() : null;
-  if (lack !== null) return lack;
+  // By the time it is thrown, files that were open may be closed again.
+  const lack = NO_DESCRIPTOR.has(code) ? thrown : code.startsWith('SQLITE_CANTOPEN') ? lackOfDescriptors() : null;
+  if (lack !== null) return asRowsyncError(lack);
   const said = thrown instanceof Error ? thrown.message : '';
   const found = EXPLANATIONS.find(([pattern]) => pattern.test(`${code}: ${said}`))?.[1];
   const explanation: Explanation = found ?? {
@@ -87,17 +88,17 @@ export function replicaError(thrown: unknown, what: string): RowsyncError {
 
 const NO_DESCRIPTOR: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);
 
-/** Files that SQLite opens for one replica: the file, its log and its index; one more for a lookup beside them. */
-const FILES_AT_ONCE = 4;
+/** More than SQLite opens for a replica and its lock: each a file, a log, an index and the folder. */
+const FILES_AT_ONCE = 16;
 
 /** SQLite does not say that it cannot open a file for want of a descriptor; null where there are enough. */
-function lackOfDescriptors(): RowsyncError | null {
+function lackOfDescriptors(): unknown {
   const opened: number[] = [];
   try {
     while (opened.length < FILES_AT_ONCE) opened.push(openSync(devNull, 'r'));
     return null;
   } catch (thrown) {
-    return NO_DESCRIPTOR.has(errorCode(thrown)) ? asRowsyncError(thrown) : null;
+    return NO_DESCRIPTOR.has(errorCode(thrown)) ? thrown : null;
   } finally {
     for (const file of opened) closeSync(file);
   }

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { RowsyncError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
+import { faultFailure } from '../../src/origin/failures.ts';
 import { openOrigin, type OriginSettings } from '../../src/origin/client.ts';
 import type { OriginLimits } from '../../src/origin/limits.ts';
 import { testClock, type TestClock } from '../support/clock.ts';
@@ -349,6 +350,26 @@ describe('bounds', () => {
 });
 
 describe('no connection', () => {
+  test('for want of a descriptor asks for more of them, and does not blame the address', () => {
+    const attempted = { what: 'user', host: 'db.example', isChange: false, scrub: (text: string) => text };
+    const cause = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
+
+    const { error, isTransient } = faultFailure(attempted, {
+      kind: 'fault',
+      reason: 'failed',
+      cause,
+      isSent: false,
+      isAnswered: false,
+      receivedBytes: 0,
+    });
+
+    expect(error).toMatchObject({
+      code: 'origin.unreachable',
+      hint: expect.stringContaining('LimitNOFILE=') as string,
+    });
+    expect(isTransient).toBe(true);
+  });
+
   test('a port where nothing listens is tried six times and named', async () => {
     const server = await startFaultServer(() => 'hang');
     await server.stop();

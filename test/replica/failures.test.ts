@@ -6,6 +6,8 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../support/replica.ts';
 
+const DATABASE = fileURLToPath(new URL('../../src/replica/database.ts', import.meta.url));
+const CLOCK = fileURLToPath(new URL('../../src/base/clock.ts', import.meta.url));
 const READER = fileURLToPath(new URL('../../src/replica/reader.ts', import.meta.url));
 
 /** Opens a replica with so many descriptors left, and prints what it is told. */
@@ -41,4 +43,37 @@ test.each([0, 1])('a replica that cannot be opened with %i descriptors left asks
     code: 'system.descriptors',
     hint: expect.stringContaining('LimitNOFILE=') as string,
   });
+});
+
+/** Makes a new replica with each number of descriptors left, and prints every other error than the lack of them. */
+const MAKING = `
+import { closeSync, openSync } from 'node:fs';
+import { createRequire } from 'node:module';
+const [, database, folder, clock] = process.argv;
+const { openReplica } = await import(database);
+const { systemClock } = await import(clock);
+new (createRequire(database)('better-sqlite3'))(':memory:').close();
+const said = [];
+for (let left = 0; left < 16; left += 1) {
+  const held = [];
+  try { for (;;) held.push(openSync('/dev/null')); } catch {}
+  for (const file of held.splice(0, left)) closeSync(file);
+  try { openReplica(folder + '/' + left, { clock: systemClock }).close(); said.push('opened'); }
+  catch ({ code }) { said.push(code); }
+  for (const file of held) closeSync(file);
+}
+console.log(JSON.stringify(said));
+`;
+
+test('a replica is made, or asks for more descriptors, however few are left', () => {
+  using folder = temporaryFolder();
+
+  const args = ['--input-type=module', '-e', MAKING, DATABASE, folder.path, CLOCK];
+  const { stdout } = spawnSync('sh', ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, ...args], {
+    encoding: 'utf8',
+  });
+
+  const said = JSON.parse(stdout) as string[];
+  expect(said.at(-1)).toBe('opened');
+  expect(new Set(said)).toEqual(new Set(['system.descriptors', 'opened']));
 });
