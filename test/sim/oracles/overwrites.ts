@@ -176,11 +176,14 @@ export class Overwrites {
     return [`${what}, which came after the edit, and is kept nowhere`];
   }
 
-  /** Whether the replica knows that the origin shows a column. */
+  /**
+   * Whether the replica knows that the origin shows a column, and that it may be written. At an origin by the letter, a column that is hidden for a
+   * moment seems read-only.
+   */
   #isShown(column: (typeof JUDGED)[number]): boolean {
     const { names, user } = this.#parts;
     const id = names.idOf(column);
-    return user.query(`SELECT 1 FROM _rowsync_columns WHERE id = ${id} AND state = 'live'`).length > 0;
+    return user.query(`SELECT 1 FROM _rowsync_columns WHERE id = ${id} AND state = 'live' AND writable`).length > 0;
   }
 
   #isKept(value: LocalValue): boolean {
