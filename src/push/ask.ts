@@ -6,7 +6,7 @@ import type { Batch } from '../capture/batches.ts';
 import { isApplied, type BatchRow, type RowNews } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readRowsById } from '../replica/rows.ts';
-import type { Row, UnreadableRow, Value } from '../wire/schema.ts';
+import type { Row, Value } from '../wire/schema.ts';
 import { step, type TablePush } from './context.ts';
 import { findById, findByMatch, wasStrangerDeleted, type FoundRows, type Holder } from './find.ts';
 import { isSameCaller } from './identity.ts';
@@ -19,12 +19,10 @@ export interface Findings {
   readonly news: ReadonlyMap<number, RowNews>;
   /** Cells that show a file of ours, whose content is in the file store. */
   readonly shown: readonly ShownFile[];
-  /** Rows that were read back and cannot be read. */
-  readonly unreadable: readonly UnreadableRow[];
 }
 
 /** The answers without asking, as after another caller: none. */
-export const NO_NEWS: Findings = { news: new Map(), shown: [], unreadable: [] };
+export const NO_NEWS: Findings = { news: new Map(), shown: [] };
 
 /** A row about which nothing is known. */
 const UNCLEAR: RowNews = { finding: 'unclear', remote: null, arrived: new Set() };
@@ -61,7 +59,7 @@ export async function askAbout(
   const judged = batch.rows.map(
     (row) => [row.id, judgeLostInsert(run, batch, row, news.get(row.id) ?? UNCLEAR)] as const,
   );
-  return { news: new Map(judged), shown, unreadable: [...found.unreadable.values()] };
+  return { news: new Map(judged), shown };
 }
 
 /** A lost insert that is not there may have been deleted since; then it must not be created again. The origin's list of deleted rows is a hint. */
@@ -94,8 +92,8 @@ function newsOfRow(
 ): RowNews {
   const id = originIdOf(row);
   if (id !== null) {
-    if (found.unreadable.has(id)) return UNCLEAR;
-    return { ...UNCLEAR, ...presence(found.byId.get(id)) };
+    const unreadable = found.unreadable.get(id);
+    return { ...UNCLEAR, ...(unreadable === undefined ? presence(found.byId.get(id)) : { unreadable }) };
   }
   if (row.kind !== 'insert') return { ...UNCLEAR, ...presence(undefined) };
   const holder = matchValue === null ? 'unclear' : holders.get(matchValue);

@@ -104,7 +104,8 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   for (const shown of findings.shown) {
     if (ids.has(shown.rowId)) storeUploadedFile(tx, shown.column, shown, stampFromMs(nowMs));
   }
-  storeUnreadable(tx, table.id, { ids: [], unreadable: findings.unreadable }, stampFromMs(nowMs));
+  const unreadable = settled.flatMap(({ news }) => news.unreadable ?? []);
+  storeUnreadable(tx, table.id, { ids: [], unreadable }, stampFromMs(nowMs));
   updateBatch(tx, table, batch.id, []);
 }
 

@@ -4,7 +4,7 @@
  * columns in order. Pure.
  */
 import { must } from '../base/assert.ts';
-import type { Row, Value } from '../wire/schema.ts';
+import type { Row, UnreadableRow, Value } from '../wire/schema.ts';
 import { isSameValue, isTakenAs } from './diff.ts';
 import { isChanged, type Conflict, type ConflictPolicy, type MergeColumn } from './merge.ts';
 import {
@@ -55,6 +55,8 @@ export interface RowNews {
   readonly arrived: ReadonlySet<number>;
   /** Why it is unclear, as a sentence without a full stop; left out if nothing more is known. */
   readonly why?: string | undefined;
+  /** The row if it was returned and cannot be read; then it is unclear. */
+  readonly unreadable?: UnreadableRow | undefined;
 }
 
 /** A row that was sent: base before, cells as sent. */
@@ -181,6 +183,17 @@ function wasAccepted({ answer }: BatchRow): boolean {
 
 /** What becomes of a row, and how it is sent next after a request without an answer; null as before. */
 export function decideSettled(
+  facts: RowFacts,
+  settled: SettledRow,
+  rules: SettleRules,
+): { readonly outcome: RowOutcome; readonly limit: RowLimit | null } {
+  const { outcome, limit } = decideRow(facts, settled, rules);
+  // No page vouches for a row that cannot be read: should it become what its page showed before, the page's ETag would hide that it can be read again.
+  const suspect = outcome.suspect ?? (settled.news.unreadable === undefined ? null : 'changed');
+  return { outcome: { ...outcome, suspect }, limit };
+}
+
+function decideRow(
   facts: RowFacts,
   settled: SettledRow,
   rules: SettleRules,

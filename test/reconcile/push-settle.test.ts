@@ -455,6 +455,18 @@ describe('a row that was sent', () => {
     expect(decided).toMatchObject({ outcome: { state }, limit });
   });
 
+  test.each(['accepted', 'missing', 'lost'] as const)(
+    'and cannot be read after %s: no page vouches for it',
+    (answer) => {
+      const unreadable = { id: 7, column: 'Done', reason: 'no Checkbox' };
+      const settled = settledRow(batchRow('update', answer), { ...newsOf('update', 'unclear'), unreadable });
+
+      const { outcome } = decideSettled(factsOf('update', false), settled, RULES);
+
+      expect(outcome.suspect).toBe('changed');
+    },
+  );
+
   test('and was merged into a known one is gone, and what it overwrote is kept', () => {
     const other: RowFacts = {
       id: 9,
