@@ -4,7 +4,7 @@
  */
 import { oneOf } from '../base/assert.ts';
 import type { ConflictKind, KeptConflict, OpenQuestion } from '../reconcile/outcome.ts';
-import { sql } from '../base/sql.ts';
+import { sql, type Sql } from '../base/sql.ts';
 import type { TwoWayTable } from './table.ts';
 import type { Resolution } from '../replica/bookkeeping/conflicts.ts';
 import type { Connection, Tx, Stored } from '../replica/connection.ts';
@@ -15,18 +15,15 @@ import type { Row, Value } from '../wire/schema.ts';
 import { addConflict, renewQuestion } from '../replica/bookkeeping/conflicts.ts';
 
 /** open: waits for a person · decided: by the policy · settled: both sides agree · resolved, discarded: by a person. */
-export type ConflictState = 'open' | 'decided' | 'settled' | 'resolved' | 'discarded';
+type ConflictState = 'open' | 'decided' | 'settled' | 'resolved' | 'discarded';
 
 /** A conflict as it is kept. */
-export interface StoredConflict {
+export interface StoredConflict extends Readonly<Record<'base' | 'local' | 'remote', Stored>> {
   readonly id: number;
   readonly tableId: number;
   readonly rowId: number;
   readonly kind: ConflictKind;
   readonly columnSeq: number | null;
-  readonly base: Stored;
-  readonly local: Stored;
-  readonly remote: Stored;
   readonly state: ConflictState;
   readonly resolution: Resolution | null;
   readonly value: Stored;
@@ -87,15 +84,14 @@ const CONFLICT_COLUMNS = sql`id, table_id, row_id, kind, column_seq, base, local
 /** One conflict, or null. */
 export function readConflict(from: Connection, id: number): StoredConflict | null {
   const text = sql`SELECT ${CONFLICT_COLUMNS} FROM _rowsync_conflicts WHERE id = ?`;
-  const [row] = queryRows(from, text, [id]);
-  return row === undefined ? null : conflictFromRow(row);
+  return queryConflicts(from, text, id)[0] ?? null;
 }
 
 /** Conflicts of a table that a person decided by SQL and that are not carried out yet, oldest first. */
 export function readRequests(from: Connection, tableId: number): readonly StoredConflict[] {
   const text = sql`SELECT ${CONFLICT_COLUMNS} FROM _rowsync_conflicts
       WHERE table_id = +? AND requested = 1 AND resolution IS NOT NULL ORDER BY id`;
-  return queryRows(from, text, [tableId]).map(conflictFromRow);
+  return queryConflicts(from, text, tableId);
 }
 
 /**
@@ -118,19 +114,21 @@ export function readRequestTables(from: Connection): readonly number[] {
 
 const CONFLICT_KINDS = ['cell', 'deletedHere', 'deletedThere', 'inserted'] as const;
 
-function conflictFromRow(row: readonly Stored[]): StoredConflict {
-  const [id, tableId, rowId, kind, columnSeq, base, local, remote, state, resolution, value] = row;
-  return {
-    id: Number(id),
-    tableId: Number(tableId),
-    rowId: Number(rowId),
-    kind: oneOf(CONFLICT_KINDS, kind),
-    columnSeq: columnSeq === null ? null : Number(columnSeq),
-    base: base ?? null,
-    local: local ?? null,
-    remote: remote ?? null,
-    state: oneOf(['open', 'decided', 'settled', 'resolved', 'discarded'], state),
-    resolution: resolution === null ? null : oneOf<Resolution>(['local', 'remote', 'base', 'value'], resolution),
-    value: value ?? null,
-  };
+function queryConflicts(from: Connection, text: Sql, bound: number): readonly StoredConflict[] {
+  return queryRows(from, text, [bound]).map(([id, tableId, rowId, kind, seq, ...rest]): StoredConflict => {
+    const [base = null, local = null, remote = null, state, resolution, value = null] = rest;
+    return {
+      id: Number(id),
+      tableId: Number(tableId),
+      rowId: Number(rowId),
+      kind: oneOf(CONFLICT_KINDS, kind),
+      columnSeq: seq === null ? null : Number(seq),
+      base,
+      local,
+      remote,
+      state: oneOf(['open', 'decided', 'settled', 'resolved', 'discarded'], state),
+      resolution: resolution === null ? null : oneOf<Resolution>(['local', 'remote', 'base', 'value'], resolution),
+      value,
+    };
+  });
 }

@@ -5,6 +5,7 @@
 import { ident, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName } from '../replica/tables.ts';
 import { isTextType, TYPE_RULES, UPLOAD_PREFIX } from '../wire/column-types.ts';
+import { UNKNOWN_KIND } from '../wire/rights.ts';
 import type { Mask } from '../wire/schema.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';
 
@@ -47,10 +48,10 @@ export function missingRule(table: TwoWayTable, column: TwoWayColumn, row: 'new'
 /** Why a column that may not be written keeps its value. */
 export function keptSentence(
   table: TwoWayTable,
-  column: { readonly localName: string; readonly mask: Mask | null; readonly isUnknown?: boolean },
+  column: { readonly localName: string; readonly mask: Mask | null; readonly kind?: string | null },
 ): string {
   if (column.mask !== null) return `${cellName(table, column)} cannot be changed here: it is masked`;
-  if (column.isUnknown === true)
+  if (column.kind === UNKNOWN_KIND)
     return `${cellName(table, column)} cannot be changed here yet: the origin shows what you may write only once the table has a row`;
   return `${cellName(table, column)} cannot be changed here: the origin computes it, or does not let you write it`;
 }

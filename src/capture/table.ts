@@ -3,38 +3,22 @@
  * ledger. Output: values.
  */
 import { RowsyncError } from '../base/errors.ts';
-import type { MergeColumn } from '../reconcile/merge.ts';
 import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';
 import { findTable, type LedgerTable, readEditing, readTable, readTables } from '../replica/bookkeeping/tables.ts';
 import { hasTable } from '../replica/objects.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { COLOR_COLUMN, hasBase, readStanding } from '../replica/tables.ts';
-import { UNKNOWN_KIND } from '../wire/rights.ts';
-import { hasOption, isWritable, type Mask } from '../wire/schema.ts';
+import { hasOption, isWritable } from '../wire/schema.ts';
 
 /** A live column of a two-way table. */
-export interface TwoWayColumn extends MergeColumn {
-  /** Ledger row; identifies the column in kept conflicts. */
-  readonly seq: number;
-  /** At the origin, where it outlasts every name. */
-  readonly id: number;
-  readonly name: string;
-  readonly alias: string;
-  readonly localName: string;
+export interface TwoWayColumn extends LedgerColumn {
   /** The origin refuses a row without a value. */
   readonly required: boolean;
-  /** The origin refuses a value that another row has. */
-  readonly unique: boolean;
-  readonly width: number | null;
   /** The origin gives a new row a value here if it has none: keys, numbers, owners. */
   readonly automatic: boolean;
+  /** The calling user may not write it, but others may. */
   readonly locked: boolean;
-  /** Whether it may be written shows only once the table has a row at the origin. */
-  readonly isUnknown: boolean;
-  /** Has the time of the row's last change. */
-  readonly isStamp: boolean;
-  readonly mask: Mask | null;
 }
 
 /** A table whose edits are captured; `columns` are the live ones, in the order of a row's values. */
@@ -45,7 +29,7 @@ export interface TwoWayTable extends RowTarget {
   /**
    * Columns that the origin no longer has, with their last values, and the one for the colors of rows; they are read-only. One that another client dropped comes back with the next pull.
    */
-  readonly keptColumns: readonly Pick<LedgerColumn, 'seq' | 'localName' | 'type' | 'mask'>[];
+  readonly keptColumns: readonly Pick<LedgerColumn, 'localName' | 'type' | 'mask'>[];
   /** Origin's name of the column that identifies rows; null without one. */
   readonly matchColumn: string | null;
   /** Whether the calling user may add rows. */
@@ -82,21 +66,10 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
     localName: table.localName,
     ...readEditing(from, table.id),
     columns: columns.filter(isLive).map((column) => ({
-      seq: column.seq,
-      id: column.id,
-      name: column.name,
-      alias: column.alias,
-      localName: column.localName,
-      type: column.type,
-      writable: column.writable,
+      ...column,
       required: hasOption(column.options.split(', '), 'Required'),
-      unique: column.kind === 'Key' || hasOption(column.options.split(', '), 'Unique'),
-      width: column.width,
       automatic: column.type === 'Autonumber' || column.kind === 'Key' || column.kind === 'RecordOwner',
       locked: !column.writable && isWritable({ kind: column.kind, readOnly: null }),
-      isUnknown: column.kind === UNKNOWN_KIND,
-      isStamp: column.kind === 'DateModified',
-      mask: column.mask,
     })),
     keptColumns: kept.filter(({ localName }) => standing.has(localName)),
   };

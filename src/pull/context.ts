@@ -7,14 +7,13 @@ import type { Logger } from '../base/log.ts';
 import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
 import type { RequireShape } from '../origin/shape-watch.ts';
-import type { TwoWayTable } from '../capture/table.ts';
+import type { RemoteTable } from '../capture/writer/remote.ts';
 import type { Bounds as HistoryBounds } from '../reconcile/retention.ts';
 import type { ConfiguredTables } from '../reconcile/bindings.ts';
 import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { Selection } from '../reconcile/selection.ts';
 import type { Replica } from '../replica/database.ts';
-import type { RowTarget } from '../replica/rows.ts';
 import type { ColumnShape, TableDescriptor } from '../wire/schema.ts';
 import type { PullProgress } from './report.ts';
 
@@ -81,15 +80,12 @@ export interface LocalShape extends ColumnShape {
 }
 
 /** A table that is ready to be swept: its shape here is the one that the origin describes. */
-export interface PreparedTable {
+export interface PreparedTable extends RemoteTable {
   readonly address: Address;
-  /** Whether a row that is new here may be old at the origin, because the table has or had a filter. */
-  readonly mayEnter: boolean;
   /** The origin's description, with the columns that come here (reconcile/choose.ts). */
   readonly descriptor: TableDescriptor;
   /** Makes sure that its columns still have the names of the descriptor. */
   readonly requireShape: RequireShape;
-  readonly target: RowTarget;
   /** The columns that rows are read with, in the order of `target.columns`. */
   readonly shapes: readonly LocalShape[];
   readonly selection: Selection;
@@ -97,8 +93,6 @@ export interface PreparedTable {
   readonly pageRows: number;
   /** Why its edits cannot be pushed, to be reported once its rows are here; null if they can, or there are none. */
   readonly problem: RowsyncError | null;
-  /** The input for merging edits; null for a table that cannot have edits. */
-  readonly twoWay: { readonly table: TwoWayTable; readonly policy: ConflictPolicy } | null;
 }
 
 /** The options of one pull. */

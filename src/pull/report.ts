@@ -4,6 +4,7 @@
  */
 import type { RowsyncError } from '../base/errors.ts';
 import type { PullAccount } from '../reconcile/pull-account.ts';
+import type { RunTotals } from '../replica/bookkeeping/runs.ts';
 
 /** The result of a sweep; counts are rows unless the name says otherwise. */
 export interface SweepCounts {
@@ -11,7 +12,9 @@ export interface SweepCounts {
   updatedCount: number;
   /** Rows that no longer match the filter of the table. */
   filteredCount: number;
+  /** Pages answered 200. */
   pagesReadCount: number;
+  /** Pages answered 304, skipped by ETag. */
   pagesNotModifiedCount: number;
 }
 
@@ -22,36 +25,36 @@ export type PullProgress =
   | { readonly kind: 'page'; readonly table: string; readonly rowCount: number; readonly notModified: boolean }
   | { readonly kind: 'tableEnd'; readonly table: string; readonly report: TablePullReport };
 
+/** The result for the suspects of a table. */
+export interface SuspectsOutcome {
+  readonly deletedCount: number;
+  /** Why deletes (or the whole table) wait for a person; null when nothing does. */
+  readonly held: RowsyncError | null;
+}
+
+/** The result for the rows of a table. */
+export interface RowsOutcome extends SuspectsOutcome {
+  /** Whether only changes were read; then a delete, or a change without a stamp, may be missing here. */
+  readonly isFollowed: boolean;
+  /** What became of the rows that the origin listed; null where the table was not read to its end. */
+  readonly account: PullAccount | null;
+}
+
 /** What one pull did to one table. Counts are rows unless the name says otherwise. */
-export interface TablePullReport {
+export interface TablePullReport extends Readonly<SweepCounts>, RowsOutcome {
   /** The name of the table in the replica. */
   readonly table: string;
   /** Rows in the replica now. */
   readonly rowCount: number;
-  readonly insertedCount: number;
-  readonly updatedCount: number;
-  readonly deletedCount: number;
-  /** Rows that left: the origin has them, but they no longer match the filter of the table (`rows`). */
-  readonly filteredCount: number;
-  /** Whether only changes were read; then a delete, or a change without a stamp, may be missing here. */
-  readonly isFollowed: boolean;
-  /** Pages answered 200. */
-  readonly pagesReadCount: number;
-  /** Pages answered 304, skipped by ETag. */
-  readonly pagesNotModifiedCount: number;
   /** Rows left as they were because one of their values could not be read; listed in `sync_failures`. */
   readonly unreadableCount: number;
-  /** What became of the rows that the origin listed; null where the table was not read to its end. */
-  readonly account: PullAccount | null;
-  /** Why deletes (or the whole table) wait for a person; null when nothing does. */
-  readonly held: RowsyncError | null;
   /** Why the table could not be finished; null when it was. */
   readonly error: RowsyncError | null;
   readonly durationMs: number;
 }
 
 /** What one pull did. Tables are in the order they were pulled; a failing table does not stop the others. */
-export interface PullReport {
+export interface PullReport extends RunTotals {
   /** Its `id` in `sync_runs`. */
   readonly runId: number;
   readonly tables: readonly TablePullReport[];
@@ -59,10 +62,6 @@ export interface PullReport {
   readonly notes: readonly string[];
   /** What changed in the tables and columns of the origin: a sentence each. */
   readonly schemaChanges: readonly string[];
-  readonly requestCount: number;
-  readonly notModifiedCount: number;
-  /** Bytes of answers as they came over the wire (compressed). */
-  readonly receivedBytes: number;
   readonly durationMs: number;
   /** Entries of the history that were removed, by age or size. */
   readonly removedEntryCount: number;

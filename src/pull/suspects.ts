@@ -33,7 +33,7 @@ import { readRowsById } from '../replica/rows.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { writeInShape } from './describe.ts';
 import { findRows } from './lookup.ts';
-import type { SweepCounts } from './report.ts';
+import type { SuspectsOutcome, SweepCounts } from './report.ts';
 import { confirmedRows } from './stamps.ts';
 import { storeOutside, storeRows } from './store.ts';
 
@@ -45,13 +45,6 @@ const PERCENT_MAX = 100;
 
 /** Rows outside of a new filter that are requested to count them exactly; if there are more, rows on no page are counted. */
 const ASKED_FIRST_MAX = 5_000;
-
-/** The result for the suspects of a table. */
-export interface SuspectsOutcome {
-  readonly deletedCount: number;
-  /** The guard that keeps the deletes waiting, or null. */
-  readonly held: RowsyncError | null;
-}
 
 /**
  * Settles the suspects of a table whose pages were all read; a person agreed to lose `consent` rows. Pages of a resumed sweep may be older than rows

@@ -19,15 +19,13 @@ import { describeTable } from './describe.ts';
 import { followKnown, readNewestStamp } from './follow.ts';
 import { shrinkPages } from './page-size.ts';
 import { prepareTable, requireSettled } from './prepare.ts';
-import type { SweepCounts, TablePullReport } from './report.ts';
-import { settleSuspects, type SuspectsOutcome } from './suspects.ts';
+import type { RowsOutcome, SuspectsOutcome, SweepCounts, TablePullReport } from './report.ts';
+import { settleSuspects } from './suspects.ts';
 import { finishSweep, sweepPages, type SweepTally } from './sweep.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 
 /** Descriptions of one table in one pull; if it still changes after three, the next pull continues. */
 const SHAPE_ROUNDS_MAX = 3;
-/** The result for the rows of a table. */
-type RowsOutcome = SuspectsOutcome & Pick<TablePullReport, 'isFollowed' | 'account'>;
 
 /** The input for pulling one table. */
 type TableOptionsOfPull = Pick<PullOptions, 'confirm' | 'discard' | 'follow'> & {

@@ -2,7 +2,6 @@
  * The context of every part of a push: the two sides, the clock, the log, the settings, and the present table. Types, and the hook before each step,
  * where tests may end the process.
  */
-import type { RowsyncError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import type { Logger } from '../base/log.ts';
@@ -136,8 +135,6 @@ export interface TablePush {
   readonly options: PushTableOptions;
   /** The calling user's time zone. */
   readonly zone: string;
-  /** Why nothing new is sent before the next pull; null if it may be. */
-  readonly choiceProblem: RowsyncError | null;
   /** Makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
   readonly requireShape: RequireShape;
   readonly progress: TableProgress;

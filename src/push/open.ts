@@ -42,7 +42,6 @@ export function openUnasked(
     planned: pushTable(table),
     options,
     zone: 'UTC',
-    choiceProblem: null,
     requireShape: watchColumns(context, table, { name, alias }),
     progress: {
       counts,
@@ -55,29 +54,32 @@ export function openUnasked(
   };
 }
 
-/** Opens a table as the origin describes it now. @throws RowsyncError `push.shape`, `config.invalid`. */
+/**
+ * Opens a table as the origin describes it now; `choiceProblem` says why nothing new is sent before the next pull, null if it may be.
+ * @throws RowsyncError `push.shape`, `config.invalid`.
+ */
 export async function openTable(
   context: PushContext,
   table: TwoWayTable,
   order: OpenOrder & { readonly caller: UserDescriptor },
-): Promise<TablePush> {
+): Promise<{ readonly run: TablePush; readonly choiceProblem: RowsyncError | null }> {
   await context.before?.('describe', table.localName);
-  const run = openUnasked(context, table, order);
-  const { address } = run.reading;
+  const unasked = openUnasked(context, table, order);
+  const { address } = unasked.reading;
   const { descriptor, choiceProblem } = await describeTable(context, table, address);
   const verdict = judgeMatch(descriptor, table.matchColumn);
   if (table.matchColumn !== null && verdict.column === null) {
     throw matchError(address.name, table.matchColumn, verdict);
   }
   const asksByName = descriptor.asksByName === true || (context.settings.columns?.(table.name) ?? null) !== null;
-  return {
-    ...run,
-    choiceProblem,
+  const run = {
+    ...unasked,
     // The configuration may omit some columns that are new here.
-    reading: asksByName ? run.reading : { ...run.reading, names: columnNames(descriptor) },
-    planned: { ...run.planned, allowAdd: descriptor.allowAdd },
+    reading: asksByName ? unasked.reading : { ...unasked.reading, names: columnNames(descriptor) },
+    planned: { ...unasked.planned, allowAdd: descriptor.allowAdd },
     zone: order.caller.timezone,
   };
+  return { run, choiceProblem };
 }
 
 /** Makes sure that the calling user may send as the configuration says. @throws RowsyncError `push.workflow`. */

@@ -3,6 +3,7 @@
  */
 import type { RowsyncError } from '../base/errors.ts';
 import type { PushAccount } from '../reconcile/push-account.ts';
+import type { WaitingCounts } from '../replica/bookkeeping/row-states.ts';
 
 /** Counts of rows. */
 export interface TablePushCounts {
@@ -17,20 +18,10 @@ export interface TablePushCounts {
   conflictCount: number;
 }
 
-/** The result of one table. */
-export interface TablePushReport extends Readonly<TablePushCounts> {
+/** The result of one table, with what waits from this push and earlier ones. */
+export interface TablePushReport extends Readonly<TablePushCounts>, WaitingCounts {
   /** Name in the replica. */
   readonly table: string;
-  /** Changed rows that are still to be pushed. */
-  readonly waitingCount: number;
-  /** Rows that wait for a person or a timer, from this push and earlier ones. */
-  readonly parkedCount: number;
-  /** Those of them that the origin may have taken. */
-  readonly parkedInDoubtCount: number;
-  /** Those of them that were stopped here, before they were sent. */
-  readonly parkedUnsendableCount: number;
-  /** Conflicts that wait for a person. */
-  readonly openConflictCount: number;
   /** The guard that holds the table's changes. */
   readonly held: RowsyncError | null;
   readonly error: RowsyncError | null;

@@ -62,9 +62,9 @@ export async function pushOneTable(
     if (error === null) {
       requireWorkflowRight(table, order.options, order.caller);
       requireColumns(context, table);
-      const run = await openTable(context, table, { ...order, counts });
+      const { run, choiceProblem } = await openTable(context, table, { ...order, counts });
       await settleEarlier(run, settleBatch, order.onSending);
-      if (run.choiceProblem !== null) throw run.choiceProblem;
+      if (choiceProblem !== null) throw choiceProblem;
       error = await pushWithConsent(run, order);
     }
   } catch (thrown) {
@@ -126,7 +126,8 @@ export async function finishTable(
   const onSending = (): Promise<void> => Promise.resolve();
   try {
     if (caller instanceof RowsyncError) throw caller;
-    await settleEarlier(await openTable(context, table, { ...order, caller }), settleBatch, onSending);
+    const { run } = await openTable(context, table, { ...order, caller });
+    await settleEarlier(run, settleBatch, onSending);
   } catch (thrown) {
     const { kind, code } = errorFromReading(thrown, context.replica.path);
     if (kind !== 'needsPerson' && kind !== 'config' && code !== 'push.shape') throw thrown;

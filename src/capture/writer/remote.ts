@@ -26,9 +26,9 @@ import { apply, readFacts } from './apply.ts';
 /** A table whose rows are written. */
 export interface RemoteTable {
   readonly target: RowTarget;
-  /** Null for a mirror. */
+  /** The input for merging edits; null for a table that cannot have edits. */
   readonly twoWay: { readonly table: TwoWayTable; readonly policy: ConflictPolicy } | null;
-  /** Whether a row that is new here may have entered the filter of the table. */
+  /** Whether a row that is new here may be old at the origin, because the table has or had a filter. */
   readonly mayEnter?: boolean;
 }
 

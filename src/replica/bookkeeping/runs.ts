@@ -75,6 +75,7 @@ export interface RunTable {
 export interface RunTotals {
   readonly requestCount: number;
   readonly notModifiedCount: number;
+  /** Bytes of answers as they came over the wire (compressed). */
   readonly receivedBytes: number;
   /** What ended it as a whole. */
   readonly error: Complaint | null;
