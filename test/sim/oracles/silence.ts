@@ -219,7 +219,7 @@ export class Silence {
     const gone = names.goneIn((statement) => user.query(statement));
     const different =
       local === null
-        ? this.#isPull
+        ? this.#isPull && !this.#hasUserActed // who drops it meanwhile knows it, and the next pull says it
           ? [0]
           : []
         : this.#freshness.differing(rows, new Set([...listed, ...edited]), gone);
