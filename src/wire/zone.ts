@@ -241,10 +241,11 @@ export function isZone(zone: string): boolean {
   }
 }
 
-/** The zone that this machine's local times are in. Node takes one that it does not know (`CET-1CEST,M3.5.0,M10.5.0` in TZ) for UTC. */
+/** The zone that this machine's local times are in. Node has no name for some, such as a path in TZ, and takes others for UTC. */
 export function machineZone(): string {
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  return isZone(timeZone) ? timeZone : 'UTC';
+  // Its type promises more than Node keeps.
+  const { timeZone }: { readonly timeZone?: string } = Intl.DateTimeFormat().resolvedOptions();
+  return timeZone !== undefined && isZone(timeZone) ? timeZone : 'UTC';
 }
 
 /** Milliseconds that clocks in a zone are ahead of UTC at an instant. @throws RangeError where Intl does not know the zone. */

@@ -3,6 +3,7 @@
  * zone, a time is one of this machine's.
  */
 import { RowsyncError } from '../../base/errors.ts';
+import { processEnvironment } from '../../config/secrets.ts';
 import { isZone } from '../../wire/zone.ts';
 
 const WRITTEN = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?\s?(Z|[+-]\d\d:\d\d)?)?$/i;
@@ -33,12 +34,12 @@ function isLocal(text: string): boolean {
   return written === null ? /^(?:today|yesterday)$/i.test(text) : written.at(-1) === undefined;
 }
 
-/** Node takes a zone that it does not know, such as the rules `CET-1CEST,M3.5.0,M10.5.0`, for UTC. */
+/** Node takes a zone that it does not know, such as the rules `CET-1CEST,M3.5.0,M10.5.0`, for UTC, and says UTC when it is asked. */
 function requireMachineZone(name: string): void {
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  if (isZone(timeZone)) return;
+  const zone = processEnvironment()['TZ']?.replace(/^:/, '') ?? '';
+  if (zone === '' || isZone(zone)) return;
   throw new RowsyncError('usage', 'usage.invalid', {
-    message: `The time zone of this machine is "${timeZone}" (TZ), which is not the name of a time zone: ${name} cannot be a local time`,
+    message: `The time zone of this machine is "${zone}" (TZ), which is not the name of a time zone: ${name} cannot be a local time`,
     hint: 'Set TZ to a name, such as Europe/Paris, or write the time in UTC: 2026-11-01T08:00:00Z.',
   });
 }

@@ -1,5 +1,5 @@
 /** Moments as people write them. */
-import { expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { momentOf } from '../../../src/extras/history/time-argument.ts';
 
 const NOW = Date.parse('2026-11-25T10:30:15.700Z');
@@ -19,18 +19,24 @@ test.each([
   expect(read(text)).toBe(stamp);
 });
 
-test.each(['today', 'yesterday', '2026-11-01', '2026-11-01 08:00'])(
-  '%s is refused where the zone of this machine is written as rules, which Node takes for UTC',
-  (text) => {
-    const options = new Intl.DateTimeFormat('en-US').resolvedOptions();
-    using zone = vi.spyOn(Intl.DateTimeFormat.prototype, 'resolvedOptions');
-    zone.mockReturnValue({ ...options, timeZone: 'CET-1CEST,M3.5.0,M10.5.0/3' });
+describe('where TZ is not the name of a zone, which Node takes for UTC', () => {
+  afterEach(() => vi.unstubAllEnvs());
 
-    expect(() => read(text)).toThrow('"CET-1CEST,M3.5.0,M10.5.0/3"');
+  test.each(['CET-1CEST,M3.5.0,M10.5.0/3', '<+0330>-3:30', 'CET-1CEST', 'Nowhere/Bad'])('%s', (zone) => {
+    vi.stubEnv('TZ', zone);
+
+    for (const text of ['today', 'yesterday', '2026-11-01', '2026-11-01 08:00'])
+      expect(() => read(text)).toThrow(`"${zone}"`);
     expect(read('2026-11-01T08:00:00Z')).toBe('2026-11-01T08:00:00');
     expect(read('2h')).toBe('2026-11-25T08:30:15');
-  },
-);
+  });
+
+  test.each(['', ':Europe/Paris', 'EST5EDT', 'UTC'])('but for "%s"', (zone) => {
+    vi.stubEnv('TZ', zone);
+
+    expect(() => read('today')).not.toThrow();
+  });
+});
 
 test('a time without a zone is one of this machine, and a day is its beginning', () => {
   const local = (...parts: [number, number, number, number?]): string => new Date(...parts).toISOString().slice(0, 19);
