@@ -2,7 +2,7 @@
  * The account of the daemon from one piece of work to the next: what is new in it, and what is over, goes into the log.
  */
 import type { Logger } from '../base/log.ts';
-import type { Problem } from '../reconcile/account.ts';
+import type { Problem } from '../reconcile/account/account.ts';
 import { byKey } from './notices.ts';
 
 /** Remembers the last account. */

@@ -1,5 +1,5 @@
 /**
- * Reads the facts of the account (reconcile/account.ts) from the replica, the configuration, and what the daemon says of itself. Every surface gets its
+ * Reads the facts of the account (reconcile/account/account.ts) from the replica, the configuration, and what the daemon says of itself. Every surface gets its
  * problems from here.
  */
 import { existsSync } from 'node:fs';
@@ -9,8 +9,8 @@ import type { Config } from '../config/load.ts';
 import { filesSettings } from '../config/settings.ts';
 import { withBoundNames } from '../config/tables.ts';
 import { mayFollow } from '../reconcile/follow.ts';
-import type { AccountFacts, FoundComplaint } from '../reconcile/account-facts.ts';
-import { accountOf, type Problem } from '../reconcile/account.ts';
+import type { AccountFacts, FoundComplaint } from '../reconcile/account/facts.ts';
+import { accountOf, type Problem } from '../reconcile/account/account.ts';
 import { misnamedIn } from '../reconcile/bindings.ts';
 import { readComplaints, readFirstUnreadable } from '../replica/complaints.ts';
 import type { Connection } from '../replica/connection.ts';

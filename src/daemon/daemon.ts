@@ -24,8 +24,8 @@ import {
   Troubles,
 } from './circuit.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import type { FoundComplaint } from '../reconcile/account-facts.ts';
-import type { Problem } from '../reconcile/account.ts';
+import type { FoundComplaint } from '../reconcile/account/facts.ts';
+import type { Problem } from '../reconcile/account/account.ts';
 import { NotificationSender } from './notifications.ts';
 import { LoopDelay, Pulse, watch } from './process-health.ts';
 import { DecisionQueue } from './decision-queue.ts';

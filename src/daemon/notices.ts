@@ -5,7 +5,7 @@
  */
 import type { LogEvent } from '../base/log-events.ts';
 import type { LogFacts } from '../base/log.ts';
-import { TOLD, type Problem } from '../reconcile/account.ts';
+import { TOLD, type Problem } from '../reconcile/account/account.ts';
 
 /** Why a notice is sent. */
 export type NoticeKind = 'needsPerson' | 'failing' | 'recovered' | 'changed';

@@ -10,7 +10,7 @@ import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
 import { printable } from '../base/text.ts';
 import { silentLogger, type LogFacts, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
-import type { Problem } from '../reconcile/account.ts';
+import type { Problem } from '../reconcile/account/account.ts';
 import { judgeNotices, noticeOfEvent, NOTHING_TOLD, type Notice, type Told } from './notices.ts';
 
 /** Mail servers may be slow; a longer command hangs, and is killed. */

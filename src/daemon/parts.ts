@@ -4,7 +4,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
-import type { Problem } from '../reconcile/account.ts';
+import type { Problem } from '../reconcile/account/account.ts';
 import type { Surroundings } from './account.ts';
 import type { DecisionQueue } from './decision-queue.ts';
 import type { WorkKind } from './jobs.ts';

@@ -4,7 +4,7 @@
 import { stampFromMs } from '../base/clock.ts';
 import type { ErrorCode } from '../base/errors.ts';
 import { errorFacts, type Logger } from '../base/log.ts';
-import type { FoundComplaint } from '../reconcile/account-facts.ts';
+import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Complaint } from '../replica/bookkeeping/problems.ts';
 import type { WorkKind } from './jobs.ts';
 import type { LastWork } from './state.ts';

@@ -4,8 +4,8 @@
  */
 import { stampFromMs } from '../base/clock.ts';
 import { plural } from '../base/text.ts';
-import type { FoundComplaint } from '../reconcile/account-facts.ts';
-import type { Problem } from '../reconcile/account.ts';
+import type { FoundComplaint } from '../reconcile/account/facts.ts';
+import type { Problem } from '../reconcile/account/account.ts';
 import type { Complaint } from '../replica/bookkeeping/problems.ts';
 import type { Circuit, TableTrouble } from './circuit.ts';
 import type { WorkKind } from './jobs.ts';

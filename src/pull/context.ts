@@ -10,9 +10,8 @@ import type { RequireShape } from '../origin/shape-watch.ts';
 import type { RemoteTable } from '../capture/writer/remote.ts';
 import type { Bounds as HistoryBounds } from '../reconcile/retention.ts';
 import type { ConfiguredTables } from '../reconcile/bindings.ts';
-import type { ColumnChoice } from '../reconcile/choose.ts';
+import type { ColumnChoice, Selection } from '../reconcile/choose.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
-import type { Selection } from '../reconcile/selection.ts';
 import type { Replica } from '../replica/database.ts';
 import type { ColumnShape, TableDescriptor } from '../wire/schema.ts';
 import type { PullProgress } from './report.ts';
@@ -67,7 +66,7 @@ export interface PullContext {
   readonly log: Logger;
   readonly settings: PullSettings;
   readonly onProgress?: ((event: PullProgress) => void) | undefined;
-  /** Whether to ask the origin first how large the tables of a first pull are, to estimate the time left (estimate.ts). */
+  /** Whether to ask the origin first how large the tables of a first pull are, to estimate the time left (reconcile/pages.ts). */
   readonly estimates?: boolean | undefined;
   /** Removes content of attached files that no row names any more; left out if no files are kept. */
   readonly removeContents?: ((hashes: readonly string[]) => Promise<unknown>) | undefined;

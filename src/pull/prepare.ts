@@ -13,7 +13,7 @@ import { decideNoRow } from '../reconcile/outcome.ts';
 import { foldName, planTableNames } from '../reconcile/naming.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema.ts';
-import { planSelection } from '../reconcile/selection.ts';
+import { planSelection } from '../reconcile/choose.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { captureChanges, readAllChanges } from '../capture/changes.ts';
 import { ensureCapture, isTampered, noteOpenness, discardChanges, switchMode } from '../capture/mode.ts';

@@ -3,7 +3,7 @@
  * stores their sums.
  */
 import type { RowsyncError } from '../base/errors.ts';
-import type { PullAccount } from '../reconcile/pull-account.ts';
+import type { PullAccount } from '../reconcile/account/pull-account.ts';
 import type { RunTotals } from '../replica/bookkeeping/runs.ts';
 
 /** The result of a sweep; counts are rows unless the name says otherwise. */

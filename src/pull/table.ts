@@ -5,7 +5,7 @@ import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { LARGE_PAGES } from '../reconcile/follow.ts';
-import { discrepancyOf, pullAccount, type PullAccount } from '../reconcile/pull-account.ts';
+import { discrepancyOf, pullAccount, type PullAccount } from '../reconcile/account/pull-account.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { findTable, readTable, readTables } from '../replica/bookkeeping/tables.ts';
 import { storeProblem, readProblems, isHeldBy, useUpConsent } from '../replica/bookkeeping/problems.ts';

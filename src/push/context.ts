@@ -12,7 +12,7 @@ import type { RequireShape } from '../origin/shape-watch.ts';
 import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { BatchLimits, ChangeKind, PushTable } from '../reconcile/push-plan.ts';
-import type { RowLimit } from '../reconcile/unanswered.ts';
+import type { RowLimit } from '../reconcile/push-outcome.ts';
 import type { SentFile } from '../reconcile/uploads.ts';
 import type { Replica } from '../replica/database.ts';
 import type { ColumnShape } from '../wire/schema.ts';

@@ -3,7 +3,7 @@
  * it another id.
  */
 import { ROW_STATES } from '../reconcile/row-state.ts';
-import { accountOf, type PushAccount } from '../reconcile/push-account.ts';
+import { accountOf, type PushAccount } from '../reconcile/account/push-account.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readConflictsSince, readLastConflictId } from '../replica/bookkeeping/conflicts.ts';
 import { readRowEnds, readUnsentIds } from '../replica/bookkeeping/row-states.ts';

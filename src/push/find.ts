@@ -5,8 +5,7 @@
 import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError } from '../base/errors.ts';
 import { isSameValue } from '../reconcile/diff.ts';
-import { filterOfValue, joinClauses } from '../reconcile/findable.ts';
-import { isSameAtOrigin } from '../reconcile/match-key.ts';
+import { filterOfValue, joinClauses, isSameAtOrigin } from '../reconcile/findable.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readHighestId } from '../replica/rows.ts';
 import { TOP_MAX } from '../wire/query.ts';

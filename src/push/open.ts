@@ -6,7 +6,7 @@ import { hasOption, type UserDescriptor } from '../wire/schema.ts';
 import { RowsyncError } from '../base/errors.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
-import { columnNames } from '../reconcile/selection.ts';
+import { columnNames } from '../reconcile/choose.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';
 import type { PushContext, PushTableOptions, PushTally, TablePush } from './context.ts';
 import { pushTable } from './plan.ts';

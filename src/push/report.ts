@@ -2,7 +2,7 @@
  * What a push did, table by table. Types, and the empty count.
  */
 import type { RowsyncError } from '../base/errors.ts';
-import type { PushAccount } from '../reconcile/push-account.ts';
+import type { PushAccount } from '../reconcile/account/push-account.ts';
 import type { WaitingCounts } from '../replica/bookkeeping/row-states.ts';
 
 /** Counts of rows. */

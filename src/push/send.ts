@@ -13,10 +13,11 @@ import {
   judgeRefusal,
   LONE_REFUSALS_MAX,
   madeIds,
+  NO_STATUS,
+  UNANSWERED_MAX,
 } from '../reconcile/push-outcome.ts';
 import type { WriteMethod } from '../reconcile/push-plan.ts';
 import type { BatchRow, Unanswered } from '../reconcile/push-settle.ts';
-import { NO_STATUS, UNANSWERED_MAX } from '../reconcile/unanswered.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { publishCount } from '../replica/copies.ts';
 import { replicaError } from '../replica/failures.ts';

@@ -3,7 +3,7 @@
  * that a rename at the origin brings nothing here that was to stay out. The binding ends when a person changes the configuration. Pure.
  */
 import { printable } from '../base/text.ts';
-import type { Misnamed } from './account-facts.ts';
+import type { Misnamed } from './account/facts.ts';
 
 /** A key of `tables`, and what it says. */
 export interface ConfiguredKey {

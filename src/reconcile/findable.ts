@@ -1,9 +1,11 @@
 /**
- * Which values can be used to request rows. A filter has to compare the value exactly, within the length that the origin accepts. Pure.
+ * Values by which rows are looked up: which of them a filter compares exactly, within the length that the origin accepts, and which may be one and the
+ * same at the origin although they differ here. Pure.
  */
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { columnReference } from '../wire/formula.ts';
-import type { ColumnShape, Value } from '../wire/schema.ts';
+import type { ColumnShape, Value, ColumnType } from '../wire/schema.ts';
+import { isSameValue } from './diff.ts';
 
 /** Bytes of an encoded filter; with the columns' names it stays below the origin's limit (origin facts 4.1). */
 export const FILTER_BYTES_MAX = 8_000;
@@ -31,4 +33,32 @@ export function filterOfValue({ name, type }: ColumnShape, value: Value): string
   const literal = value === null ? null : TYPE_RULES[type].filterLiteral(value);
   const filter = literal === null ? null : `${columnReference(name)} = ${literal}`;
   return filter === null || encodeURIComponent(filter).length > FILTER_BYTES_MAX ? null : filter;
+}
+
+/** Whether two values may be one at the origin, whose uniqueness may ignore case, accents, width, and blanks at the ends. */
+export function isSameAtOrigin(type: ColumnType, one: Value, other: Value): boolean {
+  if (isSameValue(type, one, other)) return true;
+  return typeof one === 'string' && typeof other === 'string' && matchKey(one) === matchKey(other);
+}
+
+/** Letters that Unicode does not take apart, and that an origin may treat as others. */
+const LOOKALIKES: Readonly<Record<string, string>> = {
+  æ: 'ae',
+  œ: 'oe',
+  þ: 'th',
+  ð: 'd',
+  đ: 'd',
+  ø: 'o',
+  ł: 'l',
+  ħ: 'h',
+  ŧ: 't',
+  ı: 'i',
+};
+
+/** Values with different keys are certainly different at the origin. */
+export function matchKey(value: Value): string {
+  if (typeof value !== 'string') return String(value ?? '');
+  const bare = value.normalize('NFKD').replaceAll(/[\p{M}\p{Cf}]/gu, '');
+  const folded = bare.toUpperCase().toLowerCase().trim();
+  return folded.replaceAll(/[æœþðđøłħŧı]/gu, (letter) => LOOKALIKES[letter] ?? letter);
 }

@@ -12,8 +12,7 @@ import { must } from '../base/assert.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { isSameValue } from './diff.ts';
-import { filterOfValue } from './findable.ts';
-import { matchKey } from './match-key.ts';
+import { filterOfValue, matchKey } from './findable.ts';
 import { uploadName, type SentFile } from './uploads.ts';
 
 /** A column as push sees it. */

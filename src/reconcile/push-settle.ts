@@ -20,7 +20,7 @@ import {
 } from './outcome.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
 import { nextRowState, settlementOf, type RowAnswer, type RowFinding, type Settlement } from './row-state.ts';
-import { afterUnanswered, unansweredHope, type RowLimit } from './unanswered.ts';
+import { afterUnanswered, unansweredHope, type RowLimit } from './push-outcome.ts';
 
 /** One row of a batch. */
 export interface BatchRow {

@@ -28,7 +28,7 @@ import type Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { readShortText } from '../base/file-system.ts';
-import type { PutBack } from '../reconcile/account-facts.ts';
+import type { PutBack } from '../reconcile/account/facts.ts';
 import type { Connection, Tx } from './connection.ts';
 import { sql } from '../base/sql.ts';
 

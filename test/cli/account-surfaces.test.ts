@@ -16,8 +16,8 @@ import { headlineHtml } from '../../src/extras/page/status.ts';
 import { readyReply } from '../../src/extras/http/server.ts';
 import { statusLine } from '../../src/daemon/state.ts';
 import { freshness } from '../../src/extras/mcp/tool-process.ts';
-import type { Problem } from '../../src/reconcile/account.ts';
-import { CATALOGUE } from '../../src/reconcile/problems.ts';
+import type { Problem } from '../../src/reconcile/account/account.ts';
+import { CATALOGUE } from '../../src/reconcile/account/problems.ts';
 import { RESTING_STATE } from '../support/daemon-state.ts';
 import { MEASURES, TABLE_STATUS } from '../support/measures.ts';
 

@@ -13,7 +13,7 @@ import { manOptions } from '../../src/extras/manual/man-page.ts';
 import { optionsJsonSchema } from '../../src/config/options.ts';
 import { metricsText } from '../../src/extras/http/metrics.ts';
 import { openReplica } from '../../src/replica/database.ts';
-import { CATALOGUE } from '../../src/reconcile/problems.ts';
+import { CATALOGUE } from '../../src/reconcile/account/problems.ts';
 import { queryRows } from '../../src/replica/query.ts';
 import { sql } from '../../src/base/sql.ts';
 import { readProofs, type Proof } from '../specification/markers.ts';

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { retryRows } from '../../src/capture/refusals.ts';
 import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
-import { UNANSWERED_MAX } from '../../src/reconcile/unanswered.ts';
+import { UNANSWERED_MAX } from '../../src/reconcile/push-outcome.ts';
 import { startBehindProxy } from '../support/fault-proxy.ts';
 import { http, json, type FaultAnswer, type FaultRequest } from '../support/fault-server.ts';
 import { atOrigin, changesSent, codesOf, countsOf, pushNow } from '../support/push.ts';

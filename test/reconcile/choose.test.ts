@@ -10,9 +10,9 @@ import {
   uselessPatterns,
   type Choosing,
   type ColumnChoice,
+  columnNames,
 } from '../../src/reconcile/choose.ts';
 import { planMeasures } from '../../src/reconcile/fingerprint.ts';
-import { columnNames } from '../../src/reconcile/selection.ts';
 import { isWritable, type ColumnDescriptor, type Mask, type TableDescriptor } from '../../src/wire/schema.ts';
 
 function column(id: number, name: string, type = 'Text', kind = 'Updatable'): ColumnDescriptor {

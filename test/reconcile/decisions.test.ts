@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { changedIndexes } from '../../src/reconcile/diff.ts';
 import { isMassRemoval, isNarrowed, judgeDeletion } from '../../src/reconcile/guards.ts';
 import { judgeIdentity } from '../../src/reconcile/identity.ts';
-import { newestFirst, planSelection } from '../../src/reconcile/selection.ts';
+import { newestFirst, planSelection } from '../../src/reconcile/choose.ts';
 import type { ColumnDescriptor } from '../../src/wire/schema.ts';
 
 const DELETION = {

@@ -9,7 +9,7 @@ import { boundTo, problemsAt, type DaemonWord } from '../../daemon/account.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
 import { waysOf } from '../../daemon/ways.ts';
 import type { Extra, Invocation, Runner } from '../../extra.ts';
-import { troubledTables, type Problem } from '../../reconcile/account.ts';
+import { troubledTables, type Problem } from '../../reconcile/account/account.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
 import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
 import { accountExitCode, accountText } from '../runtime/account-text.ts';

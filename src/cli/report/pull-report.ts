@@ -3,7 +3,7 @@
  */
 import type { RowsyncError } from '../../base/errors.ts';
 import type { PullReport, TablePullReport } from '../../pull/report.ts';
-import { sumOf } from '../../reconcile/pull-account.ts';
+import { sumOf } from '../../reconcile/account/pull-account.ts';
 import { errorJson, messageText } from './error-text.ts';
 import { exitCodeOf } from '../runtime/invocation.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';

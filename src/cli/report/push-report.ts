@@ -4,7 +4,7 @@
 import { EXIT, type RowsyncError } from '../../base/errors.ts';
 import type { PreviewCell, PreviewRow, TablePreview } from '../../push/preview.ts';
 import type { PushReport, TablePushReport } from '../../push/report.ts';
-import { EDIT_FATES, sumOfAccounts, type EditFate } from '../../reconcile/push-account.ts';
+import { EDIT_FATES, sumOfAccounts, type EditFate } from '../../reconcile/account/push-account.ts';
 import type { Value } from '../../wire/schema.ts';
 import { errorJson } from './error-text.ts';
 import { exitCodeOf } from '../runtime/invocation.ts';

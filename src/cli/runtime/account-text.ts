@@ -5,8 +5,8 @@ import { EXIT } from '../../base/errors.ts';
 import { printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import { problemsAt } from '../../daemon/account.ts';
-import { worstOf, type Problem } from '../../reconcile/account.ts';
-import type { Severity } from '../../reconcile/problems.ts';
+import { worstOf, type Problem } from '../../reconcile/account/account.ts';
+import type { Severity } from '../../reconcile/account/problems.ts';
 
 const HEADINGS: readonly (readonly [string, readonly Severity[]])[] = [
   ['needs attention', ['damaged', 'person']],

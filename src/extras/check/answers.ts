@@ -11,7 +11,7 @@ import type { Answer, Etag } from '../../origin/answers.ts';
 import type { SelectRequest } from '../../origin/rows.ts';
 import { changedIndexes } from '../../reconcile/diff.ts';
 import { pageSkip } from '../../reconcile/pages.ts';
-import { planSelection } from '../../reconcile/selection.ts';
+import { planSelection } from '../../reconcile/choose.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { baseTarget } from '../../replica/compare.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';

@@ -16,7 +16,7 @@ import { filesSettings } from '../../config/settings.ts';
 import { describeWithRights, type Origin } from '../../origin/client.ts';
 import { judgeMatch } from '../../reconcile/match.ts';
 import { mayOthersWrite } from '../../reconcile/owner.ts';
-import { planSelection } from '../../reconcile/selection.ts';
+import { planSelection } from '../../reconcile/choose.ts';
 import { checkWhole } from '../../replica/wholeness.ts';
 import { openReader, sqliteVersion, type ReplicaReader } from '../../replica/reader.ts';
 import { readForeignTriggers } from '../../replica/triggers.ts';

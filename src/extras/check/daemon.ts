@@ -3,7 +3,7 @@
  */
 import type { Config } from '../../config/load.ts';
 import { problemsAt } from '../../daemon/account.ts';
-import type { Problem } from '../../reconcile/account.ts';
+import type { Problem } from '../../reconcile/account/account.ts';
 import { ok, type CheckResult } from '../../cli/runtime/check-result.ts';
 import type { Extra } from '../../extra.ts';
 import { hearDaemon } from '../../cli/runtime/daemon-client.ts';

@@ -5,8 +5,8 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Metric } from '../../daemon/parts.ts';
 import type { Counters } from '../../origin/requests.ts';
-import type { Problem } from '../../reconcile/account.ts';
-import { CATALOGUE } from '../../reconcile/problems.ts';
+import type { Problem } from '../../reconcile/account/account.ts';
+import { CATALOGUE } from '../../reconcile/account/problems.ts';
 import type { ReplicaMeasures, TableStatus } from '../../replica/reader.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 

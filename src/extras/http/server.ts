@@ -12,7 +12,7 @@ import { pipeline } from 'node:stream/promises';
 import { RowsyncError } from '../../base/errors.ts';
 import { printable } from '../../base/text.ts';
 import type { ListenAddress } from '../../config/load.ts';
-import { publicStateOf, stopOf, type Problem } from '../../reconcile/account.ts';
+import { publicStateOf, stopOf, type Problem } from '../../reconcile/account/account.ts';
 import { METRICS_TYPE } from './metrics.ts';
 import { PAGE_CSS, PAGE_ICON, PAGE_JS } from '../page/assets.ts';
 import { Feeds, type FeedView } from './feed.ts';

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { durationText } from '../../base/text.ts';
-import type { PublicState } from '../../reconcile/account.ts';
+import type { PublicState } from '../../reconcile/account/account.ts';
 import type { WorkProgress } from '../../daemon/work-book.ts';
 import { documentHtml, sentenceHtml } from '../page/layout.ts';
 import { ChildFailure } from '../shared/child-pool.ts';

@@ -2,7 +2,7 @@
  * Questions of the server for agents to its tool process. Plain values, since they cross a channel between two processes. The server has checked
  * their shape.
  */
-import type { Problem } from '../../reconcile/account.ts';
+import type { Problem } from '../../reconcile/account/account.ts';
 import type { ProposedEdit } from './proposal.ts';
 
 /** The first word of a command line that starts this program as a tool process. */

@@ -12,7 +12,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { stampFromMs, type Clock } from '../../base/clock.ts';
 import { asRowsyncError } from '../../base/errors.ts';
-import type { Problem } from '../../reconcile/account.ts';
+import type { Problem } from '../../reconcile/account/account.ts';
 import { ChildFailure, ChildPool } from '../shared/child-pool.ts';
 import type { EditCheck } from './check-edits.ts';
 import { keepProposal, listProposals } from './proposal-files.ts';

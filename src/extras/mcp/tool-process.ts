@@ -8,7 +8,7 @@ import { boundMemory, findBrowsedTable, readBrowsedTables, type BrowsedTable } f
 import { openReader, type ReplicaReader, type TableStatus } from '../../replica/reader.ts';
 import type { ToolRequest, ToolQuestion } from './request.ts';
 import { stampFromMs } from '../../base/clock.ts';
-import type { Problem } from '../../reconcile/account.ts';
+import type { Problem } from '../../reconcile/account/account.ts';
 import { reasonNotWritten } from './cells.ts';
 import { lookAtEdits } from './check-edits.ts';
 

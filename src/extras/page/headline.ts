@@ -2,7 +2,7 @@
  * The top of the page: the account in one sentence, its tone, and the problems with what to do.
  */
 import { ageText, countText, durationText, plural } from '../../base/text.ts';
-import { stopOf, type Problem } from '../../reconcile/account.ts';
+import { stopOf, type Problem } from '../../reconcile/account/account.ts';
 import type { TableStatus } from '../../replica/reader.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 

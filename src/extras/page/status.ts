@@ -3,8 +3,8 @@
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { bytesText, durationText } from '../../base/text.ts';
-import type { Problem } from '../../reconcile/account.ts';
-import type { ProblemCode } from '../../reconcile/problems.ts';
+import type { Problem } from '../../reconcile/account/account.ts';
+import type { ProblemCode } from '../../reconcile/account/problems.ts';
 import type { ReplicaIdentity } from '../../replica/reader.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 import type { OpenDecisions } from './decisions.ts';

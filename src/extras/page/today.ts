@@ -11,7 +11,7 @@ import { shortName } from './values.ts';
 import { statSync } from 'node:fs';
 import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
-import { troubledTables } from '../../reconcile/account.ts';
+import { troubledTables } from '../../reconcile/account/account.ts';
 import { readBrowsedTables, type BrowsedTable } from '../shared/browse.ts';
 import { readHistoryHours, readJournalled, readLastChanges, type HistoryHour, changesHtml } from './history.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';

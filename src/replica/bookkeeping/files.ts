@@ -4,7 +4,7 @@
  */
 import { sql } from '../../base/sql.ts';
 import { FILE_CELLS, type FileColumn, isDue, storeCell } from './file-cells.ts';
-import type { FilesNotHere } from '../../reconcile/account-facts.ts';
+import type { FilesNotHere } from '../../reconcile/account/facts.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryNumber, queryNumbers } from '../query.ts';
 

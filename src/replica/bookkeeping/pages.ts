@@ -15,7 +15,7 @@ import {
   suspectLeft,
   suspectPagesFrom,
 } from './suspects.ts';
-import type { ListingFacts } from '../../reconcile/pull-account.ts';
+import type { ListingFacts } from '../../reconcile/account/pull-account.ts';
 import type { Connection, Tx } from '../connection.ts';
 import type { RowTarget } from '../rows.ts';
 import type { RowPage } from '../../wire/schema.ts';

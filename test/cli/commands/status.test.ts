@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { accountExitCode, accountText } from '../../../src/cli/runtime/account-text.ts';
 import { statusText, type KeptTable, type Status } from '../../../src/cli/commands/status.ts';
 import { displayWidth } from '../../../src/base/text.ts';
-import type { Problem } from '../../../src/reconcile/account.ts';
-import type { ProblemCode } from '../../../src/reconcile/problems.ts';
+import type { Problem } from '../../../src/reconcile/account/account.ts';
+import type { ProblemCode } from '../../../src/reconcile/account/problems.ts';
 import { TABLE_STATUS } from '../../support/measures.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');

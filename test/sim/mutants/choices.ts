@@ -50,7 +50,7 @@ export const CHOICE_MUTANTS: readonly Mutant[] = [
     without: 'Every column that may be written is asked for, also those that are left out.',
     edits: [
       {
-        file: 'reconcile/selection.ts',
+        file: 'reconcile/choose.ts',
         find: 'if (asksByName === true) return',
         replace: 'if (asksByName === undefined && columns.length === 0) return',
       },

@@ -48,7 +48,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'suspicion-of-the-older-page': { test: 'test/replica/bookkeeping/suspects.test.ts' },
   'halving-drops-a-row': { test: 'test/push/unanswered.test.ts' },
   'parked-at-the-first-cut': { test: 'test/push/unanswered.test.ts' },
-  'parked-row-is-not-counted': { test: 'test/reconcile/push-account.test.ts' },
+  'parked-row-is-not-counted': { test: 'test/reconcile/account/push-account.test.ts' },
   'merged-insert-is-inserted': { test: 'test/push/match-value.test.ts' },
   'overwritten-and-forgotten': { test: 'test/push/match-value.test.ts' },
   'deleted-is-created-again': { test: 'test/push/lost.test.ts' },

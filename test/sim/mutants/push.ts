@@ -20,14 +20,14 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
   {
     name: 'parked-at-the-first-cut',
     without: 'A row that was alone in one request without an answer is parked at once.',
-    edits: [{ file: 'reconcile/unanswered.ts', find: 'const FAILURES_MIN = 2;', replace: 'const FAILURES_MIN = 1;' }],
+    edits: [{ file: 'reconcile/push-outcome.ts', find: 'const FAILURES_MIN = 2;', replace: 'const FAILURES_MIN = 1;' }],
   },
   {
     name: 'parked-row-is-not-counted',
     without: 'A row that ends its requests is parked, and the account of the push says that it arrived.',
     edits: [
       {
-        file: 'reconcile/push-account.ts',
+        file: 'reconcile/account/push-account.ts',
         find: "return status === null ? 'unsendable' : 'refused';",
         replace: "return status === null ? 'unsendable' : 'arrived';",
       },
@@ -96,7 +96,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'New rows whose match values differ in accents leave together.',
     edits: [
       {
-        file: 'reconcile/match-key.ts',
+        file: 'reconcile/findable.ts',
         find: 'return folded.replaceAll(',
         replace: 'return value.length > 0 ? value : folded.replaceAll(',
       },

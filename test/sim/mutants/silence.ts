@@ -15,7 +15,7 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
     without: 'Rows that the origin refused are not in the account.',
     edits: [
       {
-        file: 'reconcile/problems.ts',
+        file: 'reconcile/account/problems.ts',
         find: '=> refusedCount - inDoubtCount - unsendableCount,',
         replace: '=> Math.min(0, refusedCount - inDoubtCount - unsendableCount),',
       },
@@ -26,7 +26,7 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
     without: 'Rows in doubt are not in the account.',
     edits: [
       {
-        file: 'reconcile/problems.ts',
+        file: 'reconcile/account/problems.ts',
         find: '({ inDoubtCount }) => inDoubtCount,',
         replace: '({ inDoubtCount }) => inDoubtCount * 0,',
       },
@@ -37,7 +37,7 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
     without: 'Conflicts that wait for a person are not in the account.',
     edits: [
       {
-        file: 'reconcile/problems.ts',
+        file: 'reconcile/account/problems.ts',
         find: '({ conflictCount }) => conflictCount,',
         replace: '({ conflictCount }) => conflictCount * 0,',
       },
@@ -59,7 +59,7 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
     without: 'A single row that cannot be read is not in the account.',
     edits: [
       {
-        file: 'reconcile/problems.ts',
+        file: 'reconcile/account/problems.ts',
         find: 'unreadableCount > 0)',
         replace: 'unreadableCount > 1)',
       },
@@ -112,17 +112,17 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'held-tables-are-not-told',
     without: 'What a guard holds of a table is not in the account.',
-    edits: [{ file: 'reconcile/problems.ts', find: "find: ofTables('held'),", replace: 'find: ofTables(),' }],
+    edits: [{ file: 'reconcile/account/problems.ts', find: "find: ofTables('held'),", replace: 'find: ofTables(),' }],
   },
   {
     name: 'late-tables-are-not-told',
     without: 'A table that failed, and is tried again, is not in the account.',
-    edits: [{ file: 'reconcile/problems.ts', find: "find: ofTables('late'),", replace: 'find: ofTables(),' }],
+    edits: [{ file: 'reconcile/account/problems.ts', find: "find: ofTables('late'),", replace: 'find: ofTables(),' }],
   },
   {
     name: 'refused-credentials-are-not-told',
     without: 'That the origin does not accept the token is not in the account.',
-    edits: [{ file: 'reconcile/problems.ts', find: "find: whole('credentials'),", replace: 'find: whole(),' }],
+    edits: [{ file: 'reconcile/account/problems.ts', find: "find: whole('credentials'),", replace: 'find: whole(),' }],
   },
   {
     name: 'probes-forget-what-needs-a-person',

@@ -19,7 +19,7 @@ import { silences } from '../world/cuts.ts';
 import type { WireAnswer, TransportFault } from '../../../src/origin/transport.ts';
 import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
 import { sql } from '../../../src/base/sql.ts';
-import type { Problem } from '../../../src/reconcile/account.ts';
+import type { Problem } from '../../../src/reconcile/account/account.ts';
 import { Unseen } from './unseen.ts';
 import type { Admin } from '../actors/admin.ts';
 import type { CycleOrder } from '../world/engine.ts';

@@ -2,7 +2,7 @@
  * Nothing is silent: whenever a cycle has ended, each row that is not as the origin had it meanwhile, and each edit that did not arrive, is named by the
  * account that every surface shows, by itself, by its table, or by why nothing goes on. The exceptions are in limits.ts.
  */
-import type { Problem } from '../../../src/reconcile/account.ts';
+import type { Problem } from '../../../src/reconcile/account/account.ts';
 import type { LocalRow, LocalValue } from '../world/books.ts';
 import type { CycleOrder } from '../world/engine.ts';
 import { readBase } from './base.ts';

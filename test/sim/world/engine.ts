@@ -23,7 +23,7 @@ import type { pull } from '../../../src/pull/pull.ts';
 import type { KeepUpload, PushContext, PushSettings } from '../../../src/push/context.ts';
 import type { finishPushes, push } from '../../../src/push/push.ts';
 import type { NOTHING_KEPT, readProblems } from '../../../src/daemon/account.ts';
-import type { Problem } from '../../../src/reconcile/account.ts';
+import type { Problem } from '../../../src/reconcile/account/account.ts';
 import type { ConfiguredTables, misnamedIn } from '../../../src/reconcile/bindings.ts';
 import type { openReplica, Replica, Surround, TransactionFacts } from '../../../src/replica/database.ts';
 import type { boundNameOf, readDescribed } from '../../../src/replica/bookkeeping/described.ts';

@@ -2,10 +2,9 @@
  * What became of the edits that a push began with. Each is in exactly one column, whatever went wrong: the columns add up to the edits at the
  * beginning. Judged by how the rows stand when the push ends. Pure.
  */
-import { assert } from '../base/assert.ts';
-import { retryHope } from './push-outcome.ts';
-import type { RowState } from './row-state.ts';
-import { NO_STATUS } from './unanswered.ts';
+import { assert } from '../../base/assert.ts';
+import { retryHope, NO_STATUS } from '../push-outcome.ts';
+import type { RowState } from '../row-state.ts';
 
 /**
  * Every column.

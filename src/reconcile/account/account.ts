@@ -2,7 +2,7 @@
  * The account: everything that is not as it should be, as one list of problems. The command line, the page, probes, metrics, notices and agents render
  * this list; none of them judges for itself. problems.ts says how to add a problem. Pure.
  */
-import type { AccountFacts } from './account-facts.ts';
+import type { AccountFacts } from './facts.ts';
 import { CATALOGUE, type ProblemCode, type Severity } from './problems.ts';
 
 /** The most severe first. */

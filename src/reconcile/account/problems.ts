@@ -3,8 +3,8 @@
  *
  * To add a problem, give `AccountFacts` (or a complaint with a new `about`) the fact, read it in `daemon/account.ts`, and add one entry to `CATALOGUE`.
  */
-import { plural } from '../base/text.ts';
-import type { AccountFacts } from './account-facts.ts';
+import { plural } from '../../base/text.ts';
+import type { AccountFacts } from './facts.ts';
 import {
   counted,
   lateEdits,

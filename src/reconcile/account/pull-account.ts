@@ -1,7 +1,7 @@
 /**
  * What became of the rows that the origin listed in a pull. Each is in exactly one column, and the columns add up to what was listed. Pure.
  */
-import { countText, plural } from '../base/text.ts';
+import { countText, plural } from '../../base/text.ts';
 
 /** How the pages of a table and its rows here stand once it was read. */
 export interface ListingFacts {

@@ -1,15 +1,8 @@
 /**
  * What facts of the account become problems: one function for each form of fact. problems.ts names them in its catalogue. Pure.
  */
-import { ageText, countText, someOf } from '../base/text.ts';
-import type {
-  AccountFacts,
-  FilesNotHere,
-  FoundComplaint,
-  Misnamed,
-  RemadeWithEdits,
-  TableFacts,
-} from './account-facts.ts';
+import { ageText, countText, someOf } from '../../base/text.ts';
+import type { AccountFacts, FilesNotHere, FoundComplaint, Misnamed, RemadeWithEdits, TableFacts } from './facts.ts';
 
 /** What a fact says; the table is null and the count 1 where it does not say. */
 export interface Finding {

@@ -1,7 +1,7 @@
 /** What the account makes of facts. */
 import { expect, test } from 'vitest';
-import type { AccountFacts, FoundComplaint, TableFacts } from '../../src/reconcile/account-facts.ts';
-import { accountOf } from '../../src/reconcile/account.ts';
+import type { AccountFacts, FoundComplaint, TableFacts } from '../../../src/reconcile/account/facts.ts';
+import { accountOf } from '../../../src/reconcile/account/account.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 

@@ -2,7 +2,7 @@
 import { basename, join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FolderNames, NAME_BYTES_MAX, nameWithRemark, safeName } from '../../src/reconcile/file-names.ts';
+import { FolderNames, NAME_BYTES_MAX, nameWithRemark, safeName } from '../../src/base/file-names.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 describe('a safe name', () => {

@@ -8,9 +8,9 @@ import {
   sumOfAccounts,
   type EditFacts,
   type EditFate,
-} from '../../src/reconcile/push-account.ts';
-import type { ConflictWinner } from '../../src/reconcile/merge.ts';
-import { ROW_STATES } from '../../src/reconcile/row-state.ts';
+} from '../../../src/reconcile/account/push-account.ts';
+import type { ConflictWinner } from '../../../src/reconcile/merge.ts';
+import { ROW_STATES } from '../../../src/reconcile/row-state.ts';
 
 test.each<[EditFate, EditFacts['state'], number | null, readonly ConflictWinner[]]>([
   ['arrived', null, null, []],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isSameAtOrigin, matchKey } from '../../src/reconcile/match-key.ts';
+import { isSameAtOrigin, matchKey } from '../../src/reconcile/findable.ts';
 
 test.each([
   ['Müller', 'MULLER'],

@@ -1,6 +1,6 @@
 /** What became of the rows that the origin listed. */
 import { expect, test } from 'vitest';
-import { discrepancyOf, pullAccount, sumOf, type ListingFacts } from '../../src/reconcile/pull-account.ts';
+import { discrepancyOf, pullAccount, sumOf, type ListingFacts } from '../../../src/reconcile/account/pull-account.ts';
 
 const ALL: ListingFacts = { listedCount: 9, unreadableCount: 0, hereCount: 9, keptCount: 0, strangeCount: 0 };
 
