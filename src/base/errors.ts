@@ -139,7 +139,7 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 const UNUSABLE: ReadonlySet<ErrorCode> = new Set(['replica.newer', 'replica.damaged', 'replica.log']);
 
 /**
- * What the origin said when it refused a whole request. Its words may name values of rows and stand in no message of a change for that reason (I16).
+ * What the origin said when it refused a whole request. Its words may name values of rows and are in no message of a change for that reason (I16).
  * Read them, show them only to users who may see the rows, and log the rest.
  */
 export interface Refusal {

@@ -48,13 +48,13 @@ export interface FileSystem {
   open(path: string): Promise<OpenFile>;
   /** Makes a folder and those above it; returns the first one that was not there, if any. */
   makeFolder(path: string, mode: number): Promise<string | undefined>;
-  /** Moves a file to where another one may stand. */
+  /** Moves a file to where there may be another. */
   rename(from: string, to: string): Promise<void>;
   /** Removes a file, or a folder with its contents; a missing path is no error. */
   remove(path: string): Promise<void>;
   /** Makes the content of a file durable, or the names in a folder. */
   sync(path: string): Promise<void>;
-  /** What stands at a path, at once. */
+  /** What is at a path, at once. */
   lookAt(path: string): { readonly isFile: boolean; readonly bytes: number };
   /** The path without links, at once. */
   realPath(path: string): string;
@@ -107,7 +107,7 @@ export const systemFiles: FileSystem = {
 };
 
 /**
- * Makes a folder and those above it; returns the first one that was not there, if any. Node's own way (`recursive`) never ends where a folder stands
+ * Makes a folder and those above it; returns the first one that was not there, if any. Node's own way (`recursive`) never ends where a folder is
  * and the system says of one in it that it is missing, as in /proc.
  */
 export function makeFolders(path: string, mode?: number): string | undefined {

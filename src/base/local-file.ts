@@ -58,11 +58,11 @@ export async function hashFile(
 /** Users who may edit the replica name files, and must not reach files that only the process may read. */
 const SECRET = 'the file holds a token or password of rowsync itself, which is not sent';
 
-/** Shorter secrets stand in many a file by chance, and are looked for only in one that is hardly longer. */
+/** Shorter secrets occur in many files by chance, and are looked for only in one that is hardly longer. */
 const SECRET_BYTES_MIN = 8;
 const SHORT_FILE_BYTES_MAX = 64;
 
-/** Says of the pieces of a file, in their order, whether one of the secrets stands in what came so far. */
+/** Says of the pieces of a file, in their order, whether one of the secrets is in what came so far. */
 function secretFinder(secrets: readonly string[], fileBytes: number): (chunk: Uint8Array) => boolean {
   const sought = secrets
     .map((secret) => Buffer.from(secret))

@@ -79,7 +79,7 @@ const FACT_CHARS_MAX = 1_000;
 /** Forms of a secret shorter than this are not searched for in base64 or hex: they occur in any text. */
 const BASE64_CORE_MIN = 6;
 
-/** What stands in a line where a secret stood. */
+/** What is in a line where a secret was. */
 export const SCRUBBED = '[secret]';
 
 const LOGGED_FIELDS: ReadonlySet<string> = new Set(LOG_FIELDS);

@@ -1,6 +1,6 @@
 /**
  * The conflicts of two-way tables in the bookkeeping. Losers are kept permanently: a cell as SQLite holds it, a whole row as a JSON object of its
- * columns. Input: conflicts of the merge. Output: lines of `sync_conflicts`.
+ * columns. `sync_conflicts` shows them.
  */
 import { oneOf } from '../base/assert.ts';
 import type { ConflictKind, KeptConflict, OpenQuestion } from '../reconcile/outcome.ts';

@@ -1,7 +1,7 @@
 /**
  * Everything that a person can decide, as one kind of value with one way to carry it out. The command line carries decisions out on the replica, or
- * hands them to a running daemon, the only writer then. The daemon's page makes the same values. Input: the replica. Output: in words, what was done,
- * or why nothing was.
+ * hands them to a running daemon, the only writer then. The daemon's page makes the same values. The answer says in words what was done, or why
+ * nothing was.
  */
 import { plainText } from '../base/answer.ts';
 import { plural, truncate } from '../base/text.ts';
@@ -132,7 +132,7 @@ function carryOutResolve(tx: Tx, decision: ResolveDecision, at: string): Decisio
     return { kind: 'problem', words: `${name} changed since the page was made; look at it again` };
   const problem = resolveConflict(tx, decision.id, decision, at);
   if (problem !== null) return { kind: 'problem', words: problem };
-  // A row that was made anew has another number now, and an open conflict took the row as it stands.
+  // A row that was made anew has another number now, and an open conflict took the row as it is.
   const taken = readConflictLine(tx, decision.id) ?? line;
   const { table, rowId, column, id: conflict } = taken;
   const value = decision.take === 'value' ? decision.value : taken[decision.take];

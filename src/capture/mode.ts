@@ -1,7 +1,6 @@
 /**
- * Whether edits of a table are captured; keeps the base table, the triggers and the view `sync_changes` in line with that. Input: the configuration
- * and the ledger. Invariant: a base is only made of rows as the origin last sent them. It is never dropped while it is the only evidence of an edit
- * (I2).
+ * Whether edits of a table are captured; keeps the base table, the triggers and the view `sync_changes` in line with that. Invariant: a base is only
+ * made of rows as the origin last sent them. It is never dropped while it is the only evidence of an edit (I2).
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';

@@ -1,6 +1,5 @@
 /**
- * A two-way table as the bookkeeping describes it: all facts that capture, merge and push need, read from the ledger without the origin. Input: the
- * ledger. Output: values.
+ * A two-way table as the bookkeeping describes it: all facts that capture, merge and push need, read from the ledger without the origin.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';

@@ -34,7 +34,7 @@ export function commandsFor(args: readonly string[], extras: readonly Extra[]): 
   return found.length === 0 || found.some(({ seesAll }) => seesAll === true) ? all : found;
 }
 
-/** The first argument that is no option, and not `help`, which stands before the name of another command. */
+/** The first argument that is no option, and not `help`, which comes before the name of another command. */
 function commandName(args: readonly string[]): string {
   const named = args.findIndex((arg, index) => {
     return !arg.startsWith('-') && arg !== 'help' && !WITH_VALUE.has(args[index - 1] ?? '');

@@ -26,7 +26,7 @@ import { parseYaml } from './yaml.ts';
 
 /** A valid configuration. */
 export interface Config {
-  /** Absolute path of the file it stands in. */
+  /** Absolute path of the file it is in. */
   readonly file: string;
   readonly origin: {
     /** Scheme and host, without a slash at the end. */

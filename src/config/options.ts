@@ -259,7 +259,7 @@ export function optionsSchema(sections: readonly OptionSection[] = []) {
   return section(shape, 'Configuration of rowsync.');
 }
 
-/** The options as they stand in the file, with the defaults filled in and before paths and secrets are resolved. */
+/** The options as they are in the file, with the defaults filled in and before paths and secrets are resolved. */
 export type Options = z.output<ReturnType<typeof optionsSchema>>;
 
 /** The options of one table pattern; false leaves the tables alone. */

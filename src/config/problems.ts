@@ -6,7 +6,7 @@
 import { isMap, isScalar, isSeq, type Document, type LineCounter, type Node } from 'yaml';
 import type * as z from 'zod';
 
-/** Where an option stands: keys and list indexes from the top of the file. */
+/** Where an option is: keys and list indexes from the top of the file. */
 export type OptionPath = readonly (string | number)[];
 
 /** One thing that is wrong. */
@@ -47,7 +47,7 @@ function problemsFromIssue(issue: z.core.$ZodIssue, parent: OptionPath): readonl
   return [{ path, complaint: issue.message, showValue: true }];
 }
 
-/** The lines of an error message, one per problem, in the order in which they stand in the file. */
+/** The lines of an error message, one per problem, in the order in which they are in the file. */
 export function describeProblems(
   problems: readonly ConfigProblem[],
   file: { readonly values: unknown; readonly document: Document; readonly lines: LineCounter },

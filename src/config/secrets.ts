@@ -1,5 +1,5 @@
 /**
- * Values that do not stand in the configuration file: environment variables written as `${NAME}`, and secrets read from
+ * Values that are not in the configuration file: environment variables written as `${NAME}`, and secrets read from
  * files. The only place that reads the environment and secret files.
  *
  * systemd hands credentials over as files of a folder, so `tokenFile: ${CREDENTIALS_DIRECTORY}/token` is all it takes.
@@ -58,7 +58,7 @@ export function expandVariables(
     return Object.fromEntries(
       Object.entries(value).map(([key, item]) => {
         const itemPath = [...path, key];
-        // A secret is put in by readCredentials, so that it stands nowhere else.
+        // A secret is put in by readCredentials, so that it is nowhere else.
         return [key, isSecretReference(itemPath) || isOtherSecret(itemPath) ? item : expand(item, itemPath)];
       }),
     );

@@ -101,7 +101,7 @@ export function isExcepted(url: URL, exceptions: string): boolean {
   const port = url.port === '' ? { 'http:': '80', 'https:': '443' }[url.protocol] : url.port;
   const entries = exceptions.toLowerCase().split(/[\s,]+/);
   return entries.some((entry) => {
-    // An IPv6 address has colons of its own, and stands in brackets where a port follows.
+    // An IPv6 address has colons of its own, and is in brackets where a port follows.
     const [, bracketed, plain = entry, entryPort] = /^(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(entry) ?? [];
     if (entryPort !== undefined && entryPort !== port) return false;
     const name = (bracketed ?? plain).replace(/^\[|\]$/g, '');

@@ -1,6 +1,6 @@
 /**
- * Reads YAML, which includes JSON, that a person wrote. Errors never quote the file, since a secret may stand in it (I16). Keys are the texts that
- * stand in the file, in NFC: a table may be called `1.0`, and `é` has two spellings.
+ * Reads YAML, which includes JSON, that a person wrote. Errors never quote the file, since a secret may be in it (I16). Keys are the texts that
+ * are in the file, in NFC: a table may be called `1.0`, and `é` has two spellings.
  */
 import { isScalar, LineCounter, parseDocument, visit, type Document } from 'yaml';
 
@@ -9,7 +9,7 @@ import { RowsyncError } from '../base/errors.ts';
 /** YAML aliases resolved; nested ones could otherwise expand a small file to gigabytes. */
 const ALIASES_MAX = 100;
 
-/** A file's values, and where each one stands. */
+/** A file's values, and where each one is. */
 export interface ParsedFile {
   readonly document: Document;
   readonly lines: LineCounter;
@@ -52,14 +52,14 @@ export function parseYaml(file: string, text: string): ParsedFile {
   });
 }
 
-/** A key as it stands in the file; null for a key that is a list or a mapping. */
+/** A key as it is in the file; null for a key that is a list or a mapping. */
 function keyText(key: unknown): string | null {
   if (!isScalar(key)) return null;
   const { value, source } = key;
   return (typeof value === 'string' ? value : (source ?? String(value))).normalize('NFC');
 }
 
-/** Whether a value contains itself. `around` are the values that it stands in. */
+/** Whether a value contains itself. `around` are the values that it is in. */
 function isEndless(value: unknown, around: Set<unknown>): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (around.has(value)) return true;

@@ -52,7 +52,7 @@ export const NOTHING_KEPT: KeptTables = {
   misnamed: [],
 };
 
-/** The facts that do not stand in the replica. */
+/** The facts that are not in the replica. */
 export interface Surroundings extends KeptTables {
   readonly word: DaemonWord;
   readonly nowMs: number;

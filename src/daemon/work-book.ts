@@ -1,6 +1,6 @@
 /**
- * The work of the daemon, for its page: the progress of the current work, and recent work without a record in `sync_runs`, such as a backup. Input:
- * begin, steps and end of work. Output: plain values. Kept in memory only, and bounded.
+ * The work of the daemon, for its page: the progress of the current work, and recent work without a record in `sync_runs`, such as a backup. Kept in
+ * memory only, and bounded.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import type { PullProgress } from '../pull/report.ts';

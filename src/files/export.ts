@@ -67,7 +67,7 @@ export async function exportFiles(
     if (signal?.aborted === true) throw stopped();
     const source = store.pathOf(file.sha256);
     const content = await lstatOrNull(source);
-    // What is no content of ours stands where a row of the replica says that the store is.
+    // Where a row of the replica says that the store is, there is something else.
     if (content?.isFile() !== true || content.size !== file.bytes) tally.lostCount += 1;
     else await place({ source, content, sha256: file.sha256, mode: modes.file }, await places.pathFor(file), tally);
   }

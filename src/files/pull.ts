@@ -56,7 +56,7 @@ export interface FilesPullOptions {
 }
 
 /**
- * Brings the files of tables here. Rows are taken as they stand, so a pull should come first. Never throws for what happens to
+ * Brings the files of tables here. Rows are taken as they are, so a pull should come first. Never throws for what happens to
  * one file. @throws RowsyncError `usage.invalid` for a table name that nothing matches.
  */
 export async function pullFiles(context: FilesContext, options: FilesPullOptions): Promise<FilesReport> {

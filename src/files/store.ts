@@ -2,7 +2,7 @@
  * The file store: content by its SHA-256, `<folder>/ab/abcd…`, equal content once. Neither names of the origin nor
  * what SQL clients write into the replica become paths here.
  *
- * Invariant (I15): a file stands under its final name only after all of its bytes were written and synced; its folder
+ * Invariant (I15): a file gets its final name only after all of its bytes were written and synced; its folder
  * is synced before the caller is told. What a crash leaves behind lies in `incoming` and goes when the store is next
  * opened, so each replica needs a store of its own. Files may be read, not written, since exports may be links to
  * them.
@@ -93,7 +93,7 @@ export class IncomingFile {
 /** An open store. */
 export class FileStore {
   readonly folder: string;
-  /** Folders of content that stand, and whether each was made here and is not known to be durable yet. */
+  /** Folders of content that exist, and whether each was made here and is not known to be durable yet. */
   readonly #folders = new Map<string, Promise<boolean>>();
   readonly #modes: typeof PRIVATE;
   readonly #files: FileSystem;
@@ -105,7 +105,7 @@ export class FileStore {
     this.#files = files;
   }
 
-  /** Where content stands, or would stand. A row of the replica with anything but a hash leads to a path that does not exist. */
+  /** Where content is, or would be. A row of the replica with anything but a hash leads to a path that does not exist. */
   pathOf(sha256: string): string {
     return HASH.test(sha256) ? join(this.folder, sha256.slice(0, 2), sha256) : join(this.folder, NOWHERE);
   }
@@ -122,7 +122,7 @@ export class FileStore {
   }
 
   /**
-   * Takes over content of another store, where it stands in one of the given files: as a link, else as a copy. The hash of a copy
+   * Takes over content of another store, where it is in one of the given files: as a link, else as a copy. The hash of a copy
    * is compared, that of a link where it is asked for. @returns null where none of them is what it should be.
    */
   async adopt(
@@ -165,7 +165,7 @@ export class FileStore {
     await this.#files.remove(join(this.folder, INCOMING));
   }
 
-  /** Gives complete files their final names, durably; where content stands already, a whole file takes its place. */
+  /** Gives complete files their final names, durably; where the content is there already, a whole file takes its place. */
   async keep(files: readonly CompleteFile[]): Promise<void> {
     try {
       const folders = [...new Set(files.map(({ sha256 }) => dirname(this.pathOf(sha256))))];
@@ -195,7 +195,7 @@ export class FileStore {
     return this.#stands(join(this.folder, INCOMING));
   }
 
-  /** Whether anything stands under the name of content, at once. @throws RowsyncError `files.store`. */
+  /** Whether anything is under the name of content, at once. @throws RowsyncError `files.store`. */
   hasName({ sha256 }: StoredContent): boolean {
     return this.#stands(this.pathOf(sha256));
   }
@@ -233,7 +233,7 @@ export class FileStore {
     }
   }
 
-  /** Everything that stands under the name of a hash. */
+  /** Everything that is under the name of a hash. */
   async *list(): AsyncGenerator<StoredContent> {
     for (const folder of await foldersIn(this.folder)) {
       for (const name of await readdir(join(this.folder, folder))) {
@@ -261,7 +261,7 @@ export async function openStore(folder: string, isShared = false, files = system
   const mode = (isShared ? SHARED : PRIVATE).folder;
   try {
     const incoming = join(folder, INCOMING);
-    // It is made last: where it stands, what is above it was made durable.
+    // It is made last: where it is, what is above it was made durable.
     const isNew = !stands(files, incoming);
     await files.remove(incoming);
     await files.makeFolder(folder, mode);
@@ -313,7 +313,7 @@ function isLinkable({ uid, mode }: Stats): boolean {
   return uid === (process.geteuid?.() ?? uid) && (mode & 0o022) === 0;
 }
 
-/** A file; null where none stands. A link does not count. */
+/** A file; null where there is none. A link does not count. */
 async function lookAt(path: string): Promise<Stats | null> {
   try {
     const found = await lstat(path);

@@ -20,7 +20,7 @@ export function uploadKeeper(context: FilesContext): (table: string, file: SentF
   return async (table, file) => {
     const rule = settings.rule(table);
     if (rule === null || rule.mode === 'none') return false;
-    // Content that stands in the folder of before comes along with the next pull of files, which brings this one then.
+    // Content in the folder of before comes along with the next pull of files, which brings this one then.
     const folder = readStoreFolder(replica);
     if (folder !== null && folder !== settings.folder) return false;
     const quota = new Quota(settings.bytesMax, readStoredBytes(replica));

@@ -32,7 +32,7 @@ export type RecordAddress = { readonly id: number } | { readonly key: string };
 /** Which version of a file: the latest without a revision. */
 export type FileVersion =
   | { readonly revision: number }
-  /** `in` says where the guid stands in the URL; both mean the same (specification 4.9). Default path. */
+  /** `in` says where the guid is in the URL; both mean the same (specification 4.9). Default path. */
   | { readonly guid: string; readonly in?: 'path' | 'query' | undefined };
 
 /** The checked address of one database. */

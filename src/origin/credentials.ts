@@ -20,7 +20,7 @@ export type Credentials =
 export interface Authorization {
   /** Names and values in turn. */
   readonly headers: readonly string[];
-  /** What stands behind the database in the path: nothing, or a slash and a segment. */
+  /** What follows the database in the path: nothing, or a slash and a segment. */
   readonly pathSuffix: string;
 }
 

@@ -1,7 +1,7 @@
 /**
  * The methods of attachments: the list of revisions, and one file or what is known of it (specification 4.8 and 4.9). The content
  * of a file is handed to the caller piece by piece. Its bytes, the gap between two pieces and the slowness at which they come are
- * bounded. It never stands in memory whole. File names are text, never a path.
+ * bounded. It is never in memory whole. File names are text, never a path.
  */
 import type { AttachmentInfo } from '../wire/attachments.ts';
 import type { WireFormat } from '../wire/format.ts';

@@ -6,7 +6,7 @@ import { REQUEST_RETRIES, type RetryPolicy } from '../base/retries.ts';
 
 /** What one request may take of time and memory, and how often it is tried. */
 export interface OriginLimits {
-  /** Until the connection stands, TLS included. */
+  /** Until the connection is open, TLS included. */
   readonly connectTimeoutMs: number;
   /** From the sent request to the complete headers of the answer. */
   readonly headersTimeoutMs: number;

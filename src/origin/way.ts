@@ -1,5 +1,5 @@
 /**
- * The way to an origin by its settings, and the errors of a proxy. It stands apart from the connections, since the types of the library lead here.
+ * The way to an origin by its settings, and the errors of a proxy. It is apart from the connections, since the types of the library lead here.
  * Pure.
  */
 

@@ -96,7 +96,7 @@ function configuredByName({ tableOptions }: PullSettings): ConfiguredTables {
   };
 }
 
-/** Whether a person who was told that a table waits let it take what stands under its present name: in this run, or meanwhile beside it. */
+/** Whether a person who was told that a table waits let it take what is under its present name: in this run, or meanwhile beside it. */
 function confirmedBy(
   replica: PullContext['replica'],
   { tables, confirm }: Pick<PullOptions, 'tables' | 'confirm'>,

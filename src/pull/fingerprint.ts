@@ -1,7 +1,6 @@
 /**
- * Finds changed windows of a table by comparing totals of each day with those of the origin. Input: a table that a sweep proved whole. Output: the
- * windows to read. Evidence only: equal days are not noted as fresh. Requests: at most FINGERPRINT_PAGES_MAX, and none for a table that is read as
- * one window.
+ * Finds changed windows of a table by comparing totals of each day with those of the origin. It needs a table that a sweep proved whole. Evidence
+ * only: equal days are not noted as fresh. Requests: at most FINGERPRINT_PAGES_MAX, and none for a table that is read as one window.
  */
 import { RowsyncError } from '../base/errors.ts';
 import {

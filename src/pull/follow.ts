@@ -1,6 +1,6 @@
 /**
- * Follows one table: requests the rows that changed since the watermark, and applies them like rows of a page. Input: a table that a sweep proved
- * whole. Output: whether that sufficed, or why a sweep has to look. Loops that send requests, and their bounds:
+ * Follows one table: requests the rows that changed since the watermark, and applies them like rows of a page. It starts from a table that a sweep
+ * proved whole, and says whether that sufficed, or why a sweep has to look. Loops that send requests, and their bounds:
  *
  *    pages of a round   FOLLOW_PAGES_MAX
  *    rounds             ROUNDS_MAX: the second tells what came while rows were counted from a delete; behind it, windows are read
@@ -221,7 +221,7 @@ async function lastWhere<T>(items: readonly T[], holds: (item: T) => Promise<boo
 
 /**
  * Reads the page of what was changed last, back to the watermark, and counts the many rows of the overlap. After an import it saves reading all of
- * them each time. Null where they are other than those that stand here.
+ * them each time. Null where they are other than those that are here.
  */
 async function readTail(context: PullContext, table: PreparedTable, from: ChangesFrom): Promise<Changes | null> {
   const { origin, replica, signal } = context;

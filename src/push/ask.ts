@@ -1,6 +1,6 @@
 /**
  * Asks the origin about the rows of a batch. Accepted rows are read back; rows with a lost answer are looked up by id or match value, once. Reads
- * only. Output: for each row one finding of the state table (reconcile/row-state.ts), which settle.ts applies in one transaction.
+ * only. Each row gets one finding of the state table (reconcile/row-state.ts), which settle.ts applies in one transaction.
  */
 import type { Batch } from '../capture/batches.ts';
 import { isApplied, type BatchRow, type RowNews } from '../reconcile/push-settle.ts';

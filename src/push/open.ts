@@ -1,6 +1,5 @@
 /**
- * Opens a table for a push, from the ledger and the origin's present description. Input: the context, and the captured table. Output: the one object
- * that all other parts of a push get.
+ * Opens a table for a push, from the ledger and the origin's present description. All other parts of a push get the one object that it makes.
  */
 import { hasOption, type UserDescriptor } from '../wire/schema.ts';
 import { RowsyncError } from '../base/errors.ts';

@@ -1,6 +1,5 @@
 /**
- * The outcome of the files of a batch. Input: its rows, and the origin's present rows. Output: which files the origin shows as sent, and the cells
- * whose content was put into the file store, so that it is not downloaded.
+ * Finds out which files of a batch the origin shows as sent. Their content is put into the file store, so that it is not downloaded.
  *
  * A file with a lost answer is ours if the latest revision has its size and hash; if that cannot be checked, its row is parked. A file that the
  * origin has is never sent twice (I4). Requests: for each such file one list and one download.

@@ -1,6 +1,5 @@
 /**
- * The files that rows attach: the path in a cell, whether the file can be sent, and its content. Input: values such as `file:/path/to/photo.jpg`.
- * Output: sizes for the plan, content and hash for the batch, or why a row is parked.
+ * The files that rows attach: the path in a cell, whether the file can be sent, and its content. Cells hold values such as `file:/path/to/photo.jpg`.
  *
  * Reasons never contain the name, since it is a value of a row (I16). A file is read once for its hash, which is in the batch before it leaves (I11),
  * and again while it is sent.

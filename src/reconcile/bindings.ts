@@ -1,5 +1,5 @@
 /**
- * Which key of the configuration applies to each table of the origin. What stands under a table's name binds to its id when it first matches, so
+ * Which key of the configuration applies to each table of the origin. What is under a table's name binds to its id when it first matches, so
  * that a rename at the origin brings nothing here that was to stay out. The binding ends when a person changes the configuration. Pure.
  */
 import { printable } from '../base/text.ts';
@@ -53,7 +53,7 @@ export interface BoundTables {
 }
 
 /**
- * Binds the described tables. `known` is what was bound the last time; a table that `isConfirmed` takes what stands under its present name. A renamed
+ * Binds the described tables. `known` is what was bound the last time; a table that `isConfirmed` takes what is under its present name. A renamed
  * table waits if the configuration has its new name already, and any table if that name belongs to another one.
  */
 export function bindTables(
@@ -121,7 +121,7 @@ interface Judged {
   readonly isSettled: boolean;
 }
 
-/** What decides on a table's present name, and whether what stands under its former name still applies. */
+/** What decides on a table's present name, and whether what is under its former name still applies. */
 function judge({ name }: { readonly name: string }, before: Binding | undefined, configured: ConfiguredTables): Judged {
   const own = configured.find(name);
   const boundName = before?.boundName ?? null;

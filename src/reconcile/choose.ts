@@ -1,7 +1,6 @@
 /**
- * Which columns of a table come here, and how they are masked. Input: the origin's description, the configuration, and the last choice. Output: a
- * description without omitted columns, in which masked columns have the type of their masks and cannot be written. All later code uses that
- * description, so no request names an omitted column.
+ * Which columns of a table come here, and how they are masked. All later code uses a description without omitted columns, in which masked columns
+ * have the type of their masks and cannot be written. So no request names an omitted column.
  *
  * A column that is renamed at the origin stays omitted, or masked, while its pattern is in the configuration: its id is remembered. Pure.
  */

@@ -1,6 +1,6 @@
 /**
  * Decisions about attached files: which revisions to fetch, which a rule leaves out, which are gone, and whether a download is the requested file.
- * Input: the value of a cell, the list of its revisions, the stored ones, the configuration. Output: plans and verdicts. Pure.
+ * Pure.
  *
  * The origin shows an attachment as `name;revision;guid` (origin facts 2.1); a name may hold semicolons, so it is split from
  * the right. A guid names one revision permanently, so its content is fetched once. Nothing is ever deleted (design 7).

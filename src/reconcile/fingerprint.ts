@@ -1,7 +1,6 @@
 /**
- * Fingerprints: totals of the rows of each day of creation, at the origin and here. Input: measures of both sides. Output: the days that differ, by
- * which measures, and the windows with such days. Days are in the calling user's time zone, as the origin groups them. This is evidence, not proof:
- * equal measures never make a row fresh, and a misleading measure only costs requests. Pure.
+ * Fingerprints: totals of the rows of each day of creation, at the origin and here. Days are in the calling user's time zone, as the origin groups
+ * them. This is evidence, not proof: equal measures never make a row fresh, and a misleading measure only costs requests. Pure.
  */
 import { TYPE_RULES } from '../wire/column-types.ts';
 import {

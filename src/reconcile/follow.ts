@@ -112,7 +112,7 @@ export function judgeChangedPage(cursor: FollowCursor, { ids, stampById, top }: 
 }
 
 /**
- * Whether the many rows that were changed last may be counted, and need not be read again: they were read after they had stood for the overlap.
+ * Whether the many rows that were changed last may be counted, and need not be read again: they were read after they had been unchanged for the overlap.
  * Until then, transactions may show that were stamped before the newest of them.
  */
 export function isTailSettled({

@@ -1,6 +1,6 @@
 /**
  * Whether a column can identify the rows of a table when they are pushed. It must be there, allow each value once, and be writable by the calling
- * user. Input: a descriptor and the configured name. Also decides about a new row whose match value another row has. Pure.
+ * user. Also decides about a new row whose match value another row has. Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { printable } from '../base/text.ts';

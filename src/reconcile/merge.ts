@@ -1,13 +1,13 @@
 /**
  * The one three-way merge, used by pull and by push: the result for a row with three known versions.
  *
- *    base     what the origin last confirmed      local    what stands in the user's table
+ *    base     what the origin last confirmed      local    what is in the user's table
  *    remote   what the origin says now            null     no such row in that version
  *
  * Cell by cell: remote = base, nothing · local = base, take remote · local = remote, settled · all three differ, conflict. A delete on one side
  * against an edit on the other is a conflict of the whole row; a row that the origin deleted is never created again. The new base is always what the
  * origin says now, so merging the same answer again changes nothing. The losing version is in `conflicts`, never dropped (I2). Columns that cannot be
- * written here follow the origin. Input: rows with the same columns in the same order. Pure.
+ * written here follow the origin. All rows have the same columns in the same order. Pure.
  */
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { isSameValue } from './diff.ts';

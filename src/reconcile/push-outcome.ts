@@ -167,5 +167,5 @@ export function unansweredHope(status: number): RetryHope {
   return status === NO_STATUS || status >= 500 ? 'soon' : 'later';
 }
 
-/** Stands for the status where no answer came. */
+/** The status of a request without an answer. */
 export const NO_STATUS = 0;

@@ -1,6 +1,6 @@
 /**
- * From edited rows to what is sent: which method, which cells, cut where a request is full. Input: rows of one table that differ from
- * their base, in the order in which they leave. Only changed cells and the match value of new rows travel (I8).
+ * From edited rows to what is sent: which method, which cells, cut where a request is full. Only changed cells and the match value of new rows travel
+ * (I8).
  *
  *    new rows            `upsert` by match value, or `create` where there is none that the origin can be asked for
  *    rows that it has    `update` by id, also where a match column is configured: an upsert would create a row again that a colleague deleted

@@ -122,7 +122,7 @@ export function isApplied(
   });
 }
 
-/** What a new row overwrote in the known row that the origin merged it into: the sent values stand there, and those before are kept. */
+/** What a new row overwrote in the known row that the origin merged it into: the sent values are there, and those before are kept. */
 function overwrittenCells(known: Row, sent: readonly SentCell[], columns: readonly MergeColumn[]): readonly Conflict[] {
   return sent.flatMap(({ column, value, file }) => {
     const before = known.values[column] ?? null;

@@ -156,7 +156,7 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
     ...NOT_SENT,
     restored: 'impossible',
     localEdit: 'inDoubt',
-    settled: 'inDoubt', // deleted here, but it may stand at the origin
+    settled: 'inDoubt', // deleted here, but it may be at the origin
     changed: 'inDoubt',
     conflicted: 'inDoubt', // its question waits as well; it is asked once the doubt is gone
     sendStarted: 'impossible',

@@ -3,8 +3,7 @@
  * rename. Nothing is dropped or retyped on a guess (I17). A vanished column keeps its values and is marked. A column whose values change their form
  * is set aside under a dated name, and a new one replaces it.
  *
- * Input: the columns that the ledger remembers, and the descriptor. Output: a list of actions, in the order in which
- * they must be applied. Pure.
+ * The actions must be applied in the order of the list. Pure.
  */
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { columnType, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';

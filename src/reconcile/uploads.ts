@@ -1,6 +1,6 @@
 /**
- * Files that are attached by SQL: a cell with `file:` and a name, the sent content, and the revision at the origin that is the sent one. Input:
- * values of cells, kept bookkeeping. Output: verdicts. push/upload.ts finds the file on the disk.
+ * Files that are attached by SQL: a cell with `file:` and a name, the sent content, and the revision at the origin that is the sent one.
+ * push/upload.ts finds the file on the disk.
  *
  * The origin numbers the revisions of a cell one by one. So the next number after an accepted write of ours is ours. An origin that was restored from
  * a backup reuses a number; so the name must be ours too, and the row read back at once. After a lost answer, size and hash identify the file. Pure.

@@ -1,8 +1,7 @@
 /**
- * Writing what a person asks for, which SQLite may refuse. A text where a column takes integers, a value that an index of the
- * user's allows once, a trigger that says no. Input: the transaction of the caller, and what to do in it. Output: what that
- * returned, or why it could not be done, in words; then nothing of it was done, and the transaction continues. What is done may say
- * itself that it cannot be.
+ * Writing what a person asks for, which SQLite may refuse. A text where a column takes integers, a value that an index of the user's allows once, a
+ * trigger that says no. If it is refused, nothing of it was done, the transaction of the caller continues, and the answer says why in words. What is
+ * done may also refuse itself.
  */
 import type { Tx } from './connection.ts';
 import { refusalWords } from './failures.ts';

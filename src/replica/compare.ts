@@ -1,7 +1,7 @@
 /**
  * The comparison of a two-way table with its base, which is the truth about what a user edited. Triggers alone lose edits (`INSERT OR REPLACE`
- * deletes rows without a trigger, GUI tools rebuild tables without theirs). Input: the two tables. Output: ids of rows that differ, or marks on them
- * in `_rowsync_rows`. `IS NOT` compares exactly; one number in two spellings counts as different here, and capture/changes.ts settles it by value.
+ * deletes rows without a trigger, GUI tools rebuild tables without theirs). Rows that differ are marked in `_rowsync_rows`. `IS NOT` compares
+ * exactly; one number in two spellings counts as different here, and capture/changes.ts settles it by value.
  */
 import type { Connection, Tx } from './connection.ts';
 import type { RowTarget } from './rows.ts';
@@ -26,7 +26,7 @@ function differs(target: RowTarget): Sql {
   return rowsDiffer(target.columns, sql`l`, sql`b`);
 }
 
-/** Those of the given rows that stand in one of the two tables only, or differ. */
+/** Those of the given rows that are in one of the two tables only, or differ. */
 export function readDifferingIds(from: Connection, target: RowTarget, ids: readonly number[]): readonly number[] {
   return queryNumbers(
     from,
@@ -91,7 +91,7 @@ function hasForeignRows(from: Connection, target: RowTarget): boolean {
   );
 }
 
-/** Drops the marks in the given states from rows that are equal to their base, or stand in neither table. */
+/** Drops the marks in the given states from rows that are equal to their base, or are in neither table. */
 export function dropEqualMarks(tx: Tx, target: RowTarget, states: readonly string[]): void {
   const unlike = sql`
     SELECT r.row_id FROM _rowsync_rows r

@@ -13,7 +13,7 @@ export type Stored = null | string | number | bigint;
 export interface Connection {
   /** Prepares once per text and connection. */
   prepare(text: Sql): Database.Statement;
-  /** Stands for the connection where several objects share one; what is read of the schema is remembered under it. */
+  /** The key of the connection where several objects share one; what is read of the schema is remembered under it. */
   readonly root?: object | undefined;
 }
 

@@ -2,8 +2,8 @@
  * Notices that an older copy of the replica was put in its place, by hand or by `rowsync restore`. What such a copy wants to create
  * may have been created since it was made.
  *
- * Batches that create rows are counted in the file, as they are recorded and as they are settled. The count stands beside the file in
- * `<replica>.sent` before such a batch leaves. A file that has counted less, or beside which the count of another file stands, is
+ * Batches that create rows are counted in the file, as they are recorded and as they are settled. The count is beside the file in
+ * `<replica>.sent` before such a batch leaves. A file that has counted less, or has the count of another file beside it, is
  * an older copy. No ETag is trusted, two-way tables are compared with base, and edits wait (capture/older-copy.ts). Losing
  * `.sent` costs just that.
  *
@@ -57,8 +57,8 @@ export function recogniseFile(
     return beside?.batchCount === inside.batchCount ? shareBeside(file.path) : writeBeside(file.path, inside);
   }
   const count = { fileId: makeId(file.clock), batchCount: inside?.batchCount ?? 0 };
-  // With all that came before it. After a power cut, a file that is empty, or does not know its id, would be another one than
-  // stands beside it.
+  // With all that came before it. After a power cut, a file that is empty, or does not know its id, would differ from the one
+  // beside it.
   db.pragma('synchronous = FULL');
   db.transaction(() => {
     db.prepare(
@@ -126,7 +126,7 @@ export function countBatch(tx: Tx): void {
   tx.prepare(sql`UPDATE _rowsync_sent SET batch_count = batch_count + 1`).run();
 }
 
-/** Lets the count stand beside the file; after the batch is recorded, and before it leaves, or after it is settled. @throws what the file system does. */
+/** Writes the count beside the file; after the batch is recorded, and before it leaves, or after it is settled. @throws what the file system does. */
 export function publishCount(replica: Connection & { readonly path: string }): void {
   const count = readInside(replica);
   if (count !== null) writeBeside(replica.path, count);

@@ -1,6 +1,6 @@
 /**
- * The steps that every copy of a replica goes through before it counts. Its rows are counted, SQLite reads it whole, and it gets
- * its name once it is on the disk. Input: connections and paths. Output: a file under its final name, or an error and no file.
+ * The steps that every copy of a replica goes through before it counts. Its rows are counted, SQLite reads it whole, and it gets its name once it is
+ * on the disk. An error leaves no file.
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -46,7 +46,7 @@ export interface TransactionFacts {
 }
 
 /**
- * Stands around every transaction: sees each one, and may end the process before, in or after it, as the simulation does. `transact`
+ * Wraps every transaction: sees each one, and may end the process before, in or after it, as the simulation does. `transact`
  * runs it, and calls `beforeEnd` in it when everything is written.
  */
 export type Surround = <T>(facts: TransactionFacts, transact: (beforeEnd: () => void) => Promise<T>) => Promise<T>;
@@ -180,7 +180,7 @@ export class Replica implements Connection {
     try {
       // OR IGNORE: another client may have left the flag behind; then it is ours now, and gone with this transaction.
       this.prepare(sql`INSERT OR IGNORE INTO _rowsync_writer (flag) VALUES (1)`).run();
-      // While no process of ours was there to see, edits may have gone unmarked; or while a trigger of another client's stood, or a
+      // While no process of ours was there to see, edits may have gone unmarked; or while another client's trigger was there, or a
       // unique index, even if it is gone by now.
       if (readSchemaVersion(this) !== this.#open.schemaVersion) storeAllCompareDue(this);
       const { cause, runId } = this.#cause;
@@ -334,7 +334,7 @@ function createWithMode(path: string, mode: number): void {
   if ((found.mode & mode) !== mode && mayBeOpenedUp(path)) chmodSync(path, mode);
 }
 
-/** Makes an empty file where none stands; another process may do so in the same moment. */
+/** Makes an empty file where there is none; another process may do so in the same moment. */
 function makeEmpty(path: string, mode: number): void {
   try {
     const file = openSync(path, 'wx', mode);
@@ -418,7 +418,7 @@ export function isInUse(path: string): boolean {
 }
 
 /**
- * Whether nothing stands in the file yet; a file of another client is refused. It is opened read-only, because closing a writable file carries over
+ * Whether nothing is in the file yet; a file of another client is refused. It is opened read-only, because closing a writable file carries over
  * its log, and even that would change it. @throws RowsyncError `replica.foreign` or `replica.newer`.
  */
 function isNewFile(path: string, connect: Connect): boolean {

@@ -1,7 +1,6 @@
 /**
- * A user table that is not trusted any more: another client may have edited it, or an ETag may be wrong. Input: the table as it stands. Output:
- * bookkeeping in which every row has to be proven again. The next sweep brings back what was edited or deleted here; rows that no page has are looked
- * up like any missing row.
+ * A user table that is not trusted any more: another client may have edited it, or an ETag may be wrong. Every row of it has to be proven again. The
+ * next sweep brings back what was edited or deleted here; rows that no page has are looked up like any missing row.
  */
 import type { Tx } from './connection.ts';
 import { forgetEtags } from './bookkeeping/pages.ts';
@@ -12,7 +11,7 @@ import { recountRows } from './bookkeeping/tables.ts';
 import { storeCompareDue } from './bookkeeping/captures.ts';
 import { storeDoubted } from './bookkeeping/sweeps.ts';
 
-/** Takes nothing in the user table for certain; it must stand in the file. */
+/** Takes nothing in the user table for certain; it must be in the file. */
 export function distrustRows(tx: Tx, table: { readonly id: number; readonly localName: string }): void {
   storeDoubted(tx, table.id);
   distrustConfirmed(tx, table);

@@ -1,6 +1,6 @@
 /**
- * Values of rows as the journal keeps them. Input: what better-sqlite3 returns for a value, with texts that are no UTF-8 told apart.
- * Output: JSON texts from which SQLite makes just that value again, and what differs between two states of a row. Pure.
+ * Values of rows as the journal keeps them: JSON texts from which SQLite makes exactly the same value again, also of texts that are no UTF-8. Also
+ * what differs between two states of a row. Pure.
  */
 
 /** A text that is no UTF-8, by its bytes in hexadecimal digits. */

@@ -4,7 +4,7 @@
  * entries of every transaction lead from one state to the next.
  *
  * Of a two-way table the journal knows a row as its base, or as `_rowsync_history_edits` says. A differing state was edited by another client, and
- * becomes an entry of its own. Input: ids before each write. Output: `_rowsync_history`.
+ * becomes an entry of its own.
  */
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import { ident, joinSql, sql } from '../base/sql.ts';
@@ -45,7 +45,7 @@ export interface Column {
 type Columns = readonly Column[];
 
 interface NotedRow {
-  /** As the journal knows it, and as it stood when it was first told of. */
+  /** As the journal knows it, and as it was when it was first told of. */
   readonly known: Version;
   readonly found: Version;
   readonly columns: Columns;
@@ -123,7 +123,7 @@ export class Journal implements TxJournal {
     this.#tables.delete(tableId);
   }
 
-  /** The table as it stands now; null where its changes are not kept. */
+  /** The table as it is now; null where its changes are not kept. */
   #open(tableId: number): NotedTable | null {
     const known = this.#tables.get(tableId);
     if (known === null) return null;
@@ -199,11 +199,11 @@ export interface KnownRows {
   readonly localName: string;
   readonly columns: Columns;
   read(ids: readonly number[]): ReadonlyMap<number, Version>;
-  /** Rows as they stand in the table. */
+  /** Rows as they are in the table. */
   standing(ids: readonly number[]): ReadonlyMap<number, Version>;
 }
 
-/** Rows of a table as its last entries led to them; edits that no entry tells of yet are not in there. Null where no table stands. */
+/** Rows of a table as its last entries led to them; edits that no entry tells of yet are not in there. Null where there is no table. */
 export function openKnownRows(from: Connection, journal: TableJournal): KnownRows | null {
   const table = readNotedTable(from, journal, new Map());
   if (table === null) return null;
@@ -213,7 +213,7 @@ export function openKnownRows(from: Connection, journal: TableJournal): KnownRow
   return { localName, columns, standing, read: table.hasBase ? (ids) => readKnown(from, table, ids) : standing };
 }
 
-/** Rows as they stand in a table, by their ids. */
+/** Rows as they are in a table, by their ids. */
 function readVersions(
   from: Connection,
   tableName: string,

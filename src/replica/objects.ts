@@ -39,7 +39,7 @@ const readViewNames = oncePerSchema((from) => {
   );
 });
 
-/** Whether another client's trigger stands in the file, which may change any row while ours are switched off. */
+/** Whether another client's trigger is in the file, which may change any row while ours are switched off. */
 export const hasForeignTriggers = oncePerSchema((from) => {
   const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*' LIMIT 1`;
   return from.prepare(text).get() !== undefined;

@@ -231,7 +231,7 @@ function runNoted(
   return count;
 }
 
-/** How many of the rows stand in the table; those above the newest one here need no looking up. */
+/** How many of the rows are in the table; those above the newest one here need no looking up. */
 function countPresent(from: Connection, target: RowTarget, rows: readonly Row[]): number {
   const ids = rows.map(({ id }) => id);
   const newest = readNewestId(from, target);
@@ -342,7 +342,7 @@ export function readRowsById(from: Connection, target: RowTarget, ids: readonly 
   }));
 }
 
-/** Ids that stand in the user table, in order, a block at a time: those above `after`, at most `count`. */
+/** Ids in the user table, in order, a block at a time: those above `after`, at most `count`. */
 export function readIds(from: Connection, target: RowTarget, after: number, count: number): readonly number[] {
   return queryNumbers(from, sql`SELECT _id FROM ${ident(target.localName)} WHERE _id > ? ORDER BY _id LIMIT ?`, [
     after,

@@ -86,7 +86,7 @@ export function isOwnTable(from: Connection, localName: string): boolean {
   return hasTable(from, localName) && names.has('_id') && names.has('_allow');
 }
 
-/** Names of the columns that really stand in a user table, in order; also of those that SQLite computes. */
+/** Names of the columns that really are in a user table, in order; also of those that SQLite computes. */
 export function readPhysicalColumns(from: Connection, localName: string): readonly string[] {
   return from
     .prepare(sql`SELECT name FROM pragma_table_xinfo(?)`)
@@ -120,7 +120,7 @@ export function requireShape(from: Connection, table: { readonly id: number; rea
   });
 }
 
-/** Whether a user table stands in a shape in which edits can be told, and every value stays as it is written. */
+/** Whether a user table is in a shape in which edits can be told, and every value stays as it is written. */
 function isSound(from: Connection, table: { readonly id: number; readonly localName: string }): boolean {
   const { hasKey, hasAny, changedCount } = from
     .prepare(
@@ -161,7 +161,7 @@ export function createTable(
   at: string,
 ): void {
   storeNewTable(tx, table);
-  // What stood in a table that another client dropped is gone without a trace.
+  // What was in a table that another client dropped is gone without a trace.
   endJournal(tx, table.id, { at, why: 'another program dropped the table', isAgain: true });
   forgetParts(tx, table.id);
   dropBase(tx, table.id); // of a table that another client dropped while it was still being read
@@ -179,7 +179,7 @@ function createSql(name: string, columns: readonly Pick<LedgerColumn, 'localName
   ])}) STRICT`;
 }
 
-/** Makes the base table of a table whose rows all stand as the origin last confirmed them. */
+/** Makes the base table of a table whose rows all are as the origin last confirmed them. */
 export function createBase(tx: Tx, table: { id: number; localName: string }): void {
   copyTable(tx, { id: table.id, from: table.localName, to: baseName(table.id) });
 }
@@ -337,7 +337,7 @@ export function restoreColumn(
   column: Pick<LedgerColumn, 'localName' | 'type'>,
   at: string,
 ): void {
-  // Without a base, nothing tells what stood in it.
+  // Without a base, nothing tells what was in it.
   if (!hasBase(tx, table.id)) endJournal(tx, table.id, { at, why: 'another program dropped a column', isAgain: true });
   dropDependents(tx, table.id);
   const name = ident(column.localName);

@@ -1,5 +1,5 @@
 /**
- * The triggers that stand on user tables: making them, and seeing whether another client dropped or changed one, which means that
+ * The triggers that are on user tables: making them, and seeing whether another client dropped or changed one, which means that
  * rows may have been edited unseen. Here are also the guards that refuse every edit of a mirror; those of two-way
  * tables are in capture/triggers.ts. All names start with `_rowsync_` and end with the table's origin id.
  */
@@ -8,7 +8,7 @@ import type { Connection, Tx } from './connection.ts';
 import { hasForeignTriggers, oncePerSchema, readTriggers } from './objects.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 
-/** A trigger that must stand exactly like this. */
+/** A trigger that must be exactly like this. */
 export interface Trigger {
   readonly name: string;
   readonly text: Sql;
@@ -36,13 +36,13 @@ export function guardsOf(
   });
 }
 
-/** Whether exactly the wanted triggers of ours stand on a table. */
+/** Whether exactly the wanted triggers of ours are on a table. */
 export function hasTriggers(from: Connection, tableId: number, wanted: readonly Trigger[]): boolean {
   const found = readTriggers(from, tableId);
   return found.length === wanted.length && wanted.every(({ name, text }) => isAmong(found, name, text));
 }
 
-/** Makes sure that exactly the wanted triggers stand on a table; returns whether one had to be made or dropped. */
+/** Makes sure that exactly the wanted triggers are on a table; returns whether one had to be made or dropped. */
 export function ensureTriggers(tx: Tx, tableId: number, wanted: readonly Trigger[]): boolean {
   if (hasTriggers(tx, tableId, wanted)) return false;
   const found = readTriggers(tx, tableId);

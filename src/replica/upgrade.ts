@@ -1,7 +1,6 @@
 /**
- * Bringing a replica of an earlier version to this one. Input: the open file, which this process has locked. Output: the file with today's
- * bookkeeping, and beside it `<replica>.before-<version>`, the file as it was. Invariant (I13): a crash at any moment leaves the
- * old version or the new one, and the copy is whole as soon as it has its name.
+ * Brings a replica of an earlier version to this one, and keeps the file as it was beside it, as `<replica>.before-<version>`. Invariant (I13): a
+ * crash at any moment leaves the old version or the new one, and the copy is whole as soon as it has its name.
  *
  * The copy is made and checked inside the transaction that migrates, so that nothing is written between the two. It stays
  * until the next upgrade has made its own.
@@ -16,13 +15,13 @@ import { replicaError } from './failures.ts';
 import { FIRST_VERSION } from './migrations.ts';
 import { sql } from '../base/sql.ts';
 
-/** What was done: from which version, and where the file as it was stands. */
+/** What was done: from which version, and where the earlier file is. */
 export interface Upgrade {
   readonly fromVersion: number;
   readonly copyPath: string;
 }
 
-/** Where the file stands as it was before it was brought to a version. */
+/** Where the  is as it was before it was brought to a version. */
 function pathBefore(path: string, version: number): string {
   return `${path}.before-${version}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Whether SQLite finds the file whole (`PRAGMA quick_check`), asked on a fresh connection, so that the disk is read and no cache.
- * Input: the path. Output: nothing, or the error that says what is damaged. A million rows take a quarter of a second.
+ * Whether SQLite finds the file whole (`PRAGMA quick_check`), asked on a fresh connection, so that the disk is read and no cache. The error says what
+ * is damaged. A million rows take a quarter of a second.
  *
  * It matters most before a two-way table is compared with its base: rows that a damaged page has lost would look like deletes,
  * and be pushed (I5). A file that lacks what tells of edits, since another program dropped it, is no more whole than one with a damaged page.
@@ -23,7 +23,7 @@ const BOOKS = ['_rowsync_tables', '_rowsync_columns', '_rowsync_rows', '_rowsync
 /** What tells of edits, and of what became of them, and cannot be made again once another program has dropped it. */
 const STANDING = [...BOOKS, '_rowsync_refusals', '_rowsync_conflicts', '_rowsync_local_ids'];
 
-/** Checks that all tables of ours stand, and every table, with a pause for other work behind each. @throws RowsyncError `replica.damaged`. */
+/** Checks that all tables of ours exist, and every table, with a pause for other work behind each. @throws RowsyncError `replica.damaged`. */
 export async function checkWhole(path: string): Promise<void> {
   const db = openToRead(path);
   try {
@@ -100,7 +100,7 @@ function readNames(db: Database.Database, path: string): readonly string[] {
   }
 }
 
-/** Makes sure that what tells of edits stands in the file; an earlier version may not have had all of it. */
+/** Makes sure that what tells of edits is in the file; an earlier version may not have had all of it. */
 function requireBooks(db: Database.Database, names: ReadonlySet<string>, path: string): void {
   if (db.pragma('user_version', { simple: true }) !== SCHEMA_VERSION) return;
   const lost = STANDING.find((name) => !names.has(name));

@@ -48,7 +48,7 @@ export interface SandboxOptions {
   readonly seed?: number | undefined;
   /** Who may sign in; `tokens and users` unless given. */
   readonly login?: LoginMode | undefined;
-  /** False answers Updated, Deleted and Select on a view, which stand in no specification, with 405. True unless given. */
+  /** False answers Updated, Deleted and Select on a view, which are in no specification, with 405. True unless given. */
   readonly extensions?: boolean | undefined;
   /** Escapes a colon in the name of a column in XML, as .NET may. False unless given. */
   readonly escapesColons?: boolean | undefined;
@@ -296,7 +296,7 @@ function fillStore(store: Store, tables: Iterable<TableSpec>): void {
   for (const role of sampleRoles(store.catalog.tables)) store.setRole(role);
 }
 
-/** A store that exists is continued; options that contradict what stands in it would otherwise be ignored in silence. */
+/** A store that exists is continued; options that contradict what is in it would otherwise be ignored in silence. */
 function checkSame(store: Store, options: SandboxOptions, source: string): void {
   const { database } = store.catalog;
   if (options.dataPath !== undefined && source !== database.source) {

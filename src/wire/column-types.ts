@@ -66,7 +66,7 @@ export interface TypeRules extends Wire {
   readonly valueFromText: (stored: string) => Value;
   /** SQL: whether two stored values that differ may be one value; null where each value has one spelling. */
   readonly mayBeSame: ((here: Sql, base: Sql) => Sql) | null;
-  /** Stands in triggers; null where SQLite itself refuses anything else, and for files (capture/rules.ts). */
+  /** The condition that triggers check; null where SQLite itself refuses anything else, and for files (capture/rules.ts). */
   readonly cellForm: CellForm | null;
   /** Why a value cannot be sent, also where triggers were removed: a sentence without the value; null where it can. */
   readonly sendProblem: (value: Given) => string | null;
@@ -139,7 +139,7 @@ function readInputTime(text: string): string | undefined {
   return isTimeOfDay(time) ? time : dateAndTimeOf(text)?.time;
 }
 
-/** Seconds as a number, or as an ISO 8601 duration that has only seconds; the sign may stand in either place. */
+/** Seconds as a number, or as an ISO 8601 duration that has only seconds; the sign may be in either place. */
 function secondsFromText(text: string): Numeric | undefined {
   const match = /^(-?)PT(-?)(\d[\d.]*)S$/.exec(text);
   if (match === null) return numericFromText(text);

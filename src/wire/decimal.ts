@@ -72,7 +72,7 @@ export function plainNumber(value: Numeric | boolean): string {
   return plainDecimal(numericToPlain(value)) ?? String(value);
 }
 
-/** Whether the second number is the first one without what stands behind its sixth decimal, rounded either way. */
+/** Whether the second number is the first one without what follows its sixth decimal, rounded either way. */
 export function isRoundedTo(long: string, short: string): boolean {
   const [whole = '', fraction = ''] = long.split('.');
   const [shortWhole = '', shortFraction = ''] = short.split('.');

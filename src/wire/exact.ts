@@ -5,7 +5,7 @@
 
 /** A JSON number whose digits a double may not hold. */
 export class ExactNumber {
-  /** The number as it stood in the JSON text. */
+  /** The number as it was in the JSON text. */
   readonly text: string;
 
   constructor(text: string) {
@@ -36,7 +36,7 @@ export function parseExactJson(text: string): unknown {
 }
 
 /**
- * Whether digits and points stand in a row of 16 or more. Such a row covers a position that 16 divides, so only those are looked
+ * Whether digits and points are in a row of 16 or more. Such a row covers a position that 16 divides, so only those are looked
  * at. A body is searched in a twentieth of the time that parsing takes, where a regular expression takes as long.
  */
 function hasLongRun(text: string): boolean {

@@ -84,7 +84,7 @@ function lastFour(text: string): Value {
   return characters.length < LAST4_CHARS_MIN ? null : characters.slice(-4).join('');
 }
 
-/** The host of a web address, or what stands behind the @ of an e-mail address, also of one in angle brackets. */
+/** The host of a web address, or what follows the @ of an e-mail address, also of one in angle brackets. */
 function domainOf(text: string, from: ColumnType): Value {
   const host = from !== 'EMail' && URL.canParse(text) ? new URL(text).hostname : '';
   const domain = host === '' ? (/@([^@\s<>]+)>?\s*$/.exec(text)?.[1] ?? '') : host;

@@ -6,7 +6,7 @@
 
 /** A header such as `multipart/related; boundary=x`. */
 export interface HeaderValue {
-  /** What stands before the first `;`, lower case. */
+  /** What comes before the first `;`, lower case. */
   readonly value: string;
   /** By name in lower case; of two equal names the first counts. */
   readonly parameters: ReadonlyMap<string, string>;
@@ -30,7 +30,7 @@ export function readHeaderValue(header: string | undefined): HeaderValue {
 // oxlint-disable-next-line no-control-regex -- these end a header line or have no place in a name
 const CONTROL = /[\0-\x1f\x7f]/;
 
-/** Whether a text may stand in a header: no line break, no control character, no half of a surrogate pair. */
+/** Whether a text may be in a header: no line break, no control character, no half of a surrogate pair. */
 export function isHeaderText(text: string): boolean {
   return !CONTROL.test(text) && text.isWellFormed();
 }

@@ -1,10 +1,10 @@
 /**
- * Column names as XML element names, and back (specification 2.4). Every UTF-16 code unit that may not stand where it stands in
+ * Column names as XML element names, and back (specification 2.4). Every UTF-16 code unit that may not be where it is in
  * an XML 1.0 (fourth edition) name becomes `_xHHHH_`. A name outside the BMP therefore takes two escapes. An underscore becomes
  * `_x005f_` only where it would otherwise read as the start of an escape.
  *
  * Invariant: `nameFromElement(elementFromName(name)) === name` for every name. XML allows a colon in a name, so the rule does not
- * escape it, but readers that know namespaces take what stands before it for a prefix. Both forms are read; the client
+ * escape it, but readers that know namespaces take what comes before it for a prefix. Both forms are read; the client
  * writes the escape, which no reader of the rule mistakes. .NET, whose XmlConvert the rule describes, writes eight digits for
  * characters outside the BMP: read here, never written. Character classes: https://www.w3.org/TR/2006/REC-xml-20060816/,
  * appendix B.
@@ -61,7 +61,7 @@ function classFromRanges(ranges: string): string {
 }
 
 const LETTER = classFromRanges(BASE_CHAR + IDEOGRAPHIC);
-/** What may stand inside a name, without the colon. */
+/** What may be inside a name, without the colon. */
 const INNER = `${LETTER}${classFromRanges(COMBINING_CHAR + DIGIT + EXTENDER)}._\\-`;
 
 /** What becomes of a colon in a name. */

@@ -20,7 +20,7 @@ export interface XmlLimits {
   readonly textCharactersMax: number;
   /** Characters of one tag with its attributes. */
   readonly tagCharactersMax: number;
-  /** Characters of a section, a comment, an instruction, or of what stands outside of the root: the parser takes a hundred bytes for some of them. */
+  /** Characters of a section, a comment, an instruction, or of what is outside of the root: the parser takes a hundred bytes for some of them. */
   readonly markupCharactersMax: number;
 }
 
@@ -175,7 +175,7 @@ class Tree {
     throw new XmlError(this.#fault(complaint, status));
   }
 
-  /** What stands before the root: the declaration, and no document type. */
+  /** What comes before the root: the declaration, and no document type. */
   #checkProlog(): void {
     const { encoding = 'utf-8' } = this.#parser.xmlDecl;
     if (!/^(?:utf-?8|us-ascii)$/i.test(encoding)) this.#refuse('the encoding is not UTF-8');

@@ -9,7 +9,7 @@ export function messageText({ kind, message }: RowsyncError): string {
   return kind === 'config' || kind === 'usage' ? printableLines(message) : printable(message);
 }
 
-/** An error as it stands in JSON output. */
+/** An error as it is in JSON output. */
 export function errorJson(error: RowsyncError): Readonly<Record<'code' | 'kind' | 'message' | 'hint', string>> {
   return { code: error.code, kind: error.kind, message: error.message, hint: error.hint };
 }

@@ -72,7 +72,7 @@ function attemptAs({ uid, gid }: Owner, attempt: () => void): boolean {
   }
 }
 
-/** Stands for every user that a container does not know: root of the machine among them, who owns what is above the replica. */
+/** Represents every user that a container does not know: root of the machine among them, who owns what is above the replica. */
 const UNKNOWN_USER = 65_534;
 
 /** Whether this is a container in which some users of the machine have no number (user_namespaces(7)). */

@@ -80,7 +80,7 @@ export function outputTo(
       return logFailure;
     },
     log: (line) => {
-      // After a failure half a line may stand in the file.
+      // After a failure half a line may be in the file.
       const text = logFailure === null ? line : `\n${line}`;
       const note = (thrown: Error | null): void => void (logFailure = thrown?.message ?? null);
       if (file !== null) note(writeWhole(file, text));

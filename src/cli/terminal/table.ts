@@ -36,7 +36,7 @@ export function boxTable(
   given: readonly (readonly string[])[],
   width: number | null,
 ): string {
-  // Also what ought to be one of our own words stands in the replica, where others can write it.
+  // Also what ought to be one of our own words is in the replica, where others can write it.
   const rows = given.map((row) => row.map(printable));
   const widths = columns.map((column, index) =>
     rows.reduce((most, row) => Math.max(most, displayWidth(row[index] ?? '')), displayWidth(column.title)),

@@ -112,7 +112,7 @@ const DATED = /^\d{8}T\d{6}Z\.db$/;
 /**
  * The path of a dated backup of a database in a folder, and those of the earlier ones, the newest first. Many replicas are called
  * alike, also of one database, and may have one folder for their backups. Those of another one are none of the earlier ones, and
- * have other names, told apart by where the replica stands. What is dated later than now was made before the clock was set back.
+ * have other names, told apart by where the replica is. What is dated later than now was made before the clock was set back.
  */
 export function datedBackups(
   source: string,
@@ -128,7 +128,7 @@ export function datedBackups(
   const earlier = namesIn(folder)
     .filter((file) => {
       if (isDated(file, own)) return true;
-      // Earlier versions did not say where the replica stands, and those before them did not name the database.
+      // Earlier versions did not say where the replica is, and those before them did not name the database.
       const isUntold = isDated(file, `${stem}-${database}-`) || isDated(file, `${stem}-`);
       return isUntold && kin !== null && readKin(join(folder, file)) === kin;
     })
@@ -147,7 +147,7 @@ function stemOf(source: string): string {
   return basename(source).replace(/\.[^.]*$/, '');
 }
 
-/** Tells where a replica stands from other places, in as few letters as do. */
+/** Tells where a replica is from other places, in as few letters as do. */
 function placeTag(source: string): string {
   return createHash('sha256')
     .update(realPathOf(resolve(source)))
@@ -200,7 +200,7 @@ function hasFiles(db: Database.Database): boolean {
 /** What a restore did. */
 export interface RestoreReport<T> extends CopyReport {
   readonly files: T | null;
-  /** Where the former replica stands now; null where there was none. */
+  /** Where the former replica is now; null where there was none. */
   readonly asidePath: string | null;
   /** Rows of two-way tables that the origin had not seen when the backup was made. */
   readonly pendingCreateCount: number;
@@ -208,7 +208,7 @@ export interface RestoreReport<T> extends CopyReport {
 
 /** What came of the content that a restored file names. */
 export interface CarriedBack {
-  /** The store that it stands in. */
+  /** The store that it is in. */
   readonly folder: string | null;
   /** Hashes of what did not come; its files are missing from now on, and the next pull fetches them. */
   readonly lost: readonly string[];

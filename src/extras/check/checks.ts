@@ -307,7 +307,7 @@ async function checkTable(
   }
 }
 
-/** Whether the calling user may send what is edited in a pushed table; what it may do with one row stands in `_allow`. */
+/** Whether the calling user may send what is edited in a pushed table; what it may do with one row is in `_allow`. */
 function checkWritable({ recordName, columns, allowAdd }: TableDescriptor): readonly CheckResult[] {
   const give = 'Give the role of the user that right at the origin, or leave out push: true.';
   if (!columns.some(isWritable)) return [fail('push', `${recordName}: no column may be written by this user`, give)];

@@ -9,7 +9,7 @@ import type { Exact } from '../../replica/history-cells.ts';
 import type { Value } from '../../wire/schema.ts';
 import { planCellsJson } from '../../cli/report/push-report.ts';
 
-/** As a plan has it: what stands in the table, and what the edit makes of it. */
+/** As a plan has it: what is in the table, and what the edit makes of it. */
 export function previewOf({ table, edits }: TableUndo): TablePreview {
   const rows = edits.map(({ rowId, kind, cells }): PreviewRow => ({
     rowId,

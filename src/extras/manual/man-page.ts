@@ -13,7 +13,7 @@ export interface ManCommand {
   readonly description: string;
   /** Each as it is written, such as `-c, --config <file>`. */
   readonly options: readonly { readonly flags: string; readonly description: string }[];
-  /** What stands below the options in its help: paragraphs, and lines set in for examples. */
+  /** What is below the options in its help: paragraphs, and lines set in for examples. */
   readonly after: string;
   readonly commands: readonly ManCommand[];
 }

@@ -64,7 +64,7 @@ export function createSql(target: PgSchema, table: SentTable, { deletes }: Pick<
 
 /** The result for the tables: which have their shape, and why others do not. */
 export interface ShapeOutcome {
-  /** Tables that stand in the target, by id. */
+  /** Tables in the target, by id. */
   readonly standing: ReadonlySet<number>;
   readonly problems: ReadonlyMap<number, RowsyncError>;
 }

@@ -221,7 +221,7 @@ function take(step: ServiceStep, root: string | undefined): void {
     if (step.kind === 'remove') return rmSync(path);
     if (step.kind === 'protect') return chmodSync(path, step.mode);
     makeFolders(dirname(path));
-    // The mode comes first: a token must not stand open for a moment.
+    // The mode comes first: a token must not be open for a moment.
     writeFileSync(path, '', { mode: step.mode, flag: 'a' });
     chmodSync(path, step.mode);
     writeFileSync(path, step.text);

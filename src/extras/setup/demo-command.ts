@@ -41,7 +41,7 @@ JOIN "Order Line" l ON l."Order" = o."Order No."
 WHERE o."Ordered At" >= '2025-01-01'
 GROUP BY c."Segment" ORDER BY "Revenue" DESC`;
 
-/** What becomes of a picture: every revision, with where its content stands. */
+/** What becomes of a picture: every revision, with where its content is. */
 const PHOTO_QUERY = `SELECT e."Full Name", f.revision, f.name, f.bytes, f.state
 FROM sync_files f JOIN "Employee" e ON e._id = f.row_id
 WHERE f."column" = 'Photo' AND e._id = (SELECT min(row_id) FROM sync_files WHERE revision = 2)

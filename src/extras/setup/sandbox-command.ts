@@ -118,7 +118,7 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
   }
 }
 
-/** The sandbox checks what stands in the file, since a test may give it the same without one. */
+/** The sandbox checks what is in the file, since a test may give it the same without one. */
 function readFaults(path: string): unknown {
   let text: string;
   try {

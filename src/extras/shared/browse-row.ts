@@ -150,7 +150,7 @@ export function readDeletedRow(
   return (from.prepare(text).get(table.id, id) ?? null) as ReturnType<typeof readDeletedRow>; // ours
 }
 
-/** Where the values of a column lead: rows of one other table, by the key that stands in the column. */
+/** Where the values of a column lead: rows of one other table, by the key in the column. */
 export interface Reference {
   readonly table: BrowsedTable;
   readonly idByKey: ReadonlyMap<string, number>;

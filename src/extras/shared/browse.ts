@@ -273,7 +273,7 @@ function filterCondition(table: BrowsedTable, { column, op, value }: Filter): Co
   if (storedAs === 'TEXT') return { text: sql`${name} ${operator} ?`, values: [value] };
   const number = numberOf(value);
   if (number === null) return { text: sql`${name} ${operator} ?`, values: [value] };
-  // Decimals that a double does not hold stand as text in such a column.
+  // Decimals that a double does not hold are texts in such a column.
   const given = storedAs === 'ANY' && op !== '=' && op !== '<>' ? sql`CAST(${name} AS NUMERIC)` : name;
   return { text: sql`${given} ${operator} ?`, values: [number] };
 }

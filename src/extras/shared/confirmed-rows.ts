@@ -45,7 +45,7 @@ export function keepCacheSmall(connection: Connection): void {
   connection.prepare(sql`PRAGMA cache_size = -2000`).run();
 }
 
-/** Every table that stands in the file, by origin id. */
+/** Every table in the file, by origin id. */
 export function readSources(from: Connection): readonly SinkSource[] {
   const names = new Set(
     from
@@ -125,7 +125,7 @@ export function readAllRows(from: Connection, { source, columns }: SinkSource): 
     .iterate() as IterableIterator<SourceRow>; // the columns just listed
 }
 
-/** Rows of a public view, as they stand. */
+/** Rows of a public view, as they are. */
 export function readView(from: Connection, name: Sql, columns: readonly string[]): IterableIterator<readonly Stored[]> {
   return from
     .prepare(sql`SELECT ${joinSql(columns.map(ident))} FROM ${name}`)

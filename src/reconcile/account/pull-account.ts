@@ -3,7 +3,7 @@
  */
 import { countText, plural } from '../../base/text.ts';
 
-/** How the pages of a table and its rows here stand once it was read. */
+/** The pages of a table and its rows here, once it was read. */
 export interface ListingFacts {
   /** Rows on the pages, each once. */
   readonly listedCount: number;

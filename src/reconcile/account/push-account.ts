@@ -1,6 +1,6 @@
 /**
  * What became of the edits that a push began with. Each is in exactly one column, whatever went wrong: the columns add up to the edits at the
- * beginning. Judged by how the rows stand when the push ends. Pure.
+ * beginning. Judged by the states of the rows when the push ends. Pure.
  */
 import { assert } from '../../base/assert.ts';
 import { retryHope, NO_STATUS } from '../push-outcome.ts';
@@ -19,7 +19,7 @@ export const EDIT_FATES = ['arrived', 'won', 'lost', 'asked', 'refused', 'inDoub
 /** What became of an edit. */
 export type EditFate = (typeof EDIT_FATES)[number];
 
-/** How an edited row stands when the push ends. */
+/** What an edited row is when the push ends. */
 export interface EditFacts {
   /** Null for a clean row. */
   readonly state: RowState | null;

@@ -25,7 +25,7 @@ export const BATCHES = sql`
 /** A row of a batch as it is kept: id, kind, cells as pairs of ledger row and value, answer. */
 export type KeptRow = readonly [id: number, kind: string, cells: readonly KeptCell[], answer: KeptAnswer | null];
 
-/** A cell as it is kept; the third part stands where a file was sent in place of the value. */
+/** A cell as it is kept; the third part is there if a file was sent in place of the value. */
 export type KeptCell =
   | readonly [seq: number, value: KeptValue]
   | readonly [seq: number, value: KeptValue, file: SentFile];

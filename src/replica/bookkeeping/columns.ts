@@ -54,7 +54,7 @@ export interface LedgerColumn {
   readonly mask: Mask | null;
 }
 
-/** The columns of a table in the order in which they stand in it; also those that are no longer described. */
+/** The columns of a table in the order in which they are in it; also those that are no longer described. */
 export function readColumns(from: Connection, tableId: number): readonly LedgerColumn[] {
   return from
     .prepare(

@@ -11,7 +11,7 @@ import type { Tx, Connection } from '../connection.ts';
 export interface Following {
   /** The origin's stamp up to which changed rows are here; null where none was asked for. */
   readonly watermark: string | null;
-  /** Since when the rows that were changed last are more than a page and stand as they are, in seconds since 1970; 0 for fewer. */
+  /** Since when the rows that were changed last are more than a page and have not changed, in seconds since 1970; 0 for fewer. */
   readonly tailSince: number;
   /** When changed rows were last asked for, or the last sweep began where that is later; null for neither. In seconds since 1970. */
   readonly readAt: number | null;
@@ -43,7 +43,7 @@ export function storeFollowed(
   ).run({ ...followed, tableId });
 }
 
-/** Notes since when the rows that were changed last are more than a page and stand as they are; 0 for fewer. */
+/** Notes since when the rows that were changed last are more than a page and have not changed; 0 for fewer. */
 export function storeTail(tx: Tx, tableId: number, since: number): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET large_tail = ? WHERE id = ?`).run(BigInt(since), tableId);
 }

@@ -207,7 +207,7 @@ function causeOf({ kind, rowId }: { readonly kind: MarkKind; readonly rowId?: nu
 
 /**
  * Brings the journal of a table in line with what the configuration wants. It begins at once where the table was read whole, else with
- * the end of the first sweep; what stands there then is what it begins with.
+ * the end of the first sweep; what is there then is what it begins with.
  */
 export function wantJournal(tx: Tx, tableId: number, { isWanted, at }: { isWanted: boolean; at: string }): void {
   const known = findJournal(tx, tableId);
@@ -215,7 +215,7 @@ export function wantJournal(tx: Tx, tableId: number, { isWanted, at }: { isWante
     if (known !== null) endJournal(tx, tableId, { at, why: 'history is switched off' });
     return;
   }
-  // One that is there has begun, or waits for the end of a sweep: after another program dropped a column, no earlier one tells what stood in it.
+  // One that is there has begun, or waits for the end of a sweep: after another program dropped a column, no earlier one tells what was in it.
   if (known !== null) return;
   tx.prepare(sql`INSERT INTO _rowsync_history_tables (table_id) VALUES (?)`).run(tableId);
   const isWhole = tx.prepare(

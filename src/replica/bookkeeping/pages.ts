@@ -150,7 +150,7 @@ export function notePage(tx: Tx, tableId: number, answer: AnsweredPage): void {
   );
 }
 
-/** Stores which rows stand on a page: those that was there before become suspects, those that are there now are none. */
+/** Stores which rows are on a page: those that were there before become suspects, those that are there now are none. */
 function storePageRows(tx: Tx, tableId: number, { window, page }: PagePlace, ids: string): void {
   const before = tx
     .prepare(sql`SELECT row_ids FROM _rowsync_page_rows WHERE table_id = ? AND "window" = ? AND page = ?`)
@@ -198,7 +198,7 @@ export interface RemainingSuspects {
 }
 
 /**
- * Forgets the suspects that stand on a page which was applied after the one that they left. Those on an older page remain,
+ * Forgets the suspects that are on a page which was applied after the one that they left. Those on an older page remain,
  * since the table may hold what the page that they left said last; that page's ETag proves nothing any more. `target` has the
  * rows as the origin last confirmed them.
  */

@@ -14,7 +14,7 @@ const CREDIT = 'Crédit accordé';
 
 const common = { culture: 'en-US', timezone: 'Europe/Paris', admin: [] } as const;
 
-/** Those whose names stand in the sample data; the first one owns the sandbox's token, the others are the colleagues. */
+/** Those whose names are in the sample data; the first one owns the sandbox's token, the others are the colleagues. */
 const STAFF: readonly UserSpec[] = [
   {
     ...common,

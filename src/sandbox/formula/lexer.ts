@@ -1,7 +1,7 @@
 /**
  * Text of a formula to tokens: literals, column references, words and symbols, each with its place (origin facts 5.1
  * to 5.4). Where the facts are silent the lexer is strict, so that what the sandbox takes is plainly documented. A backslash may
- * stand before a backslash, a quote, `n`, `r`, `t`, and in a column name before `]`. Anything else is a fault. Comments exist at
+ * come before a backslash, a quote, `n`, `r`, `t`, and in a column name before `]`. Anything else is a fault. Comments exist at
  * the origin, but their syntax is not known: a fault. Numbers have no exponent.
  *
  * Each character is looked at once or twice, and every regular expression is anchored and free of nested repetition.

@@ -78,7 +78,7 @@ function compileIf(args: readonly Expression[], call: CallPlace): Expression | F
   if (typeof type === 'object') return type;
   return expressionOf(type, call, (moment) => {
     const index = conditions.findIndex((condition) => condition.run(moment) === true);
-    // Behind the conditions stands the else, or nothing.
+    // Behind the conditions is the else, or nothing.
     return results[index < 0 ? conditions.length : index]?.run(moment) ?? null;
   });
 }

@@ -33,7 +33,7 @@ export interface SpecialForm {
   readonly compile: (args: readonly Expression[], call: CallPlace) => Expression | FormulaProblem;
 }
 
-/** The call that is compiled: where it stands and what it names, for complaints. */
+/** The call that is compiled: where it is and what it names, for complaints. */
 export interface CallPlace extends FormulaRange {
   readonly name: string;
 }

@@ -1,6 +1,6 @@
 /**
  * Which function answers which method: from a routed, authorized request to an answer or a refusal. The methods themselves
- * stand in files of their own; here the table that the path names is found, for those that the role may see.
+ * are in files of their own; here the table that the path names is found, for those that the role may see.
  */
 import { pairsFromQuery } from '../../wire/query.ts';
 import { attachment, attachments } from './attachments.ts';
@@ -38,7 +38,7 @@ const TABLE_METHODS: Readonly<
   attachment,
 };
 
-/** What stands behind a route: who calls, when, with what. */
+/** What follows a route: who calls, when, with what. */
 export interface MethodRequest {
   readonly store: Store;
   readonly user: User;

@@ -10,7 +10,7 @@ import { badParameter, unknownMethod, type MethodRefusal } from './refusal.ts';
 import type { ServerRules } from './rules.ts';
 
 /**
- * A method with the places it can stand at. Directly below the database, below a table, below a table's view or column, or (of an
+ * A method with the places it can be at. Directly below the database, below a table, below a table's view or column, or (of an
  * attachment) in front of a guid.
  */
 export const METHODS = {
@@ -28,13 +28,13 @@ export const METHODS = {
   attachment: { verbs: ['GET', 'HEAD'], depths: [2, 3] },
 } as const satisfies Readonly<Record<string, { verbs: readonly string[]; depths: readonly number[] }>>;
 
-/** What stands in no specification; the origin has it, a server that keeps to the letter has not. */
+/** What is in no specification; the origin has it, a server that keeps to the letter has not. */
 const EXTENSIONS: ReadonlySet<string> = new Set(['updated', 'deleted']);
 
 /** A method that the sandbox serves. */
 export type Method = keyof typeof METHODS;
 
-/** What stands behind the database id to say who calls. */
+/** What follows the database id to say who calls. */
 export type PathCredentials =
   | { readonly kind: 'none' }
   | { readonly kind: 'token'; readonly token: string }
@@ -47,7 +47,7 @@ export interface ApiPath {
   readonly credentials: PathCredentials;
   /** The segments behind the credentials, as sent. */
   readonly segments: readonly string[];
-  /** The path as sent, with the token cut out that stands in its place. */
+  /** The path as sent, with the token in its place cut out. */
   readonly safePath: string;
 }
 

@@ -12,7 +12,7 @@ export type LoginMode = (typeof LOGIN_MODES)[number];
 /** The decisions. */
 export interface ServerRules {
   readonly login: LoginMode;
-  /** Whether Updated, Deleted and Select on a view are served, which stand in no specification. */
+  /** Whether Updated, Deleted and Select on a view are served, which are in no specification. */
   readonly extensions: boolean;
   /** Whether XML answers escape a colon in the name of a column, which XML 1.0 allows in names. */
   readonly escapesColons: boolean;

@@ -70,7 +70,7 @@ export function viewColumns(table: Table, role: Role, view: View): readonly Stor
   return view.columnIds.flatMap((id) => visible.filter((column) => column.id === id));
 }
 
-/** Rows of one group stand together. */
+/** Rows of one group come together. */
 function orderOf(table: Table, view: View): readonly ColumnOrder[] {
   const keys = [...view.groups.map(({ columnId }) => ({ columnId, descending: false })), ...view.sort];
   return keys.flatMap(({ columnId, descending }) =>

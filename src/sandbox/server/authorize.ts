@@ -50,7 +50,7 @@ export function authorize(path: ApiPath, headers: CredentialHeaders, access: Acc
 }
 
 /**
- * Whether the path begins with `user:password`, which some clients put where a token may stand; that is undocumented and
+ * Whether the path begins with `user:password`, which some clients put where a token may be; that is undocumented and
  * refused. What names a table is none.
  */
 export function hasPassword({ segments: [first = ''] }: ApiPath, { catalog }: Store): boolean {

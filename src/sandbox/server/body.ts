@@ -1,6 +1,6 @@
 /**
  * Bodies of requests: read whole within a bound, or swallowed. Invariants: never more than the bound is held in
- * memory. A client that is still sending when its answer stands gets that answer, within bytes and time. A socket
+ * memory. A client that is still sending when its answer is ready gets that answer, within bytes and time. A socket
  * closed over unread bytes would take the answer with it.
  */
 import type { IncomingMessage } from 'node:http';

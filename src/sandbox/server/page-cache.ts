@@ -1,5 +1,5 @@
 /**
- * Answers that were rendered before, with the version of everything they were rendered from. While the version stands,
+ * Answers that were rendered before, with the version of everything they were rendered from. While that version is current,
  * an answer is served as it is, and `If-None-Match` is answered without rendering anything. Bounded by bytes; ETags
  * outlive the bytes, so that a page pushed out of memory still answers 304.
  */

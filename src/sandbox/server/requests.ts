@@ -12,7 +12,7 @@ export interface SeenRequest {
   readonly method: string;
   /** The name or alias in the table segment, decoded; null where there is none. */
   readonly table: string | null;
-  /** Path and query as sent, without a token that stands in its place; other secrets read `***`. */
+  /** Path and query as sent, without a token in its place; other secrets read `***`. */
   readonly path: string;
 }
 

@@ -1,7 +1,7 @@
 /**
  * From a request to the answer that goes out: who calls, which method, from the page cache or made anew, with which
  * headers. Header names are in canonical case, because real clients look them up that way (origin facts 7.1).
- * Invariant: an answer that stands in the page cache under a current version is never rendered again.
+ * Invariant: an answer in the page cache under a current version is never rendered again.
  */
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';

@@ -42,7 +42,7 @@ export interface ServerParts {
 const HEADER_BYTES_MAX = 2 * QUERY_BYTES_MAX + 32 * 1024;
 /** Longer than clients keep idle connections, so that it is never us who close one while a request is on its way. */
 const KEEP_ALIVE_MS = 65_000;
-/** Stands in the request log for a secret. */
+/** What the request log has in place of a secret. */
 const HIDDEN = '***';
 
 /** Creates the server; it does not listen yet. */
@@ -137,7 +137,7 @@ async function send(
   response.end(body);
 }
 
-/** What is remembered of a request: nothing that looks like a token or a password, wherever in the address it stands. */
+/** What is remembered of a request: nothing that looks like a token or a password, wherever in the address it is. */
 function describeRequest(
   number: number,
   verb: string,

@@ -1,5 +1,5 @@
 /**
- * The tables, columns, views, users and roles of a sandbox as they stand in the bookkeeping tables. Read as a whole
+ * The tables, columns, views, users and roles of a sandbox as they are in the bookkeeping tables. Read as a whole
  * into plain objects, and looked up by name or alias.
  */
 import { must } from '../../base/assert.ts';
@@ -278,7 +278,7 @@ export function columnSql(catalog: Catalog, column: StoreColumn): string {
   if (computed.columnId === null) return `(SELECT count(*) ${from} ${where})`;
   const name = `o.${storedName(other, computed.columnId)}`;
   if (computed.how === 'max' && findById(other.columns, computed.columnId)?.valueType === 'Timestamp') {
-    // Instants compare without their Z, before which a fraction of a second would stand.
+    // Instants compare without their Z, before which a fraction of a second would come.
     return `(SELECT max(rtrim(${name}, 'Z')) || 'Z' ${from} ${where})`;
   }
   const value = `${computed.how}(${name})`;

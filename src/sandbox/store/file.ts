@@ -1,6 +1,6 @@
 /**
  * The SQLite file behind a sandbox: opened or created, checked to be ours, with the bookkeeping tables in place. User
- * tables stand beside the bookkeeping under their own names; everything internal starts with `_sandbox_`.
+ * tables are beside the bookkeeping under their own names; everything internal starts with `_sandbox_`.
  */
 import { existsSync } from 'node:fs';
 

@@ -53,7 +53,7 @@ export class Matching {
     this.#rows = rows;
   }
 
-  /** Ids of the rows that pass all filters, in the given order; rows that compare equal stand by id. */
+  /** Ids of the rows that pass all filters, in the given order; rows that compare equal are ordered by id. */
   ids(
     table: Table,
     sort: readonly ColumnOrder[],
@@ -141,7 +141,7 @@ export class Matching {
     return passed;
   }
 
-  /** Where the rows of a span stand in an order by its column, in which rows without a value come first, or last if it descends. */
+  /** Where the rows of a span are in an order by its column, in which rows without a value come first, or last if it descends. */
   #find(table: Table, ids: readonly number[], range: RowRange, descending: boolean): { begin: number; end: number } {
     const valueOf = (id: number): Value => this.#rows.read(table, [range.column], [id], null)[0]?.values[0] ?? null;
     const hasBegun = (id: number): boolean => range.hasBegun(valueOf(id));
@@ -161,7 +161,7 @@ export class Matching {
   }
 }
 
-/** The first place from which on everything passes a test, by halving; new rows often stand at the end, so that is tried first. */
+/** The first place from which on everything passes a test, by halving; new rows often are at the end, so that is tried first. */
 function firstIndex(ids: readonly number[], passes: (id: number) => boolean, from = 0): number {
   let [low, high] = [from, ids.length];
   let middle = high - 1;

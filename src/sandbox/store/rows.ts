@@ -61,7 +61,7 @@ export class Rows {
     this.#numbering.flush();
   }
 
-  /** Notes where the counters stand; the function that comes back undoes what was counted since. */
+  /** Notes what the counters are; the function that comes back undoes what was counted since. */
   markNumbering(): () => void {
     return this.#numbering.mark();
   }
@@ -130,7 +130,7 @@ export class Rows {
     return must(count, 'a count has one row');
   }
 
-  /** The row that stands about `fraction` of the way through the ids; undefined in an empty table. */
+  /** The row that is about `fraction` of the way through the ids; undefined in an empty table. */
   near(table: Table, fraction: number): number | undefined {
     const name = ident(table.sqlName);
     return this.#connection
@@ -144,7 +144,7 @@ export class Rows {
       .get(fraction);
   }
 
-  /** The ids of all rows, or of those among some that exist, in the given order; rows that compare equal stand by id. */
+  /** The ids of all rows, or of those among some that exist, in the given order; rows that compare equal are ordered by id. */
   ids(table: Table, sort: readonly ColumnOrder[], among: readonly number[] | null = null): number[] {
     const terms = sort.map(({ column, descending }) => this.#orderTerm(column, descending ? ' DESC' : ''));
     const some = among === null ? '' : 'WHERE t._sandbox_row IN (SELECT value FROM json_each(?))';
@@ -225,7 +225,7 @@ export class Rows {
       case 'checkbox':
         return `${value}${direction}`;
       case 'timestamp':
-        // As texts, half past a second would stand before the second: a point comes before a Z.
+        // As texts, half past a second would come before the second: a point comes before a Z.
         return `rtrim(${value}, 'Z')${direction}`;
       case 'number':
         // Exact decimals that no double holds are stored as text; they sort among the numbers, not behind them.
@@ -353,7 +353,7 @@ class Numbering {
     if (digits !== null && Number(digits[0]) >= this.#next(columnId)) this.#advance(columnId, Number(digits[0]) + 1);
   }
 
-  /** Notes where the counters stand; the function that comes back sets them there again. */
+  /** Notes what the counters are; the function that comes back sets them there again. */
   mark(): () => void {
     const [next, moved] = [new Map(this.#nextById), new Set(this.#moved)];
     return () => {

@@ -1,8 +1,8 @@
 /**
  * Changes to what a sandbox's database consists of: tables and columns created, renamed, retyped, dropped.
  *
- * A table or column stands in SQLite under its own name. Where SQLite cannot hold that name (reserved, empty, NUL, or
- * equal to another one but for case) it stands under its alias, `t_N` or `f_N`.
+ * A table or column is in SQLite under its own name. Where SQLite cannot hold that name (reserved, empty, NUL, or
+ * equal to another one but for case) it is under its alias, `t_N` or `f_N`.
  */
 import { assert, must } from '../../base/assert.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
@@ -84,7 +84,7 @@ function allColumns(spec: TableSpec): readonly ColumnSpec[] {
   ];
 }
 
-/** Creates a column at the end of a table that already stands in SQLite; returns its id. */
+/** Creates a column at the end of a table that already is in SQLite; returns its id. */
 export function createColumn(
   connection: StoreConnection,
   catalog: Catalog,

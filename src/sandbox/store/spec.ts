@@ -6,7 +6,7 @@ import type { Value } from '../../wire/schema.ts';
 
 /** How a read-only column gets its value. All names are columns that are stored, not computed ones. */
 export type Computed =
-  /** The value of `column` in the row of `table` whose key stands in our column `reference`. */
+  /** The value of `column` in the row of `table` whose key is in our column `reference`. */
   | { readonly how: 'lookup'; readonly reference: string; readonly table: string; readonly column: string }
   /** Count of the rows of `table` whose column `reference` holds our key, or the sum or maximum of their `column`. */
   | {
@@ -61,7 +61,7 @@ export interface ViewSpec {
   readonly type?: string | undefined;
   /** Those with the display option ShowInViews unless given. */
   readonly columns?: readonly string[] | undefined;
-  /** `Column//SUFFIX` (origin facts 1.2); rows of one group stand together. */
+  /** `Column//SUFFIX` (origin facts 1.2); rows of one group come together. */
   readonly groups?: readonly string[] | undefined;
   readonly filter?: string | undefined;
   /** `Column`, `Column//ASC` or `Column//DESC`; behind the groups. */

@@ -452,7 +452,7 @@ export class Store {
     try {
       return transaction.immediate();
     } catch (thrown) {
-      this.#reload(); // what was rolled back may already stand in memory
+      this.#reload(); // what was rolled back may already be in memory
       throw thrown;
     }
   }
