@@ -8,6 +8,7 @@ import type { Session } from './cli/terminal/session.ts';
 import type { Config } from './config/load.ts';
 import type { OptionSection } from './config/options.ts';
 import type { DaemonExtra } from './daemon/parts.ts';
+import type { AgedTable } from './reconcile/fresh.ts';
 import type { Replica } from './replica/database.ts';
 import type { QueryAnswer, ReplicaReader } from './replica/reader.ts';
 
@@ -71,6 +72,15 @@ export interface Extra extends DaemonExtra {
   readonly status?: (config: Config) => Promise<{ readonly lines: readonly string[]; readonly json: object }>;
   /** Answers a query as of a time that a person typed. */
   readonly queryAt?: (reader: ReplicaReader, text: string, at: string, nowMs: number) => Promise<QueryAnswer>;
+  /**
+   * Brings the tables that a question reads up to a bound such as `10m`, and leaves the reader in a transaction that has them so.
+   * @throws RowsyncError `fresh.stale`, `usage.invalid`.
+   */
+  readonly freshen?: (
+    invocation: Invocation,
+    config: Config,
+    question: { readonly reader: ReplicaReader; readonly reads: () => readonly string[]; readonly within: string },
+  ) => Promise<readonly AgedTable[]>;
   /** Removes what it keeps of a forgotten row outside of the replica, and finds who else has it. */
   readonly forget?: (config: Config, row: ForgottenRow, nowMs: number) => Promise<ForgottenCopies>;
 }

@@ -5,6 +5,7 @@ import type { Extra } from './extra.ts';
 import { BACKUP } from './extras/backup/extra.ts';
 import { CHECK } from './extras/check/extra.ts';
 import { EXPORT } from './extras/export/extra.ts';
+import { FRESH } from './extras/fresh/extra.ts';
 import { HISTORY } from './extras/history/extra.ts';
 import { HTTP } from './extras/http/extra.ts';
 import { MANUAL } from './extras/manual/extra.ts';
@@ -22,6 +23,7 @@ export const EXTRAS: readonly Extra[] = [
   POSTGRES,
   EXPORT,
   BACKUP,
+  FRESH,
   SERVICE,
   PAGE,
   HTTP,

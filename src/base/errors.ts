@@ -110,6 +110,8 @@ export const ERROR_CODES = {
   'verify.mismatch': 'The replica differs from the origin although nothing changed meanwhile.',
   'verify.history': 'An entry of the history does not begin with the values that the entry before it ended with.',
   'history.unknown': 'The history does not cover what was asked for.',
+  'fresh.stale':
+    'Tables that a question reads are older than it allows, and could not be read now; nothing was answered.',
   'sink.unreachable': 'No connection to the PostgreSQL server of a sink, or it broke.',
   'sink.login': 'The PostgreSQL server of a sink does not accept the user, the password or the database.',
   'sink.tls': 'The connection to the PostgreSQL server of a sink could not be secured as sslmode asks.',

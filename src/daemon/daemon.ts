@@ -31,10 +31,11 @@ import { LoopDelay, Pulse, watch } from './process-health.ts';
 import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
 import type { DaemonParts, DaemonServer, DaemonView } from './parts.ts';
+import { RefreshQueue } from './refresh-queue.ts';
 import { Results } from './results.ts';
 import { openSides, type Sides } from './sides.ts';
 import { statusLine, type DaemonState } from './state.ts';
-import { nextStep, takesPart, type Run, type Step } from './step.ts';
+import { isRefresh, nextStep, takesPart, type Run, type Step } from './step.ts';
 import { contextFor, isAnyFollowed, runWork, type WorkContext, type WorkOutcome } from './work.ts';
 import { WayWatch } from './ways.ts';
 import { WorkBook } from './work-book.ts';
@@ -104,6 +105,8 @@ class Daemon {
   readonly #results = new Results(this.#book);
   readonly #loopDelay = new LoopDelay();
   readonly #decisionQueue: DecisionQueue;
+  readonly #refreshes: RefreshQueue;
+  #hasRefreshed = false;
   #isReloadAsked = false;
   #isCycleAsked = false;
   #wake = new AbortController();
@@ -116,6 +119,7 @@ class Daemon {
     this.#edits = new EditWatch(sides.replica);
     this.#jobs = jobsOf(sides.config);
     this.#decisionQueue = new DecisionQueue(parts.clock, () => this.#wake.abort());
+    this.#refreshes = new RefreshQueue(parts.clock, () => this.#wake.abort());
   }
 
   get #log(): Logger {
@@ -177,7 +181,9 @@ class Daemon {
   }
 
   #isAnythingAsked(): boolean {
-    return this.#parts.signals.stop.aborted || this.#isReloadAsked || this.#isCycleAsked || this.#decisionQueue.isAsked;
+    const isAsked = this.#isReloadAsked || this.#isCycleAsked || this.#decisionQueue.isAsked;
+    // While a failure holds work back, waking up for tables would only make it wait again.
+    return this.#parts.signals.stop.aborted || isAsked || (this.#refreshes.tables.size > 0 && !this.#isHeldBack());
   }
 
   #ask(what: 'reload' | 'cycle'): void {
@@ -194,6 +200,10 @@ class Daemon {
     }
     this.#circuit = halfOpen(this.#circuit);
     this.#wake.abort();
+  }
+
+  #isHeldBack(): boolean {
+    return this.#circuit.failureCount > 0 && this.#circuit.retryAtMs > this.#parts.clock.monotonicMs();
   }
 
   /** Waits for work to end; false if it continues although it was asked to stop. */
@@ -243,6 +253,8 @@ class Daemon {
       circuit: this.#circuit,
       troubleByTable: this.#troubles.byTable,
       isAsked: this.#isCycleAsked,
+      refreshedTables: this.#refreshes.tables,
+      hasRefreshed: this.#hasRefreshed,
       ...this.#lookForEdits(),
       nowMs,
       monotonicMs: clock.monotonicMs(),
@@ -268,52 +280,61 @@ class Daemon {
   }
 
   async #run(step: Step & { readonly kind: 'run' }): Promise<void> {
-    const { clock, signals } = this.#parts;
+    const { clock } = this.#parts;
     const isAsked = this.#isCycleAsked;
     this.#isCycleAsked = false;
     const startedMs = clock.monotonicMs();
     const run = { ...step, isAsked, monotonicMs: startedMs };
+    this.#hasRefreshed = isRefresh(run);
+    const endRefresh = this.#hasRefreshed ? this.#refreshes.take() : null;
+    try {
+      await this.#runOne(run);
+    } finally {
+      endRefresh?.();
+    }
+  }
+
+  async #runOne(run: Run & Pick<Step & { readonly kind: 'run' }, 'probeFirst'>): Promise<void> {
+    const { clock, signals } = this.#parts;
+    const { monotonicMs: startedMs } = run;
     const included = new Set<string>();
-    const context = contextFor(step.work, this.#sides, {
+    const context = contextFor(run.work, this.#sides, {
       clock,
       signal: signals.stop,
       takes: (name) =>
-        takesPart({ name, job: this.#jobs.find(step.work, name), trouble: this.#troubleOf(step.work, name) }, run),
+        takesPart({ name, job: this.#jobs.find(run.work, name), trouble: this.#troubleOf(run.work, name) }, run),
+      isRefresh: isRefresh(run),
       comesWithPull: (name) => this.#jobs.comesWithPull(name),
       onTable: (name) => included.add(name),
       onAdvance: () => this.#pulse.beat(),
       onProgress: (event) => this.#book.advance(event, clock.monotonicMs()),
     });
     // With nothing to follow, a tick a minute asks nothing, and proves nothing.
-    if (step.work === 'follow' && !isAnyFollowed(context.pull)) return this.#serveTicks(run);
-    if (step.probeFirst) {
+    if (run.work === 'follow' && !isAnyFollowed(context)) return this.#serveTicks(run);
+    if (run.probeFirst) {
       const refusal = await this.#probe();
       if (refusal !== null) {
         this.#fail(refusal);
         return this.#tellStatus();
       }
     }
-    this.#log.info('work.started', { work: step.work });
-    this.#working = step.work;
-    this.#book.begin(step.work, clock.nowMs());
+    this.#log.info('work.started', { work: run.work });
+    this.#working = run.work;
+    this.#book.begin(run.work, clock.nowMs());
     this.#tellStatus();
-    const outcome = await this.#outcomeOf(step, context);
+    const outcome = await this.#outcomeOf(run, context);
     this.#working = null;
-    this.#report(step, outcome, clock.monotonicMs() - startedMs);
+    this.#report(run, outcome, clock.monotonicMs() - startedMs);
     if (signals.stop.aborted) return;
     if (outcome.error === null) this.#succeed(run, outcome, included);
     else this.#fail(outcome.error);
     this.#tellStatus();
   }
 
-  async #outcomeOf(step: Step & { readonly kind: 'run' }, context: WorkContext): Promise<WorkOutcome> {
+  async #outcomeOf({ work }: Pick<Run, 'work'>, context: WorkContext): Promise<WorkOutcome> {
     try {
-      const outcome = await runWork(
-        step.work,
-        context,
-        Object.assign({}, ...this.#parts.extras.map(({ jobs }) => jobs)),
-      );
-      const question = questionOf(step.work, outcome);
+      const outcome = await runWork(work, context, Object.assign({}, ...this.#parts.extras.map(({ jobs }) => jobs)));
+      const question = questionOf(work, outcome);
       return question === null ? outcome : answerQuestion(outcome, question, await this.#probe());
     } catch (thrown) {
       return { error: asRowsyncError(thrown), isOver: true, own: null, held: null, tables: [], facts: {} };
@@ -373,7 +394,7 @@ class Daemon {
     if (this.#circuit.failureCount > 0) this.#log.info('circuit.closed', { attempt: this.#circuit.failureCount });
     this.#circuit = CLOSED;
     this.#failure = null;
-    if (run.editedTables.size > 0) this.#edits.serve();
+    if (run.work === 'push' && run.wantedTables.size > 0) this.#edits.serve();
     this.#serveTicks(run);
     const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
     const at = { clock, log: this.#log };
@@ -443,6 +464,7 @@ class Daemon {
       problems: () => this.#readProblems(),
       onWork: (listener) => this.#book.listen(listener),
       askForCycle: (work) => (work === null ? this.#ask('cycle') : this.#askFor(work)),
+      refresh: async (tables) => (this.#isHeldBack() ? undefined : this.#refreshes.ask(tables)),
     };
     const [open] = this.#parts.extras.flatMap(({ openServer }) => openServer ?? []);
     const server = open === undefined ? null : await open(config, view);

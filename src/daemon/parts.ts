@@ -59,6 +59,8 @@ export interface DaemonView {
   onWork(listener: () => void): () => void;
   /** Null for all of it. */
   askForCycle(work: WorkKind | null): void;
+  /** Reads tables now, by their names at the origin; resolves when that has ended, or will not begin soon. Never rejects. */
+  refresh(tables: readonly string[]): Promise<void>;
 }
 
 /** A running server. */

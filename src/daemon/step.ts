@@ -15,6 +15,10 @@ export interface Situation {
   readonly isAsked: boolean;
   /** Tables with edits to push now, regardless of the schedule. */
   readonly editedTables: ReadonlySet<string>;
+  /** Tables that are to be read now, regardless of the schedule. */
+  readonly refreshedTables: ReadonlySet<string>;
+  /** Whether the last work read such tables: then the schedule has its turn. */
+  readonly hasRefreshed: boolean;
   /** When to look for edits again; Infinity if none are expected. */
   readonly lookMs: number;
   /** Wall time, which schedules follow. */
@@ -29,10 +33,10 @@ export type Step =
   | {
       readonly kind: 'run';
       readonly work: WorkKind;
-      /** The jobs whose turn it is; empty if only failed tables are retried. */
+      /** The jobs whose turn it is; empty if only failed tables are retried, or only some tables are wanted. */
       readonly jobIds: ReadonlySet<string>;
-      /** Tables that are pushed beside those of the jobs. */
-      readonly editedTables: ReadonlySet<string>;
+      /** Tables that take part beside those of the jobs: edited ones in a push; those to be read now in a run of their own, which follows. */
+      readonly wantedTables: ReadonlySet<string>;
       /** Ask the origin one question first, because the last cycle failed as a whole. */
       readonly probeFirst: boolean;
     };
@@ -42,25 +46,28 @@ export const WAIT_MS_MAX = 60_000;
 
 /** Decides on the next step. */
 export function nextStep(situation: Situation): Step {
-  const { jobs, entryById, circuit, nowMs, monotonicMs, isAsked, editedTables, lookMs } = situation;
+  const { jobs, entryById, circuit, nowMs, monotonicMs, isAsked, editedTables, refreshedTables, lookMs } = situation;
   const due = jobs.filter(({ id }) => entryById.get(id)?.isDue === true);
   const retries = [...situation.troubleByTable.values()].map(({ retryAtMs }) => retryAtMs - monotonicMs);
   const isRetry = retries.some((ms) => ms <= 0);
   const isBroken = circuit.failureCount > 0;
-  const run = (work: WorkKind, jobIds: ReadonlySet<string>): Step => {
-    return { kind: 'run', work, jobIds, editedTables: work === 'push' ? editedTables : NONE, probeFirst: isBroken };
+  const run = (work: WorkKind, jobIds: ReadonlySet<string>, wantedTables: ReadonlySet<string> = NONE): Step => {
+    return { kind: 'run', work, jobIds, wantedTables, probeFirst: isBroken };
   };
   if (isAsked) return run('pull', idsOf(jobs, 'pull'));
   const heldBackMs = isBroken ? circuit.retryAtMs - monotonicMs : 0;
   const ticks = jobs.map(({ id }) => (entryById.get(id)?.nextAtMs ?? Infinity) - nowMs);
   const isEdited = editedTables.size > 0;
-  if (due.length === 0 && !isRetry && !isEdited) return wait([...ticks, ...retries, lookMs]);
+  const isWantedNow = refreshedTables.size > 0;
+  if (isWantedNow && heldBackMs <= 0 && !(situation.hasRefreshed && due.length > 0))
+    return run('follow', NONE, refreshedTables);
+  if (due.length === 0 && !isRetry && !isEdited && !isWantedNow) return wait([...ticks, ...retries, lookMs]);
   if (heldBackMs > 0) return wait([...ticks, heldBackMs]);
   const isWanted = (kind: WorkKind): boolean => (kind === 'pull' && isRetry) || (kind === 'push' && isEdited);
   const kinds = new Set<WorkKind>([...WORK_KINDS, ...due.map(({ kind }) => kind)]);
   const work = [...kinds].find((kind) => isWanted(kind) || due.some((job) => job.kind === kind));
   if (work === undefined) return wait(ticks); // cannot be: something is due
-  return run(work, idsOf(due, work));
+  return run(work, idsOf(due, work), work === 'push' ? editedTables : NONE);
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -77,7 +84,7 @@ function wait(candidatesMs: readonly number[]): Step {
 export interface Run {
   readonly work: WorkKind;
   readonly jobIds: ReadonlySet<string>;
-  readonly editedTables: ReadonlySet<string>;
+  readonly wantedTables: ReadonlySet<string>;
   readonly isAsked: boolean;
   readonly monotonicMs: number;
 }
@@ -90,11 +97,16 @@ export interface Candidate {
   readonly trouble: TableTrouble | undefined;
 }
 
-/** Whether a table takes part: its job's turn has come and it is not in trouble, or the wait after its trouble is over. */
+/** Whether a run reads tables because somebody wants them now. */
+export function isRefresh({ work, wantedTables }: Pick<Run, 'work' | 'wantedTables'>): boolean {
+  return work === 'follow' && wantedTables.size > 0;
+}
+
+/** Whether a table takes part: it is wanted, or its job's turn has come, and it is not in trouble, or the wait after its trouble is over. */
 export function takesPart({ name, job, trouble }: Candidate, run: Run): boolean {
   if (run.isAsked) return true; // a person wants all of it, scheduled or not
-  if (job === null) return false;
-  const isItsTurn = run.jobIds.has(job.id) || run.editedTables.has(name);
+  if (job === null && !isRefresh(run)) return false;
+  const isItsTurn = run.wantedTables.has(name) || (job !== null && run.jobIds.has(job.id));
   if (trouble === undefined) return isItsTurn;
   return trouble.retryAtMs <= run.monotonicMs && (run.work === 'pull' || isItsTurn);
 }

@@ -62,12 +62,14 @@ export interface WorkContext {
   readonly files: { readonly takes: (table: string) => boolean; readonly withPull: (table: string) => boolean };
   readonly config: Config;
   readonly whole: WholeWatch;
+  /** Whether a follow sweeps tables that cannot be followed: somebody wants them now. */
+  readonly isRefresh: boolean;
   /** Called for the watchdog by work that advances without requests to the origin. */
   readonly onAdvance: () => void;
 }
 
 /** How the daemon takes part in work. */
-interface WorkHooks extends Pick<WorkContext, 'onAdvance'> {
+interface WorkHooks extends Pick<WorkContext, 'onAdvance' | 'isRefresh'> {
   readonly clock: Clock;
   /** Asks the work to stop. */
   readonly signal: AbortSignal;
@@ -82,7 +84,7 @@ interface WorkHooks extends Pick<WorkContext, 'onAdvance'> {
 /** The context of one kind of work, narrowed to the tables whose turn it is. */
 export function contextFor(kind: WorkKind, sides: Sides, hooks: WorkHooks): WorkContext {
   const { config, whole } = sides;
-  const { clock, signal, takes, onAdvance } = hooks;
+  const { clock, signal, takes, onAdvance, isRefresh } = hooks;
   const [pulling, pushing] = [pullSettings(config), pushSettings(config)];
   const shared = { ...sides, clock, signal };
   const ofTurn: PullContext['settings']['tableOptions'] = (name) => {
@@ -98,9 +100,10 @@ export function contextFor(kind: WorkKind, sides: Sides, hooks: WorkHooks): Work
   return {
     config,
     whole,
+    isRefresh,
     onAdvance,
     files: { takes, withPull: hooks.comesWithPull },
-    pull: { ...shared, onProgress, settings: { ...pulling, tableOptions: ofTurn } },
+    pull: { ...shared, onProgress, settings: { ...pulling, tableOptions: ofTurn, compares: !isRefresh } },
     // An unfinished earlier push is settled with the table's own options, whatever else is due.
     push: {
       ...shared,
@@ -136,20 +139,20 @@ export async function runWork(
 /** What to run for each kind. */
 const WORK: Readonly<Record<CoreWork, Work>> = {
   pull: (context) => runPull(context),
-  follow: (context) => runPull(context, 'known'),
+  follow: (context) => runPull(context, context.isRefresh ? true : 'known'),
   push: runPush,
   files: runFiles,
   verify: runVerify,
 };
 
-/** Whether a table whose turn it is can be followed. */
-export function isAnyFollowed({ replica, settings }: PullContext): boolean {
+/** Whether a table whose turn it is can be followed, or is to be read whatever it is. */
+export function isAnyFollowed({ pull: { replica, settings }, isRefresh }: WorkContext): boolean {
   return readTables(replica).some(
-    (table) => mayFollow(readFollowable(replica, table)) && settings.tableOptions(table.name) !== null,
+    (table) => (isRefresh || mayFollow(readFollowable(replica, table))) && settings.tableOptions(table.name) !== null,
   );
 }
 
-async function runPull(work: WorkContext, follow: 'known' | false = false): Promise<WorkOutcome> {
+async function runPull(work: WorkContext, follow: 'known' | boolean = false): Promise<WorkOutcome> {
   const { pull: context, push: pushing } = work;
   await finishPushes(pushing);
   const report = await pull(context, { tables: [], confirm: false, follow });

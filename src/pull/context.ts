@@ -27,6 +27,8 @@ export interface PullSettings {
   readonly concurrency: number;
   /** Which tables are followed between sweeps: their sweeps also ask for the watermark. Left out for none. */
   readonly follows?: 'all' | 'large' | 'none' | undefined;
+  /** Whether following also compares sums of days when it is time; left out for yes. */
+  readonly compares?: boolean | undefined;
   readonly tableOptions: (name: string) => TableSettings | null;
   /** What the configuration says of tables by their names; left out if none is bound to one, and none need match. */
   readonly configured?: ConfiguredTables | undefined;

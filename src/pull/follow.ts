@@ -130,7 +130,7 @@ export async function followKnown(
 
 /** Brings the changed rows. @throws RowsyncError of the origin or the replica. */
 async function followTable(context: PullContext, table: PreparedTable, counts: SweepCounts): Promise<Followed> {
-  const { origin, replica, clock, signal } = context;
+  const { origin, replica, clock, signal, settings } = context;
   const { id, localName } = table.target;
   const stamps = stampsOf(table);
   const ledger = readFollowable(replica, readTable(replica, id));
@@ -167,7 +167,7 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   const watermark = await nextWatermark(context, table, { stamps, before, newest: read.newest });
   if (watermark === null) return { why: 'stamps', deletedCount };
   const since = read.isLarge ? standsSince() : 0;
-  const compares = isCompareDue(ledger.comparedAt, clock.nowMs());
+  const compares = settings.compares !== false && isCompareDue(ledger.comparedAt, clock.nowMs());
   await replica.write(`Noting what was followed of ${localName}`, (tx) => {
     // Noted first: an origin that fails to answer is not asked again the next minute.
     storeFollowed(tx, id, { watermark, at, comparedAt: compares ? at : null });

@@ -311,7 +311,8 @@ export class ReplicaReader implements Connection {
   tablesOf(text: string): readonly string[] {
     try {
       const steps = this.#db.prepare(`EXPLAIN ${text}`).all() as { opcode: string; p2: number; p3: number }[]; // its columns
-      const roots = steps.filter(({ opcode, p3 }) => opcode === 'OpenRead' && p3 === 0).map(({ p2 }) => p2);
+      const opens = (opcode: string): boolean => opcode === 'OpenRead' || opcode === 'ReopenIdx';
+      const roots = steps.filter(({ opcode, p3 }) => opens(opcode) && p3 === 0).map(({ p2 }) => p2);
       const names = sql`SELECT DISTINCT tbl_name FROM main.sqlite_schema WHERE rootpage IN (SELECT value FROM json_each(?))`;
       return this.#db.prepare(names).pluck().all(JSON.stringify(roots)) as string[]; // names are text
     } catch (thrown) {

@@ -129,6 +129,8 @@ describe('the next step', () => {
     troubleByTable: new Map(),
     isAsked: false,
     editedTables: new Set(),
+    refreshedTables: new Set(),
+    hasRefreshed: false,
     lookMs: Infinity,
     nowMs: noon,
     monotonicMs: 5_000,
@@ -138,12 +140,12 @@ describe('the next step', () => {
   const run = (
     work: WorkKind,
     jobIds: readonly string[],
-    { probeFirst = false, edited = [] }: { readonly probeFirst?: boolean; readonly edited?: readonly string[] } = {},
+    { probeFirst = false, wanted = [] }: { readonly probeFirst?: boolean; readonly wanted?: readonly string[] } = {},
   ): unknown => ({
     kind: 'run',
     work,
     jobIds: new Set(jobIds),
-    editedTables: new Set(edited),
+    wantedTables: new Set(wanted),
     probeFirst,
   });
   const edited = new Set(['A']);
@@ -185,8 +187,28 @@ describe('the next step', () => {
     ],
     ['is to try a table again', situation([], { troubleByTable: trouble(5_000) }), run('pull', [])],
     ['is to look for edits again', situation([], { lookMs: 1_000 }), { kind: 'wait', ms: 1_000 }],
-    ['is to push what was edited', situation([], { editedTables: edited }), run('push', [], { edited: ['A'] })],
+    ['is to push what was edited', situation([], { editedTables: edited }), run('push', [], { wanted: ['A'] })],
     ['is to pull first where both are due', situation(['pull'], { editedTables: edited }), run('pull', ['pull'])],
+    [
+      'is to read what is wanted now, before what is due',
+      situation(['pull'], { refreshedTables: edited }),
+      run('follow', [], { wanted: ['A'] }),
+    ],
+    [
+      'is what is due, after what was wanted',
+      situation(['pull'], { refreshedTables: edited, hasRefreshed: true }),
+      run('pull', ['pull']),
+    ],
+    [
+      'is to read what is wanted again where nothing is due',
+      situation([], { refreshedTables: edited, hasRefreshed: true }),
+      run('follow', [], { wanted: ['A'] }),
+    ],
+    [
+      'is not to read what is wanted while the circuit is open',
+      situation([], { refreshedTables: edited, circuit: broken }),
+      { kind: 'wait', ms: 10_000 },
+    ],
     [
       'is not to push while the circuit is open',
       situation([], { editedTables: edited, circuit: broken }),
@@ -211,11 +233,13 @@ describe('the next step', () => {
     ['whose wait is over, in a run of another kind', 'pull Order', 5_000, { work: 'verify' }, false],
     ['in trouble, when a person asks', 'pull', 6_000, { isAsked: true }, true],
     ['without a job, when a person asks', null, undefined, { isAsked: true }, true],
-    ['that was edited, between the ticks', 'pull Order', undefined, { work: 'push', editedTables: edited }, true],
-    ['that was edited and is in trouble', 'pull Order', 6_000, { work: 'push', editedTables: edited }, false],
-    ['that was edited, without a job', null, undefined, { work: 'push', editedTables: edited }, false],
+    ['that was edited, between the ticks', 'pull Order', undefined, { work: 'push', wantedTables: edited }, true],
+    ['that was edited and is in trouble', 'pull Order', 6_000, { work: 'push', wantedTables: edited }, false],
+    ['that was edited, without a job', null, undefined, { work: 'push', wantedTables: edited }, false],
+    ['that is wanted now, without a job', null, undefined, { work: 'follow', wantedTables: edited }, true],
+    ['that is wanted now and is in trouble', 'pull', 6_000, { work: 'follow', wantedTables: edited }, false],
   ] as const)('with a table %s', (_fact, id, retryAtMs, changes, expected) => {
-    const unchanged = { work: 'pull' as const, jobIds: new Set(['pull']), editedTables: new Set<string>() };
+    const unchanged = { work: 'pull' as const, jobIds: new Set(['pull']), wantedTables: new Set<string>() };
     const given = { ...unchanged, isAsked: false, monotonicMs: 5_000, ...changes };
 
     const table = {

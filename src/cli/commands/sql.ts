@@ -4,6 +4,8 @@
 import { Option, type Command } from 'commander';
 import { answerAsCsv, answerAsJson, type ResultTable } from '../../base/answer.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
+import type { Config } from '../../config/load.ts';
+import { oldestOf, type AgedTable } from '../../reconcile/fresh.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { loadNamedConfig } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
@@ -29,6 +31,8 @@ interface SqlOptions {
   readonly escapeFormulas?: boolean;
   /** An option of an extra that answers about the past. */
   readonly at?: string;
+  /** Likewise, of one that answers only what is fresh. */
+  readonly fresh?: string;
 }
 
 /** Adds the command. */
@@ -51,8 +55,9 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
   const reader = openReader(config.replica.path);
   try {
     const { stdout } = invocation.session;
+    const tables = await freshen(invocation, config, { reader, text, options });
     const answer = await answerAt(invocation, reader, { text, at: options.at });
-    for (const chunk of formatted(invocation, answer, options)) {
+    for (const chunk of formatted(invocation, answer, { ...options, tables })) {
       await stdout.write(chunk);
       if (stdout.isClosed) break;
     }
@@ -60,6 +65,23 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
   } finally {
     reader.close();
   }
+}
+
+/** The tables that a question reads, once they are as young as it asks; null where it does not say. @throws RowsyncError `fresh.stale`. */
+async function freshen(
+  invocation: Invocation,
+  config: Config,
+  { reader, text, options }: { readonly reader: ReplicaReader; readonly text: string; readonly options: SqlOptions },
+): Promise<readonly AgedTable[] | null> {
+  const { fresh, at } = options;
+  const [freshenTables] = invocation.extras.flatMap((extra) => extra.freshen ?? []);
+  if (fresh === undefined || freshenTables === undefined) return null;
+  if (at === undefined)
+    return freshenTables(invocation, config, { reader, reads: () => reader.tablesOf(text), within: fresh });
+  throw new RowsyncError('usage', 'usage.invalid', {
+    message: 'A query is of an earlier time (--at), or fresh (--fresh)',
+    hint: 'Give one of them.',
+  });
 }
 
 /** The answer of today, or of a time. @throws RowsyncError `history.unknown`, and as a query. */
@@ -74,15 +96,26 @@ async function answerAt(
     : queryAt(reader, text, at, invocation.session.clock.nowMs());
 }
 
-function formatted(invocation: Invocation, answer: ResultTable, options: SqlOptions): Iterable<string> {
+function formatted(
+  invocation: Invocation,
+  answer: ResultTable,
+  options: SqlOptions & { readonly tables: readonly AgedTable[] | null },
+): Iterable<string> {
   const { stdout } = invocation.session;
   const format = options.format ?? (invocation.isJson ? 'json' : 'table');
-  if (format === 'json') return answerAsJson(answer);
+  if (format === 'json') return options.tables === null ? answerAsJson(answer) : agedJson(options.tables, answer);
   if (format === 'table') return answerAsTable(answer, stdout.width());
   return answerAsCsv(answer, {
     escapeFormulas: options.escapeFormulas === true,
     forTerminal: stdout.isTerminal,
   });
+}
+
+function* agedJson(tables: readonly AgedTable[], answer: ResultTable): Iterable<string> {
+  const ages = tables.map(({ localName: table, asOf }) => ({ table, asOf }));
+  yield `{"asOf": ${JSON.stringify(oldestOf(tables))}, "tables": ${JSON.stringify(ages)}, "rows": `;
+  yield* answerAsJson(answer);
+  yield '}\n';
 }
 
 async function queryFromInput({ session }: Invocation): Promise<string> {

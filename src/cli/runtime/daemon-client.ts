@@ -25,6 +25,8 @@ export interface DaemonAnswer {
 const ANSWER_MS_MAX = 1_000;
 /** It waits a while for the work under way before it says that it is busy. */
 const DECISION_MS_MAX = 15_000;
+/** Tables are read after the work under way. */
+const READ_MS_MAX = 60_000;
 const ANSWER_CHARS_MAX = 4 * 1024 * 1024;
 
 /** The file beside a replica that lets whoever may read it ask the daemon. */
@@ -104,6 +106,23 @@ export async function askDaemonTo(
     return isDecisionAnswer(answer) ? answer : null;
   } catch {
     return null;
+  }
+}
+
+/** Has the daemon of a replica read tables now, by their names at the origin; false where it could not be asked. */
+export async function askDaemonToRead(
+  address: ListenAddress,
+  replicaPath: string,
+  tables: readonly string[],
+): Promise<boolean> {
+  const key = readPageKey(replicaPath);
+  if (key === null) return false;
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  const options = { method: 'POST', path: '/read', headers, timeout: READ_MS_MAX };
+  try {
+    return (await ask(address, options, JSON.stringify({ tables }))) === '{}\n';
+  } catch {
+    return false;
   }
 }
 

@@ -17,7 +17,8 @@ import { FolderNames, safeName } from '../../base/file-names.ts';
 import { pgType } from '../shared/column-shape.ts';
 import { makePrivate, PARTIAL, takeName } from '../../replica/copy-file.ts';
 import { replicaError } from '../../replica/failures.ts';
-import { openReader } from '../../replica/reader.ts';
+import { openReader, type ReplicaReader } from '../../replica/reader.ts';
+import { oldestOf } from '../../reconcile/fresh.ts';
 import { readAllRows, readSources } from '../shared/confirmed-rows.ts';
 import type { Stored } from '../../replica/connection.ts';
 
@@ -44,16 +45,22 @@ export function addExportCommand(program: Command, runner: Runner): void {
     .argument('[table...]', 'names of tables; all by default')
     .addOption(new Option('--format <format>', 'parquet or csv').choices(EXPORT_FORMATS).default('parquet'))
     .addHelpText('after', EXAMPLES)
-    .action((folder: string, tables: string[], options: { format: ExportFormat }, command: Command) =>
+    .action((folder: string, tables: string[], options: ExportCommandOptions, command: Command) =>
       runner(command, async (invocation) => {
         const { session } = invocation;
         const config = await loadNamedConfig(invocation, { needsCredentials: false });
         const at = stampFromMs(session.clock.nowMs());
+        const [freshen] = invocation.extras.flatMap((extra) => extra.freshen ?? []);
+        const { fresh } = options;
         const exported = await exportTables(config.replica.path, {
           folder: resolve(session.folder, folder),
           format: options.format,
           tables,
           at,
+          hold: async (reader, reads) => {
+            if (fresh === undefined || freshen === undefined) return null;
+            return { asOf: oldestOf(await freshen(invocation, config, { reader, reads, within: fresh })) };
+          },
         });
         const rowCount = exported.reduce((sum, table) => sum + table.rowCount, 0);
         const lines = [
@@ -69,6 +76,12 @@ export function addExportCommand(program: Command, runner: Runner): void {
         return EXIT.done;
       }),
     );
+}
+
+interface ExportCommandOptions {
+  readonly format: ExportFormat;
+  /** An option of an extra: how old a table may be. */
+  readonly fresh?: string;
 }
 
 /** The forms of files. */
@@ -96,23 +109,17 @@ export async function exportTables(
     readonly format: ExportFormat;
     readonly tables: readonly string[];
     readonly at: string;
+    /** Leaves the reader in a transaction over all tables, and returns what the manifest says of it; null for one transaction a table. */
+    readonly hold?: (reader: ReplicaReader, reads: () => readonly string[]) => Promise<object | null>;
   },
 ): Promise<readonly ExportedTable[]> {
   const { folder, format, tables, at } = options;
   const reader = openReader(path);
   try {
-    const sources = readSources(reader).filter(
-      ({ table }) => tables.length === 0 || tables.includes(table.localName) || tables.includes(table.name),
-    );
-    const unknown = tables.find(
-      (name) => !sources.some(({ table }) => table.localName === name || table.name === name),
-    );
-    if (unknown !== undefined) {
-      throw new RowsyncError('usage', 'usage.invalid', {
-        message: `There is no table ${unknown} in the replica`,
-        hint: 'rowsync status lists them.',
-      });
-    }
+    const choose = (): ReturnType<typeof chooseSources> => chooseSources(reader, tables);
+    choose();
+    const held = (await options.hold?.(reader, () => choose().map(({ table }) => table.localName))) ?? null;
+    const sources = choose();
     openExportFolder(folder, 0o700);
     const before = readManifest(folder);
     const names = new FolderNames();
@@ -129,18 +136,18 @@ export async function exportTables(
       makePrivate(partial);
       const counted = { count: 0 };
       // Both passes over the table see the same rows.
-      reader.prepare(sql`BEGIN`).run();
+      if (held === null) reader.prepare(sql`BEGIN`).run();
       const rows = (): Iterable<readonly Stored[]> => countRows(readAllRows(reader, source), counted);
       const result = await (format === 'parquet'
         ? writeParquet(partial, columns, rows)
         : writeCsv(partial, columns, rows));
-      reader.prepare(sql`COMMIT`).run();
+      if (held === null) reader.prepare(sql`COMMIT`).run();
       takeName(partial, join(folder, file));
       written.push({ table: source.table.localName, file, rowCount: counted.count, columns: result });
     }
     const partial = join(folder, MANIFEST) + PARTIAL;
     makePrivate(partial);
-    writeFileSync(partial, `${JSON.stringify({ exportedAt: at, format, tables: written }, null, 2)}\n`);
+    writeFileSync(partial, `${JSON.stringify({ exportedAt: at, ...held, format, tables: written }, null, 2)}\n`);
     takeName(partial, join(folder, MANIFEST));
     const now = new Set(written.map(({ file }) => file));
     for (const file of before) if (!now.has(file)) rmSync(join(folder, file), { force: true });
@@ -150,6 +157,21 @@ export async function exportTables(
   } finally {
     reader.close();
   }
+}
+
+/** Tables by their names at the origin or here, or all for none. @throws RowsyncError `usage.invalid`. */
+function chooseSources(reader: ReplicaReader, names: readonly string[]): ReturnType<typeof readSources> {
+  const sources = readSources(reader);
+  const isNamed = ({ table }: (typeof sources)[number], name: string): boolean =>
+    table.localName === name || table.name === name;
+  const unknown = names.find((name) => !sources.some((source) => isNamed(source, name)));
+  if (unknown !== undefined) {
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: `There is no table ${unknown} in the replica`,
+      hint: 'rowsync status lists them.',
+    });
+  }
+  return sources.filter((source) => names.length === 0 || names.some((name) => isNamed(source, name)));
 }
 
 /** Counts the rows of one pass, which may be the second. */

@@ -40,6 +40,8 @@ export interface Actions {
   decide(decision: PersonDecision): Promise<DecisionAnswer>;
   /** Starts a cycle now, or one kind of work. */
   cycle(work: WorkKind | null): void;
+  /** Reads tables now, by their names at the origin; resolves when that has ended, or will not begin soon. */
+  refresh(tables: readonly string[]): Promise<void>;
   /** @throws ChildFailure */
   document(request: DocumentRequest): Promise<Reply>;
 }
@@ -55,7 +57,14 @@ const FORM = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
 
 /** Paths that accept a POST. */
-export const POST_PATHS: ReadonlySet<string> = new Set(['/sign-in', '/sign-out', '/decide', '/cycle', '/edit']);
+export const POST_PATHS: ReadonlySet<string> = new Set([
+  '/sign-in',
+  '/sign-out',
+  '/decide',
+  '/cycle',
+  '/edit',
+  '/read',
+]);
 
 /** Bytes of a body; its longest part is a typed value. */
 const BODY_BYTES_MAX = 256 * 1024;
@@ -106,12 +115,13 @@ export async function answerPost(request: IncomingMessage, path: string, actions
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') return sentence(403, 'This came from another site');
   const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
-  const isProgram = path === '/decide' && request.headers.authorization !== undefined;
+  const isProgram = path === '/read' || (path === '/decide' && request.headers.authorization !== undefined);
   if (type !== (isProgram ? JSON_TYPE : FORM)) return sentence(415, 'Invalid form. Reload the page and try again.');
   const text = await readBody(request);
   if (text === null) return { ...sentence(413, 'This is too long'), headers: { Connection: 'close' } };
   const auth = actions.auth();
-  if (isProgram) return answerProgram(request, text, actions);
+  if (isProgram && !showsKey(request, auth)) return { status: 403, type: TYPES.text, body: 'wrong key\n' };
+  if (isProgram) return path === '/read' ? readTables(text, actions) : answerProgram(text, actions);
   const form = new URLSearchParams(text);
   if (path === '/sign-in') return signIn(request, form, auth);
   if (!isSignedIn(request, auth)) return sentence(403, 'You are not signed in any more; nothing was changed');
@@ -177,8 +187,19 @@ const DONE = 303;
 /** The status of each answer to a decision. */
 const STATUS = { done: 200, problem: 409, busy: 503, failed: 503 } as const;
 
-async function answerProgram(request: IncomingMessage, text: string, actions: Actions): Promise<Reply> {
-  if (!showsKey(request, actions.auth())) return { status: 403, type: TYPES.text, body: 'wrong key\n' };
+/** Whether a value of JSON is a list of names. */
+export function isNames(given: unknown): given is readonly string[] {
+  return Array.isArray(given) && given.every((name) => typeof name === 'string');
+}
+
+async function readTables(text: string, actions: Actions): Promise<Reply> {
+  const given = jsonParts(text)?.get('tables');
+  if (!isNames(given)) return { status: 400, type: TYPES.text, body: 'no names of tables\n' };
+  await actions.refresh(given);
+  return { status: 200, type: TYPES.json, body: '{}\n' };
+}
+
+async function answerProgram(text: string, actions: Actions): Promise<Reply> {
   const decision = decisionFromJson(text);
   if (decision === null) return { status: 400, type: TYPES.text, body: 'not a decision\n' };
   const answer = await actions.decide(decision);
@@ -271,16 +292,20 @@ function decoded(text: string | null): string | null {
   }
 }
 
-/** A decision as the command line sends it; null for anything else. */
-function decisionFromJson(text: string): PersonDecision | null {
-  let given: unknown;
+/** The parts of an object as a program sends it; null for anything else. */
+function jsonParts(text: string): ReadonlyMap<string, unknown> | null {
   try {
-    given = JSON.parse(text);
+    const given: unknown = JSON.parse(text);
+    return typeof given !== 'object' || given === null ? null : new Map(Object.entries(given));
   } catch {
     return null;
   }
-  if (typeof given !== 'object' || given === null) return null;
-  const parts = new Map<string, unknown>(Object.entries(given));
+}
+
+/** A decision as the command line sends it; null for anything else. */
+function decisionFromJson(text: string): PersonDecision | null {
+  const parts = jsonParts(text);
+  if (parts === null) return null;
   const [id, take, value, table, rowId, ids, upToId] = ['id', 'take', 'value', 'table', 'rowId', 'ids', 'upToId'].map(
     (name) => parts.get(name),
   );

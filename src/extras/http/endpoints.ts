@@ -67,6 +67,7 @@ export async function openServer(config: Config, view: DaemonView): Promise<Daem
     lastChange: () => lastSeq(view.sides().replica),
     decide: (decision) => decisionQueue.ask(decision),
     cycle: (work) => view.askForCycle(work),
+    refresh: (tables) => view.refresh(tables),
   });
   const close = (): Promise<void> => {
     pages.close();

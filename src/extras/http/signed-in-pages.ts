@@ -3,13 +3,14 @@
  * work is sent from here too.
  */
 import type { ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { durationText } from '../../base/text.ts';
 import type { PublicState } from '../../reconcile/account/account.ts';
 import type { WorkProgress } from '../../daemon/work-book.ts';
 import { documentHtml, sentenceHtml } from '../page/layout.ts';
 import { ChildFailure } from '../shared/child-pool.ts';
 import { html } from '../page/html.ts';
-import { SAID, TYPES, type Actions, type Reply } from './actions.ts';
+import { isNames, SAID, TYPES, type Actions, type Reply } from './actions.ts';
 
 /** First parts of the addresses that are answered here. */
 const PLACES: ReadonlySet<string> = new Set(['browse', 'ask', 'work', 'edit', 'file', 'export', 'origin']);
@@ -52,11 +53,27 @@ export async function answerSignedIn(
   const said = SAID.get(new URLSearchParams(query).get(path === '/' ? 'said' : '_said') ?? '') ?? null;
   const isStream = /^\/(?:export|file)\//.test(path);
   const msMax = isStream ? STREAM_MS_MAX : PAGE_MS_MAX;
+  const asked = { query, form: null, said, msMax, signal: gone.signal };
   try {
-    return await actions.document({ path, query, form: null, said, isStream, msMax, signal: gone.signal });
+    await readStale({ path, query }, (place) => actions.document({ ...asked, path: place, isStream: false }), actions);
+    return await actions.document({ ...asked, path, isStream });
   } catch (thrown) {
     return failureReply(thrown);
   }
+}
+
+/** Reads the tables first that are older than a question in SQL allows; the page itself refuses those that still are. */
+async function readStale(
+  { path, query }: { readonly path: string; readonly query: string },
+  ask: (path: string) => Promise<Reply>,
+  actions: Actions,
+): Promise<void> {
+  const isQuestion = path === '/ask' || path.startsWith('/export/');
+  if (!isQuestion || !['sql', 'fresh'].every((name) => new URLSearchParams(query).get(name))) return;
+  const { status, body } = await ask('/ask/stale');
+  const names = typeof body === 'string' ? body : await text(body);
+  const stale: unknown = status === 200 ? JSON.parse(names) : [];
+  if (isNames(stale)) await actions.refresh(stale);
 }
 
 /** The answer when the page process fails. @throws every other error. */

@@ -10,7 +10,7 @@ import type { Invocation, Runner } from '../../extra.ts';
 
 const EXAMPLES = `
 Speaks the Model Context Protocol, until its input ends. An agent lists tables, describes and queries them, and is told how old they are. It
-changes nothing: edits that it proposes wait for a person (rowsync proposals). No secret is loaded, and nothing asks the origin.
+changes nothing: edits that it proposes wait for a person (rowsync proposals). No secret is loaded; only the daemon asks the origin.
 
 Example, for an agent's configuration:
   { "mcpServers": { "rowsync": { "command": "rowsync", "args": ["mcp", "--config", "/etc/rowsync/main.yaml"] } } }`;
@@ -30,9 +30,11 @@ async function serve(invocation: Invocation): Promise<number> {
   const { serveAgents } = await import('./server.ts');
   const version = versionOf();
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const { hearDaemon } = await import('../../cli/runtime/daemon-client.ts');
+  const { askDaemonToRead, hearDaemon } = await import('../../cli/runtime/daemon-client.ts');
+  const { listen } = config.http;
   await serveAgents({
     replica: config.replica,
+    readNow: async (tables) => listen !== null && askDaemonToRead(listen, config.replica.path, tables),
     readAccount: async () =>
       problemsAt(config, { word: (await hearDaemon(config, invocation.extras)).word, nowMs: session.clock.nowMs() }),
     version,

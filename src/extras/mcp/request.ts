@@ -13,7 +13,15 @@ export type ToolQuestion =
   | { readonly tool: 'list_tables' }
   | { readonly tool: 'freshness' }
   | { readonly tool: 'describe_table'; readonly table: string }
-  | { readonly tool: 'query'; readonly sql: string; readonly rowsMax: number }
+  | {
+      readonly tool: 'query';
+      readonly sql: string;
+      readonly rowsMax: number;
+      /** How old the tables may be that it reads; null for any age. */
+      readonly within: string | null;
+    }
+  /** Which of these tables are older, by their names at the origin. */
+  | { readonly tool: 'stale'; readonly sql: string; readonly within: string }
   /** Reads what the edits would change, and says what is wrong with them; nothing is written. */
   | { readonly tool: 'look_at_edits'; readonly edits: readonly ProposedEdit[] };
 

@@ -9,6 +9,8 @@ import { openReader, type ReplicaReader, type TableStatus } from '../../replica/
 import type { ToolRequest, ToolQuestion } from './request.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
+import { agesText } from '../../reconcile/fresh.ts';
+import { ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
 import { reasonNotWritten } from './cells.ts';
 import { lookAtEdits } from './check-edits.ts';
 
@@ -107,6 +109,8 @@ function wholeAnswer(
       return describeTable(reader, question.table, present);
     case 'query':
       return query(reader, question, present);
+    case 'stale':
+      return staleFor(reader, question, present);
     case 'look_at_edits':
       return { ...lookAtEdits(reader, question.edits) };
     default:
@@ -203,12 +207,18 @@ function columnsOf(table: BrowsedTable): readonly object[] {
 /** The words that begin a query; blanks and comments may precede them. */
 const ASKS = /^(?:\s|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:SELECT|WITH|VALUES)\b/i;
 
+function requireSelect(sql: string): void {
+  if (!ASKS.test(sql)) throw usage('Only one SELECT is answered', 'Edits are proposed with propose_edits.');
+}
+
 function query(
   reader: ReplicaReader,
-  { sql, rowsMax }: { readonly sql: string; readonly rowsMax: number },
+  { sql, rowsMax, within }: Extract<ToolQuestion, { tool: 'query' }>,
   present: AnswerFacts,
 ): Readonly<Record<string, unknown>> {
-  if (!ASKS.test(sql)) throw usage('Only one SELECT is answered', 'Edits are proposed with propose_edits.');
+  requireSelect(sql);
+  if (within !== null)
+    requireFresh(reader, { names: () => reader.tablesOf(sql), bound: ageBound(within, present.nowMs) });
   const { columns, rows } = reader.query(sql);
   const shown: (readonly unknown[])[] = [];
   let chars = 0;
@@ -235,6 +245,16 @@ function query(
       .filter(({ table }) => read.has(table))
       .map((table) => freshnessOf(table, present)),
   };
+}
+
+function staleFor(
+  reader: ReplicaReader,
+  { sql, within }: Extract<ToolQuestion, { tool: 'stale' }>,
+  { nowMs }: AnswerFacts,
+): Readonly<Record<string, unknown>> {
+  requireSelect(sql);
+  const stale = staleTables(reader, reader.tablesOf(sql), ageBound(within, nowMs));
+  return { stale: stale.map(({ name }) => name), ages: agesText(stale, nowMs) };
 }
 
 function shownValue(value: unknown, charsMax: number): unknown {

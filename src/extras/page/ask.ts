@@ -19,6 +19,8 @@ export type QueryOutcome =
       readonly rows: readonly (readonly unknown[])[];
       readonly isCut: boolean;
       readonly tookMs: number;
+      /** The time of the oldest table that was read; null where no age was asked for. */
+      readonly asOf: string | null;
     }
   | { readonly kind: 'problem'; readonly words: string; readonly hint: string };
 
@@ -27,6 +29,8 @@ export interface AskView {
   readonly sql: string;
   /** A moment, as it was typed; empty for the present. */
   readonly at: string;
+  /** How old the tables may be, as it was typed; empty for any age. */
+  readonly fresh: string;
   /** Whether the replica can answer for an earlier time. */
   readonly hasHistory: boolean;
   /** The zone of a moment that names none. */
@@ -47,7 +51,7 @@ const EXAMPLES = [
 
 /** The whole part. */
 export function askHtml(view: AskView): Html {
-  const { sql, at, hasHistory, zone, asked } = view;
+  const { sql, at, fresh, hasHistory, zone, asked } = view;
   return html`<h1>Ask in SQL</h1>
     <div class="asking">
       <div>
@@ -61,6 +65,8 @@ ${exact(sql)}</textarea>
                   <input id="at" name="at" type="datetime-local" step="1" value="${exact(at)}" />`
               : null
           }
+          <label for="fresh">No table older than (10m, 1h; empty: as it is)</label>
+          <input id="fresh" name="fresh" size="6" autocomplete="off" value="${exact(fresh)}" />
           <p class="buttons"><button class="main">Ask</button><button type="button" id="stop" hidden>Stop</button></p>
         </form>
         ${asked === null ? examplesHtml() : askedHtml(asked, view)}
@@ -81,20 +87,21 @@ function examplesHtml(): Html {
     </ul>`;
 }
 
-function askedHtml(asked: QueryOutcome, { sql, at }: AskView): Html {
+function askedHtml(asked: QueryOutcome, { sql, at, fresh }: AskView): Html {
   if (asked.kind === 'problem') {
     return html`<div class="verdict warn" role="alert">
       <h2>${asked.words}</h2>
       <p>${asked.hint}</p>
     </div>`;
   }
-  const { columns, rows, isCut, tookMs } = asked;
-  const query = new URLSearchParams({ sql, ...(at === '' ? {} : { at }) }).toString();
+  const { columns, rows, isCut, tookMs, asOf } = asked;
+  const query = new URLSearchParams({ sql, ...(at === '' ? {} : { at }), ...(fresh === '' ? {} : { fresh }) });
   const count = isCut ? `The first ${plural(rows.length, 'row')}; an export has all` : plural(rows.length, 'row');
   return html`<p class="about" role="status">
-      ${count}, in ${tookMs < 1_000 ? `${Math.ceil(tookMs)} ms` : durationText(tookMs)}.
-      <a href="/export/csv?${exact(query)}" download>CSV</a>
-      <a href="/export/json?${exact(query)}" download>JSON</a>
+      ${count}, in
+      ${tookMs < 1_000 ? `${Math.ceil(tookMs)} ms` : durationText(tookMs)}${asOf === null ? '' : `, as of ${asOf} or later`}.
+      <a href="/export/csv?${exact(query.toString())}" download>CSV</a>
+      <a href="/export/json?${exact(query.toString())}" download>JSON</a>
     </p>
     <div class="scroll rows" role="region" aria-label="Answer" tabindex="0">
       <table class="grid">

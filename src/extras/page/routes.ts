@@ -35,6 +35,8 @@ import { answerRow } from './row.ts';
 import { answerToday } from './today.ts';
 import { answerWork } from './work.ts';
 import { readEvents } from '../history/events.ts';
+import { oldestOf } from '../../reconcile/fresh.ts';
+import { ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { FileStore } from '../../files/store.ts';
 import { html } from './html.ts';
@@ -76,6 +78,7 @@ function answer(desk: PageInput, [place = '', first = '', ...rest]: readonly str
   if (place === 'changes') return answerChanges(desk);
   if (place === 'work' && first === '') return answerWork(desk);
   if (place === 'ask' && first === '') return answerAsk(desk);
+  if (place === 'ask' && first === 'stale') return answerStale(desk);
   if (place === 'export') return answerExport(desk, first, rest);
   if (place === 'file') return answerFile(desk, [first, ...rest]);
   if (place === 'browse' && first === '') return answerTables(desk);
@@ -160,10 +163,12 @@ function answerAsk(desk: PageInput): AnswerChunks {
   const { reader, query } = desk;
   const sql = (query.get('sql') ?? '').replaceAll('\r\n', '\n').trim();
   const at = query.get('at') ?? '';
-  const asked = sql === '' ? null : ask(reader, { sql, at, nowMs: desk.request.nowMs });
+  const fresh = query.get('fresh') ?? '';
+  const asked = sql === '' ? null : ask(reader, { sql, at, fresh, nowMs: desk.request.nowMs });
   const body = askHtml({
     sql,
     at,
+    fresh,
     hasHistory: !reader.isOlder() && readKnownTables(reader).some(({ since }) => since !== null),
     zone: machineZone(),
     asked,
@@ -178,17 +183,37 @@ function answerAsk(desk: PageInput): AnswerChunks {
   );
 }
 
+/** The tables that a question reads and that are older than it allows, by their names at the origin; the daemon asks before it asks the question. */
+function answerStale({ reader, query, request }: PageInput): AnswerChunks {
+  const bound = ageBound(query.get('fresh') ?? '', request.nowMs);
+  const stale = staleTables(reader, reader.tablesOf(query.get('sql') ?? ''), bound);
+  return { status: 200, type: 'application/json', chunks: [JSON.stringify(stale.map(({ name }) => name))] };
+}
+
 /** A question and its moment: empty for the present; without a zone, in the zone of this machine. */
 interface QueryRequest {
   readonly sql: string;
   readonly at: string;
+  /** How old the tables may be; empty for any age. */
+  readonly fresh: string;
   readonly nowMs: number;
 }
 
-function queryAt(reader: ReplicaReader, { sql, at, nowMs }: QueryRequest): QueryAnswer {
-  if (at === '') return reader.query(sql);
+function queryAt(
+  reader: ReplicaReader,
+  { sql, at, fresh, nowMs }: QueryRequest,
+): QueryAnswer & { readonly asOf: string | null } {
+  if (at === '' || fresh !== '') {
+    const names = (): readonly string[] => reader.tablesOf(sql);
+    const tables = fresh === '' ? [] : requireFresh(reader, { names, bound: ageBound(fresh, nowMs) });
+    if (at === '') return { ...reader.query(sql), asOf: oldestOf(tables) };
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: 'A question is of an earlier time, or fresh',
+      hint: 'Leave one of them empty.',
+    });
+  }
   const ms = Date.parse(at);
-  if (!Number.isNaN(ms)) return queryPast(reader, sql, { moment: Math.floor(ms / 1000), nowMs });
+  if (!Number.isNaN(ms)) return { ...queryPast(reader, sql, { moment: Math.floor(ms / 1000), nowMs }), asOf: null };
   throw new RowsyncError('usage', 'usage.invalid', {
     message: `Cannot read "${at}" as a time`,
     hint: 'Write it as 2026-11-01T08:00, or leave it empty.',
@@ -198,7 +223,7 @@ function queryAt(reader: ReplicaReader, { sql, at, nowMs }: QueryRequest): Query
 function ask(reader: ReplicaReader, question: QueryRequest): QueryOutcome {
   const startedMs = process.hrtime.bigint();
   try {
-    const { columns, rows } = queryAt(reader, question);
+    const { columns, rows, asOf } = queryAt(reader, question);
     const shown: (readonly unknown[])[] = [];
     let bytes = 0;
     let isCut = false;
@@ -210,7 +235,14 @@ function ask(reader: ReplicaReader, question: QueryRequest): QueryOutcome {
       shown.push(row);
       bytes += row.reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 8), 0);
     }
-    return { kind: 'answer', columns, rows: shown, isCut, tookMs: Number(process.hrtime.bigint() - startedMs) / 1e6 };
+    return {
+      kind: 'answer',
+      columns,
+      rows: shown,
+      isCut,
+      tookMs: Number(process.hrtime.bigint() - startedMs) / 1e6,
+      asOf,
+    };
   } catch (thrown) {
     const { message, hint } = asRowsyncError(thrown);
     if (/out of memory|blob too big/i.test(message)) {
@@ -246,7 +278,8 @@ interface Exported {
 }
 
 function ofQuery({ reader, query, request }: PageInput): Exported {
-  const question = { sql: query.get('sql') ?? '', at: query.get('at') ?? '', nowMs: request.nowMs };
+  const [sql = '', at = '', fresh = ''] = ['sql', 'at', 'fresh'].map((name) => query.get(name) ?? '');
+  const question = { sql, at, fresh, nowMs: request.nowMs };
   return { name: 'answer', ...queryAt(reader, question) };
 }
 

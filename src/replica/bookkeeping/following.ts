@@ -6,6 +6,8 @@ import { readProblems, type TableProblems } from './problems.ts';
 import { readSweep, type SweepState } from './sweeps.ts';
 import { type LedgerTable, readPart } from './tables.ts';
 import type { Tx, Connection } from '../connection.ts';
+import type { AgedTable } from '../../reconcile/fresh.ts';
+import { baseName } from '../tables.ts';
 
 /** How far the changes of a table were read. */
 export interface Following {
@@ -60,4 +62,27 @@ export type FollowableTable = LedgerTable & SweepState & Pick<TableProblems, 'he
 export function readFollowable(from: Connection, table: LedgerTable): FollowableTable {
   const { heldCode } = readProblems(from, table.id);
   return { ...table, ...readSweep(from, table.id), heldCode, ...readFollowing(from, table.id) };
+}
+
+/**
+ * The tables that a query reads, by the names of tables in the file, with the time when each was last read to the end: a read is as of its beginning,
+ * and while a sweep is open, the one before it is no longer known. A table of ours tells of all tables; one that people made has no age.
+ */
+export function readAges(from: Connection, names: readonly string[]): readonly AgedTable[] {
+  const tables = from
+    .prepare(
+      sql`SELECT id, name, local_name AS localName, state = 'gone' AS isGone,
+            iif(state = 'steady' AND end_proven = 1 AND identity_checked = 1 AND doubted = 0 AND held_code IS NULL
+                AND missing_columns IS NULL AND push <> 'waiting'
+                AND NOT EXISTS (SELECT 1 FROM _rowsync_unreadable u WHERE u.table_id = t.id),
+              iif(sweep_open = 1, followed_at, max(coalesce(followed_at, sweep_started_at), sweep_started_at)), NULL) AS asOf
+          FROM _rowsync_tables t ORDER BY id`,
+    )
+    .all() as (AgedTable & { readonly isGone: 0 | 1 })[]; // columns and types are ours
+  const read = new Set(names);
+  const bases = new Set(tables.map(({ id }) => baseName(id)));
+  const isOfAll = names.some((name) => name.startsWith('_rowsync_') && !bases.has(name));
+  return tables
+    .filter(({ id, localName, isGone }) => read.has(localName) || read.has(baseName(id)) || (isOfAll && isGone === 0))
+    .map(({ id, name, localName, asOf }) => ({ id, name, localName, asOf }));
 }

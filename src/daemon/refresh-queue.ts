@@ -1,0 +1,49 @@
+/**
+ * Tables that somebody wants to be read now, whatever the schedule says. Those that are named while a run is under way are read by the next one, since
+ * the one under way may have asked for them already.
+ */
+import type { Clock } from '../base/clock.ts';
+
+/** How long somebody waits for them; a large table that has to be swept takes longer, and is there the next time. */
+const WAIT_MS_MAX = 45_000;
+
+/** Tables on their way to the daemon's loop. */
+export class RefreshQueue {
+  readonly #clock: Clock;
+  readonly #onAsked: () => void;
+  #next = newRefresh();
+
+  /** `onAsked` wakes the loop. */
+  constructor(clock: Clock, onAsked: () => void) {
+    this.#clock = clock;
+    this.#onAsked = onAsked;
+  }
+
+  /** The tables of the next run, by their names at the origin. */
+  get tables(): ReadonlySet<string> {
+    return this.#next.tables;
+  }
+
+  /** Resolves when a run that begins from now on has ended, however it ended, or takes too long. Never rejects. */
+  async ask(tables: readonly string[]): Promise<void> {
+    if (tables.length === 0) return;
+    const { ended } = this.#next;
+    for (const table of tables) this.#next.tables.add(table);
+    this.#onAsked();
+    const done = new AbortController();
+    await Promise.race([ended, this.#clock.sleep(WAIT_MS_MAX, done.signal)]);
+    done.abort();
+  }
+
+  /** Hands the tables over to a run, which calls the result at its end. */
+  take(): () => void {
+    const { settle } = this.#next;
+    this.#next = newRefresh();
+    return settle;
+  }
+}
+
+function newRefresh() {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  return { tables: new Set<string>(), ended: promise, settle: () => resolve(undefined) };
+}
