@@ -43,15 +43,6 @@ interface KeptTables extends Pick<AccountFacts, 'misnamed'> {
   readonly leftOut: ReadonlySet<string>;
 }
 
-/** Where the configuration says nothing. */
-export const NOTHING_KEPT: KeptTables = {
-  lateAfterMs: new Map(),
-  editsLateAfterMs: new Map(),
-  withoutFiles: new Set(),
-  leftOut: new Set(),
-  misnamed: [],
-};
-
 /** The facts that are not in the replica. */
 export interface Surroundings extends KeptTables {
   readonly word: DaemonWord;
@@ -91,8 +82,8 @@ export function problemsAt(
   try {
     const reader = openReader(path);
     try {
-      const kept = reader.isOlder() ? NOTHING_KEPT : readKept(reader, bind(reader), around.nowMs);
-      return readProblems(reader, { ...around, ...kept });
+      if (reader.isOlder()) return accountOf({ ...nothingOf(around), replica: 'older' });
+      return readProblems(reader, { ...around, ...readKept(reader, bind(reader), around.nowMs) });
     } finally {
       reader.close();
     }
@@ -105,12 +96,16 @@ export function problemsAt(
 function factsWithout(
   { code, message, hint }: RowsyncError,
   path: string,
-  { word: { keeper, complaints }, nowMs }: Omit<Surroundings, keyof KeptTables>,
+  around: Omit<Surroundings, keyof KeptTables>,
 ): AccountFacts {
-  const facts = { nowMs, tables: [], misnamed: [], remade: [], putBack: null, keeper };
-  if (!existsSync(path) && complaints.length === 0) return { ...facts, replica: 'missing', complaints };
+  const facts = nothingOf(around);
+  if (!existsSync(path) && facts.complaints.length === 0) return { ...facts, replica: 'missing' };
   const unusable: FoundComplaint = { about: 'replica', subject: null, code, message, hint, since: null };
-  return { ...facts, replica: 'here', complaints: [...complaints, unusable] };
+  return { ...facts, replica: 'here', complaints: [...facts.complaints, unusable] };
+}
+
+function nothingOf({ word, nowMs }: Omit<Surroundings, keyof KeptTables>): Omit<AccountFacts, 'replica'> {
+  return { nowMs, tables: [], misnamed: [], remade: [], putBack: null, ...word };
 }
 
 function readFacts(
@@ -120,16 +115,16 @@ function readFacts(
   const { keeper, complaints } = word;
   const firstUnreadable = readFirstUnreadable(reader);
   const pending = readOldestPending(reader);
-  const files = reader.isOlder() ? null : readFilesByTable(reader);
-  const lost = reader.isOlder() ? null : countUnseen(reader, toldSince(nowMs));
+  const files = readFilesByTable(reader);
+  const lost = countUnseen(reader, toldSince(nowMs));
   const tables = reader.status().map((table) => ({
     ...table,
     lateAfterMs: lateAfterMs.get(table.table) ?? null,
     editsLateAfterMs: editsLateAfterMs.get(table.table) ?? null,
     oldestPendingAt: pending.get(table.table) ?? null,
     firstUnreadable: firstUnreadable.get(table.table) ?? null,
-    lost: lost?.get(table.table) ?? null,
-    filesNotHere: withoutFiles.has(table.table) ? null : (files?.get(table.table) ?? null),
+    lost: lost.get(table.table) ?? null,
+    filesNotHere: withoutFiles.has(table.table) ? null : (files.get(table.table) ?? null),
   }));
   const areFilesWanted = tables.some(({ table }) => !withoutFiles.has(table));
   const isMoot = ({ about, subject }: FoundComplaint): boolean =>
@@ -138,12 +133,12 @@ function readFacts(
   const remembered = readComplaints(reader).filter((it) => !isMoot(it) && !isKnownBetter(it));
   return {
     nowMs,
-    replica: reader.isOlder() ? 'older' : tables.length === 0 ? 'unpulled' : 'here',
+    replica: tables.length === 0 ? 'unpulled' : 'here',
     tables,
     complaints: [...complaints, ...remembered],
     misnamed,
-    remade: reader.isOlder() ? [] : readRemade(reader, toldSince(nowMs)),
-    putBack: reader.isOlder() ? null : readPutBack(reader, toldSince(nowMs)),
+    remade: readRemade(reader, toldSince(nowMs)),
+    putBack: readPutBack(reader, toldSince(nowMs)),
     keeper,
   };
 }

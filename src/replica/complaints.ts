@@ -1,5 +1,5 @@
 /**
- * The errors that the replica remembers and that are still true: of tables, of sinks, and of the last runs as a whole. Works on files of earlier versions.
+ * The errors that the replica remembers and that are still true: of tables, of sinks, and of the last runs as a whole.
  */
 import { sql } from '../base/sql.ts';
 import { plural } from '../base/text.ts';
@@ -36,20 +36,14 @@ export function readFirstUnreadable(
   );
 }
 
-function hasColumn(from: Connection, table: string, column: string): boolean {
-  return from.prepare(sql`SELECT 1 FROM pragma_table_info(?) WHERE name = ?`).get(table, column) !== undefined;
-}
-
 function ofTables(from: Connection): readonly RememberedComplaint[] {
-  const push = hasColumn(from, '_rowsync_tables', 'push_code')
-    ? sql`UNION ALL SELECT local_name, push_code, push_message, push_hint, NULL FROM _rowsync_tables WHERE push_code IS NOT NULL`
-    : sql``;
   const rows = from
     .prepare(
       sql`SELECT local_name AS subject, problem_code AS code, problem_message AS message, problem_hint AS hint, NULL AS since
           FROM _rowsync_tables WHERE problem_code IS NOT NULL
           UNION ALL SELECT local_name, held_code, held_message, held_hint, held_at FROM _rowsync_tables WHERE held_code IS NOT NULL
-          ${push} ORDER BY subject COLLATE NOCASE`,
+          UNION ALL SELECT local_name, push_code, push_message, push_hint, NULL FROM _rowsync_tables WHERE push_code IS NOT NULL
+          ORDER BY subject COLLATE NOCASE`,
     )
     .all() as (Complaint & { subject: string; since: string | null })[]; // columns and types are ours
   return rows.map((row) => ({ ...row, about: 'table' }));
@@ -57,7 +51,6 @@ function ofTables(from: Connection): readonly RememberedComplaint[] {
 
 /** Two-way tables that another program dropped or renamed, and columns of such tables; the next pull makes them again. */
 export function readDropped(from: Connection): readonly RememberedComplaint[] {
-  if (!hasColumn(from, '_rowsync_tables', 'push')) return [];
   const rows = from
     .prepare(
       sql`SELECT t.local_name AS subject, NULL AS "column", (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id) AS editCount
@@ -89,7 +82,6 @@ function waitText(editCount: number): string {
  * What the last run in each direction, and the last work on files, failed of as a whole. What was wrong with one command line says nothing of the next run.
  */
 function ofRuns(from: Connection): readonly RememberedComplaint[] {
-  if (!hasColumn(from, '_rowsync_runs', 'per_table')) return [];
   const rows = from
     .prepare(
       sql`SELECT kind, finished_at AS since, error_code AS code, result ->> 'problem' AS message, coalesce(result ->> 'hint', '') AS hint
@@ -117,7 +109,6 @@ function ofSinks(from: Connection): readonly RememberedComplaint[] {
 }
 
 function ofHistory(from: Connection): readonly RememberedComplaint[] {
-  if (!hasColumn(from, '_rowsync_history_tables', 'pruning_held')) return [];
   const rows = from
     .prepare(
       sql`SELECT t.local_name AS subject, h.pruning_held AS message FROM _rowsync_history_tables h JOIN _rowsync_tables t ON t.id = h.table_id

@@ -16,15 +16,6 @@ import { sql, type Sql } from '../base/sql.ts';
 /** No limit, as SQLite has it. */
 const ALL = -1;
 
-/** Columns of `sync_status` that the first release did not have, with their defaults. */
-const LATER_STATUS = [
-  ['followed_at', sql`NULL AS followed_at`],
-  ['one_window', sql`NULL AS one_window`],
-  ['rows_filter', sql`NULL AS rows_filter`],
-  ['masked', sql`0 AS masked`],
-  ['page_rows', sql`NULL AS page_rows`],
-] as const;
-
 /** A row of `sync_status`; stamps are UTC text. */
 export interface TableStatus {
   readonly table: string;
@@ -54,9 +45,9 @@ export interface TableStatus {
   readonly parkedCount: number;
   /** Those of them that are no conflict: refused by the origin, in doubt, or stopped here. */
   readonly refusedCount: number;
-  /** Those of `refusedCount` that the origin may have taken; 0 in a file of an earlier version. */
+  /** Those of `refusedCount` that the origin may have taken. */
   readonly inDoubtCount: number;
-  /** Those of `refusedCount` that were stopped here, before they were sent; 0 in a file of an earlier version. */
+  /** Those of `refusedCount` that were stopped here, before they were sent. */
   readonly unsendableCount: number;
   /** Conflicts that wait for a person. */
   readonly conflictCount: number;
@@ -175,25 +166,18 @@ export class ReplicaReader implements Connection {
     return Number(this.#db.pragma('user_version', { simple: true })) < SCHEMA_VERSION;
   }
 
-  /** Every table, by name; also of a file that an earlier version wrote. */
+  /** Every table, by name. */
   status(): readonly TableStatus[] {
-    // The view of an earlier version has not all columns: they are added one around the other.
-    const hasColumn = (name: string): boolean =>
-      this.#all(sql`SELECT 1 FROM pragma_table_info('sync_status') WHERE name = ?`, name).length > 0;
-    let source: Sql = sql`sync_status`;
-    for (const [name, column] of LATER_STATUS) if (!hasColumn(name)) source = sql`(SELECT *, ${column} FROM ${source})`;
-    const waits = this.isOlder()
-      ? sql`SELECT NULL AS "table", 0 AS inDoubt, 0 AS unsendable`
-      : sql`SELECT "table", count(*) FILTER (WHERE kind = 'inDoubt') AS inDoubt,
-              count(*) FILTER (WHERE kind <> 'inDoubt' AND status IS NULL) AS unsendable
-            FROM sync_failures WHERE kind <> 'read' GROUP BY "table"`;
+    const waits = sql`SELECT "table", count(*) FILTER (WHERE kind = 'inDoubt') AS inDoubt,
+        count(*) FILTER (WHERE kind <> 'inDoubt' AND status IS NULL) AS unsendable
+      FROM sync_failures WHERE kind <> 'read' GROUP BY "table"`;
     const tables = this.#all(
       sql`SELECT "table", state, rows AS rowCount, pages AS pageCount, last_sweep AS lastSweepAt, fresh_since AS freshSince,
             followed_at AS followedAt, one_window AS oneWindow, rows_filter IS NOT NULL AS isFiltered, page_rows AS pageRows,
             unreadable AS unreadableCount, mode, masked AS maskedCount, pending AS pendingCount, parked AS parkedCount, refused AS refusedCount,
             coalesce(inDoubt, 0) AS inDoubtCount, coalesce(unsendable, 0) AS unsendableCount,
             conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint
-          FROM ${source} LEFT JOIN (${waits}) USING ("table") ORDER BY "table" COLLATE NOCASE`,
+          FROM sync_status LEFT JOIN (${waits}) USING ("table") ORDER BY "table" COLLATE NOCASE`,
     ) as (Omit<TableStatus, 'isFiltered'> & { readonly isFiltered: 0 | 1 })[]; // columns and types are ours
     return tables.map((table) => ({ ...table, isFiltered: table.isFiltered === 1 }));
   }

@@ -3,10 +3,11 @@
  */
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { NOTHING_KEPT, readProblems } from '../../src/daemon/account.ts';
+import { readProblems } from '../../src/daemon/account.ts';
 import { disownFile } from '../../src/replica/copies.ts';
 import { openReader } from '../../src/replica/reader.ts';
 import { startFilesFixture, fileOf } from '../support/files.ts';
+import { NOTHING_KEPT } from '../support/kept.ts';
 import { startFixture } from '../support/replica.ts';
 import { NOTE } from '../support/two-way.ts';
 

@@ -4,7 +4,7 @@
  *    const { status, body } = await host.ask(requestOf(path, '/browse'), { msMax: 20_000, signal });
  */
 import { join } from 'node:path';
-import { NOTHING_KEPT } from '../../src/daemon/account.ts';
+import { NOTHING_KEPT } from './kept.ts';
 import type { PageRequest } from '../../src/extras/page/request.ts';
 import { RESTING_STATE } from './daemon-state.ts';
 

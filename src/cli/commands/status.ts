@@ -121,14 +121,15 @@ function readStatus(config: Config): { readonly status: ReplicaPart; readonly er
 function readReplica(config: Config, replica: Status['replica']): ReplicaPart {
   const reader = openReader(config.replica.path);
   try {
-    const isOlder = reader.isOlder();
+    const [identity, runs] = [reader.identity(), reader.runs(RUNS_MAX)];
+    if (reader.isOlder()) return { replica: { ...replica, isOlder: true }, identity, tables: [], runs };
     const bound = boundTo(reader, config);
-    const wayByTable = isOlder ? new Map<string, string>() : waysOf(reader, bound, jobsOf(bound));
+    const wayByTable = waysOf(reader, bound, jobsOf(bound));
     return {
-      replica: { ...replica, isOlder },
-      identity: reader.identity(),
+      replica,
+      identity,
       tables: reader.status().map((table) => ({ ...table, way: wayByTable.get(table.table) ?? null })),
-      runs: reader.runs(RUNS_MAX),
+      runs,
     };
   } finally {
     reader.close();

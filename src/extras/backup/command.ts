@@ -7,12 +7,14 @@ import { EXIT } from '../../base/errors.ts';
 import { resolve } from 'node:path';
 import { backUpAll, lostFilesError, restoreAll } from './backup.ts';
 import type { CarryReport } from '../../files/carry.ts';
+import { queryNumber } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
 import { errorJson } from '../../cli/report/error-text.ts';
 import { exitCodeOf, loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { become, mayMake, ownerOf } from '../../cli/runtime/owner.ts';
 import { backUpByChild, mayReadBackup, PIPE, restoreByChild, restoreReceived, sendBackup } from './piped-backup.ts';
+import { sql } from '../../base/sql.ts';
 import { bytesText, countText, plural, printable } from '../../base/text.ts';
 
 const BACKUP_HELP = `
@@ -136,7 +138,7 @@ function countUnpushed(path: string): number {
   try {
     const reader = openReader(path);
     try {
-      return reader.status().reduce((sum, { pendingCount, parkedCount }) => sum + pendingCount + parkedCount, 0);
+      return queryNumber(reader, sql`SELECT count(*) FROM _rowsync_rows`);
     } finally {
       reader.close();
     }

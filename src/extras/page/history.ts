@@ -120,10 +120,8 @@ export interface HistoryHour {
 /** Entries of one row that are shown. */
 const LIFE_MAX = 200;
 
-/** Tables whose changes are kept, by their names here; none in a file of an earlier version. */
+/** Tables whose changes are kept, by their names here. */
 export function readJournalled(from: Connection): ReadonlySet<string> {
-  const text = sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_history_tables'`;
-  if (from.prepare(text).get() === undefined) return new Set();
   const names = from
     .prepare(
       sql`SELECT t.local_name FROM _rowsync_history_tables j JOIN _rowsync_tables t ON t.id = j.table_id

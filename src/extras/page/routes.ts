@@ -169,7 +169,7 @@ function answerAsk(desk: PageInput): AnswerChunks {
     sql,
     at,
     fresh,
-    hasHistory: !reader.isOlder() && readKnownTables(reader).some(({ since }) => since !== null),
+    hasHistory: readKnownTables(reader).some(({ since }) => since !== null),
     zone: machineZone(),
     asked,
     tables: readBrowsedTables(reader),

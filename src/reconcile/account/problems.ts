@@ -104,7 +104,7 @@ export const CATALOGUE = [
     code: 'replica.older',
     severity: 'notice',
     untold: 'The daemon brings the file up to date when it starts.',
-    why: 'An earlier version wrote the file; some facts are not known before the next run.',
+    why: 'An earlier version wrote the file; nothing is told of its tables before the next run.',
     find: ({ replica }) =>
       replica === 'older'
         ? [{ sentence: 'An earlier version wrote the replica', hint: 'Nothing: the next pull brings it up to date.' }]

@@ -4,7 +4,6 @@
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
-import { hasTable } from '../objects.ts';
 
 /**
  * One row per table, by origin id.
@@ -37,9 +36,8 @@ export interface DescribedTable extends StoredBinding {
   readonly isDescribed: boolean;
 }
 
-/** Every table that was ever described, by id; none in a replica of an earlier version. */
+/** Every table that was ever described, by id. */
 export function readDescribed(from: Connection): readonly DescribedTable[] {
-  if (!hasTable(from, '_rowsync_described')) return [];
   const rows = from
     .prepare(
       sql`SELECT id, name, bound_name AS boundName, bound_key AS boundKey, seen_key AS seenKey, is_described AS isDescribed
@@ -65,7 +63,6 @@ export function storeDescribed(tx: Tx, bindings: readonly StoredBinding[]): void
 
 /** The name under which the configuration applies to a table that the origin calls `name`. */
 export function boundNameOf(from: Connection, name: string): string {
-  if (!hasTable(from, '_rowsync_described')) return name;
   // A pull that ended early may have stored a new name here, and not given it to the table yet.
   const found = from
     .prepare(

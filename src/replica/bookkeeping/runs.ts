@@ -232,10 +232,9 @@ export interface Quarter {
   readonly wentWell: boolean;
 }
 
-/** The quarters that are kept, the oldest first, by the name of the table here; none in a file of an earlier version. */
+/** The quarters that are kept, the oldest first, by the name of the table here. */
 export function readQuarters(from: Connection): ReadonlyMap<string, readonly Quarter[]> {
   const byTable = new Map<string, Quarter[]>();
-  if (!hasQuarters(from)) return byTable;
   const rows = from
     .prepare(
       sql`SELECT t.local_name AS "table", q.quarter, q.fare, q.went_well AS wentWell
@@ -260,7 +259,6 @@ export interface Try {
 
 /** Those that began since a moment, and the last one before it, the oldest first. A run that was asked to stop tells nothing. */
 export function readTries(from: Connection, since: string): readonly Try[] {
-  if (!hasQuarters(from)) return [];
   const isTry = sql`kind IN ('pull', 'follow') AND finished_at IS NOT NULL AND outcome <> 'stopped'`;
   // Of many tables only some are listed, after a line for what concerned all; of old runs, none is.
   const failed = sql`(SELECT count(*) FROM json_each(per_table) WHERE value ->> 'table' IS NOT NULL AND value ->> 'problem' IS NOT NULL)`;
@@ -278,15 +276,9 @@ export function readTries(from: Connection, since: string): readonly Try[] {
 
 /** What the newest runs did to each table, by their ids; runs without these facts are left out. */
 export function readRunResults(from: Connection, limit: number): ReadonlyMap<number, readonly TableResult[]> {
-  if (!hasQuarters(from)) return new Map();
   const rows = from
     .prepare(sql`SELECT id, per_table AS results FROM (SELECT id, per_table FROM _rowsync_runs ORDER BY id DESC LIMIT ?)
                  WHERE per_table IS NOT NULL`)
     .all(limit) as { id: number; results: string }[]; // the columns just listed
   return new Map(rows.map(({ id, results }) => [id, JSON.parse(results) as TableResult[]])); // written by closeRun
-}
-
-/** Whether the file has what version 11 added. */
-function hasQuarters(from: Connection): boolean {
-  return from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_quarters'`).get() !== undefined;
 }

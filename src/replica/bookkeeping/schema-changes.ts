@@ -4,7 +4,6 @@
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
-import { hasTable } from '../objects.ts';
 
 /**
  * One row per change; the newest thousands are kept. Names are those at the origin.
@@ -81,7 +80,7 @@ export interface SeenSchemaChange extends SchemaChange {
   readonly runId: number | null;
 }
 
-/** The changes within bounds, the oldest first; null for no bound. None in a replica of an earlier version. */
+/** The changes within bounds, the oldest first; null for no bound. */
 export function readSchemaChanges(
   from: Connection,
   {
@@ -91,7 +90,6 @@ export function readSchemaChanges(
     until,
   }: Readonly<Record<'table' | 'since' | 'until', string | null>> & { runId: number | null },
 ): readonly SeenSchemaChange[] {
-  if (!hasTable(from, '_rowsync_schema_changes')) return [];
   return from
     .prepare(
       sql`SELECT at, run_id AS runId, kind, table_name AS "table", column_name AS "column", former, now

@@ -22,7 +22,7 @@ import type { PullContext, PullSettings } from '../../../src/pull/context.ts';
 import type { pull } from '../../../src/pull/pull.ts';
 import type { KeepUpload, PushContext, PushSettings } from '../../../src/push/context.ts';
 import type { finishPushes, push } from '../../../src/push/push.ts';
-import type { NOTHING_KEPT, readProblems } from '../../../src/daemon/account.ts';
+import type { readProblems } from '../../../src/daemon/account.ts';
 import type { Problem } from '../../../src/reconcile/account/account.ts';
 import type { ConfiguredTables, misnamedIn } from '../../../src/reconcile/bindings.ts';
 import type { openReplica, Replica, Surround, TransactionFacts } from '../../../src/replica/database.ts';
@@ -33,6 +33,7 @@ import { fileSystemOf, systemError, type FileDisk } from './files-disk.ts';
 import { never, type Scheduler } from './scheduler.ts';
 import type { Misspelt } from './setup.ts';
 import { sfc32 } from './tape.ts';
+import { NOTHING_KEPT } from '../../support/kept.ts';
 
 /** The engine's doors, from one source tree. */
 export interface EngineModules {
@@ -50,7 +51,6 @@ export interface EngineModules {
   readonly readDescribed: typeof readDescribed;
   readonly misnamedIn: typeof misnamedIn;
   readonly readProblems: typeof readProblems;
-  readonly NOTHING_KEPT: typeof NOTHING_KEPT;
   readonly ReplicaReader: typeof ReplicaReader;
 }
 
@@ -284,7 +284,7 @@ export class Life {
     const reader = new modules.ReplicaReader(db, disk.path);
     const misnamed = modules.misnamedIn(this.#named(this.#sides().replica), modules.readDescribed(reader));
     const word = { keeper: 'nobody' as const, complaints: [] };
-    return modules.readProblems(reader, { ...modules.NOTHING_KEPT, misnamed, word, nowMs: this.#clock.nowMs() });
+    return modules.readProblems(reader, { ...NOTHING_KEPT, misnamed, word, nowMs: this.#clock.nowMs() });
   }
 
   /** Waits, unless it dies meanwhile. */
