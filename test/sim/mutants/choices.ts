@@ -43,7 +43,7 @@ export const CHOICE_MUTANTS: readonly Mutant[] = [
   {
     name: 'pushes-read-unmasked',
     without: 'What a push reads back is not masked.',
-    edits: [{ file: 'capture/table.ts', find: 'mask: column.mask,', replace: 'mask: null,' }],
+    edits: [{ file: 'capture/table.ts', find: '      ...column,', replace: '      ...column,\n      mask: null,' }],
   },
   {
     name: 'star-beside-a-choice',
