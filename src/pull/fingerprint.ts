@@ -16,6 +16,7 @@ import {
   type Days,
   type MeasurePlan,
 } from '../reconcile/fingerprint.ts';
+import type { AggregatePage } from '../origin/rows.ts';
 import { readIdentity } from '../replica/bookkeeping/identity.ts';
 import { readFollowing, storeIgnoredMeasures } from '../replica/bookkeeping/following.ts';
 import { readMeasured } from '../replica/rows.ts';
@@ -104,20 +105,25 @@ async function readDays(
   const group = { name: created, suffix: 'DD', type: 'Date' } as const;
   const columns = measures.map(({ shape }) => shape);
   let skip = 0;
-  try {
-    for (let page = 0; page < FINGERPRINT_PAGES_MAX; page += 1) {
-      const answer = await origin.aggregate({ table: address, group, columns, top: TOP_MAX, skip }, { signal });
-      if (answer === null) return null;
-      for (const { group: day, values } of answer.groups)
-        days.set(typeof day === 'string' ? day : NO_DAY, readMeasures(measures, values));
-      if (answer.isLast) return days;
-      skip += answer.groups.length;
-    }
-  } catch (thrown) {
-    // An answer in an unknown form counts as none.
-    if (!(thrown instanceof RowsyncError && thrown.code === 'origin.unexpected')) throw thrown;
+  for (let page = 0; page < FINGERPRINT_PAGES_MAX; page += 1) {
+    const answer = await orNone(origin.aggregate({ table: address, group, columns, top: TOP_MAX, skip }, { signal }));
+    if (answer === null) return null;
+    for (const { group: day, values } of answer.groups)
+      days.set(typeof day === 'string' ? day : NO_DAY, readMeasures(measures, values));
+    if (answer.isLast) return days;
+    skip += answer.groups.length;
   }
   return null;
+}
+
+/** What groups of rows add up to; an answer in an unknown form counts as none. */
+export async function orNone(asked: Promise<AggregatePage | null>): Promise<AggregatePage | null> {
+  try {
+    return await asked;
+  } catch (thrown) {
+    if (!(thrown instanceof RowsyncError && thrown.code === 'origin.unexpected')) throw thrown;
+    return null;
+  }
 }
 
 /** The days of the rows here that the origin confirmed. */

@@ -2,7 +2,7 @@
  * Follows one table: requests the rows that changed since the watermark, and applies them like rows of a page. It starts from a table that a sweep
  * proved whole, and says whether that sufficed, or why a sweep has to look. Loops that send requests, and their bounds:
  *
- *    pages of a round   FOLLOW_PAGES_MAX
+ *    pages of a round   as many as the table has, or FOLLOW_PAGES_MAX
  *    rounds             ROUNDS_MAX: the second tells what came while rows were counted from a delete; behind it, windows are read
  *    changed windows    as fingerprint.ts says, when rows are missing, and when it is time to compare
  *    a short window     found by halving, once a round
@@ -15,31 +15,39 @@ import { must } from '../base/assert.ts';
 import { asRowsyncError } from '../base/errors.ts';
 import { isUnsupported } from '../origin/rows.ts';
 import {
+  cursorAt,
   firstCursor,
+  firstUnread,
   FOLLOW_PAGES_MAX,
   isCompareDue,
-  isTailSettled,
   judgeChangedPage,
   laterStamp,
   mayFollow,
-  reachesBackTo,
+  readBehindOf,
   secondOf,
   type ChangedPage,
   type FollowCursor,
+  type Seconds,
 } from '../reconcile/follow.ts';
 import { unlikeRows } from '../reconcile/diff.ts';
 import { createdColumn, NO_STAMP_WINDOW, windowFilter } from '../reconcile/windows.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { findTable, readTable, readSelection } from '../replica/bookkeeping/tables.ts';
-import { storeFollowed, storeTail, readFollowable } from '../replica/bookkeeping/following.ts';
-import { countExpected, countStampedFrom, readPagedWindows } from '../replica/bookkeeping/pages.ts';
+import { storeFollowed, readFollowable } from '../replica/bookkeeping/following.ts';
+import {
+  countBySecond,
+  countExpected,
+  countPages,
+  countStampedFrom,
+  readPagedWindows,
+} from '../replica/bookkeeping/pages.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import type { RowPage, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, TableSettings } from './context.ts';
 import { describeTable, storedDescription, writeInShape } from './describe.ts';
-import { findChangedWindows, readChangedWindows } from './fingerprint.ts';
+import { findChangedWindows, orNone, readChangedWindows } from './fingerprint.ts';
 import { shrinkPages } from './page-size.ts';
 import { prepareTable } from './prepare.ts';
 import { confirmedRows, stampsOf, type Stamps } from './stamps.ts';
@@ -138,23 +146,13 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   if (stamps === null || before === null || !mayFollow(ledger)) return { why: 'begin', deletedCount: 0 };
   const at = stampFromMs(clock.nowMs());
   if (readSelection(replica, id).rowsFilter !== (table.address.rows ?? null)) return { why: 'filter', deletedCount: 0 };
-  const readBefore = counts.pagesReadCount;
-  // Since when the rows that were changed last are as they are here: since now, where any of them was new.
-  const standsSince = (): number => {
-    const isAsBefore = ledger.tailSince > 0 && counts.pagesReadCount === readBefore;
-    return isAsBefore ? ledger.tailSince : Math.ceil(clock.nowMs() / 1_000);
-  };
+  const from = { stamps, watermark: before, counts, isLarge: ledger.hasLargeTail, readAt: ledger.readAt };
   let read: Changes | { readonly why: WhySwept } = { newest: null, isLarge: false };
   let deletedCount = 0;
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     // Counted before the changes are read: rows that were added before are among the changes, and cannot hide a delete.
     const there = await origin.count({ table: table.address, column: stamps.key }, { signal });
-    const tail = isTailSettled(ledger) ? await readTail(context, table, { stamps, watermark: before, counts }) : null;
-    read = tail ?? (await readChanges(context, table, { stamps, watermark: before, counts }));
-    if ('why' in read && read.why === 'many') {
-      const since = standsSince();
-      await replica.write(`Noting a large change of ${localName}`, (tx) => storeTail(tx, id, since));
-    }
+    read = await readChanges(context, table, from);
     if ('why' in read) return { why: read.why, deletedCount };
     const missing = there === null ? 0 : countExpected(replica, confirmedRows(table)) - there;
     if (missing > 0) deletedCount += (await findDeleted(context, table, { watermark: before, counts })) ?? 0;
@@ -166,12 +164,11 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   }
   const watermark = await nextWatermark(context, table, { stamps, before, newest: read.newest });
   if (watermark === null) return { why: 'stamps', deletedCount };
-  const since = read.isLarge ? standsSince() : 0;
+  const { isLarge } = read;
   const compares = settings.compares !== false && isCompareDue(ledger.comparedAt, clock.nowMs());
   await replica.write(`Noting what was followed of ${localName}`, (tx) => {
     // Noted first: an origin that fails to answer is not asked again the next minute.
-    storeFollowed(tx, id, { watermark, at, comparedAt: compares ? at : null });
-    if (since !== ledger.tailSince) storeTail(tx, id, since);
+    storeFollowed(tx, id, { watermark, at, isLarge, comparedAt: compares ? at : null });
   });
   const found = compares ? await findChangedWindows(context, table) : null;
   const changed = found === null ? 0 : await readChangedWindows(context, table, { found, counts });
@@ -220,21 +217,49 @@ async function lastWhere<T>(items: readonly T[], holds: (item: T) => Promise<boo
 }
 
 /**
- * Reads the page of what was changed last, back to the watermark, and counts the many rows of the overlap. After an import it saves reading all of
- * them each time. Null where they are other than those that are here.
+ * Compares how many rows were changed in each second with the rows here: those of equal seconds need not be read again, however many they are. If they
+ * differ, one page of the last changes may suffice. Returns the second from which on rows have to be read, null for none; null for all if the origin
+ * does not add up.
  */
-async function readTail(context: PullContext, table: PreparedTable, from: ChangesFrom): Promise<Changes | null> {
-  const { origin, replica, signal } = context;
-  const { stamps, watermark } = from;
-  const newestFirst = { after: watermark, skip: 0, descending: true };
-  const page = await readChangedPage(context, table, from, newestFirst);
-  if (!reachesBackTo(watermark, page)) return null;
-  const { after } = firstCursor(watermark);
-  const filter = `${columnReference(stamps.shape.name)} >= ${timestampLiteral(after)}`;
-  const there = await origin.count({ table: table.address, column: stamps.key, filter }, { signal });
-  const here = countStampedFrom(replica, confirmedRows(table), { column: stamps.shape.localName, stamp: after });
-  if (there !== here) return null;
-  return { newest: laterStamp(watermark, page.stampById.values()), isLarge: true };
+async function findUnread(
+  context: PullContext,
+  table: PreparedTable,
+  from: ChangesFrom,
+  after: string,
+): Promise<{ readonly there: Seconds; readonly second: string | null } | null> {
+  const { replica, origin } = context;
+  const there = await countSeconds(context, table, from.stamps, after);
+  if (there === null) return null;
+  const { clockAheadMs } = origin.counters();
+  const readAtMs = clockAheadMs === null || from.readAt === null ? null : from.readAt * 1_000 - clockAheadMs;
+  const known = { column: from.stamps.shape.localName, stamp: after };
+  const unreadBehind = (readBehind: string | null): string | null =>
+    firstUnread({ there, here: countBySecond(replica, confirmedRows(table), known), readAtMs, readBehind });
+  const second = unreadBehind(null);
+  if (second === null) return { there, second };
+  const newest = await readChangedPage(context, table, from, { after, skip: 0, descending: true });
+  return { there, second: unreadBehind(readBehindOf(newest)) };
+}
+
+/** How many rows the origin has changed in each second from the given one on; null if it does not say. */
+async function countSeconds(
+  { origin, signal }: PullContext,
+  { address }: PreparedTable,
+  { shape, key }: Stamps,
+  after: string,
+): Promise<Seconds | null> {
+  if (shape.name.includes('//') || key.includes('//')) return null;
+  const filter = `${columnReference(shape.name)} >= ${timestampLiteral(after)}`;
+  const group = { name: shape.name, suffix: 'SS', type: 'Timestamp' } as const;
+  const columns = [{ name: `${key}//COUNT`, type: 'Numeric' }] as const;
+  const answer = await orNone(origin.aggregate({ table: address, group, columns, filter, top: TOP_MAX }, { signal }));
+  if (answer?.isLast !== true) return null;
+  const seconds = new Map<string, number>();
+  for (const { group: second, values } of answer.groups) {
+    if (typeof second !== 'string' || secondOf(second) < after || seconds.has(secondOf(second))) return null;
+    seconds.set(secondOf(second), Number(values[0] ?? 0));
+  }
+  return seconds;
 }
 
 /**
@@ -312,8 +337,12 @@ interface ChangesFrom {
   readonly stamps: Stamps;
   readonly watermark: string;
   readonly counts: SweepCounts;
+  /** Whether these were more rows than a page the last time, and when that was, in seconds since 1970. */
+  readonly isLarge: boolean;
+  readonly readAt: number | null;
 }
 
+/** Reads what was changed. Rows that were compared by seconds are not read, as soon as there are more than a page of them. */
 async function readChanges(
   context: PullContext,
   table: PreparedTable,
@@ -321,12 +350,27 @@ async function readChanges(
 ): Promise<Changes | { readonly why: WhySwept }> {
   let newest: string | null = null;
   let cursor = firstCursor(from.watermark);
-  for (let count = 0; count < FOLLOW_PAGES_MAX; count += 1) {
+  let isLarge = false;
+  let compares = from.isLarge;
+  const pagesMax = Math.max(FOLLOW_PAGES_MAX, countPages(context.replica, table.target.id));
+  for (let count = 0; count < pagesMax; count += 1) {
+    const unread = compares ? await findUnread(context, table, from, cursor.after) : null;
+    if (unread !== null) {
+      const { there, second } = unread;
+      newest = laterStamp(newest, there.keys());
+      isLarge ||= there.values().reduce((sum, rowCount) => sum + rowCount, 0) >= table.pageRows;
+      if (second === null) return { newest, isLarge };
+      cursor = cursorAt(second);
+    }
+    const readBefore = from.counts.pagesReadCount;
     const page = await readChangedPage(context, table, from, cursor);
     newest = laterStamp(newest, page.stampById.values());
     const step = judgeChangedPage(cursor, page);
     if (step.kind === 'sweep') return { why: step.why };
-    if (step.kind === 'done') return { newest, isLarge: count > 0 };
+    if (step.kind === 'done') return { newest, isLarge };
+    // A full page without news: all of them may be known.
+    compares = count === 0 && !from.isLarge && from.counts.pagesReadCount === readBefore;
+    isLarge = true;
     ({ cursor } = step);
   }
   return { why: 'many' };

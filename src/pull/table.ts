@@ -10,7 +10,7 @@ import { isSameShape } from '../reconcile/shape.ts';
 import { findTable, readTable, readTables } from '../replica/bookkeeping/tables.ts';
 import { storeProblem, readProblems, isHeldBy, useUpConsent } from '../replica/bookkeeping/problems.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { countListed, countPages } from '../replica/bookkeeping/pages.ts';
+import { countListed, countPages, readLatestStamp } from '../replica/bookkeeping/pages.ts';
 import { baseName, hasBase } from '../replica/tables.ts';
 import { countUnreadable } from '../replica/bookkeeping/unreadable.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
@@ -20,6 +20,7 @@ import { followKnown, readNewestStamp } from './follow.ts';
 import { shrinkPages } from './page-size.ts';
 import { prepareTable, requireSettled } from './prepare.ts';
 import type { RowsOutcome, SuspectsOutcome, SweepCounts, TablePullReport } from './report.ts';
+import { confirmedRows, stampsOf } from './stamps.ts';
 import { settleSuspects } from './suspects.ts';
 import { finishSweep, sweepPages, type SweepTally } from './sweep.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
@@ -205,9 +206,20 @@ async function sweepFitting(
   return { deletedCount: first.deletedCount + second.deletedCount, held: second.held };
 }
 
-/** Whether the table is to be followed until the next sweep. */
-function isFollowedLater({ replica, settings }: PullContext, { target }: PreparedTable): boolean {
-  if (settings.follows !== 'large') return settings.follows === 'all';
+/**
+ * The stamp from which on a table can be followed after the sweep that begins now. A table that is read for the first time, or is large, is asked for
+ * it; the last stamp here is as good, and costs no request. Null for a table that is not followed.
+ */
+async function watermarkOf(context: PullContext, table: PreparedTable): Promise<string | null> {
+  const { replica, settings } = context;
+  const stamps = stampsOf(table);
+  if (stamps === null || (settings.follows ?? 'none') === 'none') return null;
+  if (isLarge(context, table) || readSweep(replica, table.target.id).sweptAt === null)
+    return await readNewestStamp(context, table);
+  return settings.follows === 'all' ? readLatestStamp(replica, confirmedRows(table), stamps.shape.localName) : null;
+}
+
+function isLarge({ replica }: PullContext, { target }: PreparedTable): boolean {
   return countPages(replica, target.id) >= LARGE_PAGES;
 }
 
@@ -217,12 +229,13 @@ async function sweepOnce(
   sweep: { readonly tally: SweepTally; readonly consent: number; readonly isResumed: boolean },
 ): Promise<SuspectsOutcome> {
   // For a resumed sweep, no stamp was requested before it began.
-  const watermark = isFollowedLater(context, table) && !sweep.isResumed ? await readNewestStamp(context, table) : null;
+  const watermark = sweep.isResumed ? null : await watermarkOf(context, table);
   await sweepPages(context, table, sweep.tally);
   const suspects = await settleSuspects(context, table, { ...sweep, counts: sweep.tally.counts });
   // The end of this sweep opens the table to edits, which would keep wrong values.
   if (readTable(context.replica, table.target.id).push === 'waiting') await table.requireShape();
-  await finishSweep(context, table, watermark);
+  const isFollowed = context.settings.follows === 'all' || isLarge(context, table);
+  await finishSweep(context, table, isFollowed ? watermark : null);
   return suspects;
 }
 

@@ -8,8 +8,11 @@ import { columnType, type ColumnDescriptor } from '../wire/schema.ts';
 /** The overlap, for transactions that became visible after later ones. Rows that were later come with the next sweep. */
 const OVERLAP_MS = 120_000;
 
-/** Pages of one round; a sweep reads larger changes, such as an import that gave a whole table one stamp. */
+/** Pages of one round, for a table with fewer: a sweep reads as many as the table has. */
 export const FOLLOW_PAGES_MAX = 20;
+
+/** How long after a second, by the origin's clock, no row gets a stamp of that second. */
+const SECOND_OVER_MS = 10_000;
 
 /** Pages from which on following costs clearly fewer requests than a sweep. */
 export const LARGE_PAGES = 8;
@@ -71,7 +74,12 @@ export interface FollowCursor {
 
 /** Where a round begins. */
 export function firstCursor(watermark: string): FollowCursor {
-  return { after: stampBefore(watermark, OVERLAP_MS), skip: 0, firstId: null, tieRounds: 0 };
+  return cursorAt(stampBefore(watermark, OVERLAP_MS));
+}
+
+/** The place before the first row of a second. */
+export function cursorAt(second: string): FollowCursor {
+  return { after: second, skip: 0, firstId: null, tieRounds: 0 };
 }
 
 /** A page of rows that were changed, in the order of their stamps. */
@@ -106,29 +114,41 @@ export function judgeChangedPage(cursor: FollowCursor, { ids, stampById, top }: 
   if (after > cursor.after) {
     // Rows of the page's last second are not read again, except for the last one.
     const first = ids.findIndex((id) => secondOf(stampById.get(id) ?? '') === after);
-    return { kind: 'next', cursor: { after, skip: ids.length - first - 1, firstId: last, tieRounds: 0 } };
+    return { kind: 'next', cursor: { ...cursorAt(after), skip: ids.length - first - 1, firstId: last } };
   }
   return { kind: 'next', cursor: { ...cursor, skip: cursor.skip + ids.length - 1, firstId: last } };
 }
 
-/**
- * Whether the many rows that were changed last may be counted, and need not be read again: they were read after they had been unchanged for the overlap.
- * Until then, transactions may show that were stamped before the newest of them.
- */
-export function isTailSettled({
-  tailSince,
-  readAt,
-}: {
-  readonly tailSince: number;
-  readonly readAt: number | null;
-}): boolean {
-  return tailSince > 0 && readAt !== null && (readAt - tailSince) * 1_000 > OVERLAP_MS;
+/** How many rows were changed last in each second. */
+export type Seconds = ReadonlyMap<string, number>;
+
+/** What was read of the seconds in which rows were changed last. */
+export interface SecondsRead {
+  readonly there: Seconds;
+  readonly here: Seconds;
+  /** When they were read the last time, by the origin's clock; null if that is unknown. */
+  readonly readAtMs: number | null;
+  /** Later seconds were read just now; null for none. */
+  readonly readBehind: string | null;
 }
 
-/** Whether a page of the rows that were changed last, the newest first, has all that were changed after a watermark, and no earlier one. */
-export function reachesBackTo(watermark: string, { ids, stampById, top }: ChangedPage): boolean {
-  if ([...stampById.values()].some((stamp) => secondOf(stamp) < watermark)) return false;
-  return ids.length < top || secondOf(stampById.get(ids.at(-1) ?? 0) ?? '') === watermark;
+/**
+ * The first second whose rows have to be read: their number differs, or the second was hardly over when they were read. A row whose stamp moves within
+ * a second that was over is not noticed. Null for none.
+ */
+export function firstUnread({ there, here, readAtMs, readBehind }: SecondsRead): string | null {
+  const over = readAtMs === null ? '' : stampBefore(new Date(readAtMs).toISOString(), SECOND_OVER_MS);
+  const isUnread = (second: string): boolean =>
+    (there.get(second) ?? 0) !== (here.get(second) ?? 0) ||
+    (second >= over && !(readBehind !== null && second > readBehind));
+  return [...there.keys(), ...here.keys()].toSorted().find(isUnread) ?? null;
+}
+
+/** The second behind which a page has all rows that were changed, the newest first; null if it does not say. */
+export function readBehindOf({ ids, stampById, top }: ChangedPage): string | null {
+  const stamp = stampById.get(ids.at(-1) ?? 0);
+  if (ids.length < top) return '';
+  return stamp === undefined ? null : secondOf(stamp);
 }
 
 /** The latest of all stamps, to the second; null for none. */

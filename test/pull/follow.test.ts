@@ -4,53 +4,19 @@
 import { expect, test } from 'vitest';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { testClock, type TestClock } from '../support/clock.ts';
+import { expectSame, note, startFollowed } from '../support/followed.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { pushNow } from '../support/push.ts';
 import { startTwoWay, twoWaySettings } from '../support/two-way.ts';
 import { readTables } from '../../src/replica/bookkeeping/tables.ts';
 import { forgetEtags } from '../../src/replica/bookkeeping/pages.ts';
 
-const note = (rowCount: number): TableSpec => ({
-  name: 'Note',
-  columns: [
-    { name: 'Title', type: 'Text' },
-    { name: 'Count', type: 'Numeric' },
-  ],
-  rows: Array.from({ length: rowCount }, (_, index) => ({ Title: `title ${index + 1}` })),
-});
-
-/** A followed fixture after a first pull, an hour after its rows were made. */
-async function start(rowCount = 30, pageRows = 5): Promise<{ fixture: Fixture; clock: TestClock }> {
-  const clock = testClock({ startMs: Date.UTC(2026, 0, 1) });
-  const fixture = await startFixture(
-    { tables: [note(rowCount)], clock },
-    { clock, settings: { pageRows, follows: 'all' as const } },
-  );
-  await fixture.pull();
-  // Later than all others by more than the overlap, so that they are not read again.
-  clock.advance(3_600_000);
-  fixture.sandbox.store.update('Note', rowCount, { Count: 1 });
-  await fixture.pull();
-  clock.advance(3_600_000);
-  fixture.sandbox.requests.clear();
-  return { fixture, clock };
-}
-
-/** Rows here and there are the same. */
-function expectSame(fixture: Fixture): void {
-  const there = fixture.sandbox.store.rows('Note').map(({ id, values }) => [id, values['Title']]);
-  const here = fixture
-    .rows('SELECT _id, "Title" FROM "Note" ORDER BY _id')
-    .map((row) => Object.values(row as Record<string, unknown>));
-  expect(here).toEqual(there);
-}
-
 function selects({ sandbox }: Fixture): number {
   return sandbox.requests.count({ method: 'select' });
 }
 
 test('an unchanged table costs two questions about its rows, however many pages it has', async () => {
-  const { fixture } = await start();
+  const { fixture } = await startFollowed();
   await using _ = fixture;
 
   const report = await fixture.pull({ follow: true });
@@ -67,7 +33,7 @@ test('an unchanged table costs two questions about its rows, however many pages 
 });
 
 test('brings rows that were changed or added anywhere', async () => {
-  const { fixture, clock } = await start();
+  const { fixture, clock } = await startFollowed();
   await using _ = fixture;
   for (const id of [1, 14, 30]) fixture.sandbox.store.update('Note', id, { Title: `new ${id}` });
   fixture.sandbox.store.insert('Note', { Title: 'added' });
@@ -84,7 +50,7 @@ test('brings rows that were changed or added anywhere', async () => {
 });
 
 test('a bulk edit with one stamp comes page by page', async () => {
-  const { fixture } = await start(33);
+  const { fixture } = await startFollowed(33);
   await using _ = fixture;
   for (let id = 1; id <= 33; id += 1) fixture.sandbox.store.update('Note', id, { Title: `new ${id}` });
 
@@ -95,7 +61,7 @@ test('a bulk edit with one stamp comes page by page', async () => {
 });
 
 test('a delete shows in the number of rows, and the list of deleted rows says which one to ask for', async () => {
-  const { fixture } = await start();
+  const { fixture } = await startFollowed();
   await using _ = fixture;
   fixture.sandbox.store.delete('Note', 7);
 
@@ -107,7 +73,7 @@ test('a delete shows in the number of rows, and the list of deleted rows says wh
 });
 
 test('a delete beside an insert is noticed too, since what was added is here before rows are counted', async () => {
-  const { fixture } = await start();
+  const { fixture } = await startFollowed();
   await using _ = fixture;
   fixture.sandbox.store.delete('Note', 7);
   fixture.sandbox.store.insert('Note', { Title: 'added' });
@@ -119,7 +85,7 @@ test('a delete beside an insert is noticed too, since what was added is here bef
 });
 
 test('a row that is added while it reads hides no delete', async () => {
-  const { fixture } = await start();
+  const { fixture } = await startFollowed();
   await using _ = fixture;
   fixture.sandbox.store.delete('Note', 7);
   fixture.sandbox.before(2, () => void fixture.sandbox.store.insert('Note', { Title: 'added' }), { method: 'select' });
@@ -131,7 +97,7 @@ test('a row that is added while it reads hides no delete', async () => {
 });
 
 test('an ETag vouches for nothing that it did not bring: rows that are changed back are read', async () => {
-  const { fixture, clock } = await start();
+  const { fixture, clock } = await startFollowed();
   await using _ = fixture;
   fixture.sandbox.store.update('Note', 3, { Title: 'for a while' });
   await fixture.pull({ follow: true });
@@ -166,7 +132,7 @@ test.each([
   ['renamed', (fixture: Fixture) => fixture.sandbox.store.renameColumn('Note', 'Title', 'Heading')],
   ['dropped', (fixture: Fixture) => fixture.sandbox.store.dropColumn('Note', 'Title')],
 ])('a column that was %s makes it sweep, and the table does not fail', async (_what, change) => {
-  const { fixture } = await start();
+  const { fixture } = await startFollowed();
   await using _ = fixture;
   change(fixture);
 
@@ -176,7 +142,7 @@ test.each([
 });
 
 test('a refusal under unchanged columns is told, and nothing is swept', async () => {
-  const { fixture } = await start();
+  const { fixture } = await startFollowed();
   await using _ = fixture;
   for (const nth of [1, 2, 3]) fixture.sandbox.answerInstead(nth, REFUSAL, { method: 'select' });
 
@@ -223,7 +189,7 @@ test('in a two-way table, what comes is merged, and edits stay', async () => {
 });
 
 test('an origin that does not count is followed, and deletes wait for the sweep', async () => {
-  const { fixture } = await start();
+  const { fixture } = await startFollowed();
   await using _ = fixture;
   const body = JSON.stringify({ error: 400, code: 3100, message: 'Column does not exist' });
   fixture.sandbox.answerInstead(
@@ -247,7 +213,7 @@ const REFUSAL = {
 };
 
 test('what it costs: two requests without a change, and one more for a description where rows came', async () => {
-  const { fixture } = await start(30, 40);
+  const { fixture } = await startFollowed(30, 40);
   await using _ = fixture;
 
   await fixture.pull({ follow: true });
@@ -264,7 +230,7 @@ test('what it costs: two requests without a change, and one more for a descripti
 });
 
 test('where the origin has no list of deleted rows a sweep finds which one it was', async () => {
-  const { fixture } = await start();
+  const { fixture } = await startFollowed();
   await using _ = fixture;
   fixture.sandbox.store.delete('Note', 7);
   for (const nth of [1, 2]) fixture.sandbox.answerInstead(nth, REFUSAL, { method: 'deleted' });
@@ -412,7 +378,7 @@ test('an origin that adds up nothing is asked once in ten minutes', async () => 
 });
 
 test('a list of deleted rows that names a living one deletes nothing', async () => {
-  const { fixture } = await start();
+  const { fixture } = await startFollowed();
   await using _ = fixture;
   fixture.sandbox.store.delete('Note', 7);
   const body = JSON.stringify(
@@ -429,7 +395,7 @@ test('a list of deleted rows that names a living one deletes nothing', async () 
 });
 
 test('the row that was changed last may be deleted', async () => {
-  const { fixture } = await start();
+  const { fixture } = await startFollowed();
   await using _ = fixture;
   fixture.sandbox.store.delete('Note', 30);
 
@@ -440,7 +406,7 @@ test('the row that was changed last may be deleted', async () => {
 });
 
 test('stamps that go back are noticed, and the table is swept', async () => {
-  const { fixture, clock } = await start();
+  const { fixture, clock } = await startFollowed();
   await using _ = fixture;
   clock.setBack(86_400_000);
   fixture.sandbox.store.update('Note', 30, { Title: 'from a backup' });
@@ -452,7 +418,7 @@ test('stamps that go back are noticed, and the table is swept', async () => {
 });
 
 test('rows that were stamped earlier than the overlap and seen late are found by a sweep', async () => {
-  const { fixture, clock } = await start();
+  const { fixture, clock } = await startFollowed();
   await using _ = fixture;
   fixture.sandbox.store.update('Note', 30, { Count: 2 });
   await fixture.pull({ follow: true });
@@ -485,63 +451,4 @@ test('on a schedule, a table that was never read whole is left to the sweep', as
 
   expect(report.tables).toMatchObject([{ isFollowed: false, pagesReadCount: 0, error: null }]);
   expect(report.requestCount).toBe(0);
-});
-
-/** Follows behind a change of many rows, until they have stood for the overlap and were read once more. */
-async function settle({ fixture, clock }: { readonly fixture: Fixture; readonly clock: TestClock }): Promise<void> {
-  await fixture.pull({ follow: true });
-  await fixture.pull({ follow: true });
-  clock.advance(130_000);
-  await fixture.pull({ follow: true });
-  fixture.sandbox.requests.clear();
-}
-
-test.each([40, 200])(
-  'an import of %i rows that is the last change is counted, and not read each time',
-  async (rowCount) => {
-    const { fixture, clock } = await start(rowCount);
-    await using _ = fixture;
-    for (let id = 1; id <= rowCount; id += 1) fixture.sandbox.store.update('Note', id, { Count: 7 });
-    await settle({ fixture, clock });
-
-    const known = await fixture.pull({ follow: true });
-    const requestCount = fixture.sandbox.requests.count({});
-    clock.advance(1_000);
-    fixture.sandbox.store.update('Note', 3, { Title: 'later' });
-    await fixture.pull({ follow: true });
-
-    expect(known.tables).toMatchObject([{ isFollowed: true, updatedCount: 0 }]);
-    expect(requestCount).toBe(3);
-    expectSame(fixture);
-  },
-);
-
-test('rows of an import are read until its stamps have stood for the overlap', async () => {
-  const { fixture } = await start(40);
-  await using _ = fixture;
-  for (let id = 1; id <= 40; id += 1) fixture.sandbox.store.update('Note', id, { Count: 7 });
-  await fixture.pull({ follow: true });
-  await fixture.pull({ follow: true });
-  // In the same second, as far as the stamp says: it neither grows nor is there one more.
-  fixture.sandbox.store.update('Note', 3, { Title: 'once more' });
-
-  const { tables } = await fixture.pull({ follow: true });
-
-  expect(tables).toMatchObject([{ isFollowed: true, updatedCount: 1 }]);
-  expectSame(fixture);
-});
-
-test('behind an import, the row that was changed last is read each time', async () => {
-  const { fixture, clock } = await start(40);
-  await using _ = fixture;
-  for (let id = 1; id <= 40; id += 1) fixture.sandbox.store.update('Note', id, { Count: 7 });
-  await settle({ fixture, clock });
-  fixture.sandbox.store.update('Note', 3, { Title: 'last' });
-  await fixture.pull({ follow: true });
-  fixture.sandbox.store.update('Note', 3, { Title: 'last of all' });
-
-  const { tables } = await fixture.pull({ follow: true });
-
-  expect(tables).toMatchObject([{ isFollowed: true, updatedCount: 1 }]);
-  expectSame(fixture);
 });

@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest';
 import {
   firstCursor,
   isCompareDue,
-  isTailSettled,
+  firstUnread,
   judgeChangedPage,
   laterStamp,
   mayFollow,
-  reachesBackTo,
+  readBehindOf,
   type ChangedPage,
+  type SecondsRead,
   type Followable,
   type FollowCursor,
   type FollowStep,
@@ -125,26 +126,44 @@ test('a watermark never goes back', () => {
   expect(laterStamp('2026-01-01T00:00:05Z', [])).toBe('2026-01-01T00:00:05Z');
 });
 
-test.each<[string, readonly (string | null)[], boolean]>([
-  ['no row', [], true],
-  ['less than a page', ['2026-01-01T00:00:05Z'], true],
-  ['a page back to the watermark', ['2026-01-01T00:00:05Z', '2026-01-01T00:00:00.9Z'], true],
-  ['a page of later rows', ['2026-01-01T00:00:05Z', '2026-01-01T00:00:01Z'], false],
-  ['a page whose last row cannot be read', ['2026-01-01T00:00:05Z', null], false],
-  ['a row from before it', ['2025-12-31T23:59:59Z'], false],
-])('what was changed last, %s: all behind the watermark is there, or not', (_what, stamps, expected) => {
+test.each<[string, readonly (string | null)[], string | null]>([
+  ['no row', [], ''],
+  ['less than a page', ['2026-01-01T00:00:05Z'], ''],
+  ['a page', ['2026-01-01T00:00:05Z', '2026-01-01T00:00:00.9Z'], '2026-01-01T00:00:00Z'],
+  ['a page whose last row cannot be read', ['2026-01-01T00:00:05Z', null], null],
+])('of what was changed last, %s has all that is later', (_what, stamps, expected) => {
   const stampById = new Map(stamps.flatMap((stamp, id) => (stamp === null ? [] : [[id, stamp] as const])));
   const page: ChangedPage = { ids: stamps.map((_stamp, id) => id), stampById, top: 2 };
 
-  expect(reachesBackTo('2026-01-01T00:00:00Z', page)).toBe(expected);
+  expect(readBehindOf(page)).toBe(expected);
 });
 
-test.each<[string, Parameters<typeof isTailSettled>[0], boolean]>([
-  ['no large change', { tailSince: 0, readAt: 10_000 }, false],
-  ['it was never read', { tailSince: 1_000, readAt: null }, false],
-  ['it was read within the overlap', { tailSince: 1_000, readAt: 1_120 }, false],
-  ['it was read behind the overlap', { tailSince: 1_000, readAt: 1_121 }, true],
-  ['the clock was set back', { tailSince: 1_000, readAt: 500 }, false],
-])('a large change may be counted, or not: %s', (_what, table, expected) => {
-  expect(isTailSettled(table)).toBe(expected);
+describe('rows that were changed in a second', () => {
+  const [one, two, three] = [0, 1, 2].map((count) => `2026-01-01T00:00:0${count}Z`) as [string, string, string];
+  const seconds = (...counts: readonly [string, number][]): ReadonlyMap<string, number> => new Map(counts);
+  const long = Date.parse('2026-01-01T00:01:00Z');
+  const both = (counts: ReadonlyMap<string, number>): Pick<SecondsRead, 'there' | 'here'> => ({
+    there: counts,
+    here: counts,
+  });
+
+  test.each<[string, Partial<SecondsRead>, string | null]>([
+    ['are known, long after it', both(seconds([one, 5], [two, 3])), null],
+    ['are none', both(seconds()), null],
+    ['are more', { there: seconds([one, 5], [two, 4]), here: seconds([one, 5], [two, 3]) }, two],
+    ['moved to a later one', { there: seconds([one, 4], [three, 1]), here: seconds([one, 5]) }, one],
+    [
+      'moved there, and others on from there',
+      { there: seconds([one, 4], [two, 3], [three, 1]), here: seconds([one, 5], [two, 3]) },
+      one,
+    ],
+    ['are read again if it was hardly over', { ...both(seconds([one, 5])), readAtMs: Date.parse(one) + 9_000 }, one],
+    ['are known if it was over', { ...both(seconds([one, 5])), readAtMs: Date.parse(one) + 11_000 }, null],
+    ['are read again if nobody knows when they were read', { ...both(seconds([one, 5])), readAtMs: null }, one],
+    ['were read now', { ...both(seconds([two, 5])), readAtMs: Date.parse(one), readBehind: one }, null],
+    ['were read now in part', { ...both(seconds([one, 5])), readAtMs: Date.parse(one), readBehind: one }, one],
+    ['differ though they were read now', { there: seconds([two, 2]), here: seconds([two, 1]), readBehind: '' }, two],
+  ])('%s', (_what, read, expected) => {
+    expect(firstUnread({ ...both(seconds()), readAtMs: long, readBehind: null, ...read })).toBe(expected);
+  });
 });

@@ -13,8 +13,8 @@ import { baseName } from '../tables.ts';
 export interface Following {
   /** The origin's stamp up to which changed rows are here; null where none was asked for. */
   readonly watermark: string | null;
-  /** Since when the rows that were changed last are more than a page and have not changed, in seconds since 1970; 0 for fewer. */
-  readonly tailSince: number;
+  /** Whether the rows that were changed last are more than a page. */
+  readonly hasLargeTail: boolean;
   /** When changed rows were last asked for, or the last sweep began where that is later; null for neither. In seconds since 1970. */
   readonly readAt: number | null;
   /** Measures of a fingerprint that say nothing until the next whole sweep. */
@@ -25,29 +25,37 @@ export interface Following {
 
 /** How far the changes of a table were read; it must exist. */
 export function readFollowing(from: Connection, tableId: number): Following {
-  const columns = sql`watermark, large_tail AS tailSince, ignored_measures AS ignoredMeasures, compared_at AS comparedAt,
+  const columns = sql`watermark, large_tail <> 0 AS hasLargeTail, ignored_measures AS ignoredMeasures, compared_at AS comparedAt,
     unixepoch(max(coalesce(followed_at, sweep_started_at), coalesce(sweep_started_at, followed_at))) AS readAt`;
-  const row = readPart(from, tableId, columns) as Omit<Following, 'ignoredMeasures'> & {
+  const row = readPart(from, tableId, columns) as Omit<Following, 'ignoredMeasures' | 'hasLargeTail'> & {
     ignoredMeasures: string | null;
+    hasLargeTail: 0 | 1;
   };
-  return { ...row, ignoredMeasures: JSON.parse(row.ignoredMeasures ?? '[]') as string[] }; // written as such a list
+  const ignoredMeasures = JSON.parse(row.ignoredMeasures ?? '[]') as string[]; // written as such a list
+  return { ...row, hasLargeTail: row.hasLargeTail === 1, ignoredMeasures };
 }
 
-/** Stores up to which stamp of the origin changed rows are here, when that was asked, and when days were; null for not this time. */
+/**
+ * Stores up to which stamp of the origin changed rows are here, when that was asked, whether the last of them are more than a page, and when days
+ * were asked for; null for not this time.
+ */
 export function storeFollowed(
   tx: Tx,
   tableId: number,
-  followed: { readonly watermark: string; readonly at: string; readonly comparedAt: string | null },
+  {
+    isLarge,
+    ...followed
+  }: {
+    readonly watermark: string;
+    readonly at: string;
+    readonly isLarge: boolean;
+    readonly comparedAt: string | null;
+  },
 ): void {
   tx.prepare(
-    sql`UPDATE _rowsync_tables SET watermark = @watermark, followed_at = @at, compared_at = coalesce(@comparedAt, compared_at), problem_code = NULL, problem_message = NULL, problem_hint = NULL
+    sql`UPDATE _rowsync_tables SET watermark = @watermark, followed_at = @at, large_tail = @isLarge, compared_at = coalesce(@comparedAt, compared_at), problem_code = NULL, problem_message = NULL, problem_hint = NULL
         WHERE id = @tableId`,
-  ).run({ ...followed, tableId });
-}
-
-/** Notes since when the rows that were changed last are more than a page and have not changed; 0 for fewer. */
-export function storeTail(tx: Tx, tableId: number, since: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET large_tail = ? WHERE id = ?`).run(BigInt(since), tableId);
+  ).run({ ...followed, isLarge: Number(isLarge), tableId });
 }
 
 /** Notes which measures of a fingerprint say nothing; the next whole sweep forgets it. */

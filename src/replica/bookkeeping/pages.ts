@@ -271,6 +271,23 @@ export function countStampedFrom(
   return queryNumber(from, sql`SELECT count(*) FROM (${rows})`, [stamp, max ?? -1]);
 }
 
+/** How many rows have a stamp of each second from the given one on. */
+export function countBySecond(
+  from: Connection,
+  { localName }: RowTarget,
+  { column, stamp }: { readonly column: string; readonly stamp: string },
+): ReadonlyMap<string, number> {
+  const second = sql`substr(${ident(column)}, 1, 19) || 'Z'`;
+  const text = sql`SELECT ${second} AS second, count(*) FROM ${ident(localName)} WHERE ${second} >= ? GROUP BY 1`;
+  return new Map(from.prepare(text).raw().all(stamp) as unknown as [string, number][]); // raw() gives arrays
+}
+
+/** The latest stamp of the rows, to the second; null for none. */
+export function readLatestStamp(from: Connection, { localName }: RowTarget, column: string): string | null {
+  const text = sql`SELECT max(substr(${ident(column)}, 1, 19)) || 'Z' FROM ${ident(localName)}`;
+  return from.prepare(text).pluck().get() as string | null; // stamps are TEXT
+}
+
 /** Forgets the ETags of a table: the next sweep reads every page. An unfinished sweep starts over. */
 export function forgetEtags(tx: Tx, tableId: number): void {
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ?`).run(tableId);

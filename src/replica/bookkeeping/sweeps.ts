@@ -71,7 +71,6 @@ export function closeSweep(
   if (readTable(tx, tableId).state === 'loading') touchTable(tx, tableId);
   tx.prepare(
     sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = @at, end_proven = 1,
-          large_tail = iif(large_tail > 0 AND @watermark <> watermark, unixepoch(sweep_started_at), large_tail),
           rows_filter = iif(swept_at IS NULL, @filter, rows_filter),
           watermark = coalesce(@watermark, watermark), ignored_measures = NULL, compared_at = @at, doubted = 0,
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,

@@ -34,7 +34,7 @@ import type { Connection, Tx } from '../connection.ts';
  *    push_consent              how many rows a person let a guard pass while a daemon was at work (consent.ts), null for none
  *    watermark                 the origin's stamp up to which changed rows are here (pull/follow.ts), null where none was asked for
  *    followed_at               when changed rows were last asked for
- *    large_tail                since when the rows that were changed last are more than a page and have not changed, in seconds since 1970; 0 for fewer
+ *    large_tail                whether the rows that were changed last are more than a page
  *    one_window                why the rows are read as one window (reconcile/windows.ts), null where they are read by windows
  *    ignored_measures          JSON: measures of a fingerprint that say nothing until the next whole sweep (reconcile/fingerprint.ts), null for none
  *    compared_at               when what days add up to was last asked for, or the end of the last finished sweep where that is later

@@ -1,6 +1,6 @@
 /**
  * Select with aggregates, as far as rowsync asks for them (origin facts 1.2). These are numbers of rows, latest values and sums, by the day of a
- * timestamp in the zone of the calling user. Reads the state, writes nothing. Pure.
+ * timestamp in the zone of the calling user, or by its second. Reads the state, writes nothing. Pure.
  */
 import type { Value } from '../../../src/wire/schema.ts';
 import { badParameter, findColumn, Refusal, valuesOf, type Call } from './call.ts';
@@ -35,7 +35,7 @@ export function aggregate(
 ): string | Refusal {
   const fields = readFields(call, table);
   if (fields instanceof Refusal) return fields;
-  const grouped = fields.filter(({ suffix }) => suffix === 'DD');
+  const grouped = fields.filter(({ suffix }) => isGroup(suffix));
   const isDescending = readDescending(call, grouped);
   if (isDescending instanceof Refusal) return isDescending;
   const [by] = grouped;
@@ -52,7 +52,7 @@ export function aggregate(
 }
 
 function split(table: ModelTable, name: string): { readonly name: string; readonly suffix: string } | null {
-  const [, bare = '', suffix = ''] = /^(.+)\/\/(DD|COUNT|MAX|SUM)$/s.exec(name) ?? [];
+  const [, bare = '', suffix = ''] = /^(.+)\/\/(DD|SS|COUNT|MAX|SUM)$/s.exec(name) ?? [];
   return suffix === '' || findNamed(table.columns, name) !== undefined ? null : { name: bare, suffix };
 }
 
@@ -66,9 +66,13 @@ function readFields(call: Call, table: ModelTable): readonly Field[] | Refusal {
     if (column instanceof Refusal) return column;
     const { suffix } = named;
     if (!takes(column, suffix) || !addsUp(call, suffix)) return new Refusal(400, 3100, 'Column does not exist', asked);
-    fields.push({ column, suffix, name: suffix === 'DD' ? column.name : asked });
+    fields.push({ column, suffix, name: isGroup(suffix) ? column.name : asked });
   }
   return fields;
+}
+
+function isGroup(suffix: string): boolean {
+  return suffix === 'DD' || suffix === 'SS';
 }
 
 function addsUp({ knobs }: Call, suffix: string): boolean {
@@ -77,7 +81,7 @@ function addsUp({ knobs }: Call, suffix: string): boolean {
 
 function takes(column: ModelColumn, suffix: string): boolean {
   const type = valueTypeOf(column);
-  if (suffix === 'DD') return type === 'Timestamp';
+  if (isGroup(suffix)) return type === 'Timestamp';
   return suffix !== 'SUM' || type === 'Numeric' || type === 'Duration';
 }
 
@@ -85,7 +89,7 @@ function readDescending({ pairs }: Call, grouped: readonly Field[]): boolean | R
   let isDescending = false;
   for (const text of valuesOf(pairs, 'sort')) {
     const [, name = text, direction = 'ASC'] = /^(.*)\/\/(ASC|DESC)$/is.exec(text) ?? [];
-    const bare = name.replace(/\/\/DD$/, '');
+    const bare = name.replace(/\/\/(DD|SS)$/, '');
     if (
       findNamed(
         grouped.map(({ column }) => column),
@@ -98,9 +102,12 @@ function readDescending({ pairs }: Call, grouped: readonly Field[]): boolean | R
   return isDescending;
 }
 
-function dayOf({ state, user }: Call, table: ModelTable, { column }: Field, row: ModelRow): string | null {
+function dayOf({ state, user }: Call, table: ModelTable, { column, suffix }: Field, row: ModelRow): string | null {
   const instant = cellOf(state, table, column, row);
-  return instant === null ? null : shownInstant(String(instant), user.timezone).slice(0, 10);
+  if (instant === null) return null;
+  return suffix === 'SS'
+    ? `${String(instant).slice(0, 19)}Z`
+    : shownInstant(String(instant), user.timezone).slice(0, 10);
 }
 
 function shownFields(
@@ -112,7 +119,7 @@ function shownFields(
   return fields.map(({ column, suffix, name }) => {
     const shown = (type: Parameters<typeof shownValue>[0], value: Value): string =>
       `${JSON.stringify(name)}:${shownValue(type, value, call.user.timezone)}`;
-    if (suffix === 'DD') return shown('Date', day);
+    if (isGroup(suffix)) return shown(suffix === 'DD' ? 'Date' : 'Timestamp', day);
     const type = valueTypeOf(column);
     const values = rows.map((row) => cellOf(call.state, table, column, row)).filter((value) => value !== null);
     if (suffix === 'COUNT') return shown('Numeric', values.length);

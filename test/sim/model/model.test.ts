@@ -111,6 +111,7 @@ test.each([
   'column=Date Created//DD&column=id//COUNT&column=Date Modified//MAX&column=Amount//SUM&column=Group Budget//SUM&column=Length//SUM',
   'column=Moment//DD&column=Amount//SUM&column=Amount//COUNT&sort=Moment//DESC&top=2&skip=1',
   'column=Moment//DD&column=Title//COUNT&filter=[Date Created] >= #2020-01-01 00:00:00#',
+  'column=Date Modified//SS&column=id//COUNT&filter=[Date Modified] >= #2020-01-01 00:00:00#',
   'column=Amount//SUM&column=Moment//MAX&top=1',
   'column=Title//COUNT&column=Amount',
   'column=Title//SUM',

@@ -37,6 +37,18 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'seconds-that-were-hardly-over',
+    without:
+      'Rows that were changed in the second in which they were read are taken for known, if their number is the same.',
+    edits: [
+      {
+        file: 'reconcile/follow.ts',
+        find: '(second >= over && !(readBehind !== null && second > readBehind))',
+        replace: 'over === second',
+      },
+    ],
+  },
+  {
     name: 'moved-ties-unnoticed',
     without: 'Nobody looks whether a page of changed rows begins with the row with which the one before ended.',
     edits: [

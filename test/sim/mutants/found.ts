@@ -140,6 +140,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'follow-without-overlap': { seed: 613737, follows: true },
   'watermark-of-this-machine': { test: 'test/pull/follow.test.ts' },
   'window-begins-behind-its-first-second': { seed: 631109, follows: true },
+  'seconds-that-were-hardly-over': { test: 'test/pull/mass-edits.test.ts' },
   'moved-ties-unnoticed': { test: 'test/reconcile/follow.test.ts' },
   'held-tables-are-followed': { test: 'test/pull/follow.test.ts' },
   'sums-are-not-compared': { test: 'test/pull/follow.test.ts' },
