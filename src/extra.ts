@@ -25,8 +25,25 @@ export interface Invocation {
 /** Runs a command's work; the number it returns becomes the exit code. */
 export type Runner = (command: Command, work: (invocation: Invocation) => Promise<number>) => Promise<void>;
 
+/** Headings of the list of commands, in its order. */
+export const COMMAND_GROUPS = [
+  'Begin',
+  'Every day',
+  'Edit',
+  'Look',
+  'Look back',
+  'Operate',
+  'Connect',
+  'Develop',
+] as const;
+
+/** One of COMMAND_GROUPS. */
+export type CommandGroup = (typeof COMMAND_GROUPS)[number];
+
 /** One module of commands. */
 export interface CommandModule {
+  /** Left out where it only adds options to commands of another module. */
+  readonly group?: CommandGroup;
   /** What it adds to the program, or the command that it adds options to. */
   readonly names: readonly string[];
   /** Loads the module; the returned function adds the commands. */

@@ -3,7 +3,7 @@
  * base/errors.ts). It never ends the process itself. Results go to stdout, everything else to stderr, so that an
  * output can be piped.
  */
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../base/errors.ts';
 import { CONFIG_PATHS } from '../config/paths.ts';
 import { journalLines } from '../base/log-form.ts';
@@ -61,7 +61,10 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
     });
   };
   try {
-    for (const { load } of commandsFor(given, extras)) (await load())(program, runner);
+    for (const { group, load } of commandsFor(given, extras)) {
+      if (group !== undefined) program.commandsGroup(`${group}:`);
+      (await load())(program, runner);
+    }
     await program.parseAsync(given, { from: 'user' });
     return outcome.exitCode;
   } catch (thrown) {
@@ -96,8 +99,15 @@ function buildProgram(
     .option('--json', 'print results and errors as JSON')
     .option('--verbose', 'log every request to stderr, as JSON lines')
     .helpOption('-h, --help', 'print help')
+    .commandsGroup('Develop:')
     .helpCommand('help [command]', 'print help for a command')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      // The list of all commands has their names; the help of each says what follows.
+      visibleCommands: (command) =>
+        new Help().visibleCommands(command).filter((one) => command === program || one.name() !== 'help'),
+      subcommandTerm: (command) => (command.parent === program ? command.name() : new Help().subcommandTerm(command)),
+    })
     .configureOutput({
       writeOut: (text) => void help.push(text),
       writeErr: (text) => void usage.push(text),

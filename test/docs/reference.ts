@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { ERROR_CODES } from '../../src/base/errors.ts';
 import { LOG_EVENTS } from '../../src/base/log-events.ts';
+import { COMMAND_GROUPS } from '../../src/extra.ts';
 import { manOptions } from '../../src/extras/manual/man-page.ts';
 import { optionsJsonSchema } from '../../src/config/options.ts';
 import { metricsText } from '../../src/extras/http/metrics.ts';
@@ -49,9 +50,9 @@ async function helpOf(words: readonly string[]): Promise<string> {
 
 /** Names of the commands that a help text lists. */
 function commandsIn(help: string): readonly string[] {
-  const [, list = ''] = help.split(/^Commands:\n/m);
-  const [commands = ''] = list.split(/^\S/m);
-  const names = [...commands.matchAll(/^ {2}([a-z]+)/gm)].map((match) => match[1] ?? '');
+  const headings = ['Commands', ...COMMAND_GROUPS].join('|');
+  const lists = [...help.matchAll(new RegExp(String.raw`^(?:${headings}):\n((?: .*\n)*)`, 'gm'))];
+  const names = lists.flatMap(([, list = '']) => [...list.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = '']) => name));
   return names.filter((name) => name !== 'help');
 }
 

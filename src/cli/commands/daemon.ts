@@ -33,7 +33,7 @@ Examples:
 export function addDaemonCommand(program: Command, runner: Runner): void {
   program
     .command('daemon')
-    .description('keep the replica up to date, on schedule, until it is told to stop')
+    .description('keep the replica up to date, on schedule')
     .addHelpText('after', HELP)
     .action((_options: unknown, command: Command) => runner(command, runUntilStopped));
 }

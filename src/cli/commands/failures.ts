@@ -30,7 +30,7 @@ Examples:
 export function addFailureCommands(program: Command, runner: Runner): void {
   program
     .command('failures')
-    .description('list rows that the origin refused or that could not be read, with the reason')
+    .description('list rows that were refused or cannot be read, and why')
     .addHelpText('after', LIST_EXAMPLES)
     .action((_options: unknown, command: Command) => runner(command, list));
   program

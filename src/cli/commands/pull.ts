@@ -46,7 +46,7 @@ export function addPullCommands(program: Command, runner: Runner): void {
     ),
   )
     .option('--strict', 'exit with 3 while a refused row waits')
-    .description('run one whole cycle, to be called by a scheduler: pull, then push');
+    .description('pull, then push: one whole cycle, for a scheduler');
 }
 
 /** What a user may say of one run. */

@@ -46,7 +46,7 @@ export function addPushCommands(program: Command, runner: Runner): void {
   program
     .command('plan')
     .argument('[table...]', 'tables (default: all that are pushed)')
-    .description('show what a push would send: inserts, updates with old and new values, deletes, conflicts')
+    .description('show what a push would send, row by row')
     .option('--summary', SUMMARY)
     .addHelpText('after', PLAN_EXAMPLES)
     .action((tables: string[], options: { summary?: boolean }, command: Command) =>

@@ -23,7 +23,7 @@ export function addResyncCommand(program: Command, runner: Runner): void {
   program
     .command('resync')
     .argument('<table...>', 'tables, as named at the origin or in the replica')
-    .description('forget the ETags of tables, so that the next pull reads them whole')
+    .description('forget the ETags of tables: the next pull reads all')
     .addHelpText('after', EXAMPLES)
     .action((tables: string[], _options: unknown, command: Command) =>
       runner(command, (invocation) => forgetEtags(invocation, tables)),

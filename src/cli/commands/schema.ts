@@ -31,9 +31,7 @@ Examples:
 
 /** Adds the commands. */
 export function addSchemaCommand(program: Command, runner: Runner): void {
-  const schema = program
-    .command('schema')
-    .description('manage tables and columns that the origin changed or no longer has');
+  const schema = program.command('schema').description('manage tables and columns that the origin changed');
   schema
     .command('show', { isDefault: true })
     .description('list what the origin changed about its tables and columns (the default)')

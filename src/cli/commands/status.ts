@@ -68,7 +68,7 @@ export interface Status {
 export function addStatusCommand(program: Command, runner: Runner): void {
   program
     .command('status')
-    .description('show how fresh each table is, what is wrong, and what to do')
+    .description('show how fresh tables are, what is wrong, and what to do')
     .option('--exit-code', 'exit with 3, 75 or 78 if something is wrong')
     .addHelpText('after', EXAMPLES)
     .action(({ exitCode = false }: { exitCode?: boolean }, command: Command) =>

@@ -40,7 +40,7 @@ export function addBackupCommands(program: Command, runner: Runner): void {
   program
     .command('backup')
     .argument('<file>', 'a file that does not exist yet')
-    .description('copy the replica and its files, checked, while it is in use')
+    .description('copy the replica and its files, checked, while in use')
     .option('--without-files', 'leave out attached files, which the origin still has')
     .addHelpText('after', BACKUP_HELP)
     .action((file: string, options: { withoutFiles?: boolean }, command: Command) =>

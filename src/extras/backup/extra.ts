@@ -7,8 +7,16 @@ import type { Extra } from '../../extra.ts';
 export const BACKUP: Extra = {
   name: 'backup',
   commands: [
-    { names: ['rebuild'], load: async () => (await import('./rebuild-command.ts')).addRebuildCommand },
-    { names: ['backup', 'restore'], load: async () => (await import('./command.ts')).addBackupCommands },
+    {
+      group: 'Operate',
+      names: ['rebuild'],
+      load: async () => (await import('./rebuild-command.ts')).addRebuildCommand,
+    },
+    {
+      group: 'Operate',
+      names: ['backup', 'restore'],
+      load: async () => (await import('./command.ts')).addBackupCommands,
+    },
   ],
   loadOptions: async () => (await import('./options.ts')).BACKUP_OPTIONS,
   jobs: { backup: async (context) => (await import('./backup.ts')).backUpOnSchedule(context) },

@@ -42,7 +42,7 @@ interface RebuildCounts {
 export function addRebuildCommand(program: Command, runner: Runner): void {
   program
     .command('rebuild')
-    .description('write down what was edited here, and make room for a new replica')
+    .description('save the edits made here, and make room for a new replica')
     .option('--give-up-edits', 'continue although some edits cannot be read; the others are written down')
     .addHelpText('after', HELP)
     .action((options: { giveUpEdits?: boolean }, command: Command) =>

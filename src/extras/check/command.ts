@@ -24,7 +24,7 @@ Examples:
 export function addCheckCommand(program: Command, runner: Runner): void {
   program
     .command('check')
-    .description('diagnose everything that a pull needs, before or after the first one')
+    .description('diagnose everything that a pull needs')
     .addHelpText('after', EXAMPLES)
     .action((_options: unknown, command: Command) => runner(command, checkAndPrint));
 }

@@ -5,5 +5,5 @@ import type { Extra } from '../../extra.ts';
 
 export const CHECK: Extra = {
   name: 'check',
-  commands: [{ names: ['check'], load: async () => (await import('./command.ts')).addCheckCommand }],
+  commands: [{ group: 'Begin', names: ['check'], load: async () => (await import('./command.ts')).addCheckCommand }],
 };

@@ -5,5 +5,5 @@ import type { Extra } from '../../extra.ts';
 
 export const EXPORT: Extra = {
   name: 'export',
-  commands: [{ names: ['export'], load: async () => (await import('./command.ts')).addExportCommand }],
+  commands: [{ group: 'Look', names: ['export'], load: async () => (await import('./command.ts')).addExportCommand }],
 };

@@ -28,7 +28,7 @@ export function addHistoryCommand(program: Command, runner: Runner): void {
     .command('history')
     .argument('<table>', 'table with `history`')
     .argument('<id>', 'the _id of the row')
-    .description('show the history of a row: each change with its time, its author, and old and new values')
+    .description('show the history of a row: what changed, when, by whom')
     .addHelpText('after', EXAMPLES)
     .action((table: string, id: string, _options: unknown, command: Command) =>
       runner(command, (invocation) => showLife(invocation, table, id)),

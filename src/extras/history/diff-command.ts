@@ -40,7 +40,7 @@ export function addDiffCommand(program: Command, runner: Runner): void {
   program
     .command('diff')
     .argument('[table]', 'table with `history` (default: all of them)')
-    .description('list the rows that differ between two moments, cell by cell')
+    .description('list the rows that differ between two moments')
     .requiredOption('--from <time>', 'the first moment')
     .option('--to <time>', 'the second moment', 'now')
     .addHelpText('after', EXAMPLES)

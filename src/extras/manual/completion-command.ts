@@ -17,7 +17,7 @@ export function addCompletionCommand(program: Command, runner: Runner): void {
   program
     .command('completion')
     .addArgument(new Argument('<shell>', 'which shell the script is for').choices(SHELLS))
-    .description('print a script that completes commands and options in a shell')
+    .description('print a script that completes commands in a shell')
     .addHelpText('after', EXAMPLES)
     .action((shell: Shell, _options: unknown, command: Command) =>
       runner(command, async ({ session }) => {

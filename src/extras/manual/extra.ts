@@ -7,10 +7,16 @@ export const MANUAL: Extra = {
   name: 'manual',
   commands: [
     {
+      group: 'Develop',
       names: ['completion'],
       load: async () => (await import('./completion-command.ts')).addCompletionCommand,
       seesAll: true,
     },
-    { names: ['man'], load: async () => (await import('./man-command.ts')).addManCommand, seesAll: true },
+    {
+      group: 'Develop',
+      names: ['man'],
+      load: async () => (await import('./man-command.ts')).addManCommand,
+      seesAll: true,
+    },
   ],
 };

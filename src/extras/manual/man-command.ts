@@ -19,7 +19,7 @@ Examples:
 export function addManCommand(program: Command, runner: Runner): void {
   program
     .command('man')
-    .description('print the manual page, with every command, option and event')
+    .description('print the manual page')
     .addHelpText('after', EXAMPLES)
     .action((_options: unknown, command: Command) =>
       runner(command, async (invocation) => {

@@ -19,7 +19,7 @@ Example, for an agent's configuration:
 export function addMcpCommand(program: Command, runner: Runner): void {
   program
     .command('mcp')
-    .description('serve the replica to an agent (Model Context Protocol, over stdio)')
+    .description('serve the replica to an agent (Model Context Protocol)')
     .addHelpText('after', EXAMPLES)
     .action((_options: unknown, command: Command) => runner(command, serve));
 }

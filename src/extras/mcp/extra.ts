@@ -9,8 +9,12 @@ import { TOOL_PROCESS } from './request.ts';
 export const MCP: Extra = {
   name: 'mcp',
   commands: [
-    { names: ['mcp'], load: async () => (await import('./command.ts')).addMcpCommand },
-    { names: ['proposals'], load: async () => (await import('./proposals-command.ts')).addProposalCommands },
+    { group: 'Connect', names: ['mcp'], load: async () => (await import('./command.ts')).addMcpCommand },
+    {
+      group: 'Connect',
+      names: ['proposals'],
+      load: async () => (await import('./proposals-command.ts')).addProposalCommands,
+    },
   ],
   processes: { [TOOL_PROCESS]: async () => (await import('./tool-process.ts')).serveTools },
   status: async ({ replica }) => {

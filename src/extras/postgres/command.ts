@@ -35,7 +35,7 @@ interface SinkOptions {
 export function addSinkCommands(program: Command, runner: Runner): void {
   const sink = program
     .command('sink')
-    .description('manage the PostgreSQL servers that the replica is streamed to')
+    .description('manage the PostgreSQL servers that get the replica')
     .addHelpText('after', EXAMPLES);
   const add = (
     name: string,

@@ -6,7 +6,7 @@ import { openReader } from '../../replica/reader.ts';
 
 export const POSTGRES: Extra = {
   name: 'postgres',
-  commands: [{ names: ['sink'], load: async () => (await import('./command.ts')).addSinkCommands }],
+  commands: [{ group: 'Connect', names: ['sink'], load: async () => (await import('./command.ts')).addSinkCommands }],
   loadOptions: async () => (await import('./settings.ts')).SINK_OPTIONS,
   secrets: (config) => (config.extras.sinks ?? []).flatMap(({ address: { password } }) => password ?? []),
   prepare: async (replica, config) => {

@@ -5,7 +5,9 @@ import type { Extra } from '../../extra.ts';
 
 export const SERVICE: Extra = {
   name: 'service',
-  commands: [{ names: ['service'], load: async () => (await import('./command.ts')).addServiceCommand }],
+  commands: [
+    { group: 'Begin', names: ['service'], load: async () => (await import('./command.ts')).addServiceCommand },
+  ],
   findService: async ({ file }) => {
     const [{ instanceOf }, { examineUnits }] = await Promise.all([
       import('./service-plan.ts'),

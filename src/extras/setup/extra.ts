@@ -6,8 +6,12 @@ import type { Extra } from '../../extra.ts';
 export const SETUP: Extra = {
   name: 'setup',
   commands: [
-    { names: ['demo'], load: async () => (await import('./demo-command.ts')).addDemoCommand },
-    { names: ['init'], load: async () => (await import('./init-command.ts')).addInitCommand },
-    { names: ['sandbox'], load: async () => (await import('./sandbox-command.ts')).addSandboxCommand },
+    { group: 'Begin', names: ['demo'], load: async () => (await import('./demo-command.ts')).addDemoCommand },
+    { group: 'Begin', names: ['init'], load: async () => (await import('./init-command.ts')).addInitCommand },
+    {
+      group: 'Develop',
+      names: ['sandbox'],
+      load: async () => (await import('./sandbox-command.ts')).addSandboxCommand,
+    },
   ],
 };

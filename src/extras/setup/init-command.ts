@@ -19,7 +19,7 @@ Examples:
 export function addInitCommand(program: Command, runner: Runner): void {
   program
     .command('init')
-    .description('write a first configuration, asking for what it needs, and check it')
+    .description('write a first configuration, and check it')
     .option('--url <address>', 'the address of the database, as the browser shows it')
     .option('--database <number>', 'its number, where the address does not have it')
     .option('--token-file <file>', 'a file that holds an API token')

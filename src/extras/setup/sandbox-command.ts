@@ -42,7 +42,7 @@ interface SandboxCommandOptions {
 export function addSandboxCommand(program: Command, runner: Runner): void {
   program
     .command('sandbox')
-    .description('serve a database of your own that speaks the Records API, to try and to test against')
+    .description('serve a database of your own that speaks the Records API')
     .option('--data <file>', 'SQLite file to serve (default: sample data)')
     .option('--store <path>', 'keep what is changed in this file (default: a temporary one)')
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
