@@ -256,6 +256,7 @@ describe('documents', () => {
     ['README.md', 'see `src/gone/`', 'src/gone/'],
     ['README.md', 'see [the log](NEWS.md)', 'NEWS.md'],
     ['src/README.md', '`wire/gone.ts` reads', 'wire/gone.ts'],
+    ['src/README.md', '`extras/gone/gone.ts` reads', 'extras/gone/gone.ts'],
     ['src/README.md', '`gone.ts` reads', 'gone.ts'],
     ['src/README.md', '[up](../NEWS.md)', 'NEWS.md'],
   ])('of which %s says %j are found', (path, text, named) => {

@@ -1,5 +1,6 @@
 /**
- * Every option of the configuration file, declared once: its type, default, bounds, unit and meaning. From this schema
+ * Every option of the configuration file, declared once: its type, default, bounds, unit and meaning. Those of the origin, of tables and of schedules
+ * are in the files beside it that end with -options.ts; extras declare their own. From this schema
  * come the validation and its messages (problems.ts), the type `Options`, and the JSON Schema in config/.
  *
  * An option is here only if something reads it: one that is accepted and ignored would be a promise not kept.

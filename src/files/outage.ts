@@ -1,6 +1,6 @@
 /**
- * Telling one file that cannot be had from an origin that cannot be reached. The first must hold up no other, after the second
- * every further request only costs time. Pure but for its own state.
+ * Decides whether a failed download concerns one file or the whole origin. A bad file holds up no other; when the origin is down, no more is asked. Pure
+ * but for its own state.
  */
 import type { RowsyncError } from '../base/errors.ts';
 

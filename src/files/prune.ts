@@ -1,6 +1,6 @@
 /**
- * Removing content that no row of `sync_files` refers to. What a crash left between a download and its row, and what belonged to
- * tables and columns that were dropped here. Only when someone asks; the replica must be locked, so that nothing is on its way.
+ * Removes content that no row of `sync_files` names: all of it when somebody asks, or the content of rows that were just removed. The replica must be
+ * locked, so that nothing is on its way.
  */
 import type { Connection } from '../replica/connection.ts';
 import { readContents } from '../replica/bookkeeping/files.ts';

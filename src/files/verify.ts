@@ -1,6 +1,5 @@
 /**
- * Proving that what is here is whole. Every content is read and compared with its hash, every file is asked for at the origin by
- * guid, without its content. What is lost or damaged here is fetched again; what the origin no longer has is marked. Nothing is
+ * Checks attached files: reads each content and compares its hash, and asks the origin for each file by guid, without its content. What is lost or damaged here is fetched again; what the origin no longer has is marked. Nothing is
  * removed. Requests: one HEAD for each file, and the downloads that mend.
  */
 import { stampFromMs } from '../base/clock.ts';

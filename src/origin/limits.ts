@@ -1,6 +1,6 @@
 /**
- * Every bound of the origin client in one place, with the reason for its size (I18). Tests pass smaller ones; nothing else
- * should need to. How often a request is tried is in base/retries.ts. Pure.
+ * Time-outs and sizes of one request, each with the reason for its size (I18). Tests pass smaller ones; nothing else should need to. How many requests
+ * run at once, and how many a second, are options (`limits`) that requests.ts keeps; how often one is tried is in base/retries.ts. Pure.
  */
 import { REQUEST_RETRIES, type RetryPolicy } from '../base/retries.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The way to an origin by its settings, and the errors of a proxy. It is apart from the connections, since the types of the library lead here.
- * Pure.
+ * Proxy and certificate authorities of an origin, and the error of a failed proxy. Apart from the connections, whose library a user of these types need
+ * not load. Pure.
  */
 
 /** A proxy in front of the origin. */

@@ -1,5 +1,5 @@
 /**
- * Shared by following and sweeping, about times of modification: which column has them, and which table holds the confirmed rows.
+ * Finds the column with the time of modification, and the table with the confirmed rows, for following and sweeping.
  */
 import { stampColumn } from '../reconcile/follow.ts';
 import { baseTarget } from '../replica/compare.ts';

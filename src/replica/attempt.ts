@@ -1,7 +1,6 @@
 /**
- * Writing what a person asks for, which SQLite may refuse. A text where a column takes integers, a value that an index of the user's allows once, a
- * trigger that says no. If it is refused, nothing of it was done, the transaction of the caller continues, and the answer says why in words. What is
- * done may also refuse itself.
+ * Writes what a person asked for, and says in words why SQLite refused it: a text in an integer column, a value that a unique index of the user's allows
+ * once, a trigger that says no. A refused write changes nothing, and the caller's transaction goes on.
  */
 import type { Tx } from './connection.ts';
 import { refusalWords } from './failures.ts';

@@ -1,7 +1,6 @@
 /**
- * Rows that are kept as JSON objects by the names of their columns here, for people to read and to take again. The versions of a
- * conflict about a whole row, and cells that the origin refused. They follow the names, or a value would go into another column
- * once two columns swapped theirs. The evidence of deletes does not: nothing reads it but people, and it says when it is of.
+ * Rows kept as JSON by column name, for people to read and to take again: versions of whole-row conflicts, and refused cells. They follow renames, or a
+ * value would go into another column once two columns swapped names. The evidence of deletes does not: only people read it, and it says its date.
  */
 import type { Tx, Stored } from './connection.ts';
 import { blocks, queryNumbers, queryRows } from './query.ts';

@@ -1,5 +1,6 @@
 /**
- * The replica for people who only look: `status`, `sql` and `check`. Read-only, without the lock, beside a running pull.
+ * Read-only access to the replica for everything that does not write: commands, the page, agents, sinks, metrics. It takes no lock, and works beside a
+ * running pull.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';

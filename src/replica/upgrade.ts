@@ -21,7 +21,7 @@ export interface Upgrade {
   readonly copyPath: string;
 }
 
-/** Where the  is as it was before it was brought to a version. */
+/** Where the file is kept as it was before it was brought to a version. */
 function pathBefore(path: string, version: number): string {
   return `${path}.before-${version}`;
 }

@@ -304,7 +304,7 @@ export function pathProblems({ path, text }: TidyFile, files: readonly string[])
   const isPath = (token: string): boolean => {
     const [first = '', rest] = token.split('/');
     if (rest === undefined) return isDeveloper && token.endsWith('.ts');
-    return TOP_LEVEL.includes(first) || (isDeveloper && Object.hasOwn(LAYERS, first));
+    return TOP_LEVEL.includes(first) || (isDeveloper && (first === 'extras' || Object.hasOwn(LAYERS, first)));
   };
   const missing = [
     ...quoted.filter((token) => isPath(token) && !exists(token) && !(isDeveloper && exists(`src/${token}`))),

@@ -1,5 +1,5 @@
 /**
- * `rowsync backup` and `rowsync restore`: one file, and the attached files beside it, made while everybody works, and the way back.
+ * `rowsync backup` and `rowsync restore`: copy the replica with its files while it is in use, and put such a copy back.
  */
 import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';

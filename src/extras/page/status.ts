@@ -1,5 +1,5 @@
 /**
- * Parts of the first page: the sentence at the top with its problems, and the lines at the bottom. Every text is escaped (html.ts).
+ * The HTML of the headline (headline.ts) and of the lines at the bottom of the first page (today.ts). Every text is escaped (html.ts).
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { bytesText, durationText } from '../../base/text.ts';
