@@ -176,10 +176,7 @@ function refusalFrom({ scrub }: Attempted, { status, descriptor, pageText }: Odd
 function statusMeaning(attempted: Attempted, answer: OddAnswer): Failure {
   const { status } = answer;
   const came = cameText(attempted, answer);
-  if (status === 304) {
-    return unexpectedFailure(attempted, '304 (not modified) came although no ETag was sent');
-  }
-  if (status < 300) return unexpectedFailure(attempted, `${came}, where 200 was expected`);
+  if (status < 300 || status === 304) return unexpectedFailure(attempted, `${came}, where 200 was expected`);
   if (status < 400) return redirectFailure(attempted, answer);
   if (status === 401) {
     return failure(attempted, 'auth', 'origin.unauthorized', false, {

@@ -125,7 +125,7 @@ type ParkedRow = RowRefusal & { readonly rowId: number };
 interface RecordDecision {
   readonly parked: readonly ParkedRow[];
   /** New rows, with the row of the origin that each is merged into. */
-  readonly adopted: readonly { readonly rowId: number; readonly local: Row | null; readonly remote: Row }[];
+  readonly adopted: readonly { readonly rowId: number; readonly remote: Row }[];
   readonly method: WriteMethod;
   /** Rows that leave now. */
   readonly rows: readonly PlannedRow[];
@@ -166,13 +166,13 @@ function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
   const adopted = new Map<number, RecordDecision['adopted'][number]>();
   const free: RowChange[] = [];
   for (const change of facts.edited) {
-    const { rowId, local } = change;
+    const { rowId } = change;
     const holder = holderOf(facts, rowId);
     const verdict = judgeRow(run, facts, change, round.isLast);
     if (verdict === 'send') free.push(change);
     else if (verdict === 'adopt' && typeof holder === 'object') {
       // Of two that are alike, the second waits until the first is known.
-      if (!adopted.has(holder.id)) adopted.set(holder.id, { rowId, local, remote: holder });
+      if (!adopted.has(holder.id)) adopted.set(holder.id, { rowId, remote: holder });
     } else if (typeof verdict === 'object') park(rowId, verdict);
   }
   const rowsMaxOf = limits.size === 0 ? undefined : (id: number): number => limits.get(id)?.rowsMax ?? Infinity;

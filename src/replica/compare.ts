@@ -13,8 +13,7 @@ import { queryNumbers } from './query.ts';
 /** The base table of a two-way table, as rows are read and written. */
 export function baseTarget(target: RowTarget): RowTarget {
   let base = baseTargets.get(target);
-  if (base === undefined)
-    baseTargets.set(target, (base = { ...target, keptColumns: [], localName: baseName(target.id) }));
+  if (base === undefined) baseTargets.set(target, (base = { ...target, localName: baseName(target.id) }));
   return base;
 }
 

@@ -8,7 +8,7 @@ import { readColumns } from './bookkeeping/columns.ts';
 import { addToRowCount } from './bookkeeping/tables.ts';
 import { areRowsNoted, touchRows } from './bookkeeping/touched.ts';
 import type { Connection, Stored, Tx } from './connection.ts';
-import { baseName, columnList, hasBase, readStanding, rowsDiffer } from './tables.ts';
+import { baseName, columnList, hasBase, readPhysicalColumns, readStanding, rowsDiffer } from './tables.ts';
 import { requireHarmlessTriggers } from './triggers.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { numericToPlain } from '../wire/decimal.ts';
@@ -33,11 +33,6 @@ export interface RowTarget {
   readonly id: number;
   readonly localName: string;
   readonly columns: readonly { readonly localName: string; readonly type: ColumnType }[];
-  /**
-   * Of a table with a base: columns that the origin does not show any more. A row that comes back is copied from its base with them, since an
-   * empty cell would count as an edit once the column is shown again.
-   */
-  readonly keptColumns?: readonly { readonly localName: string; readonly type: ColumnType }[];
 }
 
 /** How many rows a write added and changed. */
@@ -206,7 +201,10 @@ export function copyRows(
   const copied = (source: Sql): Sql => joinSql(names.map((name) => sql`${name} = ${source}.${name}`));
   const differs = (source: Sql): Sql => rowsDiffer(to.columns, sql`here`, source);
   const isKnown = countStanding(tx, to, ids) === ids.length;
-  const all = columnList([...to.columns, ...(to.keptColumns ?? [])]);
+  // A row comes back with what the origin does not show any more: an empty cell would count as an edit once it is shown again.
+  const all = isKnown
+    ? sql``
+    : joinSql(readStanding(tx, to.localName, readPhysicalColumns(tx, from.localName)).map(ident));
   // Where all of them are here, an UPDATE takes two thirds of the time.
   const text = isKnown
     ? sql`UPDATE ${ident(to.localName)} AS here SET ${copied(sql`there`)} FROM ${ident(from.localName)} there

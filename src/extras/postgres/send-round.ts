@@ -94,10 +94,12 @@ export async function makeRound(
   const to = Math.max(at, round.from);
   await storePlaces(sending, { ids: [...startById.keys()], from: round.from, seq: at < round.from ? at : LEVEL });
   if (await moveCursor(session, target, { epoch: round.epoch, from: round.from, to })) return { to, lastEntry };
-  throw new RowsyncError('originDown', 'sink.busy', {
-    message: 'Something else moved the cursor of the sink while rows were sent; nothing of them was stored',
-    hint: 'One replica may write to a schema. rowsync looks again, and compares everything where it has to.',
-  });
+  throw movedError('Something else moved the cursor of the sink while rows were sent; nothing of them was stored');
+}
+
+function movedError(message: string): RowsyncError {
+  const hint = 'One replica may write to a schema. rowsync looks again, and compares everything where it has to.';
+  return new RowsyncError('originDown', 'sink.busy', { message, hint });
 }
 
 /** Stores the progress of the tables of a round. Most rounds advance all tables, and then no line about them is written. */
@@ -203,13 +205,10 @@ export async function loadPart(
       sql`UPDATE ${target.tables} SET load_id = $1, load_done = $2 WHERE table_id = $3 AND load_seq = $4 AND load_id = $5`,
       [part.lastId.toString(), part.isLast, table.id, load.seq, load.lastId],
     );
-    if (moved !== 1) throw new LoadMoved();
+    if (moved !== 1) throw movedError('Another process continued the load of a table');
   });
   return part.rowCount;
 }
-
-/** Another process continued the load; the state of the target is read again. */
-export class LoadMoved extends Error {}
 
 class LoadPart {
   readonly #read: (after: bigint, limit: number) => readonly SourceRow[];

@@ -31,7 +31,7 @@ import {
   PublicTables,
   type ChangedTable,
 } from './system-tables.ts';
-import { beginLoad, LoadMoved, loadPart, makeRound, TableFailure, type RoundTable } from './send-round.ts';
+import { beginLoad, loadPart, makeRound, TableFailure, type RoundTable } from './send-round.ts';
 import { followShapes, sentTable, type SentTable, type ShapeOutcome } from './shape-tables.ts';
 import { beginSeries, prepareTarget, readCursor, readPlaces, PgSchema, type TablePlace } from './bookkeeping.ts';
 
@@ -385,7 +385,7 @@ export class SinkWriter {
       this.#hasReplaced = true; // it may have; looking costs a round little
       return rowCount;
     } catch (thrown) {
-      if (thrown instanceof LoadMoved) throw movedError();
+      if (thrown instanceof RowsyncError && thrown.code === 'sink.busy') throw thrown;
       this.#troubled(new TableFailure(table.id, pgError(thrown)), [table]);
       return 0;
     }
@@ -441,12 +441,5 @@ function takenError({ schema }: PgSchema, replica: string): RowsyncError {
   return new RowsyncError('needsPerson', 'sink.taken', {
     message: `The schema ${schema} has rows of another replica, or of this one from before it was made anew (${replica}); nothing was sent`,
     hint: 'Give the sink another schema; or let it take over what is there, which compares every row: rowsync sink load.',
-  });
-}
-
-function movedError(): RowsyncError {
-  return new RowsyncError('originDown', 'sink.busy', {
-    message: 'Another process continued the load of a table',
-    hint: 'One replica may write to a schema. rowsync looks again.',
   });
 }
