@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { accountExitCode, accountText } from '../../src/cli/runtime/account-text.ts';
+import { accountBeside, accountExitCode, accountText } from '../../src/cli/runtime/account-text.ts';
 import { accountOfService } from '../../src/extras/service/command.ts';
 import { accountResult } from '../../src/extras/check/daemon.ts';
 import { statusText } from '../../src/cli/commands/status.ts';
@@ -31,7 +31,8 @@ const MINUTES = 60_000;
 
 /** What each surface shows of an account; null where the catalogue says why it shows nothing. */
 const SURFACES: readonly [string, (problem: Problem, entry: Entry) => string | null][] = [
-  ['the ends of runs and service status', (problem) => accountText([problem])],
+  ['service status', (problem) => accountText([problem])],
+  ['the ends of pull, push, sync and verify', (problem) => accountBeside([problem], 'what the run did')],
   [
     'status',
     (problem) =>

@@ -39,16 +39,21 @@ test('pull, status and check name the table that was renamed, and log says when;
   for (const { stdout } of corrected) expect(stdout).not.toContain('is now called');
 });
 
-test.each(['pull', 'push', 'sync', 'verify'])('%s --json has the problems that its text ends with', async (command) => {
-  await using sandbox = await startTestSandbox({ tables: [NOTE] });
-  using made = makeWorkspace(sandbox, `tables: { '*': { push: true }, Notes: { columns: { include: [Title] } } }\n`);
-  await runCli(['pull', '--confirm'], { folder: made.folder });
+test.each(['pull', 'push', 'sync', 'verify', 'status'])(
+  '%s has the account, as text and with --json',
+  async (command) => {
+    await using sandbox = await startTestSandbox({ tables: [NOTE] });
+    using made = makeWorkspace(sandbox, `tables: { '*': { push: true }, Notes: { columns: { include: [Title] } } }\n`);
+    await runCli(['pull', '--confirm'], { folder: made.folder });
 
-  const { stdout } = await runCli([command, '--json'], { folder: made.folder });
+    const { stdout: text } = await runCli([command], { folder: made.folder });
+    const { stdout: json } = await runCli([command, '--json'], { folder: made.folder });
 
-  const { problems } = JSON.parse(stdout) as { problems: readonly { code: string }[] };
-  expect(problems.map(({ code }) => code)).toContain('config.excluding');
-});
+    const { problems } = JSON.parse(json) as { problems: readonly { code: string; sentence: string }[] };
+    expect(problems.map(({ code }) => code)).toContain('config.excluding');
+    for (const { sentence } of problems) expect(text).toContain(sentence);
+  },
+);
 
 test('a misspelt key that keeps a table out holds the first pull, and status says so', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
