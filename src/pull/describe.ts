@@ -24,7 +24,7 @@ const RIGHTS_ROUNDS_MAX = 3;
 
 /**
  * Describes a table, conditionally unless `inFull`. What a description leaves open is asked once, and kept with it; a table without a row is asked
- * again each time. @throws RowsyncError of the origin and the replica.
+ * again each time. @throws RowsyncError of the origin and the replica, `origin.moving` where another table is described.
  */
 export async function describeTable(
   context: PullContext,
@@ -38,6 +38,8 @@ export async function describeTable(
   const etag = inFull ? null : etagFor(url, stored?.etag);
   const answer = await origin.describeTable(address, { etag, signal });
   const value = answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;
+  // Made again under this name, or a cache confused two answers: the options of this table are not for that one.
+  if (value.id !== id) throw movingError(recordName);
   const asked = leavesRightsOpen(value) ? await askRights(context, address, value) : null;
   const news = asked ?? (answer.kind === 'ok' ? answer : null);
   if (news !== null) {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { asRowsyncError } from '../../src/base/errors.ts';
+import type { Address } from '../../src/origin/address.ts';
 import type { Origin } from '../../src/origin/client.ts';
 import { forgetEtags } from '../../src/replica/bookkeeping/pages.ts';
 import type { ColumnSpec, TableSpec } from '../../src/sandbox/store/spec.ts';
@@ -44,6 +45,34 @@ function swapBeforePages(fixture: Fixture): void {
   };
   fixture.origin = { ...origin, select };
 }
+
+test('takes no description of another table, whose options would not be those of its own', async () => {
+  await using fixture = await startTwoWay();
+  fixture.sandbox.store.addTable(goods());
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  fixture.sandbox.store.update('Good', 1, { Title: 'theirs' });
+  const { origin } = fixture;
+  let first: Address | undefined;
+  const describeTable: Origin['describeTable'] = (address, options) => {
+    first ??= address;
+    return origin.describeTable(first, { signal: options?.signal });
+  };
+  fixture.origin = { ...origin, describeTable };
+
+  const report = await fixture.pull();
+  fixture.origin = origin;
+  const again = await fixture.pull();
+
+  expect(report.tables.map(({ table, error }) => [table, error?.code])).toEqual([
+    ['Good', 'origin.moving'],
+    ['Note', undefined],
+  ]);
+  expect(again.tables.map(({ error }) => error)).toEqual([null, null]);
+  expect(titles(fixture)).toEqual([{ Title: 'mine' }]);
+  expect(columnsOf(fixture, 'Good')).toContain('Price');
+  expect(fixture.rows('SELECT "Title" FROM "Good" WHERE _id = 1')).toEqual([{ Title: 'theirs' }]);
+});
 
 test('adds a column and fills it, although no page had changed but for it', async () => {
   await using fixture = await startFixture({ tables: [goods()] });
