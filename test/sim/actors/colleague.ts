@@ -6,6 +6,7 @@ import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import type { Books, LocalRow, Tokens } from '../world/books.ts';
 import { cellsUnderNamesNow, chosenCells, chosenColumns, type Choosing } from '../world/choosing.ts';
 import { fileColumns, firstFile } from '../world/files-setup.ts';
+import { addBeside } from '../world/beside.ts';
 import { isCut } from '../world/cuts.ts';
 import type { ModelDraw } from '../model/knobs.ts';
 import { MODEL_TOKEN, OriginModel } from '../model/origin.ts';
@@ -20,7 +21,18 @@ const NUMBER = 'N';
 
 /** An origin as a world begins with it. */
 export function makeOrigin(
-  { rowCount, systemColumns, etag, rules, files, refusedShare, follow, choosing = null, isLetter = false }: Setup,
+  {
+    rowCount,
+    systemColumns,
+    etag,
+    rules,
+    files,
+    refusedShare,
+    follow,
+    choosing = null,
+    isLetter = false,
+    beside = null,
+  }: Setup,
   { tokens, nowMs, draw }: { readonly tokens: Tokens; readonly nowMs: () => number; readonly draw: ModelDraw },
 ): OriginModel {
   const thing: TableSpec = {
@@ -56,7 +68,9 @@ export function makeOrigin(
     rules: rules.map((rule) => ({ table: 'Thing', when: 'write', ...rule }) as const),
     refusesCell: refusedShare === 0 ? null : ({ value }: { readonly value: unknown }) => isRefused(value, refusedShare),
   };
-  return new OriginModel({ tables: [thing], nowMs, database: DATABASE, token: MODEL_TOKEN, knobs, draw });
+  const origin = new OriginModel({ tables: [thing], nowMs, database: DATABASE, token: MODEL_TOKEN, knobs, draw });
+  if (beside !== null) addBeside(origin, tokens, systemColumns);
+  return origin;
 }
 
 /** The same values again and again, as a rule would refuse them: some of those that users write into cells. */

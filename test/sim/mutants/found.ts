@@ -183,6 +183,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'misspelt-keys-are-not-told': { seed: 26 },
   'failed-files-are-not-told': { seed: 55 },
   'held-tables-are-not-told': { story: 'older-copy-with-edits', at: '' },
+  'one-failed-table-hides-another': { seed: 441 },
   'late-tables-are-not-told': { story: 'rename-while-editing', at: '' },
   'refused-credentials-are-not-told': { story: 'made-unseen-and-again', at: '' },
   'probes-forget-what-needs-a-person': { test: 'test/cli/account-surfaces.test.ts' },

@@ -20,13 +20,13 @@ const NONE_GONE: ReadonlySet<Column> = new Set();
 /** One cycle after another. */
 export class Freshness {
   readonly #origin: OriginModel;
-  readonly #names: Names;
+  readonly #names: Pick<Names, 'rowsSelected'>;
   /** What each row was during the cycle; null while none is watched. */
   #seenById: Map<number, Seen> | null = null;
   #turnCount = 0;
   #changeCount = -1;
 
-  constructor(origin: OriginModel, names: Names) {
+  constructor(origin: OriginModel, names: Pick<Names, 'rowsSelected'>) {
     this.#origin = origin;
     this.#names = names;
   }

@@ -24,6 +24,7 @@ import { Unseen } from './unseen.ts';
 import type { Admin } from '../actors/admin.ts';
 import type { CycleOrder } from '../world/engine.ts';
 import { readBase } from './base.ts';
+import type { Beside } from '../world/beside.ts';
 import { writtenKey, type Books, type LocalRow } from '../world/books.ts';
 import { wronglyAsked } from '../world/choosing.ts';
 import { flightComplaints } from './flight.ts';
@@ -52,6 +53,7 @@ export interface OracleParts {
   readonly admin: Admin;
   readonly user: User;
   readonly writes: Writes;
+  readonly beside: Beside | null;
   readonly setup: Setup;
   /** What every surface would say now is not as it should be. */
   readonly account: () => readonly Problem[];
@@ -301,6 +303,7 @@ export class Oracles {
 
   /** Looks at a request before it leaves. */
   onDeparture(request: SeenRequest): void {
+    if (this.#parts.beside?.isAsked(request) === true) return;
     const wrong = wronglyAsked(this.#parts.setup, request.path);
     if (wrong !== null) this.#parts.fail('choice', wrong);
     if (request.kind !== 'change') return;
@@ -335,13 +338,13 @@ export class Oracles {
   /** After an answer; `fault` is what happened to it on its way, or null. */
   onAnswer(request: SeenRequest, fault: string | null, result: WireAnswer | TransportFault): void {
     const { method, path, kind } = request;
+    const isWrong = fault !== null && kind !== 'change';
+    const isLie = isWrong && result.kind === 'answer' && (result.status === 200 || result.status === 304);
+    this.#hasLied ||= isLie;
+    if (isLie) this.#silence.onLie();
+    if (this.#parts.beside?.isAsked(request) === true) return;
     this.#parking.onAnswer(request, fault === null, result);
-    if (fault !== null && kind !== 'change') {
-      this.#freshness.excuse();
-      const isLie = result.kind === 'answer' && (result.status === 200 || result.status === 304);
-      this.#hasLied ||= isLie;
-      if (isLie) this.#silence.onLie();
-    }
+    if (isWrong) this.#freshness.excuse();
     if (method === 'retrieve' || method === 'delete') this.#noteHidden(request);
     if (method === 'retrieve') this.#noteMissing(request, result);
     if (fault !== null || method !== 'select' || result.kind !== 'answer' || result.status !== 200) return;

@@ -9,6 +9,7 @@ import { readBase } from './base.ts';
 import { Freshness } from './freshness.ts';
 import { isDocumented, type Circumstances, type Unnamed } from './limits.ts';
 import type { OracleParts } from './oracles.ts';
+import { isGivenFor } from './reasons.ts';
 
 /** An edit as it stood when a cycle began. */
 interface Edit {
@@ -24,19 +25,6 @@ type Difference = Unnamed & { readonly what: string };
 
 /** Problems that name a row; each says how many. */
 const OF_WAITING = ['rows.refused', 'rows.inDoubt', 'rows.unsendable'] as const;
-/** What happened to a table once is no reason for what it is now. */
-const PAST = 'table.remade';
-/** Problems that say why everything is not as it should be. */
-const OF_ALL: ReadonlySet<string> = new Set([
-  'replica.damaged',
-  'replica.unpulled',
-  'credentials.refused',
-  'run.held',
-  'run.failed',
-  'run.late',
-  'tables.loading',
-]);
-
 /** Watches one world. */
 export class Silence {
   readonly #parts: OracleParts;
@@ -66,6 +54,7 @@ export class Silence {
   begin({ pull, push }: CycleOrder): void {
     const { names, user, writes } = this.#parts;
     this.#freshness.begin(pull);
+    this.#parts.beside?.begin(pull);
     this.#isPull = pull;
     this.#isPush = push;
     this.#edits = names.isMirror ? new Map() : this.#editsNow();
@@ -88,6 +77,7 @@ export class Silence {
 
   noteTurn(): void {
     this.#freshness.noteTurn();
+    this.#parts.beside?.noteTurn();
     this.#wasNarrowed ||= this.#isNarrowed();
   }
 
@@ -116,11 +106,10 @@ export class Silence {
     const { user, names, writes } = this.#parts;
     writes.collect();
     const problems = this.#parts.account();
-    const table = user.query(`SELECT local_name FROM _rowsync_tables WHERE id = ${names.tableId}`)[0]?.[0] ?? null;
+    const [found] = user.query(`SELECT local_name, state FROM _rowsync_tables WHERE id = ${names.tableId}`);
+    const [table = null, state = null] = found ?? [];
     const own = problems.filter((problem) => problem.table === table);
-    const isReasonGiven =
-      problems.some(({ code }) => OF_ALL.has(code)) ||
-      own.some(({ code }) => code.startsWith('table.') && code !== PAST);
+    const isReasonGiven = isGivenFor(problems, { table, state });
     const { misspelt = null } = this.#parts.setup;
     const isRead = problems.every(({ code }) => code !== 'replica.unpulled');
     const isKeyTold = misspelt === null || !isRead || problems.some(({ code }) => code === `config.${misspelt}`);
@@ -139,9 +128,10 @@ export class Silence {
       wasClockSet: this.#wasClockSet,
     };
     const unnamed = isReasonGiven ? [] : this.#unnamed(own);
+    const beside = (this.#parts.beside?.unnamed(problems) ?? []).map((one) => ({ kind: 'row' as const, ...one }));
     return [
       ...uncounted,
-      ...[...unnamed, ...this.#unsaid(errors, problems)]
+      ...[...unnamed, ...beside, ...this.#unsaid(errors, problems)]
         .filter((one) => !isDocumented(one, around))
         .map(({ what }) => what),
     ];

@@ -8,6 +8,7 @@ import type { EngineModules } from '../world/engine.ts';
 import type { Script } from '../stories/script.ts';
 import { drawFollow } from '../world/follow-setup.ts';
 import { drawFiles } from '../world/files-setup.ts';
+import { drawBeside } from '../world/beside.ts';
 import { drawPoison } from '../world/poison.ts';
 import { drawRows, withRows } from '../world/rows.ts';
 import { drawCutWeight } from '../world/cuts.ts';
@@ -49,10 +50,12 @@ export function setupOf(tapes: Tapes): Setup {
     choosing: tapes.choosing,
     isLetter: drawLetter(tapes),
     poison: drawPoison(tapes),
+    beside: drawBeside(tapes),
   };
   const rows = drawRows(tapes);
   const chosen = rows === null ? base : withRows(base, rows);
-  const setup = { ...chosen, actors: [...chosen.actors, [drawCutWeight(tapes), 'cutter'] as const] };
+  const besides = [base.beside?.weight ?? 0, 'beside'] as const;
+  const setup = { ...chosen, actors: [...chosen.actors, [drawCutWeight(tapes), 'cutter'] as const, besides] };
   if (!tapes.follows) return setup;
   const follow = drawFollow(tapes.of('follow'));
   const { clockWeight, formulaWeight, rowsFactor } = follow;

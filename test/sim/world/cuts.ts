@@ -32,7 +32,10 @@ export function silences(parts: {
   const cut = names.rowsSelected().filter(({ cells }) => isCut(cells['A']) || isCut(cells['B']));
   if (cut.length === 0) return [];
   const listed = new Set(user.query(`SELECT row_id FROM sync_failures WHERE kind = 'read'`).map(([id]) => Number(id)));
-  const claims = user.query('SELECT fresh_since FROM sync_status WHERE fresh_since IS NOT NULL');
+  const claims = user.query(
+    `SELECT fresh_since FROM _rowsync_tables t JOIN sync_status s ON s."table" = t.local_name
+     WHERE t.id = ${names.tableId} AND fresh_since IS NOT NULL`,
+  );
   return [
     ...cut.flatMap(({ id }) =>
       listed.has(id) ? [] : [`row ${id} cannot be read, and sync_failures does not list it`],

@@ -28,6 +28,7 @@ import type { ConfiguredTables, misnamedIn } from '../../../src/reconcile/bindin
 import type { openReplica, Replica, Surround, TransactionFacts } from '../../../src/replica/database.ts';
 import type { boundNameOf, readDescribed } from '../../../src/replica/bookkeeping/described.ts';
 import type { ReplicaReader } from '../../../src/replica/reader.ts';
+import { isBeside } from './beside.ts';
 import type { Disk } from './disk.ts';
 import { fileSystemOf, systemError, type FileDisk } from './files-disk.ts';
 import { never, type Scheduler } from './scheduler.ts';
@@ -319,7 +320,7 @@ export class Life {
     return {
       keys: misspelt === null ? [] : [{ key: 'Thnig', says: misspelt, excludes: misspelt === 'excluding' }],
       find: (name) => {
-        if (modules.readDescribed(replica).length === 0) names.add(name);
+        if (modules.readDescribed(replica).length === 0 && !isBeside(name)) names.add(name);
         return { key: names.has(name) ? name : '*', says: names.has(name) ? 'named' : 'star', excludes: false };
       },
       matches: (key, name) => key === '*' || key === name,
@@ -405,6 +406,13 @@ export class Life {
 
 function filesCounts({ downloadedCount, knownCount, failedCount, vanishedCount }: FilesReport): FilesCounts {
   return { downloadedCount, knownCount, failedCount, vanishedCount };
+}
+
+/** A log of which each line, with its event, is handed on. */
+export function loggerOf(hear: (event: string, line: string) => void): Logger {
+  const log: Logger['info'] = (event, facts) =>
+    hear(event, `log: ${event}${facts === undefined ? '' : ` ${JSON.stringify(facts)}`}`);
+  return { debug: log, info: log, warn: log, error: log };
 }
 
 /** What was thrown, with where. */

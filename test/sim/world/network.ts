@@ -45,6 +45,8 @@ export interface NetworkParts {
   /** Says what strikes, instead of the tape. */
   readonly script: Pick<Script, 'fault' | 'losesRequests'> | null;
   readonly origin: (request: ModelRequest) => ModelAnswer;
+  /** The fault that strikes whatever is asked of a table; null for none. */
+  readonly refuses: (request: SeenRequest) => string | null;
   readonly wallMs: () => number;
   /** The rows of an upload as JSON; null for a body without files. */
   readonly rowsOfUpload: (contentType: string, body: Uint8Array) => string | null;
@@ -126,7 +128,7 @@ export class Network {
     this.#parts.onDeparture(seen.request);
     const value = this.isCalm ? 0 : tape.u32();
     const fault =
-      this.#poisonFault(seen.request) ?? this.#scriptedFault(seen.request) ?? this.#faultFor(seen.request.kind, value);
+      this.#namedFault(seen.request) ?? this.#scriptedFault(seen.request) ?? this.#faultFor(seen.request.kind, value);
     const draw = new Draw(fault === null ? 0 : Math.max(1, value));
     let delivery: Delivery | null = null;
     const arrive = (): void => {
@@ -170,8 +172,10 @@ export class Network {
     return this.#parts.script?.losesRequests() ?? this.#parts.tape.u32() >= U32 / 2;
   }
 
-  #poisonFault({ kind, body }: SeenRequest): FaultKind | null {
-    const name = this.isCalm || kind !== 'change' ? null : poisonOf(body, this.#parts.setup);
+  #namedFault(request: SeenRequest): FaultKind | null {
+    const { kind, body } = request;
+    const poison = kind === 'change' ? poisonOf(body, this.#parts.setup) : null;
+    const name = this.isCalm ? null : (poison ?? this.#parts.refuses(request));
     return FAULTS.find((fault) => fault.name === name) ?? null;
   }
 

@@ -12,6 +12,7 @@ import type { FollowSetup } from './follow-setup.ts';
 import type { EtagMode, RuleEffect } from '../model/knobs.ts';
 import { MODEL_TOKEN } from '../model/origin.ts';
 import type { Weather } from './network.ts';
+import type { BesideSetup } from './beside.ts';
 import type { PoisonSetup } from './poison.ts';
 import { rowsOfLife, type RowsSetup } from './rows.ts';
 import { Draw, type Tape, type Tapes } from './tape.ts';
@@ -79,6 +80,8 @@ export interface Setup {
   readonly misspelt?: Misspelt | null;
   /** Whether the origin describes its columns by the letter of the specification, and adds nothing up. */
   readonly isLetter?: boolean;
+  /** What happens to a second table; left out, or null, where there is none. */
+  readonly beside?: BesideSetup | null;
 }
 
 /** Cycles until nothing moves any more, once the faults have stopped (L1), and the one that shows it. */
@@ -99,7 +102,8 @@ export type Actor =
   | 'hider'
   | 'cutter'
   | 'originClock'
-  | 'formula';
+  | 'formula'
+  | 'beside';
 
 /** What is worth the way to the beginning and the end of a world. */
 const POINTS_MIN = 40;
@@ -201,6 +205,7 @@ export const TRAITS: Readonly<Record<string, (setup: Setup) => boolean>> = {
   mirror: ({ isMirror }) => isMirror,
   rows: ({ rows }) => rows !== undefined,
   letter: ({ isLetter }) => isLetter === true,
+  beside: ({ beside = null }) => beside !== null,
   cold: ({ isWarm }) => !isWarm,
   match: ({ match }) => match !== null,
   unmatched: ({ match, isMirror }) => match === null && !isMirror,
@@ -279,6 +284,7 @@ export function calmSetup(setup: Setup): { readonly key: string; readonly calm: 
       rowsOfLife(setup, 1)?.text,
       setup.choosing,
       setup.isLetter === true,
+      ...(setup.beside == null ? [] : ['beside']),
     ]),
     calm,
   };

@@ -29,6 +29,7 @@ export const TAPE_NAMES = [
   'poison',
   'cuts',
   'misspelt',
+  'beside',
 ] as const;
 
 /** Whose tape it is. */
@@ -47,6 +48,7 @@ export const TAPE_OF = {
   copy: 'disk',
   originClock: 'follow',
   formula: 'follow',
+  beside: 'beside',
 } as const;
 
 /** The numbers of every tape, as they are kept in a corpus file. Trailing zeros say nothing and are left out. */

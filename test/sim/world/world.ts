@@ -3,13 +3,14 @@
  * and a clock. Each turn either someone acts or the next thing that is due happens. When the world's points are used up, all
  * faults stop, the engine finishes, and everything is judged. Same tapes, same world: nothing here knows the real time.
  */
-import type { LogFacts, Logger } from '../../../src/base/log.ts';
+import type { Logger } from '../../../src/base/log.ts';
 import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
 import { Books, Tokens, type LocalRow } from './books.ts';
 import { judgeChosen, type ChosenSides } from './choosing.ts';
+import { Beside } from './beside.ts';
 import type { Start } from './disk.ts';
 import { drawOrder } from './order.ts';
-import { causeOf, Life, type CycleReport, type Fate } from './engine.ts';
+import { causeOf, Life, loggerOf, type CycleReport, type Fate } from './engine.ts';
 import type { FileImage } from './files-disk.ts';
 import type { FileDeed } from '../actors/files-people.ts';
 import { filesOf, type FilesWorld } from './files-world.ts';
@@ -55,6 +56,7 @@ export class World {
   readonly #names: Names;
   readonly #chosen: Pick<ChosenSides, 'origin' | 'names' | 'tokens' | 'setup' | 'user'>;
   readonly #person: Person;
+  readonly #beside: Beside | null;
   readonly #oracles: Oracles;
   readonly #stillness: Stillness;
   readonly #trace: string[] = [];
@@ -105,6 +107,7 @@ export class World {
     });
     this.#colleague = new Colleague({ ...around, choosing: setup.choosing });
     this.#user = new User(options.disk, around);
+    this.#beside = (setup.beside ?? null) === null ? null : new Beside({ ...around, user: this.#user });
     this.#chosen = { ...around, setup, user: this.#user };
     this.#person = new Person({
       ...around,
@@ -120,6 +123,7 @@ export class World {
       admin: this.#admin,
       user: this.#user,
       writes: this.#writes,
+      beside: this.#beside,
       setup: this.#setup,
       account: () => this.#life?.account(this.#user.connection) ?? [],
       fail: (oracle, what) => this.#fail(oracle, what),
@@ -131,6 +135,7 @@ export class World {
       setup: this.#setup,
       script: this.#script,
       origin: (request) => this.#origin.answer(request),
+      refuses: (request) => this.#beside?.faultOf(request) ?? null,
       wallMs: originMs,
       rowsOfUpload: (contentType, body) => this.#files?.rowsOfUpload(contentType, body) ?? null,
       onDeparture: (request) => {
@@ -268,6 +273,8 @@ export class World {
         return this.#note(`the clock jumps to ${this.#jumpMs} ms off`);
       case 'cutter':
         return this.#note(this.#colleague.cut(draw));
+      case 'beside':
+        return this.#note(this.#beside?.act(draw) ?? '');
       case 'originClock':
         return this.#note(this.#colleague.setClock(draw, this.#originClock));
       case 'formula':
@@ -319,17 +326,12 @@ export class World {
     });
     this.#life = life;
     life.open();
-    this.#judgeRecovery(life);
+    // What the first life opens was closed in peace, and is what many worlds begin with.
+    const look = (statement: string): ReturnType<User['query']> => this.#user.query(statement);
+    for (const what of number === 1 ? [] : judgeReopening(life, this.#options.disk, look)) this.#fail('I13', what);
     this.#isIdle = false;
     this.#note(`engine ${number} opens the replica`);
     void this.#live(life);
-  }
-
-  /** What the first life opens was closed in peace, and is what many worlds begin with. */
-  #judgeRecovery(life: Life): void {
-    if (life.number === 1) return;
-    for (const what of judgeReopening(life, this.#options.disk, (statement) => this.#user.query(statement)))
-      this.#fail('I13', what);
   }
 
   async #live(life: Life): Promise<void> {
@@ -361,14 +363,12 @@ export class World {
   }
 
   #logger(): Logger {
-    const log = (event: string, facts?: LogFacts): void => {
-      const line = `log: ${event}${facts === undefined ? '' : ` ${JSON.stringify(facts)}`}`;
+    return loggerOf((event, line) => {
       this.#checkSaid('a line of the log', line);
       if (event === 'origin.request') return;
       this.#count(`event ${event}`);
       this.#note(line);
-    };
-    return { debug: log, info: log, warn: log, error: log };
+    });
   }
 
   #checkSaid(where: string, text: string): void {
@@ -452,7 +452,7 @@ export class World {
     this.#network.isCalm = true;
     this.#note('the faults stop');
     await this.#until(() => this.#isIdle && this.#life !== null);
-    for (const actor of [this.#admin, this.#colleague, this.#user]) actor.tidyUp();
+    for (const actor of [this.#admin, this.#colleague, this.#user, this.#beside]) actor?.tidyUp();
     await this.#finish((life) => this.#person.letAll(life));
     for (let cycle = 1; ; cycle += 1) {
       if (cycle > cyclesMaxOf(this.#setup))
