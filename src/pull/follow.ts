@@ -18,6 +18,7 @@ import {
   cursorAt,
   firstCursor,
   firstUnread,
+  FIRST_STAMP,
   FOLLOW_PAGES_MAX,
   isCompareDue,
   judgeChangedPage,
@@ -77,9 +78,6 @@ const CHANGED_WINDOWS_MAX = 8;
 
 /** Rows of the origin's list of deleted rows that are requested. */
 const HINTS_MAX = 10_000;
-
-/** The stamp of a table without any change. */
-const FIRST_STAMP = '1970-01-01T00:00:00Z';
 
 /**
  * The stamp of the last changed row, requested before a sweep begins: later changes have no earlier stamp. Null for a table that cannot be followed.

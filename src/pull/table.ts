@@ -4,7 +4,7 @@
 import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
-import { LARGE_PAGES } from '../reconcile/follow.ts';
+import { LARGE_PAGES, watermarkAfter } from '../reconcile/follow.ts';
 import { discrepancyOf, pullAccount, type PullAccount } from '../reconcile/account/pull-account.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { findTable, readTable, readTables } from '../replica/bookkeeping/tables.ts';
@@ -206,17 +206,23 @@ async function sweepFitting(
   return { deletedCount: first.deletedCount + second.deletedCount, held: second.held };
 }
 
-/**
- * The stamp from which on a table can be followed after the sweep that begins now. A table that is read for the first time, or is large, is asked for
- * it; the last stamp here is as good, and costs no request. Null for a table that is not followed.
- */
-async function watermarkOf(context: PullContext, table: PreparedTable): Promise<string | null> {
-  const { replica, settings } = context;
+/** Whether the table is to be followed until the next sweep. */
+function isFollowedLater(context: PullContext, table: PreparedTable): boolean {
+  const { follows = 'none' } = context.settings;
+  return stampsOf(table) !== null && (follows === 'all' || (follows === 'large' && isLarge(context, table)));
+}
+
+/** What the clock of the origin says; null if its answers do not tell. */
+function originNowMs({ origin, clock }: PullContext): number | null {
+  const { clockAheadMs } = origin.counters();
+  return clockAheadMs === null ? null : clock.nowMs() - clockAheadMs;
+}
+
+/** The last stamp of the rows that a sweep brought, unless it may be of a change that came after the sweep had begun. */
+function stampBefore(context: PullContext, table: PreparedTable, begunMs: number | null): string | null {
   const stamps = stampsOf(table);
-  if (stamps === null || (settings.follows ?? 'none') === 'none') return null;
-  if (isLarge(context, table) || readSweep(replica, table.target.id).sweptAt === null)
-    return await readNewestStamp(context, table);
-  return settings.follows === 'all' ? readLatestStamp(replica, confirmedRows(table), stamps.shape.localName) : null;
+  if (stamps === null || begunMs === null) return null;
+  return watermarkAfter(readLatestStamp(context.replica, confirmedRows(table), stamps.shape.localName), begunMs);
 }
 
 function isLarge({ replica }: PullContext, { target }: PreparedTable): boolean {
@@ -228,14 +234,16 @@ async function sweepOnce(
   table: PreparedTable,
   sweep: { readonly tally: SweepTally; readonly consent: number; readonly isResumed: boolean },
 ): Promise<SuspectsOutcome> {
-  // For a resumed sweep, no stamp was requested before it began.
-  const watermark = sweep.isResumed ? null : await watermarkOf(context, table);
+  // For a resumed sweep, it is unknown when it began. A small table needs no request for its last stamp.
+  const begunMs = sweep.isResumed ? null : originNowMs(context);
+  const asks = !sweep.isResumed && (isLarge(context, table) || begunMs === null) && isFollowedLater(context, table);
+  const newest = asks ? await readNewestStamp(context, table) : null;
   await sweepPages(context, table, sweep.tally);
   const suspects = await settleSuspects(context, table, { ...sweep, counts: sweep.tally.counts });
   // The end of this sweep opens the table to edits, which would keep wrong values.
   if (readTable(context.replica, table.target.id).push === 'waiting') await table.requireShape();
-  const isFollowed = context.settings.follows === 'all' || isLarge(context, table);
-  await finishSweep(context, table, isFollowed ? watermark : null);
+  const watermark = newest ?? (isFollowedLater(context, table) ? stampBefore(context, table, begunMs) : null);
+  await finishSweep(context, table, watermark);
   return suspects;
 }
 

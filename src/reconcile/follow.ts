@@ -20,6 +20,9 @@ export const LARGE_PAGES = 8;
 /** The shortest time between two comparisons of days, or between a sweep and a comparison. */
 const COMPARE_AFTER_MS = 600_000;
 
+/** The stamp of a table without any change. */
+export const FIRST_STAMP = '1970-01-01T00:00:00Z';
+
 /** How often reading rows of one stamp starts again because they moved. */
 const TIE_ROUNDS_MAX = 3;
 
@@ -70,6 +73,12 @@ export interface FollowCursor {
   /** The row with which the page must begin; null for any. */
   readonly firstId: number | null;
   readonly tieRounds: number;
+}
+
+/** The watermark after a sweep that began at a time of the origin's clock and brought rows up to a stamp: what changed meanwhile is not before it. */
+export function watermarkAfter(latest: string | null, begunMs: number): string {
+  const begun = stampBefore(new Date(begunMs).toISOString(), SECOND_OVER_MS);
+  return latest === null ? FIRST_STAMP : latest < begun ? latest : begun;
 }
 
 /** Where a round begins. */

@@ -157,3 +157,39 @@ test('following a small table never costs more requests than a pull', async () =
 
   expect(follows.map((count, round) => count <= (pulls[round] ?? 0))).toEqual([true, true, true]);
 });
+
+test.each([3, 60])('to be followed later costs a first load of %i rows no request', async (rowCount) => {
+  const requestsOf = async (follows: 'large' | 'none'): Promise<number> => {
+    await using fixture = await startFixture({ tables: [note(rowCount)] }, { settings: { pageRows: 5, follows } });
+    return (await fixture.pull()).requestCount;
+  };
+
+  const [followed, swept] = [await requestsOf('large'), await requestsOf('none')];
+
+  expect(followed).toBe(swept);
+});
+
+test('a row that changes during a first load is brought by the follow behind it', async () => {
+  const clock = testClock({ startMs: Date.UTC(2026, 0, 1) });
+  await using fixture = await startFixture(
+    { tables: [note(60)], clock },
+    { clock, settings: { pageRows: 5, concurrency: 1, follows: 'large' as const } },
+  );
+  clock.advance(3_600_000);
+  let answerCount = 0;
+  fixture.rewrite = (body) => {
+    answerCount += 1;
+    if (answerCount === 6) {
+      fixture.sandbox.store.update('Note', 2, { Title: 'meanwhile' });
+      clock.advance(3_600_000);
+      fixture.sandbox.store.update('Note', 60, { Title: 'later' });
+    }
+    return body;
+  };
+  await fixture.pull();
+
+  const { tables } = await fixture.pull({ follow: 'known' });
+
+  expect(tables).toMatchObject([{ isFollowed: true }]);
+  expectSame(fixture);
+});

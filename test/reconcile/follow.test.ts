@@ -7,6 +7,7 @@ import {
   laterStamp,
   mayFollow,
   readBehindOf,
+  watermarkAfter,
   type ChangedPage,
   type SecondsRead,
   type Followable,
@@ -117,6 +118,14 @@ describe('after a page', () => {
   ])('%s', (_what, before, changed, step) => {
     expect(judgeChangedPage(before, changed)).toEqual(step);
   });
+});
+
+test.each<[string, string | null, string]>([
+  ['of rows that were changed before it', '2026-01-01T11:00:00Z', '2026-01-01T11:00:00Z'],
+  ['of rows that were changed meanwhile', '2026-01-01T12:00:30Z', '2026-01-01T11:59:50Z'],
+  ['without rows', null, '1970-01-01T00:00:00Z'],
+])('after a sweep at noon %s, the watermark misses no later change', (_what, latest, expected) => {
+  expect(watermarkAfter(latest, Date.UTC(2026, 0, 1, 12))).toBe(expected);
 });
 
 test('a watermark never goes back', () => {
