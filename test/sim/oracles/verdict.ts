@@ -368,7 +368,8 @@ function judgeInventions({ local, origin, writes, books, hasSwapped, sent, confl
     cell.value === null ||
     isMadeByTrigger(cell.value) ||
     (cell.column === 'Code' && UUID.test(String(cell.value))) ||
-    [cell.tag, ...metBy(cell.id)].some((tag) => {
+    // Somebody may have written into a row while its tag could not be read.
+    [cell.tag, 'null', ...metBy(cell.id)].some((tag) => {
       const key = writtenKey({ ...cell, tag });
       return written.has(key) || books.everWritten.has(key);
     });
