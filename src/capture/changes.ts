@@ -13,12 +13,11 @@ import {
   type RowOutcome,
 } from '../reconcile/outcome.ts';
 import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
-import { areMarksReliable, baseTarget, dropEqualMarks, markDiffering, readForeignIds } from '../replica/compare.ts';
+import { areMarksReliable, dropEqualMarks, markDiffering, readForeignIds, readVersions } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { noteCaptured } from '../replica/bookkeeping/history.ts';
 import { readCaptureState, storeCompareDue } from '../replica/bookkeeping/captures.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows, readRawText } from '../replica/query.ts';
-import { readRowsById } from '../replica/rows.ts';
 import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/tables.ts';
 import { hasTriggers, requireHarmlessTriggers } from '../replica/triggers.ts';
@@ -128,18 +127,6 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
 
 function columnAt({ columns }: TwoWayTable, index: number): TwoWayColumn {
   return must(columns[index], 'an index of a column');
-}
-
-/** Base and local of rows, in the order of the ids; `bases` if they were read before. */
-export function readVersions(
-  from: Connection,
-  table: TwoWayTable,
-  ids: readonly number[],
-  bases = readRowsById(from, baseTarget(table), ids),
-): readonly { readonly rowId: number; readonly base: Row | null; readonly local: Row | null }[] {
-  const localById = new Map(readRowsById(from, table, ids).map((row) => [row.id, row]));
-  const baseById = new Map(bases.map((row) => [row.id, row]));
-  return ids.map((rowId) => ({ rowId, base: baseById.get(rowId) ?? null, local: localById.get(rowId) ?? null }));
 }
 
 /**

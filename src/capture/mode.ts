@@ -23,7 +23,7 @@ import {
 import { storeCompareDue } from '../replica/bookkeeping/captures.ts';
 import { hasTable } from '../replica/objects.ts';
 import { forgetEtags, readPages } from '../replica/bookkeeping/pages.ts';
-import { BLOCK_ROWS } from '../replica/query.ts';
+import { blocks } from '../replica/query.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { ident } from '../base/sql.ts';
 import { baseName, createBase, dropBase, hasBase, isOwnTable, pruneSchema } from '../replica/tables.ts';
@@ -182,12 +182,12 @@ function forgetMarks(tx: Tx, tableId: number): void {
 
 /** Keeps edits in `sync_conflicts` and puts their rows back to base. */
 export function discardChanges(tx: Tx, table: TwoWayTable, changes: readonly RowChange[], at: string): void {
-  for (let start = 0; start < changes.length; start += BLOCK_ROWS) {
-    const byId = new Map(changes.slice(start, start + BLOCK_ROWS).map((change) => [change.rowId, change]));
-    const outcomes = readFacts(tx, table, [...byId.keys()], byId).map((facts) => {
+  for (const block of blocks(changes)) {
+    const ids = block.map(({ rowId }) => rowId);
+    const outcomes = readFacts(tx, table, ids, block).map((facts, index) => {
       const isNowhere = facts.base === null && facts.local === null;
       const sent = isNowhere ? readSent(tx, table, facts.id) : null;
-      return decideDiscarded(facts, { columns: byId.get(facts.id)?.columns ?? [], sent });
+      return decideDiscarded(facts, { columns: block[index]?.columns ?? [], sent });
     });
     apply(tx, table, { outcomes, nowMs: Date.parse(at) });
   }

@@ -17,13 +17,14 @@ import {
 import { isInFlight } from '../reconcile/row-state.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
 import { attempt } from '../replica/attempt.ts';
+import { readVersions } from '../replica/compare.ts';
 import type { Connection, Tx, Stored } from '../replica/connection.ts';
 import { endPushHold } from '../replica/bookkeeping/problems.ts';
 import { findTable } from '../replica/bookkeeping/tables.ts';
 import { evidenceText, storedFromValue, valueFromStored } from '../replica/rows.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Value } from '../wire/schema.ts';
-import { diffRows, readAllChanges, readVersions, settleQuestions, type RowChange } from './changes.ts';
+import { diffRows, readAllChanges, settleQuestions, type RowChange } from './changes.ts';
 import {
   closeConflict,
   hasOpenConflict,

@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
 import type { Address } from '../origin/address.ts';
 import { must } from '../base/assert.ts';
-import { hasNews } from '../reconcile/diff.ts';
+import { unlikeRows } from '../reconcile/diff.ts';
 import { readColumns } from '../replica/bookkeeping/columns.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
@@ -109,7 +109,6 @@ function bringsNews(
   table: RowTarget,
   { rows, unreadable }: Pick<RowPage, 'rows' | 'unreadable'>,
 ): boolean {
-  if (unreadable.length > 0) return true;
   const ids = rows.map(({ id }) => id);
-  return hasNews(rows, readRowsById(from, baseTarget(table), ids));
+  return unreadable.length > 0 || unlikeRows(rows, readRowsById(from, baseTarget(table), ids)).length > 0;
 }

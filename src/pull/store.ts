@@ -1,13 +1,12 @@
 /**
  * Writes the rows of a pull (capture/writer/remote.ts). Always in the transaction of the caller, with the page and its ETag (I6).
  */
-import { readVersions } from '../capture/changes.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { storeMissingRows, storeRemoteRows, type RemoteOrder } from '../capture/writer/remote.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { readRowStates } from '../replica/bookkeeping/row-states.ts';
 import { storeUnreadable } from '../replica/bookkeeping/unreadable.ts';
-import { readDifferingIds } from '../replica/compare.ts';
+import { readDifferingIds, readVersions } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { storeRowColors } from '../replica/row-colors.ts';
 import { readRowsById, type RowChanges } from '../replica/rows.ts';

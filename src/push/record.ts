@@ -6,7 +6,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { storeBatch, type Batch } from '../capture/batches.ts';
-import { diffRows, readVersions, type RowChange } from '../capture/changes.ts';
+import { diffRows, type RowChange } from '../capture/changes.ts';
 import { readUnansweredIds } from '../capture/refusals.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { apply, readFacts } from '../capture/writer/apply.ts';
@@ -19,7 +19,7 @@ import { decideMoved, decideRemote, type RowRefusal, type RowFacts, type RowOutc
 import type { PlannedRow, WriteMethod } from '../reconcile/push-plan.ts';
 import type { BatchRow } from '../reconcile/push-settle.ts';
 import { ALONE } from '../reconcile/push-outcome.ts';
-import { baseTarget } from '../replica/compare.ts';
+import { baseTarget, readVersions } from '../replica/compare.ts';
 import { spendPushConsent } from '../replica/bookkeeping/problems.ts';
 import type { Tx } from '../replica/connection.ts';
 import { countBatch } from '../replica/copies.ts';
@@ -223,9 +223,13 @@ function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision &
   const parkedById = new Map(parked.map((refusal) => [refusal.rowId, refusal]));
   const adoptedById = new Map(adopted.map(({ rowId, remote }) => [rowId, remote]));
   const leavingById = new Map(rows.map((row) => [row.id, row]));
-  const versions = new Map(edited.map((row) => [row.rowId, row]));
   const rules = { columns: table.columns, policy: options.conflict, isSent: false, reason: '' };
-  const outcomes = readFacts(tx, table, [...versions.keys()], versions).flatMap((facts): readonly RowOutcome[] => {
+  const outcomes = readFacts(
+    tx,
+    table,
+    edited.map(({ rowId }) => rowId),
+    edited,
+  ).flatMap((facts): readonly RowOutcome[] => {
     const refusal = parkedById.get(facts.id);
     const remote = adoptedById.get(facts.id);
     const leaving = leavingById.get(facts.id);

@@ -10,15 +10,6 @@ export function changedIndexes(one: readonly Value[], other: readonly Value[]): 
   return one.flatMap((value, index) => (value === other[index] ? [] : [index]));
 }
 
-/** Whether one of the rows differs from what the origin last confirmed. */
-export function hasNews(rows: readonly Row[], base: readonly Row[]): boolean {
-  const baseById = new Map(base.map(({ id, values }) => [id, values]));
-  return rows.some(({ id, values }) => {
-    const before = baseById.get(id);
-    return before === undefined || changedIndexes(before, values).length > 0;
-  });
-}
-
 /** Those of the rows that are not just so, including the caller's rights on them, among the known ones of their table. */
 export function unlikeRows(rows: readonly Row[], known: readonly Row[]): readonly Row[] {
   const knownById = new Map(known.map((row) => [row.id, row]));

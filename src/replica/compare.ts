@@ -4,11 +4,12 @@
  * exactly; one number in two spellings counts as different here, and capture/changes.ts settles it by value.
  */
 import type { Connection, Tx } from './connection.ts';
-import type { RowTarget } from './rows.ts';
+import { readRowsById, type RowTarget } from './rows.ts';
 import { ident, sql, type Sql } from '../base/sql.ts';
 import { baseName, rowsDiffer } from './tables.ts';
 import { addRowStates, forgetRowStatesBut } from './bookkeeping/row-states.ts';
 import { queryNumbers } from './query.ts';
+import type { Row } from '../wire/schema.ts';
 
 /** The base table of a two-way table, as rows are read and written. */
 export function baseTarget(target: RowTarget): RowTarget {
@@ -19,6 +20,25 @@ export function baseTarget(target: RowTarget): RowTarget {
 
 /** Kept, so that statements over a base table are made once per target. */
 const baseTargets = new WeakMap<RowTarget, RowTarget>();
+
+/** A row as the origin last confirmed it, and as it is here; null where it is not. */
+export interface RowVersion {
+  readonly rowId: number;
+  readonly base: Row | null;
+  readonly local: Row | null;
+}
+
+/** Base and local of rows, in the order of the ids; `bases` if they were read before. */
+export function readVersions(
+  from: Connection,
+  target: RowTarget,
+  ids: readonly number[],
+  bases = readRowsById(from, baseTarget(target), ids),
+): readonly RowVersion[] {
+  const localById = new Map(readRowsById(from, target, ids).map((row) => [row.id, row]));
+  const baseById = new Map(bases.map((row) => [row.id, row]));
+  return ids.map((rowId) => ({ rowId, base: baseById.get(rowId) ?? null, local: localById.get(rowId) ?? null }));
+}
 
 /** Whether the columns of `l` (local) and `b` (base) differ. */
 function differs(target: RowTarget): Sql {

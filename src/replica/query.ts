@@ -55,7 +55,7 @@ export function readRawText(
 /** How many rows are in memory at once. */
 export const BLOCK_ROWS = 500;
 
-/** Ids in blocks of as many. */
-export function* blocks(ids: readonly number[]): IterableIterator<readonly number[]> {
-  for (let start = 0; start < ids.length; start += BLOCK_ROWS) yield ids.slice(start, start + BLOCK_ROWS);
+/** Items in blocks of as many. */
+export function* blocks<T>(items: readonly T[]): IterableIterator<readonly T[]> {
+  for (let start = 0; start < items.length; start += BLOCK_ROWS) yield items.slice(start, start + BLOCK_ROWS);
 }

@@ -20,7 +20,7 @@ import { countTries, forgetRefusals, renumberRefusal, replaceRefusal } from '../
 import { readRowStates, renumberRowState, storeRowStates, takeLocalId } from '../../replica/bookkeeping/row-states.ts';
 import { suspectNewRows, suspectPushedRows } from '../../replica/bookkeeping/suspects.ts';
 import { addToRowCount } from '../../replica/bookkeeping/tables.ts';
-import { baseTarget, readStrayIds } from '../../replica/compare.ts';
+import { baseTarget, readStrayIds, readVersions, type RowVersion } from '../../replica/compare.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import {
   copyRows,
@@ -39,23 +39,19 @@ import type { Row } from '../../wire/schema.ts';
 import { keepConflicts, readOpenQuestions } from '../conflicts.ts';
 import type { TwoWayTable } from '../table.ts';
 
-/** What is known of rows, in the order of their ids; `versions` where base or local are known already. */
+/** What is known of rows, in the order of their ids; `versions` if they were read before. */
 export function readFacts(
   from: Connection,
   table: TwoWayTable,
   ids: readonly number[],
-  versions?: ReadonlyMap<number, Pick<RowFacts, 'base' | 'local'>>,
+  versions: readonly RowVersion[] = readVersions(from, table, ids),
 ): readonly RowFacts[] {
-  const byId = (rows: readonly Row[]): ReadonlyMap<number, Row> => new Map(rows.map((row) => [row.id, row]));
-  const bases = versions === undefined ? byId(readRowsById(from, baseTarget(table), ids)) : new Map<number, Row>();
-  const locals = versions === undefined ? byId(readRowsById(from, table, ids)) : new Map<number, Row>();
   const states = readRowStates(from, table.id, ids);
   const questions = states.size === 0 ? new Map<number, OpenQuestion[]>() : readOpenQuestions(from, table, ids);
-  return ids.map((id) => ({
+  return versions.map(({ rowId: id, base, local }) => ({
     id,
-    base: bases.get(id) ?? null,
-    local: locals.get(id) ?? null,
-    ...versions?.get(id),
+    base,
+    local,
     state: states.get(id) ?? 'clean',
     questions: questions.get(id) ?? [],
   }));

@@ -9,7 +9,7 @@ import { asRowsyncError } from '../../base/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Answer, Etag } from '../../origin/answers.ts';
 import type { SelectRequest } from '../../origin/rows.ts';
-import { changedIndexes } from '../../reconcile/diff.ts';
+import { unlikeRows } from '../../reconcile/diff.ts';
 import { pageSkip } from '../../reconcile/pages.ts';
 import { planSelection } from '../../reconcile/choose.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
@@ -180,11 +180,7 @@ async function isLie(parts: AnswerParts, reader: ReplicaReader, known: StoredPag
 
 function isDifferent(reader: ReplicaReader, stored: RowTarget, { rows }: RowPage): boolean {
   const ids = rows.map(({ id }) => id);
-  const rowById = new Map(readRowsById(reader, stored, ids).map((row) => [row.id, row]));
-  return rows.some((row) => {
-    const here = rowById.get(row.id);
-    return here === undefined || here.allow !== row.allow || changedIndexes(row.values, here.values).length > 0;
-  });
+  return unlikeRows(rows, readRowsById(reader, stored, ids)).length > 0;
 }
 
 /** Some of a list, each with the same chance. */
