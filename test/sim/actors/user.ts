@@ -25,6 +25,8 @@ interface Scene {
   readonly hasIndex: boolean;
   /** Whether the replica is an older copy: what stands in it as new may stand at the origin, under the code that it has. */
   readonly isOlderCopy: boolean;
+  /** Whether triggers of theirs ignore updates of any column. */
+  readonly ignores: boolean;
 }
 
 /** What an action came to. */
@@ -141,10 +143,17 @@ const OWN_TRIGGERS = [
   `BEFORE DELETE ON {T} BEGIN SELECT RAISE(IGNORE); END`,
 ];
 
-const ownTrigger: Action = ({ draw }) =>
+/** The same for updates of one column, or any. */
+const IGNORING_TRIGGERS = [
+  `BEFORE UPDATE OF {A} ON {T} BEGIN SELECT RAISE(IGNORE); END`,
+  `BEFORE UPDATE ON {T} WHEN NEW.{B} IS NOT OLD.{B} BEGIN SELECT RAISE(IGNORE); END`,
+  `BEFORE UPDATE ON {T} WHEN OLD._id % 2 = 0 BEGIN SELECT RAISE(IGNORE); END`,
+];
+
+const ownTrigger: Action = ({ draw, ignores }) =>
   draw.chance(0.3)
     ? 'DROP TRIGGER IF EXISTS own_trigger'
-    : `CREATE TRIGGER own_trigger ${draw.pick([OWN_TRIGGERS[0] ?? '', ...OWN_TRIGGERS])}`;
+    : `CREATE TRIGGER own_trigger ${draw.pick(ignores ? IGNORING_TRIGGERS : [OWN_TRIGGERS[0] ?? '', ...OWN_TRIGGERS])}`;
 
 /** What a trigger of theirs may do to a mirror behind each row that is stored: change rows, take some away, put others in. */
 const MIRROR_TRIGGERS = [
@@ -207,6 +216,9 @@ export const USER_ACTIONS: readonly (readonly [weight: number, name: string, act
   [0.2, 'rebuild', rebuild],
 ];
 
+/** The actions of people who say RAISE(IGNORE). */
+const IGNORING_ACTIONS: typeof USER_ACTIONS = [...USER_ACTIONS, [3, 'ownTrigger', ownTrigger]];
+
 /** The actions in a mirror, which refuses edits. */
 const MIRROR_ACTIONS: typeof USER_ACTIONS = [
   ...USER_ACTIONS.map(([weight, ...action]) => [weight / 2, ...action] as const),
@@ -221,6 +233,7 @@ interface UserParts {
   readonly books: Books;
   readonly tokens: Tokens;
   readonly names: Names;
+  readonly ignores?: boolean | undefined;
 }
 
 /** The SQL client. */
@@ -229,6 +242,7 @@ export class User {
   readonly #books: Books;
   readonly #tokens: Tokens;
   readonly #names: Names;
+  readonly #ignores: boolean;
   #db: Database.Database | null = null;
   /** Statements of this connection; SQLite prepares them anew by itself after the schema changed. */
   readonly #statements = new Map<string, Database.Statement>();
@@ -244,16 +258,25 @@ export class User {
     this.#books = parts.books;
     this.#tokens = parts.tokens;
     this.#names = parts.names;
+    this.#ignores = parts.ignores === true;
   }
 
   /** Does what the draw says; null where nothing was done. */
   act(draw: Draw): Done | null {
     const names = draw.isCalm ? null : this.#names.inReplica((statement) => this.query(statement));
     if (names === null) return null;
-    const actions = this.#names.isMirror ? MIRROR_ACTIONS : USER_ACTIONS;
+    const ofRows = this.#ignores ? IGNORING_ACTIONS : USER_ACTIONS;
+    const actions = this.#names.isMirror ? MIRROR_ACTIONS : ofRows;
     const [name, action] = draw.weighted(actions.map(([weight, ...item]) => [weight, item] as const));
     const rows = this.#rowsUnder(names);
-    const template = action({ rows, draw, tokens: this.#tokens, isOlderCopy: this.isOlderCopy, ...this.#around() });
+    const template = action({
+      rows,
+      draw,
+      tokens: this.#tokens,
+      isOlderCopy: this.isOlderCopy,
+      ignores: this.#ignores,
+      ...this.#around(),
+    });
     if (template === null) return null;
     const statements = template.replaceAll(
       /\{(T|Tag|Code|A|B)\}/g,

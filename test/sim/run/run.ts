@@ -12,7 +12,7 @@ import { drawBeside } from '../world/beside.ts';
 import { drawPoison } from '../world/poison.ts';
 import { drawRows, withRows } from '../world/rows.ts';
 import { drawCutWeight } from '../world/cuts.ts';
-import { drawHideWeight, drawLetter, drawMisspelt, drawSetup, type Setup } from '../world/setup.ts';
+import { drawHideWeight, drawIgnores, drawLetter, drawMisspelt, drawSetup, type Setup } from '../world/setup.ts';
 import { Tapes, type TapeRecord } from '../world/tape.ts';
 import type { Complaint } from '../oracles/verdict.ts';
 import type { WarmStarts } from '../world/warm.ts';
@@ -51,6 +51,7 @@ export function setupOf(tapes: Tapes): Setup {
     isLetter: drawLetter(tapes),
     poison: drawPoison(tapes),
     beside: drawBeside(tapes),
+    ignores: drawIgnores(tapes),
   };
   const rows = drawRows(tapes);
   const chosen = rows === null ? base : withRows(base, rows);

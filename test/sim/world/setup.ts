@@ -80,6 +80,8 @@ export interface Setup {
   readonly misspelt?: Misspelt | null;
   /** Whether the origin describes its columns by the letter of the specification, and adds nothing up. */
   readonly isLetter?: boolean;
+  /** Whether triggers of users say RAISE(IGNORE) for any column; left out where for the number of a row, or whole rows, alone. */
+  readonly ignores?: boolean;
   /** What happens to a second table; left out, or null, where there is none. */
   readonly beside?: BesideSetup | null;
 }
@@ -118,6 +120,11 @@ export function drawHideWeight(tape: Tape): number {
 /** Draws whether the origin keeps to the letter, from a tape of its own; none of these seeds is named anywhere as one that finds something. */
 export function drawLetter(tapes: Tapes): boolean {
   return !tapes.of('letter').draw().isCalm && tapes.seed % 11 === 10;
+}
+
+/** Draws whether triggers of users ignore updates of any column. */
+export function drawIgnores(tapes: Tapes): boolean {
+  return !tapes.of('ignores').draw().isCalm && tapes.seed % 23 === 18;
 }
 
 /** What stands under a key that no table has. */
@@ -206,6 +213,7 @@ export const TRAITS: Readonly<Record<string, (setup: Setup) => boolean>> = {
   rows: ({ rows }) => rows !== undefined,
   letter: ({ isLetter }) => isLetter === true,
   beside: ({ beside = null }) => beside !== null,
+  ignores: ({ ignores }) => ignores === true,
   cold: ({ isWarm }) => !isWarm,
   match: ({ match }) => match !== null,
   unmatched: ({ match, isMirror }) => match === null && !isMirror,

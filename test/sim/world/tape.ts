@@ -30,6 +30,7 @@ export const TAPE_NAMES = [
   'cuts',
   'misspelt',
   'beside',
+  'ignores',
 ] as const;
 
 /** Whose tape it is. */

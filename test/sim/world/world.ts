@@ -106,7 +106,7 @@ export class World {
       },
     });
     this.#colleague = new Colleague({ ...around, choosing: setup.choosing });
-    this.#user = new User(options.disk, around);
+    this.#user = new User(options.disk, { ...around, ignores: setup.ignores });
     this.#beside = (setup.beside ?? null) === null ? null : new Beside({ ...around, user: this.#user });
     this.#chosen = { ...around, setup, user: this.#user };
     this.#person = new Person({
