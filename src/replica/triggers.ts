@@ -38,14 +38,13 @@ export function guardsOf(
 
 /** Whether exactly the wanted triggers of ours are on a table. */
 export function hasTriggers(from: Connection, tableId: number, wanted: readonly Trigger[]): boolean {
-  const found = readTriggers(from, tableId);
-  return found.length === wanted.length && wanted.every(({ name, text }) => isAmong(found, name, text));
+  return areSame(readTriggers(from, tableId), wanted);
 }
 
 /** Makes sure that exactly the wanted triggers are on a table; returns whether one had to be made or dropped. */
 export function ensureTriggers(tx: Tx, tableId: number, wanted: readonly Trigger[]): boolean {
-  if (hasTriggers(tx, tableId, wanted)) return false;
   const found = readTriggers(tx, tableId);
+  if (areSame(found, wanted)) return false;
   for (const { name, text } of found) {
     if (!isAmong(wanted, name, text)) tx.prepare(sql`DROP TRIGGER ${ident(name)}`).run();
   }
@@ -163,6 +162,10 @@ function harmOf(
       return `"${trigger}" of another program can refuse or drop a row (RAISE)`;
   }
   return NONE;
+}
+
+function areSame(found: readonly { name: string; text: string }[], wanted: readonly Trigger[]): boolean {
+  return found.length === wanted.length && wanted.every(({ name, text }) => isAmong(found, name, text));
 }
 
 function isAmong(triggers: readonly { name: string; text: string }[], name: string, text: string): boolean {
