@@ -16,7 +16,6 @@ import {
 } from '../wire/schema.ts';
 import { stampColumn } from './follow.ts';
 import { createdColumn } from './windows.ts';
-import type { SortKey } from '../wire/query.ts';
 
 /** How columns that a pattern matches are masked. */
 export interface MaskRule {
@@ -257,15 +256,6 @@ export function columnNames({
 }: Pick<TableDescriptor, 'columns' | 'asksByName'>): readonly string[] {
   if (asksByName === true) return columns.map(({ name }) => name);
   return ['*', ...columns.filter((column) => !isWritable(column)).map(({ name }) => name)];
-}
-
-/** The order with the newest rows first; empty if the calling user does not see creation times. */
-export function newestFirst(table: {
-  readonly key: string;
-  readonly columns: readonly ColumnDescriptor[];
-}): readonly SortKey[] {
-  if (defaultSort(table.columns).length === 0) return [];
-  return planSelection(table, null).selection.sort.map((column) => ({ column, descending: true }));
 }
 
 function defaultSort(columns: readonly ColumnDescriptor[]): readonly string[] {

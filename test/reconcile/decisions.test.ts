@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { changedIndexes } from '../../src/reconcile/diff.ts';
 import { isMassRemoval, isNarrowed, judgeDeletion } from '../../src/reconcile/guards.ts';
 import { judgeIdentity } from '../../src/reconcile/identity.ts';
-import { newestFirst, planSelection } from '../../src/reconcile/choose.ts';
+import { planSelection } from '../../src/reconcile/choose.ts';
 import type { ColumnDescriptor } from '../../src/wire/schema.ts';
 
 const DELETION = {
@@ -138,19 +138,6 @@ test('takes a configured order, ends it with the key and reports names that do n
   const plan = planSelection({ key: 'Id', columns }, ['position', 'Nowhere']);
 
   expect(plan).toEqual({ selection: { columns: ['*'], sort: ['Position', 'Id'] }, unknownSort: ['Nowhere'] });
-});
-
-test.each([
-  [
-    'by creation time, then key',
-    [column('Date Created', { kind: 'DateCreated', type: 'Timestamp' })],
-    ['Date Created', 'Id'],
-  ],
-  ['in no order where nothing shows when a row was made: a key need not be a number', [], []],
-])('asks for the newest rows %s', (_how, created, sort) => {
-  const columns = [column('Id', { kind: 'Key' }), ...created];
-
-  expect(newestFirst({ key: 'Id', columns })).toEqual(sort.map((name) => ({ column: name, descending: true })));
 });
 
 test('finds the cells that differ, null and false included', () => {
