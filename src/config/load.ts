@@ -8,7 +8,7 @@ import { dirname, resolve } from 'node:path';
 
 import { RowsyncError } from '../base/errors.ts';
 import type { Credentials } from '../origin/credentials.ts';
-import type { Way } from '../origin/way.ts';
+import type { OriginRoute } from '../origin/proxy.ts';
 import { findMaskKey } from './mask-key.ts';
 import { optionsSchema, type ExtraSettings, type OptionSection, type Options } from './options.ts';
 import { describeProblems, problemsFromIssues, type ConfigProblem } from './problems.ts';
@@ -21,7 +21,7 @@ import {
   type Environment,
 } from './secrets.ts';
 import { tableRules, type TableRules } from './tables.ts';
-import { readWay, type WayResult } from './way.ts';
+import { readOriginRoute, type RouteResult } from './proxy.ts';
 import { parseYaml } from './yaml.ts';
 
 /** A valid configuration. */
@@ -36,7 +36,7 @@ export interface Config {
     readonly credentials: Credentials | null;
     readonly format: Options['origin']['format'];
     /** A proxy and authorities; empty where the caller asked for no credentials. */
-    readonly way: Way;
+    readonly way: OriginRoute;
   };
   readonly replica: {
     readonly path: string;
@@ -140,9 +140,9 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
     ...expanded.problems,
     ...(parsed.success ? read.flatMap((section) => section.problems ?? []) : problemsFromIssues(parsed.error.issues)),
   ];
-  const way: WayResult =
+  const way: RouteResult =
     parsed.success && options.needsCredentials
-      ? readWay(parsed.data.origin, { folder: dirname(file), environment })
+      ? readOriginRoute(parsed.data.origin, { folder: dirname(file), environment })
       : { way: {}, problems: [], warnings: [] };
   const problems = [
     ...otherProblems,

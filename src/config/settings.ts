@@ -5,7 +5,7 @@
 import { must } from '../base/assert.ts';
 import type { FilesSettings } from '../files/context.ts';
 import type { OriginSettings } from '../origin/client.ts';
-import { proxySecrets } from '../origin/way.ts';
+import { proxySecrets } from '../origin/proxy.ts';
 import { secretsOf } from '../origin/credentials.ts';
 import type { Bounds as HistoryBounds } from '../reconcile/retention.ts';
 import type { PullSettings, TableSettings } from '../pull/context.ts';

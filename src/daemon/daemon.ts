@@ -37,7 +37,7 @@ import { openSides, type Sides } from './sides.ts';
 import { statusLine, type DaemonState } from './state.ts';
 import { isRefresh, nextStep, takesPart, type Run, type Step } from './step.ts';
 import { contextFor, isAnyFollowed, runWork, type WorkContext, type WorkOutcome } from './work.ts';
-import { WayWatch } from './ways.ts';
+import { RefreshWatch } from './refresh.ts';
 import { WorkBook } from './work-book.ts';
 
 /** What the daemon itself is made with. */
@@ -89,7 +89,7 @@ class Daemon {
   #jobs: Jobs;
   #entryById = new Map<string, JobEntry>();
   #edits: EditWatch;
-  #ways = new WayWatch();
+  #ways = new RefreshWatch();
   #circuit: Circuit = CLOSED;
   readonly #troubles = new Troubles();
   /** A right to write may be missing while reading works, so pushes have their own waits. */
@@ -420,7 +420,7 @@ class Daemon {
     this.#refusedReload = [];
     this.#jobs = jobsOf(this.#sides.config);
     this.#edits = new EditWatch(this.#sides.replica);
-    this.#ways = new WayWatch();
+    this.#ways = new RefreshWatch();
     this.#circuit = halfOpen(this.#circuit); // the credentials may be what was changed
     const settings = pullSettings(this.#sides.config);
     const pushing = pushSettings(this.#sides.config);
@@ -517,7 +517,7 @@ class Daemon {
       lastByWork: this.#results.lastByWork,
       workCounts: this.#results.workCounts,
       mismatchCount: this.#results.mismatchCount,
-      wayByTable: this.#ways.textByTable,
+      refreshByTable: this.#ways.textByTable,
       blockedNotices: this.#parts.notifications.blocked(),
       logFailure: this.#parts.logFailure?.() ?? null,
       complaints: [...this.#refusedReload, ...this.#results.complaints],

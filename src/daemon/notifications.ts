@@ -26,7 +26,7 @@ const WAITING_MAX = 50;
 type NoticeChannel = 'command' | 'webhook';
 
 /** A way by which notices do not get through at present. */
-export interface BlockedWay {
+export interface BlockedChannel {
   readonly way: NoticeChannel;
   readonly reason: string;
   readonly since: string;
@@ -39,7 +39,7 @@ interface NoticeLine {
   sending: Promise<void> | null;
   failureCount: number;
   retryAtMs: number;
-  blocked: Pick<BlockedWay, 'reason' | 'since'> | null;
+  blocked: Pick<BlockedChannel, 'reason' | 'since'> | null;
 }
 
 /** Watches a log and sends its notices. */
@@ -103,7 +103,7 @@ export class NotificationSender {
 
   /** Sends what waits and may be tried now. */
   send(): void {
-    for (const way of WAYS) {
+    for (const way of CHANNELS) {
       const line = this.#lines[way];
       if (this.#sendBy[way] === null) Object.assign(line, newLine());
       if (line.sending !== null || line.notices.length === 0 || this.#clock.monotonicMs() < line.retryAtMs) continue;
@@ -118,8 +118,8 @@ export class NotificationSender {
   }
 
   /** The ways by which nothing gets through. */
-  blocked(): readonly BlockedWay[] {
-    return WAYS.flatMap((way) => {
+  blocked(): readonly BlockedChannel[] {
+    return CHANNELS.flatMap((way) => {
       const { blocked, notices } = this.#lines[way];
       return blocked === null ? [] : [{ way, ...blocked, waitingCount: notices.length }];
     });
@@ -138,7 +138,7 @@ export class NotificationSender {
   }
 
   #inUse(): readonly NoticeLine[] {
-    return WAYS.filter((way) => this.#sendBy[way] !== null).map((way) => this.#lines[way]);
+    return CHANNELS.filter((way) => this.#sendBy[way] !== null).map((way) => this.#lines[way]);
   }
 
   async #sendLine(way: NoticeChannel): Promise<void> {
@@ -165,7 +165,7 @@ export class NotificationSender {
   }
 }
 
-const WAYS: readonly NoticeChannel[] = ['command', 'webhook'];
+const CHANNELS: readonly NoticeChannel[] = ['command', 'webhook'];
 
 function newLine(): NoticeLine {
   return { notices: [], sending: null, failureCount: 0, retryAtMs: 0, blocked: null };

@@ -9,7 +9,7 @@ import type { Problem } from '../reconcile/account/account.ts';
 import type { Complaint } from '../replica/bookkeeping/problems.ts';
 import type { Circuit, TableTrouble } from './circuit.ts';
 import type { WorkKind } from './jobs.ts';
-import type { BlockedWay } from './notifications.ts';
+import type { BlockedChannel } from './notifications.ts';
 
 /** The end of the last piece of work of a kind. */
 export interface LastWork {
@@ -36,9 +36,9 @@ export interface DaemonState {
   /** Tables that verify found to differ from the origin, since the start. */
   readonly mismatchCount: number;
   /** How each table is kept up to date, in words, by its name here. */
-  readonly wayByTable: ReadonlyMap<string, string>;
-  /** Ways by which notices do not get through. */
-  readonly blockedNotices: readonly BlockedWay[];
+  readonly refreshByTable: ReadonlyMap<string, string>;
+  /** Channels by which notices do not get through. */
+  readonly blockedNotices: readonly BlockedChannel[];
   /** Why the log cannot be written; null if it can. */
   readonly logFailure: string | null;
   /** What else the daemon knows to be wrong: a refused reload, jobs that failed. */

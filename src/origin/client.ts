@@ -23,7 +23,7 @@ import {
   type Address,
 } from './address.ts';
 import { changeMethods, type ChangeMethods } from './changes.ts';
-import { proxySecrets, type ProxySettings } from './way.ts';
+import { proxySecrets, type ProxySettings } from './proxy.ts';
 import { authorizationOf, secretsOf, type Credentials } from './credentials.ts';
 import { fileMethods, type AttachmentsRequest, type FileMethods } from './files.ts';
 import { ORIGIN_LIMITS, type OriginLimits } from './limits.ts';

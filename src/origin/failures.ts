@@ -8,7 +8,7 @@
 import { HINT_DESCRIPTORS, RowsyncError, type ErrorCode, type ErrorKind, type Refusal } from '../base/errors.ts';
 import { mediaType } from '../wire/headers.ts';
 import { HINT_TOO_LARGE, type ErrorDescriptor } from '../wire/json.ts';
-import { ProxyFault } from './way.ts';
+import { ProxyFault } from './proxy.ts';
 import type { TransportFault } from './transport.ts';
 
 /** A failure and what it says about another attempt. */

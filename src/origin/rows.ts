@@ -226,13 +226,13 @@ function wholeRows({ rows, unreadable }: RowPage, what: string): RowPage['rows']
   throw unexpected(what, `the field "${first.column}" has ${first.reason}`);
 }
 
-interface Ways {
+interface RowRequests {
   readonly requests: Requests;
   readonly format: WireFormat;
 }
 
 async function countRows(
-  { requests, format }: Ways,
+  { requests, format }: RowRequests,
   { table, column, filter }: CountRequest,
   { signal }: Pick<ReadOptions, 'signal'> = {},
 ): Promise<number | null> {
@@ -243,7 +243,7 @@ async function countRows(
 }
 
 async function aggregateRows(
-  { requests, format }: Ways,
+  { requests, format }: RowRequests,
   { table, group, columns, ...query }: AggregateRequest,
   { signal }: Pick<ReadOptions, 'signal'> = {},
 ): Promise<AggregatePage | null> {

@@ -10,7 +10,7 @@
 import { Readable } from 'node:stream';
 import { Dispatcher, buildConnector, Pool, ProxyAgent } from 'undici';
 import type { OutgoingBytes, StreamedBytes } from '../wire/multipart.ts';
-import { type Way, ProxyFault } from './way.ts';
+import { type OriginRoute, ProxyFault } from './proxy.ts';
 import type { OriginLimits } from './limits.ts';
 import { isIP } from 'node:net';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
@@ -92,7 +92,12 @@ async function twoTurns(): Promise<void> {
 }
 
 /** Opens a pool to the scheme and host of `url`; connections are made when they are needed. */
-export function openTransport(url: string, limits: OriginLimits, connectionCount: number, way?: Way): Transport {
+export function openTransport(
+  url: string,
+  limits: OriginLimits,
+  connectionCount: number,
+  way?: OriginRoute,
+): Transport {
   const pool = openConnections(url, { limits, count: connectionCount, way });
   return {
     send: (request) =>
@@ -323,7 +328,7 @@ function openConnections(
     limits,
     count,
     way = {},
-  }: { readonly limits: OriginLimits; readonly count: number; readonly way?: Way | undefined },
+  }: { readonly limits: OriginLimits; readonly count: number; readonly way?: OriginRoute | undefined },
 ): Dispatcher {
   const { proxy = null, authorities = null } = way;
   const tls = trustIn(authorities);
@@ -349,7 +354,7 @@ function openConnections(
     proxyTunnel: true,
     requestTls: { ...tls, allowH2: false },
     clientFactory: (address) =>
-      new WaysThrough(address, {
+      new RoutingDispatcher(address, {
         connections: count,
         connect: connectorToProxy({ ...tls, allowH2: false, timeout: limits.connectTimeoutMs, autoSelectFamily: true }),
         // The proxy connects to the origin before it answers, and may take as long for it as we would.
@@ -377,7 +382,7 @@ function connectorToProxy(options: buildConnector.BuildOptions): buildConnector.
 }
 
 /** Requests tunnels from the proxy; every other result is a `ProxyFault`. */
-class WaysThrough extends Dispatcher {
+class RoutingDispatcher extends Dispatcher {
   readonly #name: string;
   readonly #pool: Pool;
 

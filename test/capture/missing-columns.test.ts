@@ -15,7 +15,7 @@ const hide: Vanish = ({ sandbox: { store } }) => {
   store.changeUser({ role: 'Half' });
 };
 
-const WAYS: readonly (readonly [string, Vanish])[] = [
+const CHANNELS: readonly (readonly [string, Vanish])[] = [
   ['is removed', ({ sandbox: { store } }) => store.dropColumn('Note', 'Body')],
   ['gets another type', ({ sandbox: { store } }) => store.changeColumn('Note', 'Body', { type: 'Numeric' })],
   ['is hidden from the calling user', hide],
@@ -30,7 +30,7 @@ async function startHeld(vanish: Vanish): Promise<Fixture> {
   return fixture;
 }
 
-describe.each(WAYS)('a writable column that %s', (_what, vanish) => {
+describe.each(CHANNELS)('a writable column that %s', (_what, vanish) => {
   test('holds its table: nothing of it is pulled, pushed or changed', async () => {
     await using fixture = await startHeld(vanish);
     const before = fixture.rows('SELECT * FROM "Note"');

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 import type { LogEvent } from '../../src/base/log-events.ts';
 import { silentLogger, type LogFacts } from '../../src/base/log.ts';
 import type { Config } from '../../src/config/load.ts';
-import { NotificationSender, type BlockedWay } from '../../src/daemon/notifications.ts';
+import { NotificationSender, type BlockedChannel } from '../../src/daemon/notifications.ts';
 import { wordOf } from '../../src/daemon/account.ts';
 import { judgeNotices, noticeOfEvent, NOTHING_TOLD } from '../../src/daemon/notices.ts';
 import { accountOf, type Problem } from '../../src/reconcile/account/account.ts';
@@ -246,7 +246,7 @@ test('the account says that notices do not get through', () => {
     waitingCount: 2,
   };
 
-  const word = wordOf({ ...RESTING_STATE, blockedNotices: [blocked as BlockedWay] });
+  const word = wordOf({ ...RESTING_STATE, blockedNotices: [blocked as BlockedChannel] });
 
   expect(
     accountOf({ ...word, nowMs: 0, replica: 'here', tables: [], misnamed: [], remade: [], putBack: null }),

@@ -14,7 +14,7 @@ export const RESTING_STATE: DaemonState = {
   lastByWork: new Map(),
   workCounts: new Map(),
   mismatchCount: 0,
-  wayByTable: new Map(),
+  refreshByTable: new Map(),
   blockedNotices: [],
   logFailure: null,
   complaints: [],

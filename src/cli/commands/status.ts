@@ -7,7 +7,7 @@ import { asRowsyncError, EXIT, type RowsyncError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
 import { boundTo, problemsAt, type DaemonWord } from '../../daemon/account.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
-import { waysOf } from '../../daemon/ways.ts';
+import { refreshTexts } from '../../daemon/refresh.ts';
 import type { Extra, Invocation, Runner } from '../../extra.ts';
 import { troubledTables, type Problem } from '../../reconcile/account/account.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
@@ -21,9 +21,9 @@ import { ageText, bytesText, countText, durationText, plural, printable, truncat
 const TABLES_SHOWN_MAX = 25;
 
 /** Tables that a line about ways names, the width of each name, and that of the line. */
-const WAY_NAMES_MAX = 3;
-const WAY_NAME_WIDTH = 20;
-const WAY_WIDTH = 100;
+const REFRESH_NAMES_MAX = 3;
+const REFRESH_NAME_WIDTH = 20;
+const REFRESH_WIDTH = 100;
 
 /** Runs in the JSON form. */
 const RUNS_MAX = 10;
@@ -124,11 +124,11 @@ function readReplica(config: Config, replica: Status['replica']): ReplicaPart {
     const [identity, runs] = [reader.identity(), reader.runs(RUNS_MAX)];
     if (reader.isOlder()) return { replica: { ...replica, isOlder: true }, identity, tables: [], runs };
     const bound = boundTo(reader, config);
-    const wayByTable = waysOf(reader, bound, jobsOf(bound));
+    const refreshByTable = refreshTexts(reader, bound, jobsOf(bound));
     return {
       replica,
       identity,
-      tables: reader.status().map((table) => ({ ...table, way: wayByTable.get(table.table) ?? null })),
+      tables: reader.status().map((table) => ({ ...table, way: refreshByTable.get(table.table) ?? null })),
       runs,
     };
   } finally {
@@ -161,22 +161,27 @@ export function statusText(
   const hiddenCount = tables.length - shown.length;
   const more = hiddenCount === 0 ? '' : `and ${plural(hiddenCount, 'more table')}, all fresher (--json lists them)\n`;
   const box = tables.length === 0 ? '' : `\n${tableBox(shown, troubled, { nowMs, width })}${more}`;
-  const rest = [sumText(tables, problems), waysText(tables, keeper), editsText(tables, nowMs), accountText(problems)];
+  const rest = [
+    sumText(tables, problems),
+    refreshSums(tables, keeper),
+    editsText(tables, nowMs),
+    accountText(problems),
+  ];
   return `${head.join('\n')}\n${box}${rest.join('')}`;
 }
 
 /** How tables are kept up to date: a line for each way, with the first tables that it is for. */
-function waysText(tables: readonly KeptTable[], keeper: Status['keeper']): string {
-  const byWay = Map.groupBy(
+function refreshSums(tables: readonly KeptTable[], keeper: Status['keeper']): string {
+  const byRefresh = Map.groupBy(
     tables.filter(({ way }) => way !== null),
     ({ way }) => way ?? '',
   );
-  const lines = [...byWay].map(([way, of]) => {
-    const names = of.slice(0, WAY_NAMES_MAX).map(({ table }) => truncate(printable(table), WAY_NAME_WIDTH));
+  const lines = [...byRefresh].map(([way, of]) => {
+    const names = of.slice(0, REFRESH_NAMES_MAX).map(({ table }) => truncate(printable(table), REFRESH_NAME_WIDTH));
     const rest = of.length - names.length;
     const who =
       of.length === tables.length && rest > 0 ? 'all' : names.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
-    return truncate(`  ${printable(way)}: ${who}`, WAY_WIDTH);
+    return truncate(`  ${printable(way)}: ${who}`, REFRESH_WIDTH);
   });
   const by =
     keeper === 'nobody' ? 'once a daemon runs (rowsync daemon, or rowsync service install):' : 'by the daemon:';

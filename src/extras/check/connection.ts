@@ -8,7 +8,7 @@ import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls, getCACertificates, TLSSocket } from 'node:tls';
 import { systemClock, type Clock } from '../../base/clock.ts';
-import type { ProxySettings, Way } from '../../origin/way.ts';
+import type { ProxySettings, OriginRoute } from '../../origin/proxy.ts';
 import { basicHeader } from '../../wire/headers.ts';
 
 /** What the way to the origin looks like. */
@@ -36,14 +36,14 @@ const PROBE_MS_MAX = 15_000;
 export async function probeOrigin(
   url: string,
   clock: Clock = systemClock,
-  way: Way = {},
+  way: OriginRoute = {},
 ): Promise<Probe | FailedProbe> {
   const startedMs = clock.monotonicMs();
   const { proxy = null, authorities = null } = way;
   const ca = authorities === null ? undefined : [...getCACertificates('default'), authorities];
   const asked = { url: new URL(url), ca, signal: AbortSignal.timeout(PROBE_MS_MAX) };
   try {
-    const through = proxy === null ? null : await wayThrough(proxy, asked);
+    const through = proxy === null ? null : await tunnelThrough(proxy, asked);
     const found = await headOf(asked, through, (response) =>
       readProbe(response, { durationMs: clock.monotonicMs() - startedMs, nowMs: clock.nowMs() }),
     );
@@ -92,7 +92,7 @@ function headOf<T>(
 }
 
 /** Has a proxy make a way through to a host. */
-function wayThrough({ url: address, login }: ProxySettings, { url, ca, signal }: HeadRequest): Promise<Duplex> {
+function tunnelThrough({ url: address, login }: ProxySettings, { url, ca, signal }: HeadRequest): Promise<Duplex> {
   const request = address.startsWith('https:') ? httpsRequest : httpRequest;
   const target = `${url.hostname}:${url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port}`;
   const headers = login === null ? {} : { 'proxy-authorization': basicHeader(login.user, login.password) };

@@ -89,7 +89,7 @@ export type {
   RowToWrite,
   WriteOptions,
 } from './named-rows.ts';
-export type { ProxySettings } from '../../origin/way.ts';
+export type { ProxySettings } from '../../origin/proxy.ts';
 export type { Credentials } from '../../origin/credentials.ts';
 export type { AttachmentRequest, AttachmentsRequest, FileMethods } from '../../origin/files.ts';
 export type { RetryPolicy } from '../../base/retries.ts';

@@ -203,11 +203,11 @@ function freshnessHtml(
   fares: ReadonlyMap<string, readonly Fare[]>,
   {
     nowMs,
-    wayByTable,
+    refreshByTable,
     troubled,
   }: {
     readonly nowMs: number;
-    readonly wayByTable: ReadonlyMap<string, string>;
+    readonly refreshByTable: ReadonlyMap<string, string>;
     readonly troubled: ReadonlySet<string>;
   },
 ): Html {
@@ -229,7 +229,7 @@ function freshnessHtml(
         </tr>
       </thead>
       <tbody>
-        ${ordered.slice(0, TABLES_MAX).map((table) => freshLineHtml(table, { fares: fares.get(table.table) ?? [], way: wayByTable.get(table.table) ?? '', nowMs }))}
+        ${ordered.slice(0, TABLES_MAX).map((table) => freshLineHtml(table, { fares: fares.get(table.table) ?? [], way: refreshByTable.get(table.table) ?? '', nowMs }))}
       </tbody>
     </table>
     <p class="legend">
@@ -323,7 +323,7 @@ export function answerToday(desk: PageInput): AnswerChunks {
     ${headlineHtml(headline, waiting)} ${openDecisionsHtml(waiting, nowMs)} ${dayHtml(readDay(reader, nowMs))}
     <section aria-labelledby="tables">
       <h2 id="tables">Freshness</h2>
-      ${freshnessHtml(tables, faresOf(readQuarters(reader), { nowMs, lateAfterMs: around.lateAfterMs, outages }), { nowMs, wayByTable: state.wayByTable, troubled: troubledTables(problems) })}
+      ${freshnessHtml(tables, faresOf(readQuarters(reader), { nowMs, lateAfterMs: around.lateAfterMs, outages }), { nowMs, refreshByTable: state.refreshByTable, troubled: troubledTables(problems) })}
       ${readSinkStatus(reader).map((sink) => html`<p>Sink <bdi>${sink.name}</bdi>: ${sinkSentence(sink)}</p>`)}
     </section>
     ${lastChangesHtml(desk)} ${bottomHtml({ replica, identity, state, nowMs })}`;

@@ -7,7 +7,7 @@ import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { RowsyncError } from '../../base/errors.ts';
 import { looksLikeToken, systemCode } from '../../config/secrets.ts';
 import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from './init-config.ts';
-import { askAnswers, wayOptions, type FirstFiles, type InitOptions } from './init-questions.ts';
+import { askAnswers, routeOptions, type FirstFiles, type InitOptions } from './init-questions.ts';
 import type { Invocation } from '../../extra.ts';
 import { become, ownerOf } from '../../cli/runtime/owner.ts';
 import { Prompter } from '../shared/prompts.ts';
@@ -93,7 +93,7 @@ function fromOptions(options: InitOptions, folder: string): FirstFiles {
   const pushed = (options.push ?? []).map(pushedTable);
   const replicaPath = options.replica ?? 'replica.db';
   const tables = options.table ?? ['*'];
-  const answers = { url: address.url, database, tokenFile, ...wayOptions(options), replicaPath, tables, pushed };
+  const answers = { url: address.url, database, tokenFile, ...routeOptions(options), replicaPath, tables, pushed };
   return { answers, token: null };
 }
 

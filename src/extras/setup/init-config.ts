@@ -2,7 +2,7 @@
  * The configuration that `rowsync init` writes: from answers to commented YAML. Also what a pasted address means. Pure.
  */
 import { optionsSchema } from '../../config/options.ts';
-import type { WayOptions } from '../../config/way.ts';
+import type { RouteOptions } from '../../config/proxy.ts';
 
 /** A table whose edits are pushed. */
 export interface PushedTable {
@@ -18,7 +18,7 @@ export interface Answers {
   readonly url: string;
   readonly database: string;
   readonly tokenFile: string;
-  readonly proxy?: WayOptions['proxy'];
+  readonly proxy?: RouteOptions['proxy'];
   readonly caFile?: string | undefined;
   readonly replicaPath: string;
   /** Names or patterns. */
@@ -71,7 +71,7 @@ origin:
   database: ${quote(answers.database)}
   # A file with an API token, readable by you only (chmod 600).
   tokenFile: ${quote(answers.tokenFile)}
-${wayText(answers, quote)}
+${refreshText(answers, quote)}
 replica:
   # The SQLite file to keep.
   path: ${quote(answers.replicaPath)}
@@ -88,14 +88,14 @@ schedule:
 `;
 }
 
-function wayText({ proxy, caFile }: Answers, quote: (text: string) => string): string {
+function refreshText({ proxy, caFile }: Answers, quote: (text: string) => string): string {
   const proxyText =
     proxy === undefined ? '' : `  # Every request goes through it.\n  proxy: ${proxyValue(proxy, quote)}\n`;
   const caText = caFile === undefined ? '' : `  # Further trusted authorities.\n  caFile: ${quote(caFile)}\n`;
   return proxyText + caText;
 }
 
-function proxyValue(proxy: NonNullable<WayOptions['proxy']>, quote: (text: string) => string): string {
+function proxyValue(proxy: NonNullable<RouteOptions['proxy']>, quote: (text: string) => string): string {
   if (typeof proxy === 'string') return quote(proxy);
   const pairs = Object.entries(proxy).flatMap(([key, value]) =>
     value === undefined ? [] : [`${key}: ${quote(value)}`],

@@ -9,10 +9,10 @@ import { createLogger } from '../../base/log.ts';
 import { origin as originOptions } from '../../config/origin-options.ts';
 import { processEnvironment, readCredentials } from '../../config/secrets.ts';
 import { tableRules } from '../../config/tables.ts';
-import { readWay } from '../../config/way.ts';
+import { readOriginRoute } from '../../config/proxy.ts';
 import { describeWithRights, openOrigin, type Origin } from '../../origin/client.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
-import type { Way } from '../../origin/way.ts';
+import type { OriginRoute } from '../../origin/proxy.ts';
 import { judgeMatch } from '../../reconcile/match.ts';
 import { areRightsUnknown } from '../../wire/rights.ts';
 import type { DatabaseDescriptor, TableSummary } from '../../wire/schema.ts';
@@ -62,7 +62,7 @@ export async function askAnswers(
     const tables = options.table ?? (await askTables(prompter, described.tables));
     const pushed = options.pushed ?? (await askPurge(prompter, await askPushed(prompter, origin, described.tables)));
     const replicaPath = options.replica ?? (await prompter.ask('SQLite file to keep', { preset: 'replica.db' }));
-    return { answers: { ...address, ...wayOptions(options), tokenFile, replicaPath, tables, pushed }, token };
+    return { answers: { ...address, ...routeOptions(options), tokenFile, replicaPath, tables, pushed }, token };
   } finally {
     await origin.close();
   }
@@ -79,7 +79,7 @@ interface Reached {
 }
 
 /** The way to the origin as the options of the command say it. @throws RowsyncError `usage.invalid`, which shows no login. */
-export function wayOptions(options: InitOptions): Pick<Answers, 'proxy' | 'caFile'> {
+export function routeOptions(options: InitOptions): Pick<Answers, 'proxy' | 'caFile'> {
   const { proxy: url, proxyUser: user, proxyPasswordFile: passwordFile, caFile } = options;
   const isAlone = (user ?? passwordFile) === undefined;
   const proxy = url === undefined || isAlone ? url : { url, user, passwordFile };
@@ -93,8 +93,11 @@ export function wayOptions(options: InitOptions): Pick<Answers, 'proxy' | 'caFil
 }
 
 /** The way itself. @throws RowsyncError `config.secret` with all that is wrong with it. */
-function readWayTo(url: string, options: InitOptions, folder: string): Way {
-  const { way, problems } = readWay({ url, ...wayOptions(options) }, { folder, environment: processEnvironment() });
+function readRouteTo(url: string, options: InitOptions, folder: string): OriginRoute {
+  const { way, problems } = readOriginRoute(
+    { url, ...routeOptions(options) },
+    { folder, environment: processEnvironment() },
+  );
   if (problems.length === 0) return way;
   throw new RowsyncError('config', 'config.secret', {
     message: problems.map(({ path, complaint }) => `${path.join('.')} ${complaint}`).join('; '),
@@ -118,7 +121,7 @@ async function reachOrigin(prompter: Prompter, { session }: Invocation, options:
   // Ends with an answer of the origin, with what no answer can mend, or with the input.
   for (;;) {
     const log = createLogger({ level: 'silent', destination: { write: () => undefined }, secrets: [token] });
-    const way = readWayTo(address.url, options, session.folder);
+    const way = readRouteTo(address.url, options, session.folder);
     const settings = {
       ...address,
       ...way,

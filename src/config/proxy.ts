@@ -5,20 +5,20 @@
 import { readFileSync, statSync } from 'node:fs';
 import { BlockList, isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
-import type { ProxySettings, Way } from '../origin/way.ts';
+import type { ProxySettings, OriginRoute } from '../origin/proxy.ts';
 import type { Options } from './options.ts';
 import type { ConfigProblem } from './problems.ts';
 import { readNamedSecret, systemCode, type Environment } from './secrets.ts';
 
 /** What came of reading the way. */
-export interface WayResult {
-  readonly way: Way;
+export interface RouteResult {
+  readonly way: OriginRoute;
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly string[];
 }
 
 /** The options that say the way. */
-export type WayOptions = Pick<Options['origin'], 'url' | 'proxy' | 'caFile'>;
+export type RouteOptions = Pick<Options['origin'], 'url' | 'proxy' | 'caFile'>;
 
 /** Where relative paths start, and the variables that may name a proxy. */
 interface ProxySources {
@@ -30,7 +30,7 @@ interface ProxySources {
 const CA_BYTES_MAX = 1024 * 1024;
 
 /** Reads the way; nothing is connected to. */
-export function readWay(origin: WayOptions, surroundings: ProxySources): WayResult {
+export function readOriginRoute(origin: RouteOptions, surroundings: ProxySources): RouteResult {
   const proxy = readProxy(origin, surroundings);
   const ca = origin.caFile === undefined ? null : readAuthorities(resolve(surroundings.folder, origin.caFile));
   const caProblems = ca !== null && 'complaint' in ca ? [problemOf(['origin', 'caFile'], ca.complaint)] : [];
@@ -41,11 +41,11 @@ export function readWay(origin: WayOptions, surroundings: ProxySources): WayResu
   };
 }
 
-interface ProxyResult extends Pick<WayResult, 'problems' | 'warnings'> {
+interface ProxyResult extends Pick<RouteResult, 'problems' | 'warnings'> {
   readonly proxy: ProxySettings | null;
 }
 
-function readProxy({ proxy, url }: WayOptions, surroundings: ProxySources): ProxyResult {
+function readProxy({ proxy, url }: RouteOptions, surroundings: ProxySources): ProxyResult {
   if (proxy === undefined) return { proxy: null, problems: [], warnings: [] };
   if (proxy === 'environment') return proxyOfEnvironment(new URL(url), surroundings.environment);
   if (typeof proxy === 'string') return { proxy: { url: proxy, login: null }, problems: [], warnings: [] };

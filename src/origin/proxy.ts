@@ -12,7 +12,7 @@ export interface ProxySettings {
 }
 
 /** How the origin is reached, where it is not directly and under the usual authorities. */
-export interface Way {
+export interface OriginRoute {
   readonly proxy?: ProxySettings | null | undefined;
   /** Certificates of authorities in PEM that are trusted beside the usual ones; null for none. */
   readonly authorities?: string | null | undefined;

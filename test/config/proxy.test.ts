@@ -7,8 +7,8 @@ import { RowsyncError } from '../../src/base/errors.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Environment } from '../../src/config/secrets.ts';
 import { originSecrets, originSettings } from '../../src/config/settings.ts';
-import { isExcepted } from '../../src/config/way.ts';
-import type { Way } from '../../src/origin/way.ts';
+import { isExcepted } from '../../src/config/proxy.ts';
+import type { OriginRoute } from '../../src/origin/proxy.ts';
 import { makeCertificates } from '../support/certificates.ts';
 
 const PASSWORD = 'pass/w@rd: 100%';
@@ -34,7 +34,7 @@ function load(origin: string, environment: Environment = {}, url = 'https://exam
   return loadConfig(file, { needsCredentials: true, environment }).config;
 }
 
-const wayOf = (origin: string, environment?: Environment, url?: string): Way =>
+const wayOf = (origin: string, environment?: Environment, url?: string): OriginRoute =>
   load(origin, environment, url).origin.way;
 
 function problemsOf(origin: string, environment: Environment = {}): string {
@@ -107,7 +107,7 @@ describe('the environment, where the configuration says so', () => {
   const login = { user: 'us', password: PASSWORD };
   const withLogin = `http://us:${encodeURIComponent(PASSWORD)}@proxy.example:3128`;
 
-  test.each<[string, Environment, string, Way['proxy']]>([
+  test.each<[string, Environment, string, OriginRoute['proxy']]>([
     [
       'names the proxy of https',
       { HTTPS_PROXY: PROXY, HTTP_PROXY: 'http://other' },

@@ -2,7 +2,7 @@
  * How each table is kept up to date, in words, and when the log is told.
  */
 import { expect, test } from 'vitest';
-import { wayText, type WayFacts } from '../../src/daemon/ways.ts';
+import { refreshText, type RefreshFacts } from '../../src/daemon/refresh.ts';
 import { readTables } from '../../src/replica/bookkeeping/tables.ts';
 import { must } from '../../src/base/assert.ts';
 import { startDaemon } from '../support/daemon.ts';
@@ -22,8 +22,8 @@ async function followedTable(): Promise<FollowableTable> {
 
 test('a sentence says when a table is followed and swept, or why it is only swept', async () => {
   const table = await followedTable();
-  const text = (facts: Partial<WayFacts>, ledger: Partial<FollowableTable> = {}): string =>
-    wayText({
+  const text = (facts: Partial<RefreshFacts>, ledger: Partial<FollowableTable> = {}): string =>
+    refreshText({
       follow: '* * * * *',
       sweep: '0 * * * *',
       follows: 'large',

@@ -18,7 +18,7 @@ import type { Sides } from './sides.ts';
 import { type FollowableTable, readFollowable } from '../replica/bookkeeping/following.ts';
 
 /** The facts about how a table is kept up to date. */
-export interface WayFacts {
+export interface RefreshFacts {
   /** When it is followed, and swept, as cron expressions; null for never. */
   readonly follow: string | null;
   readonly sweep: string | null;
@@ -31,7 +31,7 @@ export interface WayFacts {
 }
 
 /** In words. */
-export function wayText({ follow, sweep, table, ...facts }: WayFacts): string {
+export function refreshText({ follow, sweep, table, ...facts }: RefreshFacts): string {
   const windows = table.oneWindow === 'hidden' ? ' as one range (no Date Created is shown)' : '';
   const swept = sweep === null ? 'never swept' : `swept ${timesText(sweep)}${windows}`;
   if (follow === null) return swept;
@@ -39,7 +39,7 @@ export function wayText({ follow, sweep, table, ...facts }: WayFacts): string {
   return `${swept}, not followed (${whyNot({ table, ...facts })})`;
 }
 
-function whyNot({ follows, table, hasStamp, isLarge }: Omit<WayFacts, 'follow' | 'sweep'>): string {
+function whyNot({ follows, table, hasStamp, isLarge }: Omit<RefreshFacts, 'follow' | 'sweep'>): string {
   if (table.sweptAt === null) return 'not read completely yet';
   if (table.watermark !== null) return 'not proven until the next sweep';
   if (!hasStamp()) return 'no Date Modified is shown';
@@ -47,15 +47,15 @@ function whyNot({ follows, table, hasStamp, isLarge }: Omit<WayFacts, 'follow' |
 }
 
 /** What is done for each table that the origin has, by its name here. @throws RowsyncError of the replica. */
-export function waysOf(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
+export function refreshTexts(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
   try {
-    return readWays(replica, config, jobs);
+    return readRefreshTexts(replica, config, jobs);
   } catch (thrown) {
     throw replicaError(thrown, 'Reading how tables are kept up to date');
   }
 }
 
-function readWays(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
+function readRefreshTexts(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
   const { follows } = pullSettings(config);
   const ways = new Map<string, string>();
   for (const table of readTables(replica)) {
@@ -67,13 +67,16 @@ function readWays(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<
     const isLarge = (): boolean => countPages(replica, table.id) >= LARGE_PAGES;
     const timeOf = (kind: 'follow' | 'pull'): string | null => jobs.find(kind, table.name)?.schedule.text ?? null;
     const times = { follow: timeOf('follow'), sweep: timeOf('pull') };
-    ways.set(table.localName, wayText({ ...times, follows, table: readFollowable(replica, table), hasStamp, isLarge }));
+    ways.set(
+      table.localName,
+      refreshText({ ...times, follows, table: readFollowable(replica, table), hasStamp, isLarge }),
+    );
   }
   return ways;
 }
 
 /** Remembers the sentence of each table. */
-export class WayWatch {
+export class RefreshWatch {
   #textByTable: ReadonlyMap<string, string> = new Map();
 
   /** The sentence of each table, by its name here. */
@@ -84,7 +87,7 @@ export class WayWatch {
   /** Logs the tables whose sentence changed since the last call. @throws RowsyncError of the replica. */
   tell({ replica, config }: Pick<Sides, 'replica' | 'config'>, jobs: Jobs, log: Logger): void {
     const before = this.#textByTable;
-    this.#textByTable = waysOf(replica, config, jobs);
+    this.#textByTable = refreshTexts(replica, config, jobs);
     for (const [table, way] of this.#textByTable) if (before.get(table) !== way) log.info('table.way', { table, way });
   }
 }
