@@ -8,7 +8,9 @@ import type { Session } from './cli/terminal/session.ts';
 import type { Config } from './config/load.ts';
 import type { OptionSection } from './config/options.ts';
 import type { DaemonExtra } from './daemon/parts.ts';
-import type { AgedTable } from './reconcile/fresh.ts';
+import type { PullContext } from './pull/context.ts';
+import type { PullReport } from './pull/report.ts';
+import type { ProvenMoment } from './replica/bookkeeping/touched.ts';
 import type { Replica } from './replica/database.ts';
 import type { QueryAnswer, ReplicaReader } from './replica/reader.ts';
 
@@ -67,6 +69,14 @@ export interface ForgottenCopies {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
+/** A question to the replica that may be answered from young tables only, or only while it is of one moment. */
+export interface HeldQuestion {
+  readonly reader: ReplicaReader;
+  /** The tables that it reads, by their names in the file. */
+  readonly reads: () => readonly string[];
+  readonly options: { readonly fresh?: string | undefined; readonly moment?: boolean | undefined };
+}
+
 /** One extra; its folder below extras/ has the same name. What it brings to a running daemon is in daemon/parts.ts. */
 export interface Extra extends DaemonExtra {
   readonly name: string;
@@ -90,14 +100,12 @@ export interface Extra extends DaemonExtra {
   /** Answers a query as of a time that a person typed. */
   readonly queryAt?: (reader: ReplicaReader, text: string, at: string, nowMs: number) => Promise<QueryAnswer>;
   /**
-   * Brings the tables that a question reads up to a bound such as `10m`, and leaves the reader in a transaction that has them so.
-   * @throws RowsyncError `fresh.stale`, `usage.invalid`.
+   * Leaves a reader in a transaction in which a question may be answered as its options want it; returns what the answer says of that, null for no such
+   * option. @throws RowsyncError `fresh.stale`, `fresh.moved`, `usage.invalid`.
    */
-  readonly freshen?: (
-    invocation: Invocation,
-    config: Config,
-    question: { readonly reader: ReplicaReader; readonly reads: () => readonly string[]; readonly within: string },
-  ) => Promise<readonly AgedTable[]>;
+  readonly hold?: (invocation: Invocation, config: Config, question: HeldQuestion) => Promise<object | null>;
+  /** Proves after a pull that all tables are as they were at one moment; nothing may be written in between. @throws RowsyncError `fresh.moved`. */
+  readonly proveMoment?: (context: PullContext, report: PullReport) => Promise<ProvenMoment>;
   /** Removes what it keeps of a forgotten row outside of the replica, and finds who else has it. */
   readonly forget?: (config: Config, row: ForgottenRow, nowMs: number) => Promise<ForgottenCopies>;
 }

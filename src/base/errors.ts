@@ -112,6 +112,7 @@ export const ERROR_CODES = {
   'history.unknown': 'The history does not cover what was asked for.',
   'fresh.stale':
     'Tables that a question reads are older than it allows, and could not be read now; nothing was answered.',
+  'fresh.moved': 'The tables are not proven to be as they all were at one moment, or have changed since.',
   'sink.unreachable': 'No connection to the PostgreSQL server of a sink, or it broke.',
   'sink.login': 'The PostgreSQL server of a sink does not accept the user, the password or the database.',
   'sink.tls': 'The connection to the PostgreSQL server of a sink could not be secured as sslmode asks.',

@@ -126,15 +126,16 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
   const parsedOptions: Readonly<Record<string, unknown>> = parsed.data ?? {};
   const read = !parsed.success
     ? []
-    : sections.map((section) => ({
-        key: section.key,
-        ...section.read(parsedOptions[section.key], {
+    : sections.flatMap(({ key, read: readSection }) => {
+        if (key === undefined || readSection === undefined) return [];
+        const context = {
           schedule: parsed.data.schedule,
           folder: dirname(file),
           environment,
           needsSecrets: options.needsExtraSecrets ?? options.needsCredentials,
-        }),
-      }));
+        };
+        return [{ key, ...readSection(parsedOptions[key], context) }];
+      });
   const otherProblems = [
     ...keyProblems(values, []),
     ...expanded.problems,

@@ -213,14 +213,15 @@ export interface ExtraSettings {}
 
 /** A section that an extra adds to the file. */
 export interface OptionSection {
-  readonly key: keyof ExtraSettings;
-  readonly schema: z.ZodType;
+  /** Left out, with what belongs to it, by an extra that only adds kinds of scheduled work. */
+  readonly key?: keyof ExtraSettings;
+  readonly schema?: z.ZodType;
   /** Kinds of scheduled work, each with the meaning of its option under `schedule`. */
   readonly jobs?: Readonly<Record<string, string>>;
   /** Whether a text is a secret, or stands for one, by its path in the file. */
   readonly isSecret?: (path: OptionPath) => boolean;
   /** Makes the settings of valid options; `needsSecrets` is false for commands that never use them. */
-  readonly read: (
+  readonly read?: (
     options: unknown,
     context: {
       readonly schedule: Readonly<Record<string, unknown>>;
@@ -255,7 +256,9 @@ const CORE = {
 /** The whole configuration file, with the sections of extras. */
 export function optionsSchema(sections: readonly OptionSection[] = []) {
   const jobs = Object.fromEntries(sections.flatMap((one) => Object.entries(one.jobs ?? {})));
-  const added = Object.fromEntries(sections.map(({ key, schema }) => [key, schema]));
+  const added = Object.fromEntries(
+    sections.flatMap(({ key, schema }) => (key === undefined || schema === undefined ? [] : [[key, schema] as const])),
+  );
   const shape: typeof CORE = Object.assign({}, CORE, { schedule: scheduleWith(jobs).prefault({}) }, added);
   return section(shape, 'Configuration of rowsync.');
 }

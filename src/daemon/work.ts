@@ -120,9 +120,9 @@ export function contextFor(kind: WorkKind, sides: Sides, hooks: WorkHooks): Work
 /** Runs one kind of work. @throws RowsyncError where the replica cannot be used. */
 type Work = (context: WorkContext) => Promise<WorkOutcome>;
 
-/** Runs a kind of work that an extra brings; it concerns no table. An error that it throws is tried again on its next tick. */
+/** Runs a kind of work that an extra brings, of all tables or of none. An error that it throws is tried again on its next tick. */
 export type ExtraWork = (
-  context: Pick<WorkContext, 'config' | 'onAdvance'> & { readonly nowMs: number },
+  context: Pick<WorkContext, 'config' | 'onAdvance' | 'pull' | 'push'> & { readonly nowMs: number },
 ) => Promise<Pick<WorkOutcome, 'own' | 'facts'>>;
 
 /** Runs one kind of work, on a file that is known to be whole. @throws RowsyncError where the replica cannot be used. */

@@ -1,5 +1,5 @@
 /**
- * How old tables are here, and which are older than a question allows. A table is as of the time when it was last read to the end: every change that
+ * How old tables are here, which are older than a question allows, and whether all of them are as they were at one moment. A table is as of the time when it was last read to the end: every change that
  * the origin had stamped by then is here. Pure.
  */
 import { durationText } from '../base/text.ts';
@@ -47,4 +47,45 @@ export function agesText(tables: readonly AgedTable[], nowMs: number): string {
   const age = ({ asOf }: AgedTable): string =>
     asOf === null ? 'not proven' : `${durationText(Math.max(0, nowMs - Date.parse(asOf)))} old`;
   return tables.map((table) => `${table.localName} is ${age(table)}`).join(', ');
+}
+
+/** What asking every table again found, since a time. */
+export interface AskingAgain {
+  /** How often that was done, from 1 on. */
+  readonly round: number;
+  readonly beganMs: number;
+  /** When the reads before it had ended. */
+  readonly readUntilMs: number;
+  /** Tables that have to be the same. */
+  readonly tables: readonly string[];
+  /** What was found of each; `changeCount` is how many rows were other than here. */
+  readonly found: readonly { readonly table: string; readonly changeCount: number; readonly failure: string | null }[];
+}
+
+/** Whether all tables are here as they were at one moment: `failed` will not change by asking again, `moved` has changed five times. */
+export type MomentJudgement =
+  | { readonly kind: 'moment'; readonly atMs: number }
+  | { readonly kind: 'askAgain' }
+  | { readonly kind: 'moved'; readonly tables: readonly string[] }
+  | { readonly kind: 'failed'; readonly tables: readonly string[]; readonly why: string };
+
+/** How often every table is asked again before it is given up. */
+const ASKING_ROUNDS_MAX = 5;
+
+/**
+ * Judges what asking again found. Where nothing moved in any table, each was unchanged from its read to its check. Every read had ended when the asking
+ * began, and every check lies behind that: at that moment all tables held what is here.
+ */
+export function judgeMoment({ round, beganMs, readUntilMs, tables, found }: AskingAgain): MomentJudgement {
+  const findings = tables.map((table) => found.find((one) => one.table === table) ?? unasked(table));
+  const failed = findings.filter(({ failure }) => failure !== null);
+  if (failed.length > 0)
+    return { kind: 'failed', tables: failed.map(({ table }) => table), why: failed[0]?.failure ?? '' };
+  const moved = findings.filter(({ changeCount }) => changeCount > 0).map(({ table }) => table);
+  if (moved.length === 0 && beganMs >= readUntilMs) return { kind: 'moment', atMs: beganMs };
+  return round < ASKING_ROUNDS_MAX ? { kind: 'askAgain' } : { kind: 'moved', tables: moved };
+}
+
+function unasked(table: string): AskingAgain['found'][number] {
+  return { table, changeCount: 0, failure: 'it was not asked' };
 }

@@ -107,6 +107,9 @@ export const MIGRATIONS: Readonly<Record<number, Migration>> = {
       seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, run_id INTEGER, kind TEXT NOT NULL,
       table_name TEXT NOT NULL, column_name TEXT, former TEXT, now TEXT
     ) STRICT`,
+    sql`CREATE TABLE _rowsync_moments (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, tables TEXT NOT NULL, not_covered TEXT NOT NULL, holds INTEGER NOT NULL
+    ) STRICT`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN page_rows INTEGER`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN row_colors TEXT`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN older_copy TEXT`,

@@ -6,7 +6,7 @@ import { must } from '../base/assert.ts';
 import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import { readColumns } from './bookkeeping/columns.ts';
 import { addToRowCount } from './bookkeeping/tables.ts';
-import { areRowsNoted, touchRows } from './bookkeeping/touched.ts';
+import { areRowsNoted, endMoment, touchRows } from './bookkeeping/touched.ts';
 import type { Connection, Stored, Tx } from './connection.ts';
 import { baseName, columnList, hasBase, readPhysicalColumns, readStanding, rowsDiffer } from './tables.ts';
 import { requireHarmlessTriggers } from './triggers.ts';
@@ -113,12 +113,17 @@ function isNoted(from: Connection, { id, localName }: RowTarget): boolean {
 
 /** Runs a statement that writes rows and returns how many; their ids go into `touched`, unless that is null. */
 function runCounted(tx: Tx, text: Sql, values: readonly Stored[], touched: number[] | null): number {
-  if (touched === null) return tx.prepare(text).run(values).changes;
+  if (touched === null) {
+    const { changes } = tx.prepare(text).run(values);
+    if (changes > 0) endMoment(tx);
+    return changes;
+  }
   const ids = tx
     .prepare(sql`${text} RETURNING _id`)
     .pluck()
     .all(values) as number[]; // _id is an INTEGER within 53 bits
   for (const id of ids) touched.push(id);
+  if (ids.length > 0) endMoment(tx);
   return ids.length;
 }
 

@@ -21,5 +21,5 @@ test('they have every kind of item', async () => {
   expect(count('commands.md', /^## rowsync/gm)).toBeGreaterThan(30);
   expect(count('configuration.md', /^\| `/gm)).toBeGreaterThan(50);
   expect(count('metrics.md', /^\| `rowsync_/gm)).toBeGreaterThan(25);
-  expect(count('views.md', /^## sync_/gm)).toBe(11);
+  expect(count('views.md', /^## sync_/gm)).toBe(12);
 });

@@ -136,6 +136,17 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       has_etag: '1 where the page has an ETag that is trusted.',
     },
   },
+  sync_moments: {
+    rows: 'each time at which all tables are proven to have held what was here then',
+    columns: {
+      id: 'Rises with every moment.',
+      at: 'When that was, by the clock of this machine.',
+      tables: 'JSON: the names of the tables that it covers.',
+      not_covered:
+        'JSON: what may have been otherwise: tables without Date Modified by name, and columns whose values move without a stamp as `table.column`.',
+      holds: '1 while the tables here are still as they were then; 0 after the next change that came or went.',
+    },
+  },
   sync_deleted: {
     rows: 'each row that was deleted here, because the origin no longer has it or its filter (`rows`) does not select it',
     columns: {

@@ -12,6 +12,8 @@ import { pull } from '../../pull/pull.ts';
 import { finishPushes, push, pushedAmong } from '../../push/push.ts';
 import type { PushReport } from '../../push/report.ts';
 import { type ConflictLine, readLostSince, readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
+import { plural, printable, someOf } from '../../base/text.ts';
+import type { ProvenMoment } from '../../replica/bookkeeping/touched.ts';
 import { orLeaveConsent } from '../runtime/confirmation.ts';
 import { writeWithAccount, exitCodeOf, loadNamedConfig, withSides } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
@@ -50,7 +52,11 @@ export function addPullCommands(program: Command, runner: Runner): void {
 }
 
 /** What a user may say of one run. */
-type RunOptions = PullOptions & { readonly isStrict: boolean };
+type RunOptions = PullOptions & {
+  readonly isStrict: boolean;
+  /** An option of an extra: prove that all tables are as they were at one moment. */
+  readonly moment?: boolean | undefined;
+};
 
 function define(command: Command, action: (command: Command, options: RunOptions) => Promise<void>): Command {
   return command
@@ -58,14 +64,16 @@ function define(command: Command, action: (command: Command, options: RunOptions
     .option('--confirm', 'let through deletes, schema changes and mass edits that a guard would hold')
     .option('--discard', 'give up edits of tables that are no longer to be pushed; sync_conflicts keeps them')
     .addHelpText('after', examples(command.name()))
-    .action((tables: string[], options: { confirm?: boolean; discard?: boolean; follow?: boolean; strict?: boolean }) =>
-      action(command, {
-        tables,
-        confirm: options.confirm === true,
-        discard: options.discard === true,
-        follow: options.follow === true,
-        isStrict: options.strict === true,
-      }),
+    .action(
+      (tables: string[], options: { [name in 'confirm' | 'discard' | 'follow' | 'strict' | 'moment']?: boolean }) =>
+        action(command, {
+          moment: options.moment,
+          tables,
+          confirm: options.confirm === true,
+          discard: options.discard === true,
+          follow: options.follow === true,
+          isStrict: options.strict === true,
+        }),
     );
 }
 
@@ -75,6 +83,8 @@ export interface CycleReport {
   /** Null also where no table is pushed. */
   readonly pushed: PushReport | null;
   readonly files: FilesReport | null;
+  /** The moment that was proven; null where none was asked for. */
+  readonly moment: ProvenMoment | null;
   /** Edits that lost to a change at the origin, in whichever part of the run. */
   readonly lost: readonly ConflictLine[];
 }
@@ -106,26 +116,37 @@ export function cycleFailures({ rows, pushed, files }: CycleReport): readonly Ro
 }
 
 /** A cycle for people. */
-export function cycleText({ rows, pushed, files, lost }: CycleReport, width: number | null): string {
+export function cycleText({ rows, pushed, files, lost, moment }: CycleReport, width: number | null): string {
   const pushedText = pushed === null ? '' : `\n${pushText(pushed, width)}`;
-  return pullText(rows, width) + pushedText + lostText(lost) + filesText(files);
+  return pullText(rows, width) + pushedText + lostText(lost) + filesText(files) + momentText(moment);
+}
+
+function momentText(moment: ProvenMoment | null): string {
+  if (moment === null) return '';
+  const { at, tables, notCovered } = moment;
+  const rest = notCovered.length === 0 ? '' : `; not covered: ${someOf(notCovered)}`;
+  return `${printable(`All ${plural(tables.length, 'table')} are as they were at ${at}${rest}`)}\n`;
 }
 
 /** A cycle for a program to read. */
 export function cycleJson(
-  { rows, pushed, files, lost }: CycleReport,
+  { rows, pushed, files, lost, moment }: CycleReport,
   isStrict: boolean,
 ): Readonly<Record<string, unknown>> {
   return {
     ...pullJson(rows),
     lost,
+    ...(moment === null ? {} : { moment }),
     push: pushed === null ? null : pushJson(pushed, isStrict),
     files: filesJson(files),
   };
 }
 
 /** One pull of the configured database, with progress on stderr. */
-export async function runPull(invocation: Invocation, options: PullOptions): Promise<CycleReport> {
+export async function runPull(
+  invocation: Invocation,
+  options: PullOptions & { readonly moment?: boolean | undefined },
+): Promise<CycleReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withSides(invocation, config, async (sides) => {
     const lastConflictId = readLastConflictId(sides.push.replica);
@@ -136,7 +157,11 @@ export async function runPull(invocation: Invocation, options: PullOptions): Pro
     };
     const rows = await pull({ ...sides.pull, settings }, options);
     const lost = readLostSince(sides.push.replica, lastConflictId);
-    return { rows, pushed: null, lost, files: await pullFilesAfter(sides.files, rows) };
+    const files = await pullFilesAfter(sides.files, rows);
+    const [prove] = invocation.extras.flatMap((extra) => extra.proveMoment ?? []);
+    const wantsMoment = options.moment === true && prove !== undefined && rows.error === null;
+    const moment = wantsMoment ? await prove(sides.pull, rows) : null;
+    return { rows, pushed: null, lost, files, moment };
   });
 }
 
@@ -150,6 +175,6 @@ async function runSync(invocation: Invocation, options: PullOptions): Promise<Cy
     const isOver = chosen.length === 0 || (rows.error !== null && rows.error.kind !== 'needsPerson');
     const pushed = isOver ? null : await push(sides.push, { tables: chosen, confirm: options.confirm });
     const lost = readLostSince(sides.push.replica, lastConflictId);
-    return { rows, pushed, lost, files: await pullFilesAfter(sides.files, rows) };
+    return { rows, pushed, lost, moment: null, files: await pullFilesAfter(sides.files, rows) };
   });
 }

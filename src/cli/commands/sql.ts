@@ -5,7 +5,6 @@ import { Option, type Command } from 'commander';
 import { answerAsCsv, answerAsJson, type ResultTable } from '../../base/answer.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
-import { oldestOf, type AgedTable } from '../../reconcile/fresh.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { loadNamedConfig } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
@@ -31,8 +30,9 @@ interface SqlOptions {
   readonly escapeFormulas?: boolean;
   /** An option of an extra that answers about the past. */
   readonly at?: string;
-  /** Likewise, of one that answers only what is fresh. */
+  /** Likewise, of one that answers only what is fresh, or of one moment. */
   readonly fresh?: string;
+  readonly moment?: boolean;
 }
 
 /** Adds the command. */
@@ -55,9 +55,9 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
   const reader = openReader(config.replica.path);
   try {
     const { stdout } = invocation.session;
-    const tables = await freshen(invocation, config, { reader, text, options });
+    const held = await hold(invocation, config, { reader, text, options });
     const answer = await answerAt(invocation, reader, { text, at: options.at });
-    for (const chunk of formatted(invocation, answer, { ...options, tables })) {
+    for (const chunk of formatted(invocation, answer, { ...options, held })) {
       await stdout.write(chunk);
       if (stdout.isClosed) break;
     }
@@ -67,21 +67,21 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
   }
 }
 
-/** The tables that a question reads, once they are as young as it asks; null where it does not say. @throws RowsyncError `fresh.stale`. */
-async function freshen(
+/** What the answer says of its age, once the tables are as the options want them; null where they want nothing. @throws RowsyncError `fresh.stale`, …. */
+async function hold(
   invocation: Invocation,
   config: Config,
   { reader, text, options }: { readonly reader: ReplicaReader; readonly text: string; readonly options: SqlOptions },
-): Promise<readonly AgedTable[] | null> {
-  const { fresh, at } = options;
-  const [freshenTables] = invocation.extras.flatMap((extra) => extra.freshen ?? []);
-  if (fresh === undefined || freshenTables === undefined) return null;
-  if (at === undefined)
-    return freshenTables(invocation, config, { reader, reads: () => reader.tablesOf(text), within: fresh });
-  throw new RowsyncError('usage', 'usage.invalid', {
-    message: 'A query is of an earlier time (--at), or fresh (--fresh)',
-    hint: 'Give one of them.',
-  });
+): Promise<object | null> {
+  const [holdReader] = invocation.extras.flatMap((extra) => extra.hold ?? []);
+  const { at, fresh, moment } = options;
+  if (at !== undefined && (fresh !== undefined || moment === true)) {
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: 'A query is of an earlier time (--at), or of now (--fresh, --moment)',
+      hint: 'Give one of them.',
+    });
+  }
+  return (await holdReader?.(invocation, config, { reader, reads: () => reader.tablesOf(text), options })) ?? null;
 }
 
 /** The answer of today, or of a time. @throws RowsyncError `history.unknown`, and as a query. */
@@ -99,11 +99,11 @@ async function answerAt(
 function formatted(
   invocation: Invocation,
   answer: ResultTable,
-  options: SqlOptions & { readonly tables: readonly AgedTable[] | null },
+  options: SqlOptions & { readonly held: object | null },
 ): Iterable<string> {
   const { stdout } = invocation.session;
   const format = options.format ?? (invocation.isJson ? 'json' : 'table');
-  if (format === 'json') return options.tables === null ? answerAsJson(answer) : agedJson(options.tables, answer);
+  if (format === 'json') return options.held === null ? answerAsJson(answer) : heldJson(options.held, answer);
   if (format === 'table') return answerAsTable(answer, stdout.width());
   return answerAsCsv(answer, {
     escapeFormulas: options.escapeFormulas === true,
@@ -111,9 +111,8 @@ function formatted(
   });
 }
 
-function* agedJson(tables: readonly AgedTable[], answer: ResultTable): Iterable<string> {
-  const ages = tables.map(({ localName: table, asOf }) => ({ table, asOf }));
-  yield `{"asOf": ${JSON.stringify(oldestOf(tables))}, "tables": ${JSON.stringify(ages)}, "rows": `;
+function* heldJson(held: object, answer: ResultTable): Iterable<string> {
+  yield `${JSON.stringify(held).slice(0, -1)},"rows":`;
   yield* answerAsJson(answer);
   yield '}\n';
 }

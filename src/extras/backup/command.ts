@@ -3,10 +3,12 @@
  */
 import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
-import { EXIT } from '../../base/errors.ts';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { resolve } from 'node:path';
 import { backUpAll, lostFilesError, restoreAll } from './backup.ts';
-import type { CarryReport } from '../../files/carry.ts';
+import { filesBeside, type CarryReport } from '../../files/carry.ts';
+import type { Config } from '../../config/load.ts';
+import { rmSync } from 'node:fs';
 import { queryNumber } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
 import { errorJson } from '../../cli/report/error-text.ts';
@@ -43,8 +45,8 @@ export function addBackupCommands(program: Command, runner: Runner): void {
     .description('copy the replica and its files, checked, while in use')
     .option('--without-files', 'leave out attached files, which the origin still has')
     .addHelpText('after', BACKUP_HELP)
-    .action((file: string, options: { withoutFiles?: boolean }, command: Command) =>
-      runner(command, (invocation) => backUpAndPrint(invocation, file, options.withoutFiles !== true)),
+    .action((file: string, options: { withoutFiles?: boolean; moment?: boolean }, command: Command) =>
+      runner(command, (invocation) => backUpAndPrint(invocation, file, options)),
     );
   program
     .command('restore')
@@ -56,19 +58,31 @@ export function addBackupCommands(program: Command, runner: Runner): void {
     );
 }
 
-async function backUpAndPrint(invocation: Invocation, file: string, withFiles: boolean): Promise<number> {
+async function backUpAndPrint(
+  invocation: Invocation,
+  file: string,
+  options: { readonly withoutFiles?: boolean; readonly moment?: boolean },
+): Promise<number> {
   const { session } = invocation;
+  const withFiles = options.withoutFiles !== true;
   const config = await loadNamedConfig(invocation, { needsCredentials: false, keepsRoot: true });
   const target = resolve(session.folder, file);
   const owner = ownerOf(config.replica.path);
   const isPiped = file === PIPE;
   const isOwners = owner === null || isPiped || mayMake(owner, target);
+  if (options.moment === true && (isPiped || !isOwners)) {
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: 'A backup of a moment is made by the user that owns the replica, in a file',
+      hint: 'Run it as that user, into a folder where it may write.',
+    });
+  }
   if (owner !== null && isOwners) become(owner);
   if (isPiped) return sendBackup(session, config, withFiles);
   const report = isOwners
     ? await backUpAll(config, target, { withFiles })
     : await backUpByChild(invocation, config, { target, withFiles });
   if (typeof report === 'number') return report;
+  if (options.moment === true) await requireMomentOf(invocation, config, target);
   const { path, bytes, tableCount, rowCount, files } = report;
   const failure = lostFilesError(files);
   const exitCode = exitCodeOf(failure === null ? [] : [failure]);
@@ -81,6 +95,20 @@ async function backUpAndPrint(invocation: Invocation, file: string, withFiles: b
     ? printJson(invocation, { exitCode, ...report, error: failure === null ? null : errorJson(failure) })
     : session.stdout.write(linesText(lines)));
   return exitCode;
+}
+
+/** Removes a backup that is of no moment, as where a row came while it was made. @throws RowsyncError `fresh.moved`. */
+async function requireMomentOf(invocation: Invocation, config: Config, path: string): Promise<void> {
+  const [hold] = invocation.extras.flatMap((extra) => extra.hold ?? []);
+  const reader = openReader(path);
+  try {
+    await hold?.(invocation, config, { reader, reads: () => [], options: { moment: true } });
+  } catch (thrown) {
+    for (const made of [path, filesBeside(path)]) rmSync(made, { recursive: true, force: true });
+    throw thrown;
+  } finally {
+    reader.close();
+  }
 }
 
 function filesText({ folder, linkedCount, copiedCount, presentCount, bytes }: CarryReport): string {

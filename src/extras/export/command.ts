@@ -18,7 +18,6 @@ import { pgType } from '../shared/column-shape.ts';
 import { makePrivate, PARTIAL, takeName } from '../../replica/copy-file.ts';
 import { replicaError } from '../../replica/failures.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
-import { oldestOf } from '../../reconcile/fresh.ts';
 import { readAllRows, readSources } from '../shared/confirmed-rows.ts';
 import type { Stored } from '../../replica/connection.ts';
 
@@ -50,17 +49,13 @@ export function addExportCommand(program: Command, runner: Runner): void {
         const { session } = invocation;
         const config = await loadNamedConfig(invocation, { needsCredentials: false });
         const at = stampFromMs(session.clock.nowMs());
-        const [freshen] = invocation.extras.flatMap((extra) => extra.freshen ?? []);
-        const { fresh } = options;
+        const [hold] = invocation.extras.flatMap((extra) => extra.hold ?? []);
         const exported = await exportTables(config.replica.path, {
           folder: resolve(session.folder, folder),
           format: options.format,
           tables,
           at,
-          hold: async (reader, reads) => {
-            if (fresh === undefined || freshen === undefined) return null;
-            return { asOf: oldestOf(await freshen(invocation, config, { reader, reads, within: fresh })) };
-          },
+          hold: async (reader, reads) => (await hold?.(invocation, config, { reader, reads, options })) ?? null,
         });
         const rowCount = exported.reduce((sum, table) => sum + table.rowCount, 0);
         const lines = [
@@ -80,8 +75,9 @@ export function addExportCommand(program: Command, runner: Runner): void {
 
 interface ExportCommandOptions {
   readonly format: ExportFormat;
-  /** An option of an extra: how old a table may be. */
+  /** Options of an extra: how old a table may be, or that all are of one moment. */
   readonly fresh?: string;
+  readonly moment?: boolean;
 }
 
 /** The forms of files. */

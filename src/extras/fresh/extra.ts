@@ -1,10 +1,19 @@
 /**
- * Answers that are young enough for a question, or none.
+ * Answers that are young enough for a question, or none; and moments at which all tables are proven to have held what is here.
  */
 import type { Extra } from '../../extra.ts';
 
 export const FRESH: Extra = {
   name: 'fresh',
-  commands: [{ names: ['sql', 'export'], load: async () => (await import('./options.ts')).addFreshOptions }],
-  freshen: async (...asked) => (await import('./freshen.ts')).freshen(...asked),
+  commands: [
+    { names: ['sql', 'export', 'pull', 'backup'], load: async () => (await import('./options.ts')).addFreshOptions },
+  ],
+  loadOptions: () =>
+    Promise.resolve({
+      jobs: { moment: 'When the daemon pulls, and proves that all tables are as they were at one moment.' },
+    }),
+  jobs: { moment: async (context) => (await import('./moment.ts')).proveOnSchedule(context) },
+  status: async ({ replica: { path } }) => (await import('./moment-status.ts')).momentStatus(path),
+  hold: async (...asked) => (await import('./hold.ts')).hold(...asked),
+  proveMoment: async (...pulled) => (await import('./moment.ts')).proveMoment(...pulled),
 };

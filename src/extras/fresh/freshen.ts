@@ -3,7 +3,6 @@
  * question is answered, or refused: an older answer never is.
  */
 import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
-import { printable } from '../../base/text.ts';
 import { loadNamedConfig, withSides } from '../../cli/runtime/invocation.ts';
 import { askDaemonToRead } from '../../cli/runtime/daemon-client.ts';
 import type { Config } from '../../config/load.ts';
@@ -11,7 +10,7 @@ import type { Invocation } from '../../extra.ts';
 import { pull } from '../../pull/pull.ts';
 import { finishPushes } from '../../push/push.ts';
 import { isInUse } from '../../replica/database.ts';
-import { oldestOf, type AgedTable } from '../../reconcile/fresh.ts';
+import type { AgedTable } from '../../reconcile/fresh.ts';
 import { ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 
@@ -23,7 +22,7 @@ interface FreshQuestion {
 }
 
 /**
- * Leaves the reader in a transaction in which the tables are as young as wanted; returns them. Says the time of the oldest on stderr.
+ * Leaves the reader in a transaction in which the tables are as young as wanted; returns them.
  * @throws RowsyncError `fresh.stale`, `usage.invalid`, `replica.query`.
  */
 export async function freshen(
@@ -34,12 +33,7 @@ export async function freshen(
   const bound = ageBound(within, invocation.session.clock.nowMs());
   const stale = staleTables(reader, reads(), bound);
   const failure = stale.length === 0 ? null : await readNow(invocation, config, stale);
-  const tables = requireFresh(reader, { names: reads, bound, failure });
-  const asOf = oldestOf(tables);
-  await invocation.session.stderr.write(
-    printable(asOf === null ? 'reads no table of the origin' : `as of ${asOf} or later`) + '\n',
-  );
-  return tables;
+  return requireFresh(reader, { names: reads, bound, failure });
 }
 
 /** Reads tables now; returns why that failed, if it is known. */

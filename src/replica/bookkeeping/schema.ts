@@ -24,6 +24,7 @@ import { QUARTERS, RUNS, RUNS_VIEW } from './runs.ts';
 import { SCHEMA_CHANGES } from './schema-changes.ts';
 import { SUSPECTS } from './suspects.ts';
 import { STATUS_VIEW, TABLES } from './tables.ts';
+import { MOMENTS, MOMENTS_VIEW } from './touched.ts';
 import { UNREADABLE } from './unreadable.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
@@ -42,6 +43,7 @@ const VIEWS = {
   sync_runs: RUNS_VIEW,
   sync_columns: COLUMNS_VIEW,
   sync_freshness: FRESHNESS_VIEW,
+  sync_moments: MOMENTS_VIEW,
   sync_deleted: DELETED_VIEW,
   sync_failures: FAILURES_VIEW,
   sync_conflicts: CONFLICTS_VIEW,
@@ -74,6 +76,7 @@ const TABLES_OF_OURS = [
   ...HISTORY_PARTS,
   ...DESCRIBED_TABLES,
   SCHEMA_CHANGES,
+  MOMENTS,
 ];
 
 /** Creates everything above in an empty file; called inside a transaction. */

@@ -1,6 +1,7 @@
 /**
- * A compacted change feed for sinks: one line per changed row, with a rising number. What counts is what the origin confirmed: the rows of a mirror, or
- * of a base. Sinks read the row itself when they send it. The table exists while a sink is configured.
+ * That rows changed, for those who have to know. For sinks, a compacted feed: one line per changed row, with a rising number. What counts is what the
+ * origin confirmed: the rows of a mirror, or of a base. Sinks read the row itself when they send it; their table exists while one is configured. And
+ * moments at which all tables are proven to have held what is here, each until the next change.
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
@@ -19,6 +20,52 @@ const TOUCHED = sql`
   ) STRICT, WITHOUT ROWID`;
 
 const TOUCHED_BY_SEQ = sql`CREATE UNIQUE INDEX _rowsync_touched_by_seq ON _rowsync_touched (seq)`;
+
+/**
+ *    at            when all tables held what was here then
+ *    tables        JSON: their names here
+ *    not_covered   JSON: what may have been otherwise, as `table`, or `table.column` for values that move without a stamp
+ *    holds         1 until a row changes
+ */
+export const MOMENTS = sql`
+  CREATE TABLE _rowsync_moments (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, tables TEXT NOT NULL, not_covered TEXT NOT NULL, holds INTEGER NOT NULL
+  ) STRICT`;
+
+export const MOMENTS_VIEW = sql`
+  CREATE VIEW sync_moments AS SELECT seq AS id, at, tables, not_covered, holds FROM _rowsync_moments`;
+
+/** A moment at which all tables held what was here then; lists are JSON of `MOMENTS`. */
+export interface ProvenMoment {
+  readonly at: string;
+  readonly tables: readonly string[];
+  readonly notCovered: readonly string[];
+}
+
+/** Stores that the tables are as they all were at a moment. */
+export function storeMoment(tx: Tx, { at, tables, notCovered }: ProvenMoment): void {
+  endMoment(tx);
+  tx.prepare(sql`INSERT INTO _rowsync_moments (at, tables, not_covered, holds) VALUES (?, ?, ?, 1)`).run(
+    at,
+    JSON.stringify(tables),
+    JSON.stringify(notCovered),
+  );
+}
+
+/** The last moment, and whether the tables are still as they were then; null for none. */
+export function readLastMoment(from: Connection): (ProvenMoment & { readonly holds: boolean }) | null {
+  const row = from
+    .prepare(sql`SELECT at, tables, not_covered AS notCovered, holds FROM _rowsync_moments ORDER BY seq DESC LIMIT 1`)
+    .get() as (Record<'at' | 'tables' | 'notCovered', string> & { holds: 0 | 1 }) | undefined; // columns and types are ours
+  if (row === undefined) return null;
+  const list = (json: string): readonly string[] => JSON.parse(json) as string[]; // stored as such lists
+  return { at: row.at, tables: list(row.tables), notCovered: list(row.notCovered), holds: row.holds === 1 };
+}
+
+/** Notes that a row changed, or may have. */
+export function endMoment(tx: Tx): void {
+  tx.prepare(sql`UPDATE _rowsync_moments SET holds = 0 WHERE holds = 1`).run();
+}
 
 /** The row id of the line that stands for every row. */
 export const ALL_ROWS = 0;
@@ -57,5 +104,6 @@ export function touchRows(tx: Tx, tableId: number, ids: readonly number[], chang
 
 /** Notes that any row of a table may be another one now. */
 export function touchTable(tx: Tx, tableId: number): void {
+  endMoment(tx);
   if (areTouchesNoted(tx)) touchRows(tx, tableId, [ALL_ROWS], 'written');
 }

@@ -111,4 +111,39 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'moment-without-a-table',
+    without: 'The last table is not asked again, and counts as the same.',
+    edits: [
+      {
+        file: 'extras/fresh/moment.ts',
+        find: 'tables: names, confirm',
+        replace: 'tables: names.slice(0, -1), confirm',
+      },
+      { file: 'reconcile/fresh.ts', find: "failure: 'it was not asked'", replace: 'failure: null' },
+    ],
+  },
+  {
+    name: 'moment-begun-too-early',
+    without: 'The moment is when the first asking began, although a later one proved it.',
+    edits: [
+      {
+        file: 'extras/fresh/moment.ts',
+        find: 'let last = before;',
+        replace: 'let last = before;\n  const first = stampFromMs(clock.nowMs());',
+      },
+      { file: 'extras/fresh/moment.ts', find: 'const at = stampFromMs(clock.nowMs());', replace: 'const at = first;' },
+    ],
+  },
+  {
+    name: 'moment-by-the-number-of-rows',
+    without: 'A delete that an insert balances counts as no change.',
+    edits: [
+      {
+        file: 'extras/fresh/moment.ts',
+        find: 'insertedCount + updatedCount + deletedCount + filteredCount',
+        replace: 'insertedCount + updatedCount - deletedCount + filteredCount',
+      },
+    ],
+  },
 ];

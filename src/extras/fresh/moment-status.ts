@@ -1,0 +1,27 @@
+/**
+ * What `rowsync status` says of the last moment at which all tables held what is here.
+ */
+import { openReader } from '../../replica/reader.ts';
+import { readLastMoment, type ProvenMoment } from '../../replica/bookkeeping/touched.ts';
+
+/** A line where there was a moment, and the same as JSON. */
+export function momentStatus(path: string): { readonly lines: readonly string[]; readonly json: object } {
+  const lastMoment = readMoment(path);
+  if (lastMoment === null) return { lines: [], json: { lastMoment } };
+  const { at, holds } = lastMoment;
+  return { lines: [`moment    ${at}, ${holds ? 'unchanged since' : 'rows have changed since'}`], json: { lastMoment } };
+}
+
+/** Null for none; what keeps the replica from being read is said beside it. */
+function readMoment(path: string): (ProvenMoment & { readonly holds: boolean }) | null {
+  try {
+    const reader = openReader(path);
+    try {
+      return reader.isOlder() ? null : readLastMoment(reader);
+    } finally {
+      reader.close();
+    }
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * Proves that all tables are here as they were at one moment: after a pull, every table is asked again what moved since. What did is read, and all are
+ * asked once more. No request but those of pulls is sent.
+ */
+import { stampFromMs } from '../../base/clock.ts';
+import { RowsyncError } from '../../base/errors.ts';
+import type { ExtraWork } from '../../daemon/work.ts';
+import { finishPushes } from '../../push/push.ts';
+import type { PullContext } from '../../pull/context.ts';
+import { pull } from '../../pull/pull.ts';
+import type { PullReport, TablePullReport } from '../../pull/report.ts';
+import { stampColumn } from '../../reconcile/follow.ts';
+import { judgeMoment, type AskingAgain } from '../../reconcile/fresh.ts';
+import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
+import { readSelection, readTables } from '../../replica/bookkeeping/tables.ts';
+import { storeMoment, type ProvenMoment } from '../../replica/bookkeeping/touched.ts';
+import { isWritable, type ColumnDescriptor } from '../../wire/schema.ts';
+
+/**
+ * Asks after a pull until nothing moved, and stores the moment; nothing may be written in between. @throws RowsyncError `fresh.moved` where tables are
+ * too busy or could not be asked.
+ */
+export async function proveMoment(around: PullContext, before: PullReport): Promise<ProvenMoment> {
+  const { replica, clock } = around;
+  const context = { ...around, settings: { ...around.settings, compares: false } };
+  const { tables, notCovered } = coverageOf(context);
+  let readUntilMs = clock.monotonicMs();
+  let last = before;
+  for (let round = 1; ; round += 1) {
+    if (last.error !== null) throw last.error;
+    const at = stampFromMs(clock.nowMs());
+    const beganMs = clock.monotonicMs();
+    const names = tables.map(({ name }) => name);
+    if (names.length > 0) last = await pull(context, { tables: names, confirm: false, follow: true });
+    const judged = judgeMoment({
+      round,
+      beganMs,
+      readUntilMs,
+      tables: tables.map(({ localName }) => localName),
+      found: names.length === 0 ? [] : last.tables.map(findingOf),
+    });
+    readUntilMs = clock.monotonicMs();
+    if (judged.kind === 'askAgain') continue; // ends: the decision gives up after some rounds
+    if (judged.kind !== 'moment') throw noMoment(judged);
+    const moment = { at, tables: tables.map(({ localName }) => localName), notCovered };
+    await replica.write('Storing a moment', (tx) => storeMoment(tx, moment));
+    return moment;
+  }
+}
+
+/** The work of `schedule.moment`: a whole pull, and the proof. @throws RowsyncError `fresh.moved`, as `proveMoment`. */
+export const proveOnSchedule: ExtraWork = async ({ pull: context, push }) => {
+  await finishPushes(push);
+  const report = await pull(context, { tables: [], confirm: false });
+  const { tables } = await proveMoment(context, report);
+  return { own: null, facts: { tableCount: tables.length } };
+};
+
+function findingOf(report: TablePullReport): AskingAgain['found'][number] {
+  const { table, insertedCount, updatedCount, deletedCount, filteredCount, error, held, unreadableCount } = report;
+  const unreadable = unreadableCount === 0 ? null : 'rows of it cannot be read';
+  const failure = error?.message ?? held?.message ?? unreadable;
+  return { table, changeCount: insertedCount + updatedCount + deletedCount + filteredCount, failure };
+}
+
+function noMoment(
+  judged: Extract<ReturnType<typeof judgeMoment>, { readonly tables: readonly string[] }>,
+): RowsyncError {
+  const names = judged.tables.join(', ');
+  return new RowsyncError('originDown', 'fresh.moved', {
+    message:
+      judged.kind === 'moved'
+        ? `No moment: ${names} changed while every table was asked, each time`
+        : `No moment: ${names} could not be asked (${judged.why})`,
+    hint:
+      judged.kind === 'moved'
+        ? 'Try when fewer people work, as by night (schedule.moment), or name fewer tables in the configuration.'
+        : 'rowsync status says what is wrong with the table.',
+  });
+}
+
+/** Kinds of columns that the service itself fills when it stamps a row. */
+const STAMPED_KINDS: ReadonlySet<string | null> = new Set([
+  'Key',
+  'RecordOwner',
+  'CreatedBy',
+  'DateCreated',
+  'LastModifiedBy',
+  'DateModified',
+]);
+
+/** The tables whose changes have a stamp, and what may change without one: whole tables, and single columns of the others. */
+function coverageOf({ replica, origin, settings }: PullContext): {
+  readonly tables: readonly { readonly name: string; readonly localName: string }[];
+  readonly notCovered: readonly string[];
+} {
+  const known = readTables(replica).filter(
+    ({ state, name }) => state !== 'gone' && settings.tableOptions(name) !== null,
+  );
+  const coverages = known.map((table) => {
+    const leftOut = new Set(readSelection(replica, table.id).leftOut.map(({ id }) => id));
+    const all = readTableDescriptor(replica, table.id, origin.format)?.descriptor.columns ?? [];
+    const columns = all.filter(({ id }) => !leftOut.has(id));
+    return { table, isStamped: stampColumn(columns) !== null, columns: columns.filter(movesUnstamped) };
+  });
+  return {
+    tables: coverages.filter(({ isStamped }) => isStamped).map(({ table }) => table),
+    notCovered: coverages.flatMap(({ table, isStamped, columns }) =>
+      isStamped ? columns.map(({ name }) => `${table.localName}.${name}`) : [table.localName],
+    ),
+  };
+}
+
+/** Whether values of a column may change while the row keeps its stamp, as those of formulas and lookups over other tables do. */
+function movesUnstamped(column: ColumnDescriptor): boolean {
+  return !isWritable(column) && !STAMPED_KINDS.has(column.kind);
+}
