@@ -15,7 +15,7 @@
  *    history the entries of a commit lead from what the journal knew to what it knows (history.ts)
  *    I11     what a request changes stands in a batch on the disk, row by row and cell by cell (intents.ts)
  */
-import { isCut, silences } from '../world/cuts.ts';
+import { silences } from '../world/cuts.ts';
 import type { WireAnswer, TransportFault } from '../../../src/origin/transport.ts';
 import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
 import { sql } from '../../../src/base/sql.ts';
@@ -256,13 +256,11 @@ export class Oracles {
   /** Rows that the next pull brings, or the next sweep. */
   #excused(base: ReadonlyMap<number, LocalRow> | null): { sent: ReadonlySet<number>; unseen: ReadonlySet<number> } {
     const { user, names } = this.#parts;
-    // A row that was not returned to the push behind the pull, or not readable: it stands as it was sent, and the next pull asks for it.
+    // A row that was not returned to the push behind the pull: it stands as it was sent, and the next pull asks for it.
     const suspects = user.query('SELECT row_id FROM _rowsync_suspects').map(([id]) => Number(id));
-    const selected = names.rowsSelected();
-    const there = new Set(selected.map(({ id }) => id));
-    const readable = new Set(selected.flatMap(({ id, cells }) => (Object.values(cells).some(isCut) ? [] : [id])));
+    const there = new Set(names.rowsSelected().map(({ id }) => id));
     const asSent = suspects.filter(
-      (id) => !readable.has(id) && (this.#sent.has(id) || this.#sent.has(base?.get(id)?.tag)),
+      (id) => !there.has(id) && (this.#sent.has(id) || this.#sent.has(base?.get(id)?.tag)),
     );
     // A row outside of the filter stays while an edit of it waits, and until the next pull asks for it.
     const leaving = suspects.filter((id) => this.#outside.has(id));
