@@ -58,8 +58,17 @@ function checkTypes(): void {
   run('tsc');
 }
 
+/** Commands of the core that extras add options to. */
+const EXTENDED: ReadonlySet<string> = new Set(['sql', 'pull']);
+
 const commandsOf = (name: string): readonly string[] =>
   (EXTRAS.find((extra) => extra.name === name)?.commands ?? []).flatMap(({ names }) => names);
+
+/** Commands that only these extras have. */
+function commandsOnlyOf(names: readonly string[]): readonly string[] {
+  const kept = new Set(EXTRAS.filter(({ name }) => !names.includes(name)).flatMap(({ name }) => commandsOf(name)));
+  return names.flatMap(commandsOf).filter((command) => !EXTENDED.has(command) && !kept.has(command));
+}
 
 test.each(EXTRAS.map(({ name }) => name))('%s can be removed', { timeout: RUN_MS_MAX }, (name) => {
   const removed = withDependents(name);
@@ -68,7 +77,7 @@ test.each(EXTRAS.map(({ name }) => name))('%s can be removed', { timeout: RUN_MS
 
   checkTypes();
   const help = run('node', 'src/cli/main.ts', '--help');
-  const gone = removed.flatMap(commandsOf).filter((command) => command !== 'sql');
+  const gone = commandsOnlyOf(removed);
   expect(gone.filter((command) => new RegExp(`^  ${command}\\b`, 'm').test(help))).toEqual([]);
   expect(help).toContain('\n  pull ');
 });
@@ -80,7 +89,7 @@ test('without any extra the core pulls and pushes', { timeout: 2 * RUN_MS_MAX },
 
   checkTypes();
   const help = run('node', 'src/cli/main.ts', '--help');
-  const gone = EXTRAS.flatMap(({ name }) => commandsOf(name)).filter((command) => command !== 'sql');
+  const gone = commandsOnlyOf(EXTRAS.map(({ name }) => name));
   expect(gone.filter((command) => new RegExp(`^  ${command}\\b`, 'm').test(help))).toEqual([]);
   const tests = ['pull/pull', 'pull/drift', 'push/push', 'push/refused'].map((name) => `test/${name}.test.ts`);
   run('vitest', 'run', '--testTimeout=60000', '--hookTimeout=60000', ...tests);
