@@ -299,13 +299,14 @@ export function addColumns(
 ): void {
   if (columns.length === 0) return;
   requireRoom(tx, table, columns.length);
+  dropTriggers(tx, table.id);
   const stored = columns.map(({ descriptor, localName }) => ({ localName, type: columnType(descriptor.type) }));
   // SQLite reads the whole schema again for each ALTER TABLE: a hundred tables of a hundred columns would take minutes.
   if (isUntouched(tx, table)) {
     tx.prepare(sql`DROP TABLE ${ident(table.localName)}`).run();
     tx.prepare(createSql(table.localName, stored)).run();
   } else {
-    dropDependents(tx, table.id);
+    emptyChangesView(tx);
     const definitions = stored.map(
       ({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[TYPE_RULES[type].storedAs]}`,
     );
