@@ -6,8 +6,8 @@
 /** Events and their meanings. */
 export const LOG_EVENTS = {
   'daemon.started': 'The daemon has opened the replica.',
-  'daemon.stopped': 'It has ended on request, with everything closed.',
-  'daemon.abandoned': 'It ends although work is still under way, because it did not stop in time.',
+  'daemon.stopped': 'The daemon has ended on request, with everything closed.',
+  'daemon.abandoned': 'The daemon ends although work is still under way, because it did not stop in time.',
   'replica.upgraded': 'An earlier version had written the replica; it is of this one now, and as it was at `path`.',
   'schedule.armed': 'A job is scheduled; `nextAt` is its first tick.',
   'config.reloaded': 'A changed configuration is in force.',
@@ -17,7 +17,7 @@ export const LOG_EVENTS = {
   'notice.sent': 'A notice was sent; `reason` is needsPerson, failing, recovered or changed.',
   'notice.failed': 'The command or the webhook of `notify` failed; `waitMs` says when it is tried again.',
   'work.started': 'A piece of scheduled work begins.',
-  'work.finished': 'It has ended; `outcome` is done, held, failed or stopped.',
+  'work.finished': 'A piece of scheduled work has ended; `outcome` is done, held, failed or stopped.',
   'work.failed': 'A job such as a backup failed; it is tried again at its next scheduled time.',
   'table.failed': 'A table could not be finished in this run.',
   'history.pruned':

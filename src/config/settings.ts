@@ -1,6 +1,5 @@
 /**
- * What a configuration says of the origin, of pulls, pushes and files, in the forms that these take; the command line and the daemon
- * share them.
+ * Turns the configuration into the settings of the origin, of pulls, pushes and files, for the command line and the daemon.
  */
 import { must } from '../base/assert.ts';
 import type { FilesSettings } from '../files/context.ts';

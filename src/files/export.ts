@@ -4,7 +4,7 @@
  * the folder already stays.
  *
  * Names come from the origin and are made safe by base/file-names.ts. Nothing is written through a link. Every
- * folder below the given one is checked to be a folder, and a file gets its name by a rename (reliability S13).
+ * folder below the given one is checked to be a folder, and a file gets its name by a rename.
  */
 import type { Stats } from 'node:fs';
 import { chmod, lstat, mkdir, rename, rm } from 'node:fs/promises';

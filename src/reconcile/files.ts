@@ -3,7 +3,7 @@
  * Pure.
  *
  * The origin shows an attachment as `name;revision;guid` (origin facts 2.1); a name may hold semicolons, so it is split from
- * the right. A guid names one revision permanently, so its content is fetched once. Nothing is ever deleted (design 7).
+ * the right. A guid names one revision permanently, so its content is fetched once. Nothing is ever deleted.
  */
 import type { AttachmentInfo } from '../wire/attachments.ts';
 import { mediaType } from '../wire/headers.ts';

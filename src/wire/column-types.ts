@@ -1,6 +1,6 @@
 /**
  * Everything in which one column type of the origin differs from another: one entry a type, complete by the compiler. A new type
- * gets a name in schema.ts and an entry here. How a value becomes a cell of SQLite is in replica/rows.ts, how people see it in extras/page/values.ts.
+ * gets a name in schema.ts and an entry here. The stored form is here, too; replica/rows.ts only binds it.
  *
  * On the wire, readers return `undefined` for what has no meaning in the type; the caller reports it, without the value.
  * Strings with lone surrogates count as meaningless, because SQLite would change them. Sources: specification 2.4; origin

@@ -1,6 +1,6 @@
 /**
  * Makes a backup of the replica and the files that it names, for the command and the daemon. The folder of files gets
- * its name before the backup has its own (I15), and is removed after it.
+ * its name before the backup has its own (I15). When an old backup is deleted, its file goes first, then its folder.
  */
 import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';

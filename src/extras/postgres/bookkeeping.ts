@@ -39,7 +39,7 @@ export interface Relation {
   readonly columns: readonly string[];
 }
 
-/** Names within one schema. */
+/** Quoted names in a sink's schema, which the option `postgres.schema` (settings.ts) chooses. */
 export class PgSchema {
   readonly schema: string;
 

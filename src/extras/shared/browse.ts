@@ -13,7 +13,7 @@ export type Cell = string | number | bigint | null | Uint8Array;
 /** A column as it can be looked at. */
 export interface BrowsedColumn {
   readonly name: string;
-  /** At the origin; empty for a column that another client added. */
+  /** At the origin; empty for a column that is not the origin's: another client's, or `_color`. */
   readonly originName: string;
   readonly type: string;
   readonly storedAs: string;

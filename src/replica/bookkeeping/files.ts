@@ -8,11 +8,7 @@ import type { FilesNotHere } from '../../reconcile/account/facts.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryNumber, queryNumbers } from '../query.ts';
 
-/**
- * Where content is kept (one row): the folder of the last run, so that the view can name whole paths.
- *
- *    bytes   of all content, each once
- */
+/** Where content is kept (one row): the folder of the last run, so that the view can name whole paths. */
 const FILE_STORE = sql`
   CREATE TABLE _rowsync_file_store (
     lock INTEGER PRIMARY KEY CHECK (lock = 1), folder TEXT NOT NULL

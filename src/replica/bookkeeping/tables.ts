@@ -42,6 +42,7 @@ import type { Connection, Tx } from '../connection.ts';
  *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
  *                              pruned. Null where none did
  *    left_out                  JSON: the columns that the configuration leaves out, by id, each with the pattern that did so (reconcile/choose.ts)
+ *    row_colors                seen: rows came with colors · kept: they are kept in `_color` · null for neither
  *    page_rows                 rows of a page, since larger ones are beyond the bound of an answer; null where that of the configuration fits
  *    compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
  */
@@ -228,7 +229,7 @@ export function storeReturned(tx: Tx, tableId: number): void {
   );
 }
 
-/** Moves the number of rows in `sync_status`. */
+/** Adds to the number of rows of a table, which `sync_status` shows. */
 export function addToRowCount(tx: Tx, tableId: number, by: number): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET row_count = row_count + ? WHERE id = ?`).run(by, tableId);
 }

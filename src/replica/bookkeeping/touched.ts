@@ -1,5 +1,5 @@
 /**
- * That rows changed, for those who have to know. For sinks, a compacted feed: one line per changed row, with a rising number. What counts is what the
+ * Notes which rows changed, for sinks, and ends the proven moments. For sinks, a compacted feed: one line per changed row, with a rising number. What counts is what the
  * origin confirmed: the rows of a mirror, or of a base. Sinks read the row itself when they send it; their table exists while one is configured. And
  * moments at which all tables are proven to have held what is here, each until the next change.
  */
