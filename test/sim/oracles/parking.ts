@@ -246,8 +246,9 @@ export class Parking {
 
   /** What is wrong with the rows that wait now. */
   complaints(): readonly string[] {
-    const unreadable = this.#parts.user
-      .query('SELECT row_id FROM _rowsync_unreadable')
+    const { user, names } = this.#parts;
+    const unreadable = user
+      .query(`SELECT row_id FROM _rowsync_unreadable WHERE table_id = ${names.tableId}`)
       .map(([id]) => `row ${Number(id)} counts as unreadable, and the origin shows it`);
     return [...unreadable, ...this.#parked().flatMap((row) => this.#judge(row) ?? [])];
   }
