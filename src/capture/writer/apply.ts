@@ -35,6 +35,7 @@ import {
   writeRows,
   type RowChanges,
 } from '../../replica/rows.ts';
+import { requireHarmlessTriggers } from '../../replica/triggers.ts';
 import type { Row } from '../../wire/schema.ts';
 import { keepConflicts, readOpenQuestions } from '../conflicts.ts';
 import type { TwoWayTable } from '../table.ts';
@@ -65,6 +66,7 @@ export function apply(
 ): RowChanges {
   if (outcomes.length === 0) return { insertedCount: 0, updatedCount: 0 };
   assert(new Set(outcomes.map(({ id }) => id)).size === outcomes.length, 'a row has one outcome');
+  requireHarmlessTriggers(tx, table); // one that drops a cell would leave an edit that nobody made
   const at = stampFromMs(nowMs);
   const bases = outcomes.flatMap(({ base }) => (typeof base === 'object' && base !== null ? [base] : []));
   renumberStrays(tx, table, readStrayIds(tx, table, bases), at);

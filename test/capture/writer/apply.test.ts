@@ -71,6 +71,24 @@ test('only cells that differ are written', async () => {
   ]);
 });
 
+test('nothing is written while a trigger of another program would drop a part of it', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Body" = 'mine' WHERE _id = 1`);
+  await capture(fixture);
+  fixture.execute(`CREATE TRIGGER own BEFORE UPDATE OF "Title" ON "Note" BEGIN SELECT RAISE(IGNORE); END`);
+
+  const writing = applied(fixture, [1], () => {
+    const remote = rowOf(twoWayTable(fixture), 1, { Title: 'theirs' });
+    return { base: remote, local: remote, state: 'edited' };
+  });
+
+  await expect(writing).rejects.toMatchObject({ code: 'replica.failed' });
+  expect(fixture.rows('SELECT "Title", "Body" FROM "Note" WHERE _id = 1')).toEqual([
+    { Title: 'title 1', Body: 'mine' },
+  ]);
+  expect(fixture.rows(`SELECT DISTINCT "column" FROM sync_changes`)).toEqual([{ column: 'Body' }]);
+});
+
 test('a row that leaves leaves all tables, and its last values stay in sync_deleted', async () => {
   await using fixture = await startTwoWay();
 
