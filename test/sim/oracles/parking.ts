@@ -280,8 +280,8 @@ export class Parking {
   #isUntellable({ code, cells, shapeCount }: SentRow): boolean {
     const { setup, writes, admin } = this.#parts;
     if (setup.match === null || code === null || this.#isCallerDoubtful) return true;
-    // What was sent cannot be compared with other columns.
-    if (admin.shapeCount > shapeCount) return true;
+    // What was sent cannot be compared with other columns, and is not asked for by somebody who may not write.
+    if (admin.shapeCount > shapeCount || admin.wasForbidden) return true;
     if (this.#misanswered.values().some((filter) => filter.includes(`"${code}"`))) return true;
     // Whatever has its match value there has to be what was sent, cell by cell.
     const holders = new Set(writes.all.flatMap((write) => (write.cells['Code'] === code ? [write.id] : [])));
