@@ -62,7 +62,7 @@ export class Parking {
   readonly #settledFiles: SentRow[] = [];
   /** Creates and files that were recorded and did not leave, by the names of their rows: a process that died in between cannot tell. */
   readonly #recorded = new Map<string, SentRow>();
-  /** The names of the rows of the newest batch. */
+  /** The names of the rows of the batches of this plan. */
   #newest: readonly string[] = [];
   /** The names of rows whose file a request took away. */
   readonly #filesTakenAway = new Set<string>();
@@ -145,6 +145,7 @@ export class Parking {
 
   /** After a commit: what was answered is known, unless the power may fail and take it back. */
   onCommitted(what: string): void {
+    if (what.startsWith('Planning the push')) this.#newest = [];
     if (what.startsWith('Recording a batch')) this.#noteRecorded();
     if (this.#parts.setup.losesPower) return;
     if (what.startsWith('Settling') && this.#isAllSettled()) {
@@ -153,8 +154,9 @@ export class Parking {
     }
     if (!what.startsWith('Storing the answer')) return;
     this.#forget(this.#certain);
-    // Whatever of it did not leave did not, and that is known now.
-    for (const name of this.#newest) this.#recorded.delete(name);
+    // Whatever of it did not leave did not, and that is known now. The batch behind it waits in the file.
+    const waiting = new Set(this.#inBatches());
+    for (const name of this.#newest) if (!waiting.has(name)) this.#recorded.delete(name);
   }
 
   #isAllSettled(): boolean {
@@ -280,8 +282,8 @@ export class Parking {
   #isUntellable({ code, cells, shapeCount }: SentRow): boolean {
     const { setup, writes, admin } = this.#parts;
     if (setup.match === null || code === null || this.#isCallerDoubtful) return true;
-    // What was sent cannot be compared with other columns, and is not asked for by somebody who may not write.
-    if (admin.shapeCount > shapeCount || admin.wasForbidden) return true;
+    // What was sent cannot be compared with other columns.
+    if (admin.shapeCount > shapeCount) return true;
     if (this.#misanswered.values().some((filter) => filter.includes(`"${code}"`))) return true;
     // Whatever has its match value there has to be what was sent, cell by cell.
     const holders = new Set(writes.all.flatMap((write) => (write.cells['Code'] === code ? [write.id] : [])));
@@ -436,7 +438,7 @@ export class Parking {
 
   #noteRecorded(): void {
     const { user } = this.#parts;
-    const newest: string[] = [];
+    const newest = [...this.#newest];
     const [[rows] = []] = user.query('SELECT rows FROM _rowsync_batches ORDER BY id DESC LIMIT 1');
     const columns = user.query(`SELECT seq, iif(alias = '', name, alias) FROM _rowsync_columns`);
     const addressBySeq = new Map(columns.map(([seq, address]) => [Number(seq), String(address)]));
@@ -448,6 +450,13 @@ export class Parking {
       for (const name of row.names) this.#recorded.set(name, row);
     }
     this.#newest = newest;
+  }
+
+  /** Names of the rows of all batches in the file. */
+  #inBatches(): readonly string[] {
+    const kept = this.#parts.user.query('SELECT rows FROM _rowsync_batches');
+    const ids = kept.flatMap(([rows]) => (JSON.parse(textOrNull(rows) ?? '[]') as KeptRow[]).map(([id]) => id));
+    return ids.flatMap((id) => namesOf(id, this.#tagOf(id)));
   }
 
   #areManyDeletedHere(): boolean {
