@@ -128,7 +128,8 @@ export class Silence {
       wasClockSet: this.#wasClockSet,
     };
     const unnamed = isReasonGiven ? [] : this.#unnamed(own);
-    const beside = (this.#parts.beside?.unnamed(problems) ?? []).map((one) => ({ kind: 'row' as const, ...one }));
+    const besides = (this.#isPull ? this.#parts.beside?.unnamed(problems) : null) ?? [];
+    const beside = besides.map((one) => ({ kind: 'row' as const, ...one }));
     return [
       ...uncounted,
       ...[...unnamed, ...beside, ...this.#unsaid(errors, problems)]
