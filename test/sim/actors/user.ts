@@ -348,7 +348,15 @@ export class User {
   }
 
   #rowsUnder(names: LocalNames): readonly LocalRow[] {
-    return this.query(`SELECT ${selectedColumns(names)} FROM ${names.T} ORDER BY _id`).map(rowFromReplica);
+    const rows = this.query(`SELECT ${selectedColumns(names)} FROM ${names.T} ORDER BY _id`).map(rowFromReplica);
+    if (!rows.some(({ tag }) => tag === 'null')) return rows;
+    // A tag that could not be read is empty here; its row is the one of the origin.
+    const unreadable = new Set(
+      this.query(`SELECT row_id FROM sync_failures WHERE kind = 'read'`).map(([id]) => Number(id)),
+    );
+    return rows.map((row) =>
+      row.tag === 'null' && unreadable.has(row.id) ? { ...row, tag: this.#names.tagOf(row.id) ?? row.tag } : row,
+    );
   }
 
   /** The connection of a client that only looks. */

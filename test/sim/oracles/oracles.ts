@@ -487,8 +487,7 @@ export class Oracles {
         // The user's trigger makes nothing of nothing.
         if (column === 'B' && value === null && this.#parts.user.hadTrigger) continue;
         if (column === 'Tag' && met.includes(value)) continue;
-        // It may have been written while the tag of its row could not be read.
-        const keys = [tag, 'null', ...met].map((owner) => writtenKey({ tag: String(owner), column, value }));
+        const keys = [tag, ...met].map((owner) => writtenKey({ tag: String(owner), column, value }));
         if (keys.some((key) => this.#parts.books.everWritten.has(key) || this.#sentEver.created.has(key))) continue;
         this.#parts.fail('I8', `${name} = ${String(value)} of ${tag} is sent, and nobody wrote that here`);
       }

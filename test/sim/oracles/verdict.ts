@@ -368,8 +368,7 @@ function judgeInventions({ local, origin, writes, books, hasSwapped, sent, confl
     cell.value === null ||
     isMadeByTrigger(cell.value) ||
     (cell.column === 'Code' && UUID.test(String(cell.value))) ||
-    // Somebody may have written into a row while its tag could not be read.
-    [cell.tag, 'null', ...metBy(cell.id)].some((tag) => {
+    [cell.tag, ...metBy(cell.id)].some((tag) => {
       const key = writtenKey({ ...cell, tag });
       return written.has(key) || books.everWritten.has(key);
     });
