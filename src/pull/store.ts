@@ -5,6 +5,7 @@ import type { TwoWayTable } from '../capture/table.ts';
 import { storeMissingRows, storeRemoteRows, type RemoteOrder } from '../capture/writer/remote.ts';
 import { isChanged } from '../reconcile/merge.ts';
 import { readRowStates } from '../replica/bookkeeping/row-states.ts';
+import { readTable } from '../replica/bookkeeping/tables.ts';
 import { storeUnreadable } from '../replica/bookkeeping/unreadable.ts';
 import { readDifferingIds, readVersions } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
@@ -28,12 +29,12 @@ export function storeRows(
 }
 
 /**
- * Rows of a mirror without their one unreadable cell, which stays as it was, or empty. Never for a table with a base, where an empty cell might be
- * pushed, nor without more than that cell.
+ * Rows of a mirror without their one unreadable cell, which stays as it was, or empty. Never for a table that has a base, or gets one, where an
+ * empty cell might be pushed, nor without more than that cell.
  */
 function readableParts(tx: Tx, table: PreparedTable, unreadable: readonly UnreadableRow[]): readonly Row[] {
-  const { target, twoWay, shapes } = table;
-  if (twoWay !== null) return [];
+  const { target, shapes } = table;
+  if (readTable(tx, target.id).push !== 'off') return [];
   const ids = unreadable.map(({ id }) => id);
   const known = new Map(readRowsById(tx, target, ids).map(({ id, values }) => [id, values]));
   return unreadable.flatMap(({ id, column, rest }) => {

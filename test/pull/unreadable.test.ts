@@ -49,6 +49,25 @@ test('a new row of a mirror comes without the cell, which is NULL until it can b
   ]);
 });
 
+test('a new row of a table that is to be two-way stays away from its first pull on, until it can be read', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] }, { settings: twoWaySettings() });
+  fixture.rewrite = cut('title 2');
+
+  await fixture.pull();
+  const first = titles(fixture);
+  const listed = failures(fixture);
+  fixture.rewrite = null;
+  await fixture.pull();
+
+  expect(first).toEqual([
+    [1, 'title 1', 1],
+    [3, 'title 3', 3],
+  ]);
+  expect(listed).toEqual([[2, 'Title', HALF]]);
+  expect(titles(fixture)[1]).toEqual([2, 'title 2', 2]);
+  expect(changesOf(fixture)).toEqual([]);
+});
+
 test('a cell of a mirror that can no longer be read keeps its value, and the others of its row come', async () => {
   const settings = { tableOptions: () => ({ sort: null, history: HISTORY }) };
   await using fixture = await startFixture({ tables: [NOTE] }, { settings });
