@@ -11,7 +11,7 @@ import type { Config } from '../config/load.ts';
 import { pullSettings, pushSettings } from '../config/settings.ts';
 import { AccountWatch } from './account-watch.ts';
 import { problemsAt, readKept, wordOf, type DaemonWord, type Surroundings } from './account.ts';
-import { armEntry, serveEntry, tickEntry, type JobEntry, jobsOf, type Jobs, type WorkKind } from './jobs.ts';
+import { jobsOf, ScheduledJobs, type Jobs, type WorkKind } from './jobs.ts';
 import {
   questionOf,
   answerQuestion,
@@ -27,7 +27,7 @@ import { errorFromReading } from '../replica/failures.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import { NotificationSender } from './notifications.ts';
-import { LoopDelay, Pulse, watch } from './process-health.ts';
+import { endsInTime, LoopDelay, Pulse, watch } from './process-health.ts';
 import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
 import type { DaemonParts, DaemonServer, DaemonView } from './parts.ts';
@@ -86,10 +86,9 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
 class Daemon {
   readonly #parts: InnerParts;
   #sides: Sides;
-  #jobs: Jobs;
-  #entryById = new Map<string, JobEntry>();
+  #scheduled: ScheduledJobs;
   #edits: EditWatch;
-  #ways = new RefreshWatch();
+  #refreshWatch = new RefreshWatch();
   #circuit: Circuit = CLOSED;
   readonly #troubles = new Troubles();
   /** A right to write may be missing while reading works, so pushes have their own waits. */
@@ -117,13 +116,17 @@ class Daemon {
     this.#startedAtMs = parts.clock.nowMs();
     this.#sides = sides;
     this.#edits = new EditWatch(sides.replica);
-    this.#jobs = jobsOf(sides.config);
+    this.#scheduled = new ScheduledJobs(jobsOf(sides.config));
     this.#decisionQueue = new DecisionQueue(parts.clock, () => this.#wake.abort());
     this.#refreshes = new RefreshQueue(parts.clock, () => this.#wake.abort());
   }
 
   get #log(): Logger {
     return this.#sides.log;
+  }
+
+  get #jobs(): Jobs {
+    return this.#scheduled.jobs;
   }
 
   async run(): Promise<void> {
@@ -159,8 +162,9 @@ class Daemon {
         if (!this.#isAnythingAsked()) await clock.sleep(waitMs, this.#wake.signal);
         continue;
       }
-      const work = this.#run(step);
-      if (!(await this.#endsInTime(work))) {
+      // Work reports its failures; an exception here is a defect, which must not end the service.
+      const work = this.#run(step).catch((thrown: unknown) => this.#fail(asRowsyncError(thrown)));
+      if (!(await endsInTime(work, { stop: signals.stop, clock, afterStopMs: STOP_MS_MAX }))) {
         this.#log.warn('daemon.abandoned', { work: step.work });
         return; // SQLite takes back what was not committed
       }
@@ -194,10 +198,7 @@ class Daemon {
 
   /** Makes one kind of work due now, regardless of its schedule and its waits. */
   #askFor(work: WorkKind): void {
-    for (const { id, kind } of this.#jobs.all) {
-      const entry = this.#entryById.get(id);
-      if (kind === work && entry !== undefined) this.#entryById.set(id, { ...entry, isDue: true });
-    }
+    this.#scheduled.makeDue(work);
     this.#circuit = halfOpen(this.#circuit);
     this.#wake.abort();
   }
@@ -206,36 +207,9 @@ class Daemon {
     return this.#circuit.failureCount > 0 && this.#circuit.retryAtMs > this.#parts.clock.monotonicMs();
   }
 
-  /** Waits for work to end; false if it continues although it was asked to stop. */
-  async #endsInTime(work: Promise<void>): Promise<boolean> {
-    const { signals, clock } = this.#parts;
-    const done = new AbortController();
-    const ended = work.then(
-      () => true,
-      (thrown: unknown) => {
-        // Work reports its failures; an exception here is a defect, which must not end the service.
-        this.#fail(asRowsyncError(thrown));
-        return true;
-      },
-    );
-    const stopped = new Promise<void>((resolve) => {
-      if (signals.stop.aborted) return resolve();
-      signals.stop.addEventListener('abort', () => resolve(), { once: true, signal: done.signal });
-    });
-    const late = stopped.then(() => clock.sleep(STOP_MS_MAX, done.signal)).then(() => false);
-    const inTime = await Promise.race([ended, late]);
-    done.abort();
-    return inTime;
-  }
-
-  /** Sets up every job of the configuration; pulls and pushes are due at once, because it is unknown what was missed. */
   #arm(): void {
-    const nowMs = this.#parts.clock.nowMs();
-    this.#entryById = new Map(
-      this.#jobs.all.map((job) => [job.id, armEntry(job.schedule, nowMs, job.kind === 'pull' || job.kind === 'push')]),
-    );
-    for (const job of this.#jobs.all) {
-      const nextAt = stampFromMs(this.#entryById.get(job.id)?.nextAtMs ?? nowMs);
+    for (const { job, nextAtMs } of this.#scheduled.arm(this.#parts.clock.nowMs())) {
+      const nextAt = stampFromMs(nextAtMs);
       this.#log.info('schedule.armed', { job: job.id, schedule: job.schedule.text, nextAt });
     }
   }
@@ -243,13 +217,10 @@ class Daemon {
   #nextStep(): Step {
     const { clock } = this.#parts;
     const nowMs = clock.nowMs();
-    for (const { id, schedule } of this.#jobs.all) {
-      const entry = this.#entryById.get(id);
-      if (entry !== undefined) this.#entryById.set(id, tickEntry(entry, schedule, nowMs));
-    }
+    this.#scheduled.tick(nowMs);
     return nextStep({
       jobs: this.#jobs.all,
-      entryById: this.#entryById,
+      entryById: this.#scheduled.entryById,
       circuit: this.#circuit,
       troubleByTable: this.#troubles.byTable,
       isAsked: this.#isCycleAsked,
@@ -310,7 +281,7 @@ class Daemon {
       onProgress: (event) => this.#book.advance(event, clock.monotonicMs()),
     });
     // With nothing to follow, a tick a minute asks nothing, and proves nothing.
-    if (run.work === 'follow' && !isAnyFollowed(context)) return this.#serveTicks(run);
+    if (run.work === 'follow' && !isAnyFollowed(context)) return this.#scheduled.serve(run, clock.nowMs());
     if (run.probeFirst) {
       const refusal = await this.#probe();
       if (refusal !== null) {
@@ -356,7 +327,7 @@ class Daemon {
     const end = { durationMs, finishedAtMs: clock.nowMs(), isStopped: signals.stop.aborted };
     this.#results.note(work, outcome, end, this.#log);
     if (outcome.error !== null) return; // the replica itself may be what cannot be used
-    this.#ways.tell(this.#sides, this.#jobs, this.#log);
+    this.#refreshWatch.tell(this.#sides, this.#jobs, this.#log);
   }
 
   /** Everything failed: the jobs stay due, and are tried again when the circuit lets them. */
@@ -377,17 +348,6 @@ class Daemon {
     });
   }
 
-  /** Notes that the ticks of a run were served. */
-  #serveTicks({ jobIds, isAsked }: Pick<Run, 'jobIds' | 'isAsked'>): void {
-    const nowMs = this.#parts.clock.nowMs();
-    for (const { id, kind, schedule } of this.#jobs.all) {
-      if (jobIds.has(id)) this.#entryById.set(id, serveEntry(schedule, nowMs));
-      // A requested cycle has both directions, and the files.
-      else if (isAsked && (kind === 'push' || kind === 'files'))
-        this.#entryById.set(id, { nextAtMs: schedule.nextMs(nowMs), isDue: true });
-    }
-  }
-
   #succeed(run: Run, { tables }: WorkOutcome, included: ReadonlySet<string>): void {
     const { monotonicMs: startedMs } = run;
     const { clock } = this.#parts;
@@ -395,7 +355,7 @@ class Daemon {
     this.#circuit = CLOSED;
     this.#failure = null;
     if (run.work === 'push' && run.wantedTables.size > 0) this.#edits.serve();
-    this.#serveTicks(run);
+    this.#scheduled.serve(run, clock.nowMs());
     const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
     const at = { clock, log: this.#log };
     if (run.work === 'push') for (const [table, error] of errorByTable) this.#pushTroubles.note(table, error, at);
@@ -418,9 +378,9 @@ class Daemon {
       return this.#tellStatus();
     }
     this.#refusedReload = [];
-    this.#jobs = jobsOf(this.#sides.config);
+    this.#scheduled = new ScheduledJobs(jobsOf(this.#sides.config));
     this.#edits = new EditWatch(this.#sides.replica);
-    this.#ways = new RefreshWatch();
+    this.#refreshWatch = new RefreshWatch();
     this.#circuit = halfOpen(this.#circuit); // the credentials may be what was changed
     const settings = pullSettings(this.#sides.config);
     const pushing = pushSettings(this.#sides.config);
@@ -510,14 +470,11 @@ class Daemon {
       failure: this.#failure,
       circuitWaitMs: Math.max(0, this.#circuit.retryAtMs - this.#parts.clock.monotonicMs()),
       troubleByTable: this.#allTroubles(),
-      jobs: this.#jobs.all.flatMap(({ id }) => {
-        const entry = this.#entryById.get(id);
-        return entry === undefined ? [] : [{ id, ...entry }];
-      }),
+      jobs: this.#scheduled.list(),
       lastByWork: this.#results.lastByWork,
       workCounts: this.#results.workCounts,
       mismatchCount: this.#results.mismatchCount,
-      refreshByTable: this.#ways.textByTable,
+      refreshByTable: this.#refreshWatch.textByTable,
       blockedNotices: this.#parts.notifications.blocked(),
       logFailure: this.#parts.logFailure?.() ?? null,
       complaints: [...this.#refusedReload, ...this.#results.complaints],

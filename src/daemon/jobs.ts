@@ -99,6 +99,59 @@ function ownSchedule({ schedule }: TableRule['options'], kind: WorkKind): string
   return schedule?.[kind] ?? (kind === 'pull' || kind === 'push' ? schedule?.sync : undefined);
 }
 
+/** When each job of a configuration runs next. */
+export class ScheduledJobs {
+  readonly jobs: Jobs;
+  #entryById = new Map<string, JobEntry>();
+
+  constructor(jobs: Jobs) {
+    this.jobs = jobs;
+  }
+
+  get entryById(): ReadonlyMap<string, JobEntry> {
+    return this.#entryById;
+  }
+
+  /** Sets up every job; pulls and pushes are due at once, because it is unknown what was missed. */
+  arm(nowMs: number): readonly { readonly job: Job; readonly nextAtMs: number }[] {
+    return this.jobs.all.map((job) => {
+      const entry = armEntry(job.schedule, nowMs, job.kind === 'pull' || job.kind === 'push');
+      this.#entryById.set(job.id, entry);
+      return { job, nextAtMs: entry.nextAtMs };
+    });
+  }
+
+  /** Notes which ticks have come. */
+  tick(nowMs: number): void {
+    for (const { id, schedule } of this.jobs.all) {
+      const entry = this.#entryById.get(id);
+      if (entry !== undefined) this.#entryById.set(id, tickEntry(entry, schedule, nowMs));
+    }
+  }
+
+  /** Makes the jobs of one kind due now, whatever their schedule says. */
+  makeDue(work: WorkKind): void {
+    for (const { id, kind } of this.jobs.all) {
+      const entry = this.#entryById.get(id);
+      if (kind === work && entry !== undefined) this.#entryById.set(id, { ...entry, isDue: true });
+    }
+  }
+
+  /** Notes that the ticks of a run were served. A requested cycle has both directions, and the files. */
+  serve({ jobIds, isAsked }: { readonly jobIds: ReadonlySet<string>; readonly isAsked: boolean }, nowMs: number): void {
+    for (const { id, kind, schedule } of this.jobs.all) {
+      if (jobIds.has(id)) this.#entryById.set(id, serveEntry(schedule, nowMs));
+      else if (isAsked && (kind === 'push' || kind === 'files'))
+        this.#entryById.set(id, armEntry(schedule, nowMs, true));
+    }
+  }
+
+  /** The entry of each job that is set up. */
+  list(): readonly ({ readonly id: string } & JobEntry)[] {
+    return [...this.#entryById].map(([id, entry]) => ({ id, ...entry }));
+  }
+}
+
 /** When a job runs next. */
 export interface JobEntry {
   /** The next tick, in epoch milliseconds. */

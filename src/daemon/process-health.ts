@@ -1,5 +1,5 @@
 /**
- * Watches the daemon's own process: its memory, the delay of its event loop, and whether its work makes progress, for
+ * Watches the daemon's own process: its memory, the delay of its event loop, and whether its work makes progress and ends, for
  * systemd's watchdog. V8 collects garbage only when it needs room, so the memory of a pull is given back before the
  * daemon waits.
  */
@@ -106,4 +106,20 @@ export async function watch(
     if (hasAdvanced()) notifier.alive();
     await clock.sleep(watchdogMs, signal);
   }
+}
+
+/** Waits for work to end; false if it continues for some time after it was asked to stop. */
+export async function endsInTime(
+  work: Promise<unknown>,
+  { stop, clock, afterStopMs }: { readonly stop: AbortSignal; readonly clock: Clock; readonly afterStopMs: number },
+): Promise<boolean> {
+  const done = new AbortController();
+  const stopped = new Promise<void>((resolve) => {
+    if (stop.aborted) return resolve();
+    stop.addEventListener('abort', () => resolve(), { once: true, signal: done.signal });
+  });
+  const late = stopped.then(() => clock.sleep(afterStopMs, done.signal)).then(() => false);
+  const isInTime = await Promise.race([work.then(() => true), late]);
+  done.abort();
+  return isInTime;
 }

@@ -1,6 +1,6 @@
 /**
- * Describes how each table is kept up to date, in a sentence for `rowsync status`, the page and the log: when it is
- * followed and swept, or why it is only swept.
+ * Says in a sentence how each table is kept up to date, for `rowsync status`, the page and the log: when it is followed
+ * and swept, or why it is only swept.
  */
 import type { Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
