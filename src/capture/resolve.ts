@@ -16,7 +16,8 @@ import {
 } from '../reconcile/outcome.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { valuePutBack } from '../reconcile/uploads.ts';
-import { attempt } from '../replica/attempt.ts';
+import { sql } from '../base/sql.ts';
+import { refusalWords } from '../replica/failures.ts';
 import { readVersions } from '../replica/compare.ts';
 import type { Connection, Tx, Stored } from '../replica/connection.ts';
 import { endPushHold } from '../replica/bookkeeping/problems.ts';
@@ -203,4 +204,27 @@ function typedValue(type: ColumnType, value: Stored): Value {
   if (typeof value !== 'string') return valueFromStored(value, type);
   if (type === 'Checkbox' && /^(0|1|true|false)$/.test(value)) return value === '1' || value === 'true';
   return TYPE_RULES[type].valueFromText(value);
+}
+
+/**
+ * Writes what a person asked for completely or not at all. SQLite may refuse it: a text in an integer column, a value that a unique index of the
+ * user's allows once. Then the words say why, and the transaction continues. @throws every other error.
+ */
+function attempt<T extends object>(tx: Tx, action: () => T): T | { readonly problem: string } {
+  tx.journal.flush(); // or what is taken back would take along entries of what came before
+  tx.prepare(sql`SAVEPOINT _rowsync_attempt`).run();
+  const done = orProblem(action);
+  if ('problem' in done) tx.prepare(sql`ROLLBACK TO _rowsync_attempt`).run();
+  tx.prepare(sql`RELEASE _rowsync_attempt`).run();
+  return done;
+}
+
+function orProblem<T>(action: () => T): T | { readonly problem: string } {
+  try {
+    return action();
+  } catch (thrown) {
+    const problem = refusalWords(thrown);
+    if (problem === null) throw thrown;
+    return { problem };
+  }
 }

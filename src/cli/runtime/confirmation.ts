@@ -4,7 +4,7 @@
  */
 import { asRowsyncError, EXIT } from '../../base/errors.ts';
 import { plural, printable } from '../../base/text.ts';
-import { isInUse } from '../../replica/database.ts';
+import { isInUse } from '../../replica/lock.ts';
 import { giveConsent } from '../../replica/consent.ts';
 import { type ConsentKind } from '../../replica/bookkeeping/problems.ts';
 import { loadNamedConfig, printJson } from './invocation.ts';

@@ -6,7 +6,7 @@ import type { PersonDecision } from '../../capture/decide.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
 import type { DaemonWord } from '../../daemon/account.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
-import { isInUse } from '../../replica/database.ts';
+import { isInUse } from '../../replica/lock.ts';
 import type { Extra } from '../../extra.ts';
 import { readShortText } from '../../base/file-system.ts';
 

@@ -18,7 +18,7 @@ import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { moveAside } from './replica-copy.ts';
 import { freeName, PARTIAL, takeName } from '../../replica/copy-file.ts';
-import { takeLock } from '../../replica/database.ts';
+import { takeLock } from '../../replica/lock.ts';
 import { replicaError } from '../../replica/failures.ts';
 
 const HELP = `

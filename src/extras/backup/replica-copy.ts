@@ -24,7 +24,8 @@ import {
   takeName,
 } from '../../replica/copy-file.ts';
 import type { Tx } from '../../replica/connection.ts';
-import { checkOwner, takeLock } from '../../replica/database.ts';
+import { checkOwner } from '../../replica/database.ts';
+import { takeLock } from '../../replica/lock.ts';
 import { replicaError, sqliteCode } from '../../replica/failures.ts';
 import { inheritSeries } from '../../replica/bookkeeping/sinks.ts';
 import { readContents, storeContentLost, storeStoreFolder, type Content } from '../../replica/bookkeeping/files.ts';

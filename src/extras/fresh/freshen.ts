@@ -9,7 +9,7 @@ import type { Config } from '../../config/load.ts';
 import type { Invocation } from '../../extra.ts';
 import { pull } from '../../pull/pull.ts';
 import { finishPushes } from '../../push/push.ts';
-import { isInUse } from '../../replica/database.ts';
+import { isInUse } from '../../replica/lock.ts';
 import type { AgedTable } from '../../reconcile/fresh.ts';
 import { ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';

@@ -36,8 +36,8 @@ export function readFollowing(from: Connection, tableId: number): Following {
 }
 
 /**
- * Stores up to which stamp of the origin changed rows are here, when that was asked, whether the last of them are more than a page, and when days
- * were asked for; null for not this time.
+ * Stores what a follow learned: up to which stamp of the origin changed rows are here, when that was asked, and whether the last of them are more than
+ * a page. Also when days were asked for; null for not this time.
  */
 export function storeFollowed(
   tx: Tx,
@@ -73,8 +73,8 @@ export function readFollowable(from: Connection, table: LedgerTable): Followable
 }
 
 /**
- * The tables that a query reads, by the names of tables in the file, with the time when each was last read to the end: a read is as of its beginning,
- * and while a sweep is open, the one before it is no longer known. A table of ours tells of all tables; one that people made has no age.
+ * The tables that a query reads, by the names of tables in the file, with the time when each was last read to the end. A read is as of its beginning.
+ * While a sweep is open, the one before it is no longer known. A table of ours tells of all tables; one that people made has no age.
  */
 export function readAges(from: Connection, names: readonly string[]): readonly AgedTable[] {
   const tables = from

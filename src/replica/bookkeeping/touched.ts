@@ -1,7 +1,7 @@
 /**
- * Notes which rows changed, for sinks, and ends the proven moments. For sinks, a compacted feed: one line per changed row, with a rising number. What counts is what the
- * origin confirmed: the rows of a mirror, or of a base. Sinks read the row itself when they send it; their table exists while one is configured. And
- * moments at which all tables are proven to have held what is here, each until the next change.
+ * Notes which rows changed, for sinks, and ends the proven moments. For sinks it is a compacted feed: one line per changed row, with a rising number.
+ * What counts is what the origin confirmed: the rows of a mirror, or of a base. Sinks read the row itself when they send it; their table exists while
+ * one is configured. A moment is a time at which all tables are proven to have held what is here; it ends with the next change.
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';

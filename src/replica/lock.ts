@@ -1,0 +1,121 @@
+/**
+ * The lock that keeps a second process out of a replica (I14), and the modes of its files. The kernel frees the lock when the process ends in any way.
+ */
+import { chmodSync, closeSync, existsSync, fchmodSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import Database from 'better-sqlite3';
+import { RowsyncError } from '../base/errors.ts';
+import { sql } from '../base/sql.ts';
+import { realPathOf, requireFile } from './copies.ts';
+import { replicaError } from './failures.ts';
+
+/** "rsyn" in ASCII; says that the file is ours (`PRAGMA application_id`). */
+export const APPLICATION_ID = 0x7273_796e;
+
+/** Longest wait for a lock inside the event loop. */
+export const BUSY_TIMEOUT_MS = 50;
+/** Opens a connection to a SQLite file; a simulation keeps some for later, because each must read the schema anew. */
+export type Connect = (path: string, options: Database.Options) => Database.Database;
+
+export const connectAnew: Connect = (path, options) => new Database(path, options);
+
+/** Only its owner may read the replica; if it is shared, its group may use it too. */
+export const PRIVATE_MODE = 0o600;
+export const SHARED_MODE = 0o660;
+
+/** The mode is set before SQLite writes the first byte; -wal and -shm inherit it. One that was opened up later stays so. */
+export function createWithMode(path: string, mode: number): void {
+  if (!existsSync(path)) makeEmpty(path, mode);
+  const found = statSync(path);
+  if (found.isDirectory()) {
+    throw new RowsyncError('replica', 'replica.path', {
+      message: `${path} is a folder, not a replica`,
+      hint: 'Let replica.path name a file.',
+    });
+  }
+  // The option may be younger than the file.
+  if ((found.mode & mode) !== mode && mayBeOpenedUp(path)) chmodSync(path, mode);
+}
+
+/** Makes an empty file where there is none; another process may do so in the same moment. */
+function makeEmpty(path: string, mode: number): void {
+  try {
+    const file = openSync(path, 'wx', mode);
+    fchmodSync(file, mode); // the process may mask bits of new files
+    closeSync(file);
+  } catch (thrown) {
+    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')) throw thrown;
+  }
+}
+
+/** Where a SQLite file says whose it is (the SQLite file format, 1.3). */
+const APPLICATION_ID_AT = 68;
+
+/**
+ * Whether a file is empty or a replica. A user who may write to the folder can replace a file by another file of this user, or by a link to it, to
+ * get access to it. After an early crash the log alone says that a file is a replica; it is opened up the next time.
+ */
+function mayBeOpenedUp(path: string): boolean {
+  const place = lstatSync(path);
+  if (place.isSymbolicLink() && place.uid !== 0 && place.uid !== process.geteuid?.()) return false;
+  if (statSync(path).size === 0) return true;
+  const id = Buffer.alloc(4);
+  const file = openSync(path, 'r');
+  try {
+    return readSync(file, id, 0, id.length, APPLICATION_ID_AT) === id.length && id.readInt32BE() === APPLICATION_ID;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Holds an open transaction on a file beside the replica. The kernel frees the lock when the process ends in any way.
+ * The file is empty and stays; it must never be opened twice in one process, because closing one descriptor frees it.
+ */
+export function takeLock(path: string, mode: number, connect: Connect = connectAnew): Database.Database {
+  const lockPath = `${realPathOf(path)}.lock`;
+  const folder = dirname(path);
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) {
+    throw new RowsyncError('replica', 'replica.path', {
+      message: `The folder ${folder} for the replica does not exist`,
+      hint: `Create it (mkdir -p ${folder}), or change replica.path.`,
+    });
+  }
+  let lock: Database.Database | undefined;
+  requireFile(lockPath);
+  try {
+    createWithMode(lockPath, mode);
+    // Without a wait, of several that begin in one moment each may be in the way of the other.
+    lock = connect(lockPath, { timeout: BUSY_TIMEOUT_MS });
+    lock.exec('BEGIN EXCLUSIVE');
+    return lock;
+  } catch (thrown) {
+    lock?.close();
+    const error = replicaError(thrown, `Locking ${lockPath}`);
+    if (error.code !== 'replica.busy') throw error;
+    throw new RowsyncError('replica', 'replica.inUse', {
+      message: `Another rowsync process works on ${path}`,
+      hint: 'Wait for it to end, or stop it. Meanwhile `rowsync status`, `sql`, `plan` and `backup` work, --confirm lets it pass a guard, and a daemon starts a cycle on SIGUSR1.',
+      cause: thrown,
+    });
+  }
+}
+
+/** Whether another process works on a replica, for everyone who may read it; nothing is made or kept. @throws RowsyncError of the replica. */
+export function isInUse(path: string): boolean {
+  const lockPath = `${realPathOf(resolve(path))}.lock`;
+  if (!existsSync(lockPath)) return false;
+  requireFile(lockPath);
+  let lock: Database.Database | undefined;
+  try {
+    lock = new Database(lockPath, { readonly: true, fileMustExist: true, timeout: 0 });
+    lock.prepare(sql`SELECT 1 FROM sqlite_schema`).get();
+    return false;
+  } catch (thrown) {
+    const error = replicaError(thrown, `Looking at ${lockPath}`);
+    if (error.code === 'replica.busy') return true;
+    throw error;
+  } finally {
+    lock?.close();
+  }
+}
