@@ -1,5 +1,5 @@
 /**
- * Values by which rows are looked up: which of them a filter compares exactly, within the length that the origin accepts, and which may be one and the
+ * Values by which rows are looked up. Some can be compared exactly by a filter, within the length that the origin accepts. Others may be one and the
  * same at the origin although they differ here. Pure.
  */
 import { TYPE_RULES } from '../wire/column-types.ts';

@@ -1,6 +1,6 @@
 /**
- * How old tables are here, which are older than a question allows, and whether all of them are as they were at one moment. A table is as of the time when it was last read to the end: every change that
- * the origin had stamped by then is here. Pure.
+ * How old tables are here, which are older than a question allows, and whether all of them are as they were at one moment. A table is as of the time
+ * when it was last read to the end: every change that the origin had stamped by then is here. Pure.
  */
 import { durationText } from '../base/text.ts';
 
@@ -64,7 +64,7 @@ export interface AskingAgain {
 
 /** Whether all tables are here as they were at one moment: `failed` will not change by asking again, `moved` has changed five times. */
 export type MomentJudgement =
-  | { readonly kind: 'moment'; readonly atMs: number }
+  | { readonly kind: 'moment' }
   | { readonly kind: 'askAgain' }
   | { readonly kind: 'moved'; readonly tables: readonly string[] }
   | { readonly kind: 'failed'; readonly tables: readonly string[]; readonly why: string };
@@ -82,7 +82,7 @@ export function judgeMoment({ round, beganMs, readUntilMs, tables, found }: Aski
   if (failed.length > 0)
     return { kind: 'failed', tables: failed.map(({ table }) => table), why: failed[0]?.failure ?? '' };
   const moved = findings.filter(({ changeCount }) => changeCount > 0).map(({ table }) => table);
-  if (moved.length === 0 && beganMs >= readUntilMs) return { kind: 'moment', atMs: beganMs };
+  if (moved.length === 0 && beganMs >= readUntilMs) return { kind: 'moment' };
   return round < ASKING_ROUNDS_MAX ? { kind: 'askAgain' } : { kind: 'moved', tables: moved };
 }
 

@@ -1,7 +1,6 @@
 /**
- * Connects the HTTP server with a running daemon. What `/status` and `/metrics` show is read at the moment of the
- * request, since a reload exchanges the parts of a daemon, and through a connection of its own, which never waits for
- * a writer.
+ * Connects the HTTP server with a running daemon. What `/status` and `/metrics` show is read when the request
+ * comes, since a reload exchanges the parts of a daemon. The connection is one of its own, which never waits for a writer.
  */
 import { resolve, dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
