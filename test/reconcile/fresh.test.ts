@@ -2,7 +2,15 @@
  * How old tables are, and which are too old for a question.
  */
 import { expect, test } from 'vitest';
-import { agesText, ageMsOf, oldestOf, staleAmong } from '../../src/reconcile/fresh.ts';
+import {
+  agesText,
+  ageMsOf,
+  judgeMoment,
+  movesUnstamped,
+  oldestOf,
+  staleAmong,
+  type AskingAgain,
+} from '../../src/reconcile/fresh.ts';
 
 const NOON = Date.parse('2026-06-01T12:00:00Z');
 const table = (localName: string, asOf: string | null) => ({ id: 1, name: localName, localName, asOf });
@@ -38,4 +46,50 @@ test('an answer is as old as the oldest of its tables, and a refusal says how ol
   expect(oldestOf(tables)).toBe('2026-06-01T09:56:00Z');
   expect(oldestOf([])).toBeNull();
   expect(agesText(tables, NOON)).toBe('A is 1 min old, B is 2 h 4 min old, C is not proven');
+});
+
+const asking = (change: Partial<AskingAgain>): AskingAgain => ({
+  round: 1,
+  beganMs: 20,
+  readUntilMs: 10,
+  tables: ['Order', 'Customer'],
+  found: [found('Order', 0), found('Customer', 0)],
+  ...change,
+});
+
+function found(name: string, changeCount: number, failure: string | null = null): AskingAgain['found'][number] {
+  return { table: name, changeCount, failure };
+}
+
+const MOVED = [found('Order', 0), found('Customer', 2)];
+
+test.each<[string, Partial<AskingAgain>, object]>([
+  ['nothing moved', {}, { kind: 'moment' }],
+  ['the asking began as the reads ended', { beganMs: 10 }, { kind: 'moment' }],
+  ['the asking began before the reads had ended', { beganMs: 9 }, { kind: 'askAgain' }],
+  ['a table moved', { found: MOVED }, { kind: 'askAgain' }],
+  ['a table moved in the last round', { found: MOVED, round: 5 }, { kind: 'moved', tables: ['Customer'] }],
+  [
+    'a table failed, and another one moved',
+    { found: [found('Order', 1), found('Customer', 0, 'it is away')] },
+    { kind: 'failed', tables: ['Customer'], why: 'it is away' },
+  ],
+  [
+    'a table was not asked',
+    { found: [found('Order', 0)] },
+    { kind: 'failed', tables: ['Customer'], why: 'it was not asked' },
+  ],
+  ['there is no table with stamps', { tables: [], found: [] }, { kind: 'moment' }],
+])('asking again where %s', (_what, change, judged) => {
+  expect(judgeMoment(asking(change))).toEqual(judged);
+});
+
+test.each([
+  ['Updatable', false, false],
+  ['Lookup', true, true],
+  ['DateModified', true, false],
+  [null, true, true],
+  [null, false, false],
+])('values of a column of kind %s, read-only %s, move without a stamp: %s', (kind, readOnly, moves) => {
+  expect(movesUnstamped({ kind, readOnly })).toBe(moves);
 });

@@ -10,11 +10,10 @@ import type { PullContext } from '../../pull/context.ts';
 import { pull } from '../../pull/pull.ts';
 import type { PullReport, TablePullReport } from '../../pull/report.ts';
 import { stampColumn } from '../../reconcile/follow.ts';
-import { judgeMoment, type AskingAgain } from '../../reconcile/fresh.ts';
+import { judgeMoment, movesUnstamped, type AskingAgain } from '../../reconcile/fresh.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readSelection, readTables } from '../../replica/bookkeeping/tables.ts';
 import { storeMoment, type ProvenMoment } from '../../replica/bookkeeping/touched.ts';
-import { isWritable, type ColumnDescriptor } from '../../wire/schema.ts';
 
 /**
  * Asks after a pull until nothing moved, and stores the moment; nothing may be written in between. @throws RowsyncError `fresh.moved` where tables are
@@ -79,16 +78,6 @@ function noMoment(
   });
 }
 
-/** Kinds of columns that the service itself fills when it stamps a row. */
-const STAMPED_KINDS: ReadonlySet<string | null> = new Set([
-  'Key',
-  'RecordOwner',
-  'CreatedBy',
-  'DateCreated',
-  'LastModifiedBy',
-  'DateModified',
-]);
-
 /** The tables whose changes have a stamp, and what may change without one: whole tables, and single columns of the others. */
 function coverageOf({ replica, origin, settings }: PullContext): {
   readonly tables: readonly { readonly name: string; readonly localName: string }[];
@@ -109,9 +98,4 @@ function coverageOf({ replica, origin, settings }: PullContext): {
       isStamped ? columns.map(({ name }) => `${table.localName}.${name}`) : [table.localName],
     ),
   };
-}
-
-/** Whether values of a column may change while the row keeps its stamp, as those of formulas and lookups over other tables do. */
-function movesUnstamped(column: ColumnDescriptor): boolean {
-  return !isWritable(column) && !STAMPED_KINDS.has(column.kind);
 }
