@@ -1,7 +1,7 @@
 /**
  * Brings files here: lists their revisions (look.ts), then fetches those that are wanted, several at a time. A file
  * that fails holds up no other. However the work ends, stored files are complete, and the next run continues from
- * there (I13).
+ * there (I13). Order (I15): the bytes are synced, then come the final names, then their folders, then the rows that name them.
  */
 import PQueue from 'p-queue';
 import { stampFromMs } from '../base/clock.ts';
@@ -27,7 +27,6 @@ import { hasFilesFailed, recordFilesRun } from '../replica/bookkeeping/runs.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import type { FilesContext, FilesReport, FilesTally } from './context.ts';
 import { openReplicaStore } from './replica-store.ts';
-import { FileWriter, type FinishedFile } from './file-writer.ts';
 import { lookAtColumn, type WantedColumn } from './look.ts';
 import { OutageWatch } from './outage.ts';
 import { Quota } from './quota.ts';
@@ -39,6 +38,7 @@ import { BACKOFFS, backoffMs, waitBeforeNextMs } from '../base/retries.ts';
 import { brokenRevision } from '../origin/failures.ts';
 import type { AttachmentRequest } from '../origin/files.ts';
 import { ORIGIN_LIMITS } from '../origin/limits.ts';
+import type { Replica } from '../replica/database.ts';
 
 /** Files read from the bookkeeping at a time. */
 const BLOCK_FILES = 500;
@@ -375,4 +375,67 @@ async function fail({ context, tally }: FetchRun, { file, column }: FileToFetch,
     storeFileFailed(tx, file.id, { reason: error.message, failureCount, retryAt });
     if (isListedAgain) forgetLook(tx, column, file.rowId);
   });
+}
+
+/** A download that is whole. */
+interface FinishedFile {
+  /** Of its row. */
+  readonly id: number;
+  readonly file: IncomingFile;
+  readonly facts: FileFacts;
+}
+
+interface PendingWrite {
+  readonly finished: FinishedFile;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** Keeps files; use one for all that work side by side. */
+class FileWriter {
+  readonly #store: FileStore;
+  readonly #replica: Replica;
+  #waiting: PendingWrite[] = [];
+  #isBusy = false;
+
+  constructor(store: FileStore, replica: Replica) {
+    this.#store = store;
+    this.#replica = replica;
+  }
+
+  /** Resolves once the file is durable and its row names it. @throws RowsyncError of the store or the replica. */
+  keep(finished: FinishedFile): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ finished, resolve, reject });
+      if (!this.#isBusy) void this.#work();
+    });
+  }
+
+  async #work(): Promise<void> {
+    this.#isBusy = true;
+    // Ends: whoever waits is one of the downloads under way, whose number is bounded.
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0);
+      try {
+        await this.#keepBatch(batch.map(({ finished }) => finished));
+        for (const { resolve } of batch) resolve();
+      } catch (thrown) {
+        for (const { reject } of batch) reject(thrown);
+      }
+    }
+    this.#isBusy = false;
+  }
+
+  async #keepBatch(batch: readonly FinishedFile[]): Promise<void> {
+    const complete = await Promise.all(
+      batch.map(async ({ file, ...known }) => ({ ...known, file: await file.complete() })),
+    );
+    await this.#store.keep(complete.map(({ file }) => file));
+    await this.#replica.write('Storing files', (tx) => {
+      for (const { id, file, facts } of complete) {
+        storeFileFacts(tx, id, facts);
+        storeFileHere(tx, id, file);
+      }
+    });
+  }
 }

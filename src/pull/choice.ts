@@ -13,7 +13,7 @@ import { ensureCapture, isTampered, noteOpenness } from '../capture/mode.ts';
 import { retryRefused } from '../capture/refusals.ts';
 import { findTwoWayTable } from '../capture/table.ts';
 import { ensureChangesView } from '../capture/view.ts';
-import { forgetColumn } from '../history/forget-column.ts';
+import { forgetColumn } from '../history/prune.ts';
 import { chooseColumns, overtakenColumns, type Chosen, type Choosing } from '../reconcile/choose.ts';
 import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';

@@ -9,8 +9,7 @@ import { readTable } from '../replica/bookkeeping/tables.ts';
 import { storeUnreadable } from '../replica/bookkeeping/unreadable.ts';
 import { readDifferingIds, readVersions } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { storeRowColors } from '../replica/row-colors.ts';
-import { readRowsById, type RowChanges } from '../replica/rows.ts';
+import { storeRowColors, readRowsById, type RowChanges } from '../replica/rows.ts';
 import type { Row, RowPage, UnreadableRow } from '../wire/schema.ts';
 import type { PreparedTable } from './context.ts';
 

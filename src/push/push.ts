@@ -1,7 +1,7 @@
 /**
  * One push: the calling user, the tables with edits, then each table. A table that fails does not stop the others. An origin that is down or refuses
- * the credentials does, because every further answer would be the same. The push is recorded as a run (run-record.ts). One process never runs a push
- * and a pull at the same time.
+ * the credentials does, because every further answer would be the same. The push is recorded in `sync_runs` before its first changing request, so that
+ * one that is killed is visible. One process never runs a push and a pull at the same time.
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -9,7 +9,7 @@ import { runAll } from '../base/pool.ts';
 import { applyEvent } from '../capture/writer/apply.ts';
 import { MIRROR_HINT, readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
-import type { Connection } from '../replica/connection.ts';
+import type { Connection, ChangeCause } from '../replica/connection.ts';
 import { readDropped } from '../replica/complaints.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { isNamed, readTables } from '../replica/bookkeeping/tables.ts';
@@ -19,8 +19,8 @@ import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, PushTableOptions, PushTally } from './context.ts';
 import { identify } from './identity.ts';
 import { addReport, type PushReport, type TablePushReport } from './report.ts';
-import { PushRun } from './run-record.ts';
 import { finishTable, pushOneTable, unbegunReport, type TablePushOrder } from './table.ts';
+import { closeRun, openRun } from '../replica/bookkeeping/runs.ts';
 
 /** The options of one push. */
 export interface PushOptions {
@@ -266,4 +266,53 @@ export function chooseTables(
     });
   }
   return names.length === 0 ? pushed : pushed.filter((table) => names.some((name) => isNamed(table, name)));
+}
+
+/** One run, and the cause of what it changes: its number once it is opened. */
+class PushRun implements ChangeCause {
+  readonly cause = 'push';
+  runId: number | null = null;
+  readonly #context: Pick<PushContext, 'replica' | 'clock'>;
+  readonly #startedAt: string;
+  #opening: Promise<number> | null = null;
+
+  constructor(context: Pick<PushContext, 'replica' | 'clock'>) {
+    this.#context = context;
+    this.#startedAt = this.#now();
+  }
+
+  /** Records that the push has begun; only the first call does so. @throws RowsyncError of the replica. */
+  async open(): Promise<void> {
+    const { replica } = this.#context;
+    this.#opening ??= replica.write('Recording a run', (tx) => openRun(tx, 'push', this.#startedAt));
+    this.runId = await this.#opening;
+  }
+
+  /**
+   * Stores the result of the push. If the run was opened, an error while storing it (a full disk) is returned, so that the report is not lost.
+   * @throws RowsyncError of the replica if nothing was sent and the run cannot be recorded.
+   */
+  async close(
+    report: Omit<PushReport, 'runId'>,
+  ): Promise<{ readonly id: number; readonly error: RowsyncError | null }> {
+    const { replica } = this.#context;
+    const totals = { ...report, notModifiedCount: 0, receivedBytes: 0 };
+    const opened = await this.#opening?.catch(() => null);
+    const write = (): Promise<number> =>
+      replica.write('Recording a run', (tx) => {
+        const id = opened ?? openRun(tx, 'push', this.#startedAt);
+        closeRun(tx, id, this.#now(), totals);
+        return id;
+      });
+    if (opened === undefined || opened === null) return { id: await write(), error: null };
+    try {
+      return { id: await write(), error: null };
+    } catch (thrown) {
+      return { id: opened, error: asRowsyncError(thrown) };
+    }
+  }
+
+  #now(): string {
+    return stampFromMs(this.#context.clock.nowMs());
+  }
 }

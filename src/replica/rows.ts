@@ -5,10 +5,18 @@
 import { must } from '../base/assert.ts';
 import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import { readColumns } from './bookkeeping/columns.ts';
-import { addToRowCount } from './bookkeeping/tables.ts';
+import { addToRowCount, readTable, storeColorState } from './bookkeeping/tables.ts';
 import { areRowsNoted, endMoment, touchRows } from './bookkeeping/touched.ts';
 import type { Connection, Stored, Tx } from './connection.ts';
-import { baseName, columnList, hasBase, readPhysicalColumns, readStanding, rowsDiffer } from './tables.ts';
+import {
+  baseName,
+  columnList,
+  hasBase,
+  readPhysicalColumns,
+  readStanding,
+  rowsDiffer,
+  COLOR_COLUMN,
+} from './tables.ts';
 import { requireHarmlessTriggers } from './triggers.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { numericToPlain } from '../wire/decimal.ts';
@@ -387,4 +395,28 @@ function readKept(
   const kept = readColumns(from, id).flatMap((column) => (column.state === 'live' ? [] : [column.localName]));
   const names = readStanding(from, localName, kept);
   return readCells(from, localName, { names, ids });
+}
+
+/** Stores the colors with which rows came, after the rows themselves; a row without one has none any more. */
+export function storeRowColors(
+  tx: Tx,
+  { id, localName }: { readonly id: number; readonly localName: string },
+  rows: readonly Row[],
+): void {
+  const { rowColors } = readTable(tx, id);
+  if (rowColors !== 'kept') {
+    if (rowColors === 'seen' || rows.every(({ color }) => color === undefined)) return;
+    storeColorState(tx, id, 'seen');
+    return;
+  }
+  const byColor = Map.groupBy(rows, ({ color }) => color ?? null);
+  requireHarmlessTriggers(tx, { id, localName });
+  for (const name of [localName, baseName(id)]) {
+    if (readStanding(tx, name, [COLOR_COLUMN.localName]).length === 0) continue;
+    const update = tx.prepare(
+      sql`UPDATE ${ident(name)} SET _color = @color
+          WHERE _id IN (SELECT value FROM json_each(@ids)) AND _color IS NOT @color`,
+    );
+    for (const [color, group] of byColor) update.run({ color, ids: JSON.stringify(group.map((row) => row.id)) });
+  }
 }

@@ -4,7 +4,7 @@
  *
  *    _id     INTEGER PRIMARY KEY   the origin's `@row.id`
  *    _allow  TEXT                  the origin's `@row.allow`
- *    then the origin's columns, STRICT, in the order in which they appeared, and _color TEXT where rows come with colors (row-colors.ts)
+ *    then the origin's columns, STRICT, in the order in which they appeared, and _color TEXT where rows come with colors (rows.ts)
  */
 import { RowsyncError } from '../base/errors.ts';
 import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from '../base/sql.ts';

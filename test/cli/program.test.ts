@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Command } from 'commander';
-import { commandsFor } from '../../src/cli/commands.ts';
+import { commandsFor } from '../../src/cli/program.ts';
 import { EXTRAS } from '../../src/extras.ts';
 import { runCli } from '../support/session.ts';
 

@@ -6,7 +6,7 @@ import { pairsFromQuery } from '../../wire/query.ts';
 import { attachment, attachments } from './attachments.ts';
 import type { MethodAnswer, MethodCall, RequestBody } from './call.ts';
 import { deleted, updated } from './changes.ts';
-import { deleteRecords } from './delete.ts';
+import { deleteRecords, write } from './write.ts';
 import { describeDatabase, describeTable, describeUser } from './describe.ts';
 import { visibleTables } from './parameters.ts';
 import { badParameter, noTable, type MethodRefusal } from './refusal.ts';
@@ -15,7 +15,6 @@ import type { ServerRules } from './rules.ts';
 import { retrieve, select } from './select.ts';
 import { findByName, type Role, type Table, type User } from '../store/catalog.ts';
 import type { Store } from '../store/store.ts';
-import { write } from './write.ts';
 
 const DATABASE_METHODS: Readonly<Partial<Record<Method, (call: MethodCall) => MethodAnswer | MethodRefusal>>> = {
   describe: describeDatabase,

@@ -1,7 +1,7 @@
 /**
  * Faults on request: which requests are answered badly, and how. Invariant: the same rules, the same seed and the same
  * sequence of requests give the same faults. A rule draws for every request that it matches, whatever the other rules
- * do. Carrying faults out is fault-delivery.ts. No I/O and no clock.
+ * do. Carrying faults out is server.ts. No I/O and no clock.
  */
 import { Random } from '../data/random.ts';
 import type { SeenRequest } from './requests.ts';

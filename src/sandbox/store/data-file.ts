@@ -1,23 +1,22 @@
 /**
  * A SQLite file of the user's as tables of the sandbox. Views, virtual tables and SQLite's own tables are left out.
  *
- * Declared types propose, values decide (`column-type.ts`). A single INTEGER primary key becomes an Autonumber key, a
+ * Declared types propose, values decide: a column gets a type only if all of its values survive in it. A single INTEGER primary key becomes an Autonumber key, a
  * single text one a unique Text key; every other table gets an Autonumber `Id`. Rows are created one second apart from
  * 2020-01-01 on, in the order of the primary key.
  */
 import { closeSync, copyFileSync, existsSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
+import { isUtf8 } from 'node:buffer';
 import Database from 'better-sqlite3';
-
 import { RowsyncError } from '../../base/errors.ts';
-import type { Value } from '../../wire/schema.ts';
+import type { Value, ColumnType } from '../../wire/schema.ts';
 import type { SqlValue } from './cells.ts';
-import { chooseType, convert, emptyProfile, lookAt, type Profile, type SourceValue } from './column-type.ts';
-import { fileFromValue } from './file-type.ts';
 import { ident } from './file.ts';
-import type { CellInput, Cells, ColumnSpec, TableSpec } from './spec.ts';
+import type { CellInput, Cells, ColumnSpec, TableSpec, FileSpec } from './spec.ts';
+import { numericToPlain } from '../../wire/decimal.ts';
+import { isDate, isTimeOfDay, utcFromInputText } from '../../wire/zone.ts';
 
 const CREATED_FROM_MS = Date.UTC(2020, 0, 1);
 /** Width of Text columns whose declaration has none. */
@@ -241,4 +240,149 @@ function cellOf(type: string, value: SourceValue, fileName: string): CellInput {
   if (value === null) return null;
   if (type === 'Attachment') return fileFromValue(fileName, value);
   return convert(type, Buffer.isBuffer(value) ? value.toString('utf8') : value);
+}
+
+const SIGNATURES: readonly (readonly [hex: string, extension: string, mediaType: string])[] = [
+  ['ffd8ff', 'jpg', 'image/jpeg'],
+  ['89504e470d0a1a0a', 'png', 'image/png'],
+  ['47494638', 'gif', 'image/gif'],
+  ['424d', 'bmp', 'image/bmp'],
+  ['49492a00', 'tif', 'image/tiff'],
+  ['4d4d002a', 'tif', 'image/tiff'],
+  ['25504446', 'pdf', 'application/pdf'],
+  ['504b0304', 'zip', 'application/zip'],
+  ['1f8b', 'gz', 'application/gzip'],
+];
+
+/** Bytes as a file `<name>.<extension by content>`; anything that is not bytes is written out as text. */
+function fileFromValue(name: string, value: Buffer | string | number | bigint): FileSpec {
+  const bytes = Buffer.isBuffer(value) ? value : Buffer.from(String(value), 'utf8');
+  const head = bytes.subarray(0, 8).toString('hex');
+  const signature = SIGNATURES.find(([hex]) => head.startsWith(hex));
+  if (signature !== undefined) return { name: `${name}.${signature[1]}`, mediaType: signature[2], bytes };
+  const isText = bytes.length > 0 && isUtf8(bytes) && !bytes.includes(0);
+  return isText
+    ? { name: `${name}.txt`, mediaType: 'text/plain', bytes }
+    : { name: `${name}.bin`, mediaType: 'application/octet-stream', bytes };
+}
+
+/** A value as it is read from the file, integers as bigint. */
+type SourceValue = SqlValue | Buffer;
+
+/** What the declaration proposes; `any` where it says nothing that we know. */
+type Family = 'Checkbox' | 'Timestamp' | 'Date' | 'Time' | 'Attachment' | 'Numeric' | 'Text' | 'any';
+
+/** What all values of a column have in common; filled by `lookAt`. */
+interface Profile {
+  readonly family: Family;
+  nullCount: number;
+  /** Values that are not null. */
+  valueCount: number;
+  integerCount: number;
+  /** Finite ones; an infinity has no decimal. */
+  realCount: number;
+  blobCount: number;
+  /** Integers 0 and 1. */
+  bitCount: number;
+  dateCount: number;
+  timestampCount: number;
+  timeCount: number;
+  /** Characters of the longest text. */
+  longest: number;
+  hasLineBreak: boolean;
+}
+
+/** Longer texts become Multiline, which has no width. */
+const TEXT_LENGTH_MAX = 250;
+
+/** In this order, because DATETIME contains DATE and TIMESTAMP contains TIME. */
+const FAMILIES: readonly (readonly [RegExp, Family])[] = [
+  [/BOOL|^BIT\b/i, 'Checkbox'],
+  [/DATETIME|TIMESTAMP/i, 'Timestamp'],
+  [/^DATE/i, 'Date'],
+  [/^TIME/i, 'Time'],
+  [/BLOB|BINARY|IMAGE|BYTEA/i, 'Attachment'],
+  [/CHAR|CLOB|TEXT|STRING/i, 'Text'],
+  [/INT|REAL|FLOA|DOUB|NUM|DEC|MONEY|CURRENCY/i, 'Numeric'],
+];
+
+/** A profile that has seen nothing yet. */
+function emptyProfile(declared: string): Profile {
+  return {
+    family: FAMILIES.find(([pattern]) => pattern.test(declared))?.[1] ?? 'any',
+    nullCount: 0,
+    valueCount: 0,
+    integerCount: 0,
+    realCount: 0,
+    blobCount: 0,
+    bitCount: 0,
+    dateCount: 0,
+    timestampCount: 0,
+    timeCount: 0,
+    longest: 0,
+    hasLineBreak: false,
+  };
+}
+
+/** Adds one value to a profile. */
+function lookAt(profile: Profile, value: SourceValue): void {
+  if (value === null) {
+    profile.nullCount += 1;
+    return;
+  }
+  profile.valueCount += 1;
+  if (typeof value === 'bigint') {
+    profile.integerCount += 1;
+    if (value === 0n || value === 1n) profile.bitCount += 1;
+  } else if (typeof value === 'number') {
+    if (Number.isFinite(value)) profile.realCount += 1;
+  } else if (typeof value === 'string') {
+    lookAtText(profile, value);
+  } else {
+    profile.blobCount += 1;
+  }
+}
+
+function lookAtText(profile: Profile, text: string): void {
+  profile.longest = Math.max(profile.longest, text.length);
+  profile.hasLineBreak ||= /[\r\n]/.test(text);
+  if (profile.family !== 'Date' && profile.family !== 'Timestamp' && profile.family !== 'Time') return;
+  if (isDate(text)) profile.dateCount += 1;
+  else if (isTimeOfDay(text)) profile.timeCount += 1;
+  else if (utcFromInputText(text, 'UTC') !== undefined) profile.timestampCount += 1;
+}
+
+/** The type that loses nothing. */
+function chooseType(profile: Profile): ColumnType {
+  const { family, valueCount } = profile;
+  if (profile.blobCount > 0) return 'Attachment';
+  if (valueCount === 0) return family === 'any' ? 'Text' : family;
+  if (family === 'Checkbox' && profile.bitCount === valueCount) return 'Checkbox';
+  if (profile.timestampCount === valueCount) return 'Timestamp';
+  if (profile.dateCount === valueCount) return 'Date';
+  if (profile.timeCount === valueCount) return 'Time';
+  if (family !== 'Text' && profile.integerCount + profile.realCount === valueCount) return 'Numeric';
+  return profile.hasLineBreak || profile.longest > TEXT_LENGTH_MAX ? 'Multiline' : 'Text';
+}
+
+/** A value of the file as a value of the chosen type, or null where the type cannot hold it (which `chooseType` rules out). */
+function convert(type: string, value: SqlValue): Value {
+  if (value === null) return null;
+  switch (type) {
+    case 'Checkbox':
+      return value === 1n;
+    case 'Numeric':
+      return typeof value === 'string' ? null : value;
+    case 'Timestamp':
+      return utcFromInputText(String(value), 'UTC') ?? null;
+    case 'Multiline':
+      return textOf(value).replaceAll('\r\n', '\n'); // the wire's line break is `\r\n` for all of them
+    default:
+      return textOf(value);
+  }
+}
+
+function textOf(value: string | number | bigint): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' && !Number.isFinite(value) ? String(value) : numericToPlain(value);
 }

@@ -3,7 +3,6 @@
  * twice; every write stamps `Versions` if and only if something changed; a deleted row is kept in the bin.
  */
 import type { Statement } from 'better-sqlite3';
-
 import { assert, must } from '../../base/assert.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { numericFromText } from '../../wire/decimal.ts';
@@ -13,7 +12,6 @@ import { autonumber, isFile, sqlFromValue, textFromValue, valueFromSql, type Sql
 import { ident, type StoreConnection } from './file.ts';
 import { removeFiles, storeFile } from './files.ts';
 import type { Cells, FileSpec } from './spec.ts';
-import { Statements } from './statements.ts';
 import type { Versions } from './versions.ts';
 
 /** Who writes, and when. */
@@ -383,5 +381,28 @@ class Numbering {
   #advance(columnId: number, next: number): void {
     this.#nextById.set(columnId, next);
     this.#moved.add(columnId);
+  }
+}
+
+/** Far more than the shapes of rows that one client writes. */
+const STATEMENTS_MAX = 200;
+
+/** Prepared statements of one kind. */
+class Statements<S> {
+  readonly #prepare: (sql: string) => S;
+  readonly #bySql = new Map<string, S>();
+
+  constructor(prepare: (sql: string) => S) {
+    this.#prepare = prepare;
+  }
+
+  /** The statement for a text. */
+  get(sql: string): S {
+    let statement = this.#bySql.get(sql);
+    if (statement === undefined) {
+      if (this.#bySql.size >= STATEMENTS_MAX) this.#bySql.clear();
+      this.#bySql.set(sql, (statement = this.#prepare(sql)));
+    }
+    return statement;
   }
 }

@@ -8,11 +8,18 @@ import { assert, must } from '../../base/assert.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { numericFromText } from '../../wire/decimal.ts';
 import { columnType, hasOption, type ColumnType, type Value } from '../../wire/schema.ts';
-import { findByName, type Catalog, type StoreColumn, type ComputedById, type Table } from './catalog.ts';
+import {
+  findByName,
+  type Catalog,
+  type StoreColumn,
+  type ComputedById,
+  type Table,
+  type ViewShown,
+} from './catalog.ts';
 import { sqlFromValue, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
 import { ident, type StoreConnection } from './file.ts';
-import type { ColumnSpec, Computed, TableSpec } from './spec.ts';
-import { insertView } from './views.ts';
+import type { ColumnSpec, Computed, TableSpec, ViewSpec } from './spec.ts';
+import { sortKeyFromText } from '../../wire/query.ts';
 
 /** Kinds of computed columns; like all kinds but Updatable, Key and RecordOwner they are read-only. */
 const KIND_BY_HOW = { lookup: 'Lookup', count: 'Summary', sum: 'Summary', max: 'Summary', join: 'Formula' } as const;
@@ -364,4 +371,46 @@ function sqlNameFor(name: string, alias: string, taken: readonly string[]): stri
   const usable = name !== '' && !name.includes('\0') && !/^(?:sqlite_|_sandbox_|rowid$|_rowid_$|oid$)/i.test(name);
   const isTaken = taken.some((other) => other.toLowerCase() === name.toLowerCase());
   return usable && !isTaken ? name : alias;
+}
+
+/** A column as far as a view must know it. */
+interface ViewColumn {
+  readonly id: number;
+  readonly name: string;
+  readonly alias: string;
+}
+
+/** Writes a view of a table down. `columns` are those of the table. */
+function insertView(
+  connection: StoreConnection,
+  place: { readonly id: number; readonly tableId: number; readonly columns: readonly ViewColumn[] },
+  spec: ViewSpec,
+): void {
+  const idOf = (name: string): number =>
+    must(findByName(place.columns, name), `the sandbox's view "${spec.name}" refers to a column "${name}"`).id;
+  const groups = (spec.groups ?? []).map((group) => {
+    const [, name = '', suffix = ''] = must(/^(.+)\/\/([^/]+)$/s.exec(group), `"${group}" has the form of a group`);
+    return { columnId: idOf(name), suffix };
+  });
+  const sort = (spec.sort ?? []).map((text) => {
+    const { column, descending } = sortKeyFromText(text);
+    return { columnId: idOf(column), descending: descending === true };
+  });
+  const shown: ViewShown = { columnIds: spec.columns?.map(idOf) ?? null, groups, sort, filter: spec.filter ?? null };
+  connection
+    .prepare(
+      `INSERT INTO _sandbox_views (id, table_id, name, alias, type, show_in_menu, actions, shown, roles)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(
+      place.id,
+      place.tableId,
+      spec.name,
+      `v_${place.id}`,
+      spec.type ?? 'Table',
+      (spec.showInMenu ?? true) ? 1 : 0,
+      JSON.stringify(spec.actions ?? ['Add', 'Edit', 'View', 'Delete']),
+      JSON.stringify(shown),
+      spec.roles === undefined ? null : JSON.stringify(spec.roles),
+    );
 }

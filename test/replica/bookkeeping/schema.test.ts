@@ -8,8 +8,7 @@ import { expect, test } from 'vitest';
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/capture/triggers.ts': 'makes triggers of user tables, which mark edited rows and give ids to new ones',
   'src/extras/history/forget-command.ts': 'removes one row from every table that keeps values',
-  'src/history/forget-column.ts': 'removes one column from every table that keeps values',
-  'src/history/prune.ts': 'removes entries, and tells what they took',
+  'src/history/prune.ts': 'removes entries, and one column from every table that keeps values',
   'src/replica/bookkeeping/files.ts': 'a cell is looked at and forgotten together with its revisions',
   'src/replica/bookkeeping/file-cells.ts': 'what was found of a cell is stored with its revisions',
   'src/replica/copies.ts': 'trusts less of an older copy before the replica is open, by statements of its own',

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-
-import { FORMULA_LENGTH_MAX } from '../../../src/sandbox/formula/lexer.ts';
-import { ARGUMENTS_MAX, DEPTH_MAX } from '../../../src/sandbox/formula/parser.ts';
+import { FORMULA_LENGTH_MAX, ARGUMENTS_MAX, DEPTH_MAX } from '../../../src/sandbox/formula/parser.ts';
 import { faultAt, matches, parse } from '../../support/formula.ts';
 
 describe('a literal is read as it is written', () => {

@@ -85,7 +85,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A batch that was recorded ahead is sent although the one before stopped the push.',
     edits: [
       {
-        file: 'push/batch.ts',
+        file: 'push/round.ts',
         find: 'turn.isStopped() ? NOT_SENT : await send(',
         replace: 'NOT_SENT.stop ?? await send(',
       },
