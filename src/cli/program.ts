@@ -71,7 +71,8 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
       await session.stdout.write(help.join('')); // --help and --version
       return EXIT.done;
     }
-    const error = thrown instanceof CommanderError ? usageError(thrown) : asRowsyncError(thrown);
+    const named = namedCommand(program, given);
+    const error = thrown instanceof CommanderError ? usageError(thrown, usageOf(named, help)) : asRowsyncError(thrown);
     const modes = modesOf(args);
     const isHelp = thrown instanceof CommanderError && thrown.code === 'commander.help' && !modes.isJson;
     if (isHelp) await session.stderr.write(usage.join(''));
@@ -124,12 +125,28 @@ function shownPath(path: string): string {
   return path.startsWith('/') ? path : `./${path}`;
 }
 
-function usageError(error: CommanderError): RowsyncError {
+/** The command that a command line names, or the deepest of which it names a part. */
+function namedCommand(program: Command, args: readonly string[]): Command {
+  return args.reduce((at, arg) => at.commands.find((command) => command.name() === arg) ?? at, program);
+}
+
+/** How a command is used, with its first example; null for the program itself. */
+function usageOf(command: Command, help: readonly string[]): string | null {
+  if (command.parent === null) return null;
+  command.outputHelp();
+  const text = help.join('');
+  const example = /^Examples:\n\s*(\S.*)$/m.exec(text)?.[1]?.replaceAll(/\s{2,}.*$/g, '');
+  const over = command.parent.parent === null ? '' : `${command.parent.parent.name()} `;
+  const usage = `${over}${command.parent.name()} ${command.name()} ${command.usage()}`;
+  return `write ${usage}${example === undefined ? '' : `, such as: ${example}`}`;
+}
+
+function usageError(error: CommanderError, usage: string | null): RowsyncError {
   // Commander reports "no command" by the whole help and an empty message.
   const isHelp = error.code === 'commander.help';
   return new RowsyncError('usage', 'usage.invalid', {
     message: isHelp ? 'No command was given' : error.message.replace(/^error: /, '').replaceAll('\n', ' '),
-    hint: '`rowsync --help` lists the commands, `rowsync COMMAND --help` the options of one.',
+    hint: usage ?? '`rowsync --help` lists the commands, `rowsync COMMAND --help` the options of one.',
   });
 }
 

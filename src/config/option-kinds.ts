@@ -3,6 +3,7 @@
  * one form. Each says in one sentence what it must be, and carries its meaning into the JSON Schema.
  */
 import * as z from 'zod';
+import { nearestName } from '../reconcile/bindings.ts';
 
 // A configuration is read once: zod would compile functions that run a single time.
 z.config({ jitless: true });
@@ -16,10 +17,17 @@ export function section<Shape extends z.ZodRawShape>(shape: Shape, doc: string):
     .strictObject(shape, {
       error: (issue) =>
         issue.code === 'unrecognized_keys'
-          ? `is not a known option; known here: ${Object.keys(shape).join(', ')}`
+          ? unknownKey(issue.keys, Object.keys(shape))
           : 'must be a mapping of options',
     })
     .meta({ description: doc });
+}
+
+function unknownKey(given: readonly string[], known: readonly string[]): string {
+  const near = given.map((key) => nearestName(key, known));
+  // All keys that zod finds in one place share a message.
+  const guess = near.length === 1 && typeof near[0] === 'string' ? ` (did you mean ${near[0]}?)` : '';
+  return `is not a known option${guess}; known here: ${known.join(', ')}`;
 }
 
 interface NumberOption {

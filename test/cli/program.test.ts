@@ -204,3 +204,13 @@ test.each([[[]], [['--help']], [['help']], [['pul']], [['man']], [['completion',
     expect(commandsFor(args, EXTRAS)).toEqual(COMMANDS_TABLE);
   },
 );
+
+test.each([
+  [['resolve'], 'write rowsync resolve [options] <id>, such as: rowsync resolve 12 --take local'],
+  [['files', 'export'], 'write rowsync files export [options] <folder> [table...]'],
+])('%j without its arguments shows how it is used', async (args, usage) => {
+  const { exitCode, stderr } = await runCli(args);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain(usage);
+});

@@ -10,8 +10,9 @@ import { openReader } from '../../replica/reader.ts';
 import { decide } from './decide.ts';
 import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import { boxTable } from '../terminal/table.ts';
-import { plural, printable } from '../../base/text.ts';
+import { listTable } from '../terminal/table.ts';
+import { rowNamer } from '../../replica/bookkeeping/columns.ts';
+import { plural } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `
 Open conflicts wait for you and hold up their row only. Edits of the last seven days that lost to a change at the origin, by the
@@ -93,32 +94,40 @@ async function list(invocation: Invocation, isAll: boolean): Promise<number> {
     const conflicts = reader.conflicts({ all: isAll });
     const lost = reader.isOlder() ? [] : readUnseen(reader, toldSince(invocation.session.clock.nowMs()));
     const { stdout } = invocation.session;
-    const width = stdout.width();
+    const form = { width: stdout.width(), nameOf: rowNamer(reader) };
     await (invocation.isJson
       ? printJson(invocation, { conflicts, lost })
-      : stdout.write(isAll ? listText(conflicts, width) : openText(conflicts, lost, width)));
+      : stdout.write(isAll ? listText(conflicts, form) : openText(conflicts, lost, form)));
     return conflicts.some(({ state }) => state === 'open') ? EXIT.needsPerson : EXIT.done;
   } finally {
     reader.close();
   }
 }
 
+/** What a list is made with besides its lines. */
+interface ListForm {
+  readonly width: number | null;
+  readonly nameOf: ReturnType<typeof rowNamer>;
+}
+
 const RESOLVE = 'rowsync resolve ID --take local|remote|base|VALUE';
 
 /** Open conflicts, then the edits that lost. */
-function openText(open: readonly ConflictLine[], lost: readonly ConflictLine[], width: number | null): string {
+function openText(open: readonly ConflictLine[], lost: readonly ConflictLine[], form: ListForm): string {
   const last = lost.at(-1);
-  if (last === undefined) return listText(open, width);
-  const conflicts = open.length === 0 ? '' : `${listText(open, width)}\n`;
+  if (form.width === null) return listText([...open, ...lost], form);
+  if (last === undefined) return listText(open, form);
+  const conflicts = open.length === 0 ? '' : `${listText(open, form)}\n`;
   return (
-    `${conflicts}${boxText(lost, width)}${plural(lost.length, 'edit')} lost to a change at the origin, by the policy of the table\n` +
+    `${conflicts}${boxText(lost, form)}${plural(lost.length, 'edit')} lost to a change at the origin, by the policy of the table\n` +
     `  take one back with: rowsync resolve ID --take local --again\n  once you saw them:  rowsync conflicts --seen ${last.id}\n`
   );
 }
 
-function listText(conflicts: readonly ConflictLine[], width: number | null): string {
+function listText(conflicts: readonly ConflictLine[], form: ListForm): string {
   if (conflicts.length === 0) return 'No conflicts\n';
-  const box = boxText(conflicts, width);
+  const box = boxText(conflicts, form);
+  if (form.width === null) return box;
   const openCount = conflicts.filter(({ state }) => state === 'open').length;
   const count = plural(conflicts.length, 'conflict');
   if (openCount === 0)
@@ -127,22 +136,19 @@ function listText(conflicts: readonly ConflictLine[], width: number | null): str
   return `${box}${count}${open}; decide one with: ${RESOLVE}\n`;
 }
 
-function boxText(conflicts: readonly ConflictLine[], width: number | null): string {
-  const titles = ['id', 'table', 'row', 'what', 'base', 'local', 'remote', 'winner', 'state'];
+function boxText(conflicts: readonly ConflictLine[], { width, nameOf }: ListForm): string {
+  const titles = ['id', 'table', 'row', 'name', 'what', 'base', 'local', 'remote', 'winner', 'state'];
   const cells = conflicts.map((line) => [
     String(line.id),
-    printable(line.table),
+    line.table,
     String(line.rowId),
-    printable(line.column ?? line.kind),
-    ...[line.base, line.local, line.remote].map((value) => (value === null ? 'NULL' : printable(String(value)))),
+    nameOf(line.table, line.rowId),
+    line.column ?? line.kind,
+    ...[line.base, line.local, line.remote].map((value) => (value === null ? 'NULL' : String(value))),
     line.winner,
-    line.problem === null ? line.state : `${line.state}: ${printable(line.problem)}`,
+    line.problem === null ? line.state : `${line.state}: ${line.problem}`,
   ]);
-  return boxTable(
-    titles.map((title) => ({ title })),
-    cells,
-    width,
-  );
+  return listTable(titles, cells, width);
 }
 
 function needsOneOf(): RowsyncError {

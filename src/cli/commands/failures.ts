@@ -8,7 +8,8 @@ import { openReader, type FailureLine } from '../../replica/reader.ts';
 import { decide } from './decide.ts';
 import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import { boxTable } from '../terminal/table.ts';
+import { listTable } from '../terminal/table.ts';
+import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import { plural, printable } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `
@@ -49,33 +50,35 @@ async function list(invocation: Invocation): Promise<number> {
   try {
     const failures = reader.failures();
     const { stdout } = invocation.session;
-    await (invocation.isJson ? printJson(invocation, { failures }) : stdout.write(listText(failures, stdout.width())));
+    await (invocation.isJson
+      ? printJson(invocation, { failures })
+      : stdout.write(listText(failures, { width: stdout.width(), nameOf: rowNamer(reader) })));
     return EXIT.done;
   } finally {
     reader.close();
   }
 }
 
-function listText(failures: readonly FailureLine[], width: number | null): string {
+function listText(
+  failures: readonly FailureLine[],
+  { width, nameOf }: { readonly width: number | null; readonly nameOf: ReturnType<typeof rowNamer> },
+): string {
   if (failures.length === 0) return 'No failures\n';
-  const titles = ['id', 'table', 'row', 'what', 'column', 'status', 'reason', 'sent', 'tried again'];
+  const titles = ['id', 'table', 'row', 'name', 'what', 'column', 'status', 'reason', 'sent', 'tried again'];
   const cells = failures.map((line) => [
     line.id === null ? '' : String(line.id),
-    printable(line.table),
+    line.table,
     String(line.rowId),
+    nameOf(line.table, line.rowId),
     line.kind,
-    printable(line.column ?? ''),
+    line.column ?? '',
     line.status === null ? '' : String(line.status),
-    printable(line.reason),
-    printable(line.sent ?? ''),
+    line.reason,
+    line.sent ?? '',
     line.retryAt ?? whenTriedAgain(line),
   ]);
-  const box = boxTable(
-    titles.map((title) => ({ title })),
-    cells,
-    width,
-  );
-  return `${box}${plural(failures.length, 'failure')}\n`;
+  const lines = listTable(titles, cells, width);
+  return width === null ? lines : `${lines}${plural(failures.length, 'failure')}\n`;
 }
 
 function whenTriedAgain({ kind }: FailureLine): string {

@@ -4,14 +4,15 @@
  */
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import { answerAsJson } from '../../base/answer.ts';
+import { answerAsJson, type ResultTable } from '../../base/answer.ts';
 import { EXIT } from '../../base/errors.ts';
 import { exportFiles } from '../../files/export.ts';
 import { pruneFiles } from '../../files/prune.ts';
 import { pullFiles } from '../../files/pull.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { verifyFiles } from '../../files/verify.ts';
-import { openReader } from '../../replica/reader.ts';
+import { rowNamer } from '../../replica/bookkeeping/columns.ts';
+import { openReader, type QueryAnswer } from '../../replica/reader.ts';
 import {
   exportFailures,
   exportText,
@@ -27,7 +28,7 @@ import {
 import { errorJson } from '../report/error-text.ts';
 import { exitCodeOf, loadNamedConfig, openExistingReplica, printJson, withSides } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import { answerAsTable } from '../terminal/table.ts';
+import { answerAsList } from '../terminal/table.ts';
 
 const EXAMPLES = `
 Content is in the file store (replica.files); sync_files says for each revision where.
@@ -90,9 +91,10 @@ async function list(invocation: Invocation, tables: readonly string[], state: st
   const reader = openReader(config.replica.path);
   try {
     const names = chooseTables(reader, tables).map(({ localName }) => localName);
-    const answer = reader.files(tables.length === 0 ? null : names, state);
+    const found = reader.files(tables.length === 0 ? null : names, state);
+    const answer = invocation.isJson ? found : withNames(found, rowNamer(reader));
     const { stdout } = invocation.session;
-    for (const text of invocation.isJson ? answerAsJson(answer) : answerAsTable(answer, stdout.width())) {
+    for (const text of invocation.isJson ? answerAsJson(answer) : answerAsList(answer, stdout.width())) {
       await stdout.write(text);
       if (stdout.isClosed) break;
     }
@@ -100,6 +102,17 @@ async function list(invocation: Invocation, tables: readonly string[], state: st
   } finally {
     reader.close();
   }
+}
+
+/** The answer with the name of each row behind its table and id. */
+function withNames({ columns, rows }: QueryAnswer, nameOf: (table: string, rowId: number) => string): ResultTable {
+  const [table = '', rowId = '', ...others] = columns;
+  return {
+    columns: [table, rowId, 'row', ...others],
+    rows: (function* () {
+      for (const [ofTable, id, ...rest] of rows) yield [ofTable, id, nameOf(String(ofTable), Number(id)), ...rest];
+    })(),
+  };
 }
 
 async function pullAndPrint(invocation: Invocation, tables: readonly string[]): Promise<number> {

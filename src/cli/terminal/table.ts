@@ -4,7 +4,7 @@
  */
 import { getBorderCharacters, table as boxText } from 'table';
 import { isNumber, plainText, type ResultTable } from '../../base/answer.ts';
-import { displayWidth, plural, printable, truncate } from '../../base/text.ts';
+import { displayWidth, plural, printable, truncate, wrap } from '../../base/text.ts';
 
 /** The forms of an answer. */
 export const OUTPUT_FORMATS = ['table', 'json', 'csv'] as const;
@@ -51,6 +51,45 @@ export function boxTable(
   });
 }
 
+/**
+ * A list whose values are read whole: a box where it fits, else a record a row with one field a line. In a pipe the fields are separated
+ * by tabs, below their names.
+ */
+export function listTable(
+  titles: readonly string[],
+  given: readonly (readonly string[])[],
+  width: number | null,
+): string {
+  const rows = given.map((row) => row.map(printable));
+  if (width === null) return [titles, ...rows].map(tabbed).join('');
+  const box = boxTable(
+    titles.map((title) => ({ title })),
+    rows,
+    null,
+  );
+  if (displayWidth(box.slice(0, box.indexOf('\n'))) <= width) return box;
+  return records(titles, rows, width);
+}
+
+function tabbed(row: readonly string[]): string {
+  return `${row.join('\t')}\n`;
+}
+
+function records(titles: readonly string[], rows: readonly (readonly string[])[], width: number): string {
+  const nameWidth = Math.max(...titles.map(displayWidth));
+  const indent = `\n${' '.repeat(nameWidth)}   `;
+  return rows
+    .map((row) => {
+      const fields = titles.flatMap((title, index) => {
+        const value = row[index] ?? '';
+        const lines = wrap(value, Math.max(COLUMN_WIDTH_MIN, width - nameWidth - COLUMN_GAP));
+        return value === '' ? [] : [`${title.padEnd(nameWidth)} │ ${lines.join(indent)}\n`];
+      });
+      return `${fields.join('')}${'─'.repeat(nameWidth)}\n`;
+    })
+    .join('');
+}
+
 /** Narrows the widest columns until the sum fits, but no column below COLUMN_WIDTH_MIN. */
 function fitWidths(widths: readonly number[], total: number): readonly number[] {
   const fitted = [...widths];
@@ -93,6 +132,19 @@ export function* answerAsTable(answer: ResultTable, width: number | null): Gener
   yield isCut
     ? `The first ${plural(rows.length, 'row')}; there are more (--format csv or json gives all)\n`
     : `${plural(rows.length, 'row')}\n`;
+}
+
+/** An answer as a list; in a pipe it is made as it is read. */
+export function* answerAsList(answer: ResultTable, width: number | null): Generator<string> {
+  const rows: string[][] = [];
+  if (width === null) yield tabbed(answer.columns.map(printable));
+  for (const row of answer.rows) {
+    const cells = row.map((value) => (value === null ? '' : cellText(value)));
+    if (width === null) yield tabbed(cells);
+    else if (rows.push(cells) === TABLE_ROWS_MAX) break;
+  }
+  if (width !== null) yield listTable(answer.columns, rows, width);
+  if (rows.length === TABLE_ROWS_MAX) yield `The first ${plural(rows.length, 'row')} (--json gives all)\n`;
 }
 
 function blocks(columns: readonly TableColumn[], rows: readonly (readonly string[])[], width: number): string {

@@ -2,7 +2,7 @@
  * The columns of user tables, with the names, types and rights that the origin described last. Their numbers (`seq`) are never given again, since
  * conflicts and the history name columns by them.
  */
-import { sql } from '../../base/sql.ts';
+import { ident, joinSql, sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { type ColumnDescriptor, type ColumnType, columnType, isWritable, type Mask } from '../../wire/schema.ts';
@@ -151,4 +151,28 @@ export function storeColumnName(tx: Tx, seq: number, localName: string): void {
 /** Forgets a column that was dropped. */
 export function forgetColumnLine(tx: Tx, seq: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_columns WHERE seq = ?`).run(seq);
+}
+
+const NAMING_COLUMNS = sql`
+  SELECT c.local_name FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
+  WHERE t.local_name = @table AND c.state = 'live' AND (c.kind = 'Key' OR c.name IN (
+    SELECT json_extract(descriptor, '$.other.nameColumn') FROM _rowsync_descriptors
+    WHERE scope IN ('table:' || t.id, 'table:' || t.id || '.xml')))
+  ORDER BY c.kind = 'Key' DESC`;
+
+/** Names rows as people know them: by the key, and the column that the origin names records by. Empty for a row that is gone. */
+export function rowNamer(from: Connection): (table: string, rowId: number) => string {
+  const columnsByTable = new Map<string, readonly string[]>();
+  return (table, rowId) => {
+    const known = columnsByTable.get(table);
+    const columns = known ?? (from.prepare(NAMING_COLUMNS).pluck().all({ table }) as string[]); // names are text
+    columnsByTable.set(table, columns);
+    if (columns.length === 0) return '';
+    const picked = joinSql(columns.map((column) => ident(column)));
+    const row = from
+      .prepare(sql`SELECT ${picked} FROM ${ident(table)} WHERE _id = ?`)
+      .raw()
+      .get(rowId) as unknown[] | undefined; // raw() gives arrays
+    return [...new Set((row ?? []).filter((value) => value !== null).map(String))].join(' ');
+  };
 }

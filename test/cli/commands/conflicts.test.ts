@@ -36,12 +36,19 @@ test('lists an open conflict, and says with the exit code that somebody is neede
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   using workspace = await startConflict(sandbox);
 
-  const text = await runCli(['conflicts'], workspace);
+  // As an origin does that names the column by which it shows records.
+  execute(
+    workspace,
+    `UPDATE _rowsync_descriptors SET descriptor = json_set(descriptor, '$.other.nameColumn', 'Title') WHERE scope LIKE 'table:%'`,
+  );
+  const text = await runCli(['conflicts'], { ...workspace, width: 200 });
+  const piped = await runCli(['conflicts'], workspace);
   const json = await runCli(['conflicts', '--json'], workspace);
 
   expect(text.exitCode).toBe(3);
   expect(text.stdout).toContain('theirs');
   expect(text.stdout).toContain('1 conflict; decide one with: rowsync resolve ID --take local|remote|base|VALUE');
+  expect(piped.stdout).toContain('1\tNote\t1\t1 mine\tTitle\ttitle 1\tmine\ttheirs\t');
   expect(JSON.parse(json.stdout)).toMatchObject({
     conflicts: [{ id: 1, table: 'Note', rowId: 1, column: 'Title', local: 'mine', remote: 'theirs', state: 'open' }],
   });
@@ -59,7 +66,7 @@ test.each([
 
   const resolved = await runCli(['resolve', '1', '--take', take], workspace);
   const after = await runCli(['conflicts'], workspace);
-  const all = await runCli(['conflicts', '--all'], workspace);
+  const all = await runCli(['conflicts', '--all'], { ...workspace, width: 200 });
   const rows = await runCli(['sql', '--json', 'SELECT "Title" FROM "Note" WHERE _id = 1'], workspace);
 
   expect(resolved).toMatchObject({ exitCode: 0 });
@@ -175,7 +182,7 @@ test('edits that lost to a policy are named by the run, counted by status, and l
   sandbox.store.update('Note', 2, { Title: 'theirs' });
   const pulled = await runCli(['pull', '--json'], workspace);
   const status = await runCli(['status'], workspace);
-  const listed = await runCli(['conflicts'], workspace);
+  const listed = await runCli(['conflicts'], { ...workspace, width: 200 });
   const taken = await runCli(['resolve', '1', '--take', 'local', '--again'], workspace);
   const seen = await runCli(['conflicts', '--seen', '2'], workspace);
   const after = await Promise.all([runCli(['conflicts'], workspace), runCli(['status'], workspace)]);

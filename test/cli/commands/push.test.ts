@@ -232,8 +232,8 @@ test('failures says what helps a create that may have happened', async () => {
 
   const { stdout } = await desk.run('failures');
 
-  expect(stdout).toContain('│ inDoubt │');
-  expect(stdout).toContain('│ on retry');
+  expect(stdout).toContain('\tinDoubt\t');
+  expect(stdout).toContain('\ton retry');
   expect(stdout).not.toContain('on edit');
   const said = [pushed.stdout, (await desk.run('status')).stdout, (await desk.run('plan', '--summary')).stdout];
   for (const text of said) expect(text).not.toContain('refused by');

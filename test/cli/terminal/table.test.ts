@@ -1,9 +1,9 @@
 /**
  * Answers as a table, JSON and CSV.
  */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { answerAsCsv, answerAsJson, type ResultTable } from '../../../src/base/answer.ts';
-import { answerAsTable, boxTable, TABLE_ROWS_MAX } from '../../../src/cli/terminal/table.ts';
+import { answerAsTable, boxTable, listTable, TABLE_ROWS_MAX } from '../../../src/cli/terminal/table.ts';
 import { displayWidth } from '../../../src/base/text.ts';
 
 const answer: ResultTable = {
@@ -148,4 +148,42 @@ test('neutralises escapes in CSV that goes to a terminal, and only there', () =>
 
   expect(join(answerAsCsv({ columns: ['x'], rows }, { ...csv, forTerminal: true }))).toBe('x\n\\u001b[2J\n');
   expect(join(answerAsCsv({ columns: ['x'], rows }, csv))).toBe('x\n\u001B[2J\n');
+});
+
+describe('a list', () => {
+  const titles = ['id', 'reason'];
+  const reason = `Cannot insert duplicate value ${'x'.repeat(120)} into column`;
+
+  test('is a box where it fits', () => {
+    expect(listTable(titles, [['1', 'short']], 80)).toContain('│ 1  │ short  │');
+  });
+
+  test.each([80, 120])('is a record a row at %i columns, with every value whole', (width) => {
+    const text = listTable(
+      titles,
+      [
+        ['1', reason],
+        ['2', 'short'],
+      ],
+      width,
+    );
+
+    const lines = text.split('\n');
+    expect(Math.max(...lines.map(displayWidth))).toBeLessThanOrEqual(width);
+    expect(text.replaceAll(/\n {9}/g, '')).toContain(`reason │ ${reason}`);
+    expect(lines).toContain('id     │ 2');
+  });
+
+  test('is separated by tabs in a pipe, and whole', () => {
+    expect(
+      listTable(
+        titles,
+        [
+          ['1', reason],
+          ['2', 'a\tb'],
+        ],
+        null,
+      ),
+    ).toBe(`id\treason\n1\t${reason}\n2\ta\\tb\n`);
+  });
 });
