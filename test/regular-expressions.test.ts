@@ -21,7 +21,7 @@ const BOUNDED: readonly (readonly [file: string, expression: string, reason: str
     'the name of a column: 1,000 characters',
   ],
   ['sandbox/server/authorize.ts', String.raw`/^\s*(\S+)\s*(.*?)\s*$/`, 'a header: Node takes 16 KiB of all'],
-  ['sandbox/formula/format.ts', String.raw`/\B(?=(?:\d{3})+$)/g`, 'the digits of a number: 1,100'],
+  ['sandbox/formula/session-functions.ts', String.raw`/\B(?=(?:\d{3})+$)/g`, 'the digits of a number: 1,100'],
   ['wire/decimal.ts', '/0+$/', 'the digits of a number: 1,100'],
   [
     'wire/multipart.ts',

@@ -9,7 +9,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { errorFacts, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { pullSettings, pushSettings } from '../config/settings.ts';
-import { AccountWatch } from './account-watch.ts';
+import { AccountWatch } from './notices.ts';
 import { problemsAt, readKept, wordOf, type DaemonWord, type Surroundings } from './account.ts';
 import { jobsOf, ScheduledJobs, type Jobs, type WorkKind } from './jobs.ts';
 import {
@@ -32,13 +32,12 @@ import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
 import type { DaemonParts, DaemonServer, DaemonView } from './parts.ts';
 import { RefreshQueue } from './refresh-queue.ts';
-import { Results } from './results.ts';
+import { Results, WorkLog } from './work-log.ts';
 import { openSides, type Sides } from './sides.ts';
 import { statusLine, type DaemonState } from './state.ts';
 import { isRefresh, nextStep, takesPart, type Run, type Step } from './step.ts';
 import { contextFor, isAnyFollowed, runWork, type WorkContext, type WorkOutcome } from './work.ts';
 import { RefreshWatch } from './refresh.ts';
-import { WorkBook } from './work-book.ts';
 
 /** What the daemon itself is made with. */
 interface InnerParts extends DaemonParts {
@@ -100,7 +99,7 @@ class Daemon {
   #failure: DaemonState['failure'] = null;
   #refusedReload: readonly FoundComplaint[] = [];
   readonly #account = new AccountWatch();
-  readonly #book = new WorkBook();
+  readonly #book = new WorkLog();
   readonly #results = new Results(this.#book);
   readonly #loopDelay = new LoopDelay();
   readonly #decisionQueue: DecisionQueue;

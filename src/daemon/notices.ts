@@ -4,7 +4,7 @@
  * are repeated only after a while, and their number in an hour is bounded: people do not read a storm of messages. Times are monotonic, so that setting the clock suppresses nothing. Pure.
  */
 import type { LogEvent } from '../base/log-events.ts';
-import type { LogFacts } from '../base/log.ts';
+import type { LogFacts, Logger } from '../base/log.ts';
 import { TOLD, type Problem } from '../reconcile/account/account.ts';
 
 /** Why a notice is sent. */
@@ -74,7 +74,7 @@ export function judgeNotices(
 }
 
 /** Two problems with one code and one table, such as two sinks, count apart. */
-export function byKey(problems: readonly Problem[]): ReadonlyMap<string, Problem> {
+function byKey(problems: readonly Problem[]): ReadonlyMap<string, Problem> {
   const keyed = new Map<string, Problem>();
   for (const problem of problems) {
     const key = `${problem.code} ${problem.table ?? ''}`;
@@ -105,4 +105,25 @@ export function noticeOfEvent(event: LogEvent, facts: LogFacts): Notice | null {
   if (event !== 'identity.changed' && event !== 'table.restored') return null;
   const subject = event === 'table.restored' ? text('table') : 'the calling user';
   return { kind: 'needsPerson', subject, code: event, message: text('message'), hint: text('hint') };
+}
+
+/** Remembers the last account. */
+export class AccountWatch {
+  #problems: readonly Problem[] = [];
+
+  /** As of the end of the last work. */
+  get problems(): readonly Problem[] {
+    return this.#problems;
+  }
+
+  /** Takes an account, and logs in what it differs from the last one. */
+  take(problems: readonly Problem[], log: Logger): void {
+    const before = byKey(this.#problems);
+    const now = byKey(problems);
+    this.#problems = problems;
+    for (const [key, { code, table, sentence, hint }] of now) {
+      if (before.get(key)?.sentence !== sentence) log.warn('problem.found', { code, table, message: sentence, hint });
+    }
+    for (const [key, { code, table }] of before) if (!now.has(key)) log.info('problem.solved', { code, table });
+  }
 }

@@ -14,7 +14,7 @@ import type { Sides, StartBeside } from './sides.ts';
 import type { DaemonState } from './state.ts';
 import type { Notifier } from './systemd.ts';
 import type { ExtraWork } from './work.ts';
-import type { WorkSnapshot } from './work-book.ts';
+import type { WorkSnapshot } from './work-log.ts';
 
 /** The signals that a running daemon gets; each listener is called for every signal. */
 interface DaemonSignals {

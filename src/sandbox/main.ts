@@ -10,17 +10,15 @@ import type { Server as NetServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-
 import { must } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { Colleagues, type ActivityCounts } from './data/colleagues.ts';
-import { createControlServer } from './server/control.ts';
+import { createControlServer, createApiServer, type Intercept } from './server/server.ts';
 import { Faults, readFaultPlan, type FaultPlan } from './server/faults.ts';
 import { RequestLog } from './server/requests.ts';
 import { sampleRoles, sampleTables, SAMPLE_USERS } from './data/sample.ts';
 import { LOGIN_MODES, type LoginMode, type ServerRules } from './methods/rules.ts';
-import { createApiServer, type Intercept } from './server/server.ts';
 import { tablesFromFile } from './store/data-file.ts';
 import type { User } from './store/catalog.ts';
 import type { TableSpec } from './store/spec.ts';

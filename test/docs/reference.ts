@@ -10,7 +10,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { ERROR_CODES } from '../../src/base/errors.ts';
 import { LOG_EVENTS } from '../../src/base/log-events.ts';
 import { COMMAND_GROUPS } from '../../src/extra.ts';
-import { manOptions } from '../../src/extras/manual/man-page.ts';
+import { manOptions } from '../../src/extras/manual/man-command.ts';
 import { optionsJsonSchema } from '../../src/config/options.ts';
 import { metricsText } from '../../src/extras/http/metrics.ts';
 import { openReplica } from '../../src/replica/database.ts';

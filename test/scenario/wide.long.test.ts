@@ -3,7 +3,7 @@
  * the terms of a compound SELECT and the columns of a result, and nothing of ours comes near them.
  */
 import { expect, test } from 'vitest';
-import { scriptOfTable } from '../../src/extras/backup/edit-script.ts';
+import { scriptOfTable } from '../../src/extras/backup/rebuild-command.ts';
 import { verify } from '../../src/pull/verify.ts';
 import type { Cells, ColumnSpec, TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startPlain, type PlainTable } from '../support/plain-origin.ts';

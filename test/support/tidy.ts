@@ -235,7 +235,7 @@ const ROW_WRITERS: Readonly<Record<string, string>> = {
   'src/replica/triggers.ts': 'reads the program of a statement, and runs none',
   'src/extras/shared/sql-client.ts': 'writes as any SQL client does, through the triggers',
   'src/extras/history/undo.ts': 'writes as any SQL client does, through the triggers',
-  'src/extras/backup/edit-script.ts': 'text for people',
+  'src/extras/backup/rebuild-command.ts': 'text for people',
   'src/capture/triggers.ts': 'the triggers themselves',
   'src/replica/bookkeeping/': 'tables of ours',
   'src/history/prune.ts': 'tables of ours',

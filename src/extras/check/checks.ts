@@ -8,7 +8,14 @@ import { dirname } from 'node:path';
 import { asRowsyncError } from '../../base/errors.ts';
 import { withBoundNames } from '../../config/tables.ts';
 import { bindTables, misnamedIn } from '../../reconcile/bindings.ts';
-import { checkChoice, readKnownTables, type KnownChoices } from './columns.ts';
+import {
+  checkChoice,
+  readKnownTables,
+  type KnownChoices,
+  findFileFacts,
+  checkHistory,
+  checkRows,
+} from './table-options.ts';
 import type { Config } from '../../config/load.ts';
 import { maskKeyProblem } from '../../config/mask-key.ts';
 import { systemCode } from '../../config/secrets.ts';
@@ -33,7 +40,6 @@ import {
 import { isZone } from '../../wire/zone.ts';
 import { checkAnswers, type AnswerParts } from './answers.ts';
 import { fail, failed, ok, warn, type CheckResult } from '../../cli/runtime/check-result.ts';
-import { findFileFacts, checkHistory, checkRows } from './rows.ts';
 import { probeOrigin } from './connection.ts';
 import type { Session } from '../../cli/terminal/session.ts';
 import { bytesText, durationText, plural, someOf } from '../../base/text.ts';

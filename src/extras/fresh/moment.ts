@@ -13,7 +13,8 @@ import { stampColumn } from '../../reconcile/follow.ts';
 import { judgeMoment, movesUnstamped, type AskingAgain } from '../../reconcile/fresh.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readSelection, readTables } from '../../replica/bookkeeping/tables.ts';
-import { storeMoment, type ProvenMoment } from '../../replica/bookkeeping/touched.ts';
+import { storeMoment, type ProvenMoment, readLastMoment } from '../../replica/bookkeeping/touched.ts';
+import { openReader } from '../../replica/reader.ts';
 
 /**
  * Asks after a pull until nothing moved, and stores the moment; nothing may be written in between. @throws RowsyncError `fresh.moved` where tables are
@@ -98,4 +99,26 @@ function coverageOf({ replica, origin, settings }: PullContext): {
       isStamped ? columns.map(({ name }) => `${table.localName}.${name}`) : [table.localName],
     ),
   };
+}
+
+/** A line where there was a moment, and the same as JSON. */
+export function momentStatus(path: string): { readonly lines: readonly string[]; readonly json: object } {
+  const lastMoment = readMoment(path);
+  if (lastMoment === null) return { lines: [], json: { lastMoment } };
+  const { at, holds } = lastMoment;
+  return { lines: [`moment    ${at}, ${holds ? 'unchanged since' : 'rows have changed since'}`], json: { lastMoment } };
+}
+
+/** Null for none; what keeps the replica from being read is said beside it. */
+function readMoment(path: string): (ProvenMoment & { readonly holds: boolean }) | null {
+  try {
+    const reader = openReader(path);
+    try {
+      return reader.isOlder() ? null : readLastMoment(reader);
+    } finally {
+      reader.close();
+    }
+  } catch {
+    return null;
+  }
 }

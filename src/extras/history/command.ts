@@ -1,5 +1,6 @@
 /**
- * `rowsync history`: shows the changes of one row.
+ * `rowsync history` shows the changes of one row; `rowsync history forget` removes what is kept of a row, or of one column of it, and says where
+ * copies still have it.
  */
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
@@ -9,9 +10,16 @@ import { entryJson, readRowEntries, type HistoryEntry } from './entries.ts';
 import { findKnownTable, readKnownTables, type KnownTable } from './known.ts';
 import { openReader } from '../../replica/reader.ts';
 import { cellLines, headText, whenText } from './history-text.ts';
-import { addForgetCommand } from './forget-command.ts';
-import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import { loadNamedConfig, openExistingReplica, printJson } from '../../cli/runtime/invocation.ts';
+import type { Invocation, Runner, ForgottenCopies } from '../../extra.ts';
+import { stampFromMs } from '../../base/clock.ts';
+import { sql, ident, type Sql } from '../../base/sql.ts';
+import { removeUnnamed } from '../../files/prune.ts';
+import type { Replica } from '../../replica/database.ts';
+import type { Connection, Tx } from '../../replica/connection.ts';
+import { markJournal } from '../../replica/bookkeeping/history.ts';
+import { hasTable } from '../../replica/objects.ts';
+import { queryNumbers, queryRows } from '../../replica/query.ts';
 
 const EXAMPLES = `
 The oldest change comes first. A change happened between two times: the row was last known to be as before at the first one, and
@@ -74,4 +82,266 @@ function* lifeText({ table, since }: KnownTable, rowId: number, entries: readonl
     const lines = [headText(entry), `  ${whenText(entry)}`, ...cellLines(entry.kind, cellsOf(entry), '    ')];
     yield `\n${entry.at}  ${lines.join('\n')}\n`;
   }
+}
+
+const FORGET_EXAMPLES = `
+Removes the values from the history, sync_deleted, decided conflicts and applied proposals, and the files of the row if it is deleted. An entry
+"forgotten" stays, with the _id. The row itself is not touched: delete it at the origin, or here, first. Stop the daemon before.
+
+Examples:
+  rowsync history forget Customer 42
+  rowsync history forget Customer 42 --column Email`;
+
+/** Adds the command below `history`. */
+function addForgetCommand(history: Command, runner: Runner): void {
+  history
+    .command('forget')
+    .argument('<table>', 'name of the table')
+    .argument('<id>', '_id of the row')
+    .option('--column <name>', 'only the values of this column')
+    .description('remove what is kept of a row, such as a person, and say which backups still have it')
+    .addHelpText('after', FORGET_EXAMPLES)
+    .action((table: string, id: string, options: { column?: string }, command: Command) =>
+      runner(command, (invocation) => forget(invocation, { table, id, column: options.column ?? null })),
+    );
+}
+
+interface Wish {
+  readonly table: string;
+  readonly id: string;
+  readonly column: string | null;
+}
+
+async function forget(invocation: Invocation, wish: Wish): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { extras } = invocation;
+  const { clock } = invocation.session;
+  const replica = await openExistingReplica(invocation, config);
+  try {
+    const row = findRow(replica, wish);
+    const ids = [row.rowId, ...formerIds(replica, row)];
+    // What is removed now is overwritten, and the log is emptied; what was deleted earlier may stay in unused parts of the file.
+    replica.prepare(sql`PRAGMA secure_delete = ON`).get();
+    const at = stampFromMs(clock.nowMs());
+    const report = await replica.writeDurably('Forgetting a row', (tx) => forgetRow(tx, row, at));
+    replica.prepare(sql`PRAGMA wal_checkpoint(TRUNCATE)`).get();
+    // After a crash before this, `rowsync files prune` finds them.
+    const removedCount = await removeUnnamed(replica, config.replica.files, report.contents);
+    const { table, tableId, column } = row;
+    const sought = { table, tableId, ids, column: column?.name ?? null };
+    const elsewhere = await Promise.all(extras.flatMap((extra) => extra.forget?.(config, sought, clock.nowMs()) ?? []));
+    await (invocation.isJson
+      ? printJson(invocation, reportJson(row, { report, removedCount, elsewhere }))
+      : invocation.session.stdout.write(reportText(row, { report, removedCount, elsewhere })));
+    return EXIT.done;
+  } finally {
+    replica.close();
+  }
+}
+
+/** @throws RowsyncError `usage.invalid`, `history.unknown`. */
+function findRow(replica: Replica, { table: name, id, column: columnName }: Wish): ForgettableRow {
+  const rowId = /^-?\d+$/.test(id) ? Number(id) : Number.NaN;
+  if (!Number.isSafeInteger(rowId))
+    throw refusal('usage.invalid', `"${id}" is not the _id of a row`, 'Write a whole number.');
+  const table = findForgettable(replica, name);
+  if (table === null) {
+    throw refusal(
+      'history.unknown',
+      `Nothing is kept of a table "${name}"`,
+      'rowsync status lists tables by their names here.',
+    );
+  }
+  const column = columnName === null ? null : findForgettableColumn(replica, table.id, columnName);
+  if (columnName !== null && column === null) {
+    const hint = 'SELECT * FROM sync_columns lists them, sync_history_cells those that were pruned.';
+    throw refusal('history.unknown', `${table.table} has no column "${columnName}"`, hint);
+  }
+  const row = { tableId: table.id, table: table.table, rowId, column };
+  const conflict = findOpenConflict(replica, row);
+  if (conflict === null) return row;
+  const hint = `Decide it first: rowsync resolve ${conflict} --take local|remote|base.`;
+  throw refusal('usage.invalid', `Row ${rowId} of ${table.table} is in a conflict that waits for a person`, hint);
+}
+
+function refusal(code: 'usage.invalid' | 'history.unknown', message: string, hint: string): RowsyncError {
+  return new RowsyncError('usage', code, { message, hint });
+}
+
+interface ForgetOutcome {
+  readonly report: ForgetReport;
+  readonly removedCount: number;
+  readonly elsewhere: readonly ForgottenCopies[];
+}
+
+function reportJson({ table, rowId, column }: ForgettableRow, { report, removedCount, elsewhere }: ForgetOutcome) {
+  const { contents: _contents, ...counts } = report;
+  const own = { table, rowId, column: column?.name ?? null, ...counts, contentCount: removedCount };
+  return { ...own, ...Object.fromEntries(elsewhere.flatMap(({ json }) => Object.entries(json))) };
+}
+
+function reportText(
+  { table, rowId, column }: ForgettableRow,
+  { report, removedCount, elsewhere }: ForgetOutcome,
+): string {
+  const { entryCount, deletedCount, conflictCount, fileCount } = report;
+  const counts = [
+    ...(entryCount === 0 ? [] : [`${plural(entryCount, 'change')} of the journal`]),
+    ...(deletedCount === 0 ? [] : [`${plural(deletedCount, 'line')} of sync_deleted`]),
+    ...(conflictCount === 0 ? [] : [plural(conflictCount, 'conflict')]),
+    ...(fileCount === 0 ? [] : [`${plural(fileCount, 'file')} (${plural(removedCount, 'content')} removed)`]),
+    ...elsewhere.flatMap(({ removed }) => removed),
+  ];
+  const what = `${table} ${rowId}${column === null ? '' : `, ${column.name}`}`;
+  const lines = [
+    counts.length === 0 ? `${what}: nothing was kept` : `${what}: forgotten in ${counts.join(', ')}`,
+    ...(counts.length === 0
+      ? []
+      : ['free pages of the file may still contain it; VACUUM in any SQLite client rewrites the file']),
+    ...elsewhere.flatMap(({ left }) => left),
+  ];
+  return lines.map((line) => `${printable(line)}\n`).join('');
+}
+
+/** A row that may be kept somewhere. */
+interface ForgettableRow {
+  readonly tableId: number;
+  /** The name that it has here, or had. */
+  readonly table: string;
+  readonly rowId: number;
+  /** Null for the whole row. */
+  readonly column: ForgettableColumn | null;
+}
+
+/** A column by its ledger row and its name here; `originId` is null for one that was pruned. */
+interface ForgettableColumn {
+  readonly seq: number;
+  readonly name: string;
+  readonly originId: number | null;
+}
+
+/** What was removed. */
+interface ForgetReport {
+  /** Entries of the journal that lost values. */
+  readonly entryCount: number;
+  readonly deletedCount: number;
+  readonly conflictCount: number;
+  readonly fileCount: number;
+  /** Contents of removed files, which other files may share. */
+  readonly contents: readonly string[];
+}
+
+/** A row by the name of its table, which may be pruned or known from deleted rows only; null if there is none. */
+function findForgettable(from: Connection, name: string): { readonly id: number; readonly table: string } | null {
+  const names = sql`SELECT id, local_name AS name FROM _rowsync_tables
+      UNION SELECT table_id, name FROM _rowsync_history_names WHERE column_seq = 0
+      UNION SELECT table_id, table_name FROM _rowsync_deleted WHERE table_id NOT IN (SELECT id FROM _rowsync_tables)`;
+  const text = sql`SELECT id, name FROM (${names}) WHERE name = ? COLLATE NOCASE ORDER BY name = ? DESC LIMIT 1`;
+  const [row] = queryRows(from, text, [name, name]);
+  return row === undefined ? null : { id: Number(row[0]), table: String(row[1]) };
+}
+
+/** A column by its name here, also a pruned one; null if there is none. */
+function findForgettableColumn(from: Connection, tableId: number, name: string): ForgettableColumn | null {
+  const names = sql`SELECT seq, local_name AS name, id FROM _rowsync_columns WHERE table_id = ?
+      UNION ALL SELECT column_seq, name, NULL FROM _rowsync_history_names WHERE table_id = ? AND column_seq > 0`;
+  const text = sql`SELECT seq, name, id FROM (${names}) WHERE name = ? COLLATE NOCASE ORDER BY name = ? DESC LIMIT 1`;
+  const [row] = queryRows(from, text, [tableId, tableId, name, name]);
+  if (row === undefined) return null;
+  return { seq: Number(row[0]), name: String(row[1]), originId: row[2] === null ? null : Number(row[2]) };
+}
+
+/** An open conflict of the row, whose versions are still needed; null for none. */
+function findOpenConflict(from: Connection, { tableId, rowId }: ForgettableRow): number | null {
+  const text = sql`SELECT id FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ? AND state = 'open' LIMIT 1`;
+  return queryNumbers(from, text, [tableId, rowId])[0] ?? null;
+}
+
+/** Removes the kept values of a row and adds an entry about it; does nothing if none are kept. */
+function forgetRow(tx: Tx, row: ForgettableRow, at: string): ForgetReport {
+  // Entries that this transaction has yet to write are of the row as well.
+  tx.journal.flush();
+  const ids = [row.rowId, ...formerIds(tx, row)];
+  const entryCount = ids.reduce((sum, id) => sum + forgetEntries(tx, row, id), 0);
+  const deletedCount = ids.reduce((sum, id) => sum + forgetDeleted(tx, row, id), 0);
+  const conflictCount = ids.reduce((sum, id) => sum + forgetConflicts(tx, row, id), 0);
+  const files = isHere(tx, row) ? { count: 0, contents: [] } : forgetFiles(tx, row);
+  const report = { entryCount, deletedCount, conflictCount, fileCount: files.count, contents: files.contents };
+  if (entryCount + deletedCount + conflictCount + files.count === 0) return report;
+  const note = { column: row.column?.name ?? null, columnSeq: row.column?.seq ?? null, entries: entryCount };
+  markJournal(tx, row.tableId, { kind: 'forgotten', at, note, rowId: row.rowId });
+  return report;
+}
+
+/** Ids that a row had before the origin gave it this one. */
+function formerIds(from: Connection, { tableId, rowId }: ForgettableRow): readonly number[] {
+  const text = sql`SELECT was_id FROM _rowsync_history WHERE row_id = ? AND table_id = ? AND was_id IS NOT NULL`;
+  return queryNumbers(from, text, [rowId, tableId]);
+}
+
+function forgetEntries(tx: Tx, { tableId, column }: ForgettableRow, rowId: number): number {
+  const isOwn = sql`row_id = @rowId AND table_id = @tableId AND kind IN ('insert', 'update', 'delete')`;
+  const isOther = sql`c.value ->> 0 <> @seq`;
+  const [has, rest, by] =
+    column === null
+      ? [sql`json_array_length(cells) > 0 OR origin_by IS NOT NULL`, sql`'[]'`, sql`NULL`]
+      : [
+          sql`EXISTS (SELECT 1 FROM json_each(cells) c WHERE NOT ${isOther})`,
+          sql`(SELECT json_group_array(json(c.value)) FROM json_each(cells) c WHERE ${isOther})`,
+          sql`origin_by`,
+        ];
+  const values = { tableId, rowId, seq: column?.seq ?? 0 };
+  const size = sql`SELECT coalesce(sum(length(cells)), 0) FROM _rowsync_history WHERE ${isOwn}`;
+  const before = Number(tx.prepare(size).pluck().get(values));
+  const text = sql`UPDATE _rowsync_history SET cells = ${rest}, origin_by = ${by} WHERE ${isOwn} AND (${has})`;
+  const { changes } = tx.prepare(text).run(values);
+  const freed = before - Number(tx.prepare(size).pluck().get(values));
+  const take = sql`UPDATE _rowsync_history_tables SET bytes = max(0, bytes - ?) WHERE table_id = ?`;
+  tx.prepare(take).run(freed, tableId);
+  return changes;
+}
+
+function forgetDeleted(tx: Tx, { tableId, column }: ForgettableRow, rowId: number): number {
+  const isOwn = sql`table_id = @tableId AND row_id = @rowId`;
+  const values = { tableId, rowId };
+  if (column === null) {
+    const all = sql`UPDATE _rowsync_deleted SET row_values = '{}' WHERE ${isOwn} AND row_values <> '{}'`;
+    return tx.prepare(all).run(values).changes;
+  }
+  // The name of that time. Today's name may have meant another column then, but still of this row.
+  const place = sql`SELECT v.fullkey FROM json_each(row_values) v WHERE v.key = @name COLLATE NOCASE`;
+  const text = sql`UPDATE _rowsync_deleted SET row_values = json_remove(row_values, (${place} LIMIT 1))
+      WHERE ${isOwn} AND EXISTS (${place})`;
+  return tx.prepare(text).run({ ...values, name: column.name.replace(/ \(pruned\)$/, '') }).changes;
+}
+
+/** Decided conflicts, and refusals of rows that no longer wait. */
+function forgetConflicts(tx: Tx, { tableId, column }: ForgettableRow, rowId: number): number {
+  const ofColumn = column === null ? sql`1` : sql`(kind <> 'cell' OR column_seq = ${column.seq})`;
+  const conflicts = sql`DELETE FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ? AND state <> 'open' AND ${ofColumn}`;
+  const refusals = sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?
+      AND NOT EXISTS (SELECT 1 FROM _rowsync_rows r WHERE r.table_id = _rowsync_refusals.table_id AND r.row_id = _rowsync_refusals.row_id)`;
+  tx.prepare(refusals).run(tableId, rowId);
+  return tx.prepare(conflicts).run(tableId, rowId).changes;
+}
+
+/** Whether the row is in its table: then its files are those of the origin. */
+function isHere(from: Connection, { tableId, rowId }: ForgettableRow): boolean {
+  const [name] = queryRows(from, sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`, [tableId]);
+  const table = name === undefined ? null : String(name[0]);
+  if (table === null || !hasTable(from, table)) return false;
+  return from.prepare(sql`SELECT 1 FROM ${ident(table)} WHERE _id = ?`).get(rowId) !== undefined;
+}
+
+function forgetFiles(
+  tx: Tx,
+  { tableId, rowId, column }: ForgettableRow,
+): { readonly count: number; readonly contents: readonly string[] } {
+  if (column !== null && column.originId === null) return { count: 0, contents: [] };
+  const isOwn: Sql = sql`table_id = ? AND row_id = ? AND ${column === null ? sql`1` : sql`column_id = ${column.originId ?? 0}`}`;
+  const hashes = sql`SELECT DISTINCT sha256 FROM _rowsync_files WHERE ${isOwn} AND sha256 IS NOT NULL`;
+  const contents = queryRows(tx, hashes, [tableId, rowId]).map(([hash]) => String(hash));
+  tx.prepare(sql`DELETE FROM _rowsync_file_cells WHERE ${isOwn}`).run(tableId, rowId);
+  const { changes } = tx.prepare(sql`DELETE FROM _rowsync_files WHERE ${isOwn}`).run(tableId, rowId);
+  return { count: changes, contents };
 }

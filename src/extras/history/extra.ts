@@ -13,7 +13,7 @@ export const HISTORY: Extra = {
     {
       group: 'Look back',
       names: ['changes'],
-      load: async () => (await import('./changes-command.ts')).addChangesCommand,
+      load: async () => (await import('./log-command.ts')).addChangesCommand,
     },
     { names: ['sql'], load: async () => (await import('./sql-at.ts')).addAtOption },
   ],

@@ -19,7 +19,7 @@ import { Feeds, type FeedView } from './feed.ts';
 import { answerSignedIn, failureReply, isSignedInPath, signInReply, streamWork } from './signed-in-pages.ts';
 import { answerPost, isSignedIn, POST_PATHS, showsKey, TYPES, type Actions, type Reply } from './actions.ts';
 import type { DaemonServer } from '../../daemon/parts.ts';
-import type { WorkProgress } from '../../daemon/work-book.ts';
+import type { WorkProgress } from '../../daemon/work-log.ts';
 
 /** The answers; each is made when a request comes. */
 export interface ServerView extends Actions, FeedView {

@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { durationText } from '../../base/text.ts';
 import type { PublicState } from '../../reconcile/account/account.ts';
-import type { WorkProgress } from '../../daemon/work-book.ts';
+import type { WorkProgress } from '../../daemon/work-log.ts';
 import { documentHtml, sentenceHtml } from '../page/layout.ts';
 import { ChildFailure } from '../shared/child-pool.ts';
 import { html } from '../page/html.ts';

@@ -1,9 +1,8 @@
 /**
- * `rowsync completion`: prints a script with which a shell completes commands and options.
+ * `rowsync completion`: prints a script with which bash, zsh or fish completes the commands and options that the program has.
  */
 import { Argument, type Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
-import { completionScript, SHELLS, type CommandNode, type Shell } from './completion-script.ts';
 import type { Runner } from '../../extra.ts';
 
 const EXAMPLES = `
@@ -34,4 +33,90 @@ function nodeOf(command: Command): CommandNode {
     options: command.options.flatMap(({ long, description }) => (long ? [{ flag: long, description }] : [])),
     commands: command.commands.map(nodeOf),
   };
+}
+
+/** Shells that there is a script for. */
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+/** One of SHELLS. */
+type Shell = (typeof SHELLS)[number];
+
+/** A command as far as completion goes. */
+interface CommandNode {
+  readonly name: string;
+  readonly description: string;
+  /** With their dashes, such as `--json`. */
+  readonly options: readonly { readonly flag: string; readonly description: string }[];
+  readonly commands: readonly CommandNode[];
+}
+
+/** The script for a shell; `root` is the program with all its commands. */
+function completionScript(shell: Shell, root: CommandNode): string {
+  return SCRIPTS[shell](root);
+}
+
+const SCRIPTS: Readonly<Record<Shell, (root: CommandNode) => string>> = { bash, zsh, fish };
+
+/** What may follow each path of commands: `''`, `pull`, `schema prune`, …. */
+function wordsByPath(root: CommandNode): readonly { readonly path: string; readonly node: CommandNode }[] {
+  const below = (node: CommandNode, path: string): readonly { path: string; node: CommandNode }[] => [
+    { path, node },
+    ...node.commands.flatMap((child) => below(child, path === '' ? child.name : `${path} ${child.name}`)),
+  ];
+  return below(root, '');
+}
+
+function words(node: CommandNode, root: CommandNode): readonly string[] {
+  const globals = node === root ? [] : root.options.map(({ flag }) => flag);
+  return [...new Set([...node.commands.map(({ name }) => name), ...node.options.map(({ flag }) => flag), ...globals])];
+}
+
+/** The path is the words before the cursor that are no options, as long as they name commands. */
+function bash(root: CommandNode): string {
+  const cases = wordsByPath(root).map(({ path, node }) => `    '${path}') words='${words(node, root).join(' ')}' ;;`);
+  const paths = wordsByPath(root).map(({ path }) => `'${path}'`);
+  return `# bash completion for rowsync: source <(rowsync completion bash)
+_rowsync() {
+  local word path='' next words i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=\${COMP_WORDS[i]}
+    case "$word" in -*) continue ;; esac
+    next="\${path:+$path }$word"
+    case "$next" in ${paths.filter((path) => path !== "''").join('|')}) path=$next ;; *) break ;; esac
+  done
+  case "$path" in
+${cases.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _rowsync rowsync
+`;
+}
+
+function zsh(root: CommandNode): string {
+  return `#compdef rowsync
+# zsh completion for rowsync: source <(rowsync completion zsh)
+autoload -U +X bashcompinit && bashcompinit
+${bash(root)}`;
+}
+
+function fish(root: CommandNode): string {
+  const quote = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+  const top = root.commands.map(
+    ({ name, description }) => `complete -c rowsync -n __fish_use_subcommand -f -a ${name} -d ${quote(description)}`,
+  );
+  const options = root.options.map(
+    ({ flag, description }) => `complete -c rowsync -l ${flag.replace(/^--/, '')} -d ${quote(description)}`,
+  );
+  const inner = root.commands.flatMap((node) => [
+    ...node.options.map(
+      ({ flag, description }) =>
+        `complete -c rowsync -n ${quote(`__fish_seen_subcommand_from ${node.name}`)} -l ${flag.replace(/^--/, '')} -d ${quote(description)}`,
+    ),
+    ...node.commands.map(
+      ({ name, description }) =>
+        `complete -c rowsync -n ${quote(`__fish_seen_subcommand_from ${node.name}`)} -f -a ${name} -d ${quote(description)}`,
+    ),
+  ]);
+  return `# fish completion for rowsync: rowsync completion fish | source\n${[...options, ...top, ...inner].join('\n')}\n`;
 }

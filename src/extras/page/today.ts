@@ -2,13 +2,13 @@
  * The first page after signing in: the state, waiting decisions, changes since yesterday by table and by person, and
  * the freshness of each table over the day.
  */
+import { statSync } from 'node:fs';
 import { ageText, countText, plural } from '../../base/text.ts';
 import type { TableStatus, ReplicaReader } from '../../replica/reader.ts';
-import { type Fare, faresOf, outagesOf } from './strip.ts';
+import { type Fare, faresOf, outagesOf, bottomHtml, headlineHtml } from './status.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
 import { shortName } from './values.ts';
-import { statSync } from 'node:fs';
 import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { troubledTables } from '../../reconcile/account/account.ts';
@@ -22,7 +22,6 @@ import { readProblems } from '../../daemon/account.ts';
 import { framed, stampColumns, type PageInput } from './context.ts';
 import { openDecisionsHtml } from './decisions.ts';
 import { headlineOf } from './headline.ts';
-import { bottomHtml, headlineHtml } from './status.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { ident, sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';

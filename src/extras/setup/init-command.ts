@@ -1,9 +1,19 @@
 /**
- * `rowsync init`: writes a first configuration and ends with `check`; first-config.ts does it.
+ * `rowsync init`: writes a first configuration, from answers at a terminal or from options, and ends with `check`. Nothing is written before all is
+ * known; what is there already is never replaced.
  */
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { InitOptions } from './init-questions.ts';
-import type { Runner } from '../../extra.ts';
+import { type InitOptions, askAnswers, routeOptions, type FirstFiles } from './init-questions.ts';
+import type { Runner, Invocation } from '../../extra.ts';
+import { RowsyncError } from '../../base/errors.ts';
+import { looksLikeToken, systemCode } from '../../config/secrets.ts';
+import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from './init-config.ts';
+import { become, ownerOf } from '../../cli/runtime/owner.ts';
+import { Prompter } from '../shared/prompts.ts';
+import { printable } from '../../base/text.ts';
+import { checkAndPrint } from '../check/command.ts';
 
 const EXAMPLES = `
 At a terminal it asks for what no option says. The token is not shown while you type or paste it. It goes into the file "token" beside
@@ -32,9 +42,112 @@ export function addInitCommand(program: Command, runner: Runner): void {
     .option('--push <table...>', 'tables whose edits are pushed, as TABLE or TABLE=MATCH COLUMN')
     .addHelpText('after', EXAMPLES)
     .action((options: InitOptions, command: Command) =>
-      runner(command, async (invocation) => {
-        const { writeFirstConfig } = await import('./first-config.ts');
-        return writeFirstConfig(invocation, options);
-      }),
+      runner(command, (invocation) => writeFirstConfig(invocation, options)),
     );
+}
+
+/** Writes the file that the invocation names, checks it, and returns the exit code. */
+async function writeFirstConfig(invocation: Invocation, options: InitOptions): Promise<number> {
+  const { session } = invocation;
+  const file = resolve(session.folder, invocation.configPath ?? 'rowsync.yaml');
+  if (existsSync(file)) {
+    throw usage(`${file} exists already`, 'Edit it and run rowsync check, or name another file with --config.');
+  }
+  requireFileName(options.tokenFile, session.folder);
+  const { answers, token } =
+    session.stdin.isTTY === true ? await askAll(invocation, options, file) : fromOptions(options, session.folder);
+  const complaints = complaintsAbout(answers);
+  if (complaints.length > 0) throw usage(complaints.join('; '), 'Nothing was written.');
+  // Relative paths of a configuration start from its folder.
+  const inFolder = (path: string): string => shortPath(dirname(file), resolve(session.folder, path));
+  const { tokenFile, replicaPath } = answers;
+  const { proxy, caFile } = answers;
+  const written = {
+    ...answers,
+    tokenFile: inFolder(tokenFile),
+    replicaPath: inFolder(replicaPath),
+    caFile: caFile === undefined ? undefined : inFolder(caFile),
+    proxy:
+      typeof proxy === 'object' && proxy.passwordFile !== undefined
+        ? { ...proxy, passwordFile: inFolder(proxy.passwordFile) }
+        : proxy,
+  };
+  const tokenPath = resolve(session.folder, tokenFile);
+  // Root writes nothing of its own into the folder of another user.
+  const owner = ownerOf(dirname(file));
+  if (owner !== null) become(owner);
+  if (token !== null) write(tokenPath, `${token}\n`, 0o600);
+  write(file, firstConfigText(written), 0o644);
+  for (const path of token === null ? [file] : [tokenPath, file]) {
+    await session.stderr.write(`written: ${printable(path)}\n`);
+  }
+  return checkAndPrint({ ...invocation, configPath: file });
+}
+
+async function askAll(invocation: Invocation, options: InitOptions, file: string): Promise<FirstFiles> {
+  const prompter = new Prompter(invocation.session);
+  try {
+    await prompter.say(`This writes ${file}; nothing is written before the last question.`);
+    return await askAnswers(prompter, invocation, { ...options, file, pushed: options.push?.map(pushedTable) });
+  } finally {
+    prompter.close();
+  }
+}
+
+/** Who gives the token where its file belongs must not get a file of that name. */
+function requireFileName(tokenFile: string | undefined, folder: string): void {
+  if (tokenFile === undefined || !looksLikeToken(tokenFile) || existsSync(resolve(folder, tokenFile))) return;
+  throw usage(
+    '--token-file takes the name of a file, and what was given looks like a token itself',
+    'Leave the option out: rowsync init asks for the token and keeps it in a file. The history of your shell may hold the token now.',
+  );
+}
+
+/** Without a terminal no person can be asked. */
+function fromOptions(options: InitOptions, folder: string): FirstFiles {
+  const address = options.url === undefined ? null : readAddress(options.url);
+  const database = options.database ?? address?.database ?? null;
+  const { tokenFile } = options;
+  const missing = [
+    ...(address === null ? ['--url ADDRESS (of the database, as the browser shows it)'] : []),
+    ...(database === null ? ['--database NUMBER (or an address with /db/NUMBER in it)'] : []),
+    ...(tokenFile === undefined ? ['--token-file FILE (that holds an API token)'] : []),
+  ];
+  if (address === null || database === null || tokenFile === undefined) {
+    throw usage(
+      `Not running in a terminal, so these options are required: ${missing.join(', ')}`,
+      'Nothing was written.',
+    );
+  }
+  if (!existsSync(resolve(folder, tokenFile))) {
+    throw usage(`There is no file ${tokenFile}`, 'Put the API token into it first: (umask 077 && cat > FILE).');
+  }
+  const pushed = (options.push ?? []).map(pushedTable);
+  const replicaPath = options.replica ?? 'replica.db';
+  const tables = options.table ?? ['*'];
+  const answers = { url: address.url, database, tokenFile, ...routeOptions(options), replicaPath, tables, pushed };
+  return { answers, token: null };
+}
+
+/** `Customer=External Id`, or `Customer`. */
+function pushedTable(text: string): PushedTable {
+  const [table = '', ...match] = text.split('=');
+  return { table: table.trim(), match: match.length === 0 ? null : match.join('=').trim() };
+}
+
+function shortPath(folder: string, path: string): string {
+  const short = relative(folder, path);
+  return short === '' || short.startsWith('..') || isAbsolute(short) ? path : short;
+}
+
+function write(path: string, text: string, mode: number): void {
+  try {
+    writeFileSync(path, text, { mode, flag: 'wx' });
+  } catch (cause) {
+    throw usage(`Writing ${path} failed: ${systemCode(cause)}`, 'Check its folder, or name another file.');
+  }
+}
+
+function usage(message: string, hint: string): RowsyncError {
+  return new RowsyncError('usage', 'usage.invalid', { message, hint });
 }

@@ -9,12 +9,11 @@ import type { ColumnType, Value } from '../../wire/schema.ts';
 import { dateFromText, instantFromUtc, timeFromText } from './calendar.ts';
 import { DATE_FUNCTIONS } from './date-functions.ts';
 import { expressionOf, LOGIC_FUNCTIONS, mismatch } from './logic-functions.ts';
-import { NUMBER_FUNCTIONS } from './number-functions.ts';
+import { NUMBER_FUNCTIONS, TEXT_FUNCTIONS } from './text-functions.ts';
 import { arithmeticOf, comparisonOf, isOrdered, negated, TEST_BY_OPERATOR } from './operators.ts';
 import type { Link, Node } from './parser.ts';
 import { SESSION_FUNCTIONS, USER_PROPERTIES } from './session-functions.ts';
 import { isSpecialForm, type FunctionRule, type Overload } from './signatures.ts';
-import { TEXT_FUNCTIONS } from './text-functions.ts';
 import {
   isProblem,
   problem,

@@ -5,7 +5,7 @@ import { SECTIONS } from '../../support/sections.ts';
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { LOG_EVENTS } from '../../../src/base/log-events.ts';
-import { manOptions, manPage, type ManCommand } from '../../../src/extras/manual/man-page.ts';
+import { manOptions, manPage, type ManCommand } from '../../../src/extras/manual/man-command.ts';
 import { optionsJsonSchema } from '../../../src/config/options.ts';
 import { runCli } from '../../support/session.ts';
 

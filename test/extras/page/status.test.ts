@@ -10,7 +10,7 @@ import { openDecisionsHtml, type OpenDecisions, type ShownFailure } from '../../
 import { documentHtml, topHtml } from '../../../src/extras/page/layout.ts';
 import { html } from '../../../src/extras/page/html.ts';
 import { bottomHtml, headlineHtml } from '../../../src/extras/page/status.ts';
-import { runsHtml } from '../../../src/extras/page/runs.ts';
+import { runsHtml } from '../../../src/extras/page/work.ts';
 import { rowHtml, valueHtml } from '../../../src/extras/page/values.ts';
 import type { DaemonState } from '../../../src/daemon/state.ts';
 import type { FoundComplaint } from '../../../src/reconcile/account/facts.ts';

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 /** Files that write tables of other files, and why. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/capture/triggers.ts': 'makes triggers of user tables, which mark edited rows and give ids to new ones',
-  'src/extras/history/forget-command.ts': 'removes one row from every table that keeps values',
+  'src/extras/history/command.ts': 'removes one row from every table that keeps values',
   'src/history/prune.ts': 'removes entries, and one column from every table that keeps values',
   'src/replica/bookkeeping/files.ts': 'a cell is looked at and forgotten together with its revisions',
   'src/replica/bookkeeping/file-cells.ts': 'what was found of a cell is stored with its revisions',

@@ -126,7 +126,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: 'The sandbox returns no further columns beside `*` in Retrieve.',
     edits: [
       {
-        file: 'sandbox/methods/select.ts',
+        file: 'sandbox/methods/methods.ts',
         find: 'const { role, pairs, store } = call;\n  const columns = readColumns(table, role, pairs);',
         replace:
           'const { role, pairs, store } = call;\n' +

@@ -1,12 +1,17 @@
 /**
- * The work of the daemon, for its page: the progress of the current work, and recent work without a record in `sync_runs`, such as a backup. Kept in
- * memory only, and bounded.
+ * The work of the daemon: the progress of the current work, how each kind ended last, and recent work without a record in `sync_runs`, such as a
+ * backup. Kept in memory only, and bounded.
  */
-import type { RowsyncError } from '../base/errors.ts';
+import type { RowsyncError, ErrorCode } from '../base/errors.ts';
 import type { PullProgress } from '../pull/report.ts';
 import type { TableResult } from '../replica/bookkeeping/runs.ts';
 import type { WorkKind } from './jobs.ts';
-import type { TableOutcome } from './work.ts';
+import type { TableOutcome, WorkOutcome } from './work.ts';
+import { stampFromMs } from '../base/clock.ts';
+import { errorFacts, type Logger } from '../base/log.ts';
+import type { FoundComplaint } from '../reconcile/account/facts.ts';
+import type { Complaint } from '../replica/bookkeeping/problems.ts';
+import type { LastWork } from './state.ts';
 
 /** One piece of work that has ended. */
 export interface WorkNote {
@@ -45,7 +50,7 @@ const NOTES_MAX = 200;
 const TELL_MS_MIN = 250;
 
 /** Keeps it. */
-export class WorkBook {
+export class WorkLog {
   readonly #notes: WorkNote[] = [];
   readonly #listeners = new Set<() => void>();
   #progress: WorkProgress | null = null;
@@ -129,4 +134,71 @@ function resultOf({ localName, counts, error, held }: TableOutcome): TableResult
   if (trouble === null && inserted + updated + deleted === 0) return null;
   const { message: problem = null, hint = null } = trouble ?? {};
   return { table: localName, inserted, updated, deleted, refused: 0, problem, hint };
+}
+
+const DIFFERENCES: ReadonlySet<ErrorCode | undefined> = new Set(['verify.mismatch', 'verify.notModified']);
+
+/** Remembers results. */
+export class Results {
+  readonly lastByWork = new Map<WorkKind, LastWork>();
+  /** Pieces of work that ended, by kind and outcome, as `pull done`. */
+  readonly workCounts = new Map<string, number>();
+  /** Tables that verify found to differ from the origin. */
+  mismatchCount = 0;
+  readonly #failureByWork = new Map<WorkKind, FoundComplaint>();
+  /** Tables that differed when they were last verified, by their names here. */
+  readonly #differenceByTable = new Map<string, FoundComplaint>();
+  readonly #book: WorkLog;
+
+  constructor(book: WorkLog) {
+    this.#book = book;
+  }
+
+  /** What went wrong the last time, of jobs that leave no record in the replica. */
+  get complaints(): readonly FoundComplaint[] {
+    return [...this.#failureByWork.values(), ...this.#differenceByTable.values()];
+  }
+
+  /** Notes and logs the end of a piece of work. */
+  note(
+    work: WorkKind,
+    { error, own, held, tables, facts }: WorkOutcome,
+    end: { readonly durationMs: number; readonly finishedAtMs: number; readonly isStopped: boolean },
+    log: Logger,
+  ): void {
+    const { durationMs, finishedAtMs, isStopped } = end;
+    const isWhole = error === null && own === null && tables.every((table) => table.error === null);
+    const isHeld = held !== null || tables.some((table) => table.held !== null);
+    const outcome = isStopped ? 'stopped' : isWhole ? (isHeld ? 'held' : 'done') : 'failed';
+    log.info('work.finished', { work, outcome, durationMs: Math.round(durationMs), ...facts });
+    const complain = (
+      about: FoundComplaint['about'],
+      subject: string,
+      { code, message, hint }: Complaint,
+    ): FoundComplaint => {
+      return { about, subject, code, message, hint, since: stampFromMs(finishedAtMs) };
+    };
+    if (own !== null) this.#failureByWork.set(work, complain('work', work, own));
+    else if (error === null) this.#failureByWork.delete(work);
+    for (const table of work === 'verify' ? tables : []) {
+      const { localName, held: hold } = table;
+      if (hold === null || !DIFFERENCES.has(hold.code)) {
+        this.#differenceByTable.delete(localName);
+        continue;
+      }
+      this.#differenceByTable.set(localName, complain('verify', localName, hold));
+      this.mismatchCount += 1;
+    }
+    const ended = { outcome, durationMs, finishedAtMs } as const;
+    this.lastByWork.set(work, ended);
+    const { message: words = null, hint = null } = error ?? own ?? held ?? {};
+    this.#book.end({ ...ended, work, words, hint }, { tables, isRecorded: Number(facts.runId ?? 0) > 0 });
+    const counted = `${work} ${outcome}`;
+    this.workCounts.set(counted, (this.workCounts.get(counted) ?? 0) + 1);
+    if (own !== null) log.error('work.failed', { work, ...errorFacts(own) });
+    if (held !== null) log.warn('guard.waits', errorFacts(held));
+    for (const table of tables) {
+      if (table.held !== null) log.warn('guard.waits', { table: table.name, ...errorFacts(table.held) });
+    }
+  }
 }

@@ -1,0 +1,221 @@
+/**
+ * Checks the options of tables: columns that are left out or masked, filters (`rows`), attached files, and history. Makes no key of masks: the check may
+ * run as another user than the pull.
+ */
+import { existsSync } from 'node:fs';
+import { asRowsyncError } from '../../base/errors.ts';
+import { plural, printable, bytesText, someOf } from '../../base/text.ts';
+import type { TableRule } from '../../config/tables.ts';
+import type { Origin } from '../../origin/client.ts';
+import { type TableDescriptor, hasOption } from '../../wire/schema.ts';
+import { fail, ok, type CheckResult, warn } from '../../cli/runtime/check-result.ts';
+import type { Config } from '../../config/load.ts';
+import { pullSettings, filesSettings, columnChoice } from '../../config/settings.ts';
+import { findTable, readTables, readSelection } from '../../replica/bookkeeping/tables.ts';
+import { readJournals } from '../../replica/bookkeeping/history.ts';
+import { type ReplicaReader, openReader } from '../../replica/reader.ts';
+import { columnMode } from '../../reconcile/files.ts';
+import { hasListedCells, readFileColumns } from '../../replica/bookkeeping/file-cells.ts';
+import { findMaskKey } from '../../config/mask-key.ts';
+import { chooseColumns, uselessPatterns, type Chosen, type Choosing } from '../../reconcile/choose.ts';
+import { readColumns } from '../../replica/bookkeeping/columns.ts';
+import { readDescribed, type DescribedTable } from '../../replica/bookkeeping/described.ts';
+import { maskKeyDigest } from '../../wire/mask.ts';
+
+const NAME = 'rows';
+
+/** Asks with the filter of a table; none where it has none. */
+export async function checkRows(
+  { origin, signal }: { readonly origin: Origin; readonly signal: AbortSignal },
+  { recordName, alias, key, columns }: TableDescriptor,
+  rule: TableRule | null,
+): Promise<readonly CheckResult[]> {
+  const rows = rule?.options.rows;
+  if (rule === null || rows === undefined) return [];
+  const name = printable(recordName);
+  if (!columns.some((column) => column.name === key)) {
+    const hint = 'Show the key column to the role of the user, or copy the table without a filter.';
+    return [fail(NAME, `${name}: a filter needs the key column, and this user is not shown it`, hint)];
+  }
+  const table = { name: recordName, alias, rows };
+  try {
+    await origin.select({ table, columns: [], query: { columns: [], sort: [], top: 1 } }, { signal });
+    const count = await origin.count({ table, column: key }, { signal });
+    const words = count === null ? 'the origin takes the filter' : `${plural(count, 'row')} under the filter`;
+    return [ok(NAME, `${name}: ${words} ${printable(rows)}`)];
+  } catch (thrown) {
+    const { kind, message, hint } = asRowsyncError(thrown);
+    const advice = kind === 'originRefused' ? `Correct tables.${rule.pattern}.rows.` : hint;
+    return [fail(NAME, `${name}: ${message}`, advice)];
+  }
+}
+
+/** Tables named, each with its bounds. */
+const NAMES_MAX = 8;
+
+/** The journals of tables, with their sizes and bounds; nothing without history. */
+export function checkHistory(reader: ReplicaReader, config: Config): readonly CheckResult[] {
+  const { tableOptions } = pullSettings(config);
+  const texts = readJournals(reader).flatMap(({ tableId, bytes }) => {
+    const table = findTable(reader, tableId);
+    const bounds = table === null ? null : (tableOptions(table.name)?.history ?? null);
+    if (table === null || bounds === null) return [];
+    const { keepDays, bytesMax } = bounds;
+    return [
+      `${table.localName} takes ${bytesText(bytes)} and keeps ${plural(keepDays, 'day')}, at most ${bytesText(bytesMax)}`,
+    ];
+  });
+  if (texts.length === 0) return [];
+  const rest = texts.length > NAMES_MAX ? `; and ${plural(texts.length - NAMES_MAX, 'more table')}` : '';
+  return [ok('history', `${texts.slice(0, NAMES_MAX).join('; ')}${rest}`)];
+}
+
+/** What was found, and what to do; empty where all is well. */
+interface FileFinding {
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** The findings about the files of a replica; none without attachment columns whose files are wanted. */
+export function findFileFacts(reader: ReplicaReader, config: Config): readonly FileFinding[] {
+  const { rule } = filesSettings(config);
+  const columns = readTables(reader).flatMap(({ id, name }) => {
+    const wished = rule(name)?.mode ?? 'none';
+    return readFileColumns(reader, id).map((column) => ({
+      name: `${column.tableName}.${column.columnName}`,
+      wished,
+      mode: columnMode(wished, column.options),
+      isListed: hasListedCells(reader, column),
+    }));
+  });
+  const wanted = columns.filter(({ mode }) => mode !== 'none');
+  if (wanted.length === 0) return [];
+  const named = (list: readonly { readonly name: string }[]): string => namesText(list.map(({ name }) => name));
+  const all = wanted.filter(({ mode }) => mode === 'all');
+  const latest = wanted.filter(({ mode }) => mode === 'latest');
+  const kinds = [
+    all.length === 0 ? [] : [`every revision of ${named(all)}`],
+    latest.length === 0 ? [] : [`the latest of ${named(latest)}`],
+  ].flat();
+  const listed = wanted.filter(({ isListed }) => isListed);
+  const findings: FileFinding[] = [
+    {
+      message: `${kinds.join('; ')}${listed.length === 0 ? '; found by the values of their cells' : ''}`,
+      hint: '',
+    },
+  ];
+  if (listed.length > 0) {
+    findings.push({
+      message: `${named(listed)}: the origin does not show the revision there, so that each cell with a file costs a request in every pull`,
+      hint: 'Write files: none for the tables whose files are not needed.',
+    });
+  }
+  const withoutHistory = wanted.filter(({ wished, mode }) => wished === 'all' && mode === 'latest');
+  if (withoutHistory.length > 0) {
+    findings.push({
+      message: `${named(withoutHistory)}: all revisions are wanted, but the column does not show its history`,
+      hint: 'Set "Allow See Revision History" for the column at the origin, or write files: latest.',
+    });
+  }
+  return findings;
+}
+
+function namesText(names: readonly string[]): string {
+  const rest = names.length - NAMES_MAX;
+  return rest > 0 ? `${names.slice(0, NAMES_MAX).join(', ')} and ${rest} more` : names.join(', ');
+}
+
+/** What the replica remembers of the columns of a table, by its id. */
+export type KnownChoices = ReadonlyMap<number, Pick<Choosing, 'leftOut' | 'known'>>;
+
+/** What the replica remembers of tables; nothing without a replica, or for one of an earlier version. */
+export function readKnownTables({ replica: { path } }: Config): {
+  readonly choices: KnownChoices;
+  readonly described: readonly DescribedTable[];
+} {
+  const none = { choices: new Map(), described: [] };
+  if (!existsSync(path)) return none;
+  try {
+    const reader = openReader(path);
+    try {
+      if (reader.isOlder()) return none;
+      const tables = readTables(reader);
+      const choices = new Map(
+        tables.map(({ id }) => [id, { leftOut: readSelection(reader, id).leftOut, known: readColumns(reader, id) }]),
+      );
+      return { choices, described: readDescribed(reader) };
+    } finally {
+      reader.close();
+    }
+  } catch {
+    return none; // the check of the replica says what is wrong with it
+  }
+}
+
+/** A table with the columns that come, and what is to be said of the others. */
+export function checkChoice(
+  described: TableDescriptor,
+  { config, rule, known }: { readonly config: Config; readonly rule: TableRule | null; readonly known: KnownChoices },
+): { readonly descriptor: TableDescriptor; readonly results: readonly CheckResult[] } {
+  const choice = rule === null ? null : columnChoice(rule);
+  if (rule === null || choice === null) return { descriptor: described, results: [] };
+  const key = config.replica.maskKey ?? findMaskKey(config.replica.maskKeyFile);
+  const before = known.get(described.id) ?? { leftOut: [], known: [] };
+  const chosen = chooseColumns(described, {
+    choice,
+    ...before,
+    keyDigest: () => (key === null ? '' : maskKeyDigest(key)),
+  });
+  const useless = uselessPatterns(described, choice);
+  const name = described.recordName;
+  return {
+    descriptor: key === null ? withoutHashes(chosen.descriptor) : chosen.descriptor,
+    results: [
+      ...chosen.problems.map((problem) => fail('columns', `${name}: ${problem}`, `Correct tables.${rule.pattern}.`)),
+      ...choiceResults(described, chosen),
+      ...(useless.length === 0
+        ? []
+        : [
+            warn('columns', `${name}: no column matches ${someOf(useless)}`, `Correct tables.${rule.pattern}.columns.`),
+          ]),
+      ...(rule.options.push === true ? requiredResults(described, chosen) : []),
+    ],
+  };
+}
+
+/** Without a key, nothing can be hashed; then there is no replica either that could have hashes. */
+function withoutHashes(descriptor: TableDescriptor): TableDescriptor {
+  const columns = descriptor.columns.map((column) =>
+    column.mask?.kind === 'hash' ? { ...column, mask: { ...column.mask, kind: 'null' as const } } : column,
+  );
+  return { ...descriptor, columns };
+}
+
+function choiceResults(described: TableDescriptor, { descriptor, leftOut, kept }: Chosen): readonly CheckResult[] {
+  const out = new Set(leftOut.map(({ id }) => id));
+  const left = described.columns.filter(({ id }) => out.has(id)).map((column) => column.name);
+  const masked = descriptor.columns.flatMap(({ name, mask }) => (mask === undefined ? [] : [`${name} (${mask.kind})`]));
+  const parts = [
+    ...(left.length === 0 ? [] : [`left out: ${someOf(left)}`]),
+    ...(masked.length === 0 ? [] : [`masked: ${someOf(masked)}`]),
+    ...(kept.length === 0 ? [] : [`come in any case: ${someOf(kept.map(({ name, why }) => `${name} (${why})`))}`]),
+  ];
+  return parts.length === 0 ? [] : [ok('columns', `${described.recordName}: ${parts.join('; ')}`)];
+}
+
+/** Columns without which the origin takes no new row, and that cannot be given one here. */
+function requiredResults(described: TableDescriptor, { descriptor }: Chosen): readonly CheckResult[] {
+  const writable = new Set(descriptor.columns.flatMap(({ id, mask }) => (mask === undefined ? [id] : [])));
+  const missing = described.columns.filter(
+    ({ id, dataOptions }) => !writable.has(id) && hasOption(dataOptions, 'Required'),
+  );
+  if (missing.length === 0) return [];
+  const names = someOf(missing.map(({ name }) => name));
+  return [
+    warn(
+      'push',
+      `${described.recordName}: the origin requires ${names}, which new rows cannot be given here`,
+      'Rows that are inserted here will be refused, unless the origin has a default.',
+    ),
+  ];
+}
