@@ -4,6 +4,7 @@
 import type { Extra } from './extra.ts';
 import { BACKUP } from './extras/backup/extra.ts';
 import { CHECK } from './extras/check/extra.ts';
+import { DOORBELL } from './extras/doorbell/extra.ts';
 import { EXPORT } from './extras/export/extra.ts';
 import { FRESH } from './extras/fresh/extra.ts';
 import { HISTORY } from './extras/history/extra.ts';
@@ -27,5 +28,6 @@ export const EXTRAS: readonly Extra[] = [
   SERVICE,
   PAGE,
   HTTP,
+  DOORBELL,
   MANUAL,
 ];

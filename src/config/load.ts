@@ -66,7 +66,12 @@ export interface Config {
     readonly repeatMinutes: number;
   };
   /** `recordUrl`: the address of a row at the origin, with {tableId}, {table} and {id} in it; null for none. */
-  readonly http: { readonly listen: ListenAddress | null; readonly recordUrl: string | null };
+  readonly http: {
+    readonly listen: ListenAddress | null;
+    /** Where the doorbell is, which may be `listen`; null for nowhere. */
+    readonly doorbell: ListenAddress | null;
+    readonly recordUrl: string | null;
+  };
   readonly extras: ExtraSettings;
 }
 
@@ -252,7 +257,7 @@ function configFromOptions(
       webhook: options.notify.webhook ?? null,
       repeatMinutes: options.notify.repeatMinutes,
     },
-    http: { listen: listenAddress(options.http.listen), recordUrl: options.http.recordUrl ?? null },
+    http: httpSettings(options.http),
   };
 }
 
@@ -261,6 +266,11 @@ function scheduleTexts(options: Options['schedule'], kinds: readonly string[]): 
   const { sync, pull = sync, push = sync, ...others } = options;
   const texts: Readonly<Record<string, string | false | undefined>> = options;
   return { ...others, pull, push, added: Object.fromEntries(kinds.map((kind) => [kind, texts[kind] ?? false])) };
+}
+
+function httpSettings({ listen, doorbell, recordUrl }: Options['http']): Config['http'] {
+  const own = typeof doorbell === 'object' ? doorbell.listen : doorbell && listen;
+  return { listen: listenAddress(listen), doorbell: listenAddress(own), recordUrl: recordUrl ?? null };
 }
 
 function listenAddress(listen: string | false): ListenAddress | null {

@@ -130,6 +130,11 @@ const push = section(
 const LISTEN_MUST_BE =
   'must be a loopback address with a port, such as 127.0.0.1:8787, the absolute path of a unix socket, or false';
 
+const DOORBELL_MUST_BE =
+  'must be true for http.listen, false, or { listen: … } with an address and a port, such as 10.0.0.5:8788, or the absolute path of a unix socket';
+
+const isPort = (address: string): boolean => address.startsWith('/') || Number(/\d+$/.exec(address)?.[0]) <= 65_535;
+
 const RECORD_URL_MUST_BE =
   'must be an address with {id} in it, such as https://www.teamdesk.net/secure/db/21995/preview.aspx?t={tableId}&id={id}';
 
@@ -145,17 +150,32 @@ const http = section(
         ],
         { error: LISTEN_MUST_BE },
       )
-      .refine(
-        (address) => address === false || address.startsWith('/') || Number(/\d+$/.exec(address)?.[0]) <= 65_535,
-        {
-          error: LISTEN_MUST_BE,
-        },
-      )
+      .refine((address) => address === false || isPort(address), { error: LISTEN_MUST_BE })
       .default(false)
       .meta({
         description:
           'Where the daemon serves its page (/) and answers /livez, /readyz, /status and /metrics: a loopback address with a port, or the path of a ' +
           'unix socket. The socket is safer: its mode says who may connect. With false, it listens nowhere.',
+      }),
+    doorbell: z
+      .union(
+        [
+          z.boolean(),
+          z.strictObject({
+            listen: z
+              .string()
+              .regex(/^(?:[\w.-]+:\d{1,5}|\[[0-9a-f:.]+\]:\d{1,5}|\/[^\p{Cc}]+)$/u)
+              .refine(isPort)
+              .meta({ description: 'An address with a port, or the path of a unix socket.' }),
+          }),
+        ],
+        { error: DOORBELL_MUST_BE },
+      )
+      .default(false)
+      .meta({
+        description:
+          'Where the origin may say that a table changed, which the daemon then follows at once (`rowsync doorbell` prints what to enter there). With true, ' +
+          'it is on http.listen; { listen: … } is an address of its own, which answers nothing else, and need not be a loopback address.',
       }),
     recordUrl: z
       .string({ error: RECORD_URL_MUST_BE })
@@ -169,7 +189,10 @@ const http = section(
       }),
   },
   'The HTTP server of `rowsync daemon`.',
-);
+).refine(({ listen, doorbell }) => doorbell !== true || listen !== false, {
+  path: ['doorbell'],
+  error: 'true needs http.listen; { listen: … } gives the doorbell an address of its own',
+});
 
 const COMMAND_MUST_BE = 'must be a list of texts: a program and its arguments';
 

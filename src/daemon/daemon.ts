@@ -3,7 +3,6 @@
  * the result; it decides nothing itself. It does one piece of work at a time. It retries failures at growing intervals and never gives them up: only a
  * stop ends the loop.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { errorFacts, type Logger } from '../base/log.ts';
@@ -30,13 +29,14 @@ import { NotificationSender } from './notifications.ts';
 import { endsInTime, LoopDelay, Pulse, watch } from './process-health.ts';
 import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
-import type { DaemonParts, DaemonServer, DaemonView } from './parts.ts';
+import type { DaemonPart, DaemonParts, DaemonView } from './parts.ts';
 import { RefreshQueue } from './refresh-queue.ts';
+import { Servers } from './servers.ts';
 import { Results, WorkLog } from './work-log.ts';
 import { openSides, type Sides } from './sides.ts';
 import { statusLine, type DaemonState } from './state.ts';
 import { isRefresh, nextStep, takesPart, type Run, type Step } from './step.ts';
-import { contextFor, isAnyFollowed, runWork, type WorkContext, type WorkOutcome } from './work.ts';
+import { contextFor, isAnyFollowed, runWork, type TableOutcome, type WorkContext, type WorkOutcome } from './work.ts';
 import { RefreshWatch } from './refresh.ts';
 
 /** What the daemon itself is made with. */
@@ -94,7 +94,9 @@ class Daemon {
   readonly #pushTroubles = new Troubles();
   readonly #pulse: Pulse;
   readonly #startedAtMs: number;
-  #server: DaemonServer | null = null;
+  readonly #view: DaemonView;
+  readonly #servers: Servers;
+  #joined: readonly DaemonPart[] = [];
   #working: WorkKind | null = null;
   #failure: DaemonState['failure'] = null;
   #refusedReload: readonly FoundComplaint[] = [];
@@ -118,6 +120,8 @@ class Daemon {
     this.#scheduled = new ScheduledJobs(jobsOf(sides.config));
     this.#decisionQueue = new DecisionQueue(parts.clock, () => this.#wake.abort());
     this.#refreshes = new RefreshQueue(parts.clock, () => this.#wake.abort());
+    this.#view = this.#makeView();
+    this.#servers = new Servers(this.#view);
   }
 
   get #log(): Logger {
@@ -139,7 +143,8 @@ class Daemon {
     signals.onCycle(() => this.#ask('cycle'));
     this.#log.info('daemon.started', { path: this.#sides.config.replica.path });
     try {
-      this.#server = await this.#serve(this.#sides.config);
+      this.#joined = await Promise.all(this.#parts.extras.flatMap(({ join }) => join?.(this.#view) ?? []));
+      await (await this.#servers.prepare(this.#sides.config, this.#log)).use();
     } catch (thrown) {
       await this.#sides.close();
       throw thrown;
@@ -170,7 +175,7 @@ class Daemon {
     }
     this.#loopDelay.stop();
     this.#decisionQueue.close();
-    await this.#server?.close();
+    await this.#servers.close();
     await this.#sides.close();
     this.#log.info('daemon.stopped');
   }
@@ -257,14 +262,15 @@ class Daemon {
     const run = { ...step, isAsked, monotonicMs: startedMs };
     this.#hasRefreshed = isRefresh(run);
     const endRefresh = this.#hasRefreshed ? this.#refreshes.take() : null;
+    let outcomes: readonly TableOutcome[] = [];
     try {
-      await this.#runOne(run);
+      outcomes = await this.#runOne(run);
     } finally {
-      endRefresh?.();
+      endRefresh?.(outcomes);
     }
   }
 
-  async #runOne(run: Run & Pick<Step & { readonly kind: 'run' }, 'probeFirst'>): Promise<void> {
+  async #runOne(run: Run & Pick<Step & { readonly kind: 'run' }, 'probeFirst'>): Promise<readonly TableOutcome[]> {
     const { clock, signals } = this.#parts;
     const { monotonicMs: startedMs } = run;
     const included = new Set<string>();
@@ -280,12 +286,16 @@ class Daemon {
       onProgress: (event) => this.#book.advance(event, clock.monotonicMs()),
     });
     // With nothing to follow, a tick a minute asks nothing, and proves nothing.
-    if (run.work === 'follow' && !isAnyFollowed(context)) return this.#scheduled.serve(run, clock.nowMs());
+    if (run.work === 'follow' && !isAnyFollowed(context)) {
+      this.#scheduled.serve(run, clock.nowMs());
+      return [];
+    }
     if (run.probeFirst) {
       const refusal = await this.#probe();
       if (refusal !== null) {
         this.#fail(refusal);
-        return this.#tellStatus();
+        this.#tellStatus();
+        return [];
       }
     }
     this.#log.info('work.started', { work: run.work });
@@ -295,10 +305,11 @@ class Daemon {
     const outcome = await this.#outcomeOf(run, context);
     this.#working = null;
     this.#report(run, outcome, clock.monotonicMs() - startedMs);
-    if (signals.stop.aborted) return;
+    if (signals.stop.aborted) return [];
     if (outcome.error === null) this.#succeed(run, outcome, included);
     else this.#fail(outcome.error);
     this.#tellStatus();
+    return outcome.tables;
   }
 
   async #outcomeOf({ work }: Pick<Run, 'work'>, context: WorkContext): Promise<WorkOutcome> {
@@ -393,26 +404,22 @@ class Daemon {
   /** Opens everything that a new configuration names before it closes the old. @throws with everything left as it was. */
   async #changeTo(config: Config): Promise<void> {
     const { logFor, clock } = this.#parts;
-    const before = this.#server;
-    const isSameAddress = isDeepStrictEqual(config.http.listen, this.#sides.config.http.listen);
-    // Closing a server removes its socket, so one whose socket is gone is closed before the new one opens.
-    if (before?.isReachable() === false) await before.close();
-    const server = isSameAddress && before?.isReachable() !== false ? before : await this.#serve(config);
+    const servers = await this.#servers.prepare(config, this.#log);
     try {
       this.#sides = await this.#sides.changeTo(config, { clock, log: logFor(config) });
     } catch (thrown) {
-      if (server !== before) await server?.close();
+      await servers.giveBack();
       throw thrown;
     }
-    this.#server = server;
-    if (server !== before) await before?.close();
+    await servers.use();
   }
 
-  /** Starts the HTTP server of a configuration; null if it has none. */
-  async #serve(config: Config): Promise<DaemonServer | null> {
-    const view: DaemonView = {
+  #makeView(): DaemonView {
+    return {
       extras: this.#parts.extras,
       clock: this.#parts.clock,
+      parts: () => this.#joined,
+      stop: this.#parts.signals.stop,
       decisionQueue: this.#decisionQueue,
       loopDelay: this.#loopDelay,
       isAlive: () => this.#pulse.isAlive,
@@ -423,12 +430,8 @@ class Daemon {
       problems: () => this.#readProblems(),
       onWork: (listener) => this.#book.listen(listener),
       askForCycle: (work) => (work === null ? this.#ask('cycle') : this.#askFor(work)),
-      refresh: async (tables) => (this.#isHeldBack() ? undefined : this.#refreshes.ask(tables)),
+      refresh: async (tables) => (this.#isHeldBack() ? [] : this.#refreshes.ask(tables)),
     };
-    const [open] = this.#parts.extras.flatMap(({ openServer }) => openServer ?? []);
-    const server = open === undefined ? null : await open(config, view);
-    if (server !== null) this.#log.info('http.listening', { path: server.address });
-    return server;
   }
 
   /** Whether work has advanced since the last time this was asked. */
@@ -462,6 +465,7 @@ class Daemon {
   }
 
   #state(): DaemonState {
+    const words = this.#joined.map((part) => part.word());
     return {
       startedAtMs: this.#startedAtMs,
       working: this.#working,
@@ -476,7 +480,12 @@ class Daemon {
       refreshByTable: this.#refreshWatch.textByTable,
       blockedNotices: this.#parts.notifications.blocked(),
       logFailure: this.#parts.logFailure?.() ?? null,
-      complaints: [...this.#refusedReload, ...this.#results.complaints],
+      notes: words.flatMap(({ lines }) => lines),
+      complaints: [
+        ...this.#refusedReload,
+        ...this.#results.complaints,
+        ...words.flatMap(({ complaints }) => complaints),
+      ],
       problems: this.#account.problems,
     };
   }

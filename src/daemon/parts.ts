@@ -3,8 +3,9 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import type { Config } from '../config/load.ts';
+import type { Config, ListenAddress } from '../config/load.ts';
 import type { Problem } from '../reconcile/account/account.ts';
+import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Surroundings } from './account.ts';
 import type { DecisionQueue } from './decision-queue.ts';
 import type { WorkKind } from './jobs.ts';
@@ -13,7 +14,7 @@ import type { ReplicaReader } from '../replica/reader.ts';
 import type { Sides, StartBeside } from './sides.ts';
 import type { DaemonState } from './state.ts';
 import type { Notifier } from './systemd.ts';
-import type { ExtraWork } from './work.ts';
+import type { ExtraWork, TableOutcome } from './work.ts';
 import type { WorkSnapshot } from './work-log.ts';
 
 /** The signals that a running daemon gets; each listener is called for every signal. */
@@ -37,14 +38,47 @@ export interface DaemonExtra {
   readonly jobs?: Readonly<Record<string, ExtraWork>>;
   /** Begins work of its own beside the daemon. */
   readonly start?: StartBeside;
-  /** Serves a running daemon; null if the configuration wants no server. @throws RowsyncError `daemon.listen`, `replica.path`. */
-  readonly openServer?: (config: Config, view: DaemonView) => Promise<DaemonServer | null>;
+  /** A server of a running daemon: where a configuration wants it, null for nowhere, and how it begins. */
+  readonly server?: {
+    readonly listensAt: (config: Config) => ListenAddress | null;
+    /** @throws RowsyncError `daemon.listen`, `replica.path`. */
+    readonly open: (address: ListenAddress, view: DaemonView) => Promise<DaemonServer>;
+  };
   readonly metrics?: (config: Config, source: { reader: ReplicaReader; nowMs: number }) => Promise<readonly Metric[]>;
+  /** Takes part in a running daemon, from its start to its end. */
+  readonly join?: (view: DaemonView) => Promise<DaemonPart>;
 }
 
-/** What the server may see and request. */
+/** What an extra does in a running daemon. */
+export interface DaemonPart {
+  /** Answers a program that knows a path of the extra, on the server at an address; null for every other path. */
+  answer(asked: PathRequest): PlainAnswer | null;
+  /** What it says of itself in the daemon's status, and what is wrong; nothing where the configuration does not want it. */
+  word(): { readonly lines: readonly string[]; readonly complaints: readonly FoundComplaint[] };
+  metrics(): readonly Metric[];
+}
+
+/** A request to a server; its body and its headers do not count. */
+export interface PathRequest {
+  readonly address: ListenAddress;
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+}
+
+/** An answer in plain text. */
+export interface PlainAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** What servers may see and request; one for the life of a daemon. */
 export interface DaemonView {
   readonly extras: readonly DaemonExtra[];
+  /** Those that joined. */
+  parts(): readonly DaemonPart[];
+  /** Aborted when the daemon is to stop. */
+  readonly stop: AbortSignal;
   readonly clock: Clock;
   readonly decisionQueue: DecisionQueue;
   readonly loopDelay: LoopDelay;
@@ -60,7 +94,7 @@ export interface DaemonView {
   /** Null for all of it. */
   askForCycle(work: WorkKind | null): void;
   /** Reads tables now, by their names at the origin; resolves when that has ended, or will not begin soon. Never rejects. */
-  refresh(tables: readonly string[]): Promise<void>;
+  refresh(tables: readonly string[]): Promise<readonly TableOutcome[]>;
 }
 
 /** A running server. */

@@ -3,6 +3,7 @@
  * the one under way may have asked for them already.
  */
 import type { Clock } from '../base/clock.ts';
+import type { TableOutcome } from './work.ts';
 
 /** How long somebody waits for them; a large table that has to be swept takes longer, and is there the next time. */
 const WAIT_MS_MAX = 45_000;
@@ -24,19 +25,23 @@ export class RefreshQueue {
     return this.#next.tables;
   }
 
-  /** Resolves when a run that begins from now on has ended, however it ended, or takes too long. Never rejects. */
-  async ask(tables: readonly string[]): Promise<void> {
-    if (tables.length === 0) return;
+  /**
+   * Resolves when a run that begins from now on has ended, however it ended, with what became of its tables; with none if it takes too long. Never
+   * rejects.
+   */
+  async ask(tables: readonly string[]): Promise<readonly TableOutcome[]> {
+    if (tables.length === 0) return [];
     const { ended } = this.#next;
     for (const table of tables) this.#next.tables.add(table);
     this.#onAsked();
     const done = new AbortController();
-    await Promise.race([ended, this.#clock.sleep(WAIT_MS_MAX, done.signal)]);
+    const outcomes = await Promise.race([ended, this.#clock.sleep(WAIT_MS_MAX, done.signal)]);
     done.abort();
+    return outcomes ?? [];
   }
 
   /** Hands the tables over to a run, which calls the result at its end. */
-  take(): () => void {
+  take(): (outcomes: readonly TableOutcome[]) => void {
     const { settle } = this.#next;
     this.#next = newRefresh();
     return settle;
@@ -44,6 +49,6 @@ export class RefreshQueue {
 }
 
 function newRefresh() {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  return { tables: new Set<string>(), ended: promise, settle: () => resolve(undefined) };
+  const { promise, resolve } = Promise.withResolvers<readonly TableOutcome[]>();
+  return { tables: new Set<string>(), ended: promise, settle: resolve };
 }

@@ -37,6 +37,8 @@ export interface DaemonState {
   readonly mismatchCount: number;
   /** How each table is kept up to date, in words, by its name here. */
   readonly refreshByTable: ReadonlyMap<string, string>;
+  /** What extras say of themselves, in lines. */
+  readonly notes: readonly string[];
   /** Channels by which notices do not get through. */
   readonly blockedNotices: readonly BlockedChannel[];
   /** Why the log cannot be written; null if it can. */
@@ -66,6 +68,7 @@ export function stateJson(state: DaemonState): Readonly<Record<string, unknown>>
     startedAt: stampFromMs(state.startedAtMs),
     status: statusLine(state),
     working: state.working,
+    notes: state.notes,
     failure:
       circuit.failureCount === 0
         ? null

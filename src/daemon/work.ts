@@ -35,8 +35,9 @@ export interface TableOutcome {
   readonly held: RowsyncError | null;
   /** Rows that were changed here by a pull, at the origin by a push. */
   readonly counts: { readonly insertedCount: number; readonly updatedCount: number; readonly deletedCount: number };
-  /** Whether only changes were read. */
+  /** Whether only changes were read, and stamps of rows that came then. */
   readonly isFollowed: boolean;
+  readonly stamps?: readonly string[] | undefined;
 }
 
 /** The outcome of one piece of work. */
@@ -291,16 +292,18 @@ function outcome(
     readonly updatedCount?: number;
     readonly deletedCount?: number;
     readonly isFollowed?: boolean;
+    readonly stamps?: readonly string[] | undefined;
   }[],
   facts: LogFacts,
 ): Omit<WorkOutcome, 'isOver'> {
   const nameByLocal = new Map(readTables(replica).map(({ localName, name }) => [localName, name]));
-  const tables = reports.map(({ table, error: own, held, isFollowed = false, ...counted }) => ({
+  const tables = reports.map(({ table, error: own, held, isFollowed = false, stamps, ...counted }) => ({
     name: nameByLocal.get(table) ?? table,
     localName: table,
     error: own,
     held,
     isFollowed,
+    stamps,
     counts: {
       insertedCount: counted.insertedCount ?? 0,
       updatedCount: counted.updatedCount ?? 0,

@@ -395,15 +395,18 @@ async function readChangedPage(
       return typeof stamp === 'string' ? [[id, stamp] as const] : [];
     }),
   );
-  await storeChanges(context, table, page, counts);
+  await storeChanges(context, table, { page, stampById }, counts);
   return { ids, stampById, top };
 }
+
+/** Stamps that a report has of one table, to say how late rows came. */
+const STAMPS_MAX = 1_000;
 
 /** Applies rows that differ from those here; most rows of the overlap do not. */
 async function storeChanges(
   context: PullContext,
   table: PreparedTable,
-  page: RowPage,
+  { page, stampById }: { readonly page: RowPage; readonly stampById: ReadonlyMap<number, string> },
   counts: SweepCounts,
 ): Promise<void> {
   const { replica, clock } = context;
@@ -419,5 +422,7 @@ async function storeChanges(
   counts.insertedCount += stored.insertedCount;
   counts.updatedCount += stored.updatedCount;
   counts.pagesReadCount += 1;
+  const stamps = [...(counts.stamps ?? []), ...news.flatMap(({ id }) => stampById.get(id) ?? [])];
+  counts.stamps = stamps.slice(0, STAMPS_MAX);
   context.onProgress?.({ kind: 'page', table: target.localName, rowCount: news.length, notModified: false });
 }

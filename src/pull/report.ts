@@ -16,6 +16,8 @@ export interface SweepCounts {
   pagesReadCount: number;
   /** Pages answered 304, skipped by ETag. */
   pagesNotModifiedCount: number;
+  /** Stamps of rows that came by following; not all of many. */
+  stamps?: readonly string[];
 }
 
 /** One step of a running pull, for a progress bar or plain lines. */

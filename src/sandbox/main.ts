@@ -16,6 +16,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { Colleagues, type ActivityCounts } from './data/colleagues.ts';
 import { createControlServer, createApiServer, type Intercept } from './server/server.ts';
 import { Faults, readFaultPlan, type FaultPlan } from './server/faults.ts';
+import { ringOnChanges, type Ring } from './server/ring.ts';
 import { RequestLog } from './server/requests.ts';
 import { sampleRoles, sampleTables, SAMPLE_USERS } from './data/sample.ts';
 import { LOGIN_MODES, type LoginMode, type ServerRules } from './methods/rules.ts';
@@ -61,6 +62,8 @@ export interface SandboxOptions {
   readonly clock: Clock;
   /** Tables to serve in place of the sample data. */
   readonly tables?: readonly TableSpec[] | undefined;
+  /** Addresses that are called when rows change, as a trigger of the service would: of one table, or of every table (null). */
+  readonly rings?: readonly Ring[] | undefined;
   /** Asked before each request is answered; may change the store, or answer by itself. */
   readonly intercept?: Intercept | undefined;
 }
@@ -156,6 +159,7 @@ async function serveStore(
   const control = createControlServer({ faults, requests });
   const port = await listen(server, settings);
   const controlPort = await listenControl(control, server, settings);
+  ringOnChanges(store, options.rings ?? []);
   const colleagues = new Colleagues(store, clock, settings.seed);
   const running =
     settings.activityPerSecond > 0 ? colleagues.run(settings.activityPerSecond, signal) : Promise.resolve();

@@ -15,6 +15,7 @@ export const RESTING_STATE: DaemonState = {
   workCounts: new Map(),
   mismatchCount: 0,
   refreshByTable: new Map(),
+  notes: [],
   blockedNotices: [],
   logFailure: null,
   complaints: [],

@@ -1,5 +1,6 @@
 /** The input of a daemon's metrics, with a sample for each. */
 import { backupMetric } from '../../src/extras/backup/extra.ts';
+import { doorbellMetrics } from '../../src/extras/doorbell/ring-requests.ts';
 import type { Measures } from '../../src/extras/http/metrics.ts';
 import { sinkMetrics } from '../../src/extras/postgres/metrics.ts';
 import type { TableStatus } from '../../src/replica/reader.ts';
@@ -38,6 +39,7 @@ export const MEASURES: Measures = {
   extras: [
     ...sinkMetrics([{ name: 'warehouse', lagRows: 3, lagSeconds: 2, epoch: 'e', problem: null, tables: [] }]),
     backupMetric(0),
+    ...doorbellMetrics({ rung: 2, secret: 1 }, { readCount: 2, broughtCount: 1, percentileMs: () => 900 }),
   ],
   state: { ...RESTING_STATE, workCounts: new Map([['pull done', 1]]) },
   problems: [],

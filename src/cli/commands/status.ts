@@ -216,12 +216,13 @@ function runLines(run: RunRecord, nowMs: number): readonly string[] {
   return [...lines, ...(run.errorMessage === null ? [] : [`          ${run.errorMessage}`])].map(printable);
 }
 
-function daemonLines({ status, working, failure, jobs }: DaemonAnswer, nowMs: number): readonly string[] {
+function daemonLines({ status, working, failure, jobs, notes = [] }: DaemonAnswer, nowMs: number): readonly string[] {
   const [next] = jobs.toSorted((a, b) => byText(a.nextAt, b.nextAt));
   const inMs = next === undefined ? 0 : Math.max(0, Date.parse(next.nextAt) - nowMs);
   const then = next === undefined ? 'nothing is scheduled' : `next ${next.job} in ${durationText(inMs)}`;
   const now = working === null ? then : `${working} under way`;
-  const lines = [`daemon    ${status}; ${now}`, ...(failure === null ? [] : [`          what to do: ${failure.hint}`])];
+  const hints = failure === null ? [] : [`          what to do: ${failure.hint}`];
+  const lines = [`daemon    ${status}; ${now}`, ...hints, ...notes];
   return lines.map(printable);
 }
 

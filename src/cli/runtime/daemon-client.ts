@@ -15,6 +15,8 @@ export interface DaemonAnswer {
   /** One line. */
   readonly status: string;
   readonly working: string | null;
+  /** Lines of extras; none from a daemon of an earlier version. */
+  readonly notes?: readonly string[];
   readonly failure: { readonly message: string; readonly hint: string } | null;
   readonly jobs: readonly { readonly job: string; readonly nextAt: string }[];
   /** What the account has from the daemon alone; none from a daemon of an earlier version. */
@@ -164,6 +166,7 @@ function isAnswer(value: unknown): value is DaemonAnswer {
     'jobs' in value &&
     Array.isArray(value.jobs) &&
     value.jobs.every(isJob) &&
+    (!('notes' in value) || (Array.isArray(value.notes) && value.notes.every((it) => typeof it === 'string'))) &&
     (!('complaints' in value) || (Array.isArray(value.complaints) && value.complaints.every(isComplaint)))
   );
 }

@@ -41,7 +41,7 @@ export interface Actions {
   /** Starts a cycle now, or one kind of work. */
   cycle(work: WorkKind | null): void;
   /** Reads tables now, by their names at the origin; resolves when that has ended, or will not begin soon. */
-  refresh(tables: readonly string[]): Promise<void>;
+  refresh(tables: readonly string[]): Promise<unknown>;
   /** @throws ChildFailure */
   document(request: DocumentRequest): Promise<Reply>;
 }

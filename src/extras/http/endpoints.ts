@@ -4,18 +4,17 @@
  */
 import { resolve, dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import type { Config } from '../../config/load.ts';
+import type { Config, ListenAddress } from '../../config/load.ts';
 import { lastSeq } from '../history/entries.ts';
 import { ChildPool } from '../shared/child-pool.ts';
 import { makePageKey, openPageAuth, type PageAuth } from './page-key.ts';
 import { PAGE_PROCESS, plainState, type PageRequest } from '../page/request.ts';
-import { startServer } from './server.ts';
-import type { DaemonServer, DaemonView, DaemonExtra } from '../../daemon/parts.ts';
+import { answerPath, startServer } from './server.ts';
+import type { DaemonServer, DaemonView } from '../../daemon/parts.ts';
 import { statfsSync, statSync } from 'node:fs';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
 import { readProblems, type Surroundings } from '../../daemon/account.ts';
-import type { LoopDelay } from '../../daemon/process-health.ts';
 import { metricsText } from './metrics.ts';
 import type { Sides } from '../../daemon/sides.ts';
 import { stateJson, type DaemonState } from '../../daemon/state.ts';
@@ -26,25 +25,21 @@ import { stateJson, type DaemonState } from '../../daemon/state.ts';
  */
 export const PROCESSES_MAX = { pages: 2, streams: 1 } as const;
 
-/** Starts the server of a configuration; null if it has none. @throws RowsyncError `daemon.listen`, `replica.path`. */
-export async function openServer(config: Config, view: DaemonView): Promise<DaemonServer | null> {
-  if (config.http.listen === null) return null;
-  const { clock, decisionQueue, loopDelay } = view;
+/** Starts the server. @throws RowsyncError `daemon.listen`, `replica.path`. */
+export async function openServer(address: ListenAddress, view: DaemonView): Promise<DaemonServer> {
+  const { clock, decisionQueue } = view;
   const pageAuthOf = cachedPageAuth(clock);
-  pageAuthOf(config);
+  pageAuthOf(view.sides().config);
   const auth = (): PageAuth => pageAuthOf(view.sides().config);
   const pages = new ChildPool<PageRequest>(PROCESSES_MAX.pages, PAGE_PROCESS);
   const streams = new ChildPool<PageRequest>(PROCESSES_MAX.streams, PAGE_PROCESS);
-  const server = await startServer(config.http.listen, {
+  const server = await startServer(address, {
     auth,
     isAlive: () => view.isAlive(),
     problems: seldom(() => view.problems(), clock),
     nowMs: () => clock.nowMs(),
     status: () => statusJson(view.state(), view.sides(), view.surroundings()),
-    metrics: seldom(
-      () => metricsOf(view.state(), view.sides(), { around: view.surroundings(), loopDelay, extras: view.extras }),
-      clock,
-    ),
+    metrics: seldom(() => metricsOf(view.state(), view.sides(), { around: view.surroundings(), view }), clock),
     document: ({ msMax, signal, isStream, ...asked }) => {
       const { replica, http } = view.sides().config;
       const nowMs = clock.nowMs();
@@ -67,6 +62,7 @@ export async function openServer(config: Config, view: DaemonView): Promise<Daem
     decide: (decision) => decisionQueue.ask(decision),
     cycle: (work) => view.askForCycle(work),
     refresh: (tables) => view.refresh(tables),
+    answerPath: (asked) => answerPath(view, asked),
   });
   const close = (): Promise<void> => {
     pages.close();
@@ -128,11 +124,7 @@ async function statusJson(state: DaemonState, { config }: Sides, around: Surroun
 async function metricsOf(
   state: DaemonState,
   { config, origin, replica }: Sides,
-  {
-    around,
-    loopDelay,
-    extras,
-  }: { readonly around: Surroundings; readonly loopDelay: LoopDelay; readonly extras: readonly DaemonExtra[] },
+  { around, view }: { readonly around: Surroundings; readonly view: DaemonView },
 ): Promise<string> {
   const { nowMs } = around;
   const { path } = config.replica;
@@ -141,14 +133,18 @@ async function metricsOf(
     problems: readProblems(reader, around),
     tables: reader.status(),
     replica: reader.measures(),
-    extras: (await Promise.all(extras.flatMap(({ metrics }) => metrics?.(config, { reader, nowMs }) ?? []))).flat(),
+    extras: (
+      await Promise.all(view.extras.flatMap(({ metrics }) => metrics?.(config, { reader, nowMs }) ?? []))
+    ).flat(),
   }));
+  const { extras, ...measured } = await reading;
   return metricsText({
     state,
-    ...(await reading),
+    ...measured,
+    extras: [...extras, ...view.parts().flatMap((part) => part.metrics())],
     origin: origin.counters(),
     ...replica.counters(),
-    loopDelaySeconds: loopDelay.takeP99Seconds(),
+    loopDelaySeconds: view.loopDelay.takeP99Seconds(),
     replicaBytes: sizeOf(path),
     walBytes: sizeOf(`${path}-wal`),
     freeBytes: bavail * bsize,

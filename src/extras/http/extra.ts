@@ -5,6 +5,8 @@ import type { Extra } from '../../extra.ts';
 
 export const HTTP: Extra = {
   name: 'http',
-  openServer: async (config, view) =>
-    config.http.listen === null ? null : (await import('./endpoints.ts')).openServer(config, view),
+  server: {
+    listensAt: ({ http }) => http.listen,
+    open: async (address, view) => (await import('./endpoints.ts')).openServer(address, view),
+  },
 };

@@ -29,17 +29,24 @@ const PAGE_NUMBER_BYTES = 9;
 
 /** The key of a replica, made if it is missing. @throws RowsyncError `replica.path`, `replica.full`, … */
 export function makePageKey(replicaPath: string, { shared }: { readonly shared: boolean }): string {
-  const path = pageKeyPath(replicaPath);
+  return makeKeyFile(pageKeyPath(replicaPath), { shared, what: 'the key of the status page' });
+}
+
+/** The text of a file with a key, made if it is missing. @throws RowsyncError `replica.path`, `replica.full`, … */
+export function makeKeyFile(
+  path: string,
+  { shared, what }: { readonly shared: boolean; readonly what: string },
+): string {
   const mode = shared ? 0o660 : 0o600;
   try {
     const key = keepKey(path, mode) ?? makeKey(path, mode);
     if (key.length >= KEY_CHARS_MIN) return key;
   } catch (thrown) {
-    throw replicaError(thrown, `Making the key of the status page ${path}`);
+    throw replicaError(thrown, `Making ${what} ${path}`);
   }
   throw new RowsyncError('replica', 'replica.path', {
-    message: `The key of the status page in ${path} has fewer than ${KEY_CHARS_MIN} characters`,
-    hint: 'Delete the file; the daemon makes a new key when it starts.',
+    message: `${what.replace('the', 'The')} in ${path} has fewer than ${KEY_CHARS_MIN} characters`,
+    hint: 'Delete the file; the daemon makes a new one when it starts.',
   });
 }
 
@@ -134,7 +141,7 @@ export function openPageAuth(key: string, clock: Pick<Clock, 'monotonicMs'>): Pa
   };
 }
 
-/** Compares digests, which have one length for every input. */
-function isSame(given: string, expected: string): boolean {
+/** Whether a secret was given, in constant time: compares digests, which have one length for every input. */
+export function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'));
 }

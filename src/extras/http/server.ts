@@ -18,7 +18,7 @@ import { PAGE_CSS, PAGE_ICON, PAGE_JS } from '../page/assets.ts';
 import { Feeds, type FeedView } from './feed.ts';
 import { answerSignedIn, failureReply, isSignedInPath, signInReply, streamWork } from './signed-in-pages.ts';
 import { answerPost, isSignedIn, POST_PATHS, showsKey, TYPES, type Actions, type Reply } from './actions.ts';
-import type { DaemonServer } from '../../daemon/parts.ts';
+import type { DaemonServer, DaemonView, PathRequest, PlainAnswer } from '../../daemon/parts.ts';
 import type { WorkProgress } from '../../daemon/work-log.ts';
 
 /** The answers; each is made when a request comes. */
@@ -30,11 +30,14 @@ export interface ServerView extends Actions, FeedView {
   status(): unknown;
   metrics(): Promise<string>;
   nowMs(): number;
+  /** An answer of an extra that serves programs, whatever their Host is; null for none. */
+  answerPath(asked: PathRequest): PlainAnswer | null;
   /** The progress of the current work; null for none. */
   progress(): WorkProgress | null;
 }
 
-const REQUEST_MS_MAX = 10_000;
+/** For a whole request. */
+export const REQUEST_MS_MAX = 10_000;
 /** The group may read and write the replica, so it may also read the status. */
 const SOCKET_MODE = 0o660;
 
@@ -43,8 +46,17 @@ export async function startServer(address: ListenAddress, view: ServerView): Pro
   const feeds = new Feeds(view, HEADERS);
   const server = createServer({ requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX });
   handBounded(server, (request, response) =>
-    answer(request, response, { view, feeds, names: namesOf(server, address) }),
+    answer(request, response, { view, feeds, address, names: namesOf(server, address) }),
   );
+  return listenOn(server, address, () => feeds.close());
+}
+
+/** Lets a server listen; `end` ends its answers under way. @throws RowsyncError `daemon.listen` if the address cannot be used. */
+export async function listenOn(
+  server: Server,
+  address: ListenAddress,
+  end: () => Promise<void> = () => Promise.resolve(),
+): Promise<DaemonServer> {
   if (address.kind === 'socket') removeStaleSocket(address.path);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => reject(listenError(address, cause)));
@@ -58,11 +70,20 @@ export async function startServer(address: ListenAddress, view: ServerView): Pro
     isReachable: () => address.kind === 'tcp' || existsSync(address.path),
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      await feeds.close();
+      await end();
       server.closeAllConnections();
       await closed;
     },
   };
+}
+
+/** What a part of the daemon answers to a path of its own; null for none. */
+export function answerPath(view: Pick<DaemonView, 'parts'>, asked: PathRequest): PlainAnswer | null {
+  for (const part of view.parts()) {
+    const answered = part.answer(asked);
+    if (answered !== null) return answered;
+  }
+  return null;
 }
 
 /** The socket of a daemon that was killed. We hold the lock of the replica, so no process listens there. */
@@ -74,7 +95,7 @@ function listenError(address: ListenAddress, cause: NodeJS.ErrnoException): Rows
   const where = address.kind === 'socket' ? address.path : `${address.host}:${address.port}`;
   return new RowsyncError('config', 'daemon.listen', {
     message: `The daemon cannot listen on ${where} (${cause.code ?? cause.message})`,
-    hint: 'Choose another http.listen, or false for none. The folder of a socket has to exist.',
+    hint: 'Choose another http.listen (or http.doorbell), or false for none. The folder of a socket has to exist.',
     cause,
   });
 }
@@ -135,6 +156,7 @@ function answer(request: IncomingMessage, response: ServerResponse, served: Serv
 interface Served {
   readonly view: ServerView;
   readonly feeds: Feeds;
+  readonly address: ListenAddress;
   readonly names: readonly string[] | null;
 }
 
@@ -142,12 +164,14 @@ interface Served {
 async function reply(
   request: IncomingMessage,
   response: ServerResponse,
-  { view, feeds, names }: Served,
+  { view, feeds, address, names }: Served,
 ): Promise<Reply | null> {
   const { host, origin } = request.headers;
+  const [path = '', query = ''] = (request.url ?? '').split('?', 2);
+  const ofPart = view.answerPath({ address, method: request.method ?? '', path });
+  if (ofPart !== null) return plain(ofPart.status, ofPart.body);
   if (!isOwnHost((host ?? '').toLowerCase(), names)) return plain(421, 'wrong host\n');
   if (origin !== undefined && origin !== `http://${host ?? ''}`) return plain(403, 'wrong origin\n');
-  const [path = '', query = ''] = (request.url ?? '').split('?', 2);
   if (request.method === 'POST' && POST_PATHS.has(path)) return answerPost(request, path, view).catch(failureReply);
   if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'only GET and HEAD\n');
   if (path === '/' || isSignedInPath(path)) {

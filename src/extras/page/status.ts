@@ -94,6 +94,7 @@ export function bottomHtml({
         ? null
         : html`<p>as <bdi>${identity.userEmail}</bdi>, <bdi>${identity.role}</bdi>, ${identity.timeZone}</p>`
     }
+    ${state.notes.map((note) => html`<p>${note}</p>`)}
     <p>
       running for ${durationText(nowMs - state.startedAtMs)} · shown at ${stampFromMs(nowMs)} ·
       <a href="/status">status as JSON</a> · <a href="/metrics">metrics</a>

@@ -32,6 +32,7 @@ interface SandboxCommandOptions {
   readonly login?: 'tokens and users' | 'tokens' | 'disabled';
   readonly faults?: string;
   readonly control?: number;
+  readonly ring?: readonly string[];
   readonly tls?: readonly string[];
   readonly extensions: boolean;
   readonly escapeColons?: boolean;
@@ -69,6 +70,10 @@ export function addSandboxCommand(program: Command, runner: Runner): void {
       'also listen on 127.0.0.1 for changes of the faults, and to show requests',
       wholeNumber({ from: 0, to: 65_535 }),
     )
+    .option(
+      '--ring <addresses...>',
+      'call these when rows change: an address for all tables, with {table} in it, or Table=address for one',
+    )
     .option('--tls <files...>', 'speak https with a certificate and its key: two PEM files')
     .option('--no-extensions', 'answer updated, deleted and select on a view, which no specification names, with 405')
     .option('--escape-colons', 'write a colon in the name of a column as _x003a_ in XML, as some servers do')
@@ -98,6 +103,7 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
     login: options.login,
     faults: options.faults === undefined ? undefined : readFaults(resolve(session.folder, options.faults)),
     controlPort: options.control,
+    rings: options.ring?.map(ringFrom),
     tls: options.tls === undefined ? undefined : tlsFiles(options.tls.map((path) => resolve(session.folder, path))),
     extensions: options.extensions,
     escapesColons: options.escapeColons,
@@ -131,6 +137,15 @@ function readFaults(path: string): unknown {
     });
   }
   return parseYaml(path, text).values;
+}
+
+function ringFrom(text: string): { readonly table: string | null; readonly url: string } {
+  const [, table = null, url = ''] = /^(?:(.+?)=)?(https?:\/\/\S+)$/.exec(text) ?? [];
+  if (URL.canParse(url)) return { table, url };
+  throw new RowsyncError('usage', 'sandbox.option', {
+    message: `--ring ${text} is no address`,
+    hint: "Give an address such as http://127.0.0.1:8787/ring/SECRET/{table}, or 'Order=http://…' for one table.",
+  });
 }
 
 function tlsFiles([certPath, keyPath, ...others]: readonly string[]): TlsFiles {

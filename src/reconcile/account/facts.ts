@@ -28,7 +28,9 @@ export type FoundAbout =
   /** A way to a person that does not work. */
   | 'notices'
   /** The log cannot be written. */
-  | 'log';
+  | 'log'
+  /** Calls of the origin that cannot be told from others. */
+  | 'doorbell';
 
 /** An error that is still true. */
 export interface FoundComplaint {

@@ -406,6 +406,12 @@ export const CATALOGUE = [
         })),
   },
   {
+    code: 'doorbell.deaf',
+    severity: 'person',
+    why: 'The secret of the doorbell cannot be read or made, so no call of the origin counts. Tables are as fresh as their schedule.',
+    find: ({ complaints }) => complaints.filter(({ about }) => about === 'doorbell').map((it) => said(it, null)),
+  },
+  {
     code: 'history.held',
     severity: 'person',
     why: 'Old entries of the history are kept because the origin does not confirm the clock of this machine.',

@@ -256,6 +256,11 @@ export class Store {
     );
   }
 
+  /** Has a function called with the number of the table whenever a row came, went or changed, before its transaction ends. */
+  onRow(listener: (tableId: number) => void): void {
+    this.#versions.onRow = listener;
+  }
+
   /** Runs several changes as one. */
   change(changes: () => void): void {
     this.#write(changes);

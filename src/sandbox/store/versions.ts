@@ -18,6 +18,8 @@ const STAMPS_MAX = 200_000;
 
 /** Change stamps of one store. */
 export class Versions {
+  /** Called with the number of a table whose row came, went or changed; its transaction may not have ended. */
+  onRow: (tableId: number) => void = () => undefined;
   #last = 0;
   #schema = 0;
   readonly #byTable = new Map<number, number>();
@@ -35,6 +37,7 @@ export class Versions {
   touchRow(tableId: number, id: number, columnIds: readonly number[] | null, isNew = false): void {
     this.#last += 1;
     this.#byTable.set(tableId, this.#last);
+    this.onRow(tableId);
     if (!isNew) {
       if (this.#byRow.size >= STAMPS_MAX) {
         this.#byRow.clear();

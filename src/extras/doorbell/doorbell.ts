@@ -1,0 +1,110 @@
+/**
+ * When a table that rang is read. A ring is a hint that something may have changed: rings within a moment are one, a table is read at most once a
+ * second however often it rings, and read again a few times if nothing came, since a ring may be faster than its change.
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { TableOutcome } from '../../daemon/work.ts';
+
+/** Rings within this time are one. */
+const MERGE_MS = 200;
+/** Between the beginnings of two reads of a table. */
+const READ_EVERY_MS = 1_000;
+/** How long after the last ring a table is read again, as long as nothing came. */
+const AGAIN_AFTER_MS = [1_000, 3_000, 10_000] as const;
+/** Times from stamp to here that are kept for the percentiles. */
+const TIMES_MAX = 1_000;
+
+/** What the doorbell needs of a daemon. */
+export interface DoorbellParts {
+  readonly clock: Clock;
+  readonly stop: AbortSignal;
+  /** Reads tables now, by their names at the origin. Never rejects. */
+  readonly refresh: (tables: readonly string[]) => Promise<readonly TableOutcome[]>;
+  /** The time at the origin. */
+  readonly originNowMs: () => number;
+}
+
+/** A table that waits to be read. */
+interface RungTable {
+  readonly dueMs: number;
+  readonly rungMs: number;
+  /** Reads since the last ring that brought nothing. */
+  readonly emptyCount: number;
+}
+
+/** Reads tables that rang. */
+export class Doorbell {
+  /** Reads that rings caused, and those among them that brought rows. */
+  readCount = 0;
+  broughtCount = 0;
+  readonly #parts: DoorbellParts;
+  readonly #waiting = new Map<string, RungTable>();
+  readonly #readMs = new Map<string, number>();
+  readonly #times: number[] = [];
+  #isAtWork = false;
+  #wake = new AbortController();
+
+  constructor(parts: DoorbellParts) {
+    this.#parts = parts;
+    parts.stop.addEventListener('abort', () => this.#wake.abort());
+  }
+
+  /** Notes that a table rang, by its name at the origin; only tables that exist, so that what is kept of them is bounded. */
+  ring(table: string): void {
+    const nowMs = this.#parts.clock.monotonicMs();
+    const soonestMs = Math.max(nowMs + MERGE_MS, this.#nextReadMs(table));
+    const dueMs = Math.min(soonestMs, this.#waiting.get(table)?.dueMs ?? Infinity);
+    this.#waiting.set(table, { dueMs, rungMs: nowMs, emptyCount: 0 });
+    this.#wake.abort();
+    if (!this.#isAtWork) void this.#work();
+  }
+
+  /** Milliseconds from the origin's stamp to here, of followed rows that came after a ring; null for none yet. */
+  readonly percentileMs = (share: number): number | null => {
+    const sorted = this.#times.toSorted((a, b) => a - b);
+    return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
+  };
+
+  #nextReadMs(table: string): number {
+    return (this.#readMs.get(table) ?? -Infinity) + READ_EVERY_MS;
+  }
+
+  /** Works until no table waits. */
+  async #work(): Promise<void> {
+    const { clock, stop, refresh } = this.#parts;
+    this.#isAtWork = true;
+    while (this.#waiting.size > 0 && !stop.aborted) {
+      const nowMs = clock.monotonicMs();
+      const due = [...this.#waiting].filter(([, { dueMs }]) => dueMs <= nowMs);
+      if (due.length === 0) {
+        this.#wake = new AbortController();
+        const dueMs = Math.min(...[...this.#waiting.values()].map((table) => table.dueMs));
+        await clock.sleep(dueMs - nowMs, this.#wake.signal);
+        continue;
+      }
+      for (const [table] of due) {
+        this.#waiting.delete(table);
+        this.#readMs.set(table, nowMs);
+      }
+      const outcomes = await refresh(due.map(([table]) => table));
+      for (const [table, rung] of due) this.#settle(table, rung, outcomes.find(({ name }) => name === table) ?? null);
+    }
+    this.#isAtWork = false;
+  }
+
+  #settle(table: string, { rungMs, emptyCount }: RungTable, outcome: TableOutcome | null): void {
+    const { insertedCount = 0, updatedCount = 0, deletedCount = 0 } = outcome?.counts ?? {};
+    this.readCount += 1;
+    if (insertedCount + updatedCount + deletedCount > 0) {
+      this.broughtCount += 1;
+      const nowMs = this.#parts.originNowMs();
+      this.#times.push(...(outcome?.stamps ?? []).map((stamp) => Math.max(0, nowMs - Date.parse(stamp))));
+      this.#times.splice(0, this.#times.length - TIMES_MAX);
+      return;
+    }
+    const againMs = AGAIN_AFTER_MS[emptyCount];
+    if (againMs === undefined || this.#waiting.has(table)) return;
+    const dueMs = Math.max(rungMs + againMs, this.#nextReadMs(table));
+    this.#waiting.set(table, { dueMs, rungMs, emptyCount: emptyCount + 1 });
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * When a table that rang is read, on a clock that the test moves.
+ */
+import { expect, test } from 'vitest';
+import type { TableOutcome } from '../../../src/daemon/work.ts';
+import { Doorbell } from '../../../src/extras/doorbell/doorbell.ts';
+import { testClock } from '../../support/clock.ts';
+
+/** A doorbell whose reads bring `brings` rows each. */
+function openDoorbell({ brings = 1 } = {}) {
+  const clock = testClock({ sleepsAdvance: false, startMs: 0 });
+  const reads: string[] = [];
+  const stop = new AbortController();
+  const asked = { brings };
+  const doorbell = new Doorbell({
+    clock,
+    stop: stop.signal,
+    originNowMs: () => clock.nowMs(),
+    refresh: async (tables) => {
+      reads.push(`${clock.monotonicMs()} ${tables.join(',')}`);
+      return tables.map((name): TableOutcome => ({
+        name,
+        localName: name,
+        error: null,
+        held: null,
+        isFollowed: true,
+        stamps: ['1970-01-01T00:00:00Z'],
+        counts: { insertedCount: 0, updatedCount: asked.brings, deletedCount: 0 },
+      }));
+    },
+  });
+  const pass = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 50) {
+      clock.advance(50);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { doorbell, reads, pass, asked, stop };
+}
+
+test('rings within 200 ms are one read, of all tables that rang', async () => {
+  const { doorbell, reads, pass } = openDoorbell();
+
+  doorbell.ring('Order');
+  await pass(100);
+  doorbell.ring('Order');
+  await pass(400);
+
+  expect(reads).toEqual(['200 Order']);
+});
+
+test('a table is read at most once a second, however often it rings, and once after the last ring', async () => {
+  const { doorbell, reads, pass } = openDoorbell();
+
+  for (let count = 0; count < 61; count += 1) {
+    doorbell.ring('Order');
+    await pass(50);
+  }
+  await pass(20_000);
+
+  expect(reads).toEqual(['200 Order', '1200 Order', '2200 Order', '3200 Order']);
+});
+
+test('a ring that is faster than its change is tried again after 1, 3 and 10 seconds', async () => {
+  const { doorbell, reads, pass } = openDoorbell({ brings: 0 });
+
+  doorbell.ring('Order');
+  await pass(30_000);
+
+  expect(reads).toEqual(['200 Order', '1200 Order', '3000 Order', '10000 Order']);
+  expect([doorbell.readCount, doorbell.broughtCount]).toEqual([4, 0]);
+});
+
+test('it is not tried again once something came', async () => {
+  const { doorbell, reads, pass, asked } = openDoorbell({ brings: 0 });
+
+  doorbell.ring('Order');
+  await pass(1_000);
+  asked.brings = 1;
+  await pass(30_000);
+
+  expect(reads).toEqual(['200 Order', '1200 Order']);
+  expect([doorbell.readCount, doorbell.broughtCount]).toEqual([2, 1]);
+  expect(doorbell.percentileMs(0.99)).toBe(1_200);
+});
+
+test('a table that waits does not hold up another one', async () => {
+  const { doorbell, reads, pass } = openDoorbell({ brings: 0 });
+
+  doorbell.ring('Order');
+  await pass(4_000);
+  doorbell.ring('Customer');
+  await pass(500);
+
+  expect(reads.at(-1)).toBe('4200 Customer');
+});
+
+test('nothing is read after the daemon was told to stop', async () => {
+  const { doorbell, reads, pass, stop } = openDoorbell();
+
+  doorbell.ring('Order');
+  stop.abort();
+  await pass(1_000);
+
+  expect(reads).toEqual([]);
+});
