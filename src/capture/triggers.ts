@@ -22,10 +22,16 @@ export function captureTriggers(table: TwoWayTable): readonly Trigger[] {
     trigger(table, 'given', sql`BEFORE INSERT`, NOT_OURS, [noteGivenId(table)]),
     trigger(table, 'new', sql`AFTER INSERT`, sql`NOT (${isGiven(table)}) AND ${NOT_OURS}`, newRow(table)),
     trigger(table, 'known', sql`AFTER INSERT`, sql`${isGiven(table)} AND ${NOT_OURS}`, knownRow(table)),
-    trigger(table, 'update', sql`AFTER UPDATE`, NOT_OURS, [...changedRow(table), mark(table, sql`NEW._id`)]),
+    trigger(table, 'update', sql`AFTER UPDATE`, NOT_OURS, [mark(table, sql`NEW._id`, { rules: changeRules(table) })]),
     trigger(table, 'delete', sql`AFTER DELETE`, NOT_OURS, [
-      refuse(sql`instr(OLD._allow, 'Delete') = 0`, `this row of ${table.localName} may not be deleted by you`),
-      mark(table, sql`OLD._id`),
+      mark(table, sql`OLD._id`, {
+        rules: [
+          {
+            isBroken: sql`instr(OLD._allow, 'Delete') = 0`,
+            sentence: `this row of ${table.localName} may not be deleted by you`,
+          },
+        ],
+      }),
     ]),
   ];
 }
@@ -51,13 +57,35 @@ function refuse(condition: Sql, sentence: string): Sql {
   return sql`${raise(sentence)} WHERE ${condition}`;
 }
 
-/** States that an edit moves, by the state they move to; a row without a mark becomes edited. */
-function mark(table: TwoWayTable, id: Sql): Sql {
+/**
+ * The value, unless a rule is broken, which refuses the edit. Every connection keeps every trigger in memory. SQLite packs an expression that a
+ * statement writes, but not one that a SELECT only evaluates: with a SELECT for each rule, hundreds of tables took twice the memory.
+ */
+function judged(value: Sql, rules: readonly CellRule[]): Sql {
+  if (rules.length === 0) return value;
+  const cases = rules.reduce<Sql>(
+    (text, { isBroken, sentence }) => sql`${text}
+          WHEN ${isBroken} THEN RAISE(ABORT, ${literal(sentence)})`,
+    sql`CASE`,
+  );
+  return sql`${cases} ELSE ${value} END`;
+}
+
+/**
+ * Marks an edited row, unless a rule is broken. Conditions of rules may read `from`, a FROM clause that yields one row. An edit moves states to the
+ * one that it gives a row without a mark.
+ */
+function mark(
+  table: TwoWayTable,
+  id: Sql,
+  { rules, from = sql`` }: { readonly rules: readonly CellRule[]; readonly from?: Sql },
+): Sql {
   const unparked = ROW_STATES.filter((state) => state !== 'edited' && state !== 'clean').filter(
     (state) => nextRowState(state, 'localEdit') === 'edited',
   );
   return sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since)
-        VALUES (${table.id}, ${id}, ${literal(nextRowState('clean', 'localEdit'))}, CAST(strftime('%s', 'now') AS INTEGER))
+        SELECT ${table.id}, ${id}, ${judged(literal(nextRowState('clean', 'localEdit')), rules)},
+          CAST(strftime('%s', 'now') AS INTEGER)${from} WHERE 1
         ON CONFLICT (table_id, row_id) DO UPDATE SET state = excluded.state
           WHERE state IN (${joinSql(unparked.map((state) => literal(state)))})`;
 }
@@ -73,16 +101,14 @@ function isGiven(table: TwoWayTable): Sql {
 
 /** A row that the origin does not know: its values are judged, then it gets the next negative id, which marks it. */
 function newRow(table: TwoWayTable): readonly Sql[] {
-  const rules = table.columns.flatMap((column): readonly CellRule[] => {
+  const cells = table.columns.flatMap((column): readonly CellRule[] => {
     if (!column.writable) return [kept(table, column)];
     return [...valueRules(table, column), ...maybe(missingRule(table, column, 'new'))];
   });
+  const rules = [...cells, ...table.keptColumns.map((column) => kept(table, column))];
   return [
     ...(table.allowsAdd ? [] : [raise(`you may not add rows to ${table.localName}`)]),
-    ...[...rules, ...table.keptColumns.map((column) => kept(table, column))].map(({ isBroken, sentence }) =>
-      refuse(isBroken, sentence),
-    ),
-    sql`UPDATE _rowsync_local_ids SET given_id = NEW._id, last_id = last_id - 1 WHERE table_id = ${table.id}`,
+    sql`UPDATE _rowsync_local_ids SET given_id = ${judged(sql`NEW._id`, rules)}, last_id = last_id - 1 WHERE table_id = ${table.id}`,
     sql`UPDATE ${ident(table.localName)} SET _allow = NULL, _id = (SELECT last_id FROM _rowsync_local_ids WHERE table_id = ${table.id})
         WHERE _id = NEW._id`,
     // Under a number of the origin's, it would be taken for that row.
@@ -102,10 +128,14 @@ function kept(table: TwoWayTable, column: Parameters<typeof keptSentence>[1]): C
 function knownRow(table: TwoWayTable): readonly Sql[] {
   const base = ident(baseName(table.id));
   // Compared with base, since the former row is gone: a value that the origin has is no edit.
-  const from = sql`FROM (SELECT 1) LEFT JOIN ${base} b ON b._id = NEW._id`;
+  const from = sql` FROM (SELECT 1) LEFT JOIN ${base} b ON b._id = NEW._id`;
   const isChanged = (column: TwoWayColumn): Sql =>
     sql`NEW.${ident(column.localName)} IS NOT b.${ident(column.localName)}`;
-  const rules = table.columns.flatMap((column): readonly CellRule[] => {
+  const stray: CellRule = {
+    isBroken: sql`NEW._id < ${GIVEN_ID_MIN} OR NEW._id > 0 AND b._id IS NULL`,
+    sentence: `_id of ${table.localName} is given by the origin: leave it out for a new row`,
+  };
+  const cells = table.columns.flatMap((column): readonly CellRule[] => {
     const name = ident(column.localName);
     if (!column.writable) {
       const isBroken = sql`NEW.${name} IS NOT NULL AND ${isChanged(column)}`;
@@ -138,19 +168,14 @@ function knownRow(table: TwoWayTable): readonly Sql[] {
       }),
   ];
   return [
-    refuse(
-      sql`NEW._id < ${GIVEN_ID_MIN} OR NEW._id > 0 AND NOT EXISTS (SELECT 1 FROM ${base} WHERE _id = NEW._id)`,
-      `_id of ${table.localName} is given by the origin: leave it out for a new row`,
-    ),
-    ...rules.map(({ isBroken, sentence }) => sql`${raise(sentence)} ${from} WHERE ${isBroken}`),
+    mark(table, sql`NEW._id`, { rules: [stray, ...cells], from }),
     sql`UPDATE ${here} SET ${joinSql(restored)} FROM ${base} WHERE ${base}._id = NEW._id AND ${here}._id = NEW._id`,
     sql`UPDATE _rowsync_local_ids SET last_id = min(last_id, NEW._id) WHERE table_id = ${table.id}`,
-    mark(table, sql`NEW._id`),
   ];
 }
 
 /** Judges each cell that an UPDATE changed. One trigger does all of them: SQLite reads every trigger of the file whenever its schema changes. */
-function changedRow(table: TwoWayTable): readonly Sql[] {
+function changeRules(table: TwoWayTable): readonly CellRule[] {
   const cells = table.columns.flatMap((column): readonly CellRule[] => {
     if (!column.writable) return [keptCell(table, column)];
     const name = ident(column.localName);
@@ -161,7 +186,7 @@ function changedRow(table: TwoWayTable): readonly Sql[] {
       }),
     );
   });
-  const rules: readonly CellRule[] = [
+  return [
     {
       isBroken: sql`NEW._id IS NOT OLD._id AND NOT EXISTS (SELECT 1 FROM _rowsync_local_ids
             WHERE table_id = ${table.id} AND given_id = OLD._id AND last_id = NEW._id)`,
@@ -178,7 +203,6 @@ function changedRow(table: TwoWayTable): readonly Sql[] {
       sentence: `this row of ${table.localName} may not be edited by you`,
     },
   ];
-  return rules.map(({ isBroken, sentence }) => refuse(isBroken, sentence));
 }
 
 /** Refuses another value in a column that may not be written. */
