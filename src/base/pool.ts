@@ -2,23 +2,30 @@
  * Runs asynchronous work with a bound on how much runs at once. The first failure stops new work, waits for running work, and is thrown. Also: one
  * question that many callers share.
  */
+import PQueue from 'p-queue';
 
 /** Takes items from `next` until it returns null with nothing under way, running at most `limit` at a time. */
 export async function runPool<T>(next: () => T | null, limit: number, run: (item: T) => Promise<void>): Promise<void> {
-  const underWay = new Set<Promise<void>>();
+  const queue = new PQueue({ concurrency: limit });
   const failures: unknown[] = [];
-  for (;;) {
-    while (failures.length === 0 && underWay.size < limit) {
-      const item = next();
-      if (item === null) break;
-      const work = run(item)
-        .catch((thrown: unknown) => void failures.push(thrown))
-        .finally(() => underWay.delete(work));
-      underWay.add(work);
+  const attempt = async (work: () => unknown): Promise<void> => {
+    try {
+      await work();
+    } catch (thrown) {
+      failures.push(thrown);
     }
-    if (underWay.size === 0) break;
-    await Promise.race(underWay);
-  }
+  };
+  const fill = (): void => {
+    while (failures.length === 0 && queue.size + queue.pending < limit) {
+      const item = next();
+      if (item === null) return;
+      void queue.add(() => attempt(() => run(item)));
+    }
+  };
+  // What ended may have found more to do.
+  queue.addEventListener('next', () => void attempt(fill));
+  await attempt(fill);
+  while (queue.size + queue.pending > 0) await queue.onIdle();
   if (failures.length > 0) throw failures[0];
 }
 
