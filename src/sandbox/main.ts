@@ -23,6 +23,7 @@ import { LOGIN_MODES, type LoginMode, type ServerRules } from './methods/rules.t
 import { tablesFromFile } from './store/data-file.ts';
 import type { User } from './store/catalog.ts';
 import type { TableSpec } from './store/spec.ts';
+import { openReplicaFile, type ReplicaChoice, type ReplicaFile } from './store/replica-file.ts';
 import { Store } from './store/store.ts';
 
 /** What a sandbox is started with; everything but the clock may be left out. */
@@ -33,6 +34,8 @@ export interface SandboxOptions {
   readonly port?: number | undefined;
   /** SQLite file to serve; read once, never written. */
   readonly dataPath?: string | undefined;
+  /** A replica of rowsync, served as the database that it is a replica of; read once, never written. */
+  readonly replica?: ReplicaChoice | undefined;
   /** Where the sandbox keeps its own database; a file that it made before is continued. A temporary file unless given. */
   readonly storePath?: string | undefined;
   /** Database id, "21995" unless given. */
@@ -94,6 +97,10 @@ export interface Sandbox {
   readonly session: string;
   readonly store: Store;
   readonly requests: RequestLog;
+  /** What a replica that is served does not know of its origin; empty for other data, and for a store that is continued. */
+  readonly unknown: readonly string[];
+  /** What the origin of a replica was seen to refuse, in its words. */
+  readonly rules: readonly string[];
   /** Plays `count` edits, inserts and deletes at once; which ones depends on the seed alone. */
   playActivity(count: number): ActivityCounts;
   /** Ends the server and the colleagues, and removes the store if it is a temporary file. May be called twice. */
@@ -132,13 +139,19 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     if (folder !== null) rmSync(folder, { recursive: true, force: true });
   };
   let store: Store | undefined;
+  let replica: ReplicaFile | undefined;
   try {
-    store = openStore(options, settings, options.storePath ?? join(must(folder, 'a folder was made'), 'store.sqlite'));
-    return await serveStore(store, options, settings, cleanUp);
+    replica = options.replica === undefined ? undefined : openReplicaFile(options.replica);
+    const path = options.storePath ?? join(must(folder, 'a folder was made'), 'store.sqlite');
+    store = openStore(options, settings, { path, replica });
+    const known = { unknown: replica?.unknown ?? [], rules: replica?.rules ?? [] };
+    return { ...(await serveStore(store, options, settings, cleanUp)), ...known };
   } catch (thrown) {
     store?.close();
     cleanUp();
     throw thrown;
+  } finally {
+    replica?.close();
   }
 }
 
@@ -147,7 +160,7 @@ async function serveStore(
   options: SandboxOptions,
   settings: Settings,
   cleanUp: () => void,
-): Promise<Sandbox> {
+): Promise<Omit<Sandbox, 'unknown' | 'rules'>> {
   const { clock, intercept, extensions = true, escapesColons = false, widthsOfTextOnly = false } = options;
   const session = `rowsync_session=${randomBytes(16).toString('hex')}`;
   const rules: ServerRules = { login: settings.login, extensions, escapesColons, widthsOfTextOnly, session };
@@ -204,6 +217,9 @@ function readSettings(options: SandboxOptions): Settings {
     if (Number.isInteger(value) && value >= 0 && value <= max) return;
     throw optionError(option, 'is out of range', `Give a whole number from 0 to ${max}.`);
   };
+  if (options.dataPath !== undefined && options.replica !== undefined) {
+    throw optionError('data', 'comes from one place', 'Give a SQLite file, or a replica.');
+  }
   number('port', port, 65_535);
   number('latency', latencyMs, LATENCY_MS_MAX);
   number('activity', activityPerSecond, ACTIVITY_MAX);
@@ -260,9 +276,13 @@ function readTls({ certPath, keyPath }: { readonly certPath: string; readonly ke
 }
 
 /** Opens the store, and fills it if it is new. */
-function openStore(options: SandboxOptions, settings: Settings, path: string): Store {
+function openStore(
+  options: SandboxOptions,
+  settings: Settings,
+  { path, replica }: { readonly path: string; readonly replica: ReplicaFile | undefined },
+): Store {
   const { clock, dataPath, tables, storePath } = options;
-  const source = dataPath === undefined ? 'sample data' : basename(dataPath);
+  const source = replica?.database.source ?? (dataPath === undefined ? 'sample data' : basename(dataPath));
   const { store, isNew } = Store.open(
     path,
     {
@@ -272,11 +292,13 @@ function openStore(options: SandboxOptions, settings: Settings, path: string): S
       culture: 'en-US',
       timeZone: 'Europe/Paris',
       source,
+      ...(replica === undefined ? {} : { ...replica.database, id: options.database ?? replica.database.id }),
     },
     { clock, durable: storePath !== undefined },
   );
   try {
-    if (isNew)
+    if (isNew && replica !== undefined) fillFromReplica(store, replica);
+    else if (isNew)
       fillStore(store, tables ?? (dataPath === undefined ? sampleTables(settings.seed) : tablesFromFile(dataPath)));
     else checkSame(store, options, source);
     if (settings.token !== undefined) store.addToken(settings.token);
@@ -298,10 +320,21 @@ function fillStore(store: Store, tables: Iterable<TableSpec>): void {
   for (const role of sampleRoles(store.catalog.tables)) store.setRole(role);
 }
 
+/** The caller is the only user of whom a replica knows anything. */
+function fillFromReplica(store: Store, { user, tables }: ReplicaFile): void {
+  store.addUser({ ...user, password: randomBytes(9).toString('base64url') });
+  store.changeUser({ id: user.id });
+  store.setRole({ name: user.role, canWrite: true, hiddenTables: [], hiddenColumns: [] });
+  for (const { spec, rows, files } of tables) {
+    store.addTable(spec);
+    store.insertKnown(spec.name, rows, files);
+  }
+}
+
 /** A store that exists is continued; options that contradict what is in it would otherwise be ignored in silence. */
 function checkSame(store: Store, options: SandboxOptions, source: string): void {
   const { database } = store.catalog;
-  if (options.dataPath !== undefined && source !== database.source) {
+  if ((options.dataPath ?? options.replica) !== undefined && source !== database.source) {
     const hint = 'Leave the data file out to continue the store, or name a store that does not exist yet.';
     throw optionError('data file', `is ${source}, but the store was made from ${database.source}`, hint);
   }

@@ -8,6 +8,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { parseYaml } from '../../config/yaml.ts';
 import type { Invocation, Runner } from '../../extra.ts';
+import { openReader } from '../../replica/reader.ts';
 import { startSandbox, type RunningSandbox, type TlsFiles } from './sandbox.ts';
 import { printable } from '../../base/text.ts';
 
@@ -15,12 +16,16 @@ const EXAMPLES = `
 Examples:
   rowsync sandbox                           sample data on a free port
   rowsync sandbox --data northwind.sqlite   the tables of a SQLite file; it is read, never written
+  rowsync sandbox --replica replica.db      your own database, as the replica knows it
   rowsync sandbox --port 8080 --activity 5  with colleagues who change five rows a second
   rowsync sandbox --faults faults.yaml      which answers badly now and then, as the file says
   rowsync sandbox --json                    one line when it is ready: {"url": ..., "database": ..., "token": ...}`;
 
 interface SandboxCommandOptions {
   readonly data?: string;
+  readonly replica?: string;
+  readonly mask?: readonly string[];
+  readonly rows?: number;
   readonly store?: string;
   readonly host?: string;
   readonly port?: number;
@@ -45,6 +50,13 @@ export function addSandboxCommand(program: Command, runner: Runner): void {
     .command('sandbox')
     .description('serve a database of your own that speaks the Records API')
     .option('--data <file>', 'SQLite file to serve (default: sample data)')
+    .option('--replica <file>', 'serve the database that this file is a replica of; it is read, never written')
+    .option('--mask <columns...>', 'with --replica, make up the values of these: Table.Column, * for any text')
+    .option(
+      '--rows <count>',
+      'with --replica, at most so many rows of each table, and the rows that they refer to',
+      wholeNumber({ from: 0, to: 1_000_000_000 }),
+    )
     .option('--store <path>', 'keep what is changed in this file (default: a temporary one)')
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
     .option('--port <number>', 'port to listen on (default: any free one)', wholeNumber({ from: 0, to: 65_535 }))
@@ -94,6 +106,7 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
     host: options.host,
     port: options.port,
     dataPath: inFolder(options.data),
+    replica: replicaChoice(options, inFolder),
     storePath: inFolder(options.store),
     database: options.database,
     token: options.token,
@@ -110,11 +123,11 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
     widthsOfTextOnly: options.textWidthsOnly,
   });
   try {
-    const { url, database, token, session: cookie, users, controlUrl } = sandbox;
+    const { url, database, token, session: cookie, users, controlUrl, unknown, rules } = sandbox;
     const control = controlUrl === null ? {} : { control: controlUrl };
     await session.stdout.write(
       invocation.isJson
-        ? `${JSON.stringify({ url, database, token, session: cookie, users, ...control })}\n`
+        ? `${JSON.stringify({ url, database, token, session: cookie, users, ...control, ...(options.replica === undefined ? {} : { unknown, rules }) })}\n`
         : readyText(sandbox, options),
     );
     if (!signal.aborted) await once(signal, 'abort');
@@ -122,6 +135,22 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
   } finally {
     await sandbox.stop();
   }
+}
+
+function replicaChoice(
+  { replica, mask, rows }: SandboxCommandOptions,
+  inFolder: (path: string | undefined) => string | undefined,
+): { path: string; masks: readonly string[]; rows: number | undefined } | undefined {
+  const path = inFolder(replica);
+  if (path !== undefined) {
+    openReader(path).close(); // says so where it is no replica, or one of another version
+    return { path, masks: mask ?? [], rows };
+  }
+  if (mask === undefined && rows === undefined) return undefined;
+  throw new RowsyncError('usage', 'sandbox.option', {
+    message: '--mask and --rows are for a replica',
+    hint: 'Name it: rowsync sandbox --replica replica.db',
+  });
 }
 
 /** The sandbox checks what is in the file, since a test may give it the same without one. */
@@ -156,18 +185,28 @@ function tlsFiles([certPath, keyPath, ...others]: readonly string[]): TlsFiles {
   });
 }
 
-function readyText(
-  { url, controlUrl, database, token, user, users, session, store }: RunningSandbox,
-  options: SandboxCommandOptions,
-): string {
+/** What a rehearsal on a replica cannot show, and what is known of the rules of its origin. */
+export function limitsText({ unknown, rules }: Pick<RunningSandbox, 'unknown' | 'rules'>): string {
+  const list = (title: string, lines: readonly string[]): string =>
+    lines.length === 0 ? '' : `\n${title}\n${lines.map((line) => `  ${printable(line)}\n`).join('')}`;
+  return (
+    list('Not known here, and so not as at the origin:', [
+      'defaults, formulas, validation, workflow rules, filters and order of views, rights of other users',
+      ...unknown,
+    ]) + list('Refusals that were seen:', rules)
+  );
+}
+
+function readyText(sandbox: RunningSandbox, options: SandboxCommandOptions): string {
+  const { url, controlUrl, database, token, user, users, session, store } = sandbox;
   // One user of each role is enough to try its rights.
   const others = users.filter(
     ({ role }, index) => index > 0 && users.findIndex((other) => other.role === role) === index,
   );
-  const width = Math.max(...others.map(({ role }) => role.length));
+  const width = Math.max(0, ...others.map(({ role }) => role.length));
   const lines = others.map((other) => `  ${other.role.padEnd(width)}  ${other.token}  ${other.email}`);
   const control = controlUrl === null ? '' : `\n  control   ${controlUrl}`;
-  return `The sandbox serves ${printable(options.data ?? 'its sample data')}; Ctrl-C ends it.
+  return `The sandbox serves ${printable(options.data ?? options.replica ?? 'its sample data')}; Ctrl-C ends it.
 
   url       ${url}${control}
   database  ${database}
@@ -175,10 +214,7 @@ function readyText(
   user      ${user.email}, password ${user.password}
   session   ${session} (a cookie, for addresses with a minus sign)
   store     ${printable(store.path)}
-
-Tokens of users with fewer rights:
-${lines.join('\n')}
-
+${lines.length === 0 ? '' : `\nTokens of users with fewer rights:\n${lines.join('\n')}\n`}${options.replica === undefined ? '' : limitsText(sandbox)}
 Try it:
   curl -H 'Authorization: Bearer ${token}' ${url}/secure/api/v2/${database}/describe.json
 `;

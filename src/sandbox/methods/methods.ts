@@ -81,9 +81,9 @@ function findTable({ store, role }: MethodCall, names: readonly string[]): Table
 
 /** Describe (Database). */
 function describeDatabase({ store, role, format }: MethodCall): MethodAnswer {
-  const { id, name, description, culture, timeZone } = store.catalog.database;
+  const { id, name, description, culture, timeZone, other } = store.catalog.database;
   const tables = visibleTables(store.catalog, role).map(summary);
-  const text = (): string => format.writeDatabase({ id, name, description, culture, timeZone, tables, other: {} });
+  const text = (): string => format.writeDatabase({ id, name, description, culture, timeZone, tables, other });
   return { kind: 'page', text, tableIds: [] };
 }
 
@@ -98,6 +98,7 @@ function describeUser({ user, format }: MethodCall): MethodAnswer {
 function describeTable({ role, format, rules }: MethodCall, table: Table): MethodAnswer {
   const descriptor: TableDescriptor = {
     ...summary(table),
+    other: table.described?.other ?? {},
     allowAdd: table.allowAdd && role.canWrite,
     key: table.key.name,
     columns: visibleColumns(table, role).map((column) => describeColumn(column, role, rules)),
@@ -107,16 +108,28 @@ function describeTable({ role, format, rules }: MethodCall, table: Table): Metho
 }
 
 function summary(table: Table): TableSummary {
-  const { id, name, plural, alias, showTab, color } = table;
-  return { id, recordName: name, recordsName: plural, alias, showTab, color, other: {} };
+  const { id, name, plural, alias, showTab, color, described } = table;
+  return { id, recordName: name, recordsName: plural, alias, showTab, color, other: described?.inDatabase ?? {} };
 }
 
-/** Where the length of a value is not bounded, its width is 0. */
+/** Where the length of a value is not bounded, its width is 0. What another database says of a column is said word for word. */
 function describeColumn(column: StoreColumn, role: Role, { widthsOfTextOnly }: ServerRules): ColumnDescriptor {
-  const { id, name, alias, type, options, displayOptions, kind } = column;
+  const { id, name, alias, type, options, displayOptions, kind, described } = column;
   const width = column.width ?? (widthsOfTextOnly ? null : 0);
   const readOnly = column.readOnly || !role.canWrite || !isWritable({ kind, readOnly: null });
-  return { id, name, alias, type, dataOptions: options, displayOptions, width, kind, readOnly, other: {} };
+  return {
+    id,
+    name,
+    alias,
+    type,
+    dataOptions: options,
+    displayOptions,
+    width,
+    kind,
+    readOnly,
+    other: {},
+    ...described,
+  };
 }
 
 /** Select on a table, or on the view that the path names. */

@@ -45,7 +45,8 @@ export function describeViews(table: Table, role: Role): readonly ViewDescriptor
     const { id, type, name, alias, showInMenu, actions } = view;
     const groups = groupFields(table, role, view).map(({ shape }) => shape.name);
     const columns = viewColumns(table, role, view).map((column) => column.name);
-    const other = { ...(view.columnIds === null ? {} : { columns }), ...(groups.length === 0 ? {} : { groups }) };
+    const known = { ...(view.columnIds === null ? {} : { columns }), ...(groups.length === 0 ? {} : { groups }) };
+    const other = view.described ?? known;
     return { id, type, name, alias, showInMenu, actions, other };
   });
 }

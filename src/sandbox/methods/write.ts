@@ -14,7 +14,7 @@ import type { MethodAnswer, MethodCall } from './call.ts';
 import { findColumn, readWorkflow, valuesOf, readRecords, readSwitch } from './parameters.ts';
 import { badBody, CODES, readOnlyTable, MethodRefusal } from './refusal.ts';
 import { CellReader, cellProblems, columnProblem, type RowCells, type RowProblem } from './row-input.ts';
-import { mayEdit, ownerColumn } from './row-rights.ts';
+import { mayDo } from './row-rights.ts';
 import { type StoreColumn, type Table, findByName } from '../store/catalog.ts';
 import { isFile, textFromValue } from '../store/cells.ts';
 import type { RowWriter } from '../store/writer.ts';
@@ -110,9 +110,9 @@ function findTarget(writing: Writing, row: InputRow, cells: RowCells): number | 
     return columnProblem(CODES.cannotAdd, 'Records cannot be added to the table', table.name, { status: 403 });
   }
   if (ids.length > 1) return columnProblem(CODES.notUnique, 'More than one record has the match value', match.name);
-  const owner = ownerColumn(table);
-  const [ownerValue] = owner === undefined ? [] : (writer.read(table, [owner], id) ?? []);
-  return mayEdit(call, ownerValue) ? id : missingRecord(403, row.id === null ? writing.match.name : '@row.id');
+  return mayDo(call, table, writer, { id, what: 'Edit' })
+    ? id
+    : missingRecord(403, row.id === null ? writing.match.name : '@row.id');
 }
 
 /** Rows that the id names, or else the value of the match column; two are enough to know that there is no single one. */
@@ -176,18 +176,14 @@ export function deleteRecords(call: MethodCall, table: Table): MethodAnswer | Me
         : records.keys.map((key) => ({ id: null, key, rowId: null }));
     return named.map(({ id, key, rowId }): StatusDescriptor => {
       const found = rowId ?? writer.idWithKey(table, key ?? '');
-      const isDone = found !== undefined && mayDelete(call, table, writer, found) && writer.delete(table, found, purge);
+      const isDone =
+        found !== undefined &&
+        mayDo(call, table, writer, { id: found, what: 'Delete' }) &&
+        writer.delete(table, found, purge);
       return { status: isDone ? 200 : 403, id, key, errors: isDone ? [] : [UNAVAILABLE] };
     });
   });
   return { kind: 'result', text: format.writeDeleteStatuses(statuses) };
-}
-
-function mayDelete(call: MethodCall, table: Table, writer: RowWriter, id: number): boolean {
-  const owner = ownerColumn(table);
-  if (owner === undefined) return mayEdit(call, undefined);
-  const [ownerValue] = writer.read(table, [owner], id) ?? [];
-  return mayEdit(call, ownerValue);
 }
 
 interface CompiledRule {

@@ -3,9 +3,9 @@
  * into plain objects, and looked up by name or alias.
  */
 import { must } from '../../base/assert.ts';
-import { columnType, type ColumnType, type Value } from '../../wire/schema.ts';
+import { columnType, type ColumnType, type JsonObject, type Value } from '../../wire/schema.ts';
 import { ident, type StoreConnection } from './file.ts';
-import type { WorkflowRule } from './spec.ts';
+import type { ColumnWords, TableWords, WorkflowRule } from './spec.ts';
 
 /** How a computed column gets its value, by ids, so that renames do not matter. */
 export type ComputedById =
@@ -42,6 +42,7 @@ export interface StoreColumn {
   readonly computed: ComputedById | null;
   /** Name in the SQLite table; null for computed columns. */
   readonly sqlName: string | null;
+  readonly described: ColumnWords | null;
 }
 
 /** One table. */
@@ -58,6 +59,7 @@ export interface Table {
   readonly columns: readonly StoreColumn[];
   readonly views: readonly View[];
   readonly rules: readonly WorkflowRule[];
+  readonly described: TableWords | null;
 }
 
 /** Which rows and columns a view shows, and how. Ids of columns that were dropped stay, and mean nothing. */
@@ -79,6 +81,7 @@ export interface View extends ViewShown {
   readonly actions: readonly string[];
   /** Names of the roles that see it; null for all. */
   readonly roles: readonly string[] | null;
+  readonly described: JsonObject | null;
 }
 
 /** A user who may sign in. */
@@ -113,6 +116,7 @@ export interface Catalog {
     readonly culture: string;
     readonly timeZone: string;
     readonly source: string;
+    readonly other: JsonObject;
   };
   readonly tables: readonly Table[];
   readonly users: readonly User[];
@@ -122,26 +126,27 @@ export interface Catalog {
 type SqlRow = Readonly<Record<string, unknown>>;
 
 const text = (row: SqlRow, column: string): string => String(row[column]);
+const json = (row: SqlRow, column: string): unknown => (row[column] === null ? null : JSON.parse(text(row, column)));
 const list = (row: SqlRow, column: string): readonly string[] => JSON.parse(text(row, column)) as string[];
 
 /** Reads the catalog; the database's row must exist. */
 export function readCatalog(connection: StoreConnection): Catalog {
   const rowsOf = (sql: string): readonly SqlRow[] => connection.prepare<[], SqlRow>(sql).all();
   const database = must(
-    rowsOf('SELECT id, name, description, culture, time_zone, source FROM _sandbox_database')[0],
+    rowsOf('SELECT id, name, description, culture, time_zone, source, other FROM _sandbox_database')[0],
     'the store has a database row',
   );
   const columns = rowsOf(
     `SELECT id, table_id, name, alias, type, kind, read_only, options, display_options, width, default_value, format,
-            computed, sql_name
-     FROM _sandbox_columns ORDER BY table_id, id`,
+            computed, sql_name, described
+     FROM _sandbox_columns ORDER BY rowid`,
   ).map(columnFromRow);
   const views = rowsOf(
-    'SELECT id, table_id, name, alias, type, show_in_menu, actions, shown, roles FROM _sandbox_views ORDER BY id',
+    'SELECT id, table_id, name, alias, type, show_in_menu, actions, shown, roles, described FROM _sandbox_views ORDER BY rowid',
   );
   const tables = rowsOf(
-    `SELECT id, name, plural, alias, color, show_tab, allow_add, key_id, sql_name, rules FROM _sandbox_tables
-     ORDER BY id`,
+    `SELECT id, name, plural, alias, color, show_tab, allow_add, key_id, sql_name, rules, described
+     FROM _sandbox_tables ORDER BY rowid`,
   );
   return {
     database: {
@@ -151,6 +156,7 @@ export function readCatalog(connection: StoreConnection): Catalog {
       culture: text(database, 'culture'),
       timeZone: text(database, 'time_zone'),
       source: text(database, 'source'),
+      other: json(database, 'other') as JsonObject,
     },
     tables: tables.map((table) => tableFromRow(table, columns, views)),
     users: rowsOf(
@@ -181,6 +187,7 @@ function columnFromRow(row: SqlRow): StoreColumn {
     format: text(row, 'format'),
     computed: row['computed'] === null ? null : (JSON.parse(text(row, 'computed')) as ComputedById),
     sqlName: row['sql_name'] === null ? null : text(row, 'sql_name'),
+    described: json(row, 'described') as ColumnWords | null,
   };
 }
 
@@ -203,6 +210,7 @@ function tableFromRow(row: SqlRow, allColumns: readonly StoreColumn[], views: re
     columns,
     views: views.filter((view) => view['table_id'] === id).map(viewFromRow),
     rules: JSON.parse(text(row, 'rules')) as readonly WorkflowRule[],
+    described: json(row, 'described') as TableWords | null,
   };
 }
 
@@ -216,6 +224,7 @@ function viewFromRow(row: SqlRow): View {
     showInMenu: row['show_in_menu'] === 1,
     actions: list(row, 'actions'),
     roles: row['roles'] === null ? null : list(row, 'roles'),
+    described: json(row, 'described') as JsonObject | null,
   };
 }
 

@@ -41,7 +41,9 @@ interface Source {
 export function* tablesFromFile(path: string): Generator<TableSpec> {
   const { file, close } = attempt(path, () => openReadOnly(path));
   try {
-    for (const name of attempt(path, () => tableNames(file))) yield attempt(path, () => tableSpec(path, file, name));
+    const names = attempt(path, () => tableNames(file));
+    if (names.includes('_rowsync_identity')) throw isReplica(path);
+    for (const name of names) yield attempt(path, () => tableSpec(path, file, name));
   } finally {
     close();
   }
@@ -52,7 +54,7 @@ export function* tablesFromFile(path: string): Generator<TableSpec> {
  * read it, and cannot where the folder is read-only. Such a file is read from a copy, unless another program has it open, whose
  * `-wal` then holds rows that the file alone lacks.
  */
-function openReadOnly(path: string): { readonly file: Database.Database; readonly close: () => void } {
+export function openReadOnly(path: string): { readonly file: Database.Database; readonly close: () => void } {
   const options = { readonly: true, fileMustExist: true } as const;
   if (!isWal(path) || existsSync(`${path}-wal`)) {
     const file = new Database(path, options);
@@ -88,7 +90,15 @@ function isWal(path: string): boolean {
   }
 }
 
-function attempt<T>(path: string, work: () => T): T {
+function isReplica(path: string): RowsyncError {
+  return new RowsyncError('usage', 'sandbox.data', {
+    message: `${path} is a replica of rowsync, whose tables --data would serve without their descriptions`,
+    hint: `Serve it as the database that it is a replica of: rowsync sandbox --replica ${path}`,
+  });
+}
+
+/** Turns an error of SQLite into one about the file. */
+export function attempt<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {

@@ -14,11 +14,13 @@ export type StoreConnection = Database.Database;
 /** `rsbx` in ASCII; tells a sandbox's store from any other SQLite file. */
 const APPLICATION_ID = 0x72_73_62_78;
 /** Raised when the bookkeeping changes in a way that an older program would misread. */
-const FORMAT_VERSION = 2;
+const FORMAT_VERSION = 3;
 
 /**
  *    _sandbox_database  one row: who this database is, where its data came from, and the next unused object id
  *    _sandbox_tables    one row per table; sql_name is the SQLite table that holds its rows; rules is JSON (WorkflowRule)
+ *                       Tables, columns and views are described in the order in which they were inserted. Their `described`
+ *                       is JSON of what another database says of them, null for those that were made here.
  *    _sandbox_columns   one row per column; sql_name is null for computed ones; computed, default_value, options are JSON;
  *                       next_number counts an Autonumber
  *    _sandbox_views     one row per view; shown is JSON: columnIds, groups, sort, filter; roles is a JSON list, or null for all
@@ -31,21 +33,23 @@ const FORMAT_VERSION = 2;
 const BOOKKEEPING = `
   CREATE TABLE _sandbox_database (
     id TEXT NOT NULL, name TEXT NOT NULL, description TEXT NOT NULL, culture TEXT NOT NULL, time_zone TEXT NOT NULL,
-    source TEXT NOT NULL, next_table_id INTEGER NOT NULL, next_column_id INTEGER NOT NULL, next_view_id INTEGER NOT NULL
+    source TEXT NOT NULL, next_table_id INTEGER NOT NULL, next_column_id INTEGER NOT NULL, next_view_id INTEGER NOT NULL,
+    other TEXT NOT NULL
   ) STRICT;
   CREATE TABLE _sandbox_tables (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL, plural TEXT NOT NULL, alias TEXT NOT NULL, color TEXT NOT NULL,
+    id INT PRIMARY KEY NOT NULL, name TEXT NOT NULL, plural TEXT NOT NULL, alias TEXT NOT NULL, color TEXT NOT NULL,
     show_tab INTEGER NOT NULL, allow_add INTEGER NOT NULL, key_id INTEGER NOT NULL, sql_name TEXT NOT NULL,
-    rules TEXT NOT NULL
+    rules TEXT NOT NULL, described TEXT
   ) STRICT;
   CREATE TABLE _sandbox_columns (
-    id INTEGER PRIMARY KEY, table_id INTEGER NOT NULL, name TEXT NOT NULL, alias TEXT NOT NULL, type TEXT NOT NULL,
+    id INT PRIMARY KEY NOT NULL, table_id INTEGER NOT NULL, name TEXT NOT NULL, alias TEXT NOT NULL, type TEXT NOT NULL,
     kind TEXT NOT NULL, read_only INTEGER NOT NULL, options TEXT NOT NULL, display_options TEXT NOT NULL, width INTEGER,
-    default_value TEXT NOT NULL, format TEXT NOT NULL, next_number INTEGER NOT NULL, computed TEXT, sql_name TEXT
+    default_value TEXT NOT NULL, format TEXT NOT NULL, next_number INTEGER NOT NULL, computed TEXT, sql_name TEXT,
+    described TEXT
   ) STRICT;
   CREATE TABLE _sandbox_views (
-    id INTEGER PRIMARY KEY, table_id INTEGER NOT NULL, name TEXT NOT NULL, alias TEXT NOT NULL, type TEXT NOT NULL,
-    show_in_menu INTEGER NOT NULL, actions TEXT NOT NULL, shown TEXT NOT NULL, roles TEXT
+    id INT PRIMARY KEY NOT NULL, table_id INTEGER NOT NULL, name TEXT NOT NULL, alias TEXT NOT NULL, type TEXT NOT NULL,
+    show_in_menu INTEGER NOT NULL, actions TEXT NOT NULL, shown TEXT NOT NULL, roles TEXT, described TEXT
   ) STRICT;
   CREATE TABLE _sandbox_users (
     id INTEGER PRIMARY KEY, email TEXT NOT NULL, password TEXT NOT NULL, first_name TEXT NOT NULL,

@@ -7,7 +7,7 @@ import type { AttachmentInfo } from '../../wire/attachments.ts';
 import type { StoreColumn } from './catalog.ts';
 import { fileCell, guidFromFile } from './cells.ts';
 import type { StoreConnection } from './file.ts';
-import type { FileSpec } from './spec.ts';
+import type { FileSpec, KnownFile } from './spec.ts';
 
 /** A cell that holds files. */
 export interface FilePlace {
@@ -40,6 +40,27 @@ export function storeFile(connection: StoreConnection, place: FilePlace, file: F
     )
     .run(guid, ...ids, revision, file.name, file.mediaType, Buffer.from(file.bytes), author.user, author.nowMs);
   return fileCell(file.name, revision, guid);
+}
+
+/** Stores a file of another database, under its own guid. */
+export function storeKnownFile(connection: StoreConnection, tableId: number, file: KnownFile): void {
+  connection
+    .prepare(
+      `INSERT OR IGNORE INTO _sandbox_files (guid, table_id, row_id, column_id, revision, name, media_type, bytes, author, created_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(
+      file.guid,
+      tableId,
+      file.rowId,
+      file.columnId,
+      file.revision,
+      file.name,
+      file.mediaType,
+      Buffer.from(file.bytes),
+      file.author,
+      file.createdMs,
+    );
 }
 
 /** All revisions of a place, the newest first. */

@@ -11,7 +11,7 @@ import { columnSql, findByName, type Catalog, type StoreColumn, type Table } fro
 import { autonumber, isFile, sqlFromValue, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
 import { ident, type StoreConnection } from './file.ts';
 import { removeFiles, storeFile } from './files.ts';
-import type { Cells, FileSpec } from './spec.ts';
+import type { Cells, FileSpec, KnownRow } from './spec.ts';
 import type { Versions } from './versions.ts';
 
 /** Who writes, and when. */
@@ -38,6 +38,7 @@ export class Rows {
   readonly #rowReads: Statements<Statement<[string | number], SqlValue[]>>;
   readonly #searches: Statements<Statement<[SqlValue, number], number>>;
   readonly #updates: Statements<Statement<SqlValue[]>>;
+  readonly #allowances: Statements<Statement<[number], string | null>>;
   readonly #inserts = new Map<number, (cells: Cells, author: Author) => number>();
   readonly #orders: Statements<Statement<string[], number>>;
 
@@ -51,6 +52,7 @@ export class Rows {
     );
     this.#searches = new Statements((sql) => connection.prepare<[SqlValue, number], number>(sql).pluck());
     this.#updates = new Statements((sql) => connection.prepare<SqlValue[]>(sql));
+    this.#allowances = new Statements((sql) => connection.prepare<[number], string | null>(sql).pluck());
     this.#orders = new Statements((sql) => connection.prepare<string[], number>(sql).pluck());
   }
 
@@ -71,6 +73,30 @@ export class Rows {
     const id = insert(cells, author);
     this.#versions.touchRow(table.id, id, null, true);
     return id;
+  }
+
+  /** Inserts a row of another database under its own id. */
+  insertKnown(table: Table, row: KnownRow, nowMs: number): void {
+    const stored = table.columns.filter((column) => column.sqlName !== null);
+    const names = stored.map((column) => `, ${ident(must(column.sqlName, 'filtered above'))}`);
+    const values = stored.map((column) => sqlFromValue(column, row.cells[column.name] ?? null));
+    this.#updates
+      .get(
+        `INSERT INTO ${ident(table.sqlName)} (_sandbox_row, _sandbox_created_ms, _sandbox_modified_ms, _sandbox_allow,
+           _sandbox_color${names.join('')}) VALUES (?, ?, ?, ?, ?${', ?'.repeat(names.length)})`,
+      )
+      .run(row.id, row.createdMs ?? nowMs, row.modifiedMs ?? row.createdMs ?? nowMs, row.allow, row.color, ...values);
+    for (const [index, column] of stored.entries()) {
+      if (column.valueType === 'Autonumber') this.#numbering.countPast(column.id, values[index] ?? null);
+    }
+    this.#versions.touchRow(table.id, row.id, null, true);
+  }
+
+  /** What a row itself says that the caller may do with it; null where it says nothing, or does not exist. */
+  allowOf(table: Table, id: number): string | null {
+    return (
+      this.#allowances.get(`SELECT _sandbox_allow FROM ${ident(table.sqlName)} WHERE _sandbox_row = ?`).get(id) ?? null
+    );
   }
 
   /** Changes the given cells of one row; false when they all had these values already, or the row does not exist. */
@@ -153,10 +179,15 @@ export class Rows {
       .all(...(among === null ? [] : [JSON.stringify(among)]));
   }
 
-  /** The rows with these ids, in the order of the ids; what does not exist is left out. */
+  /** The rows with these ids, in the order of the ids; what does not exist is left out. `allow` is of rows that say nothing themselves. */
   read(table: Table, columns: readonly StoreColumn[], ids: readonly number[], allow: string | null): Row[] {
     const rows = this.#rowReads.get(this.#readSql(table, columns, true)).all(JSON.stringify(ids));
-    return rows.map((row) => ({ id: Number(row[0]), allow, values: valuesOf(columns, row) }));
+    return rows.map((row) => {
+      const [id, ownAllow, color] = row;
+      const said = typeof color === 'string' ? { color } : {};
+      const rowAllow = typeof ownAllow === 'string' ? ownAllow : allow;
+      return { id: Number(id), allow: rowAllow, ...said, values: valuesOf(columns, row) };
+    });
   }
 
   /** The same one by one, or all rows by id. Nothing may be written meanwhile. */
@@ -178,9 +209,9 @@ export class Rows {
     const values = columns.map((column) => `, ${columnSql(this.#catalog, column)}`).join('');
     const name = ident(table.sqlName);
     return byId
-      ? `SELECT t._sandbox_row${values} FROM json_each(?) page
+      ? `SELECT ${ROW_FACTS}${values} FROM json_each(?) page
          CROSS JOIN ${name} t ON t._sandbox_row = page.value ORDER BY page.key`
-      : `SELECT t._sandbox_row${values} FROM ${name} t ORDER BY t._sandbox_row`;
+      : `SELECT ${ROW_FACTS}${values} FROM ${name} t ORDER BY t._sandbox_row`;
   }
 
   /** How many rows have a value, for each of some columns. */
@@ -295,8 +326,11 @@ export class Rows {
   }
 }
 
+/** What is read of each row before its values. */
+const ROW_FACTS = 't._sandbox_row, t._sandbox_allow, t._sandbox_color';
+
 function valuesOf(columns: readonly StoreColumn[], row: readonly SqlValue[]): readonly Value[] {
-  return columns.map((column, index) => valueFromSql(column.valueType, row[index + 1] ?? null));
+  return columns.map((column, index) => valueFromSql(column.valueType, row[index + 3] ?? null));
 }
 
 function storedColumn(table: Table, name: string): StoreColumn {

@@ -37,19 +37,21 @@ const COLOR = '#0061B0';
 
 /** Creates a table with its columns and views, the one of all rows first; rows come later. */
 export function createTable(connection: StoreConnection, catalog: Catalog, spec: TableSpec): void {
-  const id = takeId(connection, 'next_table_id');
-  const alias = `t_${id}`;
+  const id = takeId(connection, 'next_table_id', spec.described?.id);
+  const alias = spec.described?.alias ?? `t_${id}`;
   const sqlName = sqlNameFor(spec.name, alias, sqlTableNames(connection));
   connection.exec(
     `CREATE TABLE ${ident(sqlName)} (_sandbox_row INTEGER PRIMARY KEY AUTOINCREMENT,
-       _sandbox_created_ms INTEGER NOT NULL, _sandbox_modified_ms INTEGER NOT NULL) STRICT`,
+       _sandbox_created_ms INTEGER NOT NULL, _sandbox_modified_ms INTEGER NOT NULL,
+       _sandbox_allow TEXT, _sandbox_color TEXT) STRICT`,
   );
   const columns = allColumns(spec);
   const keyName = spec.key ?? must(columns[0], 'a table without a key gets one').name;
   connection
     .prepare(
-      `INSERT INTO _sandbox_tables (id, name, plural, alias, color, show_tab, allow_add, key_id, sql_name, rules)
-       VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+      `INSERT INTO _sandbox_tables (id, name, plural, alias, color, show_tab, allow_add, key_id, sql_name, rules,
+         described)
+       VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
     )
     .run(
       id,
@@ -61,15 +63,23 @@ export function createTable(connection: StoreConnection, catalog: Catalog, spec:
       (spec.allowAdd ?? true) ? 1 : 0,
       sqlName,
       JSON.stringify(spec.rules ?? []),
+      spec.described === undefined ? null : JSON.stringify(spec.described.words),
     );
   for (const column of columns) {
     const isKey = column.name === keyName;
     const place = { tableId: id, sqlTable: sqlName };
-    const columnId = createColumn(connection, catalog, place, isKey ? { ...column, kind: 'Key' } : column);
+    const isNewKey = isKey && column.described === undefined;
+    const columnId = createColumn(connection, catalog, place, isNewKey ? { ...column, kind: 'Key' } : column);
     if (isKey) connection.prepare('UPDATE _sandbox_tables SET key_id = ? WHERE id = ?').run(columnId, id);
   }
-  for (const view of [{ name: `List All ${spec.plural ?? `${spec.name}s`}` }, ...(spec.views ?? [])]) {
-    const place = { id: takeId(connection, 'next_view_id'), tableId: id, columns: columnsNow(connection, id) };
+  const automatic: readonly ViewSpec[] =
+    spec.described === undefined ? [{ name: `List All ${spec.plural ?? `${spec.name}s`}` }] : [];
+  for (const view of [...automatic, ...(spec.views ?? [])]) {
+    const place = {
+      id: takeId(connection, 'next_view_id', view.described?.id),
+      tableId: id,
+      columns: columnsNow(connection, id),
+    };
     insertView(connection, place, view);
   }
 }
@@ -98,8 +108,8 @@ export function createColumn(
   place: { readonly tableId: number; readonly sqlTable: string },
   spec: ColumnSpec,
 ): number {
-  const id = takeId(connection, 'next_column_id');
-  const alias = `f_${id}`;
+  const id = takeId(connection, 'next_column_id', spec.described?.id);
+  const alias = spec.described?.alias ?? `f_${id}`;
   const stored = spec.computed === undefined;
   const sqlName = stored ? sqlNameFor(spec.name, alias, sqlColumnNames(connection, place.sqlTable)) : null;
   const kind = spec.kind ?? (spec.computed === undefined ? 'Updatable' : KIND_BY_HOW[spec.computed.how]);
@@ -112,9 +122,10 @@ export function createColumn(
     const first = sqlFromValue({ name: spec.name, valueType }, spec.defaultValue ?? null);
     if (first !== null) connection.prepare(`UPDATE ${ident(place.sqlTable)} SET ${ident(sqlName)} = ?`).run(first);
     // Also carries the promise that keys are unique.
-    if (kind === 'Key') createIndex(connection, 'UNIQUE INDEX', { id, sqlName, sqlTable: place.sqlTable });
+    if (kind === 'Key' && spec.described === undefined)
+      createIndex(connection, 'UNIQUE INDEX', { id, sqlName, sqlTable: place.sqlTable });
     // Writes look for the same value in other rows. Rows that code inserts may repeat it anyway.
-    else if (hasOption(spec.options ?? [], 'Unique')) {
+    else if (kind === 'Key' || hasOption(spec.options ?? [], 'Unique')) {
       createIndex(connection, 'INDEX', { id, sqlName, sqlTable: place.sqlTable });
     }
   }
@@ -122,8 +133,8 @@ export function createColumn(
   connection
     .prepare(
       `INSERT INTO _sandbox_columns (id, table_id, name, alias, type, kind, read_only, options, display_options, width,
-         default_value, format, next_number, computed, sql_name)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
+         default_value, format, next_number, computed, sql_name, described)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)`,
     )
     .run(
       id,
@@ -135,11 +146,12 @@ export function createColumn(
       spec.readOnly === true ? 1 : 0,
       JSON.stringify(spec.options ?? []),
       JSON.stringify(spec.displayOptions ?? ['ShowInViews']),
-      spec.width ?? (valueType === 'Text' ? 255 : null),
+      spec.width ?? (valueType === 'Text' && spec.described === undefined ? 255 : null),
       JSON.stringify(defaultToKeep(spec.defaultValue ?? null)),
       spec.format ?? '{0}',
       computed === null ? null : JSON.stringify(computed),
       sqlName,
+      spec.described === undefined ? null : JSON.stringify(spec.described.words),
     );
   return id;
 }
@@ -172,7 +184,7 @@ interface Names {
 function columnsNow(connection: StoreConnection, tableId: number): readonly Names[] {
   return connection
     .prepare<[number], Names>(
-      'SELECT id, name, alias, sql_name AS sqlName FROM _sandbox_columns WHERE table_id = ? ORDER BY id',
+      'SELECT id, name, alias, sql_name AS sqlName FROM _sandbox_columns WHERE table_id = ? ORDER BY rowid',
     )
     .all(tableId);
 }
@@ -282,7 +294,8 @@ export function retypeColumn(
   connection
     .prepare(
       `UPDATE _sandbox_columns
-       SET alias = ?, type = ?, kind = ?, read_only = ?, options = ?, display_options = ?, width = ? WHERE id = ?`,
+       SET alias = ?, type = ?, kind = ?, read_only = ?, options = ?, display_options = ?, width = ?, described = NULL
+       WHERE id = ?`,
     )
     .run(
       change.alias ?? column.alias,
@@ -350,7 +363,16 @@ function convertValue(value: Value, type: ColumnType): Value {
   }
 }
 
-function takeId(connection: StoreConnection, counter: 'next_table_id' | 'next_column_id' | 'next_view_id'): number {
+/** The next id; or the one that is given, which none to come repeats. */
+function takeId(
+  connection: StoreConnection,
+  counter: 'next_table_id' | 'next_column_id' | 'next_view_id',
+  given?: number,
+): number {
+  if (given !== undefined) {
+    connection.prepare(`UPDATE _sandbox_database SET ${counter} = max(${counter}, ? + 1)`).run(given);
+    return given;
+  }
   const id = connection
     .prepare<[], number>(`UPDATE _sandbox_database SET ${counter} = ${counter} + 1 RETURNING ${counter} - 1`)
     .pluck()
@@ -399,18 +421,19 @@ function insertView(
   const shown: ViewShown = { columnIds: spec.columns?.map(idOf) ?? null, groups, sort, filter: spec.filter ?? null };
   connection
     .prepare(
-      `INSERT INTO _sandbox_views (id, table_id, name, alias, type, show_in_menu, actions, shown, roles)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO _sandbox_views (id, table_id, name, alias, type, show_in_menu, actions, shown, roles, described)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     .run(
       place.id,
       place.tableId,
       spec.name,
-      `v_${place.id}`,
+      spec.described?.alias ?? `v_${place.id}`,
       spec.type ?? 'Table',
       (spec.showInMenu ?? true) ? 1 : 0,
       JSON.stringify(spec.actions ?? ['Add', 'Edit', 'View', 'Delete']),
       JSON.stringify(shown),
       spec.roles === undefined ? null : JSON.stringify(spec.roles),
+      spec.described === undefined ? null : JSON.stringify(spec.described.words),
     );
 }

@@ -2,7 +2,7 @@
  * What a database in the sandbox consists of, as code describes it: tables, columns, users, rights. The sample, a
  * `--data` file and tests all end up as these types; `store.ts` turns them into SQLite tables. Types and constants only.
  */
-import type { Value } from '../../wire/schema.ts';
+import type { ColumnDescriptor, JsonObject, Value } from '../../wire/schema.ts';
 
 /** How a read-only column gets its value. All names are columns that are stored, not computed ones. */
 export type Computed =
@@ -17,6 +17,22 @@ export type Computed =
     }
   /** Our own text columns, joined with a space; empty ones are left out. */
   | { readonly how: 'join'; readonly columns: readonly string[] };
+
+/** How another database describes the same thing: its id and alias, and what describe says of it word for word. */
+export interface Described<T> {
+  readonly id: number;
+  readonly alias: string;
+  readonly words: T;
+}
+
+/** What describe says of a column beside its names, its type and its options. */
+export type ColumnWords = Pick<ColumnDescriptor, 'width' | 'kind' | 'readOnly' | 'other'>;
+
+/** Fields of a table that the specification does not name, in the description of the database and in its own. */
+export interface TableWords {
+  readonly inDatabase: JsonObject;
+  readonly other: JsonObject;
+}
 
 /** One column to create. */
 export interface ColumnSpec {
@@ -39,6 +55,7 @@ export interface ColumnSpec {
   /** Template of an Autonumber: `{0}` or `{0000}` is the number (origin facts 2.1). `{0}` unless given. */
   readonly format?: string | undefined;
   readonly computed?: Computed | undefined;
+  readonly described?: Described<ColumnWords> | undefined;
 }
 
 /** A file to store with a row; the cell then reads `name;revision;guid`. */
@@ -53,6 +70,32 @@ export type CellInput = Value | FileSpec;
 
 /** Cells by column name; what is left out gets its default (on insert) or stays (on update). */
 export type Cells = { readonly [column: string]: CellInput };
+
+/** A row of another database, with what is known of it beside its cells. */
+export interface KnownRow {
+  /** `@row.id`. */
+  readonly id: number;
+  readonly cells: { readonly [column: string]: Value };
+  /** What the caller may do with it, as `@row.allow` says; null leaves it to the role. */
+  readonly allow: string | null;
+  readonly color: string | null;
+  /** Epoch milliseconds; null stands for the moment of insertion. */
+  readonly createdMs: number | null;
+  readonly modifiedMs: number | null;
+}
+
+/** A file of another database: which one its cell names, and its content. */
+export interface KnownFile {
+  readonly columnId: number;
+  readonly rowId: number;
+  readonly revision: number;
+  readonly guid: string;
+  readonly name: string;
+  readonly mediaType: string;
+  readonly author: string;
+  readonly createdMs: number;
+  readonly bytes: Uint8Array;
+}
 
 /** One view to create. Columns go by name or alias. */
 export interface ViewSpec {
@@ -71,6 +114,7 @@ export interface ViewSpec {
   readonly showInMenu?: boolean | undefined;
   /** The roles that see it; all of them unless given. */
   readonly roles?: readonly string[] | undefined;
+  readonly described?: Described<JsonObject> | undefined;
 }
 
 /**
@@ -100,9 +144,11 @@ export interface TableSpec {
   readonly columns: readonly ColumnSpec[];
   /** Whether to add Record Owner, Created By, Date Created, Last Modified By, Date Modified. True unless given. */
   readonly systemColumns?: boolean | undefined;
-  /** Behind the view of all rows, which every table has. */
+  /** Behind the view of all rows, which every table has that is not described. */
   readonly views?: readonly ViewSpec[] | undefined;
   readonly rules?: readonly WorkflowRule[] | undefined;
+  /** All of its columns and views are described then. */
+  readonly described?: Described<TableWords> | undefined;
   readonly rows?: Iterable<Cells> | undefined;
   /**
    * Creation time of the first row in epoch milliseconds; every further one is a second younger. Without it all rows are

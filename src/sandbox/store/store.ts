@@ -8,7 +8,7 @@ import type { Statement } from 'better-sqlite3';
 import { assert, must } from '../../base/assert.ts';
 import { stampFromMs, type Clock } from '../../base/clock.ts';
 import type { AttachmentInfo } from '../../wire/attachments.ts';
-import type { Row, Value } from '../../wire/schema.ts';
+import type { JsonObject, Row, Value } from '../../wire/schema.ts';
 import { readDeleted, readUpdated, type BinRow, type TimeSpan, type StampedRow } from './bin.ts';
 import {
   findByName,
@@ -21,7 +21,7 @@ import {
   type User,
 } from './catalog.ts';
 import { openStoreFile, type StoreConnection } from './file.ts';
-import { fileBytes, fileRevisions, rowOfFile } from './files.ts';
+import { fileBytes, fileRevisions, rowOfFile, storeKnownFile } from './files.ts';
 import { Matching, type RowFilter } from './matching.ts';
 import { Rows, type Author, type ColumnOrder } from './rows.ts';
 import {
@@ -35,7 +35,7 @@ import {
   retypeColumn,
   type ColumnChange,
 } from './schema.ts';
-import type { Cells, ColumnSpec, RoleSpec, TableSpec, UserSpec } from './spec.ts';
+import type { Cells, ColumnSpec, KnownFile, KnownRow, RoleSpec, TableSpec, UserSpec } from './spec.ts';
 import { Versions } from './versions.ts';
 import { RowWriter } from './writer.ts';
 
@@ -48,6 +48,8 @@ export interface DatabaseSpec {
   readonly timeZone: string;
   /** Where the data comes from, in words; compared when a store is opened again. */
   readonly source: string;
+  /** Fields that the specification does not name. */
+  readonly other?: JsonObject | undefined;
 }
 
 /** One row as code reads it: cells by column name, computed ones included. */
@@ -106,7 +108,7 @@ export class Store {
       connection
         .prepare(
           `INSERT INTO _sandbox_database (id, name, description, culture, time_zone, source, next_table_id,
-             next_column_id, next_view_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+             next_column_id, next_view_id, other) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         )
         .run(
           database.id,
@@ -118,6 +120,7 @@ export class Store {
           FIRST_TABLE_ID,
           FIRST_COLUMN_ID,
           FIRST_VIEW_ID,
+          JSON.stringify(database.other ?? {}),
         );
     }
     return { store: new Store(path, connection, options.clock), isNew };
@@ -244,6 +247,16 @@ export class Store {
     });
   }
 
+  /** Inserts rows of another database as they are there, and their files. */
+  insertKnown(table: string, rows: Iterable<KnownRow>, files: Iterable<KnownFile>): void {
+    const nowMs = this.#clock.nowMs();
+    this.#write(() => {
+      const target = this.table(table);
+      for (const row of rows) this.#rows.insertKnown(target, row, nowMs);
+      for (const file of files) storeKnownFile(this.#connection, target.id, file);
+    });
+  }
+
   /** Changes cells of a row; false when nothing changed. */
   update(table: string, id: number, cells: Cells, as?: UserSpec): boolean {
     return this.#write(() => this.#rows.update(this.table(table), id, cells, this.#author(as)));
@@ -355,18 +368,9 @@ export class Store {
       this.#connection
         .prepare(
           `INSERT INTO _sandbox_users (email, password, first_name, last_name, role, culture, timezone, admin)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+           VALUES (@email, @password, @firstName, @lastName, @role, @culture, @timezone, @admin)`,
         )
-        .run(
-          spec.email,
-          spec.password,
-          spec.firstName,
-          spec.lastName,
-          spec.role,
-          spec.culture,
-          spec.timezone,
-          JSON.stringify(spec.admin),
-        );
+        .run({ ...spec, admin: JSON.stringify(spec.admin) });
     });
   }
 
@@ -378,19 +382,10 @@ export class Store {
       this.#connection
         .prepare(
           `UPDATE _sandbox_users
-           SET id = ?, email = ?, first_name = ?, last_name = ?, role = ?, culture = ?, timezone = ?, admin = ? WHERE id = ?`,
+           SET id = @id, email = @email, first_name = @firstName, last_name = @lastName, role = @role, culture = @culture,
+             timezone = @timezone, admin = @admin WHERE id = @idBefore`,
         )
-        .run(
-          after.id,
-          after.email,
-          after.firstName,
-          after.lastName,
-          after.role,
-          after.culture,
-          after.timezone,
-          JSON.stringify(after.admin),
-          before.id,
-        );
+        .run({ ...after, admin: JSON.stringify(after.admin), idBefore: before.id });
       this.#connection.prepare('UPDATE _sandbox_tokens SET user_id = ? WHERE user_id = ?').run(after.id, before.id);
     });
   }

@@ -41,6 +41,11 @@ export class RowWriter {
     return this.#rows.read(table, columns, [id], null)[0]?.values;
   }
 
+  /** What a row itself says that the caller may do with it; see `Rows.allowOf`. */
+  allowOf(table: Table, id: number): string | null {
+    return this.#rows.allowOf(table, id);
+  }
+
   /** Ids of the first rows, at most `limit`, that hold a value in a stored column. */
   idsWith(table: Table, column: StoreColumn, value: Value, limit: number): readonly number[] {
     return this.#rows.idsWith(table, column, value, limit);
