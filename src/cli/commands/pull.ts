@@ -3,7 +3,7 @@
  * first finish what an interrupted push left behind.
  */
 import type { Command } from 'commander';
-import { EXIT, type RowsyncError } from '../../base/errors.ts';
+import { asRowsyncError, EXIT, RowsyncError } from '../../base/errors.ts';
 import { pullFilesAfter } from '../../daemon/cycle.ts';
 import type { FilesReport } from '../../files/context.ts';
 import type { PullReport } from '../../pull/report.ts';
@@ -85,6 +85,8 @@ export interface CycleReport {
   readonly files: FilesReport | null;
   /** The moment that was proven; null where none was asked for. */
   readonly moment: ProvenMoment | null;
+  /** Why none could be proven. */
+  readonly unproven: RowsyncError | null;
   /** Edits that lost to a change at the origin, in whichever part of the run. */
   readonly lost: readonly ConflictLine[];
 }
@@ -107,12 +109,14 @@ async function printCycle(invocation: Invocation, cycle: CycleReport, { isStrict
     text: () => cycleText(cycle, stdout.width()),
     json: () => ({ ...cycleJson(cycle, isStrict), exitCode }),
   });
+  if (cycle.unproven !== null) throw cycle.unproven;
   return exitCode;
 }
 
 /** What went wrong, wherever it was. */
-export function cycleFailures({ rows, pushed, files }: CycleReport): readonly RowsyncError[] {
-  return [...failuresOf(rows), ...(pushed === null ? [] : pushFailures(pushed)), ...filesFailures(files)];
+export function cycleFailures({ rows, pushed, files, unproven }: CycleReport): readonly RowsyncError[] {
+  const ofMoment = unproven === null ? [] : [unproven];
+  return [...failuresOf(rows), ...(pushed === null ? [] : pushFailures(pushed)), ...filesFailures(files), ...ofMoment];
 }
 
 /** A cycle for people. */
@@ -160,8 +164,9 @@ export async function runPull(
     const files = await pullFilesAfter(sides.files, rows);
     const [prove] = invocation.extras.flatMap((extra) => extra.proveMoment ?? []);
     const wantsMoment = options.moment === true && prove !== undefined && rows.error === null;
-    const moment = wantsMoment ? await prove(sides.pull, rows) : null;
-    return { rows, pushed: null, lost, files, moment };
+    const proof = wantsMoment ? await prove(sides.pull, rows).catch(asRowsyncError) : null;
+    const [moment, unproven] = proof instanceof RowsyncError ? [null, proof] : [proof, null];
+    return { rows, pushed: null, lost, files, moment, unproven };
   });
 }
 
@@ -175,6 +180,6 @@ async function runSync(invocation: Invocation, options: PullOptions): Promise<Cy
     const isOver = chosen.length === 0 || (rows.error !== null && rows.error.kind !== 'needsPerson');
     const pushed = isOver ? null : await push(sides.push, { tables: chosen, confirm: options.confirm });
     const lost = readLostSince(sides.push.replica, lastConflictId);
-    return { rows, pushed, lost, moment: null, files: await pullFilesAfter(sides.files, rows) };
+    return { rows, pushed, lost, moment: null, unproven: null, files: await pullFilesAfter(sides.files, rows) };
   });
 }

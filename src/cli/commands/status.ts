@@ -29,7 +29,7 @@ const REFRESH_WIDTH = 100;
 const RUNS_MAX = 10;
 
 const EXAMPLES = `
-"as of" is the age of the oldest page of the table: everything in it was equal to the origin then, or later. "changes" says when
+"as of" is the age of the oldest page of the table: everything in it was equal to the origin then, or later. "followed" says when
 only changed rows were asked for since. With --exit-code, the exit code is 0 if nothing needs attention, 3 if a person is needed, 75 if
 tables are late or the origin or the daemon cannot be reached, and 78 if the replica is damaged.
 
@@ -257,7 +257,7 @@ function stateText(table: TableStatus, nowMs: number): string {
   const isFollowed = followedAt !== null && followedAt > (freshSince ?? '');
   const parts = [
     state,
-    isFollowed ? `changes ${ageText(followedAt, nowMs)}` : '',
+    isFollowed ? `followed ${ageText(followedAt, nowMs)}` : '',
     NO_WINDOWS[oneWindow ?? ''] ?? '',
     isFiltered ? 'filtered' : '',
     maskedCount > 0 ? `${countText(maskedCount)} masked` : '',

@@ -6,6 +6,7 @@ import { bytesText, durationText } from '../../base/text.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import type { ProblemCode } from '../../reconcile/account/problems.ts';
 import type { ReplicaIdentity } from '../../replica/reader.ts';
+import type { readLastMoment } from '../../replica/bookkeeping/touched.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 import type { OpenDecisions } from './decisions.ts';
 import type { Headline } from './headline.ts';
@@ -79,12 +80,14 @@ export function bottomHtml({
   replica,
   identity,
   state,
+  lastMoment,
   nowMs,
 }: {
   readonly replica: { readonly path: string; readonly bytes: number };
   /** Null before the first pull. */
   readonly identity: ReplicaIdentity | null;
   readonly state: DaemonState;
+  readonly lastMoment: ReturnType<typeof readLastMoment>;
   readonly nowMs: number;
 }): Html {
   return html`<footer class="bottom">
@@ -93,6 +96,11 @@ export function bottomHtml({
       identity === null
         ? null
         : html`<p>as <bdi>${identity.userEmail}</bdi>, <bdi>${identity.role}</bdi>, ${identity.timeZone}</p>`
+    }
+    ${
+      lastMoment === null
+        ? null
+        : html`<p>moment ${lastMoment.at}, ${lastMoment.holds ? 'unchanged since' : 'rows have changed since'}</p>`
     }
     ${state.notes.map((note) => html`<p>${note}</p>`)}
     <p>

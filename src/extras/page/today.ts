@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs';
 import { ageText, countText, plural } from '../../base/text.ts';
 import type { TableStatus, ReplicaReader } from '../../replica/reader.ts';
+import { readLastMoment } from '../../replica/bookkeeping/touched.ts';
 import { type Fare, faresOf, outagesOf, bottomHtml, headlineHtml } from './status.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
@@ -245,7 +246,7 @@ function freshLineHtml(
   table: TableStatus,
   { fares, way, nowMs }: { readonly fares: readonly Fare[]; readonly way: string; readonly nowMs: number },
 ): Html {
-  const { state, mode, rowCount, freshSince, pendingCount, parkedCount } = table;
+  const { state, mode, rowCount, freshSince, followedAt, pendingCount, parkedCount } = table;
   const waiting = [
     pendingCount === 0 ? null : `${countText(pendingCount)} to push`,
     parkedCount === 0 ? null : `${countText(parkedCount)} parked`,
@@ -259,6 +260,7 @@ function freshLineHtml(
     <td class="number" data-label="Rows">${countText(rowCount)}</td>
     <td class="number" data-label="Checked">
       ${freshSince === null ? 'never' : html`<time datetime="${freshSince}" title="${freshSince}">${ageText(freshSince, nowMs)}</time>`}
+      ${followedAt === null || followedAt <= (freshSince ?? '') ? null : html`<small>followed ${ageText(followedAt, nowMs)}</small>`}
     </td>
     <td data-label="Last 24 hours">${stripHtml(fares)}</td>
     <td class="number ${waiting.length === 0 ? 'zero' : 'some'}" data-label="Waiting">
@@ -325,7 +327,7 @@ export function answerToday(desk: PageInput): AnswerChunks {
       ${freshnessHtml(tables, faresOf(readQuarters(reader), { nowMs, lateAfterMs: around.lateAfterMs, outages }), { nowMs, refreshByTable: state.refreshByTable, troubled: troubledTables(problems) })}
       ${readSinkStatus(reader).map((sink) => html`<p>Sink <bdi>${sink.name}</bdi>: ${sinkSentence(sink)}</p>`)}
     </section>
-    ${lastChangesHtml(desk)} ${bottomHtml({ replica, identity, state, nowMs })}`;
+    ${lastChangesHtml(desk)} ${bottomHtml({ replica, identity, state, lastMoment: readLastMoment(reader), nowMs })}`;
   const refreshSeconds = waiting.conflicts.length === 0 ? 60 : null;
   const title = `${headline.sentence} · ${identity === null ? 'rowsync' : `database ${identity.database}`}`;
   return framed(desk, { title, place: 'Today', refreshSeconds }, body);

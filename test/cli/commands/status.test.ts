@@ -210,7 +210,7 @@ test('says that a table was followed since, why it has one window, and that it i
 
   const text = statusText(status(tables), { nowMs: NOW, width: 120 });
 
-  expect(text).toMatch(/Followed .*steady, changes 1 min ago/);
+  expect(text).toMatch(/Followed .*steady, followed 1 min ago/);
   expect(text).toMatch(/Refused .*steady, read as one range: the origin does not filter by creation time/);
   expect(text).toMatch(/Hidden .* steady *│?$/m);
   expect(text).toMatch(/Part .*steady, filtered/);

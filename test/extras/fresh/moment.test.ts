@@ -215,4 +215,5 @@ test('says which table could not be asked, or was too busy', async () => {
 
   expect(busy.exitCode).toBe(75);
   expect(busy.stderr).toContain('No moment: Small changed while every table was asked, each time');
+  expect(busy.stdout).toContain('Small');
 });

@@ -100,7 +100,8 @@ function pageHtml({ state, replica, identity, problems, tables, runs, desk }: Pa
   return documentHtml(
     headline.sentence,
     html`${topHtml({ identity, formToken: desk.formToken, place: 'Today' })} ${headlineHtml(headline, desk)}
-    ${openDecisionsHtml(desk, NOW)} ${runsHtml(runs, NOW)} ${bottomHtml({ replica, identity, state, nowMs: NOW })}`,
+    ${openDecisionsHtml(desk, NOW)} ${runsHtml(runs, NOW)}
+    ${bottomHtml({ replica, identity, state, lastMoment: null, nowMs: NOW })}`,
     null,
   );
 }
