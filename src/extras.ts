@@ -13,6 +13,7 @@ import { MANUAL } from './extras/manual/extra.ts';
 import { MCP } from './extras/mcp/extra.ts';
 import { PAGE } from './extras/page/extra.ts';
 import { POSTGRES } from './extras/postgres/extra.ts';
+import { PUTBACK } from './extras/putback/extra.ts';
 import { SERVICE } from './extras/service/extra.ts';
 import { SETUP } from './extras/setup/extra.ts';
 
@@ -20,6 +21,7 @@ export const EXTRAS: readonly Extra[] = [
   SETUP,
   CHECK,
   HISTORY,
+  PUTBACK,
   MCP,
   POSTGRES,
   EXPORT,

@@ -225,6 +225,16 @@ const tableOptions = section(
           'Where rows go that are deleted here: to the recycle bin of the origin (bin, the default), or nowhere (purge). ' +
           'The origin cannot bring purged rows back. Needs push: true.',
       }),
+    references: z
+      .record(z.string().min(1), z.string().min(1), {
+        error: 'must be a mapping from columns to the tables that they refer to, such as { Customer: Customer }',
+      })
+      .optional()
+      .meta({
+        description:
+          'Which tables columns refer to, by their names at the origin: their values are keys of that table. rowsync putback rewrites ' +
+          'them when a row gets a new key. By default it takes columns that are called like a table and hold only keys of it.',
+      }),
     sort: z
       .array(z.string({ error: SORT_MUST_BE }).min(1, { error: SORT_MUST_BE }), { error: SORT_MUST_BE })
       .min(1, { error: SORT_MUST_BE })

@@ -258,7 +258,11 @@ interface OpenOrder {
 }
 
 /** Opens a table from the ledger alone; enough to settle without asking the origin. */
-function openUnasked(context: PushContext, table: TwoWayTable, { options, counts, tally }: OpenOrder): TablePush {
+export function openUnasked(
+  context: PushContext,
+  table: TwoWayTable,
+  { options, counts, tally }: OpenOrder,
+): TablePush {
   const { name, alias } = readTable(context.replica, table.id);
   const { pageRows } = readSweep(context.replica, table.id);
   return {

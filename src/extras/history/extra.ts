@@ -11,7 +11,7 @@ export const HISTORY: Extra = {
     { group: 'Look back', names: ['diff'], load: async () => (await import('./diff-command.ts')).addDiffCommand },
     { group: 'Look back', names: ['undo'], load: async () => (await import('./undo-command.ts')).addUndoCommand },
     {
-      group: 'Look back',
+      group: 'Connect',
       names: ['changes'],
       load: async () => (await import('./log-command.ts')).addChangesCommand,
     },

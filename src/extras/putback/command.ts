@@ -1,0 +1,231 @@
+/**
+ * `rowsync putback`: plans how lost rows return to the origin, and puts them back once a person agrees.
+ */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { stampFromMs } from '../../base/clock.ts';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { sql } from '../../base/sql.ts';
+import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import type { Config } from '../../config/load.ts';
+import type { Invocation, Runner } from '../../extra.ts';
+import { filesBeside } from '../../files/carry.ts';
+import { queryRows } from '../../replica/query.ts';
+import { openReader, type ReplicaReader } from '../../replica/reader.ts';
+import { momentOf, MOMENT_FORMS } from '../history/time-argument.ts';
+import { LostRows, type LostSource } from './lost-rows.ts';
+import { chooseRows, makePlan, type PutbackPlan, type PutbackChoice } from './planning.ts';
+import { describeTables, putbackPath, withPutback, type PutbackPlace } from './putback-file.ts';
+import { planJson, planText, statusJson, statusText } from './putback-text.ts';
+import { addRecords, hasRecords, readRecords } from './records.ts';
+import { runPutback } from './run.ts';
+
+const EXAMPLES = `
+Rows come back with new ids, and with new keys where the origin numbers them; references to them are rewritten. A row that is at the origin
+again is left alone. Everything is noted in the table sync_putback of the file REPLICA.putback, and a second run sends nothing twice.
+
+Times: ${MOMENT_FORMS}.
+
+Examples:
+  rowsync putback Customer 17 42 --with Order,'Order Line'        the plan: nothing is sent
+  rowsync putback Customer 17 42 --with Order,'Order Line' --confirm
+  rowsync putback Order --deleted-since yesterday
+  rowsync putback Customer 17 --from backup.db                    last values from a backup
+  rowsync putback --status
+  rowsync putback --resume                                        after a crash, or once a refused row may pass`;
+
+interface PutbackOptions {
+  readonly with?: string;
+  readonly from: string;
+  readonly at?: string;
+  readonly deletedSince?: string;
+  readonly run?: string;
+  readonly workflow?: string;
+  readonly plan?: boolean;
+  readonly confirm?: boolean;
+  readonly status?: boolean;
+  readonly resume?: boolean;
+  readonly again?: boolean;
+}
+
+/** Adds the command. */
+export function addPutbackCommand(program: Command, runner: Runner): void {
+  program
+    .command('putback')
+    .argument('[table]', 'table of the rows')
+    .argument('[id...]', '_id that each row had (default: all lost rows that the options choose)')
+    .description('create lost rows at the origin again, with their children')
+    .option('--with <tables>', 'tables whose rows come along if they refer to one of the rows; separated by commas')
+    .option('--from <source>', 'deleted, or the file of a backup', 'deleted')
+    .option('--at <time>', 'take rows and values as they stood then, from the history')
+    .option('--deleted-since <time>', 'only rows that left since then')
+    .option('--run <number>', 'only rows that left in this run')
+    .option(
+      '--workflow <run|suppress>',
+      "whether the origin's workflow runs (default: suppress, with the right to manage data)",
+    )
+    .option('--plan', 'show what would be done, and send nothing (default)')
+    .option('--confirm', 'put the rows back; safety.maxPushRows does not hold them')
+    .option('--status', 'show what was put back, and what waits')
+    .option('--resume', 'continue what was begun, and try refused rows again')
+    .option('--again', 'with --resume: send rows in doubt once more, since they are not at the origin')
+    .addHelpText('after', EXAMPLES)
+    .action((table: string | undefined, ids: string[], options: PutbackOptions, command: Command) =>
+      runner(command, (invocation) => putback(invocation, { table, ids, options })),
+    );
+}
+
+/** States of rows that a run may bring further; of rows that are done, it fills in references. */
+const OPEN: ReadonlySet<string> = new Set(['waiting', 'sent', 'done']);
+
+interface PutbackArguments {
+  readonly table: string | undefined;
+  readonly ids: readonly string[];
+  readonly options: PutbackOptions;
+}
+
+async function putback(invocation: Invocation, given: PutbackArguments): Promise<number> {
+  const { options, table } = given;
+  if (options.status === true) return showStatus(invocation);
+  const isResume = options.resume === true;
+  if (isResume === (table !== undefined)) throw usage('Name the table of the rows, or --resume or --status alone');
+  if (options.again === true && !isResume) throw usage('--again needs --resume');
+  const { workflow = null } = options;
+  if (workflow !== null && workflow !== 'run' && workflow !== 'suppress') throw usage('--workflow is run or suppress');
+  const config = await loadNamedConfig(invocation, { needsCredentials: true });
+  const main = openReader(config.replica.path);
+  try {
+    return await withPutback(invocation, config, { main, workflow }, async (place) => {
+      if (isResume) await describeAgain(place);
+      else {
+        const plan = await planOf(invocation, config, { main, place, given });
+        if (options.confirm !== true) return showPlan(invocation, place, plan);
+        await place.push.replica.writeDurably('Noting what is put back', (tx) => {
+          addRecords(tx, 'row', plan.rows);
+          addRecords(tx, 'link', plan.orphans);
+        });
+        const open = readRecords(place.push.replica).filter(
+          ({ state, links }) => state !== 'done' || links.some(({ later }) => later === true),
+        );
+        if (open.every(({ state }) => !OPEN.has(state))) return showStatus(invocation, config);
+      }
+      await runPutback(place, { again: options.again === true });
+      return showStatus(invocation, config);
+    });
+  } finally {
+    main.close();
+  }
+}
+
+/** Brings the tables that have open rows to the origin's present shape. */
+async function describeAgain(place: PutbackPlace): Promise<void> {
+  const { replica } = place.push;
+  const ids = new Set(readRecords(replica).map(({ tableId }) => tableId));
+  if (ids.size === 0) throw usage('Nothing was begun');
+  const text = sql`SELECT id, name, match_column AS match FROM _rowsync_tables WHERE state <> 'gone'`;
+  const tables = queryRows(replica, text, []).map(([id, name, match]) => ({
+    id: Number(id),
+    name: String(name),
+    match: typeof match === 'string' ? match : null,
+  }));
+  await describeTables(
+    place,
+    tables.filter(({ id }) => ids.has(id)),
+  );
+}
+
+async function planOf(
+  { session }: Invocation,
+  config: Config,
+  {
+    main,
+    place,
+    given,
+  }: { readonly main: ReplicaReader; readonly place: PutbackPlace; readonly given: PutbackArguments },
+): Promise<PutbackPlan> {
+  const { options, ids, table = '' } = given;
+  const nowMs = session.clock.nowMs();
+  const since = options.deletedSince;
+  const run = options.run === undefined ? null : runSpan(main, options.run);
+  const choice: PutbackChoice = {
+    table,
+    ids: ids.map((id) => wholeNumber(id, 'a row')),
+    with: (options.with ?? '')
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== ''),
+    from:
+      since === undefined
+        ? (run?.from ?? null)
+        : stampFromMs(momentOf(since, { name: '--deleted-since', nowMs }) * 1000),
+    until: run?.until ?? null,
+  };
+  const backupPath = resolve(session.folder, options.from);
+  const backup = options.from === 'deleted' ? null : openReader(existing(backupPath));
+  try {
+    const lost = new LostRows(main, sourceOf(options, backup, nowMs), config.origin.format);
+    const folders = [config.replica.files, ...(backup === null ? [] : [filesBeside(backupPath)])];
+    return await makePlan(place, lost, { ...chooseRows(lost, choice, config), config, folders });
+  } finally {
+    backup?.close();
+  }
+}
+
+function sourceOf({ at, deletedSince, run }: PutbackOptions, backup: ReplicaReader | null, nowMs: number): LostSource {
+  if (at === undefined && backup === null) return { kind: 'deleted' };
+  if (deletedSince !== undefined || run !== undefined || (at !== undefined && backup !== null))
+    throw usage('--deleted-since and --run choose among deleted rows; --from FILE and --at stand alone');
+  return backup === null
+    ? { kind: 'moment', moment: momentOf(at ?? '', { name: '--at', nowMs }), nowMs }
+    : { kind: 'backup', reader: backup };
+}
+
+function existing(path: string): string {
+  if (existsSync(path)) return path;
+  throw new RowsyncError('usage', 'usage.invalid', {
+    message: `There is no backup ${path}`,
+    hint: 'Name the file of a backup, or leave --from out for rows that were deleted here.',
+  });
+}
+
+/** When a run began and ended. */
+function runSpan(main: ReplicaReader, run: string): { readonly from: string; readonly until: string } {
+  const text = sql`SELECT started_at, coalesce(finished_at, started_at) FROM sync_runs WHERE id = ?`;
+  const [found] = queryRows(main, text, [wholeNumber(run, 'a run')]);
+  if (found === undefined) throw usage(`No run ${run} is known`);
+  return { from: String(found[0]), until: String(found[1]) };
+}
+
+function wholeNumber(text: string, what: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw usage(`"${text}" is not the number of ${what}`);
+}
+
+function usage(message: string): RowsyncError {
+  return new RowsyncError('usage', 'usage.invalid', { message, hint: 'rowsync putback --help has examples.' });
+}
+
+async function showPlan(invocation: Invocation, { push, workflow }: PutbackPlace, plan: PutbackPlan): Promise<number> {
+  const { maxPushRows } = push.settings;
+  await (invocation.isJson
+    ? printJson(invocation, planJson(plan))
+    : invocation.session.stdout.write(planText(plan, { workflow, maxPushRows })));
+  return EXIT.done;
+}
+
+/** What was put back, and what waits; the exit code says whether a row needs a person. */
+async function showStatus(invocation: Invocation, loaded?: Config): Promise<number> {
+  const config = loaded ?? (await loadNamedConfig(invocation, { needsCredentials: false }));
+  const path = putbackPath(config);
+  const reader = existsSync(path) ? openReader(path) : null;
+  try {
+    const records = reader !== null && hasRecords(reader) ? readRecords(reader) : [];
+    await (invocation.isJson
+      ? printJson(invocation, statusJson(records))
+      : invocation.session.stdout.write(statusText(records, path)));
+    return records.some(({ state }) => state === 'refused' || state === 'inDoubt') ? EXIT.needsPerson : EXIT.done;
+  } finally {
+    reader?.close();
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * Rows that are no longer here, with their last values: from `sync_deleted`, from a backup, or as they stood at a moment of the history. Values go by
+ * the origin's ids of their columns, which survive a rename.
+ */
+import { ident, joinSql, sql } from '../../base/sql.ts';
+import { RowsyncError } from '../../base/errors.ts';
+import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
+import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
+import { findTable, readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
+import type { Stored } from '../../replica/connection.ts';
+import { queryNumbers, queryRows } from '../../replica/query.ts';
+import type { ReplicaReader } from '../../replica/reader.ts';
+import type { Extension } from '../../wire/format.ts';
+import { checkKnown, lastSeqAt, readKnownTables } from '../history/known.ts';
+import { showTableAt } from '../history/past.ts';
+
+/** A row that was lost. */
+export interface LostRow {
+  readonly tableId: number;
+  /** `_id` that it had. */
+  readonly oldId: number;
+  /** By the origin's id of the column. */
+  readonly values: ReadonlyMap<number, Stored>;
+  /** Stamp of its delete; null if the source does not say. */
+  readonly deletedAt: string | null;
+}
+
+/** Where last values come from: the evidence of deletes, another file, or a moment in seconds since 1970. */
+export type LostSource =
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'backup'; readonly reader: ReplicaReader }
+  | { readonly kind: 'moment'; readonly moment: number; readonly nowMs: number };
+
+/** The replica, and what was lost from it. Each table is read once. */
+export class LostRows {
+  readonly main: ReplicaReader;
+  readonly tables: readonly LedgerTable[];
+  readonly #source: LostSource;
+  readonly #format: Extension;
+  readonly #lost = new Map<number, readonly LostRow[]>();
+  readonly #keys = new Map<number, LedgerColumn | null>();
+
+  constructor(main: ReplicaReader, source: LostSource, format: Extension) {
+    this.main = main;
+    this.#source = source;
+    this.#format = format;
+    this.tables = readTables(main).filter(({ state }) => state !== 'gone');
+  }
+
+  /** A table by its name here or at the origin. @throws RowsyncError `usage.invalid`. */
+  table(name: string): LedgerTable {
+    const folded = name.toLowerCase();
+    const found = this.tables.find((table) =>
+      [table.localName, table.name].some((own) => own.toLowerCase() === folded),
+    );
+    if (found !== undefined) return found;
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: `No table here is called "${name}"`,
+      hint: `There are: ${this.tables.map(({ localName }) => localName).join(', ')}.`,
+    });
+  }
+
+  /** The files that may know of attached ones: the replica, and the backup. */
+  readers(): readonly ReplicaReader[] {
+    return this.#source.kind === 'backup' ? [this.#source.reader, this.main] : [this.main];
+  }
+
+  /** The key column of a table; null if it is not here. */
+  keyOf(tableId: number): LedgerColumn | null {
+    const known = this.#keys.get(tableId);
+    if (known !== undefined) return known;
+    const name = readTableDescriptor(this.main, tableId, this.#format)?.descriptor.key;
+    const columns = readColumns(this.main, tableId).filter(({ state }) => state === 'live');
+    const key = columns.find((column) => column.name === name) ?? columns.find(({ kind }) => kind === 'Key') ?? null;
+    this.#keys.set(tableId, key);
+    return key;
+  }
+
+  /** The lost rows of a table, the oldest first. @throws RowsyncError `history.unknown` for a moment that is not known. */
+  rows(tableId: number): readonly LostRow[] {
+    const known = this.#lost.get(tableId);
+    if (known !== undefined) return known;
+    const table = this.tables.find(({ id }) => id === tableId);
+    const rows = table === undefined ? [] : this.#read(table);
+    this.#lost.set(tableId, rows);
+    return rows;
+  }
+
+  /** Values of a column in the rows that are here, each once, as text. */
+  liveValues({ localName }: LedgerTable, column: LedgerColumn): ReadonlySet<string> {
+    const name = ident(column.localName);
+    const text = sql`SELECT DISTINCT ${name} FROM main.${ident(localName)} WHERE ${name} IS NOT NULL AND ${name} <> ''`;
+    return new Set(queryRows(this.main, text, []).map(([value]) => String(value)));
+  }
+
+  #read(table: LedgerTable): readonly LostRow[] {
+    const source = this.#source;
+    if (source.kind === 'deleted') return this.#readDeleted(table);
+    if (source.kind === 'backup') {
+      const there = findTable(source.reader, table.id);
+      return there === null ? [] : this.#readTable(source.reader, there, table);
+    }
+    const known = readKnownTables(this.main).find(({ id }) => id === table.id);
+    checkKnown(this.main, known ?? { id: table.id, table: table.localName, since: null }, source);
+    showTableAt(this.main, { id: table.id, table: table.localName }, lastSeqAt(this.main, source.moment));
+    return this.#readTable(this.main, table, table);
+  }
+
+  /** Rows of a table that are in another file, or in the view of a moment, and not here. */
+  #readTable(reader: ReplicaReader, there: LedgerTable, here: LedgerTable): readonly LostRow[] {
+    const columns = readColumns(reader, there.id).filter(({ state }) => state === 'live');
+    const live = new Set(queryNumbers(this.main, sql`SELECT _id FROM main.${ident(here.localName)}`, []));
+    const list = joinSql([sql`_id`, ...columns.map(({ localName }) => ident(localName))]);
+    const text = sql`SELECT ${list} FROM ${ident(there.localName)} WHERE _id > 0 ORDER BY _id`;
+    return queryRows(reader, text, []).flatMap(([id, ...values]) => {
+      const oldId = Number(id);
+      if (live.has(oldId)) return [];
+      const pairs = columns.map((column, index) => [column.id, values[index] ?? null] as const);
+      return [{ tableId: here.id, oldId, values: new Map(pairs), deletedAt: null }];
+    });
+  }
+
+  /** The evidence of deletes; of a row that left more than once, the last one. */
+  #readDeleted({ id, localName }: LedgerTable): readonly LostRow[] {
+    const columnIds = new Map(readColumns(this.main, id).map((column) => [column.localName, column.id]));
+    const text = sql`SELECT d.row_id, d.deleted_at, j.key, j.value
+        FROM (SELECT row_id, deleted_at, row_values, max(seq) FROM _rowsync_deleted
+              WHERE table_id = ? AND row_id > 0 AND row_id NOT IN (SELECT _id FROM main.${ident(localName)}) GROUP BY row_id) d,
+             json_each(d.row_values) j
+        ORDER BY d.row_id`;
+    const rows = new Map<number, { readonly deletedAt: string; readonly values: Map<number, Stored> }>();
+    for (const [rowId, deletedAt, name, value = null] of queryRows(this.main, text, [id])) {
+      const row = rows.get(Number(rowId)) ?? { deletedAt: String(deletedAt), values: new Map<number, Stored>() };
+      rows.set(Number(rowId), row);
+      const columnId = columnIds.get(String(name));
+      if (columnId !== undefined) row.values.set(columnId, value);
+    }
+    return [...rows].map(([oldId, row]) => ({ tableId: id, oldId, ...row }));
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * Makes a plan: which lost rows are meant, what hangs on them, and what the origin says of them now. Reads the replica and the origin, and writes only
+ * the descriptions of tables into the file of what is put back.
+ */
+import { RowsyncError } from '../../base/errors.ts';
+import { ident, sql } from '../../base/sql.ts';
+import type { Config } from '../../config/load.ts';
+import { readColumns } from '../../replica/bookkeeping/columns.ts';
+import { readEditing, findTable, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { queryRows } from '../../replica/query.ts';
+import { valueFromStored } from '../../replica/rows.ts';
+import { hasOption } from '../../wire/schema.ts';
+import { findFile } from './attached.ts';
+import type { LostRow, LostRows } from './lost-rows.ts';
+import { planPutback, rowName, type PlannedPutback, type PlanTable, type ThereRow } from './plan.ts';
+import { describeTables, keyColumnOf, stagedTable, type PutbackPlace, type PutbackTable } from './putback-file.ts';
+import { readRecords } from './records.ts';
+import { referencesOf, type TableReference } from './references.ts';
+import { findThere } from './run.ts';
+
+/** What a person names. */
+export interface PutbackChoice {
+  readonly table: string;
+  /** `_id`s that rows had; empty for all of the source. */
+  readonly ids: readonly number[];
+  /** Tables whose rows come along if they refer to one that is put back. */
+  readonly with: readonly string[];
+  /** Stamps between which rows were deleted; null for any time. */
+  readonly from: string | null;
+  readonly until: string | null;
+}
+
+/** A plan as it is shown. */
+export interface PutbackPlan {
+  readonly rows: readonly PlannedPutback[];
+  /** Rows that stand at the origin, and refer to one that gets a new key. */
+  readonly orphans: readonly PlannedPutback[];
+  /** References that were guessed, for consent. */
+  readonly guessed: readonly TableReference[];
+  /** Columns with values that cannot be written, by the name of their table. */
+  readonly unwritable: ReadonlyMap<string, readonly string[]>;
+  readonly nameOf: (tableId: number) => string;
+}
+
+/** The lost rows that a person means, and the references between the tables. @throws RowsyncError `usage.invalid`. */
+export function chooseRows(
+  lost: LostRows,
+  choice: PutbackChoice,
+  config: Pick<Config, 'tables'>,
+): { readonly rows: readonly LostRow[]; readonly references: readonly TableReference[] } {
+  const root = lost.table(choice.table);
+  const known = lost.rows(root.id);
+  const unknown = choice.ids.filter((id) => !known.some(({ oldId }) => oldId === id));
+  if (unknown.length > 0) {
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: `${root.localName}: no lost row had the _id ${unknown.join(', ')}`,
+      hint: 'SELECT * FROM sync_deleted lists rows that were lost; --from names a backup, --at a moment of the history.',
+    });
+  }
+  const { from, until } = choice;
+  const isMeant = ({ oldId, deletedAt }: LostRow): boolean =>
+    (choice.ids.length === 0 || choice.ids.includes(oldId)) &&
+    (from === null || (deletedAt ?? '') >= from) &&
+    (until === null || (deletedAt ?? '') <= until);
+  const along = choice.with.map((name) => lost.table(name));
+  const references = lost.tables.flatMap((table) => referencesOf(lost, table, config.tables));
+  const chosen = new Map(known.filter(isMeant).map((row) => [rowName(root.id, row.oldId), row]));
+  const keys = new Set([...chosen.values()].flatMap((row) => keyName(lost, row) ?? []));
+  // Ends: each round adds a row.
+  for (let before = -1; before !== chosen.size;) {
+    before = chosen.size;
+    for (const row of along.flatMap(({ id }) => lost.rows(id))) {
+      const isChild = references.some(({ tableId, column, toId }) => {
+        const value = row.values.get(column.id) ?? null;
+        return tableId === row.tableId && value !== null && keys.has(rowName(toId, String(value)));
+      });
+      if (!isChild) continue;
+      chosen.set(rowName(row.tableId, row.oldId), row);
+      const name = keyName(lost, row);
+      if (name !== null) keys.add(name);
+    }
+  }
+  return { rows: [...chosen.values()], references };
+}
+
+function keyName(lost: LostRows, { tableId, values }: LostRow): string | null {
+  const key = values.get(lost.keyOf(tableId)?.id ?? -1) ?? null;
+  return key === null ? null : rowName(tableId, String(key));
+}
+
+/**
+ * The column by which rows are found again if an answer is lost: the one of the configuration, or a unique one in which every row has a value. Null for
+ * none: then a row whose answer is lost is parked.
+ */
+function matchOf(
+  lost: LostRows,
+  table: LedgerTable,
+  {
+    rows,
+    config,
+    file,
+  }: { readonly rows: readonly LostRow[]; readonly config: Pick<Config, 'tables'>; readonly file: Connection },
+): string | null {
+  const known = findTable(file, table.id);
+  const configured = config.tables.find(table.name)?.options.match ?? null;
+  if (configured !== null) return configured;
+  if (known !== null && readEditing(file, table.id).matchColumn !== null)
+    return readEditing(file, table.id).matchColumn;
+  const key = lost.keyOf(table.id);
+  const column = readColumns(lost.main, table.id).find(({ id, state, writable, type, options, mask }) => {
+    const isUnique = id === key?.id || hasOption(options.split(', '), 'Unique');
+    const isFilled = rows.every((row) => row.tableId !== table.id || (row.values.get(id) ?? '') !== '');
+    return state === 'live' && writable && mask === null && type === 'Text' && isUnique && isFilled;
+  });
+  return column?.name ?? null;
+}
+
+/** Plans rows, with what the origin says now. @throws RowsyncError of the origin. */
+export async function makePlan(
+  place: PutbackPlace,
+  lost: LostRows,
+  {
+    rows,
+    references,
+    config,
+    folders,
+  }: ReturnType<typeof chooseRows> & {
+    readonly config: Pick<Config, 'tables'>;
+    /** Where the content of attached files may be. */
+    readonly folders: readonly string[];
+  },
+): Promise<PutbackPlan> {
+  const orphaned = findOrphans(lost, rows, references);
+  const ids = new Set([...rows, ...orphaned].map(({ tableId }) => tableId));
+  const file = place.push.replica;
+  const taking = lost.tables.filter(({ id }) => ids.has(id));
+  await describeTables(
+    place,
+    taking.map(({ id, name }): PutbackTable => ({
+      id,
+      name,
+      match: matchOf(lost, { ...tableOf(lost, id) }, { rows, config, file }),
+    })),
+  );
+  const tables = new Map(taking.map(({ id }) => [id, planTable(place, id)]));
+  const records = readRecords(file).filter(
+    ({ kind, state }) => kind === 'row' && state !== 'cannot' && state !== 'given up',
+  );
+  const before = new Map(records.map((record) => [rowName(record.tableId, record.oldId), record]));
+  const there = await findAtOrigin(
+    place,
+    rows.filter(({ tableId, oldId }) => !before.has(rowName(tableId, oldId))),
+    tables,
+  );
+  const live = new Map<number, ReadonlySet<string>>();
+  const planned = planPutback(rows, {
+    tables,
+    references: references.map(({ tableId, column, toId }) => ({ tableId, columnId: column.id, toId })),
+    isLiveKey: (tableId, key) => {
+      const column = lost.keyOf(tableId);
+      const keys =
+        live.get(tableId) ?? (column === null ? new Set<string>() : lost.liveValues(tableOf(lost, tableId), column));
+      live.set(tableId, keys);
+      return keys.has(key);
+    },
+    thereOf: ({ tableId, oldId }) => {
+      const record = before.get(rowName(tableId, oldId));
+      if (record === undefined) return there.get(rowName(tableId, oldId)) ?? null;
+      const { state, newId, newKey } = record;
+      return { newId, newKey, reason: state === 'done' ? `put back before as ${newId}` : `noted before: ${state}` };
+    },
+    earlier: new Map(
+      records.flatMap(({ tableId, oldKey, oldId }) => (oldKey === null ? [] : [[rowName(tableId, oldKey), oldId]])),
+    ),
+    fileOf: (row, columnId) => findFile(lost.readers(), folders, { row, columnId }),
+  });
+  return {
+    rows: planned,
+    orphans: orphaned.filter(({ links }) => links.some(({ toId, oldId }) => !isLeft(planned, toId, oldId))),
+    guessed: references.filter(
+      ({ isConfigured, tableId, toId }) => !isConfigured && (ids.has(tableId) || ids.has(toId)),
+    ),
+    unwritable: unwritableValues(rows, tables),
+    nameOf: (tableId) => tableOf(lost, tableId).localName,
+  };
+}
+
+function isLeft(planned: readonly PlannedPutback[], toId: number, oldId: number): boolean {
+  return !planned.some((row) => row.tableId === toId && row.oldId === oldId && row.fate === 'create');
+}
+
+function tableOf(lost: LostRows, tableId: number): LedgerTable {
+  const table = lost.tables.find(({ id }) => id === tableId);
+  if (table === undefined)
+    throw new RowsyncError('usage', 'usage.invalid', { message: `Table ${tableId} is not here`, hint: '' });
+  return table;
+}
+
+function planTable(place: PutbackPlace, tableId: number): PlanTable {
+  const { localName, allowsAdd, matchColumn, columns } = stagedTable(place, tableId);
+  const matchId = columns.find(({ name }) => name === matchColumn)?.id ?? null;
+  return { id: tableId, localName, keyId: keyColumnOf(place, tableId), allowsAdd, matchId, columns };
+}
+
+async function findAtOrigin(
+  place: PutbackPlace,
+  rows: readonly LostRow[],
+  tables: ReadonlyMap<number, PlanTable>,
+): Promise<ReadonlyMap<string, ThereRow>> {
+  const there = new Map<string, ThereRow>();
+  for (const [tableId, own] of Map.groupBy(rows, (row) => row.tableId)) {
+    const match = tables.get(tableId)?.columns.find(({ id }) => id === tables.get(tableId)?.matchId);
+    const asked = own.map(({ oldId, values }) => {
+      const matchValue = match === undefined ? null : valueFromStored(values.get(match.id) ?? null, match.type);
+      return { oldId, matchValue };
+    });
+    for (const [oldId, found] of await findThere(place, tableId, asked)) there.set(rowName(tableId, oldId), found);
+  }
+  return there;
+}
+
+/** Rows that are here, and whose references hold the key of a row that gets a new one. */
+function findOrphans(
+  lost: LostRows,
+  rows: readonly LostRow[],
+  references: readonly TableReference[],
+): readonly PlannedPutback[] {
+  const byKey = new Map(rows.flatMap((row) => (keyName(lost, row) === null ? [] : [[keyName(lost, row) ?? '', row]])));
+  const targets = new Set(rows.map(({ tableId }) => tableId));
+  const orphans = references.flatMap(({ tableId, column, toId }): readonly PlannedPutback[] => {
+    if (!targets.has(toId) || lost.keyOf(toId)?.type !== 'Autonumber') return [];
+    const name = ident(column.localName);
+    const text = sql`SELECT _id, ${name} FROM main.${ident(tableOf(lost, tableId).localName)} WHERE _id > 0 AND ${name} IS NOT NULL`;
+    return queryRows(lost.main, text, []).flatMap(([id, value = null]) => {
+      const oldKey = String(value);
+      const parent = byKey.get(rowName(toId, oldKey));
+      if (parent === undefined) return [];
+      const links = [{ columnId: column.id, toId, oldId: parent.oldId, oldKey, later: true as const }];
+      return [
+        {
+          tableId,
+          oldId: Number(id),
+          oldKey: null,
+          fate: 'create',
+          reason: null,
+          there: null,
+          cells: new Map(),
+          links,
+          files: [],
+        },
+      ];
+    });
+  });
+  // A row may refer to several rows that are put back.
+  const byRow = Map.groupBy(orphans, ({ tableId, oldId }) => rowName(tableId, oldId)).values();
+  return [...byRow].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [{ ...first, links: [first, ...others].flatMap(({ links }) => links) }],
+  );
+}
+
+function unwritableValues(
+  rows: readonly LostRow[],
+  tables: ReadonlyMap<number, PlanTable>,
+): ReadonlyMap<string, readonly string[]> {
+  const left = [...tables.values()].map(({ id, localName, columns }) => {
+    const own = rows.filter(({ tableId }) => tableId === id);
+    const names = columns.filter(({ id: columnId, writable, type }) => {
+      const isNotSent = !writable || type === 'Autonumber';
+      return isNotSent && own.some(({ values }) => (values.get(columnId) ?? null) !== null);
+    });
+    return [localName, names.map((column) => column.localName)] as const;
+  });
+  return new Map(left.filter(([, names]) => names.length > 0));
+}

@@ -1,0 +1,152 @@
+/**
+ * The small replica in which rows are put back: `<replica>.putback`, with empty two-way tables as the origin describes them now. Its rows are the ones
+ * that are put back, so an ordinary push sends them, with its intents, look-ups and parking, also where the table is a mirror in the replica.
+ */
+import { RowsyncError } from '../../base/errors.ts';
+import { readTwoWayTable, type TwoWayTable } from '../../capture/table.ts';
+import { withSides } from '../../cli/runtime/invocation.ts';
+import type { Config } from '../../config/load.ts';
+import { pullSettings } from '../../config/settings.ts';
+import { withBoundNames } from '../../config/tables.ts';
+import type { Invocation } from '../../extra.ts';
+import type { PullContext } from '../../pull/context.ts';
+import { pull } from '../../pull/pull.ts';
+import type { PushContext, PushTableOptions, TablePush } from '../../push/context.ts';
+import { openUnasked } from '../../push/table.ts';
+import { finishPushes, push } from '../../push/push.ts';
+import { noCounts, type PushReport } from '../../push/report.ts';
+import { boundNameOf } from '../../replica/bookkeeping/described.ts';
+import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
+import { findTable, readEditing, readTables } from '../../replica/bookkeeping/tables.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { hasOption } from '../../wire/schema.ts';
+import { createRecords, noteSent } from './records.ts';
+
+/** A filter that no row satisfies: the tables are described, and stay empty. */
+const NO_ROWS = 'false';
+
+const HISTORY = { keepDays: 36_500, bytesMax: 2_000_000_000 };
+
+/** A table that takes part, and the column by which its rows are found again if an answer is lost. */
+export interface PutbackTable {
+  readonly id: number;
+  /** At the origin. */
+  readonly name: string;
+  readonly match: string | null;
+}
+
+/** Where rows are put back. */
+export interface PutbackPlace {
+  readonly pull: PullContext;
+  readonly push: PushContext;
+  /** Whether workflow rules of the origin run; null until the caller is known. */
+  readonly workflow: 'run' | 'suppress';
+}
+
+/** The file of what is put back. */
+export function putbackPath({ replica }: Config): string {
+  return `${replica.path}.putback`;
+}
+
+/** Opens the file and the origin for the time of `work`. What an earlier run left on its way is settled first. */
+export async function withPutback<T>(
+  invocation: Invocation,
+  config: Config,
+  { main, workflow }: { readonly main: Connection; readonly workflow: 'run' | 'suppress' | null },
+  work: (place: PutbackPlace) => Promise<T>,
+): Promise<T> {
+  const bound = withBoundNames(config, (name) => boundNameOf(main, name));
+  const beside = { ...config, replica: { ...config.replica, path: putbackPath(config) } };
+  return withSides({ ...invocation, extras: [] }, beside, async ({ pull: pulling, push: pushing }) => {
+    const caller = (await pulling.origin.user({ signal: pulling.signal })).value;
+    const chosen = workflow ?? (hasOption(caller.admin, 'ManageData') ? 'suppress' : 'run');
+    const options: PushTableOptions = { conflict: 'origin', workflow: chosen };
+    const settings = pullSettings(bound);
+    const { replica } = pulling;
+    const matchOf = (name: string): string | null => {
+      const table = readTables(replica).find((known) => known.name === name);
+      return table === undefined ? null : readEditing(replica, table.id).matchColumn;
+    };
+    const place: PutbackPlace = {
+      workflow: chosen,
+      pull: {
+        ...pulling,
+        settings: {
+          ...settings,
+          configured: undefined,
+          tableOptions: (name) => {
+            const known = settings.tableOptions(name);
+            const editing = { ...options, match: matchOf(name) };
+            return known === null ? null : { ...known, editing, rows: NO_ROWS, history: HISTORY };
+          },
+        },
+      },
+      // Files go back into a store that belongs to the replica; the next pull of files finds them there.
+      push: { ...pushing, files: undefined, settings: { ...pushing.settings, tableOptions: () => options } },
+    };
+    await replica.write('Opening what is put back', createRecords);
+    await finishPushes(place.push);
+    await noteSentRows(place);
+    return work(place);
+  });
+}
+
+/** Brings tables to the shape that the origin describes now. @throws RowsyncError what keeps one from it. */
+export async function describeTables({ pull: context }: PutbackPlace, tables: readonly PutbackTable[]): Promise<void> {
+  const { settings } = context;
+  const matches = new Map(tables.map(({ name, match }) => [name, match]));
+  const tableOptions: typeof settings.tableOptions = (name) => {
+    const known = matches.has(name) ? settings.tableOptions(name) : null;
+    const editing = known?.editing ?? null;
+    return known === null || editing === null
+      ? null
+      : { ...known, editing: { ...editing, match: matches.get(name) ?? null } };
+  };
+  const names = tables.map(({ name }) => name);
+  const report = await pull({ ...context, settings: { ...settings, tableOptions } }, { tables: names, confirm: true });
+  const failed =
+    report.error ?? report.stop ?? report.tables.map(({ error, held }) => error ?? held).find((one) => one !== null);
+  if (failed !== undefined && failed !== null) throw failed;
+}
+
+/** A table of the file. @throws RowsyncError `replica.schema` if it could not be made. */
+export function stagedTable(place: PutbackPlace, tableId: number): TwoWayTable {
+  const { replica } = place.push;
+  const table = findTable(replica, tableId) === null ? null : readTwoWayTable(replica, tableId);
+  if (table !== null) return table;
+  throw new RowsyncError('replica', 'replica.schema', {
+    message: `Table ${tableId} could not be prepared in ${replica.path}`,
+    hint: 'Run the command again; rowsync check tells what is wrong with the origin.',
+  });
+}
+
+/** The origin's id of the key column of a table; null if it is not known. */
+export function keyColumnOf({ pull: { replica, origin } }: PutbackPlace, tableId: number): number | null {
+  const descriptor = readTableDescriptor(replica, tableId, origin.format)?.descriptor;
+  return descriptor?.columns.find(({ name }) => name === descriptor.key)?.id ?? null;
+}
+
+/** Notes what became of the rows that were sent. */
+async function noteSentRows(place: PutbackPlace): Promise<void> {
+  await place.push.replica.write('Noting what was put back', (tx) => {
+    noteSent(tx, (tableId) => keyColumnOf(place, tableId));
+  });
+}
+
+/** Sends what is edited in the file, and notes what became of it. @throws RowsyncError what stopped the push. */
+export async function pushStaged(place: PutbackPlace): Promise<PushReport> {
+  const report = await push(place.push, { tables: [], confirm: true });
+  await noteSentRows(place);
+  const failed = report.error ?? report.stop;
+  if (failed !== null) throw failed;
+  return report;
+}
+
+/** A table as the look-ups of a push take it. */
+export function lookAt(place: PutbackPlace, tableId: number): TablePush {
+  return openUnasked(place.push, stagedTable(place, tableId), {
+    options: { conflict: 'origin', workflow: place.workflow },
+    counts: noCounts(),
+    tally: { takenCount: 0, refused: new Map(), edits: new Map(), isReversed: false },
+  });
+}

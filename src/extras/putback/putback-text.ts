@@ -1,0 +1,160 @@
+/**
+ * What `rowsync putback` prints: the plan as a tree, and how far it is.
+ */
+import { bytesText, plural, printable } from '../../base/text.ts';
+import { rowName, type PlannedPutback } from './plan.ts';
+import type { PutbackPlan } from './planning.ts';
+import type { PutbackRecord } from './records.ts';
+
+/** Lines of a tree; the rest is counted. */
+const TREE_LINES_MAX = 60;
+
+/** Rows of one request. */
+const REQUEST_ROWS = 500;
+
+/** The plan for a person. */
+export function planText(
+  plan: PutbackPlan,
+  place: { readonly workflow: 'run' | 'suppress'; readonly maxPushRows: number },
+): string {
+  const { rows, orphans, guessed, unwritable, nameOf } = plan;
+  const created = rows.filter(({ fate }) => fate === 'create');
+  const lines =
+    created.length === 0
+      ? ['Nothing to put back']
+      : ['would be created, parents first:', ...treeLines(created, nameOf)];
+  const listed = (title: string, some: readonly PlannedPutback[]): void => {
+    if (some.length === 0) return;
+    const shown = some.slice(0, TREE_LINES_MAX).map((row) => `  ${labelOf(row, nameOf)}: ${row.reason ?? ''}`);
+    lines.push(title, ...shown, ...restLine(some.length - shown.length));
+  };
+  listed(
+    'left alone:',
+    rows.filter(({ fate }) => fate === 'there'),
+  );
+  listed(
+    'cannot be put back:',
+    rows.filter(({ fate }) => fate === 'cannot'),
+  );
+  if (orphans.length > 0)
+    lines.push(`would be linked again to a new key: ${plural(orphans.length, 'row')} that stayed at the origin`);
+  for (const { tableId, column, toId } of guessed) {
+    lines.push(
+      `guessed: ${nameOf(tableId)}."${column.localName}" refers to ${nameOf(toId)} (set tables.${nameOf(tableId)}.references to say so)`,
+    );
+  }
+  for (const [table, names] of unwritable) lines.push(`left to the origin in ${table}: ${names.join(', ')}`);
+  if (created.length > 0) {
+    lines.push(
+      `${plural(created.length, 'row')}, about ${plural(requestCount(created), 'request')}; ${filesText(created)}workflow rules ${place.workflow === 'run' ? 'run' : 'are suppressed'}`,
+      ...(created.length > place.maxPushRows
+        ? [`more than safety.maxPushRows (${place.maxPushRows}): --confirm lets them through`]
+        : []),
+      'Nothing was sent: --confirm puts them back',
+    );
+  }
+  return lines.map((line) => `${printable(line)}\n`).join('');
+}
+
+function labelOf({ tableId, oldId, oldKey }: PlannedPutback, nameOf: (tableId: number) => string): string {
+  return `${nameOf(tableId)} ${oldId}${oldKey === null || oldKey === String(oldId) ? '' : ` (${oldKey})`}`;
+}
+
+function restLine(count: number): readonly string[] {
+  return count > 0 ? [`  ... and ${count} more`] : [];
+}
+
+/** Rows below the first row that they refer to. */
+function treeLines(rows: readonly PlannedPutback[], nameOf: (tableId: number) => string): readonly string[] {
+  const names = new Set(rows.map(({ tableId, oldId }) => rowName(tableId, oldId)));
+  const parentOf = ({ tableId, oldId, links }: PlannedPutback): string => {
+    const own = rowName(tableId, oldId);
+    return links.map((link) => rowName(link.toId, link.oldId)).find((name) => name !== own && names.has(name)) ?? '';
+  };
+  const children = Map.groupBy(rows, parentOf);
+  const lines: string[] = [];
+  const shown = new Set<string>();
+  const add = (row: PlannedPutback, depth: number): void => {
+    const name = rowName(row.tableId, row.oldId);
+    if (shown.has(name)) return;
+    shown.add(name);
+    lines.push(`${'  '.repeat(depth)}${labelOf(row, nameOf)}${row.reason === null ? '' : ` ${row.reason}`}`);
+    for (const child of children.get(name) ?? []) add(child, Math.min(depth + 1, 20));
+  };
+  for (const row of children.get('') ?? []) add(row, 1);
+  for (const row of rows) add(row, 1); // rows that refer to each other in a circle
+  return [...lines.slice(0, TREE_LINES_MAX), ...restLine(lines.length - TREE_LINES_MAX)];
+}
+
+function filesText(rows: readonly PlannedPutback[]): string {
+  const files = rows.flatMap((row) => row.files);
+  if (files.length === 0) return '';
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return `${plural(files.length, 'file')} of ${bytesText(bytes)}; `;
+}
+
+/** For each table and request: a look, the create, and reading it back. */
+function requestCount(rows: readonly PlannedPutback[]): number {
+  const tables = Map.groupBy(rows, ({ tableId }) => tableId).values();
+  return tables.reduce((sum, own) => sum + 3 * Math.ceil(own.length / REQUEST_ROWS), 0);
+}
+
+/** The plan for programs. */
+export function planJson({ rows, orphans, guessed, unwritable, nameOf }: PutbackPlan): object {
+  const link = (tableId: number, oldId: number): object => ({ table: nameOf(tableId), oldId });
+  const rowJson = ({ tableId, oldId, oldKey, fate, reason, links }: PlannedPutback): object => ({
+    ...link(tableId, oldId),
+    oldKey,
+    fate,
+    reason,
+    refersTo: links.map(({ toId, oldId: to }) => link(toId, to)),
+  });
+  return {
+    rows: rows.map(rowJson),
+    relinked: orphans.map(rowJson),
+    guessed: guessed.map(({ tableId, column, toId }) => ({
+      table: nameOf(tableId),
+      column: column.localName,
+      refersTo: nameOf(toId),
+    })),
+    leftToOrigin: Object.fromEntries(unwritable),
+  };
+}
+
+/** How far it is, for a person. */
+export function statusText(records: readonly PutbackRecord[], path: string): string {
+  if (records.length === 0) return 'Nothing was put back yet\n';
+  const lines = [
+    ...Map.groupBy(records, ({ kind, table, state }) => `${table}: ${kind === 'link' ? 'references ' : ''}${state}`),
+  ].map(([title, some]) => `${title} ${some.length}`);
+  const waiting = records.filter(
+    ({ reason, state }) => reason !== null && (state === 'refused' || state === 'inDoubt'),
+  );
+  const named = waiting
+    .slice(0, TREE_LINES_MAX)
+    .map(({ table, oldId, state, reason }) => `  ${table} ${oldId} ${state}: ${reason ?? ''}`);
+  const isOpen = records.some(({ state }) => state === 'waiting' || state === 'sent');
+  const ends = [
+    ...(waiting.length > 0 || isOpen ? ['rowsync putback --resume continues'] : ['The next pull brings them here']),
+    `Each row with its new id and key: table sync_putback in ${path}`,
+  ];
+  return [...lines, ...named, ...restLine(waiting.length - named.length), ...ends]
+    .map((line) => `${printable(line)}\n`)
+    .join('');
+}
+
+/** How far it is, for programs. */
+export function statusJson(records: readonly PutbackRecord[]): object {
+  return {
+    rows: records.map(({ kind, table, oldId, oldKey, newId, newKey, state, reason }) => ({
+      kind,
+      table,
+      oldId,
+      oldKey,
+      newId,
+      newKey,
+      state,
+      reason,
+    })),
+  };
+}

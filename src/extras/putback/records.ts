@@ -1,0 +1,192 @@
+/**
+ * `sync_putback`, in the file of what is put back: each row that was lost, the row that came of it, and how far it is. A row keeps the id that it has
+ * in this file until the push gives it the origin's; the history of the file tells that one, also after a crash.
+ */
+import { oneOf } from '../../base/assert.ts';
+import { sql } from '../../base/sql.ts';
+import type { Connection, Stored, Tx } from '../../replica/connection.ts';
+import { readReasons } from '../../replica/bookkeeping/refusals.ts';
+import { readRowStates } from '../../replica/bookkeeping/row-states.ts';
+import { findTable } from '../../replica/bookkeeping/tables.ts';
+import { queryRows } from '../../replica/query.ts';
+import { objectText, readRowsById } from '../../replica/rows.ts';
+import { readTwoWayTable } from '../../capture/table.ts';
+import { rowName, type KeyLink, type PlannedFile, type PlannedPutback } from './plan.ts';
+
+/**
+ *    kind       row: to be created · link: a row that stands at the origin, whose reference is mended
+ *    state      waiting · sent (to the origin, or about to be) · refused · inDoubt · done · there (left alone) · given up · cannot
+ *    staged_id  `_id` in this file while it is on its way
+ *    cells      JSON of values by the origin's ids of columns; links, files: JSON of plan.ts
+ */
+const TABLE = sql`
+  CREATE TABLE IF NOT EXISTS sync_putback (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, "table" TEXT NOT NULL, table_id INTEGER NOT NULL, old_id INTEGER NOT NULL, old_key TEXT,
+    new_id INTEGER, new_key TEXT, state TEXT NOT NULL, reason TEXT, staged_id INTEGER,
+    cells TEXT NOT NULL DEFAULT '{}', links TEXT NOT NULL DEFAULT '[]', files TEXT NOT NULL DEFAULT '[]',
+    UNIQUE (kind, table_id, old_id)
+  ) STRICT`;
+
+/** How far a row is. */
+export type PutbackState = (typeof STATES)[number];
+
+const STATES = ['waiting', 'sent', 'refused', 'inDoubt', 'done', 'there', 'given up', 'cannot'] as const;
+
+/** A line of `sync_putback`, without the values. */
+export interface PutbackRecord {
+  readonly id: number;
+  readonly kind: 'row' | 'link';
+  readonly table: string;
+  readonly tableId: number;
+  readonly oldId: number;
+  readonly oldKey: string | null;
+  readonly newId: number | null;
+  readonly newKey: string | null;
+  readonly state: PutbackState;
+  readonly reason: string | null;
+  readonly stagedId: number | null;
+  readonly links: readonly KeyLink[];
+  readonly files: readonly PlannedFile[];
+}
+
+/** Makes the table. */
+export function createRecords(tx: Tx): void {
+  tx.prepare(TABLE).run();
+}
+
+/** Whether anything was ever put back in this file. */
+export function hasRecords(from: Connection): boolean {
+  return from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE name = 'sync_putback'`).get() !== undefined;
+}
+
+/** Every line, in the order in which they were planned. */
+export function readRecords(from: Connection): readonly PutbackRecord[] {
+  const text = sql`SELECT id, kind, "table", table_id, old_id, old_key, new_id, new_key, state, reason, staged_id, links, files
+      FROM sync_putback ORDER BY id`;
+  return queryRows(from, text, []).map((row) => {
+    const [id, kind, table, tableId, oldId, oldKey, newId, newKey, state, reason, stagedId, links, files] = row;
+    return {
+      id: Number(id),
+      kind: kind === 'link' ? 'link' : 'row',
+      table: String(table),
+      tableId: Number(tableId),
+      oldId: Number(oldId),
+      oldKey: textOrNull(oldKey),
+      newId: numberOrNull(newId),
+      newKey: textOrNull(newKey),
+      state: oneOf(STATES, String(state)),
+      reason: textOrNull(reason),
+      stagedId: numberOrNull(stagedId),
+      links: listOf(links, isLink),
+      files: listOf(files, isFile),
+    };
+  });
+}
+
+function textOrNull(stored: Stored | undefined): string | null {
+  return typeof stored === 'string' ? stored : null;
+}
+
+function numberOrNull(stored: Stored | undefined): number | null {
+  return typeof stored === 'bigint' ? Number(stored) : null;
+}
+
+/** Items of a JSON list of ours. */
+function listOf<T>(json: Stored | undefined, isItem: (item: unknown) => item is T): readonly T[] {
+  const list: unknown = JSON.parse(String(json));
+  return Array.isArray(list) ? list.filter((item: unknown) => isItem(item)) : [];
+}
+
+function isLink(item: unknown): item is KeyLink {
+  return typeof item === 'object' && item !== null && 'oldKey' in item;
+}
+
+function isFile(item: unknown): item is PlannedFile {
+  return typeof item === 'object' && item !== null && 'sha256' in item;
+}
+
+/** The values of lines, by their ids. */
+export function readCells(from: Connection, ids: readonly number[]): ReadonlyMap<number, ReadonlyMap<number, Stored>> {
+  const cells = new Map<number, Map<number, Stored>>();
+  const text = sql`SELECT p.id, j.key, j.value FROM sync_putback p, json_each(p.cells) j WHERE p.id IN (SELECT value FROM json_each(?))`;
+  for (const [id, columnId, value = null] of queryRows(from, text, [JSON.stringify(ids)])) {
+    const own = cells.get(Number(id)) ?? new Map<number, Stored>();
+    cells.set(Number(id), own.set(Number(columnId), value));
+  }
+  return cells;
+}
+
+/** Stores planned rows; one that was planned before keeps its line, unless nothing came of it. */
+export function addRecords(tx: Tx, kind: 'row' | 'link', planned: readonly PlannedPutback[]): void {
+  const insert = tx.prepare(
+    sql`INSERT INTO sync_putback (kind, "table", table_id, old_id, old_key, new_id, new_key, state, reason, cells, links, files)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT DO UPDATE SET state = excluded.state, reason = excluded.reason, cells = excluded.cells, links = excluded.links,
+          files = excluded.files, new_id = excluded.new_id, new_key = excluded.new_key
+        WHERE kind = 'link' OR state IN ('cannot', 'given up')`,
+  );
+  for (const { tableId, oldId, oldKey, fate, reason, there, cells, links, files } of planned) {
+    const name = findTable(tx, tableId)?.localName ?? String(tableId);
+    const state: PutbackState = fate === 'create' ? (kind === 'row' ? 'waiting' : 'done') : fate;
+    const json = objectText([...cells].map(([id, value]) => [String(id), value]));
+    const newId = kind === 'link' ? oldId : (there?.newId ?? null);
+    const texts = [json, JSON.stringify(links), JSON.stringify(files)];
+    insert.run(kind, name, tableId, oldId, oldKey, newId, there?.newKey ?? null, state, reason, ...texts);
+  }
+}
+
+/** What changes in a line. */
+type RecordChange = Partial<
+  Pick<PutbackRecord, 'newId' | 'newKey' | 'state' | 'reason' | 'stagedId' | 'links' | 'files'>
+>;
+
+/** Changes lines. */
+export function changeRecords(
+  tx: Tx,
+  changes: readonly (readonly [record: PutbackRecord, change: RecordChange])[],
+): void {
+  const update = tx.prepare(
+    sql`UPDATE sync_putback SET new_id = ?, new_key = ?, state = ?, reason = ?, staged_id = ?, links = ?, files = ? WHERE id = ?`,
+  );
+  for (const [record, change] of changes) {
+    const { id, newId, newKey, state, reason, stagedId, links, files } = { ...record, ...change };
+    update.run(newId, newKey, state, reason, stagedId, JSON.stringify(links), JSON.stringify(files), id);
+  }
+}
+
+/** Notes what became of the rows that were sent: their new ids and keys, or why they wait. Called after each push. */
+export function noteSent(tx: Tx, keyColumnOf: (tableId: number) => number | null): void {
+  const open = readRecords(tx).filter(
+    ({ kind, state }) => kind === 'row' && ['sent', 'refused', 'inDoubt'].includes(state),
+  );
+  if (open.length === 0) return;
+  const moved = sql`SELECT table_id, was_id, row_id FROM _rowsync_history WHERE was_id < 0 ORDER BY seq`;
+  const idNow = new Map(
+    queryRows(tx, moved, []).map(([tableId, was, now]) => [rowName(Number(tableId), Number(was)), Number(now)]),
+  );
+  for (const [tableId, records] of Map.groupBy(open, (record) => record.tableId)) {
+    const table = readTwoWayTable(tx, tableId);
+    if (table === null) continue;
+    const ids = records.map(({ stagedId }) => idNow.get(rowName(tableId, stagedId ?? 0)) ?? stagedId ?? 0);
+    const states = readRowStates(tx, tableId, ids);
+    const rows = new Map(readRowsById(tx, table, ids).map((row) => [row.id, row]));
+    const reasons = readReasons(tx, tableId);
+    const key = table.columns.findIndex(({ id }) => id === keyColumnOf(tableId));
+    const changes = records.map((record, index): readonly [PutbackRecord, RecordChange] => {
+      const id = ids[index] ?? 0;
+      const row = rows.get(id);
+      if (id > 0) {
+        const newKey = row?.values[key] ?? null;
+        return [
+          record,
+          { state: 'done', newId: id, newKey: newKey === null ? record.oldKey : String(newKey), stagedId: null },
+        ];
+      }
+      const state = states.get(id);
+      if (state === 'refused' || state === 'inDoubt')
+        return [record, { state, reason: reasons.get(id)?.reason ?? null }];
+      return [record, row === undefined ? { state: 'given up' } : { state: 'sent' }];
+    });
+    changeRecords(tx, changes);
+  }
+}

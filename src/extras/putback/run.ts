@@ -1,0 +1,266 @@
+/**
+ * Puts rows back, round by round: those whose parents are there are written into the file and pushed, until none is left. Then references that had to
+ * wait are filled in, only where they are empty or still hold the old key.
+ */
+import { rm } from 'node:fs/promises';
+import { stampFromMs } from '../../base/clock.ts';
+import { must } from '../../base/assert.ts';
+import { apply, applyEvent, readFacts } from '../../capture/writer/apply.ts';
+import { storeRemoteRows } from '../../capture/writer/remote.ts';
+import type { RowOutcome } from '../../reconcile/outcome.ts';
+import { decideCell, decideMadeAgain } from '../../reconcile/outcome.ts';
+import { findById, findByMatch } from '../../push/find.ts';
+import { takeLocalId } from '../../replica/bookkeeping/row-states.ts';
+import { blocks } from '../../replica/query.ts';
+import { readRowsById, valueFromStored } from '../../replica/rows.ts';
+import type { Row, Value } from '../../wire/schema.ts';
+import { stageFile } from './attached.ts';
+import { readyRows, rowName, type KeyLink, type ThereRow } from './plan.ts';
+import { keyColumnOf, lookAt, pushStaged, stagedTable, type PutbackPlace } from './putback-file.ts';
+import { changeRecords, readCells, readRecords, type PutbackRecord } from './records.ts';
+
+/** Rounds of one run: no chain of references is longer, and the rest waits for `--resume`. */
+const ROUNDS_MAX = 200;
+
+/** Puts back what waits. `again`: rows in doubt are sent once more, since a person has looked. @throws RowsyncError what stopped a push. */
+export async function runPutback(place: PutbackPlace, { again }: { readonly again: boolean }): Promise<void> {
+  await retryParked(place, again);
+  await pushStaged(place);
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    const records = readRecords(place.push.replica);
+    const done = doneRows(records);
+    const waiting = records.filter(({ state }) => state === 'waiting');
+    const ready = readyRows(
+      waiting,
+      (link) => link.later === true || done.has(rowName(link.toId, link.oldId)),
+      (tableId, columnId) => stagedTable(place, tableId).columns.find(({ id }) => id === columnId)?.required === true,
+    );
+    if (ready.length === 0) break;
+    const left = await leaveThere(place, ready);
+    if (left.length === 0) continue;
+    await stageRows(place, left, done);
+    await pushStaged(place);
+  }
+  await fillLinks(place);
+  const isOpen = readRecords(place.push.replica).some(
+    ({ stagedId, state }) => stagedId !== null && state !== 'given up',
+  );
+  if (!isOpen) await rm(filesFolder(place), { recursive: true, force: true });
+}
+
+/** Where files lie under their own names while their rows are on their way. */
+function filesFolder({ push: { replica } }: PutbackPlace): string {
+  return `${replica.path}.files`;
+}
+
+/** Rows that are at the origin, by the table and id that they had. */
+function doneRows(records: readonly PutbackRecord[]): ReadonlyMap<string, PutbackRecord> {
+  const done = records.filter(({ kind, state }) => kind === 'row' && (state === 'done' || state === 'there'));
+  return new Map(done.map((record) => [rowName(record.tableId, record.oldId), record]));
+}
+
+async function retryParked({ push: { replica, clock } }: PutbackPlace, again: boolean): Promise<void> {
+  const parked = readRecords(replica).filter(({ state }) => state === 'refused' || (again && state === 'inDoubt'));
+  if (parked.length === 0) return;
+  await replica.write('Trying rows again', (tx) => {
+    for (const [tableId, rows] of Map.groupBy(parked, (record) => record.tableId)) {
+      const ids = rows.flatMap(({ stagedId }) => stagedId ?? []);
+      applyEvent(tx, tableId, ids, { event: 'retried', at: stampFromMs(clock.nowMs()) });
+    }
+    changeRecords(
+      tx,
+      parked.map((record) => [record, { state: 'sent', reason: null }] as const),
+    );
+  });
+}
+
+/** Which of the rows are at the origin, by their old ids and their match values: their present ids and keys. */
+export async function findThere(
+  place: PutbackPlace,
+  tableId: number,
+  rows: readonly { readonly oldId: number; readonly matchValue: Value }[],
+): Promise<ReadonlyMap<number, ThereRow>> {
+  const run = lookAt(place, tableId);
+  const key = run.table.columns.findIndex(({ id }) => id === keyColumnOf(place, tableId));
+  const keyOf = ({ values }: Row): string | null =>
+    values[key] === null || values[key] === undefined ? null : String(values[key]);
+  const there = new Map<number, ThereRow>();
+  const { byId } = await findById(
+    run,
+    rows.map(({ oldId }) => oldId),
+  );
+  for (const row of byId.values())
+    there.set(row.id, { newId: row.id, newKey: keyOf(row), reason: 'the origin has it again' });
+  const others = rows.filter(({ oldId, matchValue }) => !there.has(oldId) && matchValue !== null && matchValue !== '');
+  for (const block of blocks(others)) {
+    const holders = await findByMatch(
+      run,
+      block.map(({ matchValue }) => matchValue),
+      false,
+    );
+    for (const { oldId, matchValue } of block) {
+      const holder = holders.get(matchValue);
+      if (typeof holder !== 'object') continue;
+      const reason = `row ${holder.id} at the origin has its ${run.table.matchColumn ?? 'match value'}`;
+      there.set(oldId, { newId: holder.id, newKey: keyOf(holder), reason });
+    }
+  }
+  return there;
+}
+
+/** Leaves rows alone that are at the origin by now, right before the others are created. */
+async function leaveThere(place: PutbackPlace, ready: readonly PutbackRecord[]): Promise<readonly PutbackRecord[]> {
+  const { replica } = place.push;
+  const cells = readCells(
+    replica,
+    ready.map(({ id }) => id),
+  );
+  const left: PutbackRecord[] = [];
+  for (const [tableId, records] of Map.groupBy(ready, (record) => record.tableId)) {
+    const table = stagedTable(place, tableId);
+    const match = table.columns.find(({ name }) => name === table.matchColumn);
+    const rows = records.map(({ id, oldId }) => {
+      const stored = match === undefined ? null : (cells.get(id)?.get(match.id) ?? null);
+      return { oldId, matchValue: match === undefined ? null : valueFromStored(stored, match.type) };
+    });
+    const there = await findThere(place, tableId, rows);
+    left.push(...records.filter(({ oldId }) => !there.has(oldId)));
+    const found = records.flatMap((record) => {
+      const change = there.get(record.oldId);
+      return change === undefined ? [] : [[record, { ...change, state: 'there' }] as const];
+    });
+    if (found.length > 0) await replica.write('Noting rows that are there', (tx) => changeRecords(tx, found));
+  }
+  return left;
+}
+
+/** Writes rows into the file as new ones, and notes that they are on their way: in one transaction. */
+async function stageRows(
+  place: PutbackPlace,
+  ready: readonly PutbackRecord[],
+  done: ReadonlyMap<string, PutbackRecord>,
+): Promise<void> {
+  const { replica, clock } = place.push;
+  const cells = readCells(
+    replica,
+    ready.map(({ id }) => id),
+  );
+  const values = new Map<string, string>();
+  for (const { id, files } of ready) {
+    for (const file of files) values.set(`${id} ${file.columnId}`, await stageFile(filesFolder(place), file, id));
+  }
+  await replica.writeDurably('Preparing rows to put back', (tx) => {
+    for (const [tableId, records] of Map.groupBy(ready, (record) => record.tableId)) {
+      const table = stagedTable(place, tableId);
+      const staged = records.map((record) => ({ record, id: takeLocalId(tx, tableId) }));
+      const outcomes = staged.map(({ record, id }): RowOutcome => {
+        const cellsHere = table.columns.map((column): Value => {
+          const link = record.links.find(({ columnId, later }) => columnId === column.id && later !== true);
+          const own = values.get(`${record.id} ${column.id}`) ?? cells.get(record.id)?.get(column.id) ?? null;
+          const stored = link === undefined ? own : keyOfLink(link, done);
+          return valueFromStored(stored, column.type);
+        });
+        return decideMadeAgain({ id, base: null, local: null, state: 'edited', questions: [] }, id, cellsHere);
+      });
+      apply(tx, table, { outcomes, nowMs: clock.nowMs() });
+      changeRecords(
+        tx,
+        staged.map(({ record, id }) => [record, { state: 'sent', stagedId: id }] as const),
+      );
+    }
+  });
+}
+
+function keyOfLink({ toId, oldId }: KeyLink, done: ReadonlyMap<string, PutbackRecord>): string | null {
+  return must(done.get(rowName(toId, oldId)), 'a link that is written leads to a row that is there').newKey;
+}
+
+/** Fills in references that had to wait: of rows in a circle, and of rows that stayed at the origin. */
+async function fillLinks(place: PutbackPlace): Promise<void> {
+  const { replica } = place.push;
+  const records = readRecords(replica);
+  const done = doneRows(records);
+  const open = records.filter(
+    ({ state, links }) =>
+      state === 'done' && links.some((link) => link.later === true && done.has(rowName(link.toId, link.oldId))),
+  );
+  for (const [tableId, own] of Map.groupBy(open, (record) => record.tableId)) {
+    const run = lookAt(place, tableId);
+    const { byId } = await findById(
+      run,
+      own.flatMap(({ newId }) => newId ?? []),
+    );
+    await stageLinks(place, { records: own, rows: [...byId.values()], done });
+  }
+  if (open.length === 0) return;
+  await pushStaged(place);
+  await noteLinks(place, open, done);
+}
+
+/** Brings rows into the file as the origin has them, and edits the references that are empty or hold the old key. */
+async function stageLinks(
+  place: PutbackPlace,
+  {
+    records,
+    rows,
+    done,
+  }: {
+    readonly records: readonly PutbackRecord[];
+    readonly rows: readonly Row[];
+    readonly done: ReadonlyMap<string, PutbackRecord>;
+  },
+): Promise<void> {
+  const { replica, clock } = place.push;
+  const nowMs = clock.nowMs();
+  await replica.write('Preparing references', (tx) => {
+    const table = stagedTable(place, must(records[0], 'there is a record').tableId);
+    storeRemoteRows(tx, { target: table, twoWay: { table, policy: 'origin' } }, rows, { at: stampFromMs(nowMs) });
+    const facts = readFacts(
+      tx,
+      table,
+      rows.map(({ id }) => id),
+    );
+    const outcomes = facts.flatMap(({ local, ...known }) => {
+      const record = records.find(({ newId }) => newId === known.id);
+      if (local === null || known.state !== 'clean' || record === undefined) return [];
+      let edited: RowOutcome | null = null;
+      for (const link of record.links) {
+        const column = table.columns.findIndex(({ id }) => id === link.columnId);
+        const target = done.get(rowName(link.toId, link.oldId));
+        const here = local.values[column] ?? '';
+        const isFree = here === '' || (String(here) === link.oldKey && target?.newKey !== link.oldKey);
+        if (link.later !== true || target === undefined || column < 0 || !isFree) continue;
+        const value = valueFromStored(target.newKey, table.columns[column]?.type ?? 'Text');
+        const before: Row = typeof edited?.local === 'object' && edited.local !== null ? edited.local : local;
+        edited = { ...decideCell({ ...known, local: before }, { column, value, overwrites: false }), state: 'edited' };
+      }
+      return edited === null ? [] : [edited];
+    });
+    apply(tx, table, { outcomes, nowMs });
+  });
+}
+
+/** Closes the links that were filled in, or that somebody filled meanwhile. */
+async function noteLinks(
+  place: PutbackPlace,
+  open: readonly PutbackRecord[],
+  done: ReadonlyMap<string, PutbackRecord>,
+): Promise<void> {
+  const { replica } = place.push;
+  await replica.write('Noting references', (tx) => {
+    for (const [tableId, records] of Map.groupBy(open, (record) => record.tableId)) {
+      const table = stagedTable(place, tableId);
+      const ids = records.flatMap(({ newId }) => newId ?? []);
+      const states = new Map(readFacts(tx, table, ids).map(({ id, state }) => [id, state]));
+      const rows = new Map(readRowsById(tx, table, ids).map((row) => [row.id, row]));
+      const changes = records.flatMap((record): Parameters<typeof changeRecords>[1] => {
+        const row = rows.get(record.newId ?? 0);
+        if (row === undefined) return [[record, { reason: 'the origin does not have the row any more' }]];
+        if (states.get(row.id) !== 'clean') return [];
+        const links = record.links.filter((link) => link.later === true && !done.has(rowName(link.toId, link.oldId)));
+        return [[record, { links }]];
+      });
+      changeRecords(tx, changes);
+    }
+  });
+}

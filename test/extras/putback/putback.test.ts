@@ -1,0 +1,207 @@
+/**
+ * `rowsync putback`: lost rows and their descendants return with rewritten references, each exactly once.
+ */
+import { expect, test } from 'vitest';
+import { startFamily as startWorld } from '../../support/putback.ts';
+
+const PUT_BACK = ['putback', 'Customer', '--with', 'Order,Line,Link'];
+
+test('plans first, and sends nothing', async () => {
+  await using world = await startWorld();
+  await world.purge();
+  world.sandbox.requests.clear();
+
+  const { stdout, stderr, exitCode } = await world.run(...PUT_BACK);
+
+  expect([stderr, exitCode]).toEqual(['', 0]);
+  expect(stdout).toMatchInlineSnapshot(`
+    "would be created, parents first:
+      Customer 1
+        Customer 2
+          Order 2
+            Line 4
+            Line 5
+            Line 6
+          Link 2
+        Order 1
+          Line 1
+          Line 2
+          Line 3
+        Link 1
+      Customer 3
+        Order 3
+          Line 7
+          Line 8
+          Line 9
+        Link 3
+      Customer 4
+        Customer 5
+          Order 5
+            Line 13
+            Line 14
+            Line 15
+          Link 5
+        Order 4
+          Line 10
+          Line 11
+          Line 12
+        Link 4
+    guessed: Customer."Region" refers to Region (set tables.Customer.references to say so)
+    guessed: Customer."Parent Customer" refers to Customer (set tables.Customer.references to say so)
+    guessed: Order."Customer" refers to Customer (set tables.Order.references to say so)
+    guessed: Line."Order Id" refers to Order (set tables.Line.references to say so)
+    guessed: Link."Customer" refers to Customer (set tables.Link.references to say so)
+    guessed: Link."Order" refers to Order (set tables.Link.references to say so)
+    left to the origin in Customer: Id, Created By, Date Created, Last Modified By, Date Modified
+    left to the origin in Order: Id, Created By, Date Created, Last Modified By, Date Modified
+    left to the origin in Line: Id, Created By, Date Created, Last Modified By, Date Modified
+    left to the origin in Link: Id, Created By, Date Created, Last Modified By, Date Modified
+    30 rows, about 12 requests; 5 files of 60 B; workflow rules are suppressed
+    Nothing was sent: --confirm puts them back
+    "
+  `);
+  expect(world.sandbox.requests.count({ method: 'create' }) + world.sandbox.requests.count({ method: 'upsert' })).toBe(
+    0,
+  );
+});
+
+test('puts parents and descendants back with new keys in their references, in a circle too, and nothing twice', async () => {
+  await using world = await startWorld();
+  const before = world.graph();
+  await world.purge();
+
+  const done = await world.run(...PUT_BACK, '--confirm');
+  const after = world.graph();
+  world.sandbox.requests.clear();
+  const again = await world.run(...PUT_BACK, '--confirm');
+  const resumed = await world.run('putback', '--resume');
+
+  expect(done.stderr).toBe('');
+  expect(done.exitCode).toBe(0);
+  expect(after).toEqual(before);
+  expect([again.exitCode, resumed.exitCode]).toEqual([0, 0]);
+  for (const method of ['create', 'upsert', 'update', 'delete'])
+    expect(world.sandbox.requests.count({ method })).toBe(0);
+  expect(new Set(world.records().map(({ state }) => state))).toEqual(new Set(['done']));
+});
+
+test('a row whose answer is lost is found by a unique value; without one it is parked, and the others go on', async () => {
+  await using world = await startWorld();
+  const before = world.graph();
+  await world.purge();
+  world.sandbox.faults.replace({
+    faults: [
+      { fault: 'resetAfter', method: 'upsert', table: 'Order', nth: 1 },
+      { fault: 'resetAfter', method: 'create', table: 'Link', nth: 1 },
+    ],
+  });
+
+  const done = await world.run(...PUT_BACK, '--confirm');
+  world.sandbox.requests.clear();
+  const resumed = await world.run('putback', '--resume');
+
+  expect([done.exitCode, resumed.exitCode]).toEqual([3, 3]);
+  expect(world.records().filter(({ state }) => state === 'inDoubt')).toMatchObject([{ table: 'Link' }]);
+  expect(done.stdout).toContain('Link: inDoubt 1');
+  expect(world.graph()).toEqual(before);
+  expect(world.sandbox.requests.count({ method: 'create' })).toBe(0);
+});
+
+test('rows in doubt that never arrived are created once a person has looked', async () => {
+  await using world = await startWorld();
+  const before = world.graph();
+  await world.purge();
+  world.sandbox.faults.replace({ faults: [{ fault: 'resetBefore', method: 'create', table: 'Link', nth: 1 }] });
+
+  await world.run(...PUT_BACK, '--confirm');
+  const missing = world.graph();
+  const resumed = await world.run('putback', '--resume', '--again');
+
+  expect(missing.length).toBe(before.length - 1);
+  expect(resumed.exitCode).toBe(0);
+  expect(world.graph()).toEqual(before);
+});
+
+test('a row that a colleague brought back meanwhile is left alone, and its children refer to it', async () => {
+  await using world = await startWorld({ isUnique: true });
+  const before = world.graph();
+  await world.purge();
+  // Between the plan, which asks for it too, and the request that would create it.
+  world.sandbox.before(1, () => void world.store.insert('Customer', { Name: 'c1', Region: 'N' }), {
+    method: 'upsert',
+  });
+  world.store.insert('Order', { Number: 'o2', Customer: '99' });
+
+  const planned = await world.run(...PUT_BACK);
+  const done = await world.run(...PUT_BACK, '--confirm');
+
+  expect(planned.stdout).toContain('left alone:\n  Order 2: row 7 at the origin has its Number\n');
+  expect(done.exitCode).toBe(0);
+  expect(world.store.rows('Customer').filter(({ values }) => values['Name'] === 'c1')).toHaveLength(1);
+  expect(world.graph()).toEqual(
+    before.map((row) => (row === '["Order","o2","c2"]' ? '["Order","o2","? \\"99\\""]' : row)).toSorted(),
+  );
+});
+
+test('rows that stayed at the origin are linked to the new key, unless somebody linked them meanwhile', async () => {
+  await using world = await startWorld();
+  const before = world.graph();
+  for (const id of [1, 3]) world.store.delete('Customer', id, { purge: true });
+  await world.run('pull', '--confirm');
+
+  const planned = await world.run('putback', 'Customer');
+  world.store.update('Order', 3, { Customer: '6' });
+  const done = await world.run('putback', 'Customer', '--confirm');
+
+  expect(planned.stdout).toContain('would be linked again to a new key: 5 rows that stayed at the origin\n');
+  expect(done.exitCode).toBe(0);
+  expect(world.graph()).toEqual(
+    before.map((row) => (row === '["Order","o3","c3"]' ? '["Order","o3","stays"]' : row)).toSorted(),
+  );
+});
+
+test('says which rows cannot be put back, and which references are left out', async () => {
+  await using world = await startWorld();
+  await world.purge();
+
+  const orders = await world.run('putback', 'Order', '1');
+  const links = await world.run('putback', 'Link', '1');
+
+  expect(orders.stdout).toContain('cannot be put back:\n  Order 1: Customer must have a value');
+  expect(links.stdout).toContain(
+    'Link 1 without: Customer refers to a row that is gone and not put back; Order refers',
+  );
+});
+
+test.each(['backup', 'moment', 'since', 'two-way'])('takes the rows from a source: %s', async (source) => {
+  const push = source === 'two-way' ? 'push: true, ' : '';
+  await using world = await startWorld({ yaml: `tables: { "*": { ${push}history: true } }\n` });
+  const before = world.graph();
+  await world.run('backup', 'copy.db');
+  await world.purge();
+  const given = {
+    backup: ['--from', 'copy.db'],
+    moment: ['--at', '2026-11-25T08:02:30Z'],
+    since: ['--deleted-since', '1h'],
+  };
+
+  const done = await world.run(...PUT_BACK, ...(given[source as keyof typeof given] ?? ['--run', '2']), '--confirm');
+  await world.run('pull');
+
+  expect([done.stderr, done.exitCode]).toEqual(['', 0]);
+  expect(world.graph()).toEqual(before);
+  // Each scan that was put back has the content of the lost one of its name.
+  const scans = `SELECT count(*) AS files, count(DISTINCT name || sha256) AS contents FROM sync_files WHERE state = 'here'`;
+  expect(world.rows(scans)).toEqual([{ files: 11, contents: 6 }]);
+});
+
+test('killed at any request, it continues, and no row is there twice', async () => {
+  await using world = await startWorld({ isUnique: true });
+  const before = world.graph();
+  await world.purge();
+
+  const killedCount = await world.putBackUnderKills([...PUT_BACK, '--confirm'], [9, 14, 12, 8, 11, 10]);
+
+  expect(killedCount).toBeGreaterThan(3);
+  expect(world.graph()).toEqual(before);
+});
