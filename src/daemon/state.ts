@@ -85,8 +85,18 @@ export function stateJson(state: DaemonState): Readonly<Record<string, unknown>>
     last: Object.fromEntries(
       [...state.lastByWork].map(([work, { finishedAtMs, outcome, durationMs }]) => [
         work,
-        { finishedAt: stampFromMs(finishedAtMs), outcome, durationMs: Math.round(durationMs) },
+        {
+          finishedAt: stampFromMs(finishedAtMs),
+          outcome,
+          durationMs: Math.round(durationMs),
+          endedCount: countOf(state, work),
+        },
       ]),
     ),
   };
+}
+
+/** Pieces of work of one kind that ended, however they did. */
+function countOf({ workCounts }: DaemonState, work: WorkKind): number {
+  return [...workCounts].reduce((sum, [counted, count]) => sum + (counted.startsWith(`${work} `) ? count : 0), 0);
 }

@@ -1,7 +1,17 @@
 /**
  * The lock that keeps a second process out of a replica (I14), and the modes of its files. The kernel frees the lock when the process ends in any way.
  */
-import { chmodSync, closeSync, existsSync, fchmodSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fchmodSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
@@ -117,5 +127,19 @@ export function isInUse(path: string): boolean {
     throw error;
   } finally {
     lock?.close();
+  }
+}
+
+/** The process that holds the lock of a replica, where the system lists locks (proc_locks(5)); else null. */
+export function holderOf(path: string): number | null {
+  try {
+    const { ino } = statSync(`${realPathOf(resolve(path))}.lock`);
+    const held = new RegExp(String.raw`POSIX +ADVISORY +WRITE +(\d+) [\da-f]+:[\da-f]+:${ino} `).exec(
+      readFileSync('/proc/locks', 'utf8'),
+    );
+    const pid = Number(held?.[1] ?? 0);
+    return pid > 0 ? pid : null;
+  } catch {
+    return null; // not on Linux, or the lock was just given back
   }
 }

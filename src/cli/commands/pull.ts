@@ -34,7 +34,9 @@ if all that failed may work later. 3 means that a guard held something: look at 
 export function addPullCommands(program: Command, runner: Runner): void {
   define(program.command('pull'), (command, options) =>
     runner(command, (invocation) =>
-      orLeaveConsent(invocation, { ...options, kinds: ['pull'] }, () => pullAndPrint(invocation, options)),
+      orLeaveConsent(invocation, { ...options, kinds: ['pull'], works: ['pull'], asks: asksOf(options) }, () =>
+        pullAndPrint(invocation, options),
+      ),
     ),
   )
     .option(
@@ -44,7 +46,11 @@ export function addPullCommands(program: Command, runner: Runner): void {
     .description('read what changed at the origin into the replica');
   define(program.command('sync'), (command, options) =>
     runner(command, (invocation) =>
-      orLeaveConsent(invocation, { ...options, kinds: ['pull', 'push'] }, () => syncAndPrint(invocation, options)),
+      orLeaveConsent(
+        invocation,
+        { ...options, kinds: ['pull', 'push'], works: ['pull', 'push'], asks: asksOf(options) },
+        () => syncAndPrint(invocation, options),
+      ),
     ),
   )
     .option('--strict', 'exit with 3 while a refused row waits')
@@ -57,6 +63,12 @@ type RunOptions = PullOptions & {
   /** An option of an extra: prove that all tables are as they were at one moment. */
   readonly moment?: boolean | undefined;
 };
+
+/** What only a process that holds the replica can do. */
+function asksOf({ tables, follow, discard, moment, isStrict }: RunOptions): readonly string[] {
+  const flags = { '--follow': follow, '--discard': discard, '--moment': moment, '--strict': isStrict };
+  return [...tables, ...Object.entries(flags).flatMap(([flag, isGiven]) => (isGiven === true ? [flag] : []))];
+}
 
 function define(command: Command, action: (command: Command, options: RunOptions) => Promise<void>): Command {
   return command

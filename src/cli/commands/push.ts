@@ -64,8 +64,16 @@ export function addPushCommands(program: Command, runner: Runner): void {
       runner(command, (invocation) =>
         options.dryRun === true
           ? plan(invocation, tables, false)
-          : orLeaveConsent(invocation, { confirm: options.confirm === true, kinds: ['push'], tables }, () =>
-              pushAndPrint(invocation, { tables, confirm: options.confirm === true }, options.strict === true),
+          : orLeaveConsent(
+              invocation,
+              {
+                confirm: options.confirm === true,
+                kinds: ['push'],
+                tables,
+                works: ['push'],
+                asks: [...tables, ...(options.strict === true ? ['--strict'] : [])],
+              },
+              () => pushAndPrint(invocation, { tables, confirm: options.confirm === true }, options.strict === true),
             ),
       ),
     );

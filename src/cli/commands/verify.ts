@@ -9,6 +9,7 @@ import { finishPushes } from '../../push/push.ts';
 import { errorJson } from '../report/error-text.ts';
 import { writeWithAccount, exitCodeOf, loadNamedConfig, withSides } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
+import { orLeaveConsent } from '../runtime/confirmation.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { problemsText } from '../report/pull-report.ts';
 import { countText, durationText, plural, printable } from '../../base/text.ts';
@@ -33,7 +34,11 @@ export function addVerifyCommand(program: Command, runner: Runner): void {
     .description('compare every cell with the origin, without ETags')
     .addHelpText('after', EXAMPLES)
     .action((tables: string[], _options: unknown, command: Command) =>
-      runner(command, (invocation) => verifyAndPrint(invocation, tables)),
+      runner(command, (invocation) =>
+        orLeaveConsent(invocation, { confirm: false, kinds: [], tables, works: ['verify'], asks: tables }, () =>
+          verifyAndPrint(invocation, tables),
+        ),
+      ),
     );
 }
 

@@ -7,23 +7,30 @@ import { plural, printable } from '../../base/text.ts';
 import { isInUse } from '../../replica/lock.ts';
 import { giveConsent } from '../../replica/consent.ts';
 import { type ConsentKind } from '../../replica/bookkeeping/problems.ts';
+import { handOver, type HandedWork } from './hand-over.ts';
 import { loadNamedConfig, printJson } from './invocation.ts';
 import type { Invocation } from '../../extra.ts';
 
-/** Runs `work`; where another process works on the replica and `confirm` is set, leaves the consent for that one instead. */
+/** Runs `work`; where another process works on the replica, leaves the consent of `confirm` for that one, or hands the work over to it. */
 export async function orLeaveConsent(
   invocation: Invocation,
-  asked: { readonly confirm: boolean; readonly kinds: readonly ConsentKind[]; readonly tables: readonly string[] },
+  asked: {
+    readonly confirm: boolean;
+    readonly kinds: readonly ConsentKind[];
+    readonly tables: readonly string[];
+  } & HandedWork,
   work: () => Promise<number>,
 ): Promise<number> {
   try {
     return await work();
   } catch (thrown) {
-    const { code } = asRowsyncError(thrown);
-    if (!asked.confirm || (code !== 'replica.inUse' && code !== 'config.secret')) throw thrown;
+    const error = asRowsyncError(thrown);
+    const { code } = error;
+    if (code !== 'replica.inUse' && code !== 'config.secret') throw thrown;
     const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
     // Members of the group cannot read the token, and a consent needs none.
     if (code === 'config.secret' && !isInUse(replica.path)) throw thrown;
+    if (!asked.confirm) return handOver(invocation, error, asked);
     const consents = giveConsent(replica.path, asked.kinds, asked.tables);
     if (consents.length === 0) throw thrown;
     const lines = consents.map(({ table, kind, rowCount }) => {

@@ -5,6 +5,7 @@ import type { RequestOptions } from 'node:http';
 import type { PersonDecision } from '../../capture/decide.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
 import type { DaemonWord } from '../../daemon/account.ts';
+import type { WorkProgress } from '../../daemon/work-log.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
 import { isInUse } from '../../replica/lock.ts';
 import type { Extra } from '../../extra.ts';
@@ -17,7 +18,10 @@ export interface DaemonAnswer {
   readonly working: string | null;
   /** Lines of extras; none from a daemon of an earlier version. */
   readonly notes?: readonly string[];
-  readonly failure: { readonly message: string; readonly hint: string } | null;
+  readonly failure: { readonly message: string; readonly hint: string; readonly count?: number } | null;
+  /** How far the work is, and how each kind ended last; not from a daemon of an earlier version. */
+  readonly progress?: WorkProgress | null;
+  readonly last?: Readonly<Record<string, { readonly outcome: string; readonly durationMs: number }>>;
   readonly jobs: readonly { readonly job: string; readonly nextAt: string }[];
   /** What the account has from the daemon alone; none from a daemon of an earlier version. */
   readonly complaints?: DaemonWord['complaints'];
@@ -112,17 +116,67 @@ export async function askDaemonTo(
 }
 
 /** Has the daemon of a replica read tables now, by their names at the origin; false where it could not be asked. */
-export async function askDaemonToRead(
+export function askDaemonToRead(
   address: ListenAddress,
   replicaPath: string,
   tables: readonly string[],
 ): Promise<boolean> {
+  return post(address, replicaPath, { path: '/read', timeout: READ_MS_MAX }, { tables });
+}
+
+/** How far the daemon is with one kind of work. */
+export interface DaemonWork {
+  readonly isScheduled: boolean;
+  readonly isUnderWay: boolean;
+  readonly progress: WorkProgress | null;
+  readonly last: { readonly outcome: string; readonly durationMs: number } | null;
+  /** Another one for each end. */
+  readonly lastKey: string;
+  readonly failure: DaemonAnswer['failure'];
+}
+
+/** Asks for it; null where the daemon does not answer, or not to this user. */
+export async function hearDaemonWork(
+  address: ListenAddress,
+  replicaPath: string,
+  work: string,
+): Promise<DaemonWork | null> {
+  const headers = { Authorization: `Bearer ${readPageKey(replicaPath) ?? ''}` };
+  try {
+    const answer: unknown = JSON.parse(await ask(address, { path: '/status', headers, timeout: ANSWER_MS_MAX }));
+    if (!isAnswer(answer)) return null;
+    const { progress = null, last, failure } = answer;
+    const ended = last?.[work] ?? null;
+    return {
+      isScheduled: answer.jobs.some(({ job }) => job === work || job.startsWith(`${work} `)),
+      isUnderWay: answer.working === work,
+      progress,
+      last: ended,
+      lastKey: JSON.stringify(ended),
+      failure,
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** Makes one kind of work of the daemon due now; false where it could not be asked. */
+export function askDaemonForWork(address: ListenAddress, replicaPath: string, work: string): Promise<boolean> {
+  return post(address, replicaPath, { path: '/cycle', timeout: DECISION_MS_MAX }, { work });
+}
+
+/** Sends what changes nothing but the time of work; whether it was taken. */
+async function post(
+  address: ListenAddress,
+  replicaPath: string,
+  options: RequestOptions,
+  body: object,
+): Promise<boolean> {
   const key = readPageKey(replicaPath);
   if (key === null) return false;
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-  const options = { method: 'POST', path: '/read', headers, timeout: READ_MS_MAX };
   try {
-    return (await ask(address, options, JSON.stringify({ tables }))) === '{}\n';
+    return (await ask(address, { ...options, method: 'POST', headers }, JSON.stringify(body))) === '{}\n';
   } catch {
     return false;
   }

@@ -66,6 +66,9 @@ export const POST_PATHS: ReadonlySet<string> = new Set([
   '/read',
 ]);
 
+/** Those that take the key in a header, too. */
+const PROGRAM_PATHS: ReadonlySet<string> = new Set(['/decide', '/cycle']);
+
 /** Bytes of a body; its longest part is a typed value. */
 const BODY_BYTES_MAX = 256 * 1024;
 /** How long an edit may take; it waits for the write lock at most half of that. */
@@ -115,12 +118,13 @@ export async function answerPost(request: IncomingMessage, path: string, actions
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') return sentence(403, 'This came from another site');
   const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
-  const isProgram = path === '/read' || (path === '/decide' && request.headers.authorization !== undefined);
+  const isProgram = path === '/read' || (PROGRAM_PATHS.has(path) && request.headers.authorization !== undefined);
   if (type !== (isProgram ? JSON_TYPE : FORM)) return sentence(415, 'Invalid form. Reload the page and try again.');
   const text = await readBody(request);
   if (text === null) return { ...sentence(413, 'This is too long'), headers: { Connection: 'close' } };
   const auth = actions.auth();
   if (isProgram && !showsKey(request, auth)) return { status: 403, type: TYPES.text, body: 'wrong key\n' };
+  if (isProgram && path === '/cycle') return startWork(text, actions);
   if (isProgram) return path === '/read' ? readTables(text, actions) : answerProgram(text, actions);
   const form = new URLSearchParams(text);
   if (path === '/sign-in') return signIn(request, form, auth);
@@ -196,6 +200,14 @@ async function readTables(text: string, actions: Actions): Promise<Reply> {
   const given = jsonParts(text)?.get('tables');
   if (!isNames(given)) return { status: 400, type: TYPES.text, body: 'no names of tables\n' };
   await actions.refresh(given);
+  return { status: 200, type: TYPES.json, body: '{}\n' };
+}
+
+function startWork(text: string, actions: Actions): Reply {
+  const given = jsonParts(text)?.get('work');
+  const work = WORK_KINDS.find((kind) => kind === given);
+  if (work === undefined) return { status: 400, type: TYPES.text, body: 'no kind of work\n' };
+  actions.cycle(work);
   return { status: 200, type: TYPES.json, body: '{}\n' };
 }
 

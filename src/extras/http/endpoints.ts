@@ -38,7 +38,10 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
     isAlive: () => view.isAlive(),
     problems: seldom(() => view.problems(), clock),
     nowMs: () => clock.nowMs(),
-    status: () => statusJson(view.state(), view.sides(), view.surroundings()),
+    status: async () => ({
+      progress: view.work().progress,
+      ...(await statusJson(view.state(), view.sides(), view.surroundings())),
+    }),
     metrics: seldom(() => metricsOf(view.state(), view.sides(), { around: view.surroundings(), view }), clock),
     document: ({ msMax, signal, isStream, ...asked }) => {
       const { replica, http } = view.sides().config;
@@ -106,7 +109,7 @@ export function seldom<T>(make: () => T, clock: Pick<Clock, 'monotonicMs'>): () 
  * The body of `/status`: the daemon, every table as `sync_status` has it, the account, and what the account has from the daemon alone.
  * @throws RowsyncError of the replica.
  */
-async function statusJson(state: DaemonState, { config }: Sides, around: Surroundings): Promise<unknown> {
+async function statusJson(state: DaemonState, { config }: Sides, around: Surroundings): Promise<object> {
   const { path } = config.replica;
   return {
     ...stateJson(state),

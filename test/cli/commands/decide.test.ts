@@ -91,3 +91,29 @@ test('a daemon that does not listen cannot be asked', async () => {
   expect(stderr).toContain('replica.inUse');
   expect(stderr).toContain('Set http.listen');
 });
+
+test('pull and push beside a daemon are done by it', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox);
+  sandbox.store.update('Note', 3, { Title: 'from there' });
+
+  const pulled = await runCli(['pull'], { folder: daemon.folder });
+  const rows = daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 3');
+  const pushed = await runCli(['push', '--json'], { folder: daemon.folder });
+
+  expect(pulled.stderr).not.toContain('error');
+  expect(pulled.stdout).toMatch(/^pull by the daemon: done in /);
+  expect(rows).toEqual([{ Title: 'from there' }]);
+  expect(JSON.parse(pushed.stdout)).toMatchObject({ byDaemon: [{ work: 'push' }] });
+});
+
+test('what a daemon cannot be asked for is said, with its process', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox);
+
+  const named = await runCli(['push', 'Note'], daemon);
+
+  expect(named.exitCode).toBe(75);
+  expect(named.stderr).toContain('leave Note away');
+  expect(named.stderr).toContain(`(process ${process.pid})`);
+});
