@@ -299,14 +299,13 @@ export function addColumns(
 ): void {
   if (columns.length === 0) return;
   requireRoom(tx, table, columns.length);
-  dropTriggers(tx, table.id);
   const stored = columns.map(({ descriptor, localName }) => ({ localName, type: columnType(descriptor.type) }));
-  // SQLite reads the whole schema again for each ALTER TABLE: a hundred tables of a hundred columns would take minutes.
+  // SQLite reads the whole schema again for each ALTER TABLE: a hundred tables of a hundred columns would take minutes. Triggers go with their table.
   if (isUntouched(tx, table)) {
     tx.prepare(sql`DROP TABLE ${ident(table.localName)}`).run();
     tx.prepare(createSql(table.localName, stored)).run();
   } else {
-    emptyChangesView(tx);
+    dropDependents(tx, table.id);
     const definitions = stored.map(
       ({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[TYPE_RULES[type].storedAs]}`,
     );
@@ -317,10 +316,12 @@ export function addColumns(
   storeNewColumns(tx, table.id, columns, at);
 }
 
-/** Whether a table is as `createTable` made it: without a column of the origin, a row, or an index or trigger of anybody. */
+/** Whether a table is as it was made here, under our guards: without a column of the origin, a row, or an index or trigger of another program. */
 function isUntouched(tx: Tx, { id, localName }: { id: number; localName: string }): boolean {
   if (hasBase(tx, id) || readColumns(tx, id).length > 0 || readPhysicalColumns(tx, localName).length > 2) return false;
-  const hasParts = tx.prepare(sql`SELECT 1 FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE AND type <> 'table'`);
+  const hasParts = tx.prepare(
+    sql`SELECT 1 FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE AND type <> 'table' AND name NOT GLOB '_rowsync_*'`,
+  );
   if (hasParts.get(localName) !== undefined) return false;
   return tx.prepare(sql`SELECT 1 FROM ${ident(localName)} LIMIT 1`).get() === undefined;
 }

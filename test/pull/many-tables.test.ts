@@ -74,3 +74,14 @@ test('the view of changes is made once for all tables that a pull makes two-way'
     { table: 'Note 4', local: 'ours' },
   ]);
 });
+
+test('a first pull of mirrors makes their guards without dropping any', async () => {
+  await using fixture = await startFixture({ tables: tablesOf(3) });
+  fixture.replica.close();
+  const statements = openListening(fixture);
+
+  await fixture.pull();
+
+  expect(statements.filter((text) => /^\s*DROP TRIGGER/.test(text))).toEqual([]);
+  expect(() => fixture.execute(`DELETE FROM "Note 0"`)).toThrow('read-only mirror');
+});
