@@ -24,6 +24,7 @@ import {
   judgeChangedPage,
   laterStamp,
   mayFollow,
+  readAtOrigin,
   readBehindOf,
   secondOf,
   type ChangedPage,
@@ -225,11 +226,11 @@ async function findUnread(
   from: ChangesFrom,
   after: string,
 ): Promise<{ readonly there: Seconds; readonly second: string | null } | null> {
-  const { replica, origin } = context;
+  const { replica, origin, clock } = context;
   const there = await countSeconds(context, table, from.stamps, after);
   if (there === null) return null;
   const { clockAheadMs } = origin.counters();
-  const readAtMs = clockAheadMs === null || from.readAt === null ? null : from.readAt * 1_000 - clockAheadMs;
+  const readAtMs = readAtOrigin(from.readAt, { nowMs: clock.nowMs(), clockAheadMs });
   const known = { column: from.stamps.shape.localName, stamp: after };
   const unreadBehind = (readBehind: string | null): string | null =>
     firstUnread({ there, here: countBySecond(replica, confirmedRows(table), known), readAtMs, readBehind });

@@ -211,7 +211,8 @@ async function endsThePull(
 export function concernsAllTables({ kind, code }: RowsyncError): boolean {
   // A damaged file is not written to any more.
   if (code === 'replica.damaged') return true;
-  return code === 'origin.stopped' || code === 'replica.full' || (kind === 'originDown' && code !== 'origin.moving');
+  if (code === 'origin.moving' || code === 'pull.unsettled') return false;
+  return kind === 'originDown' || code === 'origin.stopped' || code === 'replica.full';
 }
 
 /** The database as the last pull saw it; null if unknown, or if it is another one. */

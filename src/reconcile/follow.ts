@@ -35,6 +35,8 @@ export interface Followable {
   readonly endProven: boolean;
   readonly identityChecked: boolean;
   readonly heldCode: string | null;
+  /** What stopped the last push. */
+  readonly pushCode: string | null;
   readonly isDistrusted: boolean;
   readonly watermark: string | null;
 }
@@ -54,7 +56,8 @@ export function mayFollow(table: Followable): boolean {
     table.identityChecked &&
     !table.sweepOpen &&
     !table.isDistrusted &&
-    table.heldCode === null
+    table.heldCode === null &&
+    table.pushCode !== 'push.shape' // its columns are not those that it was read with
   );
 }
 
@@ -139,6 +142,17 @@ export interface SecondsRead {
   readonly readAtMs: number | null;
   /** Later seconds were read just now; null for none. */
   readonly readBehind: string | null;
+}
+
+/**
+ * When rows were read, by the origin's clock; `readAt` is in seconds of this machine's. Null if unknown, also after this clock was set back.
+ */
+export function readAtOrigin(
+  readAt: number | null,
+  { nowMs, clockAheadMs }: { readonly nowMs: number; readonly clockAheadMs: number | null },
+): number | null {
+  if (readAt === null || clockAheadMs === null || readAt * 1_000 > nowMs) return null;
+  return readAt * 1_000 - clockAheadMs;
 }
 
 /**

@@ -120,6 +120,20 @@ test('leaving a column out later waits for a person, then removes its values and
   expect(fixture.rows('SELECT row_id FROM sync_deleted')).toHaveLength(1);
 });
 
+test('leaving a column out also removes it from entries of a table that was dropped and made again', async () => {
+  await using fixture = await startFixture({ tables: [CUSTOMER] });
+  await pullAs(fixture, {});
+  fixture.sandbox.store.update('Customer', 1, { Notes: 'SECRET-CHANGED' });
+  await pullAs(fixture, {});
+  fixture.execute('DROP TABLE "Customer"');
+  await pullAs(fixture, {});
+
+  await pullAs(fixture, { exclude: ['Notes'] }, { confirm: true });
+
+  expect(fixture.rows(`SELECT row_id FROM sync_history WHERE kind = 'update'`)).toHaveLength(1);
+  expect(filesWith(fixture, 'SECRET-CHANGED').concat(filesWith(fixture, 'SECRET-NOTES'))).toEqual([]);
+});
+
 test('taking a column in again reads the table anew', async () => {
   await using fixture = await startFixture({ tables: [CUSTOMER] });
   await pullAs(fixture, { exclude: ['Notes'] });

@@ -65,6 +65,20 @@ test('a table with rows on their way is not pulled before they are settled', asy
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
 
+test('a table with rows on their way does not keep the others from being pulled', async () => {
+  const names = Array.from({ length: 9 }, (_, index) => `Other ${index + 1}`); // more than are read at once
+  const others = names.map((name) => ({ ...NOTE, name, rows: [{ Title: 'one' }] }));
+  await using fixture = await startTwoWay({ tables: [NOTE, ...others], editing: { match: 'Code' } });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+  await pushUntilReadBack(fixture);
+  for (const name of names) fixture.sandbox.store.update(name, 1, { Title: 'theirs' });
+
+  const early = await fixture.pull();
+
+  expect(early.tables.flatMap(({ error }) => error?.code ?? [])).toEqual(['pull.unsettled']);
+  for (const name of names) expect(fixture.rows(`SELECT Title FROM "${name}"`)).toEqual([{ Title: 'theirs' }]);
+});
+
 test('a description that is refused once puts nothing in doubt: the row is looked up the next time', async () => {
   await using fixture = await startTwoWay({ editing: { match: 'Code' } });
   fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);

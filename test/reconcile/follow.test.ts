@@ -6,6 +6,7 @@ import {
   judgeChangedPage,
   laterStamp,
   mayFollow,
+  readAtOrigin,
   readBehindOf,
   watermarkAfter,
   type ChangedPage,
@@ -22,6 +23,7 @@ const STEADY: Followable = {
   endProven: true,
   identityChecked: true,
   heldCode: null,
+  pushCode: null,
   isDistrusted: false,
   watermark: '2026-01-01T00:00:00Z',
 };
@@ -36,6 +38,7 @@ test.each<[string, Partial<Followable>, boolean]>([
   ['when all its pages are suspect', { endProven: false }, false],
   ['under another caller', { identityChecked: false }, false],
   ['while deletes are held', { heldCode: 'guard.deletes' }, false],
+  ['when a push found other columns', { pushCode: 'push.shape' }, false],
   ['when another client may have changed it', { isDistrusted: true }, false],
 ])('a table %s can be followed, or not: %j is %s', (_what, changes, expected) => {
   expect(mayFollow({ ...STEADY, ...changes })).toBe(expected);
@@ -145,6 +148,15 @@ test.each<[string, readonly (string | null)[], string | null]>([
   const page: ChangedPage = { ids: stamps.map((_stamp, id) => id), stampById, top: 2 };
 
   expect(readBehindOf(page)).toBe(expected);
+});
+
+test.each<[string, number | null, number | null, number | null]>([
+  ['before', 1_000, 5_000, 995_000],
+  ['at a time that nobody noted', null, 5_000, null],
+  ['while the origin told no time', 1_000, null, null],
+  ['before this clock was set back', 3_000, 5_000, null],
+])('rows that were read %s', (_what, readAt, clockAheadMs, expected) => {
+  expect(readAtOrigin(readAt, { nowMs: 2_000_000, clockAheadMs })).toBe(expected);
 });
 
 describe('rows that were changed in a second', () => {

@@ -64,12 +64,12 @@ export function storeIgnoredMeasures(tx: Tx, tableId: number, measures: readonly
 }
 
 /** Whether only the changes of a table may be read depends on all of this (reconcile/follow.ts). */
-export type FollowableTable = LedgerTable & SweepState & Pick<TableProblems, 'heldCode'> & Following;
+export type FollowableTable = LedgerTable & SweepState & Pick<TableProblems, 'heldCode' | 'pushCode'> & Following;
 
 /** A table with what decides whether only its changes may be read. */
 export function readFollowable(from: Connection, table: LedgerTable): FollowableTable {
-  const { heldCode } = readProblems(from, table.id);
-  return { ...table, ...readSweep(from, table.id), heldCode, ...readFollowing(from, table.id) };
+  const { heldCode, pushCode } = readProblems(from, table.id);
+  return { ...table, ...readSweep(from, table.id), heldCode, pushCode, ...readFollowing(from, table.id) };
 }
 
 /**

@@ -9,6 +9,8 @@ import { readPart } from './tables.ts';
 export interface TableProblems {
   readonly heldCode: string | null;
   readonly problemCode: string | null;
+  /** What stopped the last push. */
+  readonly pushCode: string | null;
   /** Rows that a person let the guards of a pull, or of a push, pass the next time; null for none. */
   readonly pullConsent: number | null;
   readonly pushConsent: number | null;
@@ -16,7 +18,7 @@ export interface TableProblems {
 
 /** What a table waits for; it must exist. */
 export function readProblems(from: Connection, tableId: number): TableProblems {
-  const columns = sql`held_code AS heldCode, problem_code AS problemCode, pull_consent AS pullConsent, push_consent AS pushConsent`;
+  const columns = sql`held_code AS heldCode, problem_code AS problemCode, push_code AS pushCode, pull_consent AS pullConsent, push_consent AS pushConsent`;
   return readPart(from, tableId, columns) as TableProblems; // as selected
 }
 

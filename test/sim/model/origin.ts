@@ -162,7 +162,9 @@ export class OriginModel {
     const ifNoneMatch = request.headers['if-none-match'];
     if (made.kind === 'file') return answerFile(made.file, { ...request, ifNoneMatch }, this.knobs, nowMs);
     const changes = made.tables.map((id) => this.#ledger.changesByTable.get(id) ?? 0);
-    const version = [this.#schemaVersion, ...changes].join('.');
+    // Named after the columns too: a replica that was pulled beforehand knows tags of another model.
+    const names = this.knobs.etag === 'table' ? structure.namesOf(this.#ledger.state) : '';
+    const version = [this.#schemaVersion, names, ...changes].join('.');
     const tagged = { key: `${this.user.id} ${request.path}`, text: made.text, version, ifNoneMatch };
     return answerPage(made.text, this.#etags.tag(tagged, this.knobs, this.#draw), nowMs);
   }

@@ -2,6 +2,7 @@
  * Changes to what the model's database consists of: tables and columns created, renamed, retyped, dropped. Input: the
  * specs of the sandbox, so that both take the same tables. Output: a changed state. What a name refers to is kept by id.
  */
+import { createHash } from 'node:crypto';
 import type { ColumnSpec, Computed, TableSpec, ViewSpec, WorkflowRule } from '../../../src/sandbox/store/spec.ts';
 import type { Value } from '../../../src/wire/schema.ts';
 import { decimalFromText } from './decimal.ts';
@@ -36,6 +37,12 @@ const SYSTEM: readonly ColumnSpec[] = [
 /** A database without tables. */
 export function emptyState(): Pick<ModelState, 'tables' | 'roles' | 'nextTableId' | 'nextColumnId' | 'nextViewId'> {
   return { tables: [], roles: [], nextTableId: 115_442, nextColumnId: 2_445_930, nextViewId: 730_247 };
+}
+
+/** The names of all columns, with whose they are, in short. */
+export function namesOf({ tables }: Pick<ModelState, 'tables'>): string {
+  const named = tables.map(({ id, columns }) => [id, columns.map((column) => [column.id, column.name])]);
+  return createHash('sha1').update(JSON.stringify(named)).digest('base64url').slice(0, 8);
 }
 
 /** Adds a table without rows. */

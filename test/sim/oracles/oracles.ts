@@ -224,6 +224,7 @@ export class Oracles {
     this.#judgePull();
     if (this.#freshness.isStill) for (const what of silences(this.#parts)) this.#parts.fail('silence', what);
     this.#unseen.onSwept();
+    this.#silence.onSwept();
   }
 
   /** The columns that the replica takes for gone, as someone sees it. */

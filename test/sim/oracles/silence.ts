@@ -40,6 +40,8 @@ export class Silence {
   #hasLied = false;
   #wasClockSet = false;
   #isDiskFull = false;
+  /** Whether the calling user was not shown all of the table in this cycle, and since the last sweep that saw all of it. */
+  #isNarrowedNow = false;
   #wasNarrowed = false;
   #restoreCount = 0;
   #isPull = false;
@@ -72,13 +74,19 @@ export class Silence {
     this.#hasLied = false;
     this.#wasClockSet = false;
     this.#isDiskFull = false;
-    this.#wasNarrowed = this.#isNarrowed();
+    this.#wasNarrowed ||= this.#isNarrowedNow;
+    this.#isNarrowedNow = this.#isNarrowed();
   }
 
   noteTurn(): void {
     this.#freshness.noteTurn();
     this.#parts.beside?.noteTurn();
-    this.#wasNarrowed ||= this.#isNarrowed();
+    this.#isNarrowedNow ||= this.#isNarrowed();
+  }
+
+  /** All rows were read. */
+  onSwept(): void {
+    this.#wasNarrowed = this.#isNarrowedNow;
   }
 
   onUserActed(): void {
@@ -120,7 +128,7 @@ export class Silence {
     const around: Circumstances = {
       unseen,
       sent,
-      isNarrowed: this.#wasNarrowed || this.#isNarrowed(),
+      isNarrowed: this.#wasNarrowed || this.#isNarrowedNow || this.#isNarrowed(),
       hasLied: this.#hasLied,
       wasRestored: writes.restoreCount > this.#restoreCount,
       isOpenMirror: names.isMirror && (user.hadTrigger || user.hadNoTrigger),
