@@ -118,8 +118,10 @@ export function forgetColumn(tx: Tx, tableId: number, column: LedgerColumn, at: 
 
 /** The cells of a column in entries of rows, and in the edits that the journal knows. The author of the last change is a column too. */
 function forgetEntries(tx: Tx, tableId: number, { seq, kind }: LedgerColumn): number {
-  const values = { tableId, seq };
-  const isOther = sql`c.value ->> 0 <> @seq`;
+  const others = readColumns(tx, tableId).flatMap((column) => (column.seq === seq ? [] : [column.seq]));
+  // 0 stands for `_allow`. A number that is gone may be this column's, from before another program dropped the table.
+  const values = { tableId, kept: JSON.stringify([0, ...others]) };
+  const isOther = sql`c.value ->> 0 IN (SELECT k.value FROM json_each(@kept) k)`;
   const has = sql`EXISTS (SELECT 1 FROM json_each(cells) c WHERE NOT ${isOther})`;
   const rest = (json: Sql): Sql => sql`(SELECT ${json}(json(c.value)) FROM json_each(cells) c WHERE ${isOther})`;
   const isOwn = sql`table_id = @tableId AND kind IN ('insert', 'update', 'delete')`;
