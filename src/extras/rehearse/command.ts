@@ -1,0 +1,187 @@
+/**
+ * `rowsync rehearse`: pushes what waits to a sandbox that is made from the replica, and says what became of it. It works on a copy in a temporary folder,
+ * so that neither the replica nor the origin notices.
+ */
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { must } from '../../base/assert.ts';
+import { stampFromMs } from '../../base/clock.ts';
+import { plural, printable } from '../../base/text.ts';
+import { pushExitCode, pushJson, pushText } from '../../cli/report/push-report.ts';
+import { loadNamedConfig, printJson, withOrigin } from '../../cli/runtime/invocation.ts';
+import type { Config } from '../../config/load.ts';
+import { pushSettings } from '../../config/settings.ts';
+import { withBoundNames } from '../../config/tables.ts';
+import type { Invocation, Runner } from '../../extra.ts';
+import { push } from '../../push/push.ts';
+import type { PushReport } from '../../push/report.ts';
+import { boundNameOf } from '../../replica/bookkeeping/described.ts';
+import { readIdentity, storeIdentity } from '../../replica/bookkeeping/identity.ts';
+import { openReplica } from '../../replica/database.ts';
+import { type FailureLine, openReader } from '../../replica/reader.ts';
+import { backUp } from '../backup/replica-copy.ts';
+import { limitsText } from '../setup/sandbox-command.ts';
+import { startSandbox, type RunningSandbox } from '../setup/sandbox.ts';
+
+const EXAMPLES = `
+The sandbox knows of your database what the replica knows, and lists what it does not. Rows that a colleague changed since the
+last pull are not in it.
+
+Examples:
+  rowsync rehearse              every table with push: true
+  rowsync rehearse Customer     one table
+  rowsync rehearse --json       what was accepted, refused and changed besides, for a program`;
+
+/** What the push to the sandbox did. */
+interface RehearsalReport {
+  readonly push: PushReport;
+  readonly refused: readonly FailureLine[];
+  /** Cells of rows that were pushed which the sandbox set by itself, counted by column. */
+  readonly sideEffects: readonly { readonly table: string; readonly column: string; readonly rowCount: number }[];
+}
+
+/** Adds the command. */
+export function addRehearseCommand(program: Command, runner: Runner): void {
+  program
+    .command('rehearse')
+    .argument('[table...]', 'tables (default: all that are pushed)')
+    .description('push to a sandbox made from the replica, and say what happens')
+    .option('--confirm', 'push mass edits and mass deletes that a guard would hold')
+    .addHelpText('after', EXAMPLES)
+    .action((tables: string[], options: { confirm?: boolean }, command: Command) =>
+      runner(command, (invocation) => rehearse(invocation, { tables, confirm: options.confirm === true })),
+    );
+}
+
+async function rehearse(
+  invocation: Invocation,
+  options: { readonly tables: readonly string[]; readonly confirm: boolean },
+): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  openReader(config.replica.path).close(); // says so where there is none
+  const { clock, stdout } = invocation.session;
+  const folder = mkdtempSync(join(tmpdir(), 'rowsync-rehearsal-'));
+  try {
+    const path = await copyInto(folder, config.replica.path);
+    const sandbox = await startSandbox({ clock, replica: { path } });
+    try {
+      const report = await pushTo(sandbox, invocation, { config: configFor(sandbox, config, folder), options });
+      const exitCode = pushExitCode(report.push, false);
+      if (invocation.isJson) {
+        const { unknown, rules } = sandbox;
+        const { refused, sideEffects } = report;
+        await printJson(invocation, {
+          ...pushJson(report.push, false),
+          exitCode,
+          refused,
+          sideEffects,
+          unknown,
+          rules,
+        });
+      } else {
+        await stdout.write(reportText(report, stdout.width()) + limitsText(sandbox));
+      }
+      return exitCode;
+    } finally {
+      await sandbox.stop();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Copies the replica, and before it the count of its batches: without that, or with a later one, the copy would be taken for an older file. */
+async function copyInto(folder: string, replica: string): Promise<string> {
+  const path = join(folder, 'replica.db');
+  if (existsSync(`${replica}.sent`)) copyFileSync(`${replica}.sent`, `${path}.sent`);
+  await backUp(replica, path);
+  return path;
+}
+
+function configFor({ url, database, token }: RunningSandbox, config: Config, folder: string): Config {
+  const origin = { ...config.origin, url, database, credentials: { kind: 'bearer', token } as const, way: {} };
+  const replica = { ...config.replica, path: join(folder, 'replica.db'), files: join(folder, 'files'), shared: false };
+  return { ...config, origin, replica };
+}
+
+/** Pushes as `rowsync push` does, but keeps no file that it uploads and runs nothing of other extras. */
+async function pushTo(
+  sandbox: RunningSandbox,
+  invocation: Invocation,
+  { config, options }: { readonly config: Config; readonly options: Parameters<typeof push>[1] },
+): Promise<RehearsalReport> {
+  const { clock } = invocation.session;
+  const { path } = config.replica;
+  const signal = invocation.session.stopSignal();
+  const replica = openReplica(path, { clock, shared: false });
+  try {
+    const known = must(readIdentity(replica), 'a sandbox was made of it');
+    const { email: userEmail } = sandbox.user;
+    const caller = { ...known, url: sandbox.url, userEmail };
+    await replica.write('Pointing the copy at the sandbox', (tx) =>
+      storeIdentity(tx, caller, { changed: false, at: stampFromMs(clock.nowMs()) }),
+    );
+    const settings = pushSettings(withBoundNames(config, (name) => boundNameOf(replica, name)));
+    const refusedBefore = new Set(failuresOf(path).map(({ id }) => id));
+    const before = snapshot(sandbox);
+    const report = await withOrigin(invocation, config, ({ origin, log }) =>
+      push({ origin, replica, clock, log, signal, settings, files: { keep: undefined } }, options),
+    );
+    const refused = failuresOf(path).filter(({ id }) => !refusedBefore.has(id));
+    return { push: report, refused, sideEffects: sideEffectsOf(sandbox, before) };
+  } finally {
+    replica.close();
+  }
+}
+
+function failuresOf(path: string): readonly FailureLine[] {
+  const reader = openReader(path);
+  try {
+    return reader.failures().filter(({ kind }) => kind !== 'read');
+  } finally {
+    reader.close();
+  }
+}
+
+/** The ids of all rows by table. */
+type Snapshot = ReadonlyMap<string, ReadonlySet<number>>;
+
+function snapshot({ store }: RunningSandbox): Snapshot {
+  return new Map(store.catalog.tables.map(({ name }) => [name, new Set(store.ids(name))]));
+}
+
+/** What new rows got that nobody gave them: their numbers, owners and stamps. Nothing else changes by itself in a sandbox of a replica. */
+function sideEffectsOf({ store }: RunningSandbox, before: Snapshot): RehearsalReport['sideEffects'] {
+  return store.catalog.tables.flatMap((table) => {
+    const known = before.get(table.name);
+    const ids = store.ids(table.name).filter((id) => known?.has(id) !== true);
+    const own = table.columns.filter(({ kind, type }) => type === 'Autonumber' || OWN_KINDS.has(kind));
+    return ids.length === 0 ? [] : own.map(({ name }) => ({ table: table.name, column: name, rowCount: ids.length }));
+  });
+}
+
+const OWN_KINDS: ReadonlySet<string> = new Set([
+  'RecordOwner',
+  'CreatedBy',
+  'DateCreated',
+  'LastModifiedBy',
+  'DateModified',
+]);
+
+function reportText({ push: report, refused, sideEffects }: RehearsalReport, width: number | null): string {
+  const list = (title: string, lines: readonly string[]): string =>
+    lines.length === 0 ? '' : `\n${title}\n${lines.map((line) => `  ${printable(line)}\n`).join('')}`;
+  const words = refused.map(({ table, rowId, column, reason }) => {
+    return `${table}, row ${rowId}${column === null ? '' : `, ${column}`}: ${reason}`;
+  });
+  const effects = sideEffects.map(
+    ({ table, column, rowCount }) => `${table}: ${column} in ${plural(rowCount, 'new row')}`,
+  );
+  return (
+    `This was a rehearsal on a copy: neither the replica nor the origin was touched.\n\n${pushText(report, width)}` +
+    list('Refused:', words) +
+    list('Set by the database itself:', effects)
+  );
+}
