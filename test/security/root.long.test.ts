@@ -62,6 +62,20 @@ describe.skipIf(!isRoot)('root', () => {
     },
   );
 
+  test('reads tables for --fresh with a token that it alone may read', async () => {
+    await using sandbox = await startTestSandbox({ tables: [NOTE] });
+    using place = makeSharedFolder(sandbox);
+    const run = (...command: readonly string[]): Promise<RunResult> =>
+      runRowsync([...command, '--config', place.config], { folder: place.top });
+    await run('pull');
+    await run('resync', 'Note');
+
+    const { exitCode, stdout, stderr } = await run('sql', '--fresh', '1h', '--json', 'SELECT "Title" FROM "Note"');
+
+    expect([exitCode, stderr]).toEqual([0, expect.stringMatching(/^as of /)]);
+    expect(JSON.parse(stdout)).toMatchObject({ rows: [{ Title: 'a' }] });
+  });
+
   test('is rowsync’s user in every command, so that nothing in the folder is root’s', async () => {
     await using sandbox = await startTestSandbox({ tables: [NOTE] });
     using place = makeSharedFolder(sandbox, 'tables: { Note: { push: true, history: true } }\n');

@@ -50,7 +50,9 @@ export function addSqlCommand(program: Command, runner: Runner): void {
 }
 
 async function runQuery(invocation: Invocation, query: string | undefined, options: SqlOptions): Promise<number> {
-  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const config = await loadNamedConfig(invocation, {
+    needsCredentials: options.fresh === undefined ? false : 'asRoot',
+  });
   const text = query ?? (await queryFromInput(invocation));
   const reader = openReader(config.replica.path);
   try {

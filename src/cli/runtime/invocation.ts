@@ -29,7 +29,8 @@ export interface GlobalOptions {
 
 /** How a command needs its configuration. */
 interface ConfigNeeds {
-  readonly needsCredentials: boolean;
+  /** `asRoot`: for a command that may ask for them later, when it is root no more. */
+  readonly needsCredentials: boolean | 'asRoot';
   readonly needsExtraSecrets?: boolean;
   /** For a command that decides itself when root becomes another user. */
   readonly keepsRoot?: boolean;
@@ -45,7 +46,8 @@ export async function loadNamedConfig(invocation: Invocation, needs: ConfigNeeds
   const sections = await loadSections(invocation);
   const file = findConfig(invocation.configPath, session.folder);
   const owner = process.geteuid?.() === 0 ? ownerUnder(file, load, sections) : null;
-  const { config, warnings } = load(file, { ...needs, sections });
+  const needsCredentials = needs.needsCredentials === 'asRoot' ? owner !== null : needs.needsCredentials;
+  const { config, warnings } = load(file, { ...needs, needsCredentials, sections });
   if (owner !== null && needs.keepsRoot !== true) {
     // The owner may not be able to read where rowsync is installed.
     await loadSides();

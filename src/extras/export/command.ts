@@ -47,7 +47,9 @@ export function addExportCommand(program: Command, runner: Runner): void {
     .action((folder: string, tables: string[], options: ExportCommandOptions, command: Command) =>
       runner(command, async (invocation) => {
         const { session } = invocation;
-        const config = await loadNamedConfig(invocation, { needsCredentials: false });
+        const config = await loadNamedConfig(invocation, {
+          needsCredentials: options.fresh === undefined ? false : 'asRoot',
+        });
         const at = stampFromMs(session.clock.nowMs());
         const [hold] = invocation.extras.flatMap((extra) => extra.hold ?? []);
         const exported = await exportTables(config.replica.path, {

@@ -110,7 +110,8 @@ async function readNow(
     });
   }
   try {
-    const full = await loadNamedConfig(invocation, { needsCredentials: true });
+    const hasCredentials = config.origin.credentials !== null;
+    const full = hasCredentials ? config : await loadNamedConfig(invocation, { needsCredentials: true });
     return await withSides(invocation, full, async (sides) => {
       await finishPushes(sides.push);
       const settings = { ...sides.pull.settings, compares: false };
