@@ -77,7 +77,12 @@ export function addServiceCommand(program: Command, runner: Runner): void {
     .option('--token-file <file>', 'a file with the API token, to be stored for root alone')
     .option('--timer', 'run a cycle every five minutes by a timer of systemd, in place of the daemon')
     .action((name: string | undefined, options: ServiceOptions, command: Command) =>
-      runner(command, (invocation) => carryOut(invocation, installSteps(name ?? 'main', options), options)),
+      runner(command, async (invocation) => {
+        const exitCode = await carryOut(invocation, installSteps(name ?? 'main', options), options);
+        const isReal = options.dryRun !== true && options.root === undefined;
+        if (isReal) await invocation.session.stdout.write(nextText(servicePaths(name ?? 'main').config));
+        return exitCode;
+      }),
     );
   writing(define('uninstall', 'stop, disable and remove the service')).action(
     (name: string | undefined, options: ServiceOptions, command: Command) =>
@@ -91,6 +96,11 @@ export function addServiceCommand(program: Command, runner: Runner): void {
     (name: string | undefined, _options: unknown, command: Command) =>
       runner(command, (invocation) => showStatus(invocation, checkedName(name ?? 'main'))),
   );
+}
+
+/** What to type now. */
+function nextText(config: string): string {
+  return `next:\n  rowsync check --config ${config}\n  rowsync status --config ${config}\n  rowsync service status\n`;
 }
 
 function installSteps(name: string, options: ServiceOptions): readonly ServiceStep[] {

@@ -7,12 +7,13 @@ import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type InitOptions, askAnswers, routeOptions, type FirstFiles } from './init-questions.ts';
 import type { Runner, Invocation } from '../../extra.ts';
-import { RowsyncError } from '../../base/errors.ts';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { isCheckout } from '../../cli/runtime/installation.ts';
 import { looksLikeToken, systemCode } from '../../config/secrets.ts';
 import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from './init-config.ts';
 import { become, ownerOf } from '../../cli/runtime/owner.ts';
 import { Prompter } from '../shared/prompts.ts';
-import { printable } from '../../base/text.ts';
+import { printable, shellWord } from '../../base/text.ts';
 import { checkAndPrint } from '../check/command.ts';
 
 const EXAMPLES = `
@@ -81,7 +82,21 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
   for (const path of token === null ? [file] : [tokenPath, file]) {
     await session.stderr.write(`written: ${printable(path)}\n`);
   }
-  return checkAndPrint({ ...invocation, configPath: file });
+  const exitCode = await checkAndPrint({ ...invocation, configPath: file });
+  if (!invocation.isJson && exitCode === EXIT.done) await session.stdout.write(nextText(invocation.configPath));
+  return exitCode;
+}
+
+/** What to type now. */
+function nextText(configPath: string | undefined): string {
+  const rowsync = isCheckout ? 'npm run -s rowsync --' : 'rowsync';
+  const named = configPath === undefined ? '' : ` --config ${shellWord(configPath)}`;
+  const lines = [
+    `${rowsync} pull${named}      copies the tables`,
+    `${rowsync} status${named}    says how fresh they are`,
+    `${rowsync} daemon${named}    keeps them so; on a server: rowsync service --help`,
+  ];
+  return `\nnext:\n${lines.map((line) => `  ${line}\n`).join('')}`;
 }
 
 async function askAll(invocation: Invocation, options: InitOptions, file: string): Promise<FirstFiles> {

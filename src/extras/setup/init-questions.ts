@@ -60,7 +60,11 @@ export async function askAnswers(
   const { origin, address, tokenFile, token, described } = await reachOrigin(prompter, invocation, options);
   try {
     const tables = options.table ?? (await askTables(prompter, described.tables));
-    const pushed = options.pushed ?? (await askPurge(prompter, await askPushed(prompter, origin, described.tables)));
+    const asked = { prompter, origin, tables: described.tables };
+    const pushed =
+      options.pushed === undefined
+        ? await askPurge(prompter, await askPushed(asked))
+        : await proposeMatches(asked, options.pushed);
     const replicaPath = options.replica ?? (await prompter.ask('SQLite file to keep', { preset: 'replica.db' }));
     return { answers: { ...address, ...routeOptions(options), tokenFile, replicaPath, tables, pushed }, token };
   } finally {
@@ -205,13 +209,29 @@ async function askTables(prompter: Prompter, tables: readonly TableSummary[]): P
   return splitNames(text);
 }
 
-async function askPushed(
-  prompter: Prompter,
-  origin: Origin,
-  tables: readonly TableSummary[],
-): Promise<readonly PushedTable[]> {
-  const find = (name: string): TableSummary | undefined =>
-    tables.find(({ recordName }) => recordName.toLowerCase() === name.toLowerCase());
+interface InitTables {
+  readonly prompter: Prompter;
+  readonly origin: Origin;
+  readonly tables: readonly TableSummary[];
+}
+
+function tableNamed(tables: readonly TableSummary[], name: string): TableSummary | undefined {
+  return tables.find(({ recordName }) => recordName.toLowerCase() === name.toLowerCase());
+}
+
+/** Asks for the match column of each table that was named without one; a name that is none of the origin's is left to the check. */
+async function proposeMatches(asked: InitTables, given: readonly PushedTable[]): Promise<readonly PushedTable[]> {
+  const pushed: PushedTable[] = [];
+  for (const table of given) {
+    const found = tableNamed(asked.tables, table.table);
+    pushed.push(table.match !== null || found === undefined ? table : await askTable(asked, found));
+  }
+  return pushed;
+}
+
+async function askPushed(asked: InitTables): Promise<readonly PushedTable[]> {
+  const { prompter, tables } = asked;
+  const find = (name: string): TableSummary | undefined => tableNamed(tables, name);
   const text = await prompter.ask('Tables to edit here with SQL, separated by commas (empty: none)', {
     complain: (given) => {
       const unknown = splitNames(given).filter((name) => find(name) === undefined);
@@ -220,17 +240,20 @@ async function askPushed(
   });
   const chosen = splitNames(text).flatMap((name) => find(name) ?? []);
   const pushed: PushedTable[] = [];
-  for (const { recordName: name, alias } of chosen) {
-    const { descriptor } = await describeWithRights(origin, { name, alias });
-    if (areRightsUnknown(descriptor)) {
-      await prompter.say(`What you may write in ${name} is not known until it has a row; it is read-only until then.`);
-      pushed.push({ table: name, match: null });
-      continue;
-    }
-    const { usable } = judgeMatch(descriptor, null);
-    pushed.push({ table: name, match: await askMatch(prompter, name, usable) });
-  }
+  for (const table of chosen) pushed.push(await askTable(asked, table));
   return pushed;
+}
+
+async function askTable(
+  { prompter, origin }: InitTables,
+  { recordName: name, alias }: TableSummary,
+): Promise<PushedTable> {
+  const { descriptor } = await describeWithRights(origin, { name, alias });
+  if (areRightsUnknown(descriptor)) {
+    await prompter.say(`What you may write in ${name} is not known until it has a row; it is read-only until then.`);
+    return { table: name, match: null };
+  }
+  return { table: name, match: await askMatch(prompter, name, judgeMatch(descriptor, null).usable) };
 }
 
 /** Only who says so in a word has rows deleted for good. */
@@ -249,6 +272,7 @@ async function askMatch(prompter: Prompter, table: string, usable: readonly stri
     await prompter.say(
       `${table} has no column that is unique and writable; lost answers to inserts will wait for you.`,
     );
+    await goOn(prompter);
     return null;
   }
   const find = (name: string): string | undefined => usable.find((known) => known.toLowerCase() === name.toLowerCase());
@@ -256,7 +280,21 @@ async function askMatch(prompter: Prompter, table: string, usable: readonly stri
     preset: first,
     complain: (name) => (name === '-' || find(name) !== undefined ? null : `Possible are ${usable.join(', ')} and -.`),
   });
+  if (answer === '-') await goOn(prompter);
   return answer === '-' ? null : (find(answer) ?? null);
+}
+
+/** @throws RowsyncError `usage.invalid` for a no. */
+async function goOn(prompter: Prompter): Promise<void> {
+  const answer = await prompter.ask('Go on without a match column (yes or no)', {
+    preset: 'yes',
+    complain: (text) => (/^(?:yes|no)$/.test(text) ? null : 'Possible are yes and no.'),
+  });
+  if (answer === 'yes') return;
+  throw new RowsyncError('usage', 'usage.invalid', {
+    message: 'Nothing was written: a table that is pushed has no match column',
+    hint: 'Make a column unique and writable at the origin, then run rowsync init again.',
+  });
 }
 
 function splitNames(text: string): readonly string[] {

@@ -202,3 +202,11 @@ test('edits that lost to a policy are named by the run, counted by status, and l
   expect(after[0].stdout).toBe('No conflicts\n');
   expect(after[1].stdout).not.toContain('lost');
 });
+
+test("an autonumber key is the origin's to give: SQL cannot change it", async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using workspace = makeWorkspace(sandbox, CONFIG);
+  await runCli(['pull'], workspace);
+
+  expect(() => execute(workspace, `UPDATE "Note" SET "Id" = 99 WHERE _id = 1`)).toThrow('cannot be changed here');
+});

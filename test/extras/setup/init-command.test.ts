@@ -47,12 +47,13 @@ test('asks for everything, shows no token, writes both files, and checks them', 
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using folder = temporaryFolder();
   const pasted = `${sandbox.url}/secure/db/${sandbox.database}/overview.aspx`;
-  const typed = [pasted, sandbox.token, '*', 'customer, Order', 'code', 'purge', 'my.db'];
+  const typed = [pasted, sandbox.token, '*', 'customer, Order', 'code', 'yes', 'purge', 'my.db'];
 
   const { exitCode, stdout, stderr } = await runCli(['init'], { folder: folder.path, typed });
 
   expect(exitCode).toBe(0);
   expect(stdout).toContain('0 failed');
+  expect(stdout).toMatch(/\nnext:\n {2}npm run -s rowsync -- pull {6}copies the tables\n/);
   expect(stderr).toContain('Column that identifies rows of Customer (External Id, Code, or - for none)');
   expect(stderr).toContain('Order has no column that is unique and writable');
   expect(stdout + stderr).not.toContain(sandbox.token);
@@ -71,7 +72,21 @@ test('asks again what cannot be, and uses a token file that is there', async () 
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using folder = temporaryFolder();
   writeFileSync(join(folder.path, 'my-token'), sandbox.token, { mode: 0o600 });
-  const typed = ['no address', sandbox.url, 'x', sandbox.database, '', 'Nope', 'Customer', 'Name', '-', 'yes', '', ''];
+  const typed = [
+    'no address',
+    sandbox.url,
+    'x',
+    sandbox.database,
+    '',
+    'Nope',
+    'Customer',
+    'Name',
+    '-',
+    'yes',
+    'maybe',
+    '',
+    '',
+  ];
 
   const { exitCode, stderr } = await runCli(['init', '--token-file', 'my-token'], { folder: folder.path, typed });
 
@@ -272,4 +287,22 @@ test('ends where the proxy refuses, in its words, and asks for no other token', 
   expect(exitCode).toBe(1);
   expect(stderr).toContain(`the proxy ${proxy.host} answered 407`);
   expect(existsSync(join(folder.path, 'rowsync.yaml'))).toBe(false);
+});
+
+test('a table that --push names without a match column is asked for one', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using folder = temporaryFolder();
+  writeFileSync(join(folder.path, 'token'), sandbox.token, { mode: 0o600 });
+  const pasted = `${sandbox.url}/secure/db/${sandbox.database}`;
+  const args = ['init', '--url', pasted, '--table', '*', '--push', 'Customer', '--push', 'Order'];
+
+  const stopped = await runCli(args, { folder: folder.path, typed: ['', 'no'] });
+  const files = readdirSync(folder.path);
+  const written = await runCli(args, { folder: folder.path, typed: ['', 'yes', ''] });
+
+  expect(stopped).toMatchObject({ exitCode: 2 });
+  expect(files).toEqual(['token']);
+  expect(written).toMatchObject({ exitCode: 0 });
+  const { config } = loadConfig(join(folder.path, 'rowsync.yaml'));
+  expect(config.tables.find('Customer')?.options).toMatchObject({ push: true, match: 'External Id' });
 });
