@@ -230,6 +230,12 @@ test.each([
     405,
     '{"error":405,"code":2000,"message":"The sandbox does not serve document","source":"document.json"}',
   ],
+  [
+    'GET',
+    'setup/user.json?email=a@example.org',
+    405,
+    '{"error":405,"code":2000,"message":"The sandbox does not serve setup/user","source":"user.json"}',
+  ],
   ['GET', 'Test/tables.json', 405, '{"error":405,"code":2000,"message":"Invalid method name"}'],
 ])('answers %s %s with a descriptor', async (verb, path, status, body) => {
   await using sandbox = await startTestSandbox({ tables: [{ name: 'Test', columns: [] }] });

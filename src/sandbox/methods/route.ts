@@ -113,7 +113,8 @@ export function findRoute(
   const last = segments.at(-1) ?? '';
   const method = methodName(segments);
   const depth = segments.length - 1;
-  const notServed = notServedHere(last);
+  const isSetup = depth === 1 && method === 'user' && segments[0]?.toLowerCase() === 'setup';
+  const notServed = isSetup ? 'The sandbox does not serve setup/user' : notServedHere(last);
   if (notServed !== null) return unknownMethod(notServed, last);
   if (method === 'other' || !METHODS[method].depths.some((known) => known === depth)) {
     return unknownMethod('Invalid method name');
