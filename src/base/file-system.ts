@@ -10,6 +10,7 @@ import {
   closeSync,
   constants,
   fstatSync,
+  fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -122,10 +123,11 @@ export function makeFolders(path: string, mode?: number): string | undefined {
   return first ?? path;
 }
 
-/** Makes sure that an export can write to the folder that it was given. @throws RowsyncError `files.store`. */
+/** Makes sure that an export can write to the folder that it was given, and that a new one outlives a power cut. @throws RowsyncError `files.store`. */
 export function openExportFolder(folder: string, mode?: number): void {
   try {
-    makeFolders(folder, mode);
+    const first = makeFolders(folder, mode);
+    if (first !== undefined) syncNames(first, folder);
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (cause) {
     throw new RowsyncError('replica', 'files.store', {
@@ -134,6 +136,18 @@ export function openExportFolder(folder: string, mode?: number): void {
       cause,
     });
   }
+}
+
+/** Makes the names of new folders durable, from the last up to the first one. A folder above that this user may not read cannot be synced. */
+function syncNames(first: string, last: string): void {
+  try {
+    const above = openSync(dirname(last), 'r');
+    fsyncSync(above);
+    closeSync(above);
+  } catch (thrown) {
+    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EACCES')) throw thrown;
+  }
+  if (last !== first) syncNames(first, dirname(last));
 }
 
 function isFolder(path: string): boolean {
