@@ -54,7 +54,19 @@ export const REMOVALS: readonly Mutant[] = [
   {
     name: 'log',
     without: 'SQLite syncs neither the log nor what goes from it into the file.',
-    edits: [{ file: 'replica/database.ts', find: "['synchronous', 1],", replace: "['synchronous', 0]," }],
+    edits: [
+      { file: 'replica/database.ts', find: "['synchronous', 1],", replace: "['synchronous', 0]," },
+      {
+        file: 'replica/database.ts',
+        find: "if (options.synchronous === 'FULL') this.#open.db.exec('PRAGMA synchronous = NORMAL');",
+        replace: "if (options.synchronous === 'FULL') this.#open.db.exec('PRAGMA synchronous = OFF');",
+      },
+      {
+        file: 'replica/copies.ts',
+        find: "db.pragma('synchronous = NORMAL');",
+        replace: "db.pragma('synchronous = OFF');",
+      },
+    ],
   },
   {
     name: 'export',
