@@ -9,6 +9,7 @@ import { EXPORT } from './extras/export/extra.ts';
 import { FRESH } from './extras/fresh/extra.ts';
 import { HISTORY } from './extras/history/extra.ts';
 import { HTTP } from './extras/http/extra.ts';
+import { IMPORT } from './extras/import/extra.ts';
 import { MANUAL } from './extras/manual/extra.ts';
 import { MCP } from './extras/mcp/extra.ts';
 import { PAGE } from './extras/page/extra.ts';
@@ -26,6 +27,7 @@ export const EXTRAS: readonly Extra[] = [
   MCP,
   POSTGRES,
   EXPORT,
+  IMPORT,
   BACKUP,
   FRESH,
   SERVICE,

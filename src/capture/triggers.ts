@@ -133,7 +133,7 @@ function knownRow(table: TwoWayTable): readonly Sql[] {
     sql`NEW.${ident(column.localName)} IS NOT b.${ident(column.localName)}`;
   const stray: CellRule = {
     isBroken: sql`NEW._id < ${GIVEN_ID_MIN} OR NEW._id > 0 AND b._id IS NULL`,
-    sentence: `_id of ${table.localName} is given by the origin: leave it out for a new row`,
+    sentence: `_id of ${table.localName} is given by the origin: leave it out for a new row (of a file: rowsync import)`,
   };
   const cells = table.columns.flatMap((column): readonly CellRule[] => {
     const name = ident(column.localName);

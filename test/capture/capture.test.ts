@@ -108,7 +108,9 @@ test.each([-(2n ** 63n), -(2n ** 53n)])('an _id of %s is refused, since no id co
   await using fixture = await startTwoWay();
   const insert = `INSERT INTO "Note" (_id, "Title") VALUES (${id}, 'new')`;
 
-  expect(() => fixture.execute(insert)).toThrow('_id of Note is given by the origin: leave it out for a new row');
+  expect(() => fixture.execute(insert)).toThrow(
+    '_id of Note is given by the origin: leave it out for a new row (of a file: rowsync import)',
+  );
 
   fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
   expect(await captured(fixture)).toEqual(['insert -2 Title']);
@@ -155,7 +157,7 @@ const REFUSED: readonly (readonly [string, string])[] = [
   [`UPDATE OR REPLACE "Note" SET _id = 2 WHERE _id = 1`, '_id of Note cannot be changed: the origin gives it'],
   [
     `INSERT INTO "Note" (_id, "Title") VALUES (99, 'x')`,
-    '_id of Note is given by the origin: leave it out for a new row',
+    '_id of Note is given by the origin: leave it out for a new row (of a file: rowsync import)',
   ],
   [`UPDATE "Note" SET _allow = 'Edit' WHERE _id = 1`, '_allow of Note cannot be changed: the origin gives it'],
   [

@@ -46,13 +46,14 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   table: ['src/cli/terminal/'],
   'cli-progress': ['src/cli/terminal/'],
   diff: ['src/cli/report/'],
+  'csv-parse': ['src/extras/import/'],
   'csv-stringify': ['src/base/'],
   'prom-client': ['src/extras/http/'],
   mime: ['src/push/'],
   pg: ['src/extras/postgres/'],
   'pg-copy-streams': ['src/extras/postgres/'],
   'hyparquet-writer': ['src/extras/export/'],
-  hyparquet: ['src/extras/export/'],
+  hyparquet: ['src/extras/export/', 'src/extras/import/'],
 };
 
 interface Import {

@@ -3,7 +3,7 @@
  * them. For the demo, the page, undo and proposals.
  */
 import Database from 'better-sqlite3';
-import { ident, joinSql, sql } from '../../base/sql.ts';
+import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { replicaError, sqliteCode } from '../../replica/failures.ts';
 import type { Exact } from '../../replica/history-cells.ts';
@@ -101,7 +101,10 @@ const BUSY_MS_MAX = 5_000;
 
 function editRow(db: Database.Database, edit: RowEdit, isSame: (stored: Stored, was: string) => boolean): EditOutcome {
   const table = ident(edit.table);
-  if (edit.kind === 'insert') return insertRow(db, edit);
+  if (edit.kind === 'insert') {
+    const { cells } = edit;
+    return { kind: 'done', id: writeCells(db, edit.table, null, cells), changedCount: cells.length };
+  }
   const names = [sql`_id`, ...edit.cells.map(({ column }) => ident(column))];
   const row = db
     .prepare(sql`SELECT ${joinSql(names)} FROM ${table} WHERE _id = ?`)
@@ -121,27 +124,33 @@ function editRow(db: Database.Database, edit: RowEdit, isSame: (stored: Stored, 
   const moved = changed.filter(({ here, was }) => !isSame(here, was));
   if (moved.length > 0) return { kind: 'moved', columns: moved.map(({ column }) => column) };
   if (changed.length === 0) return { kind: 'done', id: edit.id, changedCount: 0 };
-  const sets = joinSql(changed.map(({ column }) => sql`${ident(column)} = ?`));
-  db.prepare(sql`UPDATE ${table} SET ${sets} WHERE _id = ?`).run(...changed.map(({ value }) => value), edit.id);
+  writeCells(db, edit.table, edit.id, changed);
   return { kind: 'done', id: edit.id, changedCount: changed.length };
 }
 
-function insertRow(db: Database.Database, { table, cells }: RowEdit & { readonly kind: 'insert' }): EditOutcome {
+/** Writes cells of a row, or a new row with them for null; returns its id. @throws what SQLite says, also in the words of a trigger. */
+export function writeCells(
+  to: Connection,
+  table: string,
+  id: number | null,
+  cells: readonly { readonly column: string; readonly value: Stored }[],
+): number {
+  const values = cells.map(({ value }) => value);
+  if (id !== null) {
+    const sets = joinSql(cells.map(({ column }) => sql`${ident(column)} = ?`));
+    to.prepare(sql`UPDATE ${ident(table)} SET ${sets} WHERE _id = ?`).run(...values, id);
+    return id;
+  }
   const names = joinSql(cells.map(({ column }) => ident(column)));
   const marks = joinSql(cells.map(() => sql`?`));
   const text =
     cells.length === 0
       ? sql`INSERT INTO ${ident(table)} DEFAULT VALUES`
       : sql`INSERT INTO ${ident(table)} (${names}) VALUES (${marks})`;
-  db.prepare(text).run(...cells.map(({ value }) => value));
+  to.prepare(text).run(...values);
   // A trigger gave it the next negative id.
-  const id = db
-    .prepare(
-      sql`SELECT l.last_id FROM _rowsync_local_ids l JOIN _rowsync_tables t ON t.id = l.table_id WHERE t.local_name = ?`,
-    )
-    .pluck()
-    .get(table);
-  return { kind: 'done', id: Number(id), changedCount: cells.length };
+  const last = sql`SELECT l.last_id FROM _rowsync_local_ids l JOIN _rowsync_tables t ON t.id = l.table_id WHERE t.local_name = ?`;
+  return Number(to.prepare(last).pluck().get(table));
 }
 
 /** The values of a row in the order of the columns; null where there is no such row. */
@@ -157,4 +166,14 @@ export function readExactCells(
     .raw()
     .get(id) as Exact[] | undefined; // raw() gives arrays
   return row?.slice(1) ?? null;
+}
+
+/** The rows of a query as they are stored. */
+export function readStored(
+  from: Connection,
+  text: Sql,
+  values: readonly Stored[] = [],
+): IterableIterator<readonly Stored[]> {
+  const statement = from.prepare(text).safeIntegers().raw();
+  return statement.iterate(...values) as IterableIterator<readonly Stored[]>; // raw() gives arrays
 }

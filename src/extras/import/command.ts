@@ -1,0 +1,152 @@
+/**
+ * `rowsync import`: the rows of a file as edits of a table, shown first.
+ */
+import { readFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { Option, type Command } from 'commander';
+import { EXIT } from '../../base/errors.ts';
+import { plural, printable } from '../../base/text.ts';
+import { MIRROR_HINT, readTwoWayTable } from '../../capture/table.ts';
+import { planCellsJson, planText } from '../../cli/report/push-report.ts';
+import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
+import { readIdentity } from '../../replica/bookkeeping/identity.ts';
+import { readTables } from '../../replica/bookkeeping/tables.ts';
+import { openReader } from '../../replica/reader.ts';
+import { workAsClient } from '../shared/sql-client.ts';
+import { formsOf, usage } from './cell-value.ts';
+import { importRows, type ImportReport } from './import.ts';
+import { FILE_FORMATS, readRows, type FileFormat } from './read-file.ts';
+
+const EXAMPLES = `
+Without --confirm nothing is written. The rows become edits as of any SQL client: rowsync plan shows them, rowsync push carries them under
+all its guards, and until then rowsync discard takes them back. One cell that cannot be read, and nothing is done at all; each is listed.
+
+--match tells which rows are here already: they are updated where the file says otherwise, the others are new. Without it, the match column of
+the configuration is used if the file has it; else each row is a new one. An empty cell empties the one here; a column that the file does
+not have is left alone. docs/import.md has more.
+
+Examples:
+  rowsync import Customer new.csv                             what would be done
+  rowsync import Customer new.csv --confirm
+  rowsync import Customer prices.csv --match Code --update-only --locale de-DE
+  rowsync import Order orders.tsv --dates DD/MM/YYYY --match _id`;
+
+/** Problems that are listed for people; --json has all. */
+const PROBLEMS_SHOWN_MAX = 200;
+
+interface ImportOptions {
+  readonly match?: string;
+  readonly updateOnly?: boolean;
+  readonly locale?: string;
+  readonly dates?: string;
+  readonly format?: FileFormat;
+  readonly confirm?: boolean;
+}
+
+/** Adds the command. */
+export function addImportCommand(program: Command, runner: Runner): void {
+  program
+    .command('import')
+    .argument('<table>', 'a two-way table')
+    .argument('<file>', 'CSV, TSV, JSON Lines or Parquet, with the names of columns')
+    .description('make the rows of a file edits of a table, shown first')
+    .option('--match <column>', 'the column that tells which rows are here already, or _id')
+    .option('--update-only', 'leave out rows that are not here')
+    .option('--locale <locale>', 'how numbers and dates are written, such as de-DE')
+    .option('--dates <form>', 'how dates are written, such as DD/MM/YYYY')
+    .addOption(new Option('--format <format>', 'what the file is (default: by its ending)').choices(FILE_FORMATS))
+    .addOption(new Option('--plan', 'show what would be done (the default)').conflicts('confirm'))
+    .option('--confirm', 'do it')
+    .addHelpText('after', EXAMPLES)
+    .action((table: string, file: string, options: ImportOptions, command: Command) =>
+      runner(command, (invocation) => importAndPrint(invocation, { table, file, options })),
+    );
+}
+
+async function importAndPrint(
+  invocation: Invocation,
+  { table: name, file, options }: { readonly table: string; readonly file: string; readonly options: ImportOptions },
+): Promise<number> {
+  const { session } = invocation;
+  // Read before root becomes the owner of the replica, who may not be allowed to.
+  const rows = await readRows(basename(file), readBytes(resolve(session.folder, file)), options.format);
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { path } = config.replica;
+  openReader(path).close();
+  const wantsEdits = options.confirm === true;
+  const work = (from: Parameters<Parameters<typeof workAsClient>[1]>[0]): ImportReport => {
+    const known = readTables(from).find((each) => each.name === name || each.localName === name);
+    if (known === undefined) throw usage(`There is no table ${name} in the replica`, 'rowsync status lists them.');
+    const table = readTwoWayTable(from, known.id);
+    if (table === null) throw usage(`${name} cannot be edited here`, MIRROR_HINT);
+    const zone = readIdentity(from)?.timeZone ?? null;
+    const forms = formsOf({ locale: options.locale, dates: options.dates, zone });
+    const { match = null, updateOnly: updatesOnly = false } = options;
+    return importRows(from, table, { file: rows, forms, match, updatesOnly });
+  };
+  const report = workAsClient(path, work, { isKept: ({ problems }) => wantsEdits && problems.length === 0 });
+  const isDone = wantsEdits && report.problems.length === 0;
+  await (invocation.isJson
+    ? printJson(invocation, reportJson(report, isDone))
+    : session.stdout.write(reportText(report, isDone)));
+  return report.problems.length > 0 ? EXIT.failed : EXIT.done;
+}
+
+function readBytes(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message.split(',')[0] : '';
+    throw usage(`${path} cannot be read: ${reason ?? ''}`, 'Check the name, and that you may read it.');
+  }
+}
+
+function reportJson(report: ImportReport, isDone: boolean): object {
+  const { table, matchedBy, matched, unknown, rows, equalCount, leftOutCount, problems } = report;
+  return {
+    table,
+    written: isDone,
+    matchedBy,
+    columns: matched.map(({ header, column, reason }) => ({ header, column: column.localName, notWritten: reason })),
+    unknown,
+    insertedCount: rows.filter(({ kind }) => kind === 'insert').length,
+    updatedCount: rows.filter(({ kind }) => kind === 'update').length,
+    equalCount,
+    leftOutCount,
+    problems,
+    rows: rows.map(({ rowId, kind, cells }) => ({ rowId, kind, cells: planCellsJson(cells) })),
+  };
+}
+
+function reportText(report: ImportReport, isDone: boolean): string {
+  const { table, matchedBy, matched, unknown, rows, equalCount, leftOutCount, problems } = report;
+  const lines = [
+    `columns: ${matched.flatMap(({ header, reason }) => (reason === null ? [header] : [])).join(', ') || 'none'}`,
+    ...unknown.map((header) => `  not in ${table}: ${header}`),
+    ...matched.flatMap(({ header, reason }) => (reason === null ? [] : [`  not written: ${header} (${reason})`])),
+    matchedBy === null ? 'each row of the file is a new one' : `rows are matched by ${matchedBy}`,
+  ];
+  const text = lines.map((line) => `${printable(line)}\n`).join('');
+  if (problems.length > 0) return text + problemsText(problems);
+  const counts = [
+    [equalCount, 'already as the file has it'],
+    [leftOutCount, 'left out: not here'],
+  ] as const;
+  const rest = counts.flatMap(([count, words]) => (count === 0 ? [] : [`${plural(count, 'row')} ${words}\n`])).join('');
+  if (rows.length === 0) return `${text}${rest}Nothing to do\n`;
+  const end = isDone
+    ? 'edited here; rowsync plan shows the edits, rowsync push carries them'
+    : 'nothing was written; --confirm does it';
+  const preview = planText([{ table, rows, writeCallCount: 0, readCallCount: 0, held: null }]);
+  return `${text}${preview}${rest}${plural(rows.length, 'row')}: ${end}\n`;
+}
+
+function problemsText(problems: ImportReport['problems']): string {
+  const shown = problems.slice(0, PROBLEMS_SHOWN_MAX).map(({ line, column, problem }) => {
+    return `  line ${line}${column === null ? '' : `, ${printable(column)}`}: ${printable(problem)}\n`;
+  });
+  const hidden = problems.length - shown.length;
+  const more = hidden === 0 ? '' : `  and ${hidden} more (--json lists them)\n`;
+  return `${plural(problems.length, 'problem')}, so nothing was done:\n${shown.join('')}${more}`;
+}

@@ -1,0 +1,207 @@
+/**
+ * Makes the rows of a file edits of a two-way table: inserts, and updates of rows that are matched. The triggers judge them as any client's. It runs
+ * in a transaction that the caller takes back for a plan, or where there is any problem.
+ */
+import { ident, joinSql, sql } from '../../base/sql.ts';
+import type { TwoWayColumn, TwoWayTable } from '../../capture/table.ts';
+import type { PreviewRow } from '../../push/preview.ts';
+import { isSameValue } from '../../reconcile/diff.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { sqliteCode } from '../../replica/failures.ts';
+import { storedFromValue, valueFromStored } from '../../replica/rows.ts';
+import { plainNumber } from '../../wire/decimal.ts';
+import type { Value } from '../../wire/schema.ts';
+import { readCell, usage, type RawCell, type Forms } from './cell-value.ts';
+import { findColumn, folded, matchHeaders, type MatchedColumn, type MatchedColumns } from './columns.ts';
+import type { FileRow, FileRows } from './read-file.ts';
+import { readStored, writeCells } from '../shared/sql-client.ts';
+
+/** What a person asked for. */
+export interface ImportRequest {
+  readonly file: FileRows;
+  readonly forms: Forms;
+  /** The column that tells which rows are here; null for the one of the configuration, if the file has it. */
+  readonly match: string | null;
+  readonly updatesOnly: boolean;
+}
+
+/** Why a row of the file stops the import; `column` is null where it is about the whole row. */
+export interface ImportProblem {
+  readonly line: number;
+  readonly column: string | null;
+  readonly problem: string;
+}
+
+/** What an import does. */
+export interface ImportReport extends Omit<MatchedColumns, 'idIndex'> {
+  readonly table: string;
+  /** The column by which rows were matched; null where each row is a new one. */
+  readonly matchedBy: string | null;
+  /** Inserts and updates; ids of inserts are those of their edits. */
+  readonly rows: readonly PreviewRow[];
+  readonly equalCount: number;
+  /** Rows of the file that are not here, with updatesOnly. */
+  readonly leftOutCount: number;
+  readonly problems: readonly ImportProblem[];
+}
+
+/** How the rows of a file are found here. */
+interface Match {
+  readonly name: string;
+  readonly index: number;
+  readonly column: TwoWayColumn | null;
+  /** Whether the origin gives the value, so that a new row has none. */
+  readonly isGiven: boolean;
+  readonly idsByKey: ReadonlyMap<string, readonly number[]>;
+}
+
+interface RowCell {
+  readonly column: TwoWayColumn;
+  readonly value: Value;
+}
+
+/** @throws RowsyncError `usage.invalid`. */
+export function importRows(from: Connection, table: TwoWayTable, wish: ImportRequest): ImportReport {
+  const { file, forms, updatesOnly } = wish;
+  const columns = matchHeaders(table, file.headers);
+  const match = findMatch(from, table, columns, wish);
+  if (match === null && updatesOnly)
+    throw usage('--update-only needs --match', 'Name the column that tells which rows are here.');
+  const problems: ImportProblem[] = file.problems.map((it) => ({ ...it, column: null }));
+  const rows: PreviewRow[] = [];
+  const counts = { equalCount: 0, leftOutCount: 0 };
+  const lineByKey = new Map<string, number>();
+  for (const row of file.rows) {
+    const { cells, problems: own } = readCells(row, columns.matched, forms);
+    problems.push(...own);
+    const found = match === null ? null : findRow(row, match, { forms, lineByKey });
+    if (found !== null && typeof found === 'object')
+      problems.push({ line: row.line, column: match?.name ?? null, ...found });
+    if (own.length > 0 || (found !== null && typeof found === 'object')) continue;
+    if (found === null && updatesOnly) {
+      counts.leftOutCount += 1;
+      continue;
+    }
+    const written = editRow(from, table, found, cells);
+    if (typeof written === 'string') problems.push({ line: row.line, column: null, problem: written });
+    else if (written === null) counts.equalCount += 1;
+    else rows.push(written);
+  }
+  const { matched, unknown } = columns;
+  problems.sort((a, b) => a.line - b.line);
+  return { table: table.localName, matchedBy: match?.name ?? null, matched, unknown, rows, ...counts, problems };
+}
+
+function readCells(
+  { line, cells }: FileRow,
+  matched: readonly MatchedColumn[],
+  forms: Forms,
+): { readonly cells: readonly RowCell[]; readonly problems: readonly ImportProblem[] } {
+  const problems: ImportProblem[] = [];
+  const read = matched.flatMap(({ header, index, column, reason }): readonly RowCell[] => {
+    const cell = cells[index];
+    if (cell === undefined || reason !== null) return [];
+    const found = readCell(column.type, cell, forms);
+    if ('value' in found) return [{ column, value: found.value }];
+    problems.push({ line, column: header, problem: found.problem });
+    return [];
+  });
+  return { cells: read, problems };
+}
+
+function findMatch(
+  from: Connection,
+  table: TwoWayTable,
+  { matched, idIndex }: MatchedColumns,
+  { match }: ImportRequest,
+): Match | null {
+  if (match !== null && folded(match) === '_id') {
+    if (idIndex === null) throw usage('The file has no column _id', 'Name a column of the file with --match.');
+    return { name: '_id', index: idIndex, column: null, isGiven: true, idsByKey: readKeys(from, table, null) };
+  }
+  const wished =
+    match === null ? table.columns.find(({ name }) => name === table.matchColumn) : findColumn(table, match);
+  const found = matched.find(({ column }) => column === wished);
+  if (found === undefined && match === null) return null;
+  if (wished === null || wished === undefined)
+    throw usage(`${table.localName} has no column ${match ?? ''}`, 'Name one with --match.');
+  if (found === undefined)
+    throw usage(`The file has no column ${wished.name}`, 'Name a column of the file with --match.');
+  if (wished.mask !== null) throw usage(`"${wished.name}" is masked, and tells no rows apart`, 'Name another column.');
+  const { index, column, reason } = found;
+  return { name: column.name, index, column, isGiven: reason !== null, idsByKey: readKeys(from, table, column) };
+}
+
+/** The rows here by what is in a column, or by `_id`. */
+function readKeys(from: Connection, { localName }: TwoWayTable, column: TwoWayColumn | null): Match['idsByKey'] {
+  const idsByKey = new Map<string, number[]>();
+  const name = column === null ? sql`_id` : ident(column.localName);
+  for (const [id = null, stored = null] of readStored(from, sql`SELECT _id, ${name} FROM ${ident(localName)}`)) {
+    const key = keyOf(column, column === null ? String(stored) : valueFromStored(stored, column.type));
+    if (key === null) continue;
+    const ids = idsByKey.get(key);
+    if (ids === undefined) idsByKey.set(key, [Number(id)]);
+    else ids.push(Number(id));
+  }
+  return idsByKey;
+}
+
+/** What makes two values one; null for none. */
+function keyOf(column: TwoWayColumn | null, value: Value): string | null {
+  if (value === null || value === '') return null;
+  return column?.type === 'Numeric' || column?.type === 'Duration' ? plainNumber(value) : folded(String(value));
+}
+
+/** The id of the row here; null for a new row, or why neither can be said. */
+function findRow(
+  { line, cells }: FileRow,
+  match: Match,
+  { forms, lineByKey }: { readonly forms: Forms; readonly lineByKey: Map<string, number> },
+): number | null | { readonly problem: string } {
+  const cell: RawCell = cells[match.index] ?? null;
+  const read = match.column === null ? readCell('Text', cell, forms) : readCell(match.column.type, cell, forms);
+  const key = 'value' in read ? keyOf(match.column, read.value) : null;
+  if ('problem' in read) return read;
+  if (key === null) return match.isGiven ? null : { problem: 'is empty, so nothing says whether the row is here' };
+  const earlier = lineByKey.get(key);
+  if (earlier !== undefined) return { problem: `has the same value as line ${earlier}` };
+  lineByKey.set(key, line);
+  const ids = match.idsByKey.get(key) ?? [];
+  if (ids.length > 1) return { problem: `is the value of ${ids.length} rows here: ${ids.slice(0, 5).join(', ')}` };
+  const [id] = ids;
+  if (id !== undefined) return id;
+  return match.isGiven ? { problem: 'is not here, and the origin gives it: leave it empty for a new row' } : null;
+}
+
+/** Edits one row; null where it is as the file has it. A text says why the row cannot be edited so. */
+function editRow(
+  from: Connection,
+  { localName }: TwoWayTable,
+  rowId: number | null,
+  cells: readonly RowCell[],
+): PreviewRow | null | string {
+  const before = rowId === null ? null : readValues(from, localName, rowId, cells);
+  const changed = cells.flatMap(({ column, value }, index) => {
+    const base = before?.[index] ?? null;
+    const isSame = isSameValue(column.type, base, value) || (value === null && base === '');
+    return isSame ? [] : [{ column: column.localName, base, local: value }];
+  });
+  if (changed.length === 0 && rowId !== null) return null;
+  if (changed.length === 0) return 'has no value for any column that can be written';
+  const kind = rowId === null ? 'insert' : 'update';
+  try {
+    const values = changed.map(({ column, local }) => ({ column, value: storedFromValue(local) }));
+    const id = writeCells(from, localName, rowId, values);
+    return { rowId: id, kind, fate: 'sent', method: null, reason: null, cells: changed };
+  } catch (thrown) {
+    if (sqliteCode(thrown)?.startsWith('SQLITE_CONSTRAINT') !== true) throw thrown;
+    return thrown instanceof Error ? thrown.message : '';
+  }
+}
+
+function readValues(from: Connection, localName: string, rowId: number, cells: readonly RowCell[]): readonly Value[] {
+  const names = joinSql([sql`_id`, ...cells.map(({ column }) => ident(column.localName))]);
+  const text = sql`SELECT ${names} FROM ${ident(localName)} WHERE _id = ?`;
+  const [row] = readStored(from, text, [rowId]);
+  return cells.map(({ column }, index) => valueFromStored(row?.[index + 1] ?? null, column.type));
+}

@@ -1,0 +1,237 @@
+/**
+ * `rowsync import`: files as other programs write them become edits, or nothing is done at all.
+ */
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
+import { makeWorkspace } from '../../support/child.ts';
+import { startTestSandbox } from '../../support/sandbox.ts';
+import { runCli } from '../../support/session.ts';
+import { NOTE } from '../../support/two-way.ts';
+
+const MIRROR: TableSpec = { name: 'Mirror', columns: [{ name: 'Title', type: 'Text' }], rows: [] };
+
+interface Imported {
+  readonly written: boolean;
+  readonly matchedBy: string | null;
+  readonly unknown: readonly string[];
+  readonly columns: readonly { header: string; column: string; notWritten: string | null }[];
+  readonly insertedCount: number;
+  readonly updatedCount: number;
+  readonly equalCount: number;
+  readonly leftOutCount: number;
+  readonly problems: readonly { line: number; column: string | null; problem: string }[];
+  readonly rows: readonly { rowId: number; kind: string; cells: readonly { column: string; local: unknown }[] }[];
+}
+
+async function startWorld(yaml = 'tables: { Note: { push: true, match: Code }, Mirror: {} }\n') {
+  const sandbox = await startTestSandbox({ tables: [NOTE, MIRROR] });
+  const made = makeWorkspace(sandbox, yaml);
+  const run = (args: readonly string[]) => runCli(args, { folder: made.folder });
+  await run(['pull']);
+  const write = (name: string, content: string | Buffer): void => writeFileSync(join(made.folder, name), content);
+  return {
+    store: sandbox.store,
+    folder: made.folder,
+    run,
+    write,
+    rows: async (columns: string, where = '1') => {
+      const query = `SELECT ${columns} FROM Note WHERE ${where} ORDER BY abs(_id)`;
+      return JSON.parse((await run(['sql', '--json', query])).stdout) as Record<string, unknown>[];
+    },
+    /** Writes a file and imports it. */
+    take: async (name: string, content: string | Buffer | null, ...args: readonly string[]) => {
+      if (content !== null) write(name, content);
+      const { exitCode, stdout, stderr } = await run(['import', 'Note', name, '--json', ...args]);
+      return { exitCode, error: stderr, ...(stdout.startsWith('{') ? (JSON.parse(stdout) as Imported) : null) };
+    },
+    [Symbol.asyncDispose]: async () => {
+      made[Symbol.dispose]();
+      await sandbox[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('a plan writes nothing; --confirm makes edits, which a push carries; the second time nothing is left to do', async () => {
+  await using world = await startWorld();
+  const file = 'Title,Code,Count,Done\nsix,c6,6,false\nchanged,c2,2.5,true\nnew,c9,9,yes\n';
+
+  const plan = await world.take('a.csv', file);
+  const waiting = await world.run(['plan']);
+  const done = await world.take('a.csv', null, '--confirm');
+  const again = await world.take('a.csv', null, '--confirm');
+  const pushed = await world.run(['push']);
+
+  expect(plan).toMatchObject({ exitCode: 0, written: false, matchedBy: 'Code', insertedCount: 1, updatedCount: 2 });
+  expect(waiting.stdout).toBe('Nothing to push\n');
+  expect(done).toMatchObject({ exitCode: 0, written: true, insertedCount: 1, updatedCount: 2 });
+  expect(again).toMatchObject({ written: true, insertedCount: 0, updatedCount: 0, equalCount: 3 });
+  expect(pushed.exitCode).toBe(0);
+  expect(world.store.rows('Note')).toHaveLength(7);
+  expect(await world.rows('"Title", "Count", "Done", "Body"', `"Code" IN ('c2', 'c9')`)).toEqual([
+    { Title: 'changed', Count: 2.5, Done: 1, Body: null },
+    { Title: 'new', Count: 9, Done: 1, Body: null },
+  ]);
+});
+
+test('every cell that cannot be read is listed with its line, and so is what a trigger refuses; then nothing is done', async () => {
+  await using world = await startWorld();
+  const file =
+    'Title,Code,Count,Due\nfine,n1,1,2026-01-01\n"two\nlines",n2,"1,5",2026-01-01\na,n3,1,01/02/2026\n,n4,1,\nshort,n5\n';
+
+  const taken = await world.take('a.csv', file, '--confirm');
+
+  expect(taken).toMatchObject({ exitCode: 1, written: false });
+  expect(taken.problems).toEqual([
+    { line: 3, column: 'Count', problem: 'is not a number such as 12.5' },
+    {
+      line: 5,
+      column: 'Due',
+      problem: 'is not a date such as 2026-11-21 (--locale or --dates say how others are written)',
+    },
+    { line: 6, column: null, problem: '"Title" of Note must have a value' },
+    { line: 7, column: null, problem: 'has 2 cells, and the first line has 4' },
+  ]);
+  expect(await world.rows('count(*) AS n')).toEqual([{ n: 6 }]);
+});
+
+test('columns that are not written are named with the reason, and those that are not there', async () => {
+  await using world = await startWorld('tables: { Note: { push: true, match: Code, mask: { Body: hash } } }\n');
+
+  world.write('a.csv', 'title,CODE,Id,Total,Body,Photo,Titel,_id,_allow\nx,c9,77,5,b,p.jpg,t,1,Edit\n');
+  const { stdout } = await world.run(['import', 'Note', 'a.csv']);
+
+  expect(stdout).toContain('columns: title, CODE\n');
+  expect(stdout).toContain('  not in Note: Titel\n');
+  expect(stdout).toContain('  not written: Id (the origin numbers the rows)\n');
+  expect(stdout).toContain('  not written: Total (the origin computes it, or does not let you write it)\n');
+  expect(stdout).toContain('  not written: Body (it is masked)\n');
+  expect(stdout).toContain('  not written: Photo (files are attached with SQL (docs/files.md))\n');
+  expect(stdout).toContain('rows are matched by Code\n');
+  expect(stdout).toContain('1 row: nothing was written; --confirm does it\n');
+});
+
+test('rows that may be several are listed, and nothing is done', async () => {
+  await using world = await startWorld('tables: { Note: { push: true } }\n');
+
+  const twice = await world.take('a.csv', 'Code,Title\nc1,a\nC1 ,b\n', '--match', 'Code', '--confirm');
+  const two = await world.take('a.csv', 'Due,Title\n2026-11-21,a\n,b\n', '--match', 'Due', '--confirm');
+  const foreign = await world.take('a.csv', 'Id,Title\n1,a\n99,b\n,c\n', '--match', 'Id', '--confirm');
+
+  expect(twice.problems).toEqual([{ line: 3, column: 'Code', problem: 'has the same value as line 2' }]);
+  expect(two.problems).toEqual([
+    { line: 2, column: 'Due', problem: 'is the value of 6 rows here: 1, 2, 3, 4, 5' },
+    { line: 3, column: 'Due', problem: 'is empty, so nothing says whether the row is here' },
+  ]);
+  expect(foreign.problems).toEqual([
+    { line: 3, column: 'Id', problem: 'is not here, and the origin gives it: leave it empty for a new row' },
+  ]);
+  expect(await world.rows('count(*) AS n', `"Title" NOT GLOB 'title*'`)).toEqual([{ n: 0 }]);
+});
+
+test('an export that was edited comes back by _id, and only what is different is an edit', async () => {
+  await using world = await startWorld();
+  const { stdout } = await world.run(['sql', '--format', 'csv', 'SELECT * FROM Note']);
+
+  const taken = await world.take('a.csv', stdout.replace('title 3', 'three'), '--match', '_id', '--confirm');
+
+  expect(taken).toMatchObject({ insertedCount: 0, updatedCount: 1, equalCount: 5, problems: [] });
+  expect(taken.rows?.[0]).toMatchObject({ rowId: 3, cells: [{ column: 'Title', local: 'three' }] });
+});
+
+test('--update-only leaves out what is not here', async () => {
+  await using world = await startWorld();
+
+  const taken = await world.take('a.csv', 'Code,Title\nc1,one\nc9,nine\n', '--update-only', '--confirm');
+
+  expect(taken).toMatchObject({ insertedCount: 0, updatedCount: 1, leftOutCount: 1 });
+});
+
+test.each([
+  ['with a BOM, semicolons, CRLF and quotes, as Excel does', '\uFEFFTitle;Code;Count\r\n"a; ""b""";c9;1,5\r\n;;\r\n'],
+  ['with a line that says the separator', 'sep=;\r\nTitle;Code;Count\r\n"a; ""b""";c9;1,5\r\n'],
+  ['with tabs', 'Title\tCode\tCount\n"a; ""b"""\tc9\t1,5\n'],
+])('a CSV %s is read', async (_words, content) => {
+  await using world = await startWorld();
+
+  const taken = await world.take('a.csv', content, '--locale', 'de-DE', '--confirm');
+
+  expect(taken).toMatchObject({ insertedCount: 1, problems: [] });
+  expect(await world.rows('"Title", "Count"', `"Code" = 'c9'`)).toEqual([{ Title: 'a; "b"', Count: 1.5 }]);
+});
+
+test.each([
+  ['UTF-16', Buffer.from('\uFEFFTitle,Code\na,b\n', 'utf16le'), 'a.csv is in UTF-16, or no text'],
+  ['another encoding', Buffer.from('Title,Code\na,b\nä,c\n', 'latin1'), 'a.csv is not in UTF-8: line 3'],
+  ['a spreadsheet', Buffer.from('PK\u0003\u0004...'), 'a.csv is a spreadsheet or an archive'],
+  ['a quote that does not end', 'Title,Code\n"a,b\n', 'a.csv: the quotes behind line'],
+  ['no column of the table', 'Foo,Bar\n1,2\n', 'No column of the file is one of Note'],
+  ['a column twice', 'Title,title\n1,2\n', 'Two columns of the file are'],
+])('%s is refused with words', async (_words, content, message) => {
+  await using world = await startWorld();
+
+  const taken = await world.take('a.csv', content, '--confirm');
+
+  expect(taken.exitCode).toBe(2);
+  expect(taken.error).toContain(message);
+});
+
+test('a mirror and an unknown table are refused', async () => {
+  await using world = await startWorld();
+  world.write('a.csv', 'Title\nx\n');
+
+  const mirror = await world.run(['import', 'Mirror', 'a.csv']);
+  const unknown = await world.run(['import', 'Nothing', 'a.csv']);
+
+  expect(mirror.stderr).toContain('Mirror cannot be edited here');
+  expect(unknown.stderr).toContain('There is no table Nothing');
+});
+
+test('JSON Lines keep numbers whole, and leave columns alone that a line does not have', async () => {
+  await using world = await startWorld();
+  const lines = [
+    '{"Code":"c1","Count":12345678901234567890.5}',
+    '{"Code":"c2","Done":true,"Due":null}',
+    '{"Code":"c9","Title":"nine","Seen":"2026-11-21T17:05:00Z"}',
+  ];
+
+  const taken = await world.take('a.jsonl', `${lines.join('\n')}\n`, '--confirm');
+
+  expect(taken).toMatchObject({ insertedCount: 1, updatedCount: 2, problems: [] });
+  expect(await world.rows('"Title", CAST("Count" AS TEXT) AS n, "Due"', `"Code" IN ('c1', 'c2')`)).toEqual([
+    { Title: 'title 1', n: '12345678901234567890.5', Due: '2026-11-21' },
+    { Title: 'title 2', n: '2', Due: null },
+  ]);
+});
+
+test("a Parquet export comes back with every digit, and Python's csv module is understood", async () => {
+  await using world = await startWorld();
+  world.store.update('Note', 1, {
+    Count: '12345678901234567890.123456',
+    Body: 'two\nlines',
+    Seen: '2026-11-21T17:05:00.5Z',
+    Starts: '23:59:58',
+    Spent: 90,
+  });
+  await world.run(['pull']);
+  await world.run(['export', 'lake', 'Note']);
+  const manifest = await world.run(['export', 'lake', 'Note', '--json']);
+  const file = (JSON.parse(manifest.stdout) as { tables: { file: string }[] }).tables[0]?.file ?? '';
+  const script = `import csv
+with open('p.csv', 'w', newline='') as f:
+    w = csv.DictWriter(f, ['Code', 'Title', 'Body', 'Due'], quoting=csv.QUOTE_ALL)
+    w.writeheader()
+    w.writerow({'Code': 'c9', 'Title': 'say "hi", ä', 'Body': 'a\\nb', 'Due': None})`;
+  execFileSync('python3', ['-c', script], { cwd: world.folder });
+
+  const same = await world.take(join('lake', file), null, '--match', '_id');
+  const python = await world.take('p.csv', null, '--confirm');
+
+  expect(same).toMatchObject({ equalCount: 6, insertedCount: 0, updatedCount: 0, problems: [] });
+  expect(python).toMatchObject({ insertedCount: 1, problems: [] });
+  expect(await world.rows('"Title", "Body", "Due"', `"Code" = 'c9'`)).toEqual([
+    { Title: 'say "hi", ä', Body: 'a\nb', Due: null },
+  ]);
+});
