@@ -100,7 +100,7 @@ function holdersOf(
 
 /** The rows that satisfy one of the clauses, each once; null if the origin refuses the filter, as it would each time. */
 async function selectClauses(
-  { context, reading }: TablePush,
+  { context, reading, requireShape }: TablePush,
   clauses: readonly string[],
   isOfLost: boolean,
 ): Promise<{ readonly rows: readonly Row[]; readonly isWhole: boolean } | null> {
@@ -116,6 +116,8 @@ async function selectClauses(
     return { rows: [...rows.values()], isWhole: pages.every(({ unreadable }) => unreadable.length === 0) };
   } catch (thrown) {
     const { code, refusal } = asRowsyncError(thrown);
+    // Refused because a column has another name by now? A lost answer is looked for all the same.
+    if (refusal?.status === 400 && !isOfLost) await requireShape();
     if (refusal?.status === 400) return null;
     if (code !== 'origin.notApi' || isOfLost) throw thrown;
     // A firewall may dislike one of the values; if it lets nothing through, this question fails too.

@@ -88,6 +88,23 @@ describe('a value by which the origin refuses to look', () => {
   });
 });
 
+test('a look-up that is refused because a column was just renamed parks no row', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('good', 'g')`);
+  refuseFilters(fixture, [1]);
+
+  const report = await pushNow(fixture, {
+    before: (step) => {
+      if (step === 'reread') fixture.sandbox.store.renameColumn('Note', 'Body', 'Text');
+    },
+  });
+
+  expect([codesOf(report), countsOf(report)]).toEqual([['push.shape'], { waiting: 1 }]);
+  expect(fixture.rows('SELECT row_id FROM sync_failures')).toEqual([]);
+  await fixture.pull();
+  expect(countsOf(await pushNow(fixture))).toEqual({ inserted: 1 });
+});
+
 test.each([
   ['shows another row', answerAbout],
   ['shows a row that cannot be read', unreadableAnswer],
