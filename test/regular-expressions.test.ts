@@ -13,6 +13,12 @@ const BOUNDED: readonly (readonly [file: string, expression: string, reason: str
   ['base/text.ts', String.raw`/\B(?=(?:\d{3})+$)/g`, 'the digits of a count of ours'],
   ['config/options.ts', String.raw`/\d+$/`, 'an address of the configuration'],
   ['config/secrets.ts', String.raw`/(?:\r?\n)+$/`, 'a file with a secret of ours'],
+  [
+    'extras/import/cell-value.ts',
+    String.raw`/^(\d{4}-\d\d-\d\d)(?:[T ](.+?))?\s*(Z|UTC|[+-]\d\d:?\d\d)?$/`,
+    'a date or a number: 1,100 characters',
+  ],
+  ['extras/import/read-file.ts', '/[A-Z]+$/', 'a word of the Parquet library'],
   ['extras/page/html.ts', String.raw`/\s*\n\s*/g`, 'a template of ours, without its values'],
   ['origin/credentials.ts', String.raw`/^[\x21-\x7E]+=[\x20-\x7E]*$/`, 'a secret of ours'],
   [
@@ -36,6 +42,7 @@ const MADE: readonly string[] = [
   'base/log.ts',
   'base/pattern.ts',
   'config/origin-options.ts',
+  'extras/import/cell-value.ts',
   'wire/xml-names.ts',
   'wire/xml-tree.ts',
 ];

@@ -92,9 +92,13 @@ export function readCell(type: ColumnType, cell: RawCell, forms: Forms): ReadCel
   }
   const trimmed = text.trim();
   if (trimmed === '') return { value: null };
+  if (trimmed.length > CHARS_MAX) return problem('is too long');
   const read = READERS[form];
   return read === undefined ? problem('takes no value of a file') : read(trimmed, { type, forms, cell });
 }
+
+/** Characters of a number or a date; numbers have at most so many digits. */
+const CHARS_MAX = 1_100;
 
 type Reader = (
   text: string,
