@@ -141,12 +141,13 @@ export async function startFamily({ groups = 1, isUnique = false, yaml = '' } = 
 
 /** Rows by what they say, with references as what the other row says: nothing of ids and keys. Knows nothing of rowsync. */
 function graphOf(read: (table: string) => readonly { values: Readonly<Record<string, unknown>> }[]): readonly string[] {
-  const said = (table: string, key: unknown, column: string, own: string): unknown =>
-    key === null || key === ''
-      ? null
-      : (read(table).find(({ values }) => values[own] === key)?.values[column] ?? `? ${JSON.stringify(key)}`);
-  const order = (key: unknown): unknown => said('Order', key, 'Number', 'Id');
-  const customer = (key: unknown): unknown => said('Customer', key, 'Name', 'Id');
+  const byKey = new Map(
+    ['Customer', 'Order'].map((table) => [table, new Map(read(table).map(({ values }) => [values['Id'], values]))]),
+  );
+  const said = (table: string, key: unknown, column: string): unknown =>
+    key === null || key === '' ? null : (byKey.get(table)?.get(key)?.[column] ?? `? ${JSON.stringify(key)}`);
+  const order = (key: unknown): unknown => said('Order', key, 'Number');
+  const customer = (key: unknown): unknown => said('Customer', key, 'Name');
   return [
     ...read('Region').map(({ values }) => ['Region', values['Code'], values['Title']]),
     ...read('Customer').map(({ values }) => [
