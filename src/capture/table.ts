@@ -68,7 +68,7 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
       ...column,
       required: hasOption(column.options.split(', '), 'Required'),
       automatic: column.type === 'Autonumber' || column.kind === 'Key' || column.kind === 'RecordOwner',
-      locked: !column.writable && column.type !== 'Autonumber' && isWritable({ kind: column.kind, readOnly: null }),
+      locked: !column.writable && isWritable({ kind: column.kind, readOnly: null }),
     })),
     keptColumns: kept.filter(({ localName }) => standing.has(localName)),
   };

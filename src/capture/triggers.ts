@@ -120,6 +120,11 @@ function newRow(table: TwoWayTable): readonly Sql[] {
   ];
 }
 
+/** Whether a row that the origin knows keeps its value: a new one may bring its number, which no edit changes. */
+function isFixed({ writable, type }: TwoWayColumn): boolean {
+  return !writable || type === 'Autonumber';
+}
+
 function kept(table: TwoWayTable, column: Parameters<typeof keptSentence>[1]): CellRule {
   return { isBroken: sql`NEW.${ident(column.localName)} IS NOT NULL`, sentence: keptSentence(table, column) };
 }
@@ -137,7 +142,7 @@ function knownRow(table: TwoWayTable): readonly Sql[] {
   };
   const cells = table.columns.flatMap((column): readonly CellRule[] => {
     const name = ident(column.localName);
-    if (!column.writable) {
+    if (isFixed(column)) {
       const isBroken = sql`NEW.${name} IS NOT NULL AND ${isChanged(column)}`;
       return [{ isBroken, sentence: keptSentence(table, column) }];
     }
@@ -177,7 +182,7 @@ function knownRow(table: TwoWayTable): readonly Sql[] {
 /** Judges each cell that an UPDATE changed. One trigger does all of them: SQLite reads every trigger of the file whenever its schema changes. */
 function changeRules(table: TwoWayTable): readonly CellRule[] {
   const cells = table.columns.flatMap((column): readonly CellRule[] => {
-    if (!column.writable) return [keptCell(table, column)];
+    if (isFixed(column)) return [keptCell(table, column)];
     const name = ident(column.localName);
     return [...valueRules(table, column), ...maybe(missingRule(table, column, 'known'))].map(
       ({ isBroken, sentence }) => ({

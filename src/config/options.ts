@@ -131,7 +131,7 @@ const LISTEN_MUST_BE =
   'must be a loopback address with a port, such as 127.0.0.1:8787, the absolute path of a unix socket, or false';
 
 const DOORBELL_MUST_BE =
-  'must be true for http.listen, false, or { listen: … } with an address and a port, such as 10.0.0.5:8788, or the absolute path of a unix socket';
+  'must be true for http.listen, false, or { listen: ADDRESS } with an address and a port, such as 10.0.0.5:8788, or the absolute path of a unix socket';
 
 const isPort = (address: string): boolean => address.startsWith('/') || Number(/\d+$/.exec(address)?.[0]) <= 65_535;
 
@@ -175,7 +175,7 @@ const http = section(
       .meta({
         description:
           'Where the origin may say that a table changed, which the daemon then follows at once (`rowsync doorbell` prints what to enter there). With true, ' +
-          'it is on http.listen; { listen: … } is an address of its own, which answers nothing else, and need not be a loopback address.',
+          'it is on http.listen; { listen: ADDRESS } is an address of its own, which answers nothing else, and need not be a loopback address.',
       }),
     recordUrl: z
       .string({ error: RECORD_URL_MUST_BE })
@@ -191,7 +191,7 @@ const http = section(
   'The HTTP server of `rowsync daemon`.',
 ).refine(({ listen, doorbell }) => doorbell !== true || listen !== false, {
   path: ['doorbell'],
-  error: 'true needs http.listen; { listen: … } gives the doorbell an address of its own',
+  error: 'true needs http.listen; { listen: ADDRESS } gives the doorbell an address of its own',
 });
 
 const COMMAND_MUST_BE = 'must be a list of texts: a program and its arguments';

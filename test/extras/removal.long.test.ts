@@ -23,12 +23,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** The extras that import one, and itself. */
+/** The extras that import one, or one that does, and itself. */
 function withDependents(name: string): readonly string[] {
-  const dependents = EXTRAS.map((extra) => extra.name).filter(
-    (other) => LAYERS[`extras/${other}`]?.includes(`extras/${name}`) === true && imports(other, name),
-  );
-  return [name, ...dependents];
+  const dependents = new Set([name]);
+  for (const on of dependents)
+    for (const { name: other } of EXTRAS)
+      if (LAYERS[`extras/${other}`]?.includes(`extras/${on}`) === true && imports(other, on)) dependents.add(other);
+  return [...dependents];
 }
 
 function imports(from: string, to: string): boolean {

@@ -41,7 +41,7 @@ test.each(FORMATS)(
 
     expect(report.tables).toMatchObject([{ error: null, held: null, rowCount: 6 }]);
     expect(writableOf(fixture)).toEqual([
-      'Id Key 0',
+      'Id Key 1',
       ...['Title', 'Code', 'Body', 'Count', 'Done', 'Due', 'Starts', 'Seen', 'Spent', 'Photo'].map(
         (name) => `${name} Updatable 1`,
       ),

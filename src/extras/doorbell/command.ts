@@ -164,7 +164,7 @@ async function loadDoorbell(
   if (address !== null) return { config, address };
   throw new RowsyncError('usage', 'usage.invalid', {
     message: 'The configuration has no doorbell',
-    hint: 'Set http.doorbell to true beside http.listen, or to { listen: … }, and reload the daemon.',
+    hint: 'Set http.doorbell to true beside http.listen, or to { listen: ADDRESS }, and reload the daemon.',
   });
 }
 

@@ -29,5 +29,5 @@ export function reasonNotWritten(column: BrowsedColumn | undefined): string | nu
   if (column === undefined) return 'there is no such column';
   if (columnType(column.type) === 'Attachment') return 'files are attached by people';
   if (column.mask !== null) return 'its values are masked here';
-  return column.isWritable && columnType(column.type) !== 'Autonumber' ? null : 'the column cannot be written';
+  return column.isWritable ? null : 'the column cannot be written';
 }

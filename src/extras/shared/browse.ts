@@ -6,6 +6,7 @@
  */
 import { allOf, anyOf, ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
+import { columnType } from '../../wire/schema.ts';
 
 /** A value as SQLite gives it; integers that a double does not hold are bigint. */
 export type Cell = string | number | bigint | null | Uint8Array;
@@ -116,7 +117,7 @@ function browsedTable(from: Connection, { id, name, originName, push, allowAdd, 
   })[]; // the columns just listed
   const columns = found.map(({ writable, options, ...column }) => ({
     ...column,
-    isWritable: writable === 1,
+    isWritable: writable === 1 && columnType(column.type) !== 'Autonumber',
     isRequired: options.split(', ').includes('Required'),
   }));
   const keyColumn = columns.find(({ kind }) => kind === 'Key')?.name ?? null;

@@ -118,8 +118,7 @@ export function describeColumn(tx: Tx, tableId: number, column: DescribedColumn)
     type,
     form: columnType(type),
     kind,
-    // An autonumber is the origin's to give, although it lets a caller write it.
-    writable: isWritable(column.descriptor) && columnType(type) !== 'Autonumber' ? 1 : 0,
+    writable: isWritable(column.descriptor) ? 1 : 0,
     width,
     options: dataOptions.join(', '),
     position: column.position,

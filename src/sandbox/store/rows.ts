@@ -94,6 +94,7 @@ export class Rows {
 
   /** What a row itself says that the caller may do with it; null where it says nothing, or does not exist. */
   allowOf(table: Table, id: number): string | null {
+    if (table.described === null) return null;
     return (
       this.#allowances.get(`SELECT _sandbox_allow FROM ${ident(table.sqlName)} WHERE _sandbox_row = ?`).get(id) ?? null
     );
@@ -209,9 +210,9 @@ export class Rows {
     const values = columns.map((column) => `, ${columnSql(this.#catalog, column)}`).join('');
     const name = ident(table.sqlName);
     return byId
-      ? `SELECT ${ROW_FACTS}${values} FROM json_each(?) page
+      ? `SELECT ${factsOf(table)}${values} FROM json_each(?) page
          CROSS JOIN ${name} t ON t._sandbox_row = page.value ORDER BY page.key`
-      : `SELECT ${ROW_FACTS}${values} FROM ${name} t ORDER BY t._sandbox_row`;
+      : `SELECT ${factsOf(table)}${values} FROM ${name} t ORDER BY t._sandbox_row`;
   }
 
   /** How many rows have a value, for each of some columns. */
@@ -327,7 +328,9 @@ export class Rows {
 }
 
 /** What is read of each row before its values. */
-const ROW_FACTS = 't._sandbox_row, t._sandbox_allow, t._sandbox_color';
+function factsOf({ described }: Table): string {
+  return described === null ? 't._sandbox_row, NULL, NULL' : 't._sandbox_row, t._sandbox_allow, t._sandbox_color';
+}
 
 function valuesOf(columns: readonly StoreColumn[], row: readonly SqlValue[]): readonly Value[] {
   return columns.map((column, index) => valueFromSql(column.valueType, row[index + 3] ?? null));

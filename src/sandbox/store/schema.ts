@@ -40,10 +40,11 @@ export function createTable(connection: StoreConnection, catalog: Catalog, spec:
   const id = takeId(connection, 'next_table_id', spec.described?.id);
   const alias = spec.described?.alias ?? `t_${id}`;
   const sqlName = sqlNameFor(spec.name, alias, sqlTableNames(connection));
+  // Only rows of another database say these themselves; a table of this one has room for as many columns as SQLite takes.
+  const ownFacts = spec.described === undefined ? '' : ', _sandbox_allow TEXT, _sandbox_color TEXT';
   connection.exec(
     `CREATE TABLE ${ident(sqlName)} (_sandbox_row INTEGER PRIMARY KEY AUTOINCREMENT,
-       _sandbox_created_ms INTEGER NOT NULL, _sandbox_modified_ms INTEGER NOT NULL,
-       _sandbox_allow TEXT, _sandbox_color TEXT) STRICT`,
+       _sandbox_created_ms INTEGER NOT NULL, _sandbox_modified_ms INTEGER NOT NULL${ownFacts}) STRICT`,
   );
   const columns = allColumns(spec);
   const keyName = spec.key ?? must(columns[0], 'a table without a key gets one').name;
