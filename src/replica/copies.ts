@@ -51,7 +51,7 @@ export function recogniseFile(
 ): void {
   const inside = readInside(db);
   const beside = readBeside(file.path);
-  const isFirst = inside === null && (file.isNew || beside === null); // new, or cut off as it was made
+  const isFirst = inside === null ? file.isNew || beside === null : isUnfilled(db, beside); // new, or cut off as it was made
   if (inside !== null && sentLast(inside, beside)) {
     // Where a crash came between the two, the batch never left.
     return beside?.batchCount === inside.batchCount ? shareBeside(file.path) : writeBeside(file.path, inside);
@@ -76,12 +76,17 @@ function sentLast(inside: Count, beside: Count | null): boolean {
   return beside?.fileId === inside.fileId && beside.batchCount <= inside.batchCount;
 }
 
+/** Whether a file has no table yet, nor a count beside it: it was cut off between its own count and that one. */
+function isUnfilled(from: { prepare(text: string): Database.Statement } | Connection, beside: Count | null): boolean {
+  return beside === null && from.prepare(sql`SELECT 1 FROM _rowsync_tables LIMIT 1`).get() === undefined;
+}
+
 /** Whether a file is an older copy that was not opened for writing since; for readers, also of a damaged file. */
 export function isUnopenedCopy(from: Connection, path: string): boolean {
   try {
     const inside = readInside(from);
     const beside = readBeside(path);
-    return inside === null ? beside !== null : !sentLast(inside, beside);
+    return inside === null ? beside !== null : !sentLast(inside, beside) && !isUnfilled(from, beside);
   } catch {
     return true; // nothing vouches for it
   }

@@ -338,6 +338,18 @@ test('is on the disk with its id before that stands beside it, so that a power c
   replica.close();
 });
 
+test('is no copy where the power went before the count of a new replica was beside it', () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'replica.db');
+  openReplica(path, { clock: systemClock }).close();
+  rmSync(`${path}.sent`);
+
+  const replica = openReplica(path, { clock: systemClock });
+
+  expect(replica.prepare(sql`SELECT kind FROM _rowsync_history`).all()).toEqual([]);
+  replica.close();
+});
+
 test('sends no create where the count cannot be written', async () => {
   await using fixture = await startTwoWay();
   fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('once'); UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);
