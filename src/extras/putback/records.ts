@@ -4,11 +4,13 @@
  */
 import { oneOf } from '../../base/assert.ts';
 import { sql } from '../../base/sql.ts';
+import type { ForgottenRow } from '../../extra.ts';
 import type { Connection, Stored, Tx } from '../../replica/connection.ts';
 import { readReasons } from '../../replica/bookkeeping/refusals.ts';
 import { readRowStates } from '../../replica/bookkeeping/row-states.ts';
 import { findTable } from '../../replica/bookkeeping/tables.ts';
 import { queryRows } from '../../replica/query.ts';
+import { openReader } from '../../replica/reader.ts';
 import { objectText, readRowsById } from '../../replica/rows.ts';
 import { readTwoWayTable } from '../../capture/table.ts';
 import { rowName, type KeyLink, type PlannedFile, type PlannedPutback } from './plan.ts';
@@ -52,6 +54,18 @@ export interface PutbackRecord {
 /** Makes the table. */
 export function createRecords(tx: Tx): void {
   tx.prepare(TABLE).run();
+}
+
+/** Whether the file of what is put back has something of a row, by the ids that it had. */
+export function hasRecordOf(path: string, { tableId, ids }: Pick<ForgottenRow, 'tableId' | 'ids'>): boolean {
+  const reader = openReader(path);
+  try {
+    if (!hasRecords(reader)) return false;
+    const records = readRecords(reader).filter((record) => record.tableId === tableId);
+    return records.some(({ oldId, newId }) => ids.includes(oldId) || (newId !== null && ids.includes(newId)));
+  } finally {
+    reader.close();
+  }
 }
 
 /** Whether anything was ever put back in this file. */

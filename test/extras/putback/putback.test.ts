@@ -85,6 +85,16 @@ test('puts parents and descendants back with new keys in their references, in a 
   expect(new Set(world.records().map(({ state }) => state))).toEqual(new Set(['done']));
 });
 
+test('history forget names the file of what was put back as a place that still has the row', async () => {
+  await using world = await startWorld();
+  await world.purge();
+  await world.run(...PUT_BACK, '--confirm');
+
+  const { stdout } = await world.run('history', 'forget', 'Customer', '1');
+
+  expect(stdout.match(/still has it: .*putback/g)).toHaveLength(1);
+});
+
 test('a row whose answer is lost is found by a unique value; without one it is parked, and the others go on', async () => {
   await using world = await startWorld();
   const before = world.graph();
