@@ -18,7 +18,7 @@ const PAGE_LINES_MAX = 200;
 const REFERENCE = join('docs', 'reference');
 
 const pages = readdirSync('docs').filter((name) => name.endsWith('.md'));
-const documents = ['README.md', ...pages.map((name) => join('docs', name))].map((path) => ({
+const documents = ['README.md', 'llms.txt', ...pages.map((name) => join('docs', name))].map((path) => ({
   path,
   text: readFileSync(path, 'utf8'),
 }));
