@@ -92,7 +92,7 @@ export function doorbellMetrics(
       kind: 'gauge',
       help: "Seconds from the origin's stamp to here of the last 1000 followed rows after rings, as percentiles.",
       samples: [0.5, 0.99].map((share) => ({
-        labels: { quantile: String(share) },
+        labels: { percentile: String(share * 100) },
         value: (percentileMs(share) ?? 0) / 1_000,
       })),
     },

@@ -56,6 +56,7 @@ test('every name keeps to the rules of promtool', async () => {
   const metrics = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', kind = '']) => [name, kind] as const);
 
   expect(metrics.length).toBeGreaterThan(20);
+  expect(text).not.toMatch(/[{,](?:quantile|le)="/); // of summaries and histograms only
   expect(metrics.flatMap(([name, kind]) => objections(name, kind).map((why) => `${name}: ${why}`))).toEqual([]);
 });
 
