@@ -1,6 +1,6 @@
 /**
- * The newest file of each cell of a lost row, from the content store or from beside the backup, and the folder from which a push attaches it under its
- * own name.
+ * Finds the newest file of each cell of a lost row, in the content store or beside the backup. A push attaches it under its own name, from a folder
+ * that is made for that.
  */
 import { existsSync, statSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';

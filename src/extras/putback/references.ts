@@ -1,6 +1,6 @@
 /**
- * Which columns refer to which tables. The specification does not describe it, so the configuration says it (`references`), or the name of the column
- * and its values: every value must be a key of that table, or of one of its lost rows.
+ * Which columns refer to which tables. The origin does not describe it, so the configuration may say it (`references`). Otherwise it is guessed from
+ * the name of a column, and proven by its values: each must be a key of that table, or of one of its lost rows.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import type { TableRules } from '../../config/tables.ts';
