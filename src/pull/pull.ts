@@ -31,7 +31,7 @@ import { bindDescribed } from './bind.ts';
 import { placeTables, showChanges } from './prepare.ts';
 import type { PullReport, TablePullReport } from './report.ts';
 import { isOfOrigin, schemaChangeText } from './schema-changes.ts';
-import { pullTable } from './table.ts';
+import { noteProblem, pullTable } from './table.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { estimatedCount, narrowRange, nextProbe, type CountRange } from '../reconcile/pages.ts';
 
@@ -172,9 +172,11 @@ async function pullTables(
   });
   let stop: RowsyncError | null = null;
   let leftCount = inOrder.length;
+  const unbegun: number[] = [];
   const outage = new Outage(context);
   await runAll(inOrder, context.settings.concurrency, async (table) => {
     leftCount -= 1;
+    if (stop !== null) unbegun.push(table.id);
     const report = await pullTable(context, table, {
       ...options,
       follow: known !== null && options.follow,
@@ -186,6 +188,7 @@ async function pullTables(
     else if (stop === null && (await endsThePull(context, report.error, { outage, leftCount }))) stop ??= report.error;
     reports.push(report);
   });
+  if (stop !== null) await noteProblem(context, unbegun, stop);
   await showChanges(context);
   return { error: schemaHold, stop };
 }

@@ -63,7 +63,7 @@ export async function pullTable(
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
     if (isAboutRequest(error) && context.settings.tableOptions(summary.recordName)?.rows) error = withFilterHint(error);
-    await noteProblem(context, summary.id, error);
+    await noteProblem(context, [summary.id], error);
   }
   const known = findTable(replica, summary.id);
   const table = known?.localName ?? nameBefore;
@@ -270,15 +270,21 @@ export async function prepareForReading(context: PullContext, name: string): Pro
   return prepareTable(context, descriptor, { ...options, confirmed: false });
 }
 
-/** Stores why a table could not be finished, so that status shows it; a full disk may prevent even that. */
-async function noteProblem({ replica, log }: PullContext, tableId: number, error: RowsyncError): Promise<void> {
-  // The process ends: the table did not fail.
+/** Stores why tables could not be finished, so that status shows it; a full disk may prevent even that. */
+export async function noteProblem(
+  { replica, log }: PullContext,
+  tableIds: readonly number[],
+  error: RowsyncError,
+): Promise<void> {
+  // The process ends: no table failed.
   if (error.code === 'origin.stopped') return;
-  log.error('table.failed', { tableId, code: error.code });
+  for (const tableId of tableIds) log.error('table.failed', { tableId, code: error.code });
   try {
-    await replica.write('Noting a problem', (tx) => storeProblem(tx, tableId, error));
+    await replica.write('Noting a problem', (tx) => {
+      for (const tableId of tableIds) storeProblem(tx, tableId, error);
+    });
   } catch (thrown) {
     // The first error is the one that the operator must see; this one has the same cause.
-    log.error('problem.notStored', { tableId, code: asRowsyncError(thrown).code });
+    log.error('problem.notStored', { code: asRowsyncError(thrown).code });
   }
 }

@@ -334,6 +334,32 @@ test('goes on with other tables when one fails, and says why in sync_status', as
   ]);
 });
 
+test('an origin that is lost in the middle is the problem of the tables that had not begun, too', async () => {
+  const names = ['A', 'B', 'C'];
+  let isLost = false;
+  await using fixture = await startFixture(
+    {
+      tables: names.map((name) => notes(2, name)),
+      intercept: (_, response) => {
+        if (isLost) response.destroy();
+        return isLost;
+      },
+    },
+    { settings: { concurrency: 1 } },
+  );
+  await fixture.pull();
+  fixture.sandbox.before(1, () => (isLost = true), { method: 'select' });
+
+  expect((await fixture.pull()).stop?.code).toBe('origin.unreachable');
+
+  expect(fixture.rows(`SELECT "table", state, problem IS NOT NULL AS told FROM sync_status ORDER BY 1`)).toEqual(
+    names.map((table) => ({ table, state: 'failed', told: 1 })),
+  );
+  isLost = false;
+  await fixture.pull();
+  expect(fixture.rows(`SELECT count(*) AS steady FROM sync_status WHERE state = 'steady'`)).toEqual([{ steady: 3 }]);
+});
+
 describe('an origin that answers 500', () => {
   const names = ['A', 'B', 'C', 'D', 'E'];
 
