@@ -26,7 +26,7 @@ export function formLine(line: string, form: LogForm): string {
 }
 
 /** Lines of plain text with the priority of a level in front of each. */
-export function journalLines(level: 'error' | 'warn', text: string): string {
+export function withPriorities(level: 'error' | 'warn', text: string): string {
   return text.replaceAll(/^(?=.)/gm, `<${PRIORITY_BY_LEVEL[level]}>`);
 }
 

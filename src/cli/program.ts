@@ -6,7 +6,7 @@
 import { Command, CommanderError, Help } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../base/errors.ts';
 import { CONFIG_PATHS } from '../config/paths.ts';
-import { journalLines } from '../base/log-form.ts';
+import { withPriorities } from '../base/log-form.ts';
 import { errorJson, messageText } from './report/error-text.ts';
 import { versionOf } from './runtime/installation.ts';
 import { type Extra, type Runner, COMMAND_GROUPS, type CommandModule } from '../extra.ts';
@@ -160,7 +160,7 @@ async function printError(
     return;
   }
   const text = `error: ${messageText(error)}\n  what to do: ${printable(error.hint)}\n  code: ${error.code}\n`;
-  await stderr.write(stderr.isJournal ? journalLines('error', text) : text);
+  await stderr.write(stderr.isSystemdStream ? withPriorities('error', text) : text);
   // Only for a defect of ours, a stack helps the reader of a report.
   if (isVerbose && error.kind === 'bug') await stderr.write(printableLines(`${stackOf(error)}\n`));
 }

@@ -26,14 +26,14 @@ import { errorFromReading } from '../replica/failures.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import { NotificationSender } from './notifications.ts';
-import { endsInTime, LoopDelay, Pulse, watch } from './process-health.ts';
+import { endsInTime, LoopDelay, ProgressWatchdog, watch } from './process-health.ts';
 import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
 import type { DaemonPart, DaemonParts, DaemonView } from './parts.ts';
 import { RefreshQueue } from './refresh-queue.ts';
 import { Servers } from './servers.ts';
 import { Results, WorkLog } from './work-log.ts';
-import { openSides, type Sides } from './sides.ts';
+import { openResources, type Resources } from './resources.ts';
 import { statusLine, type DaemonState } from './state.ts';
 import { isRefresh, nextStep, takesPart, type Run, type Step } from './step.ts';
 import { contextFor, isAnyFollowed, runWork, type TableOutcome, type WorkContext, type WorkOutcome } from './work.ts';
@@ -54,20 +54,20 @@ const FLUSH_MS_MAX = 5_000;
  * cannot be opened at the start; later failures are retried.
  */
 export async function runDaemon(config: Config, parts: DaemonParts): Promise<void> {
-  const pulse = new Pulse();
+  const pulse = new ProgressWatchdog();
   const { notifier } = parts;
   const clock = pulse.watch(parts.clock);
   const notifications = new NotificationSender(parts.clock);
   const logFor = (of: Config): Logger => notifications.listen(parts.logFor(of), of);
   notifier.starting();
   await notifier.flush(); // opening may take long, and lets nothing else run meanwhile
-  const sides = openSides(config, {
+  const resources = openResources(config, {
     clock,
     besideClock: parts.clock,
     log: logFor(config),
     starts: parts.extras.flatMap(({ start }) => start ?? []),
   });
-  const daemon = new Daemon(sides, { ...parts, clock, logFor, notifications }, pulse);
+  const daemon = new Daemon(resources, { ...parts, clock, logFor, notifications }, pulse);
   const ended = new AbortController();
   const watching = watch(parts, ended.signal, () => daemon.hasAdvanced());
   try {
@@ -84,7 +84,7 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
 
 class Daemon {
   readonly #parts: InnerParts;
-  #sides: Sides;
+  #resources: Resources;
   #scheduled: ScheduledJobs;
   #edits: EditWatch;
   #refreshWatch = new RefreshWatch();
@@ -92,7 +92,7 @@ class Daemon {
   readonly #troubles = new Troubles();
   /** A right to write may be missing while reading works, so pushes have their own waits. */
   readonly #pushTroubles = new Troubles();
-  readonly #pulse: Pulse;
+  readonly #pulse: ProgressWatchdog;
   readonly #startedAtMs: number;
   readonly #view: DaemonView;
   readonly #servers: Servers;
@@ -111,13 +111,13 @@ class Daemon {
   #isCycleAsked = false;
   #wake = new AbortController();
 
-  constructor(sides: Sides, parts: InnerParts, pulse: Pulse) {
+  constructor(resources: Resources, parts: InnerParts, pulse: ProgressWatchdog) {
     this.#parts = parts;
     this.#pulse = pulse;
     this.#startedAtMs = parts.clock.nowMs();
-    this.#sides = sides;
-    this.#edits = new EditWatch(sides.replica);
-    this.#scheduled = new ScheduledJobs(jobsOf(sides.config));
+    this.#resources = resources;
+    this.#edits = new EditWatch(resources.replica);
+    this.#scheduled = new ScheduledJobs(jobsOf(resources.config));
     this.#decisionQueue = new DecisionQueue(parts.clock, () => this.#wake.abort());
     this.#refreshes = new RefreshQueue(parts.clock, () => this.#wake.abort());
     this.#view = this.#makeView();
@@ -125,7 +125,7 @@ class Daemon {
   }
 
   get #log(): Logger {
-    return this.#sides.log;
+    return this.#resources.log;
   }
 
   get #jobs(): Jobs {
@@ -141,12 +141,12 @@ class Daemon {
     notifications.onFailed(() => this.#wake.abort());
     signals.onReload(() => this.#ask('reload'));
     signals.onCycle(() => this.#ask('cycle'));
-    this.#log.info('daemon.started', { path: this.#sides.config.replica.path });
+    this.#log.info('daemon.started', { path: this.#resources.config.replica.path });
     try {
       this.#joined = await Promise.all(this.#parts.extras.flatMap(({ join }) => join?.(this.#view) ?? []));
-      await (await this.#servers.prepare(this.#sides.config, this.#log)).use();
+      await (await this.#servers.prepare(this.#resources.config, this.#log)).use();
     } catch (thrown) {
-      await this.#sides.close();
+      await this.#resources.close();
       throw thrown;
     }
     this.#arm();
@@ -154,7 +154,7 @@ class Daemon {
     while (!signals.stop.aborted) {
       if (this.#isReloadAsked) await this.#reload();
       // Between two pieces of work, because what a push has planned must not change under it.
-      if (await this.#decisionQueue.carryOut(this.#sides)) this.#edits.note(clock.monotonicMs());
+      if (await this.#decisionQueue.carryOut(this.#resources)) this.#edits.note(clock.monotonicMs());
       this.#pulse.beat();
       const step = this.#nextStep();
       if (step.kind === 'wait') {
@@ -176,7 +176,7 @@ class Daemon {
     this.#loopDelay.stop();
     this.#decisionQueue.close();
     await this.#servers.close();
-    await this.#sides.close();
+    await this.#resources.close();
     this.#log.info('daemon.stopped');
   }
 
@@ -238,7 +238,7 @@ class Daemon {
 
   /** The edited tables to push now, and when to look again. */
   #lookForEdits(): { readonly editedTables: ReadonlySet<string>; readonly lookMs: number } {
-    const { delayMs } = this.#sides.config.push;
+    const { delayMs } = this.#resources.config.push;
     const none = new Set<string>();
     if (delayMs === null || !this.#jobs.all.some(({ kind }) => kind === 'push')) {
       return { editedTables: none, lookMs: Infinity };
@@ -249,7 +249,7 @@ class Daemon {
       return { editedTables: this.#edits.tables(at, mayBe), lookMs: LOOK_MS };
     } catch (thrown) {
       // Work reports the same failure, but the next work may be an hour away.
-      if (this.#circuit.failureCount === 0) this.#fail(errorFromReading(thrown, this.#sides.replica.path));
+      if (this.#circuit.failureCount === 0) this.#fail(errorFromReading(thrown, this.#resources.replica.path));
       return { editedTables: none, lookMs: LOOK_MS };
     }
   }
@@ -274,7 +274,7 @@ class Daemon {
     const { clock, signals } = this.#parts;
     const { monotonicMs: startedMs } = run;
     const included = new Set<string>();
-    const context = contextFor(run.work, this.#sides, {
+    const context = contextFor(run.work, this.#resources, {
       clock,
       signal: signals.stop,
       takes: (name) =>
@@ -325,7 +325,7 @@ class Daemon {
   /** One question to the origin; null if it answers. */
   async #probe(): Promise<RowsyncError | null> {
     try {
-      await this.#sides.origin.user({ signal: this.#parts.signals.stop });
+      await this.#resources.origin.user({ signal: this.#parts.signals.stop });
       return null;
     } catch (thrown) {
       return asRowsyncError(thrown);
@@ -337,13 +337,13 @@ class Daemon {
     const end = { durationMs, finishedAtMs: clock.nowMs(), isStopped: signals.stop.aborted };
     this.#results.note(work, outcome, end, this.#log);
     if (outcome.error !== null) return; // the replica itself may be what cannot be used
-    this.#refreshWatch.tell(this.#sides, this.#jobs, this.#log);
+    this.#refreshWatch.tell(this.#resources, this.#jobs, this.#log);
   }
 
   /** Everything failed: the jobs stay due, and are tried again when the circuit lets them. */
   #fail(error: RowsyncError): void {
     if (this.#parts.signals.stop.aborted) return; // the failure is our own doing
-    this.#sides.whole.note(error);
+    this.#resources.damage.note(error);
     const { clock } = this.#parts;
     const nowMs = clock.monotonicMs();
     this.#circuit = afterFailure(this.#circuit, causeOf(error), { nowMs, random: clock.random() });
@@ -388,15 +388,15 @@ class Daemon {
       return this.#tellStatus();
     }
     this.#refusedReload = [];
-    this.#scheduled = new ScheduledJobs(jobsOf(this.#sides.config));
-    this.#edits = new EditWatch(this.#sides.replica);
+    this.#scheduled = new ScheduledJobs(jobsOf(this.#resources.config));
+    this.#edits = new EditWatch(this.#resources.replica);
     this.#refreshWatch = new RefreshWatch();
     this.#circuit = halfOpen(this.#circuit); // the credentials may be what was changed
-    const settings = pullSettings(this.#sides.config);
-    const pushing = pushSettings(this.#sides.config);
+    const settings = pullSettings(this.#resources.config);
+    const pushing = pushSettings(this.#resources.config);
     this.#troubles.tryAgain((table) => settings.tableOptions(table) !== null);
     this.#pushTroubles.tryAgain((table) => pushing.tableOptions(table) !== null);
-    this.#log.info('config.reloaded', { path: this.#sides.config.file });
+    this.#log.info('config.reloaded', { path: this.#resources.config.file });
     this.#arm();
     this.#tellStatus();
   }
@@ -406,7 +406,7 @@ class Daemon {
     const { logFor, clock } = this.#parts;
     const servers = await this.#servers.prepare(config, this.#log);
     try {
-      this.#sides = await this.#sides.changeTo(config, { clock, log: logFor(config) });
+      this.#resources = await this.#resources.changeTo(config, { clock, log: logFor(config) });
     } catch (thrown) {
       await servers.giveBack();
       throw thrown;
@@ -424,7 +424,7 @@ class Daemon {
       loopDelay: this.#loopDelay,
       isAlive: () => this.#pulse.isAlive,
       state: () => this.#state(),
-      sides: () => this.#sides,
+      resources: () => this.#resources,
       work: () => this.#book.snapshot(),
       surroundings: () => this.#surroundings(),
       problems: () => this.#readProblems(),
@@ -436,13 +436,13 @@ class Daemon {
 
   /** Whether work has advanced since the last time this was asked. */
   hasAdvanced(): boolean {
-    return this.#pulse.hasAdvanced(this.#sides.origin.counters().requestCount);
+    return this.#pulse.hasAdvanced(this.#resources.origin.counters().requestCount);
   }
 
   /** What the account has from outside of the replica. */
   #surroundings(): Surroundings {
     const nowMs = this.#parts.clock.nowMs();
-    return { word: this.#word(), ...readKept(this.#sides.replica, this.#sides.config, nowMs), nowMs };
+    return { word: this.#word(), ...readKept(this.#resources.replica, this.#resources.config, nowMs), nowMs };
   }
 
   #word(): DaemonWord {
@@ -451,7 +451,7 @@ class Daemon {
 
   #readProblems(): readonly Problem[] {
     const around = { word: this.#word(), nowMs: this.#parts.clock.nowMs() };
-    return problemsAt(this.#sides.config, around, () => this.#sides.config);
+    return problemsAt(this.#resources.config, around, () => this.#resources.config);
   }
 
   #tellStatus(): void {

@@ -29,14 +29,14 @@ interface SeenProblem {
 }
 
 /** What was seen and told before. */
-export interface Told {
+export interface SentNotices {
   readonly seenByKey: ReadonlyMap<string, SeenProblem>;
   /** When the notices of the last hour were sent. */
   readonly recentMs: readonly number[];
 }
 
 /** Before the first account. */
-export const NOTHING_TOLD: Told = { seenByKey: new Map(), recentMs: [] };
+export const NO_NOTICES_SENT: SentNotices = { seenByKey: new Map(), recentMs: [] };
 
 /** How long a problem that may pass has to last: longer than a restart of the origin. */
 const LATE_MS_MIN = 180_000;
@@ -47,9 +47,9 @@ const PER_HOUR_MAX = 12;
 /** The notices that an account asks for. */
 export function judgeNotices(
   problems: readonly Problem[],
-  told: Told,
+  told: SentNotices,
   { nowMs, repeatMs }: { readonly nowMs: number; readonly repeatMs: number },
-): { readonly notices: readonly Notice[]; readonly told: Told } {
+): { readonly notices: readonly Notice[]; readonly told: SentNotices } {
   const recentMs = told.recentMs.filter((ms) => nowMs - ms < HOUR_MS);
   const notices: Notice[] = [];
   const tell = (notice: Notice): void => {

@@ -11,7 +11,7 @@ import { printable } from '../base/text.ts';
 import { silentLogger, type LogFacts, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import type { Problem } from '../reconcile/account/account.ts';
-import { judgeNotices, noticeOfEvent, NOTHING_TOLD, type Notice, type Told } from './notices.ts';
+import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT, type Notice, type SentNotices } from './notices.ts';
 
 /** Mail servers may be slow; a longer command hangs, and is killed. */
 const COMMAND_MS_MAX = 60_000;
@@ -45,7 +45,7 @@ interface NoticeLine {
 /** Watches a log and sends its notices. */
 export class NotificationSender {
   readonly #clock: Clock;
-  #told: Told = NOTHING_TOLD;
+  #told: SentNotices = NO_NOTICES_SENT;
   #repeatMs = 0;
   /** How each way is gone, by the present configuration. */
   #sendBy: Readonly<Record<NoticeChannel, ((notice: Notice) => Promise<string | null>) | null>> = {

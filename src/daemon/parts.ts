@@ -11,7 +11,7 @@ import type { DecisionQueue } from './decision-queue.ts';
 import type { WorkKind } from './jobs.ts';
 import type { LoopDelay } from './process-health.ts';
 import type { ReplicaReader } from '../replica/reader.ts';
-import type { Sides, StartBeside } from './sides.ts';
+import type { Resources, StartBeside } from './resources.ts';
 import type { DaemonState } from './state.ts';
 import type { Notifier } from './systemd.ts';
 import type { ExtraWork, TableOutcome } from './work.ts';
@@ -84,7 +84,7 @@ export interface DaemonView {
   readonly loopDelay: LoopDelay;
   isAlive(): boolean;
   state(): DaemonState;
-  sides(): Sides;
+  resources(): Resources;
   work(): WorkSnapshot;
   /** What the account has from outside of the replica. */
   surroundings(): Surroundings;

@@ -51,7 +51,7 @@ export class LoopDelay {
 }
 
 /** Notes signs of life. */
-export class Pulse {
+export class ProgressWatchdog {
   #beatCount = 0;
   #sleeperCount = 0;
   #seen = '';

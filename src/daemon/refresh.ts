@@ -14,7 +14,7 @@ import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
 import { countPages } from '../replica/bookkeeping/pages.ts';
 import type { Jobs } from './jobs.ts';
-import type { Sides } from './sides.ts';
+import type { Resources } from './resources.ts';
 import { type FollowableTable, readFollowable } from '../replica/bookkeeping/following.ts';
 
 /** The facts about how a table is kept up to date. */
@@ -85,7 +85,7 @@ export class RefreshWatch {
   }
 
   /** Logs the tables whose sentence changed since the last call. @throws RowsyncError of the replica. */
-  tell({ replica, config }: Pick<Sides, 'replica' | 'config'>, jobs: Jobs, log: Logger): void {
+  tell({ replica, config }: Pick<Resources, 'replica' | 'config'>, jobs: Jobs, log: Logger): void {
     const before = this.#textByTable;
     this.#textByTable = refreshTexts(replica, config, jobs);
     for (const [table, way] of this.#textByTable) if (before.get(table) !== way) log.info('table.way', { table, way });

@@ -22,7 +22,7 @@ import { finishPushes, push } from '../push/push.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
 import { pullFilesAfter } from './cycle.ts';
 import { isCoreWork, type CoreWork, type WorkKind } from './jobs.ts';
-import type { Sides, WholeWatch } from './sides.ts';
+import type { Resources, DamageWatch } from './resources.ts';
 import { readFollowable } from '../replica/bookkeeping/following.ts';
 
 /** The outcome of one table. */
@@ -62,7 +62,7 @@ export interface WorkContext {
   /** Tables whose files are due by their own schedule, and tables whose files come with the rows. */
   readonly files: { readonly takes: (table: string) => boolean; readonly withPull: (table: string) => boolean };
   readonly config: Config;
-  readonly whole: WholeWatch;
+  readonly damage: DamageWatch;
   /** Whether a follow sweeps tables that cannot be followed: somebody wants them now. */
   readonly isRefresh: boolean;
   /** Called for the watchdog by work that advances without requests to the origin. */
@@ -83,11 +83,11 @@ interface WorkHooks extends Pick<WorkContext, 'onAdvance' | 'isRefresh'> {
 }
 
 /** The context of one kind of work, narrowed to the tables whose turn it is. */
-export function contextFor(kind: WorkKind, sides: Sides, hooks: WorkHooks): WorkContext {
-  const { config, whole } = sides;
+export function contextFor(kind: WorkKind, resources: Resources, hooks: WorkHooks): WorkContext {
+  const { config, damage } = resources;
   const { clock, signal, takes, onAdvance, isRefresh } = hooks;
   const [pulling, pushing] = [pullSettings(config), pushSettings(config)];
-  const shared = { ...sides, clock, signal };
+  const shared = { ...resources, clock, signal };
   const ofTurn: PullContext['settings']['tableOptions'] = (name) => {
     const options = pulling.tableOptions(name);
     if (options === null || !takes(name)) return null;
@@ -100,7 +100,7 @@ export function contextFor(kind: WorkKind, sides: Sides, hooks: WorkHooks): Work
   };
   return {
     config,
-    whole,
+    damage,
     isRefresh,
     onAdvance,
     files: { takes, withPull: hooks.comesWithPull },
@@ -126,14 +126,14 @@ export type ExtraWork = (
   context: Pick<WorkContext, 'config' | 'onAdvance' | 'pull' | 'push'> & { readonly nowMs: number },
 ) => Promise<Pick<WorkOutcome, 'own' | 'facts'>>;
 
-/** Runs one kind of work, on a file that is known to be whole. @throws RowsyncError where the replica cannot be used. */
+/** Runs one kind of work, on a file that is known to be undamaged. @throws RowsyncError where the replica cannot be used. */
 export async function runWork(
   kind: WorkKind,
   context: WorkContext,
   ofExtras: Readonly<Record<string, ExtraWork>>,
 ): Promise<WorkOutcome> {
   context.pull.replica.requireInPlace();
-  await context.whole.look(context.pull.clock.monotonicMs());
+  await context.damage.look(context.pull.clock.monotonicMs());
   return isCoreWork(kind) ? WORK[kind](context) : runExtra(ofExtras[kind], context);
 }
 

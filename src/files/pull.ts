@@ -240,7 +240,7 @@ async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Pr
   try {
     const looked = await lookAt(run, { file, column, rule });
     if (looked === null) return;
-    if (await downloadUntilWhole(run, { file: looked, column, rule })) run.watch.note(null);
+    if (await downloadWithRetries(run, { file: looked, column, rule })) run.watch.note(null);
   } catch (thrown) {
     if (thrown instanceof FileLeftOutError) return skip(run, file, thrown.rule);
     const error = asRowsyncError(thrown);
@@ -279,7 +279,7 @@ function factsFrom({ type, length, author, lastModifiedAt }: FileHeaders): FileF
 }
 
 /** Brings a file here; false if it was not requested, since the work is over for all files. */
-async function downloadUntilWhole(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
+async function downloadWithRetries(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
   const { clock, settings, signal } = run.context;
   const start: { atMs: number | null } = { atMs: null };
   const reserved = run.quota.reserve(wanted.file.bytes ?? 0);

@@ -174,7 +174,7 @@ export function rowMethods(requests: Requests, format: WireFormat, maskKey: () =
     aggregate: (request, options) => aggregateRows({ requests, format }, request, options),
     updated: ({ table, ...range }, options) => {
       const read = (text: string, what: string): readonly UpdatedRow[] =>
-        wholeRows(pageOf(UPDATED_COLUMNS)(text, what), what).map(({ id, values: [key, created, modified] }) => ({
+        completeRows(pageOf(UPDATED_COLUMNS)(text, what), what).map(({ id, values: [key, created, modified] }) => ({
           id,
           key: textOrNull(key),
           createdAt: textOrNull(created),
@@ -184,7 +184,7 @@ export function rowMethods(requests: Requests, format: WireFormat, maskKey: () =
     },
     deleted: ({ table, columns, ...range }, options) => {
       const read = (text: string, what: string): readonly DeletedRow[] =>
-        wholeRows(pageOf([...DELETED_COLUMNS, ...columns])(text, what), what).map(
+        completeRows(pageOf([...DELETED_COLUMNS, ...columns])(text, what), what).map(
           ({ id, values: [by, at, ...values] }) => ({
             id,
             deletedBy: textOrNull(by),
@@ -220,7 +220,7 @@ function answeringPage(page: RowPage, { countMax, ids: asked }: Asked, what: str
 }
 
 /** Lists of ids must be complete: an omitted row would be an unnoticed change. */
-function wholeRows({ rows, unreadable }: RowPage, what: string): RowPage['rows'] {
+function completeRows({ rows, unreadable }: RowPage, what: string): RowPage['rows'] {
   const [first] = unreadable;
   if (first === undefined) return rows;
   throw unexpected(what, `the field "${first.column}" has ${first.reason}`);

@@ -330,7 +330,7 @@ const TIME: TypeRules = {
   readXmlText: trimmed,
 };
 
-const wholeSecond = (utc: string): string => utc.replace(/\.\d+Z$/, 'Z');
+const withoutFraction = (utc: string): string => utc.replace(/\.\d+Z$/, 'Z');
 
 const TIMESTAMP: TypeRules = {
   ...TEXT,
@@ -352,11 +352,11 @@ const TIMESTAMP: TypeRules = {
   readOutput: ofText(utcFromOffsetText),
   readInput: (zone) => ofText((text) => utcFromInputText(text, zone)),
   // Both formats show whole seconds.
-  isTakenAs: (sent, there) => typeof sent === 'string' && wholeSecond(sent) === there,
-  writeOutput: (zone) => (value) => `"${offsetTextFromUtc(wholeSecond(String(value)), zone)}"`,
+  isTakenAs: (sent, there) => typeof sent === 'string' && withoutFraction(sent) === there,
+  writeOutput: (zone) => (value) => `"${offsetTextFromUtc(withoutFraction(String(value)), zone)}"`,
   writeInput: (zone) => (value) => `"${inputTextFromUtc(String(value), zone)}"`,
   readXmlText: trimmed,
-  writeXmlOutput: (zone) => (value) => offsetTextFromUtc(wholeSecond(String(value)), zone),
+  writeXmlOutput: (zone) => (value) => offsetTextFromUtc(withoutFraction(String(value)), zone),
   writeXmlInput: (zone) => (value) => inputTextFromUtc(String(value), zone),
 };
 

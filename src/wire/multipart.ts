@@ -289,12 +289,12 @@ function joinBytes(pieces: readonly OutgoingBytes[]): OutgoingBytes {
 async function* readPieces(pieces: readonly OutgoingBytes[]): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) {
     if (piece instanceof Uint8Array) yield piece;
-    else yield* readWhole(piece);
+    else yield* readExactly(piece);
   }
 }
 
 /** A file that grows or shrinks while it is read would shift everything behind it. */
-async function* readWhole({ length, read }: StreamedBytes): AsyncGenerator<Uint8Array> {
+async function* readExactly({ length, read }: StreamedBytes): AsyncGenerator<Uint8Array> {
   let left = length;
   for await (const chunk of read()) {
     left -= chunk.length;

@@ -10,7 +10,7 @@ import { accountOfService } from '../../src/extras/service/command.ts';
 import { accountResult } from '../../src/extras/check/daemon.ts';
 import { statusText } from '../../src/cli/commands/status.ts';
 import { metricsText } from '../../src/extras/http/metrics.ts';
-import { judgeNotices, NOTHING_TOLD } from '../../src/daemon/notices.ts';
+import { judgeNotices, NO_NOTICES_SENT } from '../../src/daemon/notices.ts';
 import { headlineOf } from '../../src/extras/page/headline.ts';
 import { headlineHtml } from '../../src/extras/page/status.ts';
 import { readyReply } from '../../src/extras/http/server.ts';
@@ -77,7 +77,7 @@ const SURFACES: readonly [string, (problem: Problem, entry: Entry) => string | n
     'notices',
     (problem, entry) => {
       if ('untold' in entry) return null;
-      const at = (nowMs: number, told = NOTHING_TOLD) => judgeNotices([problem], told, { nowMs, repeatMs: 1e9 });
+      const at = (nowMs: number, told = NO_NOTICES_SENT) => judgeNotices([problem], told, { nowMs, repeatMs: 1e9 });
       const first = at(0);
       return JSON.stringify([first.notices, at(5 * MINUTES, first.told).notices]);
     },

@@ -11,7 +11,7 @@ import { silentLogger, type LogFacts } from '../../src/base/log.ts';
 import type { Config } from '../../src/config/load.ts';
 import { NotificationSender, type BlockedChannel } from '../../src/daemon/notifications.ts';
 import { wordOf } from '../../src/daemon/account.ts';
-import { judgeNotices, noticeOfEvent, NOTHING_TOLD } from '../../src/daemon/notices.ts';
+import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT } from '../../src/daemon/notices.ts';
 import { accountOf, type Problem } from '../../src/reconcile/account/account.ts';
 import { CATALOGUE } from '../../src/reconcile/account/problems.ts';
 import { testClock } from '../support/clock.ts';
@@ -39,7 +39,7 @@ function problemOf(text: string): Problem {
 
 /** What is told of accounts in a row, as `kind subject`; each is taken at its time in hours. */
 function told(...accounts: readonly (readonly [number, ...string[]])[]): readonly string[] {
-  let memory = NOTHING_TOLD;
+  let memory = NO_NOTICES_SENT;
   return accounts.flatMap(([hours, ...problems]) => {
     const judged = judgeNotices(problems.map(problemOf), memory, { nowMs: hours * HOUR, repeatMs: 6 * HOUR });
     memory = judged.told;
@@ -122,7 +122,7 @@ test('tells at most twelve things in an hour, and goes on in the next', () => {
 });
 
 test('a notice has the code, the sentence and what to do of its problem', () => {
-  const { notices } = judgeNotices([problemOf('person rows.refused A')], NOTHING_TOLD, { nowMs: 0, repeatMs: HOUR });
+  const { notices } = judgeNotices([problemOf('person rows.refused A')], NO_NOTICES_SENT, { nowMs: 0, repeatMs: HOUR });
 
   expect(notices).toEqual([{ kind: 'needsPerson', subject: 'A', code: 'rows.refused', message: 's', hint: 't' }]);
 });

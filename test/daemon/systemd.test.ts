@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, test, vi } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
-import { Pulse } from '../../src/daemon/process-health.ts';
+import { ProgressWatchdog } from '../../src/daemon/process-health.ts';
 import { openNotifier, silentNotifier } from '../../src/daemon/systemd.ts';
 import { makeWorkspace, startRowsync } from '../support/child.ts';
 import { testClock } from '../support/clock.ts';
@@ -124,7 +124,7 @@ test.each([
 
 describe('a pulse', () => {
   test('is there as long as something is done between two looks', () => {
-    const pulse = new Pulse();
+    const pulse = new ProgressWatchdog();
 
     expect(pulse.hasAdvanced(0)).toBe(true);
     expect(pulse.hasAdvanced(0)).toBe(false);
@@ -136,7 +136,7 @@ describe('a pulse', () => {
   });
 
   test('is there for whoever waits on purpose, however long', async () => {
-    const pulse = new Pulse();
+    const pulse = new ProgressWatchdog();
     const clock = testClock({ sleepsAdvance: false });
     const sleeping = pulse.watch(clock).sleep(1e9);
     pulse.hasAdvanced(0);

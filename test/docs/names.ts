@@ -81,9 +81,12 @@ function repeated(names: readonly string[]): readonly string[] {
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
 }
 
-/** `readRowHistory` has the parts read, row and history. */
+/** `readRowHistory` has the parts read, row and history. "Two-way table" is a word of the glossary, other ways are not. */
 function partsOf(name: string): readonly string[] {
-  return name.split(/(?<=[a-z0-9])(?=[A-Z])|[-_]/).map((part) => part.toLowerCase());
+  return name
+    .replace(/two-?way/i, '')
+    .split(/(?<=[a-z0-9])(?=[A-Z])|[-_]/)
+    .map((part) => part.toLowerCase());
 }
 
 /** What a file declares at its top level. */

@@ -29,7 +29,7 @@ export function collectingOutput(
   const output: Output & { text(): string; onText: (text: string) => void } = {
     stream: Object.assign(stream, { isTTY: width !== null, columns: width ?? undefined }),
     isTerminal: width !== null,
-    isJournal: false,
+    isSystemdStream: false,
     isClosed: false,
     failure: null,
     logFailure: null,

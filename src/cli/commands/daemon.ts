@@ -60,7 +60,7 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
         ...(of.notify.webhook === null ? [] : [of.notify.webhook]),
         ...invocation.extras.flatMap(({ secrets }) => secrets?.(of) ?? []),
       ],
-      form: session.stdout.isTerminal ? 'terminal' : session.stdout.isJournal ? 'journal' : 'json',
+      form: session.stdout.isTerminal ? 'terminal' : session.stdout.isSystemdStream ? 'journal' : 'json',
     });
   await runDaemon(config, {
     clock: session.clock,

@@ -26,7 +26,7 @@ import {
   pruneText,
 } from '../report/files-report.ts';
 import { errorJson } from '../report/error-text.ts';
-import { exitCodeOf, loadNamedConfig, openExistingReplica, printJson, withSides } from '../runtime/invocation.ts';
+import { exitCodeOf, loadNamedConfig, openExistingReplica, printJson, withResources } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { answerAsList } from '../terminal/table.ts';
 
@@ -118,7 +118,7 @@ function withNames({ columns, rows }: QueryAnswer, nameOf: (table: string, rowId
 async function pullAndPrint(invocation: Invocation, tables: readonly string[]): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   openReader(config.replica.path).close();
-  const report = await withSides(invocation, config, ({ files }) => pullFiles(files, { tables, retryNow: true }));
+  const report = await withResources(invocation, config, ({ files }) => pullFiles(files, { tables, retryNow: true }));
   const failures = [...filesFailures(report), ...filesFailedError(report)];
   const exitCode = exitCodeOf(failures);
   const { stdout } = invocation.session;
@@ -132,7 +132,7 @@ async function pullAndPrint(invocation: Invocation, tables: readonly string[]): 
 async function verifyAndPrint(invocation: Invocation, tables: readonly string[]): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   openReader(config.replica.path).close();
-  const report = await withSides(invocation, config, ({ files }) => verifyFiles(files, { tables }));
+  const report = await withResources(invocation, config, ({ files }) => verifyFiles(files, { tables }));
   const exitCode = exitCodeOf(filesVerifyFailures(report));
   const { stdout } = invocation.session;
   await (invocation.isJson

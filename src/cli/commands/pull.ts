@@ -14,8 +14,8 @@ import type { PushReport } from '../../push/report.ts';
 import { type ConflictLine, readLostSince, readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
 import { plural, printable, someOf } from '../../base/text.ts';
 import type { ProvenMoment } from '../../replica/bookkeeping/touched.ts';
-import { orLeaveConsent } from '../runtime/confirmation.ts';
-import { writeWithAccount, exitCodeOf, loadNamedConfig, withSides } from '../runtime/invocation.ts';
+import { orLeaveConfirmation } from '../runtime/confirmation.ts';
+import { writeWithAccount, exitCodeOf, loadNamedConfig, withResources } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { filesFailures, filesJson, filesText } from '../report/files-report.ts';
 import { lostText, pushExitCode, pushFailures, pushJson, pushText } from '../report/push-report.ts';
@@ -34,7 +34,7 @@ if all that failed may work later. 3 means that a guard held something: look at 
 export function addPullCommands(program: Command, runner: Runner): void {
   define(program.command('pull'), (command, options) =>
     runner(command, (invocation) =>
-      orLeaveConsent(invocation, { ...options, kinds: ['pull'], works: ['pull'], asks: asksOf(options) }, () =>
+      orLeaveConfirmation(invocation, { ...options, kinds: ['pull'], works: ['pull'], asks: asksOf(options) }, () =>
         pullAndPrint(invocation, options),
       ),
     ),
@@ -46,7 +46,7 @@ export function addPullCommands(program: Command, runner: Runner): void {
     .description('read what changed at the origin into the replica');
   define(program.command('sync'), (command, options) =>
     runner(command, (invocation) =>
-      orLeaveConsent(
+      orLeaveConfirmation(
         invocation,
         { ...options, kinds: ['pull', 'push'], works: ['pull', 'push'], asks: asksOf(options) },
         () => syncAndPrint(invocation, options),
@@ -164,19 +164,19 @@ export async function runPull(
   options: PullOptions & { readonly moment?: boolean | undefined },
 ): Promise<CycleReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
-  return withSides(invocation, config, async (sides) => {
-    const lastConflictId = readLastConflictId(sides.push.replica);
-    await finishPushes(sides.push);
+  return withResources(invocation, config, async (contexts) => {
+    const lastConflictId = readLastConflictId(contexts.push.replica);
+    await finishPushes(contexts.push);
     const settings = {
-      ...sides.pull.settings,
-      follows: options.follow === true ? 'all' : sides.pull.settings.follows,
+      ...contexts.pull.settings,
+      follows: options.follow === true ? 'all' : contexts.pull.settings.follows,
     };
-    const rows = await pull({ ...sides.pull, settings }, options);
-    const lost = readLostSince(sides.push.replica, lastConflictId);
-    const files = await pullFilesAfter(sides.files, rows);
+    const rows = await pull({ ...contexts.pull, settings }, options);
+    const lost = readLostSince(contexts.push.replica, lastConflictId);
+    const files = await pullFilesAfter(contexts.files, rows);
     const [prove] = invocation.extras.flatMap((extra) => extra.proveMoment ?? []);
     const wantsMoment = options.moment === true && prove !== undefined && rows.error === null;
-    const proof = wantsMoment ? await prove(sides.pull, rows).catch(asRowsyncError) : null;
+    const proof = wantsMoment ? await prove(contexts.pull, rows).catch(asRowsyncError) : null;
     const [moment, unproven] = proof instanceof RowsyncError ? [null, proof] : [proof, null];
     return { rows, pushed: null, lost, files, moment, unproven };
   });
@@ -184,14 +184,14 @@ export async function runPull(
 
 async function runSync(invocation: Invocation, options: PullOptions): Promise<CycleReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
-  return withSides(invocation, config, async (sides) => {
-    const lastConflictId = readLastConflictId(sides.push.replica);
-    await finishPushes(sides.push);
-    const rows = await pull(sides.pull, options);
-    const chosen = pushedAmong(sides.push, options.tables);
+  return withResources(invocation, config, async (contexts) => {
+    const lastConflictId = readLastConflictId(contexts.push.replica);
+    await finishPushes(contexts.push);
+    const rows = await pull(contexts.pull, options);
+    const chosen = pushedAmong(contexts.push, options.tables);
     const isOver = chosen.length === 0 || (rows.error !== null && rows.error.kind !== 'needsPerson');
-    const pushed = isOver ? null : await push(sides.push, { tables: chosen, confirm: options.confirm });
-    const lost = readLostSince(sides.push.replica, lastConflictId);
-    return { rows, pushed, lost, moment: null, unproven: null, files: await pullFilesAfter(sides.files, rows) };
+    const pushed = isOver ? null : await push(contexts.push, { tables: chosen, confirm: options.confirm });
+    const lost = readLostSince(contexts.push.replica, lastConflictId);
+    return { rows, pushed, lost, moment: null, unproven: null, files: await pullFilesAfter(contexts.files, rows) };
   });
 }

@@ -13,9 +13,15 @@ import type { PushReport } from '../../push/report.ts';
 import { type ConflictLine, readLostSince, readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
 import { openForRehearsal, type Rehearsal } from '../../replica/database.ts';
 import { boundNameOf } from '../../replica/bookkeeping/described.ts';
-import { writeWithAccount, loadNamedConfig, openExistingReplica, printJson, withSides } from '../runtime/invocation.ts';
+import {
+  writeWithAccount,
+  loadNamedConfig,
+  openExistingReplica,
+  printJson,
+  withResources,
+} from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import { orLeaveConsent } from '../runtime/confirmation.ts';
+import { orLeaveConfirmation } from '../runtime/confirmation.ts';
 import { lostText, planJson, planText, pushExitCode, pushJson, pushText } from '../report/push-report.ts';
 import { writePaged } from '../terminal/pager.ts';
 import { reviewText } from '../report/review.ts';
@@ -64,7 +70,7 @@ export function addPushCommands(program: Command, runner: Runner): void {
       runner(command, (invocation) =>
         options.dryRun === true
           ? plan(invocation, tables, false)
-          : orLeaveConsent(
+          : orLeaveConfirmation(
               invocation,
               {
                 confirm: options.confirm === true,
@@ -130,7 +136,7 @@ export async function runPush(
   options: PushOptions,
 ): Promise<PushReport & { readonly lost: readonly ConflictLine[] }> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
-  return withSides(invocation, config, async ({ push: context }) => {
+  return withResources(invocation, config, async ({ push: context }) => {
     const lastConflictId = readLastConflictId(context.replica);
     const report = await push(context, options);
     return { ...report, lost: readLostSince(context.replica, lastConflictId) };

@@ -7,9 +7,9 @@ import type { RowsyncError } from '../../base/errors.ts';
 import { verify, verifyFailures, type Mismatch, type TableVerifyReport, type VerifyReport } from '../../pull/verify.ts';
 import { finishPushes } from '../../push/push.ts';
 import { errorJson } from '../report/error-text.ts';
-import { writeWithAccount, exitCodeOf, loadNamedConfig, withSides } from '../runtime/invocation.ts';
+import { writeWithAccount, exitCodeOf, loadNamedConfig, withResources } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import { orLeaveConsent } from '../runtime/confirmation.ts';
+import { orLeaveConfirmation } from '../runtime/confirmation.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { problemsText } from '../report/pull-report.ts';
 import { countText, durationText, plural, printable } from '../../base/text.ts';
@@ -35,7 +35,7 @@ export function addVerifyCommand(program: Command, runner: Runner): void {
     .addHelpText('after', EXAMPLES)
     .action((tables: string[], _options: unknown, command: Command) =>
       runner(command, (invocation) =>
-        orLeaveConsent(invocation, { confirm: false, kinds: [], tables, works: ['verify'], asks: tables }, () =>
+        orLeaveConfirmation(invocation, { confirm: false, kinds: [], tables, works: ['verify'], asks: tables }, () =>
           verifyAndPrint(invocation, tables),
         ),
       ),
@@ -55,9 +55,9 @@ async function verifyAndPrint(invocation: Invocation, tables: readonly string[])
 /** One verification of the configured database, with progress on stderr. */
 export async function runVerify(invocation: Invocation, tables: readonly string[]): Promise<VerifyReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
-  return withSides(invocation, config, async (sides) => {
-    await finishPushes(sides.push);
-    return verify(sides.pull, { tables });
+  return withResources(invocation, config, async (contexts) => {
+    await finishPushes(contexts.push);
+    return verify(contexts.pull, { tables });
   });
 }
 

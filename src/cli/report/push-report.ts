@@ -204,14 +204,14 @@ const NAMED_MAX = 20;
 export function lostText(lost: readonly ConflictLine[]): string {
   if (lost.length === 0) return '';
   const named = lost.slice(0, NAMED_MAX).map(({ id, table, rowId, column, kind }) => {
-    return `  ${printable(`${table} row ${rowId}, ${column ?? WHOLE_ROWS[kind] ?? 'the row'}`)}: rowsync resolve ${id} --take local --again\n`;
+    return `  ${printable(`${table} row ${rowId}, ${column ?? ROW_CONFLICT_TEXTS[kind] ?? 'the row'}`)}: rowsync resolve ${id} --take local --again\n`;
   });
   const hidden = lost.length - named.length;
   const more = hidden === 0 ? '' : `  and ${hidden} more: rowsync conflicts\n`;
   return `\n${plural(lost.length, 'edit')} lost to a change at the origin; what takes it back:\n${named.join('')}${more}`;
 }
 
-const WHOLE_ROWS: Readonly<Record<string, string>> = {
+const ROW_CONFLICT_TEXTS: Readonly<Record<string, string>> = {
   deletedHere: 'deleted here',
   deletedThere: 'deleted at the origin',
 };

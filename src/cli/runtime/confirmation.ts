@@ -12,7 +12,7 @@ import { loadNamedConfig, printJson } from './invocation.ts';
 import type { Invocation } from '../../extra.ts';
 
 /** Runs `work`; where another process works on the replica, leaves the consent of `confirm` for that one, or hands the work over to it. */
-export async function orLeaveConsent(
+export async function orLeaveConfirmation(
   invocation: Invocation,
   asked: {
     readonly confirm: boolean;

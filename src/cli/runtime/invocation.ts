@@ -4,7 +4,7 @@
  */
 import { EXIT, type RowsyncError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import { journalLines } from '../../base/log-form.ts';
+import { withPriorities } from '../../base/log-form.ts';
 import type { Config, loadConfig, LoadOptions } from '../../config/load.ts';
 import type { OptionSection } from '../../config/options.ts';
 import { findConfig } from '../../config/paths.ts';
@@ -50,13 +50,13 @@ export async function loadNamedConfig(invocation: Invocation, needs: ConfigNeeds
   const { config, warnings } = load(file, { ...needs, needsCredentials, sections });
   if (owner !== null && needs.keepsRoot !== true) {
     // The owner may not be able to read where rowsync is installed.
-    await loadSides();
+    await loadResources();
     become(owner);
   }
   const { stderr } = session;
   for (const warning of warnings) {
     const text = `warning: ${printable(warning)}\n`;
-    await stderr.write(stderr.isJournal ? journalLines('warn', text) : text);
+    await stderr.write(stderr.isSystemdStream ? withPriorities('warn', text) : text);
   }
   return config;
 }
@@ -137,7 +137,7 @@ export async function withOrigin<T>(
   }
 }
 
-/** What pulls, pushes and files of one configuration work with; they share both sides, and never run at the same time. */
+/** What pulls, pushes and files of one configuration work with; they share origin and replica, and never run at the same time. */
 export interface SyncContexts {
   readonly pull: PullContext;
   readonly push: PushContext;
@@ -145,7 +145,7 @@ export interface SyncContexts {
 }
 
 /** Everything that works on rows and files. */
-function loadSides() {
+function loadResources() {
   return Promise.all([
     import('../../config/settings.ts'),
     import('../../files/prune.ts'),
@@ -159,11 +159,11 @@ function loadSides() {
   ]);
 }
 
-/** Opens both sides of a configuration for the time of `work`, with the progress of a pull on stderr. */
-export async function withSides<T>(
+/** Opens the origin and the replica of a configuration for the time of `work`, with the progress of a pull on stderr. */
+export async function withResources<T>(
   invocation: Invocation,
   config: Config,
-  work: (sides: SyncContexts) => Promise<T>,
+  work: (contexts: SyncContexts) => Promise<T>,
 ): Promise<T> {
   const [
     { filesSettings, pullSettings, pushSettings },
@@ -172,7 +172,7 @@ export async function withSides<T>(
     { noProgress, startProgress },
     { withBoundNames },
     { boundNameOf },
-  ] = await loadSides();
+  ] = await loadResources();
   prepareForRows();
   const { clock, stderr } = invocation.session;
   const signal = invocation.session.stopSignal();

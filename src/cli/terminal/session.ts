@@ -11,7 +11,7 @@ import { processEnvironment } from '../../config/secrets.ts';
 export interface Output {
   readonly isTerminal: boolean;
   /** Whether journald reads it, which takes a priority from the start of a line. */
-  readonly isJournal: boolean;
+  readonly isSystemdStream: boolean;
   /** True once the reader is gone (`rowsync sql … | head`): writing continues into nothing, so a long answer may stop. */
   readonly isClosed: boolean;
   /** Why text could not be written, such as a full disk; null while all is well, and when only the reader is gone. */
@@ -69,7 +69,7 @@ export function outputTo(
   return {
     stream,
     isTerminal: stream.isTTY === true,
-    isJournal: isJournal(stream.fd),
+    isSystemdStream: isSystemdStream(stream.fd),
     get isClosed() {
       return isClosed;
     },
@@ -83,13 +83,13 @@ export function outputTo(
       // After a failure half a line may be in the file.
       const text = logFailure === null ? line : `\n${line}`;
       const note = (thrown: Error | null): void => void (logFailure = thrown?.message ?? null);
-      if (file !== null) note(writeWhole(file, text));
+      if (file !== null) note(writeCompletely(file, text));
       else stream.write(text, (error) => note(error ?? null));
     },
     width: () => (stream.isTTY === true ? Math.max(WIDTH_MIN, stream.columns ?? WIDTH_DEFAULT) : null),
     write: async (text) => {
       if (isClosed || text === '') return;
-      const thrown = await (file === null ? writeTo(stream, text) : writeWhole(file, text));
+      const thrown = await (file === null ? writeTo(stream, text) : writeCompletely(file, text));
       if (thrown !== null) fail(thrown);
     },
   };
@@ -100,7 +100,7 @@ function writeTo(stream: Writable, text: string): Promise<Error | null> {
 }
 
 /** Node's stream over a file ignores that a disk took only a part of a text, so the rest is written here. */
-function writeWhole(file: number, text: string): Error | null {
+function writeCompletely(file: number, text: string): Error | null {
   try {
     for (let bytes = Buffer.from(text); bytes.length > 0;) bytes = bytes.subarray(writeSync(file, bytes));
     return null;
@@ -114,7 +114,7 @@ function isReaderGone(error: Error): boolean {
 }
 
 /** Whether a descriptor is the one that systemd connected to journald (systemd.exec(5), JOURNAL_STREAM). */
-function isJournal(fd: number | undefined): boolean {
+function isSystemdStream(fd: number | undefined): boolean {
   const named = processEnvironment()['JOURNAL_STREAM'] ?? '';
   if (fd === undefined || named === '') return false;
   const { dev, ino } = fstatSync(fd, { bigint: true });

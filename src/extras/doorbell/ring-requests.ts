@@ -34,7 +34,7 @@ export function takeRings(view: DaemonView): DaemonPart {
     clock,
     stop,
     refresh: (tables) => view.refresh(tables),
-    originNowMs: () => clock.nowMs() + (view.sides().origin.counters().clockAheadMs ?? 0),
+    originNowMs: () => clock.nowMs() + (view.resources().origin.counters().clockAheadMs ?? 0),
   });
   const listen = listener(view);
   const counts = { rung: 0, secret: 0, table: 0, many: 0 };
@@ -45,11 +45,11 @@ export function takeRings(view: DaemonView): DaemonPart {
     second.ringCount += 1;
     return second.ringCount <= RINGS_PER_SECOND_MAX;
   };
-  const isWanted = (): boolean => view.sides().config.http.doorbell !== null;
+  const isWanted = (): boolean => view.resources().config.http.doorbell !== null;
   return {
     answer: (asked) => {
       if (!asked.path.startsWith('/ring/')) return null;
-      if (!isDeepStrictEqual(asked.address, view.sides().config.http.doorbell)) return null;
+      if (!isDeepStrictEqual(asked.address, view.resources().config.http.doorbell)) return null;
       const { isTrue, table } = listen.hear(asked);
       const reason = !isTrue ? 'secret' : table === null ? 'table' : hasRoom() ? 'rung' : 'many';
       counts[reason] += 1;
@@ -121,11 +121,11 @@ function listener(view: DaemonView) {
     if (known.of === of && nowMs - known.lookedMs < LOOK_EVERY_MS) return;
     const since = known.failure?.since ?? stampFromMs(clock.nowMs());
     known = { lookedMs: nowMs, of, ...readSecret(config, since) };
-    nameByName = readNames(view.sides());
+    nameByName = readNames(view.resources());
   };
   return {
     hear: ({ method, path }: Pick<PathRequest, 'method' | 'path'>) => {
-      look(view.sides().config);
+      look(view.resources().config);
       const [, , secret = '', name = '', ...rest] = path.split('/');
       const isSecret = isSame(secret, known.secret);
       const table = nameByName.get(decoded(name)) ?? null;
@@ -133,7 +133,7 @@ function listener(view: DaemonView) {
       return { isTrue, table: rest.length === 0 && (method === 'GET' || method === 'POST') ? table : null };
     },
     complaint: () => {
-      look(view.sides().config);
+      look(view.resources().config);
       return known.failure;
     },
   };
@@ -152,7 +152,7 @@ function readSecret(
 }
 
 /** Tables that are kept here, by name and number; none while the replica is being exchanged. */
-function readNames({ config, replica }: ReturnType<DaemonView['sides']>): ReadonlyMap<string, string> {
+function readNames({ config, replica }: ReturnType<DaemonView['resources']>): ReadonlyMap<string, string> {
   try {
     const kept = readTables(replica).filter(({ name, state }) => state !== 'gone' && config.tables.find(name) !== null);
     return new Map([

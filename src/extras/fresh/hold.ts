@@ -12,7 +12,7 @@ import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { readLastMoment, type ProvenMoment } from '../../replica/bookkeeping/touched.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import { baseName, hasBase } from '../../replica/tables.ts';
-import { loadNamedConfig, withSides } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, withResources } from '../../cli/runtime/invocation.ts';
 import { askDaemonToRead } from '../../cli/runtime/daemon-client.ts';
 import { pull } from '../../pull/pull.ts';
 import { finishPushes } from '../../push/push.ts';
@@ -112,10 +112,10 @@ async function readNow(
   try {
     const hasCredentials = config.origin.credentials !== null;
     const full = hasCredentials ? config : await loadNamedConfig(invocation, { needsCredentials: true });
-    return await withSides(invocation, full, async (sides) => {
-      await finishPushes(sides.push);
-      const settings = { ...sides.pull.settings, compares: false };
-      const report = await pull({ ...sides.pull, settings }, { tables: names, confirm: false, follow: true });
+    return await withResources(invocation, full, async (contexts) => {
+      await finishPushes(contexts.push);
+      const settings = { ...contexts.pull.settings, compares: false };
+      const report = await pull({ ...contexts.pull, settings }, { tables: names, confirm: false, follow: true });
       return report.error ?? report.tables.find(({ error }) => error !== null)?.error ?? null;
     });
   } catch (thrown) {

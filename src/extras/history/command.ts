@@ -106,13 +106,13 @@ function addForgetCommand(history: Command, runner: Runner): void {
     );
 }
 
-interface Wish {
+interface ForgetSelection {
   readonly table: string;
   readonly id: string;
   readonly column: string | null;
 }
 
-async function forget(invocation: Invocation, wish: Wish): Promise<number> {
+async function forget(invocation: Invocation, wish: ForgetSelection): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { extras } = invocation;
   const { clock } = invocation.session;
@@ -140,7 +140,7 @@ async function forget(invocation: Invocation, wish: Wish): Promise<number> {
 }
 
 /** @throws RowsyncError `usage.invalid`, `history.unknown`. */
-function findRow(replica: Replica, { table: name, id, column: columnName }: Wish): ForgettableRow {
+function findRow(replica: Replica, { table: name, id, column: columnName }: ForgetSelection): ForgettableRow {
   const rowId = /^-?\d+$/.test(id) ? Number(id) : Number.NaN;
   if (!Number.isSafeInteger(rowId))
     throw refusal('usage.invalid', `"${id}" is not the _id of a row`, 'Write a whole number.');

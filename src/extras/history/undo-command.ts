@@ -4,7 +4,7 @@
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
-import { undoTable, type TableUndo, type UndoWish } from './undo.ts';
+import { undoTable, type TableUndo, type UndoSelection } from './undo.ts';
 import { workAsClient } from '../shared/sql-client.ts';
 import { editsOfPushSince } from './entries.ts';
 import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable } from './known.ts';
@@ -58,7 +58,7 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
     throw usage('--row needs --table', 'Name the table of the row.');
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { path } = config.replica;
-  const { tables, wish, editsSince } = readWish(invocation, path, { run, options });
+  const { tables, wish, editsSince } = readUndoSelection(invocation, path, { run, options });
   const isKept = options.dryRun !== true;
   const all = workAsClient(path, (from) => tables.map((table) => undoTable(from, table, wish)), { isKept });
   const undone = all.filter(({ changeCount }) => changeCount > 0);
@@ -72,13 +72,13 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
 }
 
 /** The changes to take back, by table. @throws RowsyncError `usage.invalid`, `history.unknown`. */
-function readWish(
+function readUndoSelection(
   { session }: Invocation,
   path: string,
   { run, options }: { readonly run: string | undefined; readonly options: UndoOptions },
 ): {
   readonly tables: readonly KnownTable[];
-  readonly wish: UndoWish;
+  readonly wish: UndoSelection;
   /** Since when the edits that the run sent are known; null if it is no push. */
   readonly editsSince: string | null;
 } {

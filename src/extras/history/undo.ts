@@ -22,7 +22,7 @@ import {
 } from './undo-plan.ts';
 
 /** Changes to take back: of a run, or after an entry; of one row, or of all rows for null. */
-export interface UndoWish {
+export interface UndoSelection {
   readonly which: { readonly runId: number } | { readonly afterSeq: number };
   readonly rowId: number | null;
 }
@@ -45,7 +45,7 @@ export interface TableUndo {
 export function undoTable(
   from: Connection,
   { id, table }: { readonly id: number; readonly table: string },
-  wish: UndoWish,
+  wish: UndoSelection,
 ): TableUndo {
   const ledger = readTable(from, id);
   const isTwoWay = ledger.push === 'on' && hasBase(from, id);
@@ -90,7 +90,7 @@ function writableColumns(from: Connection, { id }: LedgerTable, { columns }: Kno
 function readChanges(
   from: Connection,
   { id, rows }: { readonly id: number; readonly rows: KnownRows },
-  { which, rowId }: UndoWish,
+  { which, rowId }: UndoSelection,
 ): readonly NetChange[] {
   const moved = sql`SELECT was_id, row_id FROM _rowsync_history WHERE table_id = ? AND was_id IS NOT NULL ORDER BY seq`;
   const idNow = new Map(queryRows(from, moved, [id]).map(([wasId, newId]) => [Number(wasId), Number(newId)]));

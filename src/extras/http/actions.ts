@@ -325,20 +325,22 @@ function decisionFromJson(text: string): PersonDecision | null {
   switch (parts.get('kind')) {
     case 'resolve': {
       const known = TAKES.find((name) => name === take);
-      if (!isWhole(id) || known === undefined || (typeof value !== 'string' && value !== null)) return null;
+      if (!isInteger(id) || known === undefined || (typeof value !== 'string' && value !== null)) return null;
       return { kind: 'resolve', id, take: known, value, isAgain };
     }
     case 'discard':
-      return typeof table === 'string' && (rowId === null || isWhole(rowId)) ? { kind: 'discard', table, rowId } : null;
+      return typeof table === 'string' && (rowId === null || isInteger(rowId))
+        ? { kind: 'discard', table, rowId }
+        : null;
     case 'retry':
-      return Array.isArray(ids) && ids.every(isWhole) ? { kind: 'retry', ids } : null;
+      return Array.isArray(ids) && ids.every(isInteger) ? { kind: 'retry', ids } : null;
     case 'seen':
-      return isWhole(upToId) ? { kind: 'seen', upToId } : null;
+      return isInteger(upToId) ? { kind: 'seen', upToId } : null;
     default:
       return null;
   }
 }
 
-function isWhole(value: unknown): value is number {
+function isInteger(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }

@@ -16,7 +16,7 @@ import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
 import { readProblems, type Surroundings } from '../../daemon/account.ts';
 import { metricsText } from './metrics.ts';
-import type { Sides } from '../../daemon/sides.ts';
+import type { Resources } from '../../daemon/resources.ts';
 import { stateJson, type DaemonState } from '../../daemon/state.ts';
 
 /**
@@ -29,8 +29,8 @@ export const PROCESSES_MAX = { pages: 2, streams: 1 } as const;
 export async function openServer(address: ListenAddress, view: DaemonView): Promise<DaemonServer> {
   const { clock, decisionQueue } = view;
   const pageAuthOf = cachedPageAuth(clock);
-  pageAuthOf(view.sides().config);
-  const auth = (): PageAuth => pageAuthOf(view.sides().config);
+  pageAuthOf(view.resources().config);
+  const auth = (): PageAuth => pageAuthOf(view.resources().config);
   const pages = new ChildPool<PageRequest>(PROCESSES_MAX.pages, PAGE_PROCESS);
   const streams = new ChildPool<PageRequest>(PROCESSES_MAX.streams, PAGE_PROCESS);
   const server = await startServer(address, {
@@ -40,11 +40,11 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
     nowMs: () => clock.nowMs(),
     status: async () => ({
       progress: view.work().progress,
-      ...(await statusJson(view.state(), view.sides(), view.surroundings())),
+      ...(await statusJson(view.state(), view.resources(), view.surroundings())),
     }),
-    metrics: seldom(() => metricsOf(view.state(), view.sides(), { around: view.surroundings(), view }), clock),
+    metrics: seldom(() => metricsOf(view.state(), view.resources(), { around: view.surroundings(), view }), clock),
     document: ({ msMax, signal, isStream, ...asked }) => {
-      const { replica, http } = view.sides().config;
+      const { replica, http } = view.resources().config;
       const nowMs = clock.nowMs();
       const request = {
         ...asked,
@@ -61,7 +61,7 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
     },
     progress: () => view.work().progress,
     onWork: (listener) => view.onWork(listener),
-    lastChange: () => lastSeq(view.sides().replica),
+    lastChange: () => lastSeq(view.resources().replica),
     decide: (decision) => decisionQueue.ask(decision),
     cycle: (work) => view.askForCycle(work),
     refresh: (tables) => view.refresh(tables),
@@ -109,7 +109,7 @@ export function seldom<T>(make: () => T, clock: Pick<Clock, 'monotonicMs'>): () 
  * The body of `/status`: the daemon, every table as `sync_status` has it, the account, and what the account has from the daemon alone.
  * @throws RowsyncError of the replica.
  */
-async function statusJson(state: DaemonState, { config }: Sides, around: Surroundings): Promise<object> {
+async function statusJson(state: DaemonState, { config }: Resources, around: Surroundings): Promise<object> {
   const { path } = config.replica;
   return {
     ...stateJson(state),
@@ -126,7 +126,7 @@ async function statusJson(state: DaemonState, { config }: Sides, around: Surroun
 /** The body of `/metrics`. @throws RowsyncError of the replica. */
 async function metricsOf(
   state: DaemonState,
-  { config, origin, replica }: Sides,
+  { config, origin, replica }: Resources,
   { around, view }: { readonly around: Surroundings; readonly view: DaemonView },
 ): Promise<string> {
   const { nowMs } = around;

@@ -123,7 +123,7 @@ const HEADERS = {
   // With "no-referrer" browsers would send no Origin with forms.
   'Referrer-Policy': 'same-origin',
   'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
+  'X-PageLayout-Options': 'DENY',
 } as const;
 
 function answer(request: IncomingMessage, response: ServerResponse, served: Served): void {

@@ -52,7 +52,7 @@ const NAME_CHARS_MAX = 300;
 
 /** Answers a question, in at most `ANSWER_CHARS_MAX` characters. @throws RowsyncError of the replica and of SQL. */
 function answerQuestion(reader: ReplicaReader, question: ToolQuestion, present: AnswerFacts): unknown {
-  const answer = wholeAnswer(reader, question, present);
+  const answer = completeAnswer(reader, question, present);
   // What a person is to review is bounded by how many edits a proposal may have.
   return question.tool === 'look_at_edits' ? answer : bounded(answer);
 }
@@ -95,7 +95,7 @@ interface AnswerFacts {
   readonly problems: readonly Problem[];
 }
 
-function wholeAnswer(
+function completeAnswer(
   reader: ReplicaReader,
   question: ToolQuestion,
   present: AnswerFacts,

@@ -3,10 +3,10 @@
  * parameter with the name of a column is a filter; ours begin with `_`. Every address can be sent to a colleague, and
  * holds no secret.
  */
-import type { BrowsedTable, Filter, RowsWish } from '../shared/browse.ts';
+import type { BrowsedTable, Filter, BrowseQuery } from '../shared/browse.ts';
 
 /** What the address of a table's page asks for. */
-export interface TableWish extends RowsWish {
+export interface TableQuery extends BrowseQuery {
   /** Columns to show, in their order; null for the default. */
   readonly columns: readonly string[] | null;
 }
@@ -17,7 +17,7 @@ const COLUMNS_SHOWN_MAX = 24;
 const OPERATORS = ['<=', '>=', '<>', '!=', '<', '>', '='] as const;
 
 /** Reads the query of an address; what names no column is left out. */
-export function wishOf(query: URLSearchParams, table: BrowsedTable): TableWish {
+export function queryFromAddress(query: URLSearchParams, table: BrowsedTable): TableQuery {
   const names = new Set(['_id', ...table.columns.map(({ name }) => name)]);
   const filters = [...query].flatMap(([name, text]) =>
     names.has(name) && text.trim() !== '' ? [filterOf(name, text)] : [],
@@ -60,7 +60,7 @@ export function filterText({ op, value }: Filter): string {
 }
 
 /** The columns that a page shows. */
-export function shownColumns(table: BrowsedTable, { columns }: TableWish): readonly string[] {
+export function shownColumns(table: BrowsedTable, { columns }: TableQuery): readonly string[] {
   if (columns !== null) return columns;
   const names = table.columns.map(({ name }) => name);
   if (names.length <= COLUMNS_SHOWN_MAX) return names;
@@ -69,7 +69,7 @@ export function shownColumns(table: BrowsedTable, { columns }: TableWish): reado
 }
 
 /** The query of an address for a wish, with `?` if it is not empty. */
-export function queryOf({ filters, search, sort, start, columns }: TableWish): string {
+export function queryOf({ filters, search, sort, start, columns }: TableQuery): string {
   const query = new URLSearchParams();
   for (const filter of filters) query.append(filter.column, filterText(filter));
   if (search !== '') query.append('_q', search);

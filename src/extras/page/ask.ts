@@ -69,7 +69,7 @@ ${exact(sql)}</textarea>
           <input id="fresh" name="fresh" size="6" autocomplete="off" value="${exact(fresh)}" />
           <p class="buttons"><button class="main">Ask</button><button type="button" id="stop" hidden>Stop</button></p>
         </form>
-        ${asked === null ? examplesHtml() : askedHtml(asked, view)}
+        ${asked === null ? examplesHtml() : outcomeHtml(asked, view)}
       </div>
       ${namesHtml(view)}
     </div>`;
@@ -87,7 +87,7 @@ function examplesHtml(): Html {
     </ul>`;
 }
 
-function askedHtml(asked: QueryOutcome, { sql, at, fresh }: AskView): Html {
+function outcomeHtml(asked: QueryOutcome, { sql, at, fresh }: AskView): Html {
   if (asked.kind === 'problem') {
     return html`<div class="verdict warn" role="alert">
       <h2>${asked.words}</h2>

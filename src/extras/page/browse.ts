@@ -6,7 +6,7 @@ import { ageText, bytesText, countText, plural } from '../../base/text.ts';
 import type { BrowsedColumn, BrowsedTable, CutCell, RowsPage } from '../shared/browse.ts';
 import type { Reference } from '../shared/browse-row.ts';
 import type { TableStatus } from '../../replica/reader.ts';
-import { filterText, pathPart, queryOf, type TableWish } from './address.ts';
+import { filterText, pathPart, queryOf, type TableQuery } from './address.ts';
 import { exact, html, type Html } from './html.ts';
 import { fileNameOf } from './values.ts';
 
@@ -51,7 +51,7 @@ export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly T
 export interface TableView {
   readonly table: BrowsedTable;
   readonly status: TableStatus | null;
-  readonly wish: TableWish;
+  readonly wish: TableQuery;
   /** Names of the columns that are shown. */
   readonly columns: readonly string[];
   readonly page: RowsPage;
@@ -206,7 +206,7 @@ const HELP = html`<details>
 /** The filters, each with a link that removes it. */
 function chipsHtml({ table, wish, countSql }: TableView): Html | null {
   const path = pathPart(table.name);
-  const chip = (text: string, rest: TableWish): Html =>
+  const chip = (text: string, rest: TableQuery): Html =>
     html`<li>
       <bdi>${text}</bdi>
       <a href="/browse/${path}${exact(queryOf({ ...rest, start: null }))}" aria-label="Without ${text}">✕</a>
@@ -227,7 +227,7 @@ function chipsHtml({ table, wish, countSql }: TableView): Html | null {
   </ul>`;
 }
 
-function wordsOf({ op, value }: TableWish['filters'][number]): string {
+function wordsOf({ op, value }: TableQuery['filters'][number]): string {
   if (op === 'empty') return 'has no value';
   if (op === 'given') return 'has a value';
   return op === 'has' ? `has “${value}”` : `${op} ${value}`;
@@ -306,11 +306,11 @@ function withoutHalf(text: string): string {
   return text.toWellFormed().replace(/\uFFFD$/, '');
 }
 
-function turnHtml(table: BrowsedTable, wish: TableWish, { rows, hasBefore, hasAfter }: RowsPage): Html | null {
+function turnHtml(table: BrowsedTable, wish: TableQuery, { rows, hasBefore, hasAfter }: RowsPage): Html | null {
   const [first, last] = [rows[0]?.id, rows.at(-1)?.id];
   if (!hasBefore && !hasAfter) return null;
   const path = pathPart(table.name);
-  const link = (words: string, start: TableWish['start']): Html =>
+  const link = (words: string, start: TableQuery['start']): Html =>
     html`<a href="/browse/${path}${exact(queryOf({ ...wish, start }))}">${words}</a>`;
   return html`<nav class="turn" aria-label="Pages of rows">
     ${hasBefore ? link('« First', null) : null}

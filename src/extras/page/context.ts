@@ -4,7 +4,7 @@
 import { readBrowsedTables, type BrowsedTable, type Cell } from '../shared/browse.ts';
 import { findReference, type Reference } from '../shared/browse-row.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
-import { framedHtml, sentenceHtml, type Frame } from './layout.ts';
+import { framedHtml, sentenceHtml, type PageLayout } from './layout.ts';
 import type { Html } from './html.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
@@ -24,7 +24,7 @@ export function problem(status: number, words: string, hint: string | null = nul
 /** A page with the bar at its top. */
 export function framed(
   { request, reader }: PageInput,
-  frame: Pick<Frame, 'title' | 'place' | 'isWide' | 'refreshSeconds'>,
+  frame: Pick<PageLayout, 'title' | 'place' | 'isWide' | 'refreshSeconds'>,
   body: Html,
   status = 200,
 ): AnswerChunks {

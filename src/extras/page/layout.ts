@@ -9,7 +9,7 @@ import { html, type Html } from './html.ts';
 export type PageName = 'Today' | 'Browse' | 'Ask' | 'Work';
 
 /** The frame of a page. */
-export interface Frame {
+export interface PageLayout {
   readonly title: string;
   /** Null for a page that the bar does not lead to. */
   readonly place: PageName | null;
@@ -23,7 +23,7 @@ export interface Frame {
 }
 
 /** A whole page. */
-export function framedHtml(frame: Frame, body: Html): string {
+export function framedHtml(frame: PageLayout, body: Html): string {
   const { title, isWide = false, refreshSeconds = null } = frame;
   return documentHtml(
     title,
@@ -62,7 +62,7 @@ export function documentHtml(title: string, body: Html, head: Html | null): stri
 }
 
 /** The bar at the top. */
-export function topHtml({ identity, formToken, place }: Pick<Frame, 'identity' | 'formToken' | 'place'>): Html {
+export function topHtml({ identity, formToken, place }: Pick<PageLayout, 'identity' | 'formToken' | 'place'>): Html {
   const current = (name: PageName): string => (name === place ? 'page' : 'false');
   return html`<header class="top">
     <p class="brand">rowsync</p>

@@ -19,11 +19,11 @@ import {
   shownSql,
   type BrowsedTable,
 } from '../shared/browse.ts';
-import { readWholeCell, readFileLine } from '../shared/browse-row.ts';
+import { readFullCell, readFileLine } from '../shared/browse-row.ts';
 import { readKnownTables } from '../history/known.ts';
 import { queryPast } from '../history/past.ts';
 import { openReader, type QueryAnswer, type ReplicaReader } from '../../replica/reader.ts';
-import { nameOfPart, pathPart, queryOf, shownColumns, wishOf } from './address.ts';
+import { nameOfPart, pathPart, queryOf, shownColumns, queryFromAddress } from './address.ts';
 import { answerEdit, answerEditForm } from './edit.ts';
 import { ANSWER_ROWS_MAX, askHtml, type QueryOutcome } from './ask.ts';
 import { tableHtml, tablesHtml } from './browse.ts';
@@ -122,7 +122,7 @@ function answerTables(desk: PageInput): AnswerChunks {
 
 function answerTable(desk: PageInput, table: BrowsedTable): AnswerChunks {
   const { reader, query, request } = desk;
-  const wish = wishOf(query, table);
+  const wish = queryFromAddress(query, table);
   // A form sends every field; the address keeps only the fields that were filled in.
   if ([...query].some(([, value]) => value === '')) return redirect(`/browse/${pathPart(table.name)}${queryOf(wish)}`);
   const columns = shownColumns(table, wish);
@@ -153,7 +153,7 @@ function answerCell(
 ): AnswerChunks {
   const column = nameOfPart(part) ?? '';
   const isKnown = table.columns.some(({ name }) => name === column);
-  const value = isKnown ? readWholeCell(reader, table, { id, column }) : undefined;
+  const value = isKnown ? readFullCell(reader, table, { id, column }) : undefined;
   if (value === undefined) return problem(404, 'There is no such cell');
   const data = value instanceof Uint8Array ? value : String(value ?? '');
   return { status: 200, type: 'application/octet-stream', headers: saveAs(`${column}.txt`), chunks: [data] };
@@ -291,7 +291,7 @@ function ofTable(reader: ReplicaReader, part: string, query: URLSearchParams): E
       hint: 'It may have another name now.',
     });
   }
-  const wish = wishOf(query, table);
+  const wish = queryFromAddress(query, table);
   const columns = shownColumns(table, wish);
   return {
     name: table.name,

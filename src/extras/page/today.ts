@@ -355,7 +355,7 @@ function readDay(reader: ReplicaReader, nowMs: number): DayView {
   const all = readBrowsedTables(reader);
   const tables = all.flatMap((table): readonly TableDay[] => {
     const { name } = table;
-    if (journalled.has(name)) return journalDay(journal, name, firstHourMs);
+    if (journalled.has(name)) return historyDay(journal, name, firstHourMs);
     if (Number(process.hrtime.bigint() - startedAt) / 1e6 > COUNT_MS_MAX) {
       unreadCount += 1;
       return [];
@@ -378,7 +378,7 @@ function readDay(reader: ReplicaReader, nowMs: number): DayView {
 }
 
 /** One table, from the journal; none if nothing changed. */
-function journalDay(journal: readonly HistoryHour[], table: string, firstHourMs: number): readonly TableDay[] {
+function historyDay(journal: readonly HistoryHour[], table: string, firstHourMs: number): readonly TableDay[] {
   const ofTable = journal.filter((line) => line.table === table);
   if (ofTable.length === 0) return [];
   const changed = ofTable.filter(({ kind }) => kind !== 'delete');

@@ -10,7 +10,7 @@ export type ShownValue = string | number | null;
 
 /** A text is folded here: enough to recognise it, and the page stays one. The whole of it opens, unless it is longer than a page can hold. */
 const VALUE_CHARS_MAX = 400;
-const WHOLE_CHARS_MAX = 20_000;
+const OPENED_CHARS_MAX = 20_000;
 /** Columns of one row that are shown where nothing is compared. */
 const CELLS_MAX = 30;
 
@@ -25,7 +25,7 @@ export function valueHtml(value: ShownValue): Html {
     .toWellFormed()
     .replace(/\uFFFD$/, '');
   const start = html`<bdi class="value">${cut}…</bdi> <em class="none">${countText(text.length)} characters</em>`;
-  if (text.length > WHOLE_CHARS_MAX) return html`${start} <em class="none">(whole in rowsync plan and in SQL)</em>`;
+  if (text.length > OPENED_CHARS_MAX) return html`${start} <em class="none">(whole in rowsync plan and in SQL)</em>`;
   return html`<details>
     <summary>${start}</summary>
     <bdi class="value">${text}</bdi>

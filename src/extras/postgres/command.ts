@@ -42,7 +42,7 @@ export function addSinkCommands(program: Command, runner: Runner): void {
     description: string,
     work: (
       invocation: Invocation,
-      sides: { readonly config: Config; readonly settings: SinkSettings },
+      input: { readonly config: Config; readonly settings: SinkSettings },
       names: readonly string[],
       options: SinkOptions,
     ) => Promise<number>,
@@ -63,8 +63,8 @@ export function addSinkCommands(program: Command, runner: Runner): void {
     .description('show the progress and the problems of each sink (the default)')
     .action((_options: unknown, command: Command) => runner(command, status));
   add('check', 'connect, and check whether the user has the rights that are needed', check);
-  add('send', 'send what changed since the last time, once', (invocation, sides) =>
-    send(invocation, sides, { agreed: false, load: null }),
+  add('send', 'send what changed since the last time, once', (invocation, input) =>
+    send(invocation, input, { agreed: false, load: null }),
   );
   add(
     'load',
@@ -163,12 +163,12 @@ async function send(
   }
 }
 
-async function load(invocation: Invocation, sides: SinkCommandInput, names: readonly string[]): Promise<number> {
+async function load(invocation: Invocation, input: SinkCommandInput, names: readonly string[]): Promise<number> {
   try {
-    return await send(invocation, sides, { agreed: names.length === 0, load: names });
+    return await send(invocation, input, { agreed: names.length === 0, load: names });
   } catch (thrown) {
     if (!(thrown instanceof RowsyncError) || thrown.code !== 'replica.inUse') throw thrown;
-    askForLoad(sides.config.replica.path, sides.settings.name, names);
+    askForLoad(input.config.replica.path, input.settings.name, names);
     await invocation.session.stdout.write(
       'A daemon works on the replica: it loads within a minute, see rowsync sink status\n',
     );

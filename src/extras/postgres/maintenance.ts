@@ -142,7 +142,7 @@ async function compareTable(
     });
     differing.push(...found.map((row) => Number(row['id'])));
   }
-  const moving = touchedSince(reader, table.id, sent);
+  const moving = changedRowsSince(reader, table.id, sent);
   const real = differing.filter((id) => !moving.has(id));
   return {
     table: table.name,
@@ -164,7 +164,7 @@ function differenceSql(target: PgSchema, table: SentTable, { deletes }: SinkSett
 }
 
 /** Rows of a table that were touched since `after`, whose differences may be on their way. */
-function touchedSince(reader: ReplicaReader, tableId: number, start: number): ReadonlySet<number> {
+function changedRowsSince(reader: ReplicaReader, tableId: number, start: number): ReadonlySet<number> {
   const ids = new Set<number>();
   let after = start;
   // Ends with the last line.

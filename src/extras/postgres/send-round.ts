@@ -11,7 +11,7 @@ import {
   readLines,
   readSourceRows,
   type SourceRow,
-  type TouchedLine,
+  type ChangedRowLine,
   blockReader,
   readHead,
 } from '../shared/confirmed-rows.ts';
@@ -144,7 +144,7 @@ function readChanges(
     readonly startById: ReadonlyMap<number, number>;
     readonly after: number;
   },
-): { readonly lines: readonly TouchedLine[]; readonly changes: readonly TableChanges[]; readonly lastSeq: number } {
+): { readonly lines: readonly ChangedRowLine[]; readonly changes: readonly TableChanges[]; readonly lastSeq: number } {
   const { tables, startById, after } = given;
   return inSnapshot(from, () => {
     const lines = readLines(from, after, LINES_MAX);

@@ -18,7 +18,7 @@ import {
   type SinkPlace,
   type SinkTableState,
 } from '../../replica/bookkeeping/sinks.ts';
-import { keepCacheSmall, readHead, readSources, readWholeTouches } from '../shared/confirmed-rows.ts';
+import { keepCacheSmall, readHead, readSources, readTableChanges } from '../shared/confirmed-rows.ts';
 import type { CopyTarget } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkContext } from './context.ts';
@@ -218,7 +218,7 @@ export class SinkWriter {
     const { session, target } = sending;
     const { settings, clock } = this.#context;
     for (;;) {
-      const wholes = readWholeTouches(reader);
+      const wholes = readTableChanges(reader);
       const sources = readSources(reader).filter(({ table }) => settings.takes(table.name));
       const tables = sources.filter(({ table }) => table.state !== 'loading').map(sentTable);
       const resting = new Map(
@@ -278,7 +278,7 @@ export class SinkWriter {
     const hasNew = readSources(reader).some(
       ({ table }) => table.state !== 'loading' && !known.has(table.id) && settings.takes(table.name),
     );
-    return hasNew || [...readWholeTouches(reader)].some(([id, seq]) => known.has(id) && wholes.get(id) !== seq);
+    return hasNew || [...readTableChanges(reader)].some(([id, seq]) => known.has(id) && wholes.get(id) !== seq);
   }
 
   /** Checks shapes only if a shape, or the set of omitted tables, changed since the last check. */

@@ -4,7 +4,7 @@
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { readTwoWayTable, type TwoWayTable } from '../../capture/table.ts';
-import { withSides } from '../../cli/runtime/invocation.ts';
+import { withResources } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
 import { pullSettings } from '../../config/settings.ts';
 import { withBoundNames } from '../../config/tables.ts';
@@ -57,7 +57,7 @@ export async function withPutback<T>(
 ): Promise<T> {
   const bound = withBoundNames(config, (name) => boundNameOf(main, name));
   const beside = { ...config, replica: { ...config.replica, path: putbackPath(config) } };
-  return withSides({ ...invocation, extras: [] }, beside, async ({ pull: pulling, push: pushing }) => {
+  return withResources({ ...invocation, extras: [] }, beside, async ({ pull: pulling, push: pushing }) => {
     const caller = (await pulling.origin.user({ signal: pulling.signal })).value;
     const chosen = workflow ?? (hasOption(caller.admin, 'ManageData') ? 'suppress' : 'run');
     const options: PushTableOptions = { conflict: 'origin', workflow: chosen };

@@ -75,7 +75,7 @@ export async function askAnswers(
 interface Reached {
   /** Open; the caller closes it. */
   readonly origin: Origin;
-  readonly address: AskedAddress;
+  readonly address: AddressAnswers;
   readonly tokenFile: string;
   /** Null where a file has it already. */
   readonly token: string | null;
@@ -157,12 +157,12 @@ async function reachOrigin(prompter: Prompter, { session }: Invocation, options:
   }
 }
 
-interface AskedAddress {
+interface AddressAnswers {
   readonly url: string;
   readonly database: string;
 }
 
-async function askAddress(prompter: Prompter, options: InitOptions): Promise<AskedAddress> {
+async function askAddress(prompter: Prompter, options: InitOptions): Promise<AddressAnswers> {
   const complain = (text: string): string | null =>
     readAddress(text) === null ? 'Not a web address. Open the database in your browser and copy its address.' : null;
   const given = options.url !== undefined && complain(options.url) === null ? options.url : null;

@@ -65,7 +65,7 @@ export function readRowCells(from: Connection, table: BrowsedTable, id: number):
 }
 
 /** One cell, whole; undefined where there is no such row. */
-export function readWholeCell(
+export function readFullCell(
   from: Connection,
   { name: table }: BrowsedTable,
   { id, column }: { readonly id: number; readonly column: string },

@@ -47,7 +47,7 @@ export interface Filter {
 }
 
 /** Which rows, in which order, beginning where. */
-export interface RowsWish {
+export interface BrowseQuery {
   readonly filters: readonly Filter[];
   /** Looked for in every text column; empty for nothing. */
   readonly search: string;
@@ -134,17 +134,17 @@ export interface Statement {
 type Condition = Statement;
 
 /** The rows that are wanted, of these columns, whole and without an end: for an export. */
-export function rowsStatement(table: BrowsedTable, columns: readonly string[], wish: RowsWish): Statement {
+export function rowsStatement(table: BrowsedTable, columns: readonly string[], wish: BrowseQuery): Statement {
   return select(table, joinSql([sql`_id`, ...columns.map((column) => ident(column))]), { ...wish, start: null }, []);
 }
 
 /** The same as people write it, with values written in. */
-export function shownSql(table: BrowsedTable, columns: readonly string[], wish: RowsWish): string {
+export function shownSql(table: BrowsedTable, columns: readonly string[], wish: BrowseQuery): string {
   return written(rowsStatement(table, columns, wish));
 }
 
 /** The same for how many rows there are. */
-export function shownCountSql(table: BrowsedTable, wish: RowsWish): string {
+export function shownCountSql(table: BrowsedTable, wish: BrowseQuery): string {
   const { text, values } = whereOf(table, wish, []);
   return written({ text: sql`SELECT count(*) AS "rows" FROM ${ident(table.name)}${text}`, values });
 }
@@ -161,7 +161,7 @@ export function readRowsPage(
   from: Connection,
   table: BrowsedTable,
   columns: readonly string[],
-  wish: RowsWish,
+  wish: BrowseQuery,
 ): RowsPage {
   const start = wish.start === null ? null : startOf(from, table, wish);
   const isBackward = wish.start?.direction === 'before' && start !== null;
@@ -206,7 +206,7 @@ function cutCell(name: Sql): readonly Sql[] {
 function select(
   table: BrowsedTable,
   selected: Sql,
-  wish: RowsWish,
+  wish: BrowseQuery,
   more: readonly Condition[],
   isDescending = wish.sort?.isDescending ?? false,
 ): Statement {
@@ -221,7 +221,7 @@ function select(
 }
 
 /** Which rows; empty for all of them. */
-function whereOf(table: BrowsedTable, { filters, search }: RowsWish, more: readonly Condition[]): Statement {
+function whereOf(table: BrowsedTable, { filters, search }: BrowseQuery, more: readonly Condition[]): Statement {
   const conditions = [
     ...filters.flatMap((filter) => filterCondition(table, filter) ?? []),
     ...(search === '' ? [] : [searchCondition(table, search)]),
@@ -234,7 +234,7 @@ function whereOf(table: BrowsedTable, { filters, search }: RowsWish, more: reado
 }
 
 /** Where a page begins: behind a row in the order that is wanted; null where that row is gone. NULL comes before every value. */
-function startOf(from: Connection, table: BrowsedTable, { sort, start }: RowsWish): Condition | null {
+function startOf(from: Connection, table: BrowsedTable, { sort, start }: BrowseQuery): Condition | null {
   if (start === null) return null;
   const { id, direction } = start;
   const goesDown = (sort?.isDescending ?? false) !== (direction === 'before');

@@ -20,7 +20,7 @@ export interface SinkSource {
 }
 
 /** A line of touched rows. */
-export interface TouchedLine {
+export interface ChangedRowLine {
   readonly tableId: number;
   readonly rowId: number;
   readonly seq: number;
@@ -72,16 +72,16 @@ export function readHead(from: Connection): number {
 }
 
 /** Touched lines behind a number, in order, at most `limit`. */
-export function readLines(from: Connection, after: number, limit: number): readonly TouchedLine[] {
+export function readLines(from: Connection, after: number, limit: number): readonly ChangedRowLine[] {
   return from
     .prepare(
       sql`SELECT table_id AS tableId, row_id AS rowId, seq, gone FROM _rowsync_touched WHERE seq > ? ORDER BY seq LIMIT ?`,
     )
-    .all(after, limit) as TouchedLine[]; // columns and types are ours
+    .all(after, limit) as ChangedRowLine[]; // columns and types are ours
 }
 
 /** The last line that stands for all rows of a table, by table. */
-export function readWholeTouches(from: Connection): ReadonlyMap<number, number> {
+export function readTableChanges(from: Connection): ReadonlyMap<number, number> {
   const rows = from
     .prepare(sql`SELECT table_id, seq FROM _rowsync_touched WHERE row_id = ${ALL_ROWS}`)
     .raw()

@@ -122,7 +122,7 @@ export function instantFromUtc(utc: string): Numeric | null {
 /** An instant in range; null where its day is not. */
 export function instantInRange(instant: Numeric | null): Numeric | null {
   if (instant === null) return null;
-  return dayInRange(Math.floor(wholeSeconds(instant) / DAY_SECONDS)) === null ? null : instant;
+  return dayInRange(Math.floor(secondsBelow(instant) / DAY_SECONDS)) === null ? null : instant;
 }
 
 /** A date and a time of day. */
@@ -133,7 +133,7 @@ export interface LocalTime {
 
 /** What clocks show in a zone at an instant; the fraction of a second is cut. */
 export function localFromInstant(instant: Numeric, zone: string): LocalTime | null {
-  const utc = wholeSeconds(instant);
+  const utc = secondsBelow(instant);
   if (dayInRange(Math.floor(utc / DAY_SECONDS)) === null) return null;
   // Offsets before zones existed have seconds (`-04:56:02`); none has a part of one.
   const local = utc + offsetMsAt(utc * 1000, zone) / 1000;
@@ -147,7 +147,7 @@ export function instantFromLocal({ days, seconds }: LocalTime, zone: string): Nu
   return utc === undefined ? null : instantFromUtc(utc);
 }
 
-function wholeSeconds(instant: Numeric): number {
+function secondsBelow(instant: Numeric): number {
   return integerOf(roundToMultiple(instant, 1, 'down') ?? 0);
 }
 

@@ -123,17 +123,17 @@ function rule<L extends DataType, R extends DataType>(
 
 /** A part of a day does not move a date: `Today() + 6h` is today. */
 function datePlus(days: number, duration: Numeric): number | null {
-  const moved = add(days, wholeUnits(duration, DAY_SECONDS));
+  const moved = add(days, completeUnits(duration, DAY_SECONDS));
   return moved === null ? null : dayInRange(integerOf(moved));
 }
 
 /** Times of day go round at midnight; a part of a second is cut. */
 function timePlus(seconds: number, duration: Numeric): number {
-  const moved = (seconds + integerOf(wholeUnits(duration, 1))) % DAY_SECONDS;
+  const moved = (seconds + integerOf(completeUnits(duration, 1))) % DAY_SECONDS;
   return (moved + DAY_SECONDS) % DAY_SECONDS;
 }
 
-function wholeUnits(duration: Numeric, unitSeconds: number): Numeric {
+function completeUnits(duration: Numeric, unitSeconds: number): Numeric {
   const multiple = roundToMultiple(duration, unitSeconds, 'down') ?? 0;
   return divide(multiple, unitSeconds) ?? 0;
 }

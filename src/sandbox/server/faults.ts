@@ -89,7 +89,7 @@ export function readFaultPlan(input: unknown): FaultPlan | readonly string[] {
     .filter((key) => key !== 'seed' && key !== 'faults')
     .map((key) => `${key}: is not known; seed and faults are`);
   const { seed = 1, faults } = input;
-  if (!isWhole(seed, 0, 0xffff_ffff)) problems.push('seed: must be a whole number from 0 to 4294967295');
+  if (!isIntegerBetween(seed, 0, 0xffff_ffff)) problems.push('seed: must be a whole number from 0 to 4294967295');
   if (!Array.isArray(faults)) return [...problems, 'faults: must be a list'];
   if (faults.length > RULES_MAX) return [...problems, `faults: must have at most ${RULES_MAX} rules`];
   const rules = (faults as unknown[]).map((rule, index) => readRule(rule, `faults[${index}]`, problems));
@@ -124,7 +124,7 @@ function fieldProblem(
 ): string | undefined {
   const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
   if (field !== undefined)
-    return isWhole(value, 0, field.max) ? undefined : `must be a whole number up to ${field.max}`;
+    return isIntegerBetween(value, 0, field.max) ? undefined : `must be a whole number up to ${field.max}`;
   switch (key) {
     case 'fault':
       return undefined;
@@ -135,7 +135,7 @@ function fieldProblem(
       return typeof value === 'number' && value >= 0 && value <= 1 ? undefined : 'must be a number from 0 to 1';
     case 'nth':
     case 'count':
-      return isWhole(value, 1, Number.MAX_SAFE_INTEGER) ? undefined : 'must be a whole number from 1';
+      return isIntegerBetween(value, 1, Number.MAX_SAFE_INTEGER) ? undefined : 'must be a whole number from 1';
     default:
       return `is not known for ${fault}; ${[...COMMON, ...Object.keys(fields)].join(', ')} are`;
   }
@@ -145,7 +145,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isWhole(value: unknown, min: number, max: number): boolean {
+function isIntegerBetween(value: unknown, min: number, max: number): boolean {
   return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
 }
 

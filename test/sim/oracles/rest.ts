@@ -16,7 +16,7 @@ const REFUSED_BY_RULE = 4105;
 const KEPT = ['sync_conflicts', 'sync_failures', 'sync_changes'];
 
 /** What there is to see. */
-export interface Sides {
+export interface Resources {
   readonly user: User;
   readonly names: Names;
   readonly origin: OriginModel;
@@ -33,7 +33,7 @@ export interface Sides {
 }
 
 /** Both sides; null where the table does not stand in the replica as the origin has it. */
-export function gatherRest(sides: Sides): Rest | null {
+export function gatherRest(sides: Resources): Rest | null {
   const { user, names, books, writes, hidden, policy, wasForbidden, hasSwapped, sent } = sides;
   const local = names.inReplica((statement) => user.query(statement));
   if (local === null || names.goneIn((statement) => user.query(statement)).size > 0) return null;

@@ -14,8 +14,8 @@ import { boundNameOf } from '../replica/bookkeeping/described.ts';
 import type { RowsyncError } from '../base/errors.ts';
 import { checkWhole } from '../replica/wholeness.ts';
 
-/** The input for opening both sides. */
-interface SideParts {
+/** The input for opening the origin and the replica. */
+interface ResourceParts {
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -23,43 +23,43 @@ interface SideParts {
 /** Begins work beside the daemon; `stop` ends it. */
 export type StartBeside = (
   config: Config,
-  parts: SideParts & { readonly replica: Replica },
+  parts: ResourceParts & { readonly replica: Replica },
 ) => { readonly stop: () => Promise<void> };
 
-/** Both sides, open. */
-export interface Sides {
+/** The origin and the replica, open. */
+export interface Resources {
   readonly config: Config;
   readonly origin: Origin;
   readonly replica: Replica;
   readonly log: Logger;
-  readonly whole: WholeWatch;
+  readonly damage: DamageWatch;
   /** Removes content of attached files that no row names any more. */
   readonly removeContents: (hashes: readonly string[]) => Promise<unknown>;
   /** Opens what the new configuration names, then closes the rest; throws with everything left as it was. */
-  changeTo(config: Config, parts: SideParts): Promise<Sides>;
+  changeTo(config: Config, parts: ResourceParts): Promise<Resources>;
   close(): Promise<void>;
 }
 
-/** Opens both sides. @throws RowsyncError of the configuration or of the replica. */
-export function openSides(
+/** Opens the origin and the replica. @throws RowsyncError of the configuration or of the replica. */
+export function openResources(
   config: Config,
   // Work beside the daemon has its own clock: its waits are no sign of life of the daemon.
-  parts: SideParts & { readonly besideClock: Clock; readonly starts: readonly StartBeside[] },
-): Sides {
+  parts: ResourceParts & { readonly besideClock: Clock; readonly starts: readonly StartBeside[] },
+): Resources {
   const origin = openOrigin(originSettings(config), parts);
   const replica = openReplicaOf(config, parts);
-  return sidesOf(
+  return resourcesOf(
     config,
-    { origin, replica, log: parts.log, whole: new WholeWatch(replica.path) },
+    { origin, replica, log: parts.log, damage: new DamageWatch(replica.path) },
     { starts: parts.starts, clock: parts.besideClock },
   );
 }
 
-function sidesOf(
+function resourcesOf(
   config: Config,
-  open: Pick<Sides, 'origin' | 'replica' | 'log' | 'whole'>,
+  open: Pick<Resources, 'origin' | 'replica' | 'log' | 'damage'>,
   beside: { readonly starts: readonly StartBeside[]; readonly clock: Clock },
-): Sides {
+): Resources {
   const parts = { replica: open.replica, clock: beside.clock, log: open.log };
   const running = beside.starts.map((start) => start(config, parts));
   const stop = (): Promise<unknown> => Promise.all(running.map((work) => work.stop()));
@@ -68,7 +68,7 @@ function sidesOf(
     origin: open.origin,
     replica: open.replica,
     log: open.log,
-    whole: open.whole,
+    damage: open.damage,
     removeContents: (hashes) => removeUnnamed(open.replica, config.replica.files, hashes),
     changeTo: async (next, changed) => {
       const origin = openOrigin(originSettings(next), changed);
@@ -77,8 +77,8 @@ function sidesOf(
       await stop();
       await open.origin.close();
       if (!isSameFile) open.replica.close();
-      const whole = isSameFile ? open.whole : new WholeWatch(replica.path);
-      return sidesOf(next, { origin, replica, log: changed.log, whole }, beside);
+      const damage = isSameFile ? open.damage : new DamageWatch(replica.path);
+      return resourcesOf(next, { origin, replica, log: changed.log, damage }, beside);
     },
     close: async () => {
       await stop();
@@ -88,17 +88,17 @@ function sidesOf(
   };
 }
 
-function openReplicaOf({ replica: { path, shared } }: Config, { clock, log }: SideParts): Replica {
+function openReplicaOf({ replica: { path, shared } }: Config, { clock, log }: ResourceParts): Replica {
   const replica = openReplica(path, { clock, shared });
   if (replica.upgrade !== null) log.info('replica.upgraded', { path: replica.upgrade.copyPath });
   return replica;
 }
 
-/** Between two checks of a file that was whole. */
+/** Between two checks of an undamaged file. */
 const LOOK_EVERY_MS = 24 * 60 * 60_000;
 
 /** Watches one replica file. */
-export class WholeWatch {
+export class DamageWatch {
   readonly #path: string;
   #lookedAtMs: number | null = null;
 
