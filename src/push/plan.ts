@@ -40,7 +40,7 @@ export function planChanges(changes: readonly RowChange[], table: PushTable, opt
   const whole = changes.filter(({ problems }) => problems.length === 0);
   const rows = whole.map(({ rowId, base, local }) => ({ id: rowId, base, local }));
   const plan = planPush(rows, table, options);
-  return { batches: plan.batches, unsendable: [...broken, ...plan.unsendable] };
+  return { ...plan, unsendable: [...broken, ...plan.unsendable] };
 }
 
 /** Generates match values: random UUIDs (RFC 9562, version 4); if these are too long, random digits and small letters. */

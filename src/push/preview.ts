@@ -30,10 +30,10 @@ export interface PreviewRow {
   readonly rowId: number;
   readonly kind: ChangeKind;
   /**
-   * sent · conflict, refused (by the origin), unsendable (stopped here) and inDoubt wait for a person or a timer · unknown was sent, and is looked up
-   * first.
+   * sent · later: once another row has arrived · conflict, refused (by the origin), unsendable (stopped here) and inDoubt wait for a person or a timer ·
+   * unknown was sent, and is looked up first.
    */
-  readonly fate: 'sent' | 'conflict' | 'refused' | 'unsendable' | 'inDoubt' | 'unknown';
+  readonly fate: 'sent' | 'later' | 'conflict' | 'refused' | 'unsendable' | 'inDoubt' | 'unknown';
   /** How it is sent; null if it is not. */
   readonly method: WriteMethod | null;
   /** Why it waits; null if it does not. */
@@ -93,8 +93,10 @@ function previewTable(
     }),
   );
   const unsendable = new Map(plan.unsendable.map(({ id, reason }) => [id, reason]));
+  const left = new Set(plan.left);
   const reasons = readReasons(tx, table.id);
   const waiting = changes.flatMap((change) => {
+    if (left.has(change.rowId)) return [previewRow(table, change, LEFT)];
     const known = reasons.get(change.rowId);
     const reason = unsendable.get(change.rowId) ?? known?.reason ?? null;
     const fate = fateOf(change.state, {
@@ -116,6 +118,13 @@ function previewTable(
     readCallCount: reads.reduce((sum, count) => sum + count, 0) + (plan.batches.length === 0 ? 0 : 2),
   };
 }
+
+/** How a new row is told that another one may be the same at the origin. */
+const LEFT = {
+  fate: 'later',
+  method: null,
+  reason: 'another new row may have the same match value; that one leaves first',
+} as const;
 
 function fateOf(
   state: RowChange['state'],

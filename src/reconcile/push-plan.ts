@@ -95,6 +95,8 @@ export interface PushPlan {
   /** In the order in which they leave. */
   readonly batches: readonly PlannedBatch[];
   readonly unsendable: readonly UnsendableRow[];
+  /** New rows left for the next plan: their match value may be that of a row in this one, or of one on its way. */
+  readonly left: readonly number[];
 }
 
 /** How large a batch may become. */
@@ -138,12 +140,13 @@ export interface PlanOptions {
 const MADE_MATCH_CHARS_MIN = 16;
 
 /**
- * Plans rows of one table. Two new rows whose match values may be one at the origin never leave in one batch, since the second would change the first. The second is left
- * out, and the next plan finds the first at the origin.
+ * Plans rows of one table. Two new rows whose match values may be one at the origin never leave in one batch, since the second would change the first.
+ * The second is left, and the next plan finds the first at the origin.
  */
 export function planPush(rows: readonly ChangedRow[], table: PushTable, options: PlanOptions): PushPlan {
   const unsendable: UnsendableRow[] = [];
   const batches: OpenBatch[] = [];
+  const left: number[] = [];
   const matchKeys = new Set<string>();
   for (const row of rows) {
     const planned = planRow(row, table, options);
@@ -154,12 +157,15 @@ export function planPush(rows: readonly ChangedRow[], table: PushTable, options:
     }
     if (planned.method === 'upsert') {
       const key = matchKey(planned.row.cells.find(({ column }) => column === table.match)?.value ?? null);
-      if (matchKeys.has(key) || options.isLeaving?.(key) === true) continue;
+      if (matchKeys.has(key) || options.isLeaving?.(key) === true) {
+        left.push(row.id);
+        continue;
+      }
       matchKeys.add(key);
     }
     addToBatch(batches, planned, { ...options.limits, rowsMax: rowsMaxFor(row.id, options) });
   }
-  return { batches: batches.map(({ method, rows: cut }) => ({ method, rows: cut })), unsendable };
+  return { batches: batches.map(({ method, rows: cut }) => ({ method, rows: cut })), unsendable, left };
 }
 
 function rowsMaxFor(id: number, { limits, rowsMaxOf }: PlanOptions): number {

@@ -4,6 +4,8 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
+import { readTwoWayTables } from '../../src/capture/table.ts';
+import { previewPush } from '../../src/push/preview.ts';
 import type { Fixture } from '../support/replica.ts';
 import { atOrigin, countsOf, here, pushNow, setFaults } from '../support/push.ts';
 import { captured, startTwoWay, twoWaySettings } from '../support/two-way.ts';
@@ -19,6 +21,15 @@ describe('a match value', () => {
     await using fixture = await startTwoWay(MATCHED);
     fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('a', 'n'), ('b', 'n'), ('c', 'other')`);
 
+    const [planned] = await previewPush(
+      { replica: fixture.replica, clock: systemClock, uploadDir: null },
+      readTwoWayTables(fixture.replica),
+    );
+    expect(planned?.rows.map(({ rowId, fate }) => [rowId, fate])).toEqual([
+      [-2, 'sent'],
+      [-4, 'sent'],
+      [-3, 'later'],
+    ]);
     const report = await pushNow(fixture);
 
     expect(countsOf(report)).toEqual({ inserted: 2, refused: 1, parked: 1 });

@@ -177,10 +177,11 @@ describe('a plan', () => {
   });
 
   test('sends one of two inserts with the same match value, whatever its case, and leaves the other for the next plan', () => {
-    const { batches, unsendable } = plan([inserted(-1, 'a'), inserted(-2, 'A'), inserted(-3, 'b')]);
+    const { batches, unsendable, left } = plan([inserted(-1, 'a'), inserted(-2, 'A'), inserted(-3, 'b')]);
 
     expect(said(batches)).toEqual(['upsert -1[0=a] -3[0=b]']);
     expect(unsendable).toEqual([]);
+    expect(left).toEqual([-2]);
   });
 
   test('cuts batches by rows', () => {
