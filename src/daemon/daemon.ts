@@ -347,8 +347,8 @@ class Daemon {
     const { clock } = this.#parts;
     const nowMs = clock.monotonicMs();
     this.#circuit = afterFailure(this.#circuit, causeOf(error), { nowMs, random: clock.random() });
-    const { code, message, hint } = error;
-    this.#failure = { code, message, hint, since: this.#failure?.since ?? stampFromMs(clock.nowMs()) };
+    const { kind, code, message, hint } = error;
+    this.#failure = { kind, code, message, hint, since: this.#failure?.since ?? stampFromMs(clock.nowMs()) };
     const { failureCount, retryAtMs, cause } = this.#circuit;
     this.#log.error('circuit.opened', {
       ...errorFacts(error),

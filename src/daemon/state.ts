@@ -3,6 +3,7 @@
  * Pure.
  */
 import { stampFromMs } from '../base/clock.ts';
+import type { ErrorKind } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Problem } from '../reconcile/account/account.ts';
@@ -24,8 +25,8 @@ export interface DaemonState {
   /** What is under way; null while it waits. */
   readonly working: WorkKind | null;
   readonly circuit: Circuit;
-  /** The code and words of the failure that opened the circuit; null while it is closed. */
-  readonly failure: (Complaint & { readonly since: string }) | null;
+  /** The failure that opened the circuit; null while it is closed. */
+  readonly failure: (Complaint & { readonly kind: ErrorKind; readonly since: string }) | null;
   /** The time until the circuit lets work through; 0 if it does. */
   readonly circuitWaitMs: number;
   readonly troubleByTable: ReadonlyMap<string, TableTrouble>;
@@ -74,6 +75,7 @@ export function stateJson(state: DaemonState): Readonly<Record<string, unknown>>
         ? null
         : {
             // Named one by one: the message of an error is not among the properties that a spread copies.
+            kind: failure?.kind ?? null,
             code: failure?.code ?? null,
             message: failure?.message ?? '',
             hint: failure?.hint ?? '',

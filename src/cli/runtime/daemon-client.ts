@@ -18,7 +18,13 @@ export interface DaemonAnswer {
   readonly working: string | null;
   /** Lines of extras; none from a daemon of an earlier version. */
   readonly notes?: readonly string[];
-  readonly failure: { readonly message: string; readonly hint: string; readonly count?: number } | null;
+  readonly failure: {
+    readonly kind?: unknown;
+    readonly code?: unknown;
+    readonly message: string;
+    readonly hint: string;
+    readonly count?: number;
+  } | null;
   /** How far the work is, and how each kind ended last; not from a daemon of an earlier version. */
   readonly progress?: WorkProgress | null;
   readonly last?: Readonly<Record<string, { readonly outcome: string; readonly durationMs: number }>>;

@@ -2,7 +2,7 @@
  * `pull`, `push`, `sync` and `verify` beside a daemon: it does the work at once, and this process shows its progress. Only the process that
  * holds the lock writes to a replica.
  */
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { errorFromWords, EXIT, RowsyncError } from '../../base/errors.ts';
 import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
 import type { CoreWork } from '../../daemon/jobs.ts';
@@ -111,9 +111,9 @@ async function awaitWork(
         if (!now.isScheduled) throw inUse(ask, `schedule ${work} in the configuration, so that it does that`);
         if (before === null) {
           if (!now.isUnderWay && (await askDaemonForWork(listen, config.replica.path, work))) before = now;
-        } else if (now.last !== null && now.lastKey !== before.lastKey) return now.last;
-        else if (now.failure !== null && (now.failure.count ?? 0) > (before.failure?.count ?? 0))
-          throw refusalOf(now.failure);
+        } else if (now.failure !== null && (now.failure.count ?? 0) > (before.failure?.count ?? 0))
+          throw failureOf(now.failure);
+        else if (now.last !== null && now.lastKey !== before.lastKey) return now.last;
       }
       await clock.sleep(POLL_MS, signal);
     }
@@ -123,8 +123,10 @@ async function awaitWork(
   }
 }
 
-function refusalOf({ message, hint }: { readonly message: string; readonly hint: string }): RowsyncError {
-  return new RowsyncError('originDown', 'origin.unreachable', { message: `The daemon says: ${message}`, hint });
+/** The daemon's failure as our own, with its exit code. A daemon of another version may know more kinds of failures. */
+function failureOf({ kind, code, message, hint }: NonNullable<DaemonWork['failure']>): RowsyncError {
+  const words = { message: `The daemon says: ${message}`, hint };
+  return errorFromWords({ kind, code, ...words }) ?? new RowsyncError('originDown', 'origin.unexpected', words);
 }
 
 /** One line on a terminal, which is written over; in a log a line for each table. */

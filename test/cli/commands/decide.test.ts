@@ -107,6 +107,17 @@ test('pull and push beside a daemon are done by it', async () => {
   expect(JSON.parse(pushed.stdout)).toMatchObject({ byDaemon: [{ work: 'push' }] });
 });
 
+test('a failure of the daemon ends the command with its own code and exit code', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox);
+  sandbox.store.revokeToken(sandbox.token);
+
+  const { exitCode, stderr } = await runCli(['pull'], { folder: daemon.folder });
+
+  expect(stderr).toContain('origin.forbidden');
+  expect(exitCode).toBe(1);
+});
+
 test('what a daemon cannot be asked for is said, with its process', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   await using daemon = await startListening(sandbox);

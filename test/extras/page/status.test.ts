@@ -40,6 +40,7 @@ const STATE: DaemonState = {
 };
 
 const FAILURE = {
+  kind: 'auth' as const,
   code: 'origin.forbidden',
   message: 'The origin answered 403',
   hint: 'Renew the token',
