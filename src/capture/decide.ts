@@ -30,16 +30,20 @@ import { MIRROR_HINT, readTwoWayTable, readTwoWayTables, type TwoWayTable } from
 export type PersonDecision =
   | ResolveDecision
   /** Puts a row of a table back to its base; with null, every edited row. */
-  | { readonly kind: 'discard'; readonly table: string; readonly rowId: number | null; readonly seen?: SeenRow }
+  | { readonly kind: 'discard'; readonly table: string; readonly rowId: number | null; readonly seen?: SeenEdits }
   /** Lets rows be pushed again, by the numbers of their failures; without numbers, all refused rows that are not in doubt. */
-  | { readonly kind: 'retry'; readonly ids: readonly number[]; readonly seen?: SeenRow }
+  | { readonly kind: 'retry'; readonly ids: readonly number[]; readonly seen?: SeenEdits }
   /** Says that they saw the edits that lost, up to a conflict. */
   | { readonly kind: 'seen'; readonly upToId: number }
   /** Lets a guard pass for a table, by its name here, or for a whole pull, if it still is what the person was shown (its `problem`). */
-  | { readonly kind: 'confirm'; readonly table: string | null; readonly shown: string };
+  | { readonly kind: 'confirm'; readonly table: string | null; readonly shown: string; readonly seen?: SeenEdits };
 
-/** A row whose edit a person saw, with its digest; left out where they named the row itself. */
-export interface SeenRow extends EditedRow {
+/** The edit of a row, or all edits of a table, as a person saw them; left out where they named the row itself. */
+export interface SeenEdits {
+  readonly table: string;
+  /** Null for all rows. */
+  readonly rowId: number | null;
+  /** As `editVersion` gives it. */
   readonly version: string;
 }
 
@@ -90,13 +94,10 @@ export function carryOutDecision(
 }
 
 function carryOut(tx: Tx, decision: PersonDecision, at: string): DecisionOutcome {
-  if ((decision.kind === 'discard' || decision.kind === 'retry') && decision.seen !== undefined) {
-    const { seen } = decision;
-    if (editVersion(tx, seen) !== seen.version)
-      return {
-        kind: 'problem',
-        words: `${seen.table} row ${seen.rowId} changed since the page was made; look at it again`,
-      };
+  const seen = decision.kind === 'resolve' || decision.kind === 'seen' ? undefined : decision.seen;
+  if (seen !== undefined && editVersion(tx, seen) !== seen.version) {
+    const what = seen.rowId === null ? `What is edited in ${seen.table}` : `${seen.table} row ${seen.rowId}`;
+    return { kind: 'problem', words: `${what} changed since the page was made; look at it again` };
   }
   switch (decision.kind) {
     case 'resolve':

@@ -65,6 +65,7 @@ const SURFACES: readonly [string, (problem: Problem, entry: Entry) => string | n
         failures: [],
         conflictCount: 0,
         failureCount: 0,
+        heldPushes: new Set(),
         formToken: 'a',
       }).toString(),
   ],

@@ -7,7 +7,7 @@
  */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { PersonDecision, SeenRow } from '../../capture/decide.ts';
+import type { PersonDecision, SeenEdits } from '../../capture/decide.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
 import { WORK_KINDS, type WorkKind } from '../../daemon/jobs.ts';
 import { SESSION_MS_MAX, type PageAuth } from './page-key.ts';
@@ -177,7 +177,8 @@ async function decideByForm(form: URLSearchParams, actions: Actions): Promise<Re
   const answer = await actions.decide(decision);
   if (answer.kind === 'done') {
     if (decision.kind === 'confirm') actions.cycle(null);
-    return redirect(`/?said=${decision.kind}`);
+    const next = ownPath(form.get('next') ?? '');
+    return redirect(next === '/' ? `/?said=${decision.kind}` : `${next}?_said=${decision.kind}`);
   }
   return sentence(
     STATUS[answer.kind],
@@ -234,7 +235,7 @@ function signIn(request: IncomingMessage, form: URLSearchParams, auth: PageAuth)
 
 /** The page after signing in: always one of this server. */
 function ownPath(text: string): string {
-  return /^\/(?:browse|ask|work|edit)(?:[/?][\x21-\x7E]*)?$/.test(text) ? text : '/';
+  return /^\/(?:browse|ask|work|edits?)(?:[/?][\x21-\x7E]*)?$/.test(text) ? text : '/';
 }
 
 function cookie(request: IncomingMessage, value: string, maxAgeSeconds: number): string {
@@ -260,7 +261,7 @@ const TAKES = ['local', 'remote', 'base', 'value'] as const;
 
 function decisionFromForm(form: URLSearchParams): PersonDecision | null {
   const id = wholeNumber(form.get('id'));
-  const row = seenRow(form);
+  const row = seenEdits(form);
   switch (form.get('kind')) {
     case 'resolve': {
       const given = form.get('take');
@@ -271,25 +272,27 @@ function decisionFromForm(form: URLSearchParams): PersonDecision | null {
       return { kind: 'resolve', id, take, value, seen: form.get('seen') ?? '' };
     }
     case 'retry':
-      return id === null || row === null ? null : { kind: 'retry', ids: [id], seen: row };
+      return id === null || row?.rowId == null ? null : { kind: 'retry', ids: [id], seen: row };
     case 'retryAll':
       return { kind: 'retry', ids: [] };
     case 'confirm': {
       const shown = decoded(form.get('shown'));
-      return shown === null ? null : { kind: 'confirm', table: decoded(form.get('table')), shown };
+      const seen = row === null || row.version === '' ? {} : { seen: row };
+      return shown === null ? null : { kind: 'confirm', table: decoded(form.get('table')), shown, ...seen };
     }
     case 'discard':
-      return row === null ? null : { kind: 'discard', table: row.table, rowId: row.rowId, seen: row };
+      return row?.rowId == null ? null : { kind: 'discard', table: row.table, rowId: row.rowId, seen: row };
+    case 'discardAll':
+      return row === null ? null : { kind: 'discard', table: row.table, rowId: null, seen: { ...row, rowId: null } };
     default:
       return null;
   }
 }
 
-/** The row that a form is about, and what it was made from. */
-function seenRow(form: URLSearchParams): SeenRow | null {
-  const rowId = wholeNumber(form.get('row'));
+/** The row that a form is about, or all edited rows of a table, and what it was made from. */
+function seenEdits(form: URLSearchParams): SeenEdits | null {
   const table = decoded(form.get('table'));
-  return rowId === null || table === null ? null : { table, rowId, version: form.get('seen') ?? '' };
+  return table === null ? null : { table, rowId: wholeNumber(form.get('row')), version: form.get('seen') ?? '' };
 }
 
 function wholeNumber(text: string | null): number | null {

@@ -13,7 +13,7 @@ import { html } from '../page/html.ts';
 import { isNames, SAID, TYPES, type Actions, type Reply } from './actions.ts';
 
 /** First parts of the addresses that are answered here. */
-const PLACES: ReadonlySet<string> = new Set(['browse', 'ask', 'work', 'edit', 'file', 'export', 'origin']);
+const PLACES: ReadonlySet<string> = new Set(['browse', 'ask', 'work', 'edit', 'edits', 'file', 'export', 'origin']);
 
 /** How long a page may take, and an answer that streams. */
 const PAGE_MS_MAX = 15_000;

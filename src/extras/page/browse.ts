@@ -101,7 +101,7 @@ function aboutText({ table, status, nowMs }: TableView): Html {
   const waiting = status === null ? 0 : status.pendingCount + status.parkedCount;
   return html`${plural(table.rowCount, 'row')}, checked against the origin
   ${ageText(status?.freshSince ?? null, nowMs)}${
-    waiting === 0 ? null : html`; ${plural(waiting, 'edited row')} to push`
+    waiting === 0 ? null : html`; <a href="/edits/${pathPart(table.name)}">${plural(waiting, 'edited row')} to push</a>`
   }.
   ${
     table.isTwoWay && table.allowsAdd

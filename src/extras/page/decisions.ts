@@ -21,6 +21,8 @@ export interface OpenDecisions {
   /** In all tables, including those that are not listed. */
   readonly conflictCount: number;
   readonly failureCount: number;
+  /** Tables whose push a guard holds. */
+  readonly heldPushes: ReadonlySet<string>;
   readonly formToken: string;
 }
 
@@ -36,8 +38,7 @@ export function openDecisionsHtml(desk: OpenDecisions, nowMs: number): Html {
             Both sides changed the same thing since they last agreed. Whatever you take, the other versions are kept in
             <code>sync_conflicts</code>.
           </p>
-          ${conflicts.map((line) => conflictHtml(line, formToken, nowMs))}
-          ${moreHtml(conflictCount - conflicts.length, 'rowsync conflicts')}
+          ${conflicts.map((line) => conflictHtml(line, formToken, nowMs))} ${moreHtml(conflictCount - conflicts.length)}
         </section>`
   }${
     failures.length === 0
@@ -45,7 +46,7 @@ export function openDecisionsHtml(desk: OpenDecisions, nowMs: number): Html {
       : html`<section aria-labelledby="waiting">
           <h2 id="waiting">${plural(failureCount, 'row')} refused, in doubt or unreadable</h2>
           ${failures.map((line, index) => failureHtml(line, { index, formToken, nowMs }))}
-          ${moreHtml(failureCount - failures.length, 'rowsync failures')}
+          ${moreHtml(failureCount - failures.length)}
           ${
             failures.length < 2
               ? null
@@ -60,8 +61,8 @@ export function openDecisionsHtml(desk: OpenDecisions, nowMs: number): Html {
   }`;
 }
 
-function moreHtml(count: number, command: string): Html | null {
-  return count <= 0 ? null : html`<p class="more">and ${countText(count)} more: <code>${command}</code> lists all</p>`;
+function moreHtml(count: number): Html | null {
+  return count <= 0 ? null : html`<p class="more">and ${countText(count)} more, listed once these are decided</p>`;
 }
 
 /** What the versions of a conflict mean, by its kind. */

@@ -12,7 +12,8 @@ import type { Connection } from '../../replica/connection.ts';
 /** Cells of one change in a list of many rows, and in the life of one. */
 const CELLS_MAX = { many: 4, one: 60 } as const;
 
-const KINDS: Readonly<Record<string, string>> = {
+/** What happened to a row, by the kind of its change. */
+export const KINDS: Readonly<Record<string, string>> = {
   insert: 'new',
   update: 'changed',
   delete: 'deleted',
@@ -46,9 +47,14 @@ function lineHtml(line: HistoryLine, { of, stampsOf, nowMs }: ChangesView): Html
       <time datetime="${when}" title="${`${when}; ${why}`}">${ageText(when, nowMs)}</time>
       ${of === 'many' ? null : html`<small>${why}</small>`}
     </p>
-    ${cellsHtml(line, { cellsMax: CELLS_MAX[of], stamps: stampsOf(table) })}
+    ${cellsHtml(
+      { kind, old: cellsOf(line.before) ?? NO_CELLS, now: cellsOf(line.after) ?? NO_CELLS },
+      { cellsMax: CELLS_MAX[of], stamps: stampsOf(table) },
+    )}
   </li>`;
 }
+
+const NO_CELLS: ReadonlyMap<string, ShownValue> = new Map();
 
 /** When it happened at the origin, as exactly as known. */
 function whenText({ notBefore, notAfter, stamped, at }: HistoryLine): string {
@@ -57,12 +63,11 @@ function whenText({ notBefore, notAfter, stamped, at }: HistoryLine): string {
   return notBefore === null ? `, before ${notAfter}` : `, between ${notBefore} and ${notAfter}`;
 }
 
-function cellsHtml(
-  { kind, before, after }: HistoryLine,
+/** The cells of an insert, update or delete, with their old and new values; at most so many, those with stamps only if there are no others. */
+export function cellsHtml(
+  { kind, old, now }: { readonly kind: string } & Readonly<Record<'old' | 'now', ReadonlyMap<string, ShownValue>>>,
   { cellsMax, stamps }: { readonly cellsMax: number; readonly stamps: ReadonlySet<string> },
 ): Html | null {
-  const old = cellsOf(before) ?? new Map<string, ShownValue>();
-  const now = cellsOf(after) ?? new Map<string, ShownValue>();
   const all = [...new Set([...old.keys(), ...now.keys()])];
   const telling = all.filter((name) => !stamps.has(name));
   const names = telling.length === 0 ? all : telling;

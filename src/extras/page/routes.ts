@@ -25,6 +25,7 @@ import { queryPast } from '../history/past.ts';
 import { openReader, type QueryAnswer, type ReplicaReader } from '../../replica/reader.ts';
 import { nameOfPart, pathPart, queryOf, shownColumns, queryFromAddress } from './address.ts';
 import { answerEdit, answerEditForm } from './edit.ts';
+import { answerEdits } from './edits.ts';
 import { ANSWER_ROWS_MAX, askHtml, type QueryOutcome } from './ask.ts';
 import { tableHtml, tablesHtml } from './browse.ts';
 import { framed, problem, readReferences, saveAs, type PageInput } from './context.ts';
@@ -85,6 +86,7 @@ function answer(desk: PageInput, [place = '', first = '', ...rest]: readonly str
   const table = findBrowsedTable(desk.reader, nameOfPart(first) ?? '');
   if (table === null) return problem(404, 'There is no such table', 'It may have another name now.');
   const [row = '', column, ...more] = rest;
+  if (place === 'edits' && row === '') return answerEdits(desk, table);
   if (place === 'edit' && column === undefined) return answerEditForm(desk, table, row);
   if (place === 'origin' && column === undefined) return answerOrigin(desk, table, row);
   if (place !== 'browse' || more.length > 0) return problem(404, 'There is no such page');

@@ -21,7 +21,7 @@ import { pathPart } from './address.ts';
 import { conflictHtml, failureHtml, type ShownFailure } from './decisions.ts';
 import { buttonForm } from './layout.ts';
 import { html, type Html } from './html.ts';
-import { fileNameOf, rowHtml, valueHtml } from './values.ts';
+import { fileNameOf, rowHtml, shownValue, valueHtml } from './values.ts';
 import { readJournalled, readLife, changesHtml } from './history.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { framed, readReferences, stampColumns, type PageInput } from './context.ts';
@@ -141,8 +141,8 @@ function waitingHtml({ table, id, waiting, seen, formToken, nowMs }: RowView): H
                 ({ column, base, local }) =>
                   html`<tr>
                     <th scope="row"><bdi>${column}</bdi></th>
-                    <td>${first.kind === 'insert' ? html`<em class="none">new</em>` : valueHtml(shown(base))}</td>
-                    <td><ins>${valueHtml(shown(local))}</ins></td>
+                    <td>${first.kind === 'insert' ? html`<em class="none">new</em>` : valueHtml(shownValue(base))}</td>
+                    <td><ins>${valueHtml(shownValue(local))}</ins></td>
                   </tr>`,
               )}
             </tbody>
@@ -155,11 +155,6 @@ function waitingHtml({ table, id, waiting, seen, formToken, nowMs }: RowView): H
       formToken,
     })}
   </section>`;
-}
-
-function shown(value: CutCell['value']): string | number | null {
-  if (value instanceof Uint8Array) return `${bytesText(value.length)} of bytes`;
-  return typeof value === 'bigint' ? value.toString() : value;
 }
 
 function cellsHtml(view: RowView): Html | null {
@@ -261,7 +256,7 @@ export function answerRow(desk: PageInput, table: BrowsedTable, id: number): Ans
   const { reader, request } = desk;
   const cells = readRowCells(reader, table, id);
   const deleted = cells === null ? readDeletedRow(reader, table, id) : null;
-  const waiting = readWaitingCells(reader, table, id);
+  const waiting = readWaitingCells(reader, table, [id]);
   const seen = editVersion(reader, { table: table.name, rowId: id });
   const lines = readJournalled(reader).has(table.name) ? readLife(reader, { table: table.name, id }) : [];
   const names = table.columns.map(({ name }) => name);

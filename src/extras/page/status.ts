@@ -10,6 +10,7 @@ import type { readLastMoment } from '../../replica/bookkeeping/touched.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 import type { OpenDecisions } from './decisions.ts';
 import type { Headline } from './headline.ts';
+import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
 import { QUARTERS_KEPT, type Quarter, type Try } from '../../replica/bookkeeping/runs.ts';
 
@@ -46,6 +47,7 @@ const PARTS: Partial<Readonly<Record<ProblemCode, string>>> = {
 
 function problemHtml({ code, table, sentence, hint }: Problem, desk: OpenDecisions): Html {
   const part = PARTS[code];
+  const isHeldPush = code === 'table.held' && table !== null && desk.heldPushes.has(table);
   return html`<li>
     ${
       table === null
@@ -54,9 +56,10 @@ function problemHtml({ code, table, sentence, hint }: Problem, desk: OpenDecisio
             >${' '}`
     }
     ${part === undefined ? html`<span>${sentence}</span>` : html`<a href="#${part}">${sentence}</a>`}
-    ${hint === '' ? null : html`<span class="hint">${hint}</span>`}
+    ${hint === '' || part !== undefined || isHeldPush ? null : html`<span class="hint">${hint}</span>`}
+    ${isHeldPush ? html`<a href="/edits/${pathPart(table)}">See the edits, then let them through or discard them</a>` : null}
     ${
-      code !== 'table.held' && code !== 'run.held'
+      (code !== 'table.held' && code !== 'run.held') || isHeldPush
         ? null
         : html`<form method="post" action="/decide">
             <input type="hidden" name="token" value="${desk.formToken}" /><input

@@ -19,6 +19,7 @@ import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { readQuarters, readTries } from '../../replica/bookkeeping/runs.ts';
 import { readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
 import { sinkSentence } from '../shared/sink-text.ts';
+import { kindOfHold } from '../../replica/consent.ts';
 import { readProblems } from '../../daemon/account.ts';
 import { framed, stampColumns, type PageInput } from './context.ts';
 import { openDecisionsHtml } from './decisions.ts';
@@ -317,6 +318,13 @@ export function answerToday(desk: PageInput): AnswerChunks {
     failures: reader.failures({ limit: LISTED_MAX }).map((line) => ({ ...line, seen: editVersion(reader, line) })),
     conflictCount: sum(({ conflictCount }) => conflictCount),
     failureCount: sum(({ refusedCount, unreadableCount }) => refusedCount + unreadableCount),
+    heldPushes: new Set(
+      problems.flatMap(({ code, table, sentence }) =>
+        code === 'table.held' && table !== null && kindOfHold(reader, { table, problem: sentence }) === 'push'
+          ? [table]
+          : [],
+      ),
+    ),
     formToken,
   };
   const outages = outagesOf(readTries(reader, stampFromMs(nowMs - HOURS * HOUR_MS)));

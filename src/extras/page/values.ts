@@ -2,7 +2,8 @@
  * Values of rows on the page: bounded, with invisible characters written out. Whole rows are shown as the columns in
  * which they differ.
  */
-import { countText, plural } from '../../base/text.ts';
+import { bytesText, countText, plural } from '../../base/text.ts';
+import type { Cell } from '../shared/browse.ts';
 import { html, type Html } from './html.ts';
 
 /** A value as it is read from the replica; whole rows are JSON texts. */
@@ -24,12 +25,19 @@ export function valueHtml(value: ShownValue): Html {
     .slice(0, VALUE_CHARS_MAX)
     .toWellFormed()
     .replace(/\uFFFD$/, '');
-  const start = html`<bdi class="value">${cut}…</bdi> <em class="none">${countText(text.length)} characters</em>`;
-  if (text.length > OPENED_CHARS_MAX) return html`${start} <em class="none">(whole in rowsync plan and in SQL)</em>`;
+  const start = html`<bdi class="value">${cut}…</bdi>`;
+  if (text.length > OPENED_CHARS_MAX)
+    return html`${start} <em class="none">more than ${countText(OPENED_CHARS_MAX)} characters; SQL has all</em>`;
   return html`<details>
-    <summary>${start}</summary>
+    <summary>${start} <em class="none">${countText(text.length)} characters</em></summary>
     <bdi class="value">${text}</bdi>
   </details>`;
+}
+
+/** A cell as it is shown: bytes as their count. */
+export function shownValue(value: Cell): ShownValue {
+  if (value instanceof Uint8Array) return `${bytesText(value.length)} of bytes`;
+  return typeof value === 'bigint' ? value.toString() : value;
 }
 
 /** Texts of a JSON object by name; null for anything else. Numbers keep every digit. */

@@ -2,7 +2,7 @@
  * Reads one row for people: its cells, what waits to be pushed, its conflicts, files and failures, and the rows it
  * refers to. Long values are cut.
  */
-import { ident, joinSql, sql } from '../../base/sql.ts';
+import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { BrowsedTable, Cell, CutCell } from './browse.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { CONFLICT_LINE, type ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
@@ -12,9 +12,12 @@ import type { FailureLine } from '../../replica/reader.ts';
 const SHOWN_CHARS = 4_000;
 /** Conflicts, failures, changes and files of one row that are shown. */
 const LINES_MAX = 200;
+/** Characters of a waiting cell: one more than the page shows whole (extras/page/values.ts). */
+const WAITING_CHARS_MAX = 20_001;
 
 /** One change of a row that waits to be pushed. */
 export interface WaitingCell {
+  readonly rowId: number;
   readonly kind: string;
   /** Null for the row as a whole. */
   readonly column: string | null;
@@ -94,11 +97,33 @@ export function readNeighbours(
   };
 }
 
-/** What the next push would send of a row, or what of it waits. */
-export function readWaitingCells(from: Connection, table: BrowsedTable, id: number): readonly WaitingCell[] {
+/** What the next push would send of rows, or what of them waits, the longest texts cut. */
+export function readWaitingCells(
+  from: Connection,
+  table: BrowsedTable,
+  ids: readonly number[],
+): readonly WaitingCell[] {
   if (!table.isTwoWay) return [];
-  const text = sql`SELECT kind, "column", base, local, state, since FROM sync_changes WHERE "table" = ? AND row_id = ? LIMIT ${LINES_MAX}`;
-  return from.prepare(text).all(table.name, id) as WaitingCell[]; // the columns of the view (capture/view.ts)
+  const cut = (cell: Sql): Sql => sql`iif(typeof(${cell}) = 'text', substr(${cell}, 1, ${WAITING_CHARS_MAX}), ${cell})`;
+  const text = sql`
+    SELECT row_id AS rowId, kind, "column", ${cut(sql`base`)} AS base, ${cut(sql`local`)} AS local, state, since FROM sync_changes
+    WHERE "table" = ? AND row_id IN (SELECT value FROM json_each(?)) LIMIT ${LINES_MAX * ids.length}`;
+  return from.prepare(text).all(table.name, JSON.stringify(ids)) as WaitingCell[]; // the columns just listed
+}
+
+/** Ids of edited rows of a table, behind one of them, and how many there are in all. */
+export function readWaitingIds(
+  from: Connection,
+  { id: tableId }: BrowsedTable,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): { readonly ids: readonly number[]; readonly count: number } {
+  const edited = sql`FROM _rowsync_rows WHERE table_id = ?`;
+  const ids = from.prepare(sql`SELECT row_id ${edited} AND row_id > ? ORDER BY row_id LIMIT ?`).pluck();
+  const count = from
+    .prepare(sql`SELECT count(*) ${edited}`)
+    .pluck()
+    .get(tableId);
+  return { ids: ids.all(tableId, after, limit) as number[], count: Number(count) }; // row_id is an INTEGER
 }
 
 /** Open conflicts of a row, then older ones. */

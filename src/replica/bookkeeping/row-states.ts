@@ -2,7 +2,7 @@
  * Which rows of two-way tables are edited, on their way or parked, and which ids new rows get here. Triggers write these two tables, so they keep their
  * names and columns.
  */
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { must, oneOf } from '../../base/assert.ts';
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { ChangeKind } from '../../reconcile/push-plan.ts';
@@ -66,7 +66,7 @@ export interface EditedRow {
   readonly rowId: number;
 }
 
-const CELLS = sql`SELECT kind, "column", quote(base), quote(local), state FROM sync_changes WHERE "table" = @table AND row_id = @rowId`;
+const CELLS = sql`SELECT row_id, kind, "column", quote(base), quote(local), state FROM sync_changes WHERE "table" = @table`;
 
 /** The state of an edited row as in `sync_changes`; null for a row without an edit. */
 export function readRowState(from: Connection, { table, rowId }: EditedRow): string | null {
@@ -75,10 +75,18 @@ export function readRowState(from: Connection, { table, rowId }: EditedRow): str
   return (from.prepare(text).pluck().get(table, rowId) as string | undefined) ?? null; // a column of texts
 }
 
-/** The digest of an edit that waits, as `sync_changes` shows it. A form of the page carries it, so that a decision about an older edit is refused. */
-export function editVersion(from: Connection, { table, rowId }: EditedRow): string {
-  const cells = from.prepare(CELLS).raw().all({ table, rowId });
-  return hash('sha256', JSON.stringify(cells), 'base64url').slice(0, 22);
+/**
+ * The digest of an edit that waits, as `sync_changes` shows it, or of all edits of a table. A form of the page carries it, so that a decision about
+ * older edits is refused.
+ */
+export function editVersion(
+  from: Connection,
+  { table, rowId }: { readonly table: string; readonly rowId: number | null },
+): string {
+  const cells = rowId === null ? from.prepare(CELLS) : from.prepare(sql`${CELLS} AND row_id = @rowId`);
+  const digest = createHash('sha256');
+  for (const cell of cells.raw().iterate({ table, rowId })) digest.update(JSON.stringify(cell));
+  return digest.digest('base64url').slice(0, 22);
 }
 
 /** How many rows of a table wait: to be pushed, for a person or a timer, for a decision. */

@@ -180,9 +180,9 @@ test.each(['discard', 'retry'])(
   },
 );
 
-/** The fields of a form of the first page, by its kind. */
-async function formOf({ port, cookie }: SignedIn, kind: string): Promise<Record<string, string>> {
-  const { body } = await ask({ port }, '/', { headers: { Cookie: cookie } });
+/** The fields of the first form of a kind on a page. */
+async function formOf({ port, cookie }: SignedIn, kind: string, path = '/'): Promise<Record<string, string>> {
+  const { body } = await ask({ port }, path, { headers: { Cookie: cookie } });
   const form = body.split('</form>').find((text) => text.includes(`value="${kind}"`)) ?? '';
   const fields = form.matchAll(/name="([^"]+)"\s+value="([^"]*)"/g);
   return Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, value]));
@@ -195,18 +195,52 @@ test('what a guard holds is let through by button, but only what was shown', asy
   daemon.execute('DELETE FROM "Note" WHERE _id > 2');
   await daemon.elapse(5);
   const person = await signIn(daemon);
-  const { body } = await ask({ port: person.port }, '/', { headers: { Cookie: person.cookie } });
-  const shown = /name="shown" value="([^"]+)"/.exec(body)?.[1] ?? '';
-  const form = { kind: 'confirm', table: 'Note' };
+  const older = await formOf(person, 'confirm', '/edits/Note');
+  daemon.execute('DELETE FROM "Note" WHERE _id = 2');
+  const form = await formOf(person, 'confirm', '/edits/Note');
 
   const other = await send(person, '/decide', { ...form, shown: 'what was shown yesterday' });
-  const answer = await send(person, '/decide', { ...form, shown });
+  const late = await send(person, '/decide', older);
+  const answer = await send(person, '/decide', form);
   await daemon.elapse(6);
 
-  expect(decodeURIComponent(shown)).toContain('4 of 6 rows would be deleted');
-  expect(other.status).toBe(409);
+  expect(decodeURIComponent(form['shown'] ?? '')).toContain('4 of 6 rows would be deleted');
+  expect([other.status, late.status]).toEqual([409, 409]);
   expect(answer.headers.location).toBe('/?said=confirm');
-  expect(sandbox.store.rows('Note')).toHaveLength(2);
+  expect(sandbox.store.rows('Note')).toHaveLength(1);
+});
+
+test('a held push lists its edits row by row, and each or all can be discarded', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = startDaemon(sandbox, `${PAGE_YAML}safety: { maxPushRows: 1 }\n`);
+  await daemon.idle();
+  daemon.execute(`UPDATE "Note" SET "Title" = 'mine <' || _id WHERE _id IN (1, 2, 3)`);
+  await daemon.elapse(5);
+  const person = await signIn(daemon);
+  const edited = (): unknown => daemon.rows('SELECT DISTINCT row_id AS id FROM sync_changes');
+
+  const { body: today } = await ask({ port: person.port }, '/', { headers: { Cookie: person.cookie } });
+  const { body } = await ask({ port: person.port }, '/edits/Note', { headers: { Cookie: person.cookie } });
+  const all = await formOf(person, 'discardAll', '/edits/Note');
+  const one = await send(person, '/decide', await formOf(person, 'discard', '/edits/Note'));
+  const left = edited();
+  const late = await send(person, '/decide', all);
+  const kept = edited();
+  const rest = await send(person, '/decide', await formOf(person, 'discardAll', '/edits/Note'));
+
+  expect(today).toContain('href="/edits/Note"');
+  expect(today).not.toMatch(/Let it through|rowsync (?:plan|push|discard)/);
+  expect(body.indexOf('Let them through')).toBeGreaterThan(0);
+  for (const value of ['mine &lt;1', 'mine &lt;2', 'mine &lt;3'])
+    expect(body).toContain(`<bdi class="value">${value}</bdi>`);
+  expect(body).not.toMatch(/rowsync (?:plan|push|discard)/);
+  expect(one.headers.location).toBe('/edits/Note?_said=discard');
+  expect(left).toEqual([{ id: 2 }, { id: 3 }]);
+  expect(late.status).toBe(409);
+  expect(kept).toEqual(left);
+  expect(rest.headers.location).toBe('/?said=discard');
+  expect(edited()).toEqual([]);
+  expect(sandbox.store.rows('Note').some(({ values }) => String(values['Title']).startsWith('mine'))).toBe(false);
 });
 
 test('a pull that is held as a whole is let through by button, but only as it was shown', async () => {

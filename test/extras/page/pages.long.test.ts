@@ -42,6 +42,7 @@ const PLACES = [
   '/browse/Note?Title=nothing&_sort=-Count',
   '/browse/Note/1',
   '/browse/Note/2',
+  '/edits/Note',
   '/edit/Note/3',
   '/edit/Note/new',
   '/ask',

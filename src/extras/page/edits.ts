@@ -1,0 +1,120 @@
+/**
+ * The page of all edits of one table that wait, row by row. Each can be discarded, or all of them; where a guard holds the push, they are let
+ * through here.
+ */
+import { plural } from '../../base/text.ts';
+import { readHeldPush } from '../../replica/consent.ts';
+import { rowNamer } from '../../replica/bookkeeping/columns.ts';
+import { editVersion } from '../../replica/bookkeeping/row-states.ts';
+import type { BrowsedTable } from '../shared/browse.ts';
+import { readWaitingCells, readWaitingIds, type WaitingCell } from '../shared/browse-row.ts';
+import type { AnswerChunks } from '../shared/child-process.ts';
+import { pathPart } from './address.ts';
+import { framed, type PageInput } from './context.ts';
+import { cellsHtml, KINDS } from './history.ts';
+import { html, type Html } from './html.ts';
+import { buttonForm } from './layout.ts';
+import { shownValue, type ShownValue } from './values.ts';
+
+/** Rows of one page. */
+const ROWS_MAX = 50;
+/** Cells of one row; its own page has all. */
+const CELLS_MAX = 12;
+
+/** Reads and makes it. */
+export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks {
+  const { reader, request, query } = desk;
+  const given = query.get('after') ?? '';
+  const after = /^-?\d{1,15}$/.test(given) ? Number(given) : Number.MIN_SAFE_INTEGER;
+  const { ids, count } = readWaitingIds(reader, table, { after, limit: ROWS_MAX });
+  const cells = Map.groupBy(readWaitingCells(reader, table, ids), ({ rowId }) => rowId);
+  const nameOf = rowNamer(reader);
+  const last = ids.at(-1);
+  const body = html`${request.said === null ? null : html`<p class="said" role="status">${request.said}</p>`}
+    <p class="crumbs">
+      <a href="/browse">Tables</a> <a href="/browse/${pathPart(table.name)}"><bdi>${table.name}</bdi></a>
+    </p>
+    <h1>${plural(count, 'edited row')} in <bdi>${table.name}</bdi></h1>
+    ${count === 0 ? html`<p class="about">The origin has all that was edited here.</p>` : allHtml(desk, table, count)}
+    <ol class="notes changes">
+      ${[...cells].map(([id, lines]) => rowHtml({ table, id, name: nameOf(table.name, id), lines, desk }))}
+    </ol>
+    ${
+      last === undefined || ids.length < ROWS_MAX
+        ? null
+        : html`<nav class="turn" aria-label="Pages of rows">
+            <a href="/edits/${pathPart(table.name)}?after=${last}">Next ›</a>
+          </nav>`
+    }`;
+  return framed(desk, { title: `Edits of ${table.name} · rowsync`, place: 'Browse' }, body);
+}
+
+/** Why they wait, and the buttons for all of them. */
+function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTable, count: number): Html {
+  const held = readHeldPush(reader, table.id);
+  const encoded = encodeURIComponent(table.name.toWellFormed());
+  const fields = { table: encoded, seen: editVersion(reader, { table: table.name, rowId: null }) };
+  return html`<p class="about">
+      ${held === null ? 'The next push sends what is not refused or in conflict.' : held} What you discard is kept in
+      <code>sync_conflicts</code>.
+    </p>
+    <div class="buttons">
+      ${
+        held === null
+          ? null
+          : buttonForm({
+              action: 'decide',
+              fields: { kind: 'confirm', shown: encodeURIComponent(held.toWellFormed()), ...fields },
+              label: 'Let them through',
+              look: 'main',
+              formToken,
+            })
+      }
+      ${buttonForm({
+        action: 'decide',
+        fields: { kind: 'discardAll', ...fields },
+        label: `Discard ${count === 1 ? 'it' : `all ${plural(count, 'edit')}`}`,
+        formToken,
+      })}
+    </div>`;
+}
+
+/** One row: what of it was edited, and the button that discards it. */
+function rowHtml({
+  table,
+  id,
+  name,
+  lines,
+  desk: { reader, request },
+}: {
+  readonly table: BrowsedTable;
+  readonly id: number;
+  readonly name: string;
+  readonly lines: readonly WaitingCell[];
+  readonly desk: PageInput;
+}): Html {
+  const [{ kind, state } = { kind: 'update', state: 'edited' }] = lines;
+  const valuesOf = (side: 'base' | 'local'): ReadonlyMap<string, ShownValue> =>
+    new Map(lines.flatMap((line) => (line.column === null ? [] : [[line.column, shownValue(line[side])]])));
+  const path = pathPart(table.name);
+  return html`<li>
+    <p>
+      <a href="/browse/${path}/${id}">Row ${id}</a> <bdi>${name}</bdi>
+      <b>${KINDS[kind] ?? kind}</b>${state === 'edited' ? '' : `, ${state}`}
+    </p>
+    ${cellsHtml({ kind, old: valuesOf('base'), now: valuesOf('local') }, { cellsMax: CELLS_MAX, stamps: new Set() })}
+    ${buttonForm({
+      action: 'decide',
+      fields: {
+        kind: 'discard',
+        table: encodeURIComponent(table.name.toWellFormed()),
+        row: id,
+        seen: editVersion(reader, { table: table.name, rowId: id }),
+        next: `/edits/${path}`,
+      },
+      label: `Discard row ${id}`,
+      look: 'plain',
+      formToken: request.formToken,
+    })}
+  </li>`;
+}
