@@ -77,7 +77,7 @@ export const ERROR_CODES = {
   'replica.query': 'The SQL given to `rowsync sql` is wrong or would write.',
   'output.failed': 'What a command prints could not be written to the end, as on a full disk.',
   'backup.exists': 'The file that a backup would be written to exists already.',
-  'backup.damaged': 'A copy of the replica did not pass its check, and was not kept.',
+  'backup.damaged': 'A copy of the replica did not pass its check and was not kept, or a backup failed its drill.',
   'files.store': 'The folder of the file store, or one to export to, cannot be made, read or written.',
   'files.damaged': 'Content in the file store is lost or damaged, and could not be fetched again.',
   'files.failed': 'Files could not be fetched, for the reasons that sync_files shows.',

@@ -10,7 +10,7 @@ import { RowsyncError } from '../base/errors.ts';
 import type { Credentials } from '../origin/credentials.ts';
 import type { OriginRoute } from '../origin/proxy.ts';
 import { findMaskKey } from './mask-key.ts';
-import { optionsSchema, type ExtraSettings, type OptionSection, type Options } from './options.ts';
+import { optionsSchema, type ExtraSettings, type JobDefault, type OptionSection, type Options } from './options.ts';
 import { describeProblems, problemsFromIssues, type ConfigProblem } from './problems.ts';
 import {
   expandVariables,
@@ -163,7 +163,7 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
       hint: `Correct ${file} and run the same command again; nothing was done.`,
     });
   }
-  const kinds = sections.flatMap(({ jobs = {} }) => Object.keys(jobs));
+  const kinds = sections.flatMap(({ jobs = {} }) => Object.entries(jobs));
   const config = configFromOptions(file, parsed.data, { credentials: login.credentials, way: way.way, kinds });
   const maskKey = options.needsCredentials ? findMaskKey(config.replica.maskKeyFile) : null;
   return {
@@ -222,7 +222,7 @@ function originSection(values: unknown): Readonly<Record<string, unknown>> {
 function configFromOptions(
   file: string,
   options: Options,
-  { credentials, way, kinds }: Pick<Config['origin'], 'credentials' | 'way'> & { readonly kinds: readonly string[] },
+  { credentials, way, kinds }: Pick<Config['origin'], 'credentials' | 'way'> & { readonly kinds: AddedJobs },
 ): Omit<Config, 'extras'> {
   const folder = dirname(file);
   const path = resolve(folder, options.replica.path);
@@ -261,11 +261,18 @@ function configFromOptions(
   };
 }
 
+/** Kinds of work that extras add. */
+type AddedJobs = readonly (readonly [kind: string, job: string | JobDefault])[];
+
 /** A cycle is a pull and a push, so `sync` stands for whichever of the two is not there. */
-function scheduleTexts(options: Options['schedule'], kinds: readonly string[]): ScheduleTexts {
+function scheduleTexts(options: Options['schedule'], kinds: AddedJobs): ScheduleTexts {
   const { sync, pull = sync, push = sync, ...others } = options;
   const texts: Readonly<Record<string, string | false | undefined>> = options;
-  return { ...others, pull, push, added: Object.fromEntries(kinds.map((kind) => [kind, texts[kind] ?? false])) };
+  const added = kinds.map(([kind, job]): readonly [string, string | false] => {
+    const isUsual = typeof job === 'object' && (texts[job.beside] ?? false) !== false;
+    return [kind, texts[kind] ?? (isUsual && job.usually)];
+  });
+  return { ...others, pull, push, added: Object.fromEntries(added) };
 }
 
 function httpSettings({ listen, doorbell, recordUrl }: Options['http']): Config['http'] {

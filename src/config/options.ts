@@ -234,13 +234,22 @@ const notify = section(
 /** The settings of extras, by their sections; each extra declares its own here. */
 export interface ExtraSettings {}
 
+/** Work that has a schedule of its own accord where other work is scheduled. */
+export interface JobDefault {
+  readonly doc: string;
+  /** The other kind of work. */
+  readonly beside: string;
+  /** The expression where the file has none. */
+  readonly usually: string;
+}
+
 /** A section that an extra adds to the file. */
 export interface OptionSection {
   /** Left out, with what belongs to it, by an extra that only adds kinds of scheduled work. */
   readonly key?: keyof ExtraSettings;
   readonly schema?: z.ZodType;
   /** Kinds of scheduled work, each with the meaning of its option under `schedule`. */
-  readonly jobs?: Readonly<Record<string, string>>;
+  readonly jobs?: Readonly<Record<string, string | JobDefault>>;
   /** Whether a text is a secret, or stands for one, by its path in the file. */
   readonly isSecret?: (path: OptionPath) => boolean;
   /** Makes the settings of valid options; `needsSecrets` is false for commands that never use them. */

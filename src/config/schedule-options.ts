@@ -35,8 +35,10 @@ const CORE = {
 };
 
 /** When the daemon does what; `jobs` are further kinds of work, with their meanings. */
-export function scheduleWith(jobs: Readonly<Record<string, string>>) {
-  const added = Object.entries(jobs).map(([kind, doc]) => [kind, cron(doc).default(false)] as const);
+export function scheduleWith(jobs: Readonly<Record<string, string | { readonly doc: string }>>) {
+  const added = Object.entries(jobs).map(
+    ([kind, job]) => [kind, typeof job === 'string' ? cron(job).default(false) : cron(job.doc).optional()] as const,
+  );
   const shape: typeof CORE = Object.assign({}, CORE, Object.fromEntries(added));
   return section(shape, 'When `rowsync daemon` does what.');
 }

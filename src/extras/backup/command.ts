@@ -5,10 +5,11 @@ import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { resolve } from 'node:path';
-import { backUpAll, lostFilesError, restoreAll } from './backup.ts';
+import { backUpAll, earlierBackups, lostFilesError, restoreAll } from './backup.ts';
+import { drillBackup, drillText, storeDrill } from './drill.ts';
 import { filesBeside, type CarryReport } from '../../files/carry.ts';
 import type { Config } from '../../config/load.ts';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { queryNumber } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
 import { errorJson } from '../../cli/report/error-text.ts';
@@ -24,8 +25,12 @@ The copy is of one moment, and is checked before it gets its name. A daemon may 
 names go into FILE.files beside it: as hard links on one disk, which cost nothing, else as copies. Keep the two together.
 schedule.backup and backup.folder in the configuration make the daemon do it.
 
-Example:
-  rowsync backup /backups/replica-2026-06-01.db`;
+--drill proves that a backup can be used, the newest in backup.folder or the given one: SQLite reads it whole, its rows are counted against
+its own record and the history since, and files are hashed. Nothing is written but the result.
+
+Examples:
+  rowsync backup /backups/replica-2026-06-01.db
+  rowsync backup --drill`;
 
 const RESTORE_HELP = `
 The replica that is there is moved aside, not deleted. Stop the daemon first. Afterwards no ETag is trusted: the next pull reads
@@ -41,12 +46,17 @@ Example:
 export function addBackupCommands(program: Command, runner: Runner): void {
   program
     .command('backup')
-    .argument('<file>', 'a file that does not exist yet')
+    .argument('[file]', 'a file that does not exist yet; with --drill one that does')
     .description('copy the replica and its files, checked, while in use')
+    .option('--drill', 'prove that the newest backup can be used, instead of making one')
     .option('--without-files', 'leave out attached files, which the origin still has')
     .addHelpText('after', BACKUP_HELP)
-    .action((file: string, options: { withoutFiles?: boolean; moment?: boolean }, command: Command) =>
-      runner(command, (invocation) => backUpAndPrint(invocation, file, options)),
+    .action((file: string | undefined, { drill, ...options }: BackupFlags, command: Command) =>
+      runner(command, (invocation) => {
+        if (drill === true) return drillAndPrint(invocation, file);
+        if (file !== undefined) return backUpAndPrint(invocation, file, options);
+        throw usage('No file is named', 'rowsync backup FILE makes one; rowsync backup --drill proves the newest one.');
+      }),
     );
   program
     .command('restore')
@@ -58,11 +68,44 @@ export function addBackupCommands(program: Command, runner: Runner): void {
     );
 }
 
-async function backUpAndPrint(
-  invocation: Invocation,
-  file: string,
-  options: { readonly withoutFiles?: boolean; readonly moment?: boolean },
-): Promise<number> {
+interface BackupFlags {
+  readonly withoutFiles?: boolean;
+  readonly moment?: boolean;
+  readonly drill?: boolean;
+}
+
+/** Drills a backup. The result of the newest one is kept, as the daemon does. */
+async function drillAndPrint(invocation: Invocation, file: string | undefined): Promise<number> {
+  const { session } = invocation;
+  const config = await loadNamedConfig(invocation, { needsCredentials: false, keepsRoot: true });
+  const nowMs = session.clock.nowMs();
+  const owner = ownerOf(config.replica.path);
+  if (owner !== null) become(owner);
+  const path = file === undefined ? earlierBackups(config, nowMs)?.[0] : resolve(session.folder, file);
+  if (path === undefined || !existsSync(path))
+    throw usage(
+      path === undefined ? 'There is no backup of this replica in backup.folder' : `There is no file ${path}`,
+      'Name the file that rowsync backup made.',
+    );
+  const main = existsSync(config.replica.path) ? openReader(config.replica.path) : null;
+  try {
+    const drill = await drillBackup(path, { main, nowMs });
+    if (file === undefined) storeDrill(config, drill);
+    const exitCode = drill.problem === null ? EXIT.done : EXIT.failed;
+    await (invocation.isJson
+      ? printJson(invocation, { exitCode, ...drill })
+      : session.stdout.write(linesText([drillText(drill)])));
+    return exitCode;
+  } finally {
+    main?.close();
+  }
+}
+
+function usage(message: string, hint: string): RowsyncError {
+  return new RowsyncError('usage', 'usage.invalid', { message, hint });
+}
+
+async function backUpAndPrint(invocation: Invocation, file: string, options: BackupFlags): Promise<number> {
   const { session } = invocation;
   const withFiles = options.withoutFiles !== true;
   const config = await loadNamedConfig(invocation, { needsCredentials: false, keepsRoot: true });
@@ -71,10 +114,10 @@ async function backUpAndPrint(
   const isPiped = file === PIPE;
   const isOwners = owner === null || isPiped || mayMake(owner, target);
   if (options.moment === true && (isPiped || !isOwners)) {
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: 'A backup of a moment is made by the user that owns the replica, in a file',
-      hint: 'Run it as that user, into a folder where it may write.',
-    });
+    throw usage(
+      'A backup of a moment is made by the user that owns the replica, in a file',
+      'Run it as that user, into a folder where it may write.',
+    );
   }
   if (owner !== null && isOwners) become(owner);
   if (isPiped) return sendBackup(session, config, withFiles);

@@ -19,11 +19,23 @@ export const BACKUP: Extra = {
     },
   ],
   loadOptions: async () => (await import('./options.ts')).BACKUP_OPTIONS,
-  jobs: { backup: async (context) => (await import('./backup.ts')).backUpOnSchedule(context) },
+  jobs: {
+    backup: async (context) => (await import('./backup.ts')).backUpOnSchedule(context),
+    drill: async (context) => (await import('./drill.ts')).drillOnSchedule(context),
+  },
+  status: async (config) => {
+    const { drillText, lastDrill } = await import('./drill.ts');
+    const drill = lastDrill(config);
+    return { lines: drill === null ? [] : [`drill     ${drillText(drill)}`], json: { lastDrill: drill } };
+  },
+  join: async (view) => (await import('./drill.ts')).watchDrill(() => view.resources().config),
   metrics: async (config, { nowMs }) => {
     const { lastBackupMs } = await import('./backup.ts');
+    const { drillMetrics, lastDrill } = await import('./drill.ts');
     const lastMs = lastBackupMs(config, nowMs);
-    return lastMs === null ? [] : [backupMetric(lastMs)]; // without a sample it would say 0, which rings an alarm
+    const drill = lastDrill(config);
+    // Without a sample it would say 0, which rings an alarm.
+    return [...(lastMs === null ? [] : [backupMetric(lastMs)]), ...(drill === null ? [] : drillMetrics(drill))];
   },
   forget: async (config, row, nowMs) => (await import('./row-copies.ts')).copiesOf(config, row, nowMs),
 };

@@ -1,5 +1,5 @@
 /**
- * The option `backup`, and `schedule.backup`.
+ * The option `backup`, and `schedule.backup` and `schedule.drill`.
  */
 import { resolve } from 'node:path';
 import * as z from 'zod';
@@ -35,7 +35,14 @@ const backup = section(
 export const BACKUP_OPTIONS: OptionSection = {
   key: 'backup',
   schema: backup.prefault({}),
-  jobs: { backup: 'When the daemon makes a backup in backup.folder.' },
+  jobs: {
+    backup: 'When the daemon makes a backup in backup.folder.',
+    drill: {
+      doc: 'When the daemon proves that its newest backup can be used; where backup is scheduled, by default each Sunday at 04:30.',
+      beside: 'backup',
+      usually: '30 4 * * 0',
+    },
+  },
   read: (options, context) => {
     const { folder, keep } = z.parse(backup.prefault({}), options);
     const settings = { folder: folder === undefined ? null : resolve(context.folder, folder), keep };

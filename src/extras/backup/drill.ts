@@ -1,0 +1,230 @@
+/**
+ * Proves that a backup can be used, without touching it: SQLite reads it whole, its rows are counted against its own record and against the history
+ * since, and some of its files are hashed. The last result is a small file beside the backups, so a restart of the daemon does not forget a bad one.
+ */
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { stampFromMs } from '../../base/clock.ts';
+import { ident, sql } from '../../base/sql.ts';
+import { plural } from '../../base/text.ts';
+import type { Config } from '../../config/load.ts';
+import type { DaemonPart, Metric } from '../../daemon/parts.ts';
+import type { ExtraWork } from '../../daemon/work.ts';
+import { filesBeside } from '../../files/carry.ts';
+import { FileStore } from '../../files/store.ts';
+import type { FoundComplaint } from '../../reconcile/account/facts.ts';
+import { readContents } from '../../replica/bookkeeping/files.ts';
+import { readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { errorFromReading } from '../../replica/failures.ts';
+import { queryNumber, queryRows } from '../../replica/query.ts';
+import { openReader } from '../../replica/reader.ts';
+import { earlierBackups } from './backup.ts';
+import { datedBackups } from './replica-copy.ts';
+
+/** Files that are read, and their bytes: some seconds of a slow disk. */
+const FILES_MAX = 200;
+const FILE_BYTES_MAX = 1024 ** 3;
+
+/** What a drill found. */
+export interface Drill {
+  readonly at: string;
+  readonly path: string;
+  readonly tableCount: number;
+  readonly rowCount: number;
+  /** Tables whose rows checked against the history since; the others have no whole history since the backup, or edits under way. */
+  readonly tracedCount: number;
+  readonly fileCount: number;
+  readonly readFileCount: number;
+  /** What is wrong; null if nothing is. */
+  readonly problem: string | null;
+}
+
+/** Examines a backup. `main` is the replica that it is of; null if there is none. */
+export async function drillBackup(
+  path: string,
+  {
+    main,
+    nowMs,
+    onAdvance,
+  }: { readonly main: Connection | null; readonly nowMs: number; readonly onAdvance?: () => void },
+): Promise<Drill> {
+  const nothing = { tableCount: 0, rowCount: 0, tracedCount: 0, fileCount: 0, readFileCount: 0 };
+  const about = { at: stampFromMs(nowMs), path };
+  try {
+    const reader = openReader(path);
+    try {
+      const verdict = String(
+        reader
+          .prepare(sql`SELECT integrity_check FROM pragma_integrity_check LIMIT 1`)
+          .pluck()
+          .get(),
+      );
+      if (verdict !== 'ok') return { ...about, ...nothing, problem: `SQLite finds it damaged: ${verdict}` };
+      onAdvance?.();
+      // A file of an earlier version has other tables of ours.
+      const rows = reader.isOlder() ? { ...nothing, problem: null } : countRows(reader, main);
+      const files = await readFiles(reader, path, { start: Math.floor(nowMs / 1000), onAdvance });
+      return { ...about, ...nothing, ...rows, ...files, problem: rows.problem ?? files.problem };
+    } finally {
+      reader.close();
+    }
+  } catch (thrown) {
+    return { ...about, ...nothing, problem: errorFromReading(thrown, path).message };
+  }
+}
+
+function countRows(
+  backup: Connection,
+  main: Connection | null,
+): Pick<Drill, 'tableCount' | 'rowCount' | 'tracedCount' | 'problem'> {
+  const inFile = sql`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?`;
+  const tables = readTables(backup).filter(({ localName }) => queryNumber(backup, inFile, [localName]) === 1);
+  const since = main === null ? null : lastCommonEntry(backup, main);
+  const found = tables.map((table) => {
+    const name = ident(table.localName);
+    const count = queryNumber(backup, sql`SELECT count(*) FROM ${name} WHERE _id > 0`);
+    const unsent = sql`SELECT count(*) FROM _rowsync_rows WHERE table_id = ? AND row_id > 0 AND row_id NOT IN (SELECT _id FROM ${name})`;
+    const expected = table.rowCount - queryNumber(backup, unsent, [BigInt(table.id)]);
+    const traced = main === null || since === null ? null : countSince(main, table, since);
+    const was = traced ?? count;
+    const why =
+      count !== expected
+        ? `${table.localName} has ${plural(count, 'row')}, by its own record ${expected}`
+        : count !== was
+          ? `${table.localName} has ${plural(count, 'row')}, by the history since ${was}`
+          : null;
+    return { count, isTraced: traced !== null, why };
+  });
+  return {
+    tableCount: tables.length,
+    rowCount: found.reduce((sum, { count }) => sum + count, 0),
+    tracedCount: found.filter(({ isTraced }) => isTraced).length,
+    problem: found.find(({ why }) => why !== null)?.why ?? null,
+  };
+}
+
+/** The last entry of a backup's history, if the replica has the same one: else it was rebuilt or pruned since. */
+function lastCommonEntry(backup: Connection, main: Connection): bigint | null {
+  const last = sql`SELECT seq, table_id, row_id, kind, at FROM _rowsync_history ORDER BY seq DESC LIMIT 1`;
+  const [entry] = queryRows(backup, last, []);
+  const same = sql`SELECT count(*) FROM _rowsync_history WHERE seq = ? AND table_id IS ? AND row_id IS ? AND kind = ? AND at = ?`;
+  return entry !== undefined && queryNumber(main, same, entry) === 1 ? BigInt(entry[0] ?? 0) : null;
+}
+
+/** How many rows a mirror had at an entry, by its rows now and the entries since; null without a whole history since then. */
+function countSince(main: Connection, { id, localName }: LedgerTable, since: bigint): number | null {
+  const known = sql`SELECT count(*) FROM _rowsync_tables t JOIN _rowsync_history_tables h ON h.table_id = t.id
+      WHERE t.id = @id AND t.push = 'off' AND t.local_name = @name AND h.begun_seq <= @since AND NOT EXISTS (
+        SELECT 1 FROM _rowsync_history WHERE table_id = t.id AND seq > @since AND kind NOT IN ('insert', 'update', 'delete', 'schema'))`;
+  const values = { id: BigInt(id), name: localName, since };
+  if (queryNumber(main, known, [values]) === 0) return null;
+  const count = sql`SELECT (SELECT count(*) FROM ${ident(localName)})
+      - (SELECT count(*) FILTER (WHERE kind = 'insert') - count(*) FILTER (WHERE kind = 'delete') FROM _rowsync_history
+         WHERE table_id = ? AND seq > ?)`;
+  return queryNumber(main, count, [values.id, since]);
+}
+
+/** Looks whether all files are there, and reads some of them; each drill begins at another one. */
+async function readFiles(
+  backup: Connection,
+  path: string,
+  { start, onAdvance }: { readonly start: number; readonly onAdvance: (() => void) | undefined },
+): Promise<Pick<Drill, 'fileCount' | 'readFileCount' | 'problem'>> {
+  const contents = readContents(backup, null);
+  const store = new FileStore(filesBeside(path));
+  let problem: string | null = null;
+  for (const content of contents) {
+    if (!(await store.holds(content))) problem ??= `its file ${content.sha256} is missing, or has another size`;
+  }
+  const from = contents.length === 0 ? 0 : start % contents.length;
+  let [readFileCount, bytes] = [0, 0];
+  for (const content of [...contents.slice(from), ...contents.slice(0, from)].slice(0, FILES_MAX)) {
+    if (bytes > FILE_BYTES_MAX) break;
+    const state = await store.inspect(content);
+    if (state !== 'whole') problem ??= `its file ${content.sha256} is ${state}`;
+    readFileCount += 1;
+    bytes += content.bytes;
+    onAdvance?.();
+  }
+  return { fileCount: contents.length, readFileCount, problem };
+}
+
+/** The scheduled work `drill`: the newest backup in the folder. What is wrong is told from its result, also after a restart. */
+export const drillOnSchedule: ExtraWork = async ({ config, nowMs, onAdvance, pull: { replica } }) => {
+  const [path] = earlierBackups(config, nowMs) ?? [];
+  if (path === undefined) return { own: null, facts: {} }; // the age of the last backup has a metric
+  const drill = await drillBackup(path, { main: replica, nowMs, onAdvance });
+  storeDrill(config, drill);
+  return { own: null, facts: { path, rowCount: drill.rowCount, fileCount: drill.fileCount, reason: drill.problem } };
+};
+
+/** The file of the last result; null without a folder of backups. */
+function resultPath({ replica, origin, extras }: Config): string | null {
+  const folder = extras.backup?.folder ?? null;
+  if (folder === null) return null;
+  const { path } = datedBackups(replica.path, { folder, database: origin.database, nowMs: 0 });
+  return path.replace(/\d{8}T\d{6}Z\.db$/, 'drill.json');
+}
+
+/** Keeps a result beside the backups. */
+export function storeDrill(config: Config, drill: Drill): void {
+  const path = resultPath(config);
+  if (path === null) return;
+  writeFileSync(`${path}.partial`, `${JSON.stringify(drill, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${path}.partial`, path);
+}
+
+/** The last result; null for none. */
+export function lastDrill(config: Config): Drill | null {
+  const path = resultPath(config);
+  if (path === null || !existsSync(path)) return null;
+  try {
+    const drill: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody else writes this file
+    return typeof drill === 'object' && drill !== null && 'problem' in drill ? (drill as Drill) : null;
+  } catch {
+    return null; // a file that cannot be read is no result; the next drill writes it anew
+  }
+}
+
+/** A result in one line. */
+export function drillText({ at, path, problem, ...counts }: Drill): string {
+  if (problem !== null) return `${at} failed: ${basename(path)}: ${problem}`;
+  const { tableCount, rowCount, tracedCount, fileCount, readFileCount } = counts;
+  const traced = tracedCount === 0 ? '' : ` (${plural(tracedCount, 'table')} checked against the history since)`;
+  const files = fileCount === 0 ? 'no files' : `${readFileCount} of ${plural(fileCount, 'file')} read`;
+  return `${at} ${basename(path)} is whole: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}${traced}, ${files}`;
+}
+
+/** Tells of a backup that failed its last drill. */
+export function watchDrill(configNow: () => Config): DaemonPart {
+  const complaint = ({ at, path, problem }: Drill): readonly FoundComplaint[] => {
+    if (problem === null) return [];
+    const message = `${path} cannot be trusted: ${problem}`;
+    const hint = 'Make another backup (rowsync backup), check the disk, then run rowsync backup --drill.';
+    return [{ about: 'work', subject: 'drill', code: 'backup.damaged', message, hint, since: at }];
+  };
+  return {
+    answer: () => null,
+    word: () => {
+      const drill = lastDrill(configNow());
+      return { lines: [], complaints: drill === null ? [] : complaint(drill) };
+    },
+    metrics: () => [],
+  };
+}
+
+/** When the last drill was, and whether the backup passed. */
+export function drillMetrics({ at, problem }: Pick<Drill, 'at' | 'problem'>): readonly Metric[] {
+  const gauge = (name: string, help: string, value: number): Metric => ({
+    name,
+    kind: 'gauge',
+    help,
+    samples: [{ value }],
+  });
+  return [
+    gauge('last_drill_timestamp_seconds', 'When the newest backup was last drilled.', Date.parse(at) / 1000),
+    gauge('last_drill_passed', 'Whether that backup could be used: 1 or 0.', problem === null ? 1 : 0),
+  ];
+}
