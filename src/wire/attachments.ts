@@ -3,7 +3,7 @@
  * the same shape. File names are what the origin sent: text, never a path.
  */
 import { describeKind, Fields, unexpected } from './json.ts';
-import { millisecondTextFromUtc, utcFromOffsetText } from './zone.ts';
+import { utcFromOffsetText } from './zone.ts';
 
 /** One revision of one attachment. */
 export interface AttachmentInfo {
@@ -38,15 +38,4 @@ export function readAttachments(json: unknown, what: string): readonly Attachmen
       createdAt,
     };
   });
-}
-
-/** Writes the answer of the list method for a user in `zone`. */
-export function writeAttachments(attachments: readonly AttachmentInfo[], zone: string): string {
-  return JSON.stringify(attachments.map((attachment) => attachmentFields(attachment, zone)));
-}
-
-/** The fields of one revision in their order. */
-export function attachmentFields(attachment: AttachmentInfo, zone: string): Readonly<Record<string, unknown>> {
-  const { createdAt, ...fields } = attachment;
-  return { ...fields, created: millisecondTextFromUtc(createdAt, zone) };
 }

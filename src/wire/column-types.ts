@@ -11,15 +11,7 @@ import { isRoundedTo, isTooLong, numericFromText, numericToPlain, plainNumber, t
 import { ExactNumber } from './exact.ts';
 import { dateLiteral, numberLiteral, textLiteral, timeLiteral, timestampLiteral } from './formula.ts';
 import type { ColumnType, Value } from './schema.ts';
-import {
-  dateAndTimeOf,
-  inputTextFromUtc,
-  isDate,
-  isTimeOfDay,
-  offsetTextFromUtc,
-  utcFromInputText,
-  utcFromOffsetText,
-} from './zone.ts';
+import { inputTextFromUtc, isDate, isTimeOfDay, utcFromOffsetText } from './zone.ts';
 
 /** A value that is not null. */
 export type Given = Exclude<Value, null>;
@@ -44,16 +36,14 @@ export interface CellForm {
   readonly sentence: string;
 }
 
-/** How values travel: output is what Select and Retrieve return, input is what the write methods take. `zone` is the caller's. */
+/** How values travel: output is what Select and Retrieve return, input is what the write methods take. `zone` is the caller's. The sandbox has the other
+ * side (sandbox/wire/value-forms.ts). */
 interface Wire {
   readonly readOutput: ValueReader;
-  readonly readInput: (zone: string) => ValueReader;
   /** JSON. */
-  readonly writeOutput: (zone: string) => GivenWriter;
   readonly writeInput: (zone: string) => GivenWriter;
   /** The text of an element means the same with spaces around it; in types without this, every character counts. */
   readonly readXmlText?: (text: string, read: ValueReader) => Value | undefined;
-  readonly writeXmlOutput: (zone: string) => GivenWriter;
   readonly writeXmlInput: (zone: string) => GivenWriter;
 }
 
@@ -90,8 +80,8 @@ export function shownFile(text: string): string {
 
 const readNull: ValueReader = (raw) => (raw === null ? null : undefined);
 
-/** A reader of texts; null stands for itself. */
-function ofText(read: (text: string) => Value | undefined): ValueReader {
+/** A reader of texts; null stays null. */
+export function ofText(read: (text: string) => Value | undefined): ValueReader {
   return (raw) => (typeof raw === 'string' ? read(raw) : readNull(raw));
 }
 
@@ -128,41 +118,12 @@ function readOutputTime(text: string): string | undefined {
   return match?.[1] !== undefined && isTimeOfDay(match[1]) ? match[1] : undefined;
 }
 
-/** `YYYY-MM-DD` or a full form, whose time and offset say nothing about a date. */
-function readInputDate(text: string): string | undefined {
-  return isDate(text) ? text : dateAndTimeOf(text)?.date;
-}
-
-/** `hh:mm:ss`, `hh:mm` or a full form, whose date and offset say nothing about a time of day. */
-function readInputTime(text: string): string | undefined {
-  const time = text.length === 5 ? `${text}:00` : text;
-  return isTimeOfDay(time) ? time : dateAndTimeOf(text)?.time;
-}
-
 /** Seconds as a number, or as an ISO 8601 duration that has only seconds; the sign may be in either place. */
 function secondsFromText(text: string): Numeric | undefined {
   const match = /^(-?)PT(-?)(\d[\d.]*)S$/.exec(text);
   if (match === null) return numericFromText(text);
   const [, before = '', after = '', digits = ''] = match;
   return before !== '' && after !== '' ? undefined : numericFromText(`${before}${after}${digits}`);
-}
-
-function durationText(seconds: Numeric): string {
-  const plain = numericToPlain(seconds);
-  return plain.startsWith('-') ? `-PT${plain.slice(1)}S` : `PT${plain}S`;
-}
-
-const XML_DECIMALS = 6;
-
-/** Plain decimal text with six decimals, rounded half away from zero; never `-0.000000`. */
-function sixDecimals(value: Numeric): string {
-  const plain = numericToPlain(value);
-  const [whole = '', fraction = ''] = plain.replace('-', '').split('.');
-  const kept = BigInt(whole + fraction.slice(0, XML_DECIMALS).padEnd(XML_DECIMALS, '0'));
-  const rounded = fraction.charAt(XML_DECIMALS) >= '5' ? kept + 1n : kept;
-  const digits = String(rounded).padStart(XML_DECIMALS + 1, '0');
-  const sign = plain.startsWith('-') && rounded !== 0n ? '-' : '';
-  return `${sign}${digits.slice(0, -XML_DECIMALS)}.${digits.slice(-XML_DECIMALS)}`;
 }
 
 function isNumber(value: Given): boolean {
@@ -198,10 +159,7 @@ const TEXT: TypeRules = {
   isTakenAs: (sent, there) => sent === '' && there === null,
   filterLiteral: (value) => textLiteral(String(value)),
   readOutput: readText,
-  readInput: () => readText,
-  writeOutput: jsonText,
   writeInput: jsonText,
-  writeXmlOutput: plainText,
   writeXmlInput: plainText,
 };
 
@@ -224,7 +182,6 @@ const USER: TypeRules = {
       emailOfUser(sent).toLowerCase() === emailOfUser(there).toLowerCase()),
 };
 
-const withLineEnds = (value: Given): string => String(value).replaceAll(/\r\n|\n/g, '\r\n');
 const withoutReturns = (text: string): string => (text.includes('\r') ? text.replaceAll('\r\n', '\n') : text);
 
 const MULTILINE: TypeRules = {
@@ -233,9 +190,6 @@ const MULTILINE: TypeRules = {
   valueFromText: withoutReturns,
   mayBeSame: (here) => sql`instr(${here}, char(13)) > 0`,
   readOutput: ofText((text) => (text.isWellFormed() ? withoutReturns(text) : undefined)),
-  readInput: () => MULTILINE.readOutput,
-  writeOutput: anyZone((value) => JSON.stringify(withLineEnds(value))),
-  writeXmlOutput: anyZone(withLineEnds),
 };
 
 const CHECKBOX: TypeRules = {
@@ -248,8 +202,6 @@ const CHECKBOX: TypeRules = {
   isTakenAs: (sent, there) => sent === null && there === false,
   filterLiteral: () => null,
   readOutput: (raw) => (typeof raw === 'boolean' ? raw : readNull(raw)),
-  readInput: () => CHECKBOX.readOutput,
-  writeOutput: anyZone((value) => (value === true ? 'true' : 'false')),
   writeInput: anyZone((value) => (value === true ? 'true' : 'false')),
   readXmlText: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
 };
@@ -281,11 +233,8 @@ const NUMERIC: TypeRules = {
   filterLiteral: (value) =>
     !isNumber(value) || typeof value === 'boolean' || isTooLong(value) ? null : numberLiteral(value),
   readOutput: readNumeric,
-  readInput: () => readNumeric,
-  writeOutput: plainDigits,
   writeInput: plainDigits,
   readXmlText: trimmed,
-  writeXmlOutput: anyZone((value) => sixDecimals(value as Numeric)), // readers give nothing else
   writeXmlInput: plainDigits,
 };
 
@@ -296,7 +245,6 @@ const DURATION: TypeRules = {
   filterLiteral: (value) =>
     typeof value === 'number' && value >= 0 && isNumber(value) ? `${numberLiteral(value)}s` : null,
   readXmlText: secondsFromText,
-  writeXmlOutput: anyZone((value) => durationText(value as Numeric)), // readers give nothing else
 };
 
 const DATE: TypeRules = {
@@ -310,8 +258,6 @@ const DATE: TypeRules = {
   sendProblem: (value) => (typeof value === 'string' && isDate(value) ? null : 'a date is written YYYY-MM-DD'),
   filterLiteral: (value) => (typeof value === 'string' && isDate(value) ? dateLiteral(value) : null),
   readOutput: ofText(readOutputDate),
-  readInput: () => ofText(readInputDate),
-  writeOutput: anyZone((value) => `"${String(value)}T00:00:00+00:00"`),
   readXmlText: trimmed,
 };
 
@@ -325,12 +271,11 @@ const TIME: TypeRules = {
   sendProblem: (value) => (typeof value === 'string' && isTimeOfDay(value) ? null : 'a time is written hh:mm:ss'),
   filterLiteral: (value) => (typeof value === 'string' && isTimeOfDay(value) ? timeLiteral(value) : null),
   readOutput: ofText(readOutputTime),
-  readInput: () => ofText(readInputTime),
-  writeOutput: anyZone((value) => `"0001-01-01T${String(value)}+00:00"`),
   readXmlText: trimmed,
 };
 
-const withoutFraction = (utc: string): string => utc.replace(/\.\d+Z$/, 'Z');
+/** A moment in UTC without its part of a second. */
+export const withoutFraction = (utc: string): string => utc.replace(/\.\d+Z$/, 'Z');
 
 const TIMESTAMP: TypeRules = {
   ...TEXT,
@@ -350,13 +295,10 @@ const TIMESTAMP: TypeRules = {
   // Literals have no fraction: the rows of that very instant are not those of its second.
   filterLiteral: (value) => (String(value).includes('.') || !isInstant(value) ? null : timestampLiteral(String(value))),
   readOutput: ofText(utcFromOffsetText),
-  readInput: (zone) => ofText((text) => utcFromInputText(text, zone)),
   // Both formats show whole seconds.
   isTakenAs: (sent, there) => typeof sent === 'string' && withoutFraction(sent) === there,
-  writeOutput: (zone) => (value) => `"${offsetTextFromUtc(withoutFraction(String(value)), zone)}"`,
   writeInput: (zone) => (value) => `"${inputTextFromUtc(String(value), zone)}"`,
   readXmlText: trimmed,
-  writeXmlOutput: (zone) => (value) => offsetTextFromUtc(withoutFraction(String(value)), zone),
   writeXmlInput: (zone) => (value) => inputTextFromUtc(String(value), zone),
 };
 
@@ -387,7 +329,6 @@ export const TYPE_RULES: Readonly<Record<ColumnType, TypeRules>> = {
   Autonumber: {
     ...TEXT,
     readOutput: (raw) => (typeof raw === 'number' || raw instanceof ExactNumber ? readAnyText(raw) : readText(raw)),
-    readInput: () => TYPE_RULES.Autonumber.readOutput,
   },
   Multiline: MULTILINE,
   Checkbox: CHECKBOX,
@@ -397,7 +338,7 @@ export const TYPE_RULES: Readonly<Record<ColumnType, TypeRules>> = {
   Timestamp: TIMESTAMP,
   Duration: DURATION,
   Attachment: ATTACHMENT,
-  Unknown: { ...UNFILTERED, readOutput: readAnyText, readInput: () => readAnyText },
+  Unknown: { ...UNFILTERED, readOutput: readAnyText },
 };
 
 /** Whether values of a type are text in every form: an empty one counts as missing, and a column may bound its length. */

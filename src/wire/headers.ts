@@ -3,9 +3,6 @@
  * the cache policy of the specification (4.10).
  */
 
-/** What a cacheable answer carries, to the letter (specification 4.10; clients compare the tokens). */
-export const CACHEABLE = 'private, must-revalidate, max-age=0';
-
 /**
  * An ETag as it may be sent back; null without a valid one. A weak tag is as good as a strong one here: both promise the same content for
  * If-None-Match.
@@ -23,13 +20,6 @@ export function keptEtag(url: string, etag: string | null): string | null {
 /** The ETag that was kept for this URL; null where it belongs to another one. */
 export function etagFor(url: string, kept: string | null | undefined): string | null {
   return kept?.startsWith(`${url} `) === true ? kept.slice(url.length + 1) : null;
-}
-
-/** Whether an If-None-Match header names the tag; weak comparison, `*` matches anything. */
-export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
-  const bare = (tag: string): string => tag.trim().replace(/^W\//, '');
-  if (ifNoneMatch.trim() === '*') return true;
-  return (ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? []).some((tag) => bare(tag) === bare(etag));
 }
 
 /** Whether an answer with this Cache-Control header may be asked for again by its ETag (specification 4.10.1). */

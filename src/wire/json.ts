@@ -1,7 +1,6 @@
 /**
- * Whole JSON documents of the Records API: descriptors, row pages and errors, read and written (specification,
- * sections 2.2 to 2.9). Readers take parsed JSON (exact.ts) and name what they read in every complaint; they never
- * quote a value. Fields that are not named here go to `other` and come back out.
+ * Reads JSON documents of the Records API: descriptors, row pages and errors (specification, sections 2.2 to 2.9). Readers take parsed JSON
+ * (exact.ts) and name what they read in every complaint; they never quote a value. Fields that are not named here go to `other`.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { ExactNumber, parseExactJson } from './exact.ts';
@@ -24,7 +23,7 @@ import type {
 } from './schema.ts';
 import type { ValueReader } from './column-types.ts';
 import { unreadableRow, whyUnreadable, type UnreadableCell } from './unreadable.ts';
-import { readColumnOutput, readOutput, writeOutput } from './values.ts';
+import { readColumnOutput, readOutput } from './values.ts';
 
 /** An error descriptor (2.7, origin facts 4.1); `error` is HTTP-like, `source` names a parameter, column or view. */
 export interface ErrorDescriptor {
@@ -373,72 +372,4 @@ function readValues(
     values.push(value ?? null);
   }
   return { values, faults };
-}
-
-/** Writes rows as Select and Retrieve send them, for a user in `zone`. */
-export function rowsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Row[]) => string {
-  const cells = columns.map(({ name, type }) => ({
-    prefix: `,${JSON.stringify(name)}:`,
-    write: writeOutput(type, zone),
-  }));
-  return (rows) => {
-    const texts = rows.map((row) => {
-      let text = `{"@row.id":${row.id}`;
-      if (row.allow !== null) text += `,"@row.allow":${JSON.stringify(row.allow)}`;
-      if (row.color !== undefined) text += `,"@row.color":${JSON.stringify(row.color)}`;
-      for (const [index, cell] of cells.entries()) text += cell.prefix + cell.write(row.values[index] ?? null);
-      return `${text}}`;
-    });
-    return `[${texts.join(',')}]`;
-  };
-}
-
-/** Writes rows that stand for others, for a user in `zone`. */
-export function rollupsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Rollup[]) => string {
-  const cells = columns.map(({ name, type }) => ({ name: JSON.stringify(name), write: writeOutput(type, zone) }));
-  return (rows) => {
-    const texts = rows.map(({ type, values }) => {
-      const fields = cells.map(({ name, write }, index) => `${name}:${write(values[index] ?? null)}`);
-      return `{${[...(type === null ? [] : [`"@row.type":${JSON.stringify(type)}`]), ...fields].join(',')}}`;
-    });
-    return `[${texts.join(',')}]`;
-  };
-}
-
-function tableFields(table: TableSummary): JsonObject {
-  const { id, recordName, recordsName, alias, showTab, color } = table;
-  return { id, recordName, recordsName, alias, showTab, color };
-}
-
-/** Writes Describe (Database). */
-export function writeDatabase(database: DatabaseDescriptor): string {
-  const { id, name, description, culture, timeZone, tables, other } = database;
-  const summaries = tables.map((table) => ({ ...tableFields(table), ...table.other }));
-  return JSON.stringify({ id, name, description, culture, timeZone, tables: summaries, ...other });
-}
-
-/** Writes Describe (Table); lists of options are comma-separated texts, present even when empty (origin facts 7.5). */
-export function writeTable(table: TableDescriptor): string {
-  const columns = table.columns.map(({ dataOptions, displayOptions, width, kind, readOnly, other, ...column }) => ({
-    ...column,
-    dataOptions: dataOptions.join(', '),
-    displayOptions: displayOptions.join(', '),
-    ...(width === null ? {} : { width }),
-    ...(kind === null ? {} : { kind }),
-    ...(readOnly === null ? {} : { readOnly }),
-    ...other,
-  }));
-  const views = table.views.map(({ actions, other, ...view }) => ({ ...view, actions: actions.join(', '), ...other }));
-  const { allowAdd, key, other } = table;
-  return JSON.stringify({ ...tableFields(table), allowAdd, key, columns, views, ...other });
-}
-
-/** Writes User. */
-export function writeUser({ admin, other, ...user }: UserDescriptor): string {
-  return JSON.stringify({ ...user, admin: admin.join(', '), ...other });
-}
-
-/** Writes an error descriptor; `error`, `code` and `message` are always there, because clients read them unguarded. */
-export function writeError({ error, code, message, source }: ErrorDescriptor): string {
-  return JSON.stringify({ error, code: code ?? 0, message, ...(source === null ? {} : { source }) });
 }

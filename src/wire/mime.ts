@@ -64,7 +64,7 @@ function decodeExtended(text: string): string | undefined {
 }
 
 /** Characters on which readers disagree inside quotes. */
-const NOT_PLAIN = /[^A-Za-z0-9 !#$&+\-.^_`|~()[\]{}@,=]/gu;
+export const NOT_PLAIN = /[^A-Za-z0-9 !#$&+\-.^_`|~()[\]{}@,=]/gu;
 
 /**
  * The `filename` parameter of Content-Disposition: quoted where the name is plain ASCII, else `filename*` alone, as the vendor's
@@ -74,13 +74,8 @@ export function fileNameParameter(name: string): string {
   return name.search(NOT_PLAIN) === -1 ? `filename="${name}"` : extendedParameter(name);
 }
 
-/** The whole header of a download (specification 4.9): both forms, the first with `_` for what is not plain ASCII. */
-export function downloadDisposition(name: string): string {
-  const fallback = name.replaceAll(NOT_PLAIN, '_');
-  return `attachment; filename="${fallback}"; ${extendedParameter(name)}`;
-}
-
-function extendedParameter(name: string): string {
+/** The parameter `filename*`. */
+export function extendedParameter(name: string): string {
   // encodeURIComponent leaves four characters alone that RFC 8187 does not allow bare.
   const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(/['()*]/g, (character) => {
     return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;

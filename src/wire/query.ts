@@ -1,6 +1,6 @@
 /**
- * Paths and query strings of the Records API (specification, sections 2.1 and 4; origin facts 7.2 and 7.3): built by the
- * client, read by the sandbox. A token in a path is never part of what is built here.
+ * Paths and query strings of the Records API (specification, sections 2.1 and 4; origin facts 7.2 and 7.3), as the
+ * client builds them. A token in a path is never part of what is built here.
  */
 
 /** Rows that one Select returns at most, and by default (specification, section 8). */
@@ -32,21 +32,6 @@ export interface SelectParameters {
 export function pathSegment(name: string): string {
   const escaped = name.replaceAll('%', '%25').replaceAll('/', '%2F').replaceAll('\\', '%5C').replaceAll('?', '%3F');
   return encodeText(escaped);
-}
-
-/**
- * The names that a path segment may stand for, likeliest first: decoded once, then with the vendor clients' inner
- * escapes undone. Undefined when the percent-encoding is broken.
- */
-export function namesFromSegment(segment: string): readonly string[] | undefined {
-  let once: string;
-  try {
-    once = decodeURIComponent(segment);
-  } catch {
-    return undefined; // a URIError says that the bytes are no UTF-8 or the escape is cut
-  }
-  const twice = once.replaceAll(/%(25|2F|5C|3F)/gi, (escape) => decodeURIComponent(escape));
-  return once === twice ? [once] : [once, twice];
 }
 
 /** A query string from pairs, in order, without the question mark. Spaces are `%20`. */
@@ -106,28 +91,4 @@ export function recordPairs(records: Records): readonly (readonly [string, strin
 /** The query string of Retrieve. */
 export function retrieveQuery(columns: readonly string[], records: Records): string {
   return queryFromPairs([...columns.map((column) => ['column', column] as const), ...recordPairs(records)]);
-}
-
-/** Reads a query string: `+` and `%20` are spaces, empty values count as absent. Undefined where the encoding is broken. */
-export function pairsFromQuery(query: string): readonly (readonly [string, string])[] | undefined {
-  const pairs: [string, string][] = [];
-  for (const piece of query.split('&')) {
-    const at = piece.indexOf('=');
-    if (at <= 0) continue;
-    try {
-      const name = decodeURIComponent(piece.slice(0, at).replaceAll('+', ' '));
-      const value = decodeURIComponent(piece.slice(at + 1).replaceAll('+', ' '));
-      if (value !== '') pairs.push([name, value]);
-    } catch {
-      return undefined; // a URIError: the answer is 400
-    }
-  }
-  return pairs;
-}
-
-/** Reads one `sort` value: `Name`, `Name//ASC` or `Name//DESC`. */
-export function sortKeyFromText(text: string): SortKey {
-  const match = /^(.*)\/\/(ASC|DESC)$/is.exec(text);
-  if (!match) return { column: text, descending: false };
-  return { column: match[1] ?? '', descending: match[2]?.toUpperCase() === 'DESC' };
 }

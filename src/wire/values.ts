@@ -25,16 +25,6 @@ export function readColumnOutput({ type, mask }: ColumnShape, maskKey: string | 
   return mask == null ? readOutput(type) : maskedReader(readOutput(mask.from), mask, maskKey);
 }
 
-/** Reads a value as a caller of a write method sends it; `zone` is the caller's. */
-export function readInput(type: ColumnType, zone: string): ValueReader {
-  return TYPE_RULES[type].readInput(zone);
-}
-
-/** Writes a value as Select and Retrieve send it, as JSON text; `zone` is the calling user's. */
-export function writeOutput(type: ColumnType, zone: string): ValueWriter {
-  return orNull(TYPE_RULES[type].writeOutput(zone));
-}
-
 /** Writes a value as the write methods take it, as JSON text; `zone` is the calling user's. */
 export function writeInput(type: ColumnType, zone: string): ValueWriter {
   return orNull(TYPE_RULES[type].writeInput(zone));

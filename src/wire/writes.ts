@@ -1,27 +1,13 @@
 /**
- * Bodies and answers of the write methods in JSON (specification 2.5 to 2.7, 4.6, 4.7; origin facts 7.4 and 7.5): rows to write, and the status of
- * each. The types are those of XML too (xml.ts).
- *
- * A body is an array of objects, or one bare object for a single row. Of two equal keys in one object the last counts,
- * as with every JSON parser in use. Fields that begin with `@row.` other than `@row.id` are ignored, so that a row can
- * be sent back as it was read. Faults of a body are values, because the sandbox answers them; an answer that cannot be
- * read is a `RowsyncError`.
+ * Rows to write in JSON, and the statuses that the write methods answer with (specification 2.5 to 2.7, 4.6, 4.7; origin facts 7.4 and 7.5). The types
+ * are those of XML too (xml.ts). There is one status for each row that was sent, or the answer is not used.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES } from './column-types.ts';
-import { ExactNumber, parseExactJson } from './exact.ts';
-import { WireFault } from './fault.ts';
+import { ExactNumber } from './exact.ts';
 import { describeKind, Fields, isObject, readError, unexpected, type ErrorDescriptor } from './json.ts';
 import type { ColumnShape, ColumnType, Value } from './schema.ts';
 import { writeInput, type ValueWriter } from './values.ts';
-
-/** One row of a write as it came: what its values mean depends on the columns, which the reader does not know. */
-export interface InputRow {
-  /** `@row.id`, or the attribute `id`; null where none was given. */
-  readonly id: number | null;
-  /** Raw values by column name or alias, in the order they came; the format's `inputReader` reads them. */
-  readonly cells: ReadonlyMap<string, unknown>;
-}
 
 /** One cell of a write; the value of an attachment column is `cid:<content id>`. */
 export interface OutgoingCell extends ColumnShape {
@@ -44,59 +30,11 @@ export interface StatusDescriptor {
   readonly errors: readonly ErrorDescriptor[];
 }
 
-/** The deepest value that a cell may hold; a column's value is never nested, so this only bounds the work. */
-const CELL_DEPTH_MAX = 8;
-
-/** Reads the rows of a JSON body. */
-export function readInputRows(text: string): readonly InputRow[] | WireFault {
-  let json: unknown;
-  try {
-    json = parseExactJson(text);
-  } catch (error) {
-    return new WireFault(`The body is not complete JSON${placeOf(error)}`);
-  }
-  const items: readonly unknown[] = Array.isArray(json) ? json : [json];
-  const rows: InputRow[] = [];
-  for (const [index, item] of items.entries()) {
-    const row = readInputRow(item, index + 1);
-    if (row instanceof WireFault) return row;
-    rows.push(row);
-  }
-  return rows;
-}
-
-/** The place that V8 names; the rest of its message quotes the body. */
-function placeOf(error: unknown): string {
-  const place = /\(line (\d+) column (\d+)\)/.exec(error instanceof Error ? error.message : '');
-  return place === null ? '' : ` (line ${place[1]}, column ${place[2]})`;
-}
-
-function readInputRow(item: unknown, number: number): InputRow | WireFault {
-  if (!isObject(item)) return new WireFault(`Row ${number} of the body is ${describeKind(item)}, not an object`);
-  const cells = new Map<string, unknown>();
-  let id: number | null | undefined = null;
-  for (const [name, value] of Object.entries(item)) {
-    if (name === '@row.id') {
-      id = value === null ? null : rowIdFrom(value);
-    } else if (!name.startsWith('@row.')) {
-      if (!isShallow(value, CELL_DEPTH_MAX)) return new WireFault(`Row ${number} of the body nests values too deeply`);
-      cells.set(name, value);
-    }
-  }
-  if (id === undefined) return new WireFault(`"@row.id" of row ${number} is not an integer`, { source: '@row.id' });
-  return { id, cells };
-}
-
 /** A row id given as an integer or as its digits; undefined for anything else. */
 export function rowIdFrom(value: unknown): number | undefined {
   const text = value instanceof ExactNumber ? value.text : value;
   const id = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : text;
   return typeof id === 'number' && Number.isSafeInteger(id) && id >= 0 ? id : undefined;
-}
-
-function isShallow(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return true;
-  return depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1));
 }
 
 /**
@@ -166,40 +104,4 @@ function readStatus(json: unknown, what: string): StatusDescriptor {
     key: typeof key === 'string' ? key : typeof key === 'number' ? String(key) : null,
     errors: failures.map((item) => readError(item) ?? { error: status, code: null, message: '', source: null }),
   };
-}
-
-/** Writes the answer of Create, Update and Upsert. */
-export function writeStatuses(statuses: readonly StatusDescriptor[]): string {
-  return JSON.stringify(statuses.map(statusFields));
-}
-
-/** Writes the answer of Delete: the id or key that was passed in, and a single error. */
-export function writeDeleteStatuses(statuses: readonly StatusDescriptor[]): string {
-  return JSON.stringify(statuses.map(deleteStatusFields));
-}
-
-/** The fields of a status in their order; `errors` is there only where the row failed. */
-export function statusFields({ status, id, key, errors }: StatusDescriptor): Readonly<Record<string, unknown>> {
-  return {
-    status,
-    ...(id === null ? {} : { id }),
-    ...(key === null ? {} : { key }),
-    ...(errors.length === 0 ? {} : { errors: errors.map(errorFields) }),
-  };
-}
-
-/** The fields of a status of Delete in their order. */
-export function deleteStatusFields({ status, id, key, errors }: StatusDescriptor): Readonly<Record<string, unknown>> {
-  const [error] = errors;
-  return {
-    ...(id === null ? {} : { id }),
-    ...(key === null ? {} : { key }),
-    status,
-    ...(error === undefined ? {} : { error: errorFields(error) }),
-  };
-}
-
-/** `error`, `code` and `message` always: clients read them unguarded (origin facts 7.5). */
-function errorFields({ error, code, message, source }: ErrorDescriptor): Readonly<Record<string, unknown>> {
-  return { error, code: code ?? 0, message, ...(source === null ? {} : { source }) };
 }

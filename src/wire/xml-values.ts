@@ -16,7 +16,7 @@ export type XmlValueWriter = (value: Value) => string | null;
 
 /** Reads element text (null for a null element) as Select and Retrieve send it. */
 export function readXmlOutput(type: ColumnType): ValueReader {
-  return readerOf(type, TYPE_RULES[type].readOutput);
+  return xmlReaderOf(type, TYPE_RULES[type].readOutput);
 }
 
 /** Reads element text of a column, masked where the column is; `maskKey` is needed by hashes. */
@@ -24,12 +24,8 @@ export function readXmlColumnOutput({ type, mask }: ColumnShape, maskKey: string
   return mask == null ? readXmlOutput(type) : maskedReader(readXmlOutput(mask.from), mask, maskKey);
 }
 
-/** Reads element text (null for an empty element) as a caller of a write method sends it; `zone` is the caller's. */
-export function readXmlInput(type: ColumnType, zone: string): ValueReader {
-  return readerOf(type, TYPE_RULES[type].readInput(zone));
-}
-
-function readerOf(type: ColumnType, read: ValueReader): ValueReader {
+/** Reads element text of a type by its reader of JSON; null is a null element. */
+export function xmlReaderOf(type: ColumnType, read: ValueReader): ValueReader {
   const { readXmlText } = TYPE_RULES[type];
   if (readXmlText === undefined) return (raw) => (raw === null || typeof raw === 'string' ? read(raw) : undefined);
   return (raw) => {
@@ -37,11 +33,6 @@ function readerOf(type: ColumnType, read: ValueReader): ValueReader {
     const text = raw.trim();
     return text === '' ? null : readXmlText(text, read);
   };
-}
-
-/** Writes element text as Select and Retrieve send it; `zone` is the calling user's. */
-export function writeXmlOutput(type: ColumnType, zone: string): XmlValueWriter {
-  return orNull(TYPE_RULES[type].writeXmlOutput(zone));
 }
 
 /** Writes element text as the write methods take it; `zone` is the calling user's. */

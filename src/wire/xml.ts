@@ -1,16 +1,15 @@
 /**
- * Whole XML documents of the Records API, read and written (specification 2.4 to 2.8, 4.5 to 4.8; origin facts 2.5):
+ * XML documents of the Records API: answers read, rows of a write written (specification 2.4 to 2.8, 4.5 to 4.8; origin facts 2.5):
  * `<Response>` with `<row>` or `<attachment>` elements directly below it, descriptors with plural wrappers around singular
  * items (`<tables><table>`), `<Error>` as the root when the whole request failed, any names in the rows of a write.
  *
- * Descriptors, statuses and attachments are brought into the fields of the JSON form and read or taken from there, so
- * that each field is described once (json.ts, writes.ts, attachments.ts). Rows go straight to and from `Value`s.
+ * Descriptors, statuses and attachments are brought into the fields of the JSON form and read there, so that each field is
+ * described once (json.ts, writes.ts, attachments.ts). Rows go straight to and from `Value`s.
  */
 import { XMLBuilder } from 'fast-xml-parser';
 
 import { RowsyncError } from '../base/errors.ts';
-import { attachmentFields, readAttachments, type AttachmentInfo } from './attachments.ts';
-import { ExactNumber, parseExactJson } from './exact.ts';
+import { readAttachments, type AttachmentInfo } from './attachments.ts';
 import { WireFault } from './fault.ts';
 import * as json from './json.ts';
 import type {
@@ -30,28 +29,19 @@ import type {
 import type { ValueReader } from './column-types.ts';
 import {
   checkInputRows,
-  deleteStatusFields,
   readStatuses,
   rowIdFrom,
-  statusFields,
-  type InputRow,
   type OutgoingCell,
   type OutgoingRow,
   type StatusDescriptor,
 } from './writes.ts';
 import { unreadableRow, whyUnreadable, type UnreadableCell } from './unreadable.ts';
-import { elementFromName, type Colons } from './xml-names.ts';
-import { escapeAttribute, escapeText, isXmlText, xmlText, readXml, type XmlElement } from './xml-tree.ts';
-import {
-  readXmlColumnOutput,
-  readXmlOutput,
-  writeXmlInput,
-  writeXmlOutput,
-  type XmlValueWriter,
-} from './xml-values.ts';
+import { elementFromName } from './xml-names.ts';
+import { escapeText, isXmlText, readXml, type XmlElement } from './xml-tree.ts';
+import { readXmlColumnOutput, readXmlOutput, writeXmlInput, type XmlValueWriter } from './xml-values.ts';
 
-const DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
-const RESPONSE = '<Response xmlns:i="http://www.w3.org/2001/XMLSchema-instance">';
+/** Begins every document. */
+export const DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
 
 function readDocument(text: string, what: string): XmlElement {
   const root = readXml(text);
@@ -92,7 +82,7 @@ function fieldFrom(element: XmlElement): unknown {
 }
 
 /** `i:nil="true"`, whatever prefix the sender gave the namespace. */
-function isNil({ attributes }: XmlElement): boolean {
+export function isNil({ attributes }: XmlElement): boolean {
   if (attributes.size === 0) return false;
   for (const [name, value] of attributes) {
     if ((name === 'nil' || name.endsWith(':nil')) && (value === 'true' || value === '1')) return true;
@@ -210,159 +200,6 @@ function readValues(
 
 function cellByName(row: XmlElement): ReadonlyMap<string, XmlElement> {
   return new Map(row.children.map((cell) => [cell.name, cell]));
-}
-
-/** Reads the rows of a write: second-level elements are rows, third-level ones cells, of the last of two equal names. */
-export function readXmlInputRows(text: string): readonly InputRow[] | WireFault {
-  const root = readXml(text);
-  if (root instanceof WireFault) return root;
-  if (isText(root)) return new WireFault('The root element of the body holds text instead of rows');
-  const rows: InputRow[] = [];
-  for (const [index, element] of root.children.entries()) {
-    const row = readInputRow(element, index + 1);
-    if (row instanceof WireFault) return row;
-    rows.push(row);
-  }
-  return rows;
-}
-
-function isText({ children, text }: XmlElement): boolean {
-  return children.length === 0 && text.trim() !== '';
-}
-
-function readInputRow(row: XmlElement, number: number): InputRow | WireFault {
-  if (isText(row)) return new WireFault(`Row ${number} of the body holds text instead of columns`);
-  const idText = row.attributes.get('id') ?? '';
-  const id = idText === '' ? null : rowIdFrom(idText);
-  if (id === undefined) return new WireFault(`The attribute "id" of row ${number} is not an integer`, { source: 'id' });
-  const cells = new Map<string, string | null>();
-  for (const cell of row.children) {
-    if (cell.children.length > 0) return new WireFault(`Row ${number} of the body has a column that holds elements`);
-    cells.set(cell.name, cell.text === '' || isNil(cell) ? null : cell.text);
-  }
-  return { id, cells };
-}
-
-function elementText(tag: string, text: string | null): string {
-  return text === null ? `<${tag} i:nil="true"/>` : `<${tag}>${escapeText(xmlText(text))}</${tag}>`;
-}
-
-function fieldText(name: string, value: unknown): string {
-  const tag = elementFromName(name);
-  if (Array.isArray(value)) {
-    const item = name === 'errors' ? 'Error' : name.length > 1 && name.endsWith('s') ? name.slice(0, -1) : 'item';
-    return `<${tag}>${(value as unknown[]).map((inner) => fieldText(item, inner)).join('')}</${tag}>`;
-  }
-  if (value instanceof ExactNumber) return elementText(tag, value.text);
-  if (json.isObject(value)) return `<${tag}>${fieldTexts(value)}</${tag}>`;
-  return elementText(
-    tag,
-    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : null,
-  );
-}
-
-function fieldTexts(fields: JsonObject): string {
-  return Object.entries(fields)
-    .filter(([name]) => name !== '')
-    .map(([name, value]) => fieldText(name, value))
-    .join('');
-}
-
-function response(content: string): string {
-  return `${DECLARATION}${RESPONSE}${content}</Response>`;
-}
-
-/** The fields that the JSON form has, from its text. */
-function jsonFields(text: string): JsonObject {
-  return parseExactJson(text) as JsonObject; // the writers of json.ts write an object
-}
-
-/** Writes Describe (Database). */
-export function writeXmlDatabase(database: DatabaseDescriptor): string {
-  return response(fieldTexts(jsonFields(json.writeDatabase(database))));
-}
-
-/** Writes Describe (Table). */
-export function writeXmlTable(table: TableDescriptor): string {
-  return response(fieldTexts(jsonFields(json.writeTable(table))));
-}
-
-/** Writes User. */
-export function writeXmlUser(user: UserDescriptor): string {
-  return response(fieldTexts(jsonFields(json.writeUser(user))));
-}
-
-/** Writes an error of the whole request; the root says that it is one. */
-export function writeXmlError(error: json.ErrorDescriptor): string {
-  return `${DECLARATION}<Error>${fieldTexts(jsonFields(json.writeError(error)))}</Error>`;
-}
-
-/** Writes the answer of Create, Update and Upsert. */
-export function writeXmlStatuses(statuses: readonly StatusDescriptor[]): string {
-  return response(statuses.map((status) => `<row>${fieldTexts(statusFields(status))}</row>`).join(''));
-}
-
-/** Writes the answer of Delete. */
-export function writeXmlDeleteStatuses(statuses: readonly StatusDescriptor[]): string {
-  return response(statuses.map((status) => `<row>${fieldTexts(deleteStatusFields(status))}</row>`).join(''));
-}
-
-/** Writes the revisions of an attachment for a user in `zone`. */
-export function writeXmlAttachments(attachments: readonly AttachmentInfo[], zone: string): string {
-  const texts = attachments.map((item) => `<attachment>${fieldTexts(attachmentFields(item, zone))}</attachment>`);
-  return response(texts.join(''));
-}
-
-/** Writes rows as Select and Retrieve send them, for a user in `zone`. */
-export function xmlRowsWriter(
-  columns: readonly ColumnShape[],
-  zone: string,
-  colons: Colons = 'kept',
-): (rows: readonly Row[]) => string {
-  const cells = columns.map(({ name, type }) => ({
-    tag: elementFromName(name, colons),
-    write: writeXmlOutput(type, zone),
-  }));
-  return (rows) => {
-    let content = '';
-    for (const { id, allow, color, values } of rows) {
-      content += `<row id="${id}"`;
-      if (allow !== null)
-        content += ` allow="${escapeAttribute(
-          xmlText(
-            allow
-              .trim()
-              .split(/[,\s]+/)
-              .join(' '),
-          ),
-        )}"`;
-      if (color !== undefined) content += ` color="${escapeAttribute(xmlText(color))}"`;
-      content += '>';
-      for (const [index, { tag, write }] of cells.entries()) content += elementText(tag, write(values[index] ?? null));
-      content += '</row>';
-    }
-    return response(content);
-  };
-}
-
-/** Writes rows that stand for others, for a user in `zone`. */
-export function xmlRollupsWriter(
-  columns: readonly ColumnShape[],
-  zone: string,
-  colons: Colons = 'kept',
-): (rows: readonly Rollup[]) => string {
-  const cells = columns.map(({ name, type }) => ({
-    tag: elementFromName(name, colons),
-    write: writeXmlOutput(type, zone),
-  }));
-  return (rows) => {
-    const texts = rows.map(({ type, values }) => {
-      const attribute = type === null ? '' : ` type="${escapeAttribute(xmlText(type))}"`;
-      const content = cells.map(({ tag, write }, index) => elementText(tag, write(values[index] ?? null)));
-      return `<row${attribute}>${content.join('')}</row>`;
-    });
-    return response(texts.join(''));
-  };
 }
 
 /** Whether XML can say every value: an empty text arrives as null, and some control characters not at all. */

@@ -7,7 +7,8 @@ import { RowsyncError } from '../../src/base/errors.ts';
 import { WireFault } from '../../src/wire/fault.ts';
 import { parseBody, readDatabase, readError, readTable } from '../../src/wire/json.ts';
 import { readXml } from '../../src/wire/xml-tree.ts';
-import { readXmlDatabase, readXmlError, readXmlInputRows, readXmlTable } from '../../src/wire/xml.ts';
+import { readXmlInputRows } from '../../src/sandbox/wire/input-rows.ts';
+import { readXmlDatabase, readXmlError, readXmlTable } from '../../src/wire/xml.ts';
 
 /** What parsing comes to: `accepted`, the code of a complaint, or what else was thrown. */
 function outcomeOf(read: () => unknown): string {

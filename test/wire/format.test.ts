@@ -1,10 +1,10 @@
 /** Every document of the specification in both formats, against bytes written by hand from it. */
 import { describe, expect, test } from 'vitest';
 
-import { WIRE_FORMATS } from '../../src/wire/format.ts';
+import { FORMATS } from '../support/formats.ts';
 import * as golden from '../fixtures/wire/documents.ts';
 
-const { json, xml } = WIRE_FORMATS;
+const { json, xml } = FORMATS;
 
 describe('XML descriptors', () => {
   test('a database is written and read', () => {
@@ -143,7 +143,7 @@ describe.each([
   ['json', golden.STATUSES_JSON, golden.DELETES_JSON, golden.ATTACHMENTS_JSON, golden.ERROR_JSON],
   ['xml', golden.STATUSES_XML, golden.DELETES_XML, golden.ATTACHMENTS_XML, golden.ERROR_XML],
 ] as const)('answers in %s', (extension, statuses, deletes, attachments, error) => {
-  const format = WIRE_FORMATS[extension];
+  const format = FORMATS[extension];
 
   test('statuses of a write', () => {
     expect(format.writeStatuses(golden.STATUSES)).toBe(statuses);

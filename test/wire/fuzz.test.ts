@@ -7,13 +7,13 @@ import { expect, test } from 'vitest';
 
 import { RowsyncError } from '../../src/base/errors.ts';
 import { WireFault } from '../../src/wire/fault.ts';
-import { WIRE_FORMATS } from '../../src/wire/format.ts';
-import { MultipartReader } from '../../src/wire/multipart.ts';
+import { FORMATS } from '../support/formats.ts';
 import { COLUMN_TYPES } from '../../src/wire/schema.ts';
-import { readWriteBody } from '../../src/wire/write-body.ts';
 import { readXml, type XmlElement } from '../../src/wire/xml-tree.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import * as golden from '../fixtures/wire/documents.ts';
+import { MultipartReader } from '../../src/sandbox/wire/multipart.ts';
+import { readWriteBody } from '../../src/sandbox/wire/write-body.ts';
 
 const XML_SEEDS = [
   golden.DATABASE_XML,
@@ -159,7 +159,7 @@ test.each(['json', 'xml'] as const)(
   'the readers of %s answers give a value or one of our errors',
   { timeout: TEST_MS_MAX },
   (extension) => {
-    const format = WIRE_FORMATS[extension];
+    const format = FORMATS[extension];
     fc.assert(
       fc.property(extension === 'json' ? jsonText : xmlText, (text) => {
         const ends = [
@@ -183,7 +183,7 @@ test.each(['json', 'xml'] as const)(
   'the reader of %s rows gives rows or a fault, and their values read',
   { timeout: TEST_MS_MAX },
   (extension) => {
-    const format = WIRE_FORMATS[extension];
+    const format = FORMATS[extension];
     const readers = COLUMN_TYPES.map((type) => format.inputReader(type, 'Europe/Paris'));
     fc.assert(
       fc.property(extension === 'json' ? jsonText : xmlText, (text) => {

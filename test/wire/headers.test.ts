@@ -7,11 +7,11 @@ import {
   etagFor,
   isCacheable,
   keptEtag,
-  matchesEtag,
   mediaType,
   readEtag,
   readRetryAfterMs,
 } from '../../src/wire/headers.ts';
+import { matchesEtag } from '../../src/sandbox/wire/query.ts';
 
 describe('readEtag', () => {
   test.each([

@@ -8,21 +8,11 @@ import { describe, expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { plainDecimal } from '../../src/wire/decimal.ts';
 import { ExactNumber } from '../../src/wire/exact.ts';
-import {
-  parseBody,
-  readDatabase,
-  readError,
-  readRows,
-  readTable,
-  readUser,
-  rowsWriter,
-  writeDatabase,
-  writeError,
-  writeTable,
-  writeUser,
-} from '../../src/wire/json.ts';
+import { parseBody, readDatabase, readError, readRows, readTable, readUser } from '../../src/wire/json.ts';
 import { COLUMN_TYPES, type ColumnShape, type Row } from '../../src/wire/schema.ts';
-import { readInput, writeInput } from '../../src/wire/values.ts';
+import { writeInput } from '../../src/wire/values.ts';
+import { rowsWriter, writeDatabase, writeError, writeTable, writeUser } from '../../src/sandbox/wire/json-answers.ts';
+import { readInput } from '../../src/sandbox/wire/value-forms.ts';
 
 const PARIS = 'Europe/Paris';
 

@@ -2,14 +2,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import {
-  downloadDisposition,
-  fileNameFromDisposition,
-  fileNameParameter,
-  isHeaderText,
-  readHeaderValue,
-} from '../../src/wire/mime.ts';
+import { fileNameFromDisposition, fileNameParameter, isHeaderText, readHeaderValue } from '../../src/wire/mime.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
+import { downloadDisposition } from '../../src/sandbox/wire/query.ts';
 
 describe('parameters', () => {
   test.each([

@@ -3,15 +3,9 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { WireFault } from '../../src/wire/fault.ts';
-import {
-  boundaryFrom,
-  MULTIPART_LIMITS,
-  MultipartReader,
-  writeMultipart,
-  type OutgoingBytes,
-  type Part,
-} from '../../src/wire/multipart.ts';
+import { writeMultipart, type OutgoingBytes } from '../../src/wire/multipart.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
+import { boundaryFrom, MULTIPART_LIMITS, MultipartReader, type Part } from '../../src/sandbox/wire/multipart.ts';
 
 const BOUNDARY = 'part-5f2a.12345678';
 

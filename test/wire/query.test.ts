@@ -1,15 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import {
-  namesFromSegment,
-  pairsFromQuery,
-  pathSegment,
-  queryFromPairs,
-  retrieveQuery,
-  selectQuery,
-  sortKeyFromText,
-} from '../../src/wire/query.ts';
+import { pathSegment, queryFromPairs, retrieveQuery, selectQuery } from '../../src/wire/query.ts';
+import { namesFromSegment, pairsFromQuery, sortKeyFromText } from '../../src/sandbox/wire/query.ts';
 
 describe('pathSegment', () => {
   // What the vendor's own clients send (origin facts 7.2.1).

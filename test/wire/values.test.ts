@@ -7,8 +7,9 @@ import { expect, test } from 'vitest';
 import { plainDecimal } from '../../src/wire/decimal.ts';
 import { parseExactJson } from '../../src/wire/exact.ts';
 import { COLUMN_TYPES, type ColumnType, type Value } from '../../src/wire/schema.ts';
-import { readInput, readOutput, writeInput, writeOutput } from '../../src/wire/values.ts';
+import { readOutput, writeInput } from '../../src/wire/values.ts';
 import { readXmlOutput } from '../../src/wire/xml-values.ts';
+import { readInput, writeOutput } from '../../src/sandbox/wire/value-forms.ts';
 
 const PARIS = 'Europe/Paris';
 const TEXT_TYPES = ['Text', 'Phone', 'EMail', 'URL', 'User', 'Autonumber', 'Attachment', 'Unknown'] as const;

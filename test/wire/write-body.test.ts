@@ -2,10 +2,12 @@
 import { describe, expect, test } from 'vitest';
 
 import { WireFault } from '../../src/wire/fault.ts';
+import { SERVER_FORMATS } from '../../src/sandbox/wire/format.ts';
 import { WIRE_FORMATS } from '../../src/wire/format.ts';
-import { MULTIPART_LIMITS } from '../../src/wire/multipart.ts';
-import { contentIdFrom, fileByContentId, readWriteBody, writeWriteBody } from '../../src/wire/write-body.ts';
+import { writeWriteBody } from '../../src/wire/write-body.ts';
 import * as golden from '../fixtures/wire/documents.ts';
+import { MULTIPART_LIMITS } from '../../src/sandbox/wire/multipart.ts';
+import { contentIdFrom, fileByContentId, readWriteBody } from '../../src/sandbox/wire/write-body.ts';
 
 const ROWS = '[{"A":"x"}]';
 const XML_ROWS = '<r><r><A>x</A></r></r>';
@@ -207,7 +209,11 @@ describe('writing', () => {
 
     const read = readWriteBody(bytes as Buffer, contentType);
 
-    expect(read).toMatchObject({ format, rows: [{ id: 5 }, { id: null }], files: new Map([['f1', file]]) });
+    expect(read).toMatchObject({
+      format: SERVER_FORMATS[extension],
+      rows: [{ id: 5 }, { id: null }],
+      files: new Map([['f1', file]]),
+    });
   });
 
   test.each([{ name: 'a\r\nSet-Cookie: b' }, { name: 'a\u0000' }, { type: 'image/png\r\nA: b' }])(

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 
 import { RowsyncError } from '../../src/base/errors.ts';
 import { WireFault } from '../../src/wire/fault.ts';
-import { WIRE_FORMATS } from '../../src/wire/format.ts';
-import type { InputRow } from '../../src/wire/writes.ts';
+import { FORMATS } from '../support/formats.ts';
 import * as golden from '../fixtures/wire/documents.ts';
+import type { InputRow } from '../../src/sandbox/wire/input-rows.ts';
 
-const { json, xml } = WIRE_FORMATS;
+const { json, xml } = FORMATS;
 
 /** Rows with plain entries in place of maps. */
 function plain(rows: readonly InputRow[] | WireFault): unknown {
@@ -19,7 +19,7 @@ describe.each([
   ['json', golden.OUTGOING_JSON],
   ['xml', golden.OUTGOING_XML],
 ] as const)('in %s', (extension, body) => {
-  const format = WIRE_FORMATS[extension];
+  const format = FORMATS[extension];
 
   test('every form of a value is written', () => {
     expect(format.writeInputRows(golden.OUTGOING, golden.ROW_ZONE)).toBe(body);

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 
 import type { ColumnType } from '../../src/wire/schema.ts';
-import { readXmlInput, readXmlOutput, writeXmlInput, writeXmlOutput } from '../../src/wire/xml-values.ts';
+import { readXmlOutput, writeXmlInput } from '../../src/wire/xml-values.ts';
+import { readXmlInput, writeXmlOutput } from '../../src/sandbox/wire/value-forms.ts';
 
 describe('numbers leave with six decimals', () => {
   test.each([

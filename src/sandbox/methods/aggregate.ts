@@ -4,7 +4,6 @@
  */
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import type { Numeric } from '../../wire/decimal.ts';
-import { sortKeyFromText } from '../../wire/query.ts';
 import type { ColumnShape, Value } from '../../wire/schema.ts';
 import { offsetTextFromUtc } from '../../wire/zone.ts';
 import type { MethodAnswer, MethodCall, Pairs } from './call.ts';
@@ -13,6 +12,7 @@ import { findColumn, valuesOf, type Page } from './parameters.ts';
 import { badParameter, noColumn, MethodRefusal } from './refusal.ts';
 import { findByName, tablesBehind, type StoreColumn, type Role, type Table } from '../store/catalog.ts';
 import type { RowFilter } from '../store/matching.ts';
+import { sortKeyFromText } from '../wire/query.ts';
 
 const OF_ALL_TYPES: ReadonlySet<string> = new Set(['COUNT', 'MIN', 'MAX']);
 const OF_NUMBERS: ReadonlySet<string> = new Set(['SUM', 'AVG', 'STDEV', 'STDEVP', 'VAR', 'VARP']);

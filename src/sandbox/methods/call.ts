@@ -3,11 +3,11 @@
  * routed, authorized request whose query has been read. Types only.
  */
 import type { AttachmentInfo } from '../../wire/attachments.ts';
-import type { WireFormat } from '../../wire/format.ts';
 import type { Route } from './route.ts';
 import type { ServerRules } from './rules.ts';
 import type { Role, User } from '../store/catalog.ts';
 import type { Store } from '../store/store.ts';
+import type { ServerFormat } from '../wire/format.ts';
 
 /** Parameters of a query string, in order; repeated ones come again. */
 export type Pairs = readonly (readonly [string, string])[];
@@ -24,7 +24,7 @@ export interface MethodCall {
   readonly user: User;
   readonly role: Role;
   /** The format of the answer. */
-  readonly format: WireFormat;
+  readonly format: ServerFormat;
   readonly route: Route;
   readonly rules: ServerRules;
   readonly pairs: Pairs;

@@ -2,7 +2,6 @@
  * Which function answers which method: from a routed, authorized request to an answer or a refusal. The table that the path names is found here, for
  * those that the role may see. Describe, User, Select and Retrieve, which only read, are here too (specification 4.1 to 4.5).
  */
-import { pairsFromQuery } from '../../wire/query.ts';
 import { attachment, attachments } from './attachments.ts';
 import type { MethodAnswer, MethodCall, RequestBody } from './call.ts';
 import { deleted, updated } from './changes.ts';
@@ -18,6 +17,7 @@ import { describeViews, selectView } from './view.ts';
 import { aggregate, asksForAggregates } from './aggregate.ts';
 import { readFilters } from './filter.ts';
 import { pageAnswer, rowsAnswer } from './rows-answer.ts';
+import { pairsFromQuery } from '../wire/query.ts';
 
 const DATABASE_METHODS: Readonly<Partial<Record<Method, (call: MethodCall) => MethodAnswer | MethodRefusal>>> = {
   describe: describeDatabase,

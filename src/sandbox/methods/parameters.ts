@@ -3,12 +3,13 @@
  * A table or column that the role may not see is not found. Source: specification, section 4; origin facts, section
  * 7.3.
  */
-import { KEYS_MAX, sortKeyFromText, TOP_MAX } from '../../wire/query.ts';
+import { KEYS_MAX, TOP_MAX } from '../../wire/query.ts';
 import { isWritable } from '../../wire/schema.ts';
 import type { MethodCall, Pairs } from './call.ts';
 import { badParameter, CODES, hiddenColumn, noColumn, MethodRefusal } from './refusal.ts';
 import { findByName, type Catalog, type StoreColumn, type Role, type Table } from '../store/catalog.ts';
 import type { ColumnOrder } from '../store/rows.ts';
+import { sortKeyFromText } from '../wire/query.ts';
 
 /** The tables that the role may see. */
 export function visibleTables(catalog: Catalog, role: Role): readonly Table[] {

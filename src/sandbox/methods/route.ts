@@ -4,10 +4,10 @@
  * `…/{table}/{column}/attachment[/{guid}]` (specification, sections 4 and 5; origin facts 7.2). Knows no credentials
  * and no tables.
  */
-import { WIRE_FORMATS, XML_WITHOUT_COLONS, type WireFormat } from '../../wire/format.ts';
-import { namesFromSegment } from '../../wire/query.ts';
 import { badParameter, unknownMethod, type MethodRefusal } from './refusal.ts';
 import type { ServerRules } from './rules.ts';
+import { SERVER_FORMATS, XML_WITHOUT_COLONS, type ServerFormat } from '../wire/format.ts';
+import { namesFromSegment } from '../wire/query.ts';
 
 /**
  * A method with the places it can be at. Directly below the database, below a table, below a table's view or column, or (of an
@@ -55,7 +55,7 @@ export interface ApiPath {
 export interface Route {
   readonly method: Method;
   /** Of the answer. */
-  readonly format: WireFormat;
+  readonly format: ServerFormat;
   /** Names that the table segment may stand for, likeliest first; null for methods of the database. */
   readonly tableNames: readonly string[] | null;
   /** Names that the segment below the table may stand for, likeliest first; null where there is none. */
@@ -94,14 +94,14 @@ export function methodName(segments: readonly string[]): Method | 'other' {
 }
 
 /** The format of the error that answers a request: XML only where XML was asked for (origin facts 4.1). */
-export function errorFormat(segments: readonly string[]): WireFormat {
-  if (methodName(segments) === 'attachment') return WIRE_FORMATS.json;
-  return formatFromSegment(segments.at(-1) ?? '') ?? WIRE_FORMATS.json;
+export function errorFormat(segments: readonly string[]): ServerFormat {
+  if (methodName(segments) === 'attachment') return SERVER_FORMATS.json;
+  return formatFromSegment(segments.at(-1) ?? '') ?? SERVER_FORMATS.json;
 }
 
-function formatFromSegment(segment: string): WireFormat | undefined {
+function formatFromSegment(segment: string): ServerFormat | undefined {
   const extension = /\.([^.]*)$/.exec(segment)?.[1]?.toLowerCase();
-  return extension === 'json' || extension === 'xml' ? WIRE_FORMATS[extension] : undefined;
+  return extension === 'json' || extension === 'xml' ? SERVER_FORMATS[extension] : undefined;
 }
 
 /** Finds the method, or says why there is none. */
@@ -125,8 +125,8 @@ export function findRoute(
     return unknownMethod(`The method takes ${METHODS[method].verbs.join(' or ')}`, method);
   }
   // A file comes in the format that it was stored in, and what goes wrong with it in JSON.
-  const named = method === 'attachment' ? WIRE_FORMATS.json : formatFromSegment(last);
-  const format = escapesColons && named === WIRE_FORMATS.xml ? XML_WITHOUT_COLONS : named;
+  const named = method === 'attachment' ? SERVER_FORMATS.json : formatFromSegment(last);
+  const format = escapesColons && named === SERVER_FORMATS.xml ? XML_WITHOUT_COLONS : named;
   if (format === undefined) return unknownMethod('The extension of a method is .json or .xml', last);
   if (method === 'attachment' && depth === 2 && last.toLowerCase() !== method) {
     return unknownMethod('The method takes no extension', last);

@@ -7,8 +7,6 @@ import { must } from '../../base/assert.ts';
 import type { ErrorDescriptor } from '../../wire/json.ts';
 import { hasOption, isWritable, type Value } from '../../wire/schema.ts';
 import { emailOfUser, type ValueReader } from '../../wire/column-types.ts';
-import { contentIdFrom, fileByContentId, type FilePart, type WriteBody } from '../../wire/write-body.ts';
-import type { InputRow } from '../../wire/writes.ts';
 import type { MethodCall } from './call.ts';
 import { findColumn } from './parameters.ts';
 import { CODES, MethodRefusal } from './refusal.ts';
@@ -16,6 +14,8 @@ import { userText, type Catalog, type StoreColumn, type Table } from '../store/c
 import { isFile, textFromValue } from '../store/cells.ts';
 import type { CellInput } from '../store/spec.ts';
 import type { RowWriter } from '../store/writer.ts';
+import { contentIdFrom, fileByContentId, type FilePart, type WriteBody } from '../wire/write-body.ts';
+import type { InputRow } from '../wire/input-rows.ts';
 
 /** Why a row fails: the status of the row, and what its `errors` say. */
 export interface RowProblem {

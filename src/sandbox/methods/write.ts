@@ -8,8 +8,7 @@
  */
 import { hasOption, type ColumnType, type Value } from '../../wire/schema.ts';
 import { WireFault } from '../../wire/fault.ts';
-import { readWriteBody, type WriteBody } from '../../wire/write-body.ts';
-import type { InputRow, StatusDescriptor } from '../../wire/writes.ts';
+import type { StatusDescriptor } from '../../wire/writes.ts';
 import type { MethodAnswer, MethodCall } from './call.ts';
 import { findColumn, readWorkflow, valuesOf, readRecords, readSwitch } from './parameters.ts';
 import { badBody, CODES, readOnlyTable, MethodRefusal } from './refusal.ts';
@@ -27,6 +26,8 @@ import { integerOf } from '../formula/numbers.ts';
 import type { FormulaValue, FormulaSession, FormulaType, Moment } from '../formula/types.ts';
 import { sessionOf } from './session.ts';
 import type { WorkflowRule } from '../store/spec.ts';
+import { readWriteBody, type WriteBody } from '../wire/write-body.ts';
+import type { InputRow } from '../wire/input-rows.ts';
 
 /** What is the same for all rows of a call. */
 interface Writing {

@@ -6,12 +6,12 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 
-import { namesFromSegment } from '../../wire/query.ts';
 import { findByName, type User } from '../store/catalog.ts';
 import { CODES, forbidden, unauthorized, type MethodRefusal } from '../methods/refusal.ts';
 import type { ApiPath } from '../methods/route.ts';
 import type { ServerRules } from '../methods/rules.ts';
 import type { Store } from '../store/store.ts';
+import { namesFromSegment } from '../wire/query.ts';
 
 /** What credentials are looked up in. */
 interface Access {

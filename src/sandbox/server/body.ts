@@ -6,8 +6,8 @@
 import type { IncomingMessage } from 'node:http';
 
 import type { Clock } from '../../base/clock.ts';
-import { MULTIPART_LIMITS } from '../../wire/multipart.ts';
 import { WireFault } from '../../wire/fault.ts';
+import { MULTIPART_LIMITS } from '../wire/multipart.ts';
 
 /** Bytes of an unwanted body that are swallowed before the connection is closed on a client that continues. */
 const DRAIN_BYTES_MAX = 5 * MULTIPART_LIMITS.bytesMax;

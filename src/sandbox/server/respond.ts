@@ -10,8 +10,6 @@ import { constants, gzip } from 'node:zlib';
 import type { Clock } from '../../base/clock.ts';
 import type { AttachmentInfo } from '../../wire/attachments.ts';
 import { WireFault } from '../../wire/fault.ts';
-import { CACHEABLE, matchesEtag } from '../../wire/headers.ts';
-import { downloadDisposition } from '../../wire/mime.ts';
 import { QUERY_BYTES_MAX } from '../../wire/query.ts';
 import { authorize } from './authorize.ts';
 import { readBody } from './body.ts';
@@ -22,6 +20,7 @@ import { badBody, CODES, queryTooLong, MethodRefusal, unknownMethod } from '../m
 import { errorFormat, findRoute, METHODS, type ApiPath, type Route } from '../methods/route.ts';
 import type { ServerRules } from '../methods/rules.ts';
 import type { Store } from '../store/store.ts';
+import { CACHEABLE, matchesEtag, downloadDisposition } from '../wire/query.ts';
 
 /** Bodies smaller than this gain nothing from gzip. */
 const GZIP_BYTES_MIN = 1024;

@@ -12,7 +12,7 @@ import { pipeline } from 'node:stream/promises';
 import { TLSSocket } from 'node:tls';
 import { createGzip } from 'node:zlib';
 import type { Clock } from '../../base/clock.ts';
-import { namesFromSegment, QUERY_BYTES_MAX } from '../../wire/query.ts';
+import { QUERY_BYTES_MAX } from '../../wire/query.ts';
 import { hasPassword } from './authorize.ts';
 import { drainBody, isStillSending } from './body.ts';
 import { type Faults, type Fault, readFaultPlan } from './faults.ts';
@@ -24,6 +24,7 @@ import { methodName, readApiPath, type ApiPath } from '../methods/route.ts';
 import { findByName } from '../store/catalog.ts';
 import type { Store } from '../store/store.ts';
 import { CODES, MethodRefusal } from '../methods/refusal.ts';
+import { namesFromSegment } from '../wire/query.ts';
 
 /** Asked before each request is answered. Returns true when it has answered, or cut the connection, by itself. */
 export type Intercept = (request: SeenRequest, response: ServerResponse) => boolean | Promise<boolean>;

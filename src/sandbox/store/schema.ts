@@ -19,7 +19,7 @@ import {
 import { sqlFromValue, textFromValue, valueFromSql, type SqlValue } from './cells.ts';
 import { ident, type StoreConnection } from './file.ts';
 import type { ColumnSpec, Computed, TableSpec, ViewSpec } from './spec.ts';
-import { sortKeyFromText } from '../../wire/query.ts';
+import { sortKeyFromText } from '../wire/query.ts';
 
 /** Kinds of computed columns; like all kinds but Updatable, Key and RecordOwner they are read-only. */
 const KIND_BY_HOW = { lookup: 'Lookup', count: 'Summary', sum: 'Summary', max: 'Summary', join: 'Formula' } as const;

@@ -4,8 +4,9 @@ import { expect, test } from 'vitest';
 
 import { MethodRefusal } from '../../../src/sandbox/methods/refusal.ts';
 import { errorFormat, findRoute, methodName, readApiPath } from '../../../src/sandbox/methods/route.ts';
-import { namesFromSegment, pairsFromQuery, pathSegment, queryFromPairs } from '../../../src/wire/query.ts';
+import { pathSegment, queryFromPairs } from '../../../src/wire/query.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
+import { namesFromSegment, pairsFromQuery } from '../../../src/sandbox/wire/query.ts';
 
 const TIMEOUT_MS = 600_000;
 const TOKEN = '0123456789abcdefABCDEF0123456789';

@@ -186,7 +186,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
         find: 'if (depth === 0) return { method, format, tableNames',
         replace:
           `if (depth === 0 && method === '${method}') ` +
-          'return { method, format: WIRE_FORMATS.json, tableNames: null, innerNames: null, guid: null };\n' +
+          'return { method, format: SERVER_FORMATS.json, tableNames: null, innerNames: null, guid: null };\n' +
           '  if (depth === 0) return { method, format, tableNames',
       },
     ],
@@ -198,7 +198,8 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
       {
         file: 'sandbox/methods/route.ts',
         find: 'return { method, format, tableNames, innerNames,',
-        replace: "return { method, format: method === 'retrieve' ? WIRE_FORMATS.json : format, tableNames, innerNames,",
+        replace:
+          "return { method, format: method === 'retrieve' ? SERVER_FORMATS.json : format, tableNames, innerNames,",
       },
     ],
   },
@@ -218,7 +219,7 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: 'A file of a multipart body swallows the next part, whose boundary is behind LF alone.',
     edits: [
       {
-        file: 'wire/multipart.ts',
+        file: 'sandbox/wire/multipart.ts',
         find: 'const lineFeedAt = this.#pending.indexOf(this.#delimiter);',
         replace:
           'const strictAt = this.#pending.indexOf(Buffer.concat([Buffer.of(CR), this.#delimiter]));\n' +
@@ -243,8 +244,8 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'sandbox/methods/route.ts',
-        find: 'escapesColons && named === WIRE_FORMATS.xml',
-        replace: 'named === WIRE_FORMATS.xml',
+        find: 'escapesColons && named === SERVER_FORMATS.xml',
+        replace: 'named === SERVER_FORMATS.xml',
       },
     ],
   },

@@ -1,0 +1,88 @@
+/**
+ * One value of one column as the sandbox reads it from a write and writes it in an answer (specification 2.4), in JSON and in XML. It is the form that the
+ * client uses in the other direction, but for the types that are named here. In XML an answer has six decimals, rounded half away from zero.
+ */
+import { ofText, TYPE_RULES, withoutFraction, type GivenWriter, type ValueReader } from '../../wire/column-types.ts';
+import { numericToPlain, type Numeric } from '../../wire/decimal.ts';
+import type { ColumnType, Value } from '../../wire/schema.ts';
+import type { ValueWriter } from '../../wire/values.ts';
+import { xmlReaderOf, type XmlValueWriter } from '../../wire/xml-values.ts';
+import { dateAndTimeOf, isDate, isTimeOfDay, offsetTextFromUtc, utcFromInputText } from '../../wire/zone.ts';
+
+type ByType<T> = Readonly<Partial<Record<ColumnType, (zone: string) => T>>>;
+
+const READERS: ByType<ValueReader> = {
+  Attachment: () => TYPE_RULES.Text.readOutput,
+  Date: () => ofText(readInputDate),
+  Time: () => ofText(readInputTime),
+  Timestamp: (zone) => ofText((text) => utcFromInputText(text, zone)),
+};
+
+const WRITERS: ByType<GivenWriter> = {
+  Multiline: () => (value) => JSON.stringify(withLineEnds(value)),
+  Date: () => (value) => `"${String(value)}T00:00:00+00:00"`,
+  Time: () => (value) => `"0001-01-01T${String(value)}+00:00"`,
+  Timestamp: (zone) => (value) => `"${offsetTextFromUtc(withoutFraction(String(value)), zone)}"`,
+};
+
+const XML_WRITERS: ByType<GivenWriter> = {
+  Multiline: () => withLineEnds,
+  Numeric: () => (value) => sixDecimals(value as Numeric), // readers give nothing else
+  Duration: () => (value) => durationText(value as Numeric), // readers give nothing else
+  Timestamp: (zone) => (value) => offsetTextFromUtc(withoutFraction(String(value)), zone),
+};
+
+/** Reads a value as a caller of a write method sends it; `zone` is the caller's. */
+export function readInput(type: ColumnType, zone: string): ValueReader {
+  return READERS[type]?.(zone) ?? TYPE_RULES[type].readOutput;
+}
+
+/** Reads element text (null for an empty element) as a caller of a write method sends it; `zone` is the caller's. */
+export function readXmlInput(type: ColumnType, zone: string): ValueReader {
+  return xmlReaderOf(type, readInput(type, zone));
+}
+
+/** Writes a value as Select and Retrieve send it, as JSON text; `zone` is the calling user's. */
+export function writeOutput(type: ColumnType, zone: string): ValueWriter {
+  const write = WRITERS[type]?.(zone) ?? TYPE_RULES[type].writeInput(zone);
+  return (value) => (value === null ? 'null' : write(value));
+}
+
+/** Writes element text as Select and Retrieve send it; `zone` is the calling user's. */
+export function writeXmlOutput(type: ColumnType, zone: string): XmlValueWriter {
+  const write = XML_WRITERS[type]?.(zone) ?? TYPE_RULES[type].writeXmlInput(zone);
+  return (value) => (value === null ? null : write(value));
+}
+
+function withLineEnds(value: Exclude<Value, null>): string {
+  return String(value).replaceAll(/\r\n|\n/g, '\r\n');
+}
+
+/** `YYYY-MM-DD` or a full form, whose time and offset say nothing about a date. */
+function readInputDate(text: string): string | undefined {
+  return isDate(text) ? text : dateAndTimeOf(text)?.date;
+}
+
+/** `hh:mm:ss`, `hh:mm` or a full form, whose date and offset say nothing about a time of day. */
+function readInputTime(text: string): string | undefined {
+  const time = text.length === 5 ? `${text}:00` : text;
+  return isTimeOfDay(time) ? time : dateAndTimeOf(text)?.time;
+}
+
+function durationText(seconds: Numeric): string {
+  const plain = numericToPlain(seconds);
+  return plain.startsWith('-') ? `-PT${plain.slice(1)}S` : `PT${plain}S`;
+}
+
+const XML_DECIMALS = 6;
+
+/** Plain decimal text with six decimals, rounded half away from zero; never `-0.000000`. */
+function sixDecimals(value: Numeric): string {
+  const plain = numericToPlain(value);
+  const [whole = '', fraction = ''] = plain.replace('-', '').split('.');
+  const kept = BigInt(whole + fraction.slice(0, XML_DECIMALS).padEnd(XML_DECIMALS, '0'));
+  const rounded = fraction.charAt(XML_DECIMALS) >= '5' ? kept + 1n : kept;
+  const digits = String(rounded).padStart(XML_DECIMALS + 1, '0');
+  const sign = plain.startsWith('-') && rounded !== 0n ? '-' : '';
+  return `${sign}${digits.slice(0, -XML_DECIMALS)}.${digits.slice(-XML_DECIMALS)}`;
+}
