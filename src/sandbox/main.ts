@@ -56,6 +56,8 @@ export interface SandboxOptions {
   readonly escapesColons?: boolean | undefined;
   /** Describes the width of columns with a bounded text alone, as vendors' clients expect. False unless given. */
   readonly widthsOfTextOnly?: boolean | undefined;
+  /** Left out for the forms of the specification alone. */
+  readonly lenientDates?: boolean | undefined;
   /** Faults to answer with: a `FaultPlan` (faults.ts), which usually comes from a file, and is checked for that reason. */
   readonly faults?: unknown;
   /** Port of the control endpoint on 127.0.0.1; 0 takes any free port. There is none unless given. */
@@ -161,9 +163,23 @@ async function serveStore(
   settings: Settings,
   cleanUp: () => void,
 ): Promise<Omit<Sandbox, 'unknown' | 'rules'>> {
-  const { clock, intercept, extensions = true, escapesColons = false, widthsOfTextOnly = false } = options;
+  const {
+    clock,
+    intercept,
+    extensions = true,
+    escapesColons = false,
+    widthsOfTextOnly = false,
+    lenientDates = false,
+  } = options;
   const session = `rowsync_session=${randomBytes(16).toString('hex')}`;
-  const rules: ServerRules = { login: settings.login, extensions, escapesColons, widthsOfTextOnly, session };
+  const rules: ServerRules = {
+    login: settings.login,
+    extensions,
+    escapesColons,
+    widthsOfTextOnly,
+    lenientDates,
+    session,
+  };
   const requests = new RequestLog();
   const stopping = new AbortController();
   const { signal } = stopping;

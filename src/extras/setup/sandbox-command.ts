@@ -42,6 +42,7 @@ interface SandboxCommandOptions {
   readonly extensions: boolean;
   readonly escapeColons?: boolean;
   readonly textWidthsOnly?: boolean;
+  readonly lenient?: boolean;
 }
 
 /** Adds the command. */
@@ -90,6 +91,10 @@ export function addSandboxCommand(program: Command, runner: Runner): void {
     .option('--no-extensions', 'answer updated, deleted and select on a view, which no specification names, with 405')
     .option('--escape-colons', 'write a colon in the name of a column as _x003a_ in XML, as some servers do')
     .option('--text-widths-only', 'describe a width of columns with bounded text alone, as some servers do')
+    .option(
+      '--lenient',
+      'also take dates as Unix seconds, and with slashes; nobody public knows whether the service does',
+    )
     .addHelpText('after', EXAMPLES)
     .action((options: SandboxCommandOptions, command: Command) =>
       runner(command, (invocation) => serve(invocation, options)),
@@ -121,6 +126,7 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
     extensions: options.extensions,
     escapesColons: options.escapeColons,
     widthsOfTextOnly: options.textWidthsOnly,
+    lenientDates: options.lenient,
   });
   try {
     const { url, database, token, session: cookie, users, controlUrl, unknown, rules } = sandbox;

@@ -74,6 +74,8 @@ export const DATE_FUNCTIONS: FunctionTable = {
       dayInRange(days - cycle(weekdayOf(days) - integerOf(weekday), 7)),
     ),
   ],
+  Workday: [overload(['date', 'number'], 'date', ([days, count]) => workday(days, integerOf(count)))],
+  Workdays: [overload(['date', 'date'], 'number', ([from, to]) => workdaysBefore(to + 1) - workdaysBefore(from))],
   MonthsBetween: between(1),
   QuartersBetween: between(3),
   YearsBetween: between(12),
@@ -150,6 +152,30 @@ function lastDay(days: number, monthCount: number): number {
 
 function daysOf(period: Numeric): number {
   return Math.floor(integerOf(period) / DAY_SECONDS);
+}
+
+/** The day 1970-01-01 was a Thursday: three days after a Monday. */
+const DAYS_SINCE_MONDAY = 3;
+
+/** Days from Monday to Friday between a Monday of long ago and a day, that one left out. */
+function workdaysBefore(days: number): number {
+  const since = days + DAYS_SINCE_MONDAY;
+  return Math.floor(since / 7) * 5 + Math.min(5, cycle(since, 7));
+}
+
+/** The day that many working days later, or earlier; weekends do not count. Null outside of the years. */
+function workday(days: number, count: number): number | null {
+  const step = count < 0 ? -1 : 1;
+  const isWorkday = (day: number): boolean => cycle(day + DAYS_SINCE_MONDAY, 7) < 5;
+  if (count === 0) return days;
+  let at = days;
+  while (!isWorkday(at)) at -= step;
+  at += Math.trunc(count / 5) * 7;
+  for (let left = Math.abs(count % 5); left > 0;) {
+    at += step;
+    if (isWorkday(at)) left -= 1;
+  }
+  return dayInRange(at);
 }
 
 /** Periods of whole days repeat from the reference date, backwards too; null where a period is shorter than a day. */

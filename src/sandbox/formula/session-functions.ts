@@ -50,7 +50,7 @@ export const SESSION_FUNCTIONS: FunctionTable = {
     ...inZones('date', (local) => local?.days ?? null),
   ],
   ToTimeOfDay: [
-    overload(['text'], 'time', ([text]) => timeFromText(text)),
+    overload(['text'], 'time', ([text]) => timeFromText(text) ?? timeFromClock(text)),
     ...inZones('time', (local) => local?.seconds ?? null),
   ],
   ToTimestamp: [
@@ -156,6 +156,14 @@ function textFromDuration(duration: Numeric): string {
   const isNegative = compareNumeric(duration, 0) < 0;
   const text = textFromSeconds(integerOf(isNegative ? negate(duration) : duration));
   return isNegative && text !== '00:00:00' ? `-${text}` : text;
+}
+
+/** `h:mm am`, `hh:mm:ss pm` and the like. */
+function timeFromClock(text: string): number | null {
+  const match = /^(1[0-2]|0?[1-9])(:[0-5]\d(?::[0-5]\d)?) ?([ap])m$/i.exec(text.trim());
+  const [, hour = '', rest = '', half = ''] = match ?? [];
+  const hours = (Number(hour) % 12) + (half.toLowerCase() === 'p' ? 12 : 0);
+  return match === null ? null : timeFromText(`${String(hours).padStart(2, '0')}${rest}`);
 }
 
 /** Plain decimals only, blanks around them allowed: the origin takes no exponents (origin facts 2.1). */

@@ -62,6 +62,9 @@ export const TEXT_FUNCTIONS: FunctionTable = {
   Proper: [overload(['text'], 'text', ([text]) => text.replaceAll(/\p{L}+/gu, properWord))],
   Trim: [overload(['text'], 'text', ([text]) => trimmed(text))],
   Replace: [overload(['text', 'text', 'text'], 'text', ([text, old, fresh]) => replaced(text, old, fresh))],
+  URLEncode: [overload(['text'], 'text', ([text]) => encodeURIComponent(text.toWellFormed()))],
+  URLDecode: [overload(['text'], 'text', ([text]) => decoded(text))],
+  URLParam: [overload(['text', 'text'], 'text', ([url, name]) => urlParameter(url, name))],
   Concat: [variadic(['text', 'text'], 'text', 'text', (texts) => joined(presentTexts(texts), ''))],
   List: [
     variadic(['text', 'text'], 'text', 'text', ([delimiter, ...texts]) =>
@@ -102,6 +105,22 @@ function partAt(text: string, position: Numeric, delimiter: string): string | nu
   const parts = text.split(delimiter);
   const at = integerOf(position);
   return (at > 0 ? parts[at - 1] : at < 0 ? parts[parts.length + at] : undefined) ?? null;
+}
+
+/** Null where the escapes are no UTF-8. */
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return null;
+  }
+}
+
+/** All values of a parameter of the query, with commas between them; null where there is none. */
+function urlParameter(url: string, name: string): string | null {
+  const query = url.slice(url.indexOf('?') + 1).split('#')[0] ?? '';
+  const values = url.includes('?') ? new URLSearchParams(query).getAll(name) : [];
+  return values.length === 0 ? null : joined(values, ',');
 }
 
 /** Both sides are lists with commas; blanks around an item, and empty items, do not count. */
@@ -162,10 +181,20 @@ export const NUMBER_FUNCTIONS: FunctionTable = {
   Floor: rounded('down'),
   Mod: forBoth((type) => overload([type, type], type, ([dividend, divisor]) => modulo(dividend, divisor))),
   Rem: forBoth((type) => overload([type, type], type, ([dividend, divisor]) => remainder(dividend, divisor))),
-  Sqrt: [overload(['number'], 'number', ([value]) => fromDouble(Math.sqrt(Number(value))))],
-  Ln: [overload(['number'], 'number', ([value]) => fromDouble(Math.log(Number(value))))],
-  Log: [overload(['number'], 'number', ([value]) => fromDouble(Math.log10(Number(value))))],
-  Exp: [overload(['number'], 'number', ([value]) => fromDouble(Math.exp(Number(value))))],
+  Pi: [overload([], 'number', () => Math.PI)],
+  Sin: ofDouble(Math.sin),
+  Cos: ofDouble(Math.cos),
+  Tan: ofDouble(Math.tan),
+  Cot: ofDouble((angle) => 1 / Math.tan(angle)),
+  Asin: ofDouble(Math.asin),
+  Acos: ofDouble(Math.acos),
+  Atan: ofDouble(Math.atan),
+  Degrees: ofDouble((radians) => (radians * 180) / Math.PI),
+  Radians: ofDouble((degrees) => (degrees * Math.PI) / 180),
+  Sqrt: ofDouble(Math.sqrt),
+  Ln: ofDouble(Math.log),
+  Log: ofDouble(Math.log10),
+  Exp: ofDouble(Math.exp),
   Sum: forBoth((type) => variadic([type], type, type, sum)),
   Weeks: durationOf(7 * DAY_SECONDS),
   Days: durationOf(DAY_SECONDS),
@@ -178,6 +207,11 @@ export const NUMBER_FUNCTIONS: FunctionTable = {
   ToMinutes: countOfUnits(60),
   ToSeconds: countOfUnits(1),
 };
+
+/** What goes through doubles; null where the result is no number. */
+function ofDouble(compute: (value: number) => number): readonly Overload[] {
+  return [overload(['number'], 'number', ([value]) => fromDouble(compute(Number(value))))];
+}
 
 /** The same meaning for numbers and for durations. */
 function forBoth(define: (type: 'number' | 'duration') => Overload): readonly Overload[] {

@@ -4,12 +4,15 @@
  * neither value can be meant.
  */
 import { must } from '../../base/assert.ts';
+import { stampFromMs } from '../../base/clock.ts';
+import { numericFromText, type Numeric } from '../../wire/decimal.ts';
 import type { ErrorDescriptor } from '../../wire/json.ts';
 import { hasOption, isWritable, type Value } from '../../wire/schema.ts';
 import { emailOfUser, type ValueReader } from '../../wire/column-types.ts';
 import type { MethodCall } from './call.ts';
 import { findColumn } from './parameters.ts';
 import { CODES, MethodRefusal } from './refusal.ts';
+import { fixedText } from '../formula/numbers.ts';
 import { userText, type Catalog, type StoreColumn, type Table } from '../store/catalog.ts';
 import { isFile, textFromValue } from '../store/cells.ts';
 import type { CellInput } from '../store/spec.ts';
@@ -87,12 +90,33 @@ export class CellReader {
       reader = this.#body.format.inputReader(column.valueType, this.#call.user.timezone);
       this.#readers.set(column, reader);
     }
-    const value = reader(raw);
+    const value = reader(this.#call.rules.lenientDates ? plainDate(column, raw) : raw);
     if (value === undefined) return badValue(column);
+    if (column.valueType === 'Numeric' && value !== null) return keptNumber(value as Numeric); // its reader gives nothing else
     if (typeof value !== 'string') return value;
     if (column.valueType === 'Attachment') return fileFromCell(column, value, this.#body.files);
     return column.valueType === 'User' ? userFromCell(this.#call.store.catalog, column, value) : value;
   }
+}
+
+/** A date or timestamp in the form of the specification: from Unix seconds, or from a text with slashes; anything else as it came. */
+function plainDate({ valueType }: StoreColumn, raw: unknown): unknown {
+  if (valueType !== 'Date' && valueType !== 'Timestamp') return raw;
+  const seconds = typeof raw === 'string' && /^-?\d{1,12}$/.test(raw) ? Number(raw) : raw;
+  if (Number.isSafeInteger(seconds) && Math.abs(Number(seconds)) < 1e12) {
+    const stamp = stampFromMs(Number(seconds) * 1000);
+    return valueType === 'Date' ? stamp.slice(0, 10) : stamp;
+  }
+  if (typeof raw !== 'string') return raw;
+  return raw.replace(
+    /^(\d{4})\/(\d\d)\/(\d\d)(?: (\d\d:\d\d:\d\d))?$/,
+    (_all, year, month, day, time?: string) => [year, month, day].join('-') + (time === undefined ? '' : `T${time}`),
+  );
+}
+
+/** The origin keeps six decimals (origin facts 2.1), in both formats. */
+function keptNumber(value: Numeric): Numeric {
+  return must(numericFromText(fixedText(value, 6)), 'it has fewer digits than before');
 }
 
 function badValue(column: StoreColumn): RowProblem {

@@ -18,6 +18,8 @@ export interface ServerRules {
   readonly escapesColons: boolean;
   /** Whether only columns with a bounded text have a width; else every column has one. */
   readonly widthsOfTextOnly: boolean;
+  /** Whether dates and timestamps are also taken as Unix seconds and with slashes, as some texts about the service show them. */
+  readonly lenientDates: boolean;
   /** `name=value` of the one session cookie; it stands for the sandbox's own user. */
   readonly session: string;
 }

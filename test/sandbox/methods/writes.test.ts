@@ -59,6 +59,35 @@ test('says everything that is wrong with a row', async () => {
   ]);
 });
 
+test('keeps six decimals of a number, in both formats', async () => {
+  await using sandbox = await startPeople();
+
+  await post(sandbox, 'Person/update.json', { '@row.id': 1, Score: 12.1234567 });
+
+  expect(person(sandbox, 1)).toMatchObject({ Score: 12.123457 });
+});
+
+const BORN = {
+  name: 'Birth',
+  columns: [
+    { name: 'Day', type: 'Date' },
+    { name: 'At', type: 'Timestamp' },
+  ],
+} as const;
+
+test.each([
+  ['Unix seconds', { Day: 1_795_766_400, At: 1_795_766_400 }],
+  ['Unix seconds as text', { Day: '1795766400', At: '1795766400' }],
+  ['slashes', { Day: '2026/11/27', At: '2026/11/27 09:00:00' }],
+])('takes dates as %s only where it is told to', async (_form, row) => {
+  await using strict = await startTestSandbox({ tables: [BORN] });
+  await using lenient = await startTestSandbox({ tables: [BORN], lenientDates: true });
+
+  expect(await statuses(strict, 'Birth/create.json', [row])).toMatchObject([{ status: 400 }]);
+  expect(await statuses(lenient, 'Birth/create.json', [row])).toMatchObject([{ status: 201 }]);
+  expect(lenient.store.rows('Birth')).toMatchObject([{ values: { Day: '2026-11-27', At: '2026-11-27T08:00:00Z' } }]);
+});
+
 test('counts on from a key that was given, also by an update', async () => {
   await using sandbox = await startPeople();
 

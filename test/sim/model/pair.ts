@@ -86,6 +86,7 @@ export class Pair {
         extensions: false,
         escapesColons: false,
         widthsOfTextOnly: false,
+        lenientDates: false,
         session: 'none=none',
       },
     };
