@@ -91,6 +91,8 @@ dd { margin: .15rem 0 0; }
 .cells dt { color: var(--soft); font-weight: 500; }
 .cells dd { margin: 0; }
 .cells + .none { margin: .3rem 0 0; }
+mark { background: var(--warn-soft); color: var(--warn); border-radius: 4px; padding: 0 .1rem; }
+kbd { font: inherit; border: 1px solid var(--line); border-radius: 4px; padding: 0 .35rem; background: var(--card); }
 .versions .cells > div { grid-template-columns: minmax(0, 1fr); gap: 0; }
 .label { color: var(--soft); font-size: .85rem; margin: .75rem 0 .25rem; }
 .card > .cells, .card > .none { margin-bottom: .9rem; }
@@ -235,6 +237,7 @@ rect.nil { fill: var(--line); }
 .gone { color: var(--bad); }
 progress { width: 100%; max-width: 32rem; height: .8rem; accent-color: var(--accent); margin-bottom: .9rem; }
 .notes { list-style: none; padding: 0; margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 12px; }
+.buttons + .notes { margin-top: .9rem; }
 .notes > li { padding: .55rem 1rem; border-top: 1px solid var(--line); }
 .notes > li:first-child { border-top: 0; }
 .notes p { margin: 0; }
@@ -310,6 +313,15 @@ document.querySelector('form.ask textarea')?.addEventListener('keydown', (event)
 });
 document.querySelector('#filters')?.addEventListener('submit', (event) => {
   for (const field of event.target.elements) if (field.value === '' && field.name !== '') field.disabled = true;
+});
+const cards = [...document.querySelectorAll('.conflict')];
+for (const keys of document.querySelectorAll('#keys')) keys.hidden = false;
+addEventListener('keydown', ({ key, target, ctrlKey, metaKey, altKey }) => {
+  if (ctrlKey || metaKey || altKey || target.matches('input, textarea, select')) return;
+  const at = cards.indexOf(target.closest('.conflict'));
+  if (key === 'n') cards[(at + 1) % cards.length]?.focus();
+  const take = { h: 'local', t: 'remote' }[key];
+  if (take !== undefined) cards[at]?.querySelector('button[value="' + take + '"]').click();
 });
 const place = document.querySelector('#progress');
 if (place !== null && typeof EventSource === 'function') {

@@ -4,19 +4,45 @@
  */
 import { ageText, countText, plural } from '../../base/text.ts';
 import { conflictVersion, type ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
+import { rowNamer } from '../../replica/bookkeeping/columns.ts';
+import type { Connection } from '../../replica/connection.ts';
 import type { FailureLine } from '../../replica/reader.ts';
+import { readBrowsedTables } from '../shared/browse.ts';
+import { readStamp } from '../shared/browse-row.ts';
 import { buttonForm } from './layout.ts';
-import { html, type Html } from './html.ts';
-import { rowHtml, valueHtml } from './values.ts';
+import { pathPart } from './address.ts';
+import { html, type Html, type HtmlPart } from './html.ts';
+import { markedHtml, rowHtml, shortName, timeHtml, valueHtml } from './values.ts';
 
 /** A failure, and what its row was when the page was made (replica/bookkeeping/row-states.ts). */
 export interface ShownFailure extends FailureLine {
   readonly seen: string;
+  /** What people call the row; empty if nothing tells. */
+  readonly name: string;
+}
+
+/** A conflict, the name of its row, and who changed it at the origin, and when; null where that is not known. */
+export interface ShownConflict extends ConflictLine {
+  readonly name: string;
+  readonly changedBy: string | null;
+  readonly changedAt: string | null;
+}
+
+/** Reads what a person wants to know of conflicts beside their versions. */
+export function showConflicts(from: Connection, lines: readonly ConflictLine[]): readonly ShownConflict[] {
+  if (lines.length === 0) return [];
+  const nameOf = rowNamer(from);
+  const tables = new Map(readBrowsedTables(from).map((table) => [table.name, table]));
+  return lines.map((line) => {
+    const { table, rowId } = line;
+    const change = readStamp(from, tables.get(table), rowId);
+    return { ...line, name: nameOf(table, rowId), changedBy: change.by, changedAt: change.at };
+  });
 }
 
 /** The input of both parts. */
 export interface OpenDecisions {
-  readonly conflicts: readonly ConflictLine[];
+  readonly conflicts: readonly ShownConflict[];
   readonly failures: readonly ShownFailure[];
   /** In all tables, including those that are not listed. */
   readonly conflictCount: number;
@@ -37,6 +63,9 @@ export function openDecisionsHtml(desk: OpenDecisions, nowMs: number): Html {
           <p class="about">
             Both sides changed the same thing since they last agreed. Whatever you take, the other versions are kept in
             <code>sync_conflicts</code>.
+            <span id="keys" hidden
+              >Keys: <kbd>n</kbd> next, then <kbd>h</kbd> what is here, <kbd>t</kbd> what is there.</span
+            >
           </p>
           ${conflicts.map((line) => conflictHtml(line, formToken, nowMs))} ${moreHtml(conflictCount - conflicts.length)}
         </section>`
@@ -72,14 +101,24 @@ const KINDS: Readonly<Record<string, { readonly what: string; readonly local: st
   deletedThere: { what: 'deleted at the origin, changed here', local: 'Create it anew', remote: 'Delete it here' },
 };
 
+function rowHeading(line: Pick<ShownFailure, 'table' | 'rowId' | 'column' | 'name'>): Html {
+  const { table, rowId, column, name } = line;
+  return html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> · row ${rowId}</a
+    >${name === '' || name === String(rowId) ? null : html` <bdi>${name}</bdi>`}${
+      column === null ? null : html` · <bdi>${column}</bdi>`
+    }`;
+}
+
 /** One conflict with its versions and buttons. */
-export function conflictHtml(line: ConflictLine, formToken: string, nowMs: number): Html {
-  const { id, table, rowId, column, kind, base, local, remote, at, problem } = line;
+export function conflictHtml(line: ShownConflict, formToken: string, nowMs: number): Html {
+  const { id, column, kind, base, local, remote, at, problem, changedBy, changedAt } = line;
   const words = KINDS[kind] ?? { what: kind, local: 'Keep local', remote: 'Take remote' };
   const isCell = kind === 'cell';
   const show = (value: ConflictLine['base'], other: ConflictLine['base']): Html =>
-    isCell ? valueHtml(value) : rowHtml(value, other);
-  const version = (name: string, whose: string, content: Html): Html =>
+    isCell ? markedHtml(value, other) : rowHtml(value, base);
+  const who = changedBy === null ? '' : `, by ${shortName(changedBy)}`;
+  const there = html`at the origin${who}${changedAt === null ? null : html`, ${timeHtml(changedAt, nowMs)}`}`;
+  const version = (name: string, whose: HtmlPart, content: Html): Html =>
     html`<div>
       <dt>${name} <small>${whose}</small></dt>
       <dd>${content}</dd>
@@ -95,15 +134,13 @@ export function conflictHtml(line: ConflictLine, formToken: string, nowMs: numbe
       name="seen"
       value="${conflictVersion(line)}"
     />`;
-  return html`<article class="card" aria-labelledby="conflict-${id}">
-    <h3 id="conflict-${id}">
-      <bdi>${table}</bdi> · row ${rowId}${column === null ? null : html` · <bdi>${column}</bdi>`}
-    </h3>
+  return html`<article class="card conflict" aria-labelledby="conflict-${id}" tabindex="-1">
+    <h3 id="conflict-${id}">${rowHeading(line)}</h3>
     <p class="meta">Conflict ${id}, ${ageText(at, nowMs)}: ${words.what}</p>
     ${problem === null ? null : html`<p class="problem">It could not be decided: ${problem}</p>`}
     <dl class="versions">
-      ${version('Base', 'what both had', show(base, isCell ? null : (local ?? remote)))}
-      ${version('Local', 'edited here', show(local, base))} ${version('Remote', 'at the origin', show(remote, base))}
+      ${version('Base', 'what both had', isCell ? valueHtml(base) : rowHtml(base, local ?? remote))}
+      ${version('Local', 'edited here', show(local, remote))} ${version('Remote', there, show(remote, local))}
     </dl>
     <form method="post" action="/decide" class="buttons">
       ${hidden} ${button('local', words.local, 'main')} ${button('remote', words.remote, 'main')}
@@ -141,13 +178,13 @@ export function failureHtml(
   line: ShownFailure,
   { index, formToken, nowMs }: { readonly index: number; readonly formToken: string; readonly nowMs: number },
 ): Html {
-  const { id, table, rowId, kind, column, reason, since, status, code, sent, retryAt, seen } = line;
+  const { id, table, rowId, kind, reason, since, status, code, sent, retryAt, seen } = line;
   const isInDoubt = kind === 'inDoubt';
   const isUnsent = !isInDoubt && kind !== 'read' && status === null;
   const name = `failure-${index}`;
   const numbers = [status, code].filter((number) => number !== null).join(', ');
   return html`<article class="card" aria-labelledby="${name}">
-    <h3 id="${name}"><bdi>${table}</bdi> · row ${rowId}${column === null ? null : html` · <bdi>${column}</bdi>`}</h3>
+    <h3 id="${name}">${rowHeading(line)}</h3>
     <p class="meta">${isUnsent ? 'cannot be sent' : (FAILURES[kind] ?? kind)}, ${ageText(since, nowMs)}</p>
     <blockquote>
       <p><bdi>${reason}</bdi></p>

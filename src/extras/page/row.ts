@@ -16,9 +16,9 @@ import {
   readRowFiles,
   readWaitingCells,
 } from '../shared/browse-row.ts';
-import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
+import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import { pathPart } from './address.ts';
-import { conflictHtml, failureHtml, type ShownFailure } from './decisions.ts';
+import { conflictHtml, failureHtml, showConflicts, type ShownConflict, type ShownFailure } from './decisions.ts';
 import { buttonForm } from './layout.ts';
 import { html, type Html } from './html.ts';
 import { fileNameOf, rowHtml, shownValue, valueHtml } from './values.ts';
@@ -31,13 +31,15 @@ import type { AnswerChunks } from '../shared/child-process.ts';
 export interface RowView {
   readonly table: BrowsedTable;
   readonly id: number;
+  /** What people call the row; empty if nothing tells. */
+  readonly name: string;
   /** In the order of the table's columns; null where the row is not here. */
   readonly cells: readonly CutCell[] | null;
   readonly deleted: { readonly at: string; readonly reason: string; readonly lastValues: string } | null;
   readonly waiting: readonly WaitingCell[];
   /** The digest of what waits (replica/bookkeeping/row-states.ts). */
   readonly seen: string;
-  readonly conflicts: readonly ConflictLine[];
+  readonly conflicts: readonly ShownConflict[];
   readonly failures: readonly ShownFailure[];
   readonly files: readonly RowFile[];
   readonly references: ReadonlyMap<string, Reference>;
@@ -52,11 +54,14 @@ export interface RowView {
 
 /** The whole part. */
 function rowPageHtml(view: RowView): Html {
-  const { table, id, conflicts, failures, formToken, nowMs, life } = view;
+  const { table, id, name, conflicts, failures, formToken, nowMs, life } = view;
   const open = conflicts.filter(({ state }) => state === 'open');
   const closed = conflicts.filter(({ state }) => state !== 'open');
   return html`${crumbsHtml(view)}
-    <h1><bdi>${table.name}</bdi> · row ${id}</h1>
+    <h1>
+      <bdi>${table.name}</bdi> · row
+      ${id}${name === '' || name === String(id) ? null : html` <small><bdi>${name}</bdi></small>`}
+    </h1>
     ${deletedHtml(view)} ${waitingHtml(view)} ${open.map((line) => conflictHtml(line, formToken, nowMs))}
     ${failures.map((line, index) => failureHtml(line, { index, formToken, nowMs }))} ${cellsHtml(view)}
     ${filesHtml(view)}
@@ -257,18 +262,20 @@ export function answerRow(desk: PageInput, table: BrowsedTable, id: number): Ans
   const cells = readRowCells(reader, table, id);
   const deleted = cells === null ? readDeletedRow(reader, table, id) : null;
   const waiting = readWaitingCells(reader, table, [id]);
+  const called = rowNamer(reader)(table.name, id);
   const seen = editVersion(reader, { table: table.name, rowId: id });
   const lines = readJournalled(reader).has(table.name) ? readLife(reader, { table: table.name, id }) : [];
   const names = table.columns.map(({ name }) => name);
   const body = rowPageHtml({
     table,
     id,
+    name: called,
     cells,
     deleted,
     waiting,
     seen,
-    conflicts: readRowConflicts(reader, table, id),
-    failures: readRowFailures(reader, table, id).map((line) => ({ ...line, seen })),
+    conflicts: showConflicts(reader, readRowConflicts(reader, table, id)),
+    failures: readRowFailures(reader, table, id).map((line) => ({ ...line, seen, name: called })),
     files: readRowFiles(reader, table, id),
     references:
       cells === null ? new Map() : readReferences(reader, table, names, (index) => [cells[index]?.value ?? null]),

@@ -9,7 +9,7 @@ import { readLastMoment } from '../../replica/bookkeeping/touched.ts';
 import { type Fare, faresOf, outagesOf, bottomHtml, headlineHtml } from './status.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
-import { shortName } from './values.ts';
+import { shortName, timeHtml } from './values.ts';
 import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { troubledTables } from '../../reconcile/account/account.ts';
@@ -22,7 +22,8 @@ import { sinkSentence } from '../shared/sink-text.ts';
 import { kindOfHold } from '../../replica/consent.ts';
 import { readProblems } from '../../daemon/account.ts';
 import { framed, stampColumns, type PageInput } from './context.ts';
-import { openDecisionsHtml } from './decisions.ts';
+import { rowNamer } from '../../replica/bookkeeping/columns.ts';
+import { openDecisionsHtml, showConflicts } from './decisions.ts';
 import { headlineOf } from './headline.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { ident, sql } from '../../base/sql.ts';
@@ -260,7 +261,7 @@ function freshLineHtml(
     <td data-label="State"><span class="state ${TONES[state] ?? 'warn'}" title="${way}">${state}</span></td>
     <td class="number" data-label="Rows">${countText(rowCount)}</td>
     <td class="number" data-label="Checked">
-      ${freshSince === null ? 'never' : html`<time datetime="${freshSince}" title="${freshSince}">${ageText(freshSince, nowMs)}</time>`}
+      ${freshSince === null ? 'never' : timeHtml(freshSince, nowMs)}
       ${followedAt === null || followedAt <= (freshSince ?? '') ? null : html`<small>followed ${ageText(followedAt, nowMs)}</small>`}
     </td>
     <td data-label="Last 24 hours">${stripHtml(fares)}</td>
@@ -313,9 +314,12 @@ export function answerToday(desk: PageInput): AnswerChunks {
   const problems = readProblems(reader, around);
   const headline = headlineOf(problems, { state, tables, nowMs });
   const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
+  const nameOf = rowNamer(reader);
   const waiting = {
-    conflicts: reader.conflicts({ all: false, limit: LISTED_MAX }),
-    failures: reader.failures({ limit: LISTED_MAX }).map((line) => ({ ...line, seen: editVersion(reader, line) })),
+    conflicts: showConflicts(reader, reader.conflicts({ all: false, limit: LISTED_MAX })),
+    failures: reader
+      .failures({ limit: LISTED_MAX })
+      .map((line) => ({ ...line, seen: editVersion(reader, line), name: nameOf(line.table, line.rowId) })),
     conflictCount: sum(({ conflictCount }) => conflictCount),
     failureCount: sum(({ refusedCount, unreadableCount }) => refusedCount + unreadableCount),
     heldPushes: new Set(

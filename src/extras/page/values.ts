@@ -2,7 +2,7 @@
  * Values of rows on the page: bounded, with invisible characters written out. Whole rows are shown as the columns in
  * which they differ.
  */
-import { bytesText, countText, plural } from '../../base/text.ts';
+import { ageText, bytesText, countText, plural } from '../../base/text.ts';
 import type { Cell } from '../shared/browse.ts';
 import { html, type Html } from './html.ts';
 
@@ -32,6 +32,31 @@ export function valueHtml(value: ShownValue): Html {
     <summary>${start} <em class="none">${countText(text.length)} characters</em></summary>
     <bdi class="value">${text}</bdi>
   </details>`;
+}
+
+const WORDS = new Intl.Segmenter('en', { granularity: 'word' });
+
+function wordsOf(value: ShownValue): readonly string[] {
+  return Array.from(WORDS.segment(String(value ?? '').slice(0, VALUE_CHARS_MAX + 1)), ({ segment }) => segment);
+}
+
+/** One value, with the words from the first to the last that differ from another value marked. */
+export function markedHtml(value: ShownValue, other: ShownValue): Html {
+  const [ours, theirs] = [wordsOf(value), wordsOf(other)];
+  const shorter = Math.min(ours.length, theirs.length);
+  let start = 0;
+  while (start < shorter && ours[start] === theirs[start]) start += 1;
+  let end = 0;
+  while (end < shorter - start && ours.at(-1 - end) === theirs.at(-1 - end)) end += 1;
+  if (start + end === 0 || String(value).length > VALUE_CHARS_MAX) return valueHtml(value);
+  const part = (from: number, to?: number): string => ours.slice(from, to).join('');
+  const till = ours.length - end;
+  return html`<bdi class="value">${part(0, start)}<mark>${part(start, till)}</mark>${part(till)}</bdi>`;
+}
+
+/** A moment as an age, with the time itself for those who point at it. */
+export function timeHtml(stamp: string, nowMs: number): Html {
+  return html`<time datetime="${stamp}" title="${stamp}">${ageText(stamp, nowMs)}</time>`;
 }
 
 /** A cell as it is shown: bytes as their count. */

@@ -14,6 +14,7 @@ import { html, type Html } from './html.ts';
 import { framed, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { pathPart } from './address.ts';
+import { timeHtml } from './values.ts';
 
 /** What the page shows. */
 export interface WorkView {
@@ -263,8 +264,7 @@ function pieceHtml({ name, number, at, outcome, took, summary, words, hint, tabl
     <p>
       <span class="state ${toneOf({ outcome })}">${outcome}</span>
       <b>${name}</b>${number === null ? '' : ` ${number}`},
-      <time datetime="${at}" title="${at}">${ageText(at, nowMs)}</time
-      >${took === '' ? '' : `, ${took}`}${summary === null ? '' : `; ${summary}`}
+      ${timeHtml(at, nowMs)}${took === '' ? '' : `, ${took}`}${summary === null ? '' : `; ${summary}`}
     </p>
     ${troubleHtml(words, hint)}
     ${

@@ -111,6 +111,22 @@ export function readWaitingCells(
   return from.prepare(text).all(table.name, JSON.stringify(ids)) as WaitingCell[]; // the columns just listed
 }
 
+/** Who changed a row at the origin last, and when, as far as its columns tell. */
+export function readStamp(
+  from: Connection,
+  table: BrowsedTable | undefined,
+  id: number,
+): { readonly by: string | null; readonly at: string | null } {
+  const cell = (kind: string): Sql => {
+    const column = table?.columns.find((each) => each.kind === kind);
+    return column === undefined ? sql`NULL` : ident(column.name);
+  };
+  if (table === undefined) return { by: null, at: null };
+  const text = sql`SELECT ${cell('LastModifiedBy')}, ${cell('DateModified')} FROM ${ident(table.name)} WHERE _id = ?`;
+  const [by, at] = (from.prepare(text).raw().get(id) ?? []) as readonly unknown[]; // raw() gives arrays
+  return { by: typeof by === 'string' ? by : null, at: typeof at === 'string' ? at : null };
+}
+
 /** Ids of edited rows of a table, behind one of them, and how many there are in all. */
 export function readWaitingIds(
   from: Connection,

@@ -139,6 +139,24 @@ describe.skipIf(CHROMIUM === null)('in a Chromium on the PATH', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('by keys the next conflict is reached, and a version taken', async () => {
+    await using sandbox = await startTestSandbox({ tables: [NOTE] });
+    await using daemon = await startTroubled(sandbox);
+    await using browser = await startBrowser();
+    const { page, complaints } = await browser.open(`http://127.0.0.1:${portOf(daemon)}`);
+    await signedIn(page, daemon);
+
+    await page.keyboard.press('t');
+    const before = daemon.rows(`SELECT state FROM sync_conflicts`);
+    await page.keyboard.press('n');
+    await page.keyboard.press('t');
+    await page.getByRole('status').filter({ hasText: 'The conflict is decided.' }).waitFor();
+
+    expect(before).toEqual([{ state: 'open' }]);
+    expect(daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 1')).toEqual([{ Title: 'theirs' }]);
+    expect(complaints).toEqual([]);
+  });
+
   test('it works without scripts', async () => {
     await using sandbox = await startTestSandbox({ tables: [NOTE] });
     await using daemon = await startTroubled(sandbox);

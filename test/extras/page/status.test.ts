@@ -6,7 +6,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CLOSED } from '../../../src/daemon/circuit.ts';
 import { headlineOf, type Headline } from '../../../src/extras/page/headline.ts';
-import { openDecisionsHtml, type OpenDecisions, type ShownFailure } from '../../../src/extras/page/decisions.ts';
+import {
+  openDecisionsHtml,
+  type OpenDecisions,
+  type ShownConflict,
+  type ShownFailure,
+} from '../../../src/extras/page/decisions.ts';
 import { documentHtml, topHtml } from '../../../src/extras/page/layout.ts';
 import { html } from '../../../src/extras/page/html.ts';
 import { bottomHtml, headlineHtml } from '../../../src/extras/page/status.ts';
@@ -16,7 +21,6 @@ import type { DaemonState } from '../../../src/daemon/state.ts';
 import type { FoundComplaint } from '../../../src/reconcile/account/facts.ts';
 import { accountOf, type Problem } from '../../../src/reconcile/account/account.ts';
 import type { ProblemCode } from '../../../src/reconcile/account/problems.ts';
-import type { ConflictLine } from '../../../src/replica/bookkeeping/conflicts.ts';
 import type { ReplicaIdentity, RunRecord, TableStatus } from '../../../src/replica/reader.ts';
 import { RESTING_STATE } from '../../support/daemon-state.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
@@ -113,7 +117,10 @@ function pageWith(changes: Partial<PageView>): string {
   return pageHtml({ ...view, problems: problemsOf(view.tables, view.state) });
 }
 
-const CONFLICT: ConflictLine = {
+const CONFLICT: ShownConflict = {
+  name: 'N-3 Ada',
+  changedBy: 'Bo Berg <bo@example.com>',
+  changedAt: '2026-06-01T10:00:00Z',
   id: 7,
   table: 'Note',
   rowId: 3,
@@ -131,6 +138,7 @@ const CONFLICT: ConflictLine = {
 
 const REFUSAL: ShownFailure = {
   seen: 'a-digest',
+  name: '',
   id: 4,
   table: 'Note',
   rowId: 5,
@@ -293,6 +301,18 @@ test('who has signed in sees three versions, the origin’s words and the button
   expect(text.match(/name="token" value="a-token"/g)).toHaveLength(forms.length);
 });
 
+test('a conflict names its row and who changed it there, and marks what differs', () => {
+  const line = { ...CONFLICT, local: 'Main Street 5, 😀 Paris', remote: 'Main Street 7, 😁 Paris' };
+
+  const text = pageHtml({ ...VIEW, desk: { ...DESK, conflicts: [line] } });
+
+  expect(text).toContain('<a href="/browse/Note/3">');
+  expect(text).toContain('<bdi>N-3 Ada</bdi>');
+  expect(text).toContain('at the origin, by Bo Berg, <time datetime="2026-06-01T10:00:00Z"');
+  expect(text).toContain('<bdi class="value">Main Street <mark>5, 😀</mark> Paris</bdi>');
+  expect(text).toContain('<bdi class="value">Main Street <mark>7, 😁</mark> Paris</bdi>');
+});
+
 test('a row that cannot be read has no buttons, and one in doubt a warning', () => {
   const unreadable = { ...REFUSAL, id: null, kind: 'read', sent: null };
   const doubted = { ...REFUSAL, kind: 'inDoubt' };
@@ -412,19 +432,18 @@ describe('a page in which everything that comes from elsewhere is hostile', () =
     fc.string({ unit: 'binary', maxLength: 4 }),
   );
 
-  /** Without the digests of what a person saw, which differ with it. */
-  const withoutDigest = (page: string): string => page.replaceAll(/(name="seen"\s+value=")[\w-]{22}"/g, '$1"');
+  /** Without the digests of what a person saw, which differ with it, and what follows a text that was put in; it begins with a word of its own. */
+  const bareOf = (page: string): string =>
+    page.replaceAll(/harmless[^<"]*(?=[<"])/g, 'harmless').replaceAll(/(name="seen"\s+value=")[\w-]{22}"/g, '$1"');
 
   test('has the tags of a harmless one and no others, and shows nothing that acts', () => {
-    const harmless = tagsOf(withoutDigest(hostilePage('harmless')), 'harmless');
+    const harmless = tagsOf(bareOf(hostilePage('harmless')), 'harmless');
 
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
         const text = `harmless${pieces.join('')}`;
         const page = hostilePage(text);
-        // Everything put in begins with a word that the page has nowhere else.
-        const bare = withoutDigest(page.replaceAll(/harmless[^<"]*(?=[<"])/g, 'harmless'));
-        expect(tagsOf(bare, 'harmless')).toEqual(harmless);
+        expect(tagsOf(bareOf(page), 'harmless')).toEqual(harmless);
         expect(page.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
       }),
       fuzzRuns(300),
