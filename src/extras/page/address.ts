@@ -3,12 +3,14 @@
  * parameter with the name of a column is a filter; ours begin with `_`. Every address can be sent to a colleague, and
  * holds no secret.
  */
-import type { BrowsedTable, Filter, BrowseQuery } from '../shared/browse.ts';
+import { isNumericColumn, numberOf, type BrowsedTable, type Filter, type BrowseQuery } from '../shared/browse.ts';
 
 /** What the address of a table's page asks for. */
 export interface TableQuery extends BrowseQuery {
   /** Columns to show, in their order; null for the default. */
   readonly columns: readonly string[] | null;
+  /** Columns of which the values are counted. */
+  readonly facets: readonly string[];
 }
 
 /** Columns that are shown by default. */
@@ -16,7 +18,10 @@ const COLUMNS_SHOWN_MAX = 24;
 
 const OPERATORS = ['<=', '>=', '<>', '!=', '<', '>', '='] as const;
 
-/** Reads the query of an address; what names no column is left out. */
+/** Facets of one page. */
+const FACETS_MAX = 6;
+
+/** Reads the query of an address; what names no column is left out (`mistakesIn` says so). */
 export function queryFromAddress(query: URLSearchParams, table: BrowsedTable): TableQuery {
   const names = new Set(['_id', ...table.columns.map(({ name }) => name)]);
   const filters = [...query].flatMap(([name, text]) =>
@@ -36,7 +41,23 @@ export function queryFromAddress(query: URLSearchParams, table: BrowsedTable): T
     sort: names.has(column) ? { column, isDescending } : null,
     start: start[0] ?? null,
     columns: chosen.length === 0 ? null : [...new Set(chosen)],
+    facets: [...new Set(query.getAll('_facet'))].filter((name) => names.has(name)).slice(0, FACETS_MAX),
   };
+}
+
+/** What of an address has no effect, or none that was meant, in words: names of no column, and values that are no numbers. */
+export function mistakesIn(query: URLSearchParams, table: BrowsedTable): readonly string[] {
+  const names = new Set(['_id', ...table.columns.map(({ name }) => name)]);
+  const words = [...query].flatMap(([name, text]) => {
+    if (text === '' || (!names.has(name) && /^_(?:q|after|before|said)$/.test(name))) return [];
+    const isOurs = !names.has(name) && /^_(?:col|facet|sort)$/.test(name);
+    const column = isOurs && !names.has(text) ? text.replace(/^-/, '') : isOurs ? text : name;
+    if (!names.has(column)) return [`No column is called “${column}”.`];
+    const { op, value } = filterOf(name, text);
+    const isText = isOurs || op === 'has' || op === 'empty' || op === 'given' || !isNumericColumn(table, name);
+    return isText || numberOf(value) !== null ? [] : [`“${name}” has numbers, and “${value}” is none.`];
+  });
+  return [...new Set(words)];
 }
 
 /** `>1000`, `<>Open`, `~part of a text`, `=` for no value, `!=` for any value; anything else is the value itself. */
@@ -69,11 +90,12 @@ export function shownColumns(table: BrowsedTable, { columns }: TableQuery): read
 }
 
 /** The query of an address for a wish, with `?` if it is not empty. */
-export function queryOf({ filters, search, sort, start, columns }: TableQuery): string {
+export function queryOf({ filters, search, sort, start, columns, facets }: TableQuery): string {
   const query = new URLSearchParams();
   for (const filter of filters) query.append(filter.column, filterText(filter));
   if (search !== '') query.append('_q', search);
   for (const column of columns ?? []) query.append('_col', column);
+  for (const column of facets) query.append('_facet', column);
   if (sort !== null) query.append('_sort', `${sort.isDescending ? '-' : ''}${sort.column}`);
   if (start !== null) query.append(`_${start.direction}`, String(start.id));
   const text = query.toString();

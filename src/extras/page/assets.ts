@@ -165,6 +165,10 @@ body > main:first-child { padding-top: 1.25rem; }
 .chips .plain { background: none; padding-left: .3rem; }
 .chips .plain a { color: var(--accent); text-decoration: underline; }
 .chips a:hover { background: var(--card); }
+.facets { display: flex; flex-wrap: wrap; gap: .75rem; }
+.facets .card { flex: 0 1 17rem; }
+.facet { list-style: none; padding: 0; margin: 0; }
+.tools .facet { columns: 14rem; }
 .scroll { position: relative; }
 main > h1 { margin-bottom: .8rem; }
 main > h1 + .about { margin-top: -.5rem; }

@@ -3,12 +3,20 @@
  * Everything is a link or a form in the address, so it works without scripts and can be sent to a colleague.
  */
 import { ageText, bytesText, countText, plural } from '../../base/text.ts';
-import type { BrowsedColumn, BrowsedTable, CutCell, RowsPage } from '../shared/browse.ts';
+import {
+  FACET_CHARS_MAX,
+  type BrowsedColumn,
+  type BrowsedTable,
+  type Cell,
+  type CutCell,
+  type Facet,
+  type RowsPage,
+} from '../shared/browse.ts';
 import type { Reference } from '../shared/browse-row.ts';
 import type { TableStatus } from '../../replica/reader.ts';
 import { filterText, pathPart, queryOf, type TableQuery } from './address.ts';
 import { exact, html, type Html } from './html.ts';
-import { fileNameOf } from './values.ts';
+import { fileNameOf, shownValue } from './values.ts';
 
 /** The list of all tables. */
 export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly TableStatus[], nowMs: number): Html {
@@ -60,6 +68,11 @@ export interface TableView {
   readonly sql: string;
   /** The number of rows that match the filters, as SQL. */
   readonly countSql: string;
+  /** Null without filters, and where counting takes long. */
+  readonly matchCount: number | null;
+  readonly facets: readonly Facet[];
+  /** What of the address has no effect, in words. */
+  readonly mistakes: readonly string[];
   readonly nowMs: number;
 }
 
@@ -69,7 +82,9 @@ export function tableHtml(view: TableView): Html {
   return html`<p class="crumbs"><a href="/browse">Tables</a></p>
     <h1><bdi>${table.name}</bdi></h1>
     <p class="about">${aboutText(view)}</p>
-    ${toolsHtml(view)} ${chipsHtml(view)} ${page.rows.length === 0 ? emptyHtml(view) : null}
+    ${view.mistakes.map((words) => html`<p class="problem">${words}</p>`)} ${toolsHtml(view)} ${chipsHtml(view)}
+    ${view.facets.length === 0 ? null : html`<div class="facets">${view.facets.map((facet) => facetHtml(view, facet))}</div>`}
+    ${page.rows.length === 0 ? emptyHtml(view) : null}
     <div class="scroll rows" role="region" aria-label="Rows" tabindex="0">
       <table class="grid pinned">
         <caption class="unseen">
@@ -119,23 +134,14 @@ function toolsHtml(view: TableView): Html {
     <form id="filters" method="get" action="/browse/${pathPart(table.name)}" role="search">
       <label class="unseen" for="search">Search text in all columns</label>
       <input id="search" type="search" name="_q" value="${exact(wish.search)}" placeholder="Search all columns" />
-      ${
-        wish.sort === null
-          ? null
-          : html`<input
-              type="hidden"
-              name="_sort"
-              value="${exact(`${wish.sort.isDescending ? '-' : ''}${wish.sort.column}`)}"
-            />`
-      }
-      ${(wish.columns ?? []).map((name) => html`<input type="hidden" name="_col" value="${exact(name)}" />`)}
+      ${keptHtml({ ...wish, filters: [], search: '', start: null })}
       <button>Apply</button>
     </form>
     <p class="exports">
       <a href="/export/csv/${pathPart(table.name)}${exact(query)}" download>CSV</a>
       <a href="/export/json/${pathPart(table.name)}${exact(query)}" download>JSON</a>
     </p>
-    ${columnsHtml(view)}
+    ${columnsHtml(view)} ${facetLinksHtml(view)}
     <details>
       <summary>SQL</summary>
       <pre class="sql"><code>${sql}</code></pre>
@@ -145,15 +151,69 @@ function toolsHtml(view: TableView): Html {
   </div>`;
 }
 
+/** What a form keeps of the address. */
+function keptHtml(query: TableQuery): readonly Html[] {
+  return [...new URLSearchParams(queryOf(query))].map(
+    ([name, value]) => html`<input type="hidden" name="${exact(name)}" value="${exact(value)}" />`,
+  );
+}
+
+/** Columns whose values can be counted. */
+function facetLinksHtml({ table, wish, columns }: TableView): Html {
+  return html`<details>
+    <summary>Facets</summary>
+    <ul class="facet">
+      ${columns.map((column) => {
+        const facets = [...new Set([...wish.facets, column])];
+        return html`<li>
+          <a href="/browse/${pathPart(table.name)}${exact(queryOf({ ...wish, facets, start: null }))}"
+            ><bdi>${column}</bdi></a
+          >
+        </li>`;
+      })}
+    </ul>
+  </details>`;
+}
+
+/** How many of the matching rows have each value, each with a link to these rows. */
+function facetHtml({ table, wish }: TableView, { column, values, isCut }: Facet): Html {
+  const path = pathPart(table.name);
+  const facets = wish.facets.filter((each) => each !== column);
+  const others = wish.filters.filter((filter) => filter.column !== column);
+  const link = (value: Cell): Html => {
+    const text = value === null || value === '' ? 'no value' : String(shownValue(value));
+    const filter = {
+      column,
+      op: value === null || value === '' ? ('empty' as const) : ('=' as const),
+      value: String(value ?? ''),
+    };
+    const to = queryOf({ ...wish, filters: [...others, filter], start: null });
+    return value instanceof Uint8Array || text.length >= FACET_CHARS_MAX
+      ? html`<bdi>${text}</bdi>`
+      : html`<a href="/browse/${path}${exact(to)}"><bdi>${text}</bdi></a>`;
+  };
+  return html`<section class="card" aria-label="Values of ${column}">
+    <p>
+      <b><bdi>${column}</bdi></b>
+      <a
+        href="/browse/${path}${exact(queryOf({ ...wish, facets, start: null }))}"
+        aria-label="Without the facet ${column}"
+        >✕</a
+      >
+    </p>
+    <ul class="facet">
+      ${values.map(({ value, count }) => html`<li>${link(value)} <small>${countText(count)}</small></li>`)}
+      ${isCut ? html`<li class="none">and more values</li>` : null}
+    </ul>
+  </section>`;
+}
+
 function columnsHtml({ table, wish, columns }: TableView): Html {
   const chosen = new Set(columns);
   return html`<details>
     <summary>Columns</summary>
     <form method="get" action="/browse/${pathPart(table.name)}" class="columns">
-      ${wish.filters.map(
-        (filter) => html`<input type="hidden" name="${exact(filter.column)}" value="${exact(filterText(filter))}" />`,
-      )}
-      ${wish.search === '' ? null : html`<input type="hidden" name="_q" value="${exact(wish.search)}" />`}
+      ${keptHtml({ ...wish, columns: null, start: null })}
       <p>${plural(columns.length, 'column')} of ${countText(table.columns.length)} shown.</p>
       <div class="checks">
         ${table.columns.map(
@@ -204,7 +264,7 @@ const HELP = html`<details>
 </details>`;
 
 /** The filters, each with a link that removes it. */
-function chipsHtml({ table, wish, countSql }: TableView): Html | null {
+function chipsHtml({ table, wish, countSql, matchCount }: TableView): Html | null {
   const path = pathPart(table.name);
   const chip = (text: string, rest: TableQuery): Html =>
     html`<li>
@@ -222,7 +282,9 @@ function chipsHtml({ table, wish, countSql }: TableView): Html | null {
     ${
       filters.length === 0 && search === ''
         ? null
-        : html`<li class="plain"><a href="/ask?sql=${encodeURIComponent(countSql.toWellFormed())}">Count them</a></li>`
+        : html`<li class="plain">
+            ${matchCount === null ? html`<a href="/ask?sql=${encodeURIComponent(countSql.toWellFormed())}">Count them</a>` : `${plural(matchCount, 'row')} of ${countText(table.rowCount)}`}
+          </li>`
     }
   </ul>`;
 }

@@ -9,9 +9,11 @@ import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { countText, bytesText } from '../../base/text.ts';
 import {
   boundMemory,
+  countRows,
   findBrowsedTable,
   iterateRows,
   readBrowsedTables,
+  readFacet,
   readRowsPage,
   readViews,
   rowsStatement,
@@ -23,7 +25,7 @@ import { readFullCell, readFileLine } from '../shared/browse-row.ts';
 import { readKnownTables } from '../history/known.ts';
 import { queryPast } from '../history/past.ts';
 import { openReader, type QueryAnswer, type ReplicaReader } from '../../replica/reader.ts';
-import { nameOfPart, pathPart, queryOf, shownColumns, queryFromAddress } from './address.ts';
+import { mistakesIn, nameOfPart, pathPart, queryOf, shownColumns, queryFromAddress } from './address.ts';
 import { answerEdit, answerEditForm } from './edit.ts';
 import { answerEdits } from './edits.ts';
 import { ANSWER_ROWS_MAX, askHtml, type QueryOutcome } from './ask.ts';
@@ -142,6 +144,9 @@ function answerTable(desk: PageInput, table: BrowsedTable): AnswerChunks {
     references,
     sql: shownSql(table, columns, wish),
     countSql: shownCountSql(table, wish),
+    matchCount: wish.filters.length === 0 && wish.search === '' ? null : countRows(reader, table, wish),
+    facets: wish.facets.map((column) => readFacet(reader, table, column, wish)),
+    mistakes: mistakesIn(query, table),
     nowMs: request.nowMs,
   });
   return framed(desk, { title: `${table.name} · rowsync`, place: 'Browse', isWide: true }, body);

@@ -1,0 +1,73 @@
+/**
+ * What the page of a table says beside its rows: mistakes in its address, how many rows match, and facets.
+ */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { answerPage } from '../../../src/extras/page/routes.ts';
+import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
+import { requestOf } from '../../support/page-request.ts';
+import { startTestSandbox } from '../../support/sandbox.ts';
+
+const VISITS = {
+  name: 'Visit',
+  columns: [
+    { name: 'Person', type: 'Text' },
+    { name: 'Cost', type: 'Numeric' },
+  ],
+  rows: Array.from({ length: 30 }, (_, index) => ({
+    Person: index % 3 === 0 ? 'ana <b>' : index % 3 === 1 ? 'bo' : null,
+    Cost: index,
+  })),
+};
+
+async function startVisits(): Promise<TestDaemon & { readonly page: (query: string) => string }> {
+  const sandbox = await startTestSandbox({ tables: [VISITS] });
+  const daemon = startDaemon(sandbox, '');
+  await daemon.idle();
+  const path = join(daemon.folder, 'replica.db');
+  return {
+    ...daemon,
+    page: (query) => [...answerPage(requestOf(path, '/browse/Visit', query)).chunks].join('').replaceAll(/\s+/g, ' '),
+    [Symbol.asyncDispose]: async () => {
+      await daemon[Symbol.asyncDispose]();
+      await sandbox[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('a filter of no column, and a value that is no number, are said', async () => {
+  await using visits = await startVisits();
+  const mistakes = (query: string): readonly string[] =>
+    [...visits.page(query).matchAll(/<p class="problem">([^<]*)</g)].map(([, words = '']) => words);
+
+  expect(mistakes('Colour=red')).toEqual(['No column is called “Colour”.']);
+  expect(mistakes('Cost=>many')).toEqual(['“Cost” has numbers, and “many” is none.']);
+  expect(mistakes('_id=first&_sort=-Nix&_col=Nix')).toEqual([
+    '“_id” has numbers, and “first” is none.',
+    'No column is called “Nix”.',
+  ]);
+  expect(mistakes('Cost=>=1.5e2&Cost=~x&Cost==&Person=many&_sort=-Cost&_col=Person&_after=3&_q=x')).toEqual([]);
+});
+
+test('rows that match are counted', async () => {
+  await using visits = await startVisits();
+
+  expect(visits.page('Person=bo')).toContain('10 rows of 30');
+  expect(visits.page('Cost=>25&_q=bo')).toContain('1 row of 30');
+  expect(visits.page('')).not.toContain('rows of 30');
+});
+
+test('a facet counts the values of the rows that match, and each leads to its rows', async () => {
+  await using visits = await startVisits();
+  const facet = /aria-label="Values of Person".*?<\/section>/.exec(visits.page('Cost=>2&_facet=Person'))?.[0] ?? '';
+  const values = [...facet.matchAll(/<li> ?<a href="([^"]+)" ?><bdi>([^<]*)<\/bdi><\/a ?> <small>(\d+)</g)];
+
+  expect(values.map(([, , value, count]) => [value, count])).toEqual([
+    ['no value', '9'],
+    ['ana &lt;b&gt;', '9'],
+    ['bo', '9'],
+  ]);
+  const [, , [, link = ''] = []] = values;
+  expect(link.replaceAll('&amp;', '&')).toBe('/browse/Visit?Cost=%3E2&Person=bo&_facet=Person');
+  expect(visits.page('_facet=Nix')).toContain('No column is called “Nix”.');
+});
