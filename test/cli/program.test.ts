@@ -177,7 +177,7 @@ test.each([
 
 const COMMANDS_TABLE = commandsFor([], EXTRAS);
 
-test.each(COMMANDS_TABLE.filter(({ names }) => !names.includes('sql')))(
+test.each(COMMANDS_TABLE.filter(({ group, names }) => group !== undefined && !names.includes('sql')))(
   'the table of commands names what the module of $names adds',
   async ({ names, load }) => {
     const program = new Command();

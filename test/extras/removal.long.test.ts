@@ -60,7 +60,7 @@ function checkTypes(): void {
 }
 
 /** Commands of the core that extras add options to. */
-const EXTENDED: ReadonlySet<string> = new Set(['sql', 'pull']);
+const EXTENDED: ReadonlySet<string> = new Set(['sql', 'pull', 'files']);
 
 const commandsOf = (name: string): readonly string[] =>
   (EXTRAS.find((extra) => extra.name === name)?.commands ?? []).flatMap(({ names }) => names);

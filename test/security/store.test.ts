@@ -8,7 +8,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSyn
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { carryToBackup } from '../../src/files/carry.ts';
-import { exportFiles } from '../../src/files/export.ts';
+import { exportFiles } from '../../src/extras/export/files-export.ts';
 import { pruneFiles } from '../../src/files/prune.ts';
 import { verifyFiles } from '../../src/files/verify.ts';
 import { backUpAll } from '../../src/extras/backup/backup.ts';

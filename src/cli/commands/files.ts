@@ -1,12 +1,10 @@
 /**
- * `rowsync files`: what there is of attached files, and what can be done with it. `list` and `export` read the replica while other processes run;
+ * `rowsync files`: what there is of attached files, and what can be done with it. `list` reads the replica while other processes run;
  * `pull`, `verify` and `prune` need it for themselves.
  */
-import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { answerAsJson, type ResultTable } from '../../base/answer.ts';
 import { EXIT } from '../../base/errors.ts';
-import { exportFiles } from '../../files/export.ts';
 import { pruneFiles } from '../../files/prune.ts';
 import { pullFiles } from '../../files/pull.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
@@ -14,8 +12,6 @@ import { verifyFiles } from '../../files/verify.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import { openReader, type QueryAnswer } from '../../replica/reader.ts';
 import {
-  exportFailures,
-  exportText,
   filesFailedError,
   filesFailures,
   filesJson,
@@ -25,7 +21,6 @@ import {
   filesVerifyText,
   pruneText,
 } from '../report/files-report.ts';
-import { errorJson } from '../report/error-text.ts';
 import { exitCodeOf, loadNamedConfig, openExistingReplica, printJson, withResources } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { answerAsList } from '../terminal/table.ts';
@@ -38,7 +33,6 @@ Examples:
   rowsync files list Employee --state failed
   rowsync files pull                       fetch what is missing; what failed before is tried at once
   rowsync files verify                     read every content, ask the origin for every file, mend what is damaged
-  rowsync files export /srv/pictures --latest Employee
   rowsync files prune --dry-run`;
 
 const STATES = ['here', 'missing', 'failed', 'skipped'] as const;
@@ -47,7 +41,7 @@ const STATES = ['here', 'missing', 'failed', 'skipped'] as const;
 export function addFilesCommands(program: Command, runner: Runner): void {
   const files = program
     .command('files')
-    .description('list, fetch, verify, export and prune attached files')
+    .description('list, fetch, verify and prune attached files')
     .addHelpText('after', EXAMPLES);
   files
     .command('list [table...]', { isDefault: true })
@@ -67,15 +61,6 @@ export function addFilesCommands(program: Command, runner: Runner): void {
     .description('prove that every file is whole, and mend those that are not')
     .action((tables: string[], _options: unknown, command: Command) =>
       runner(command, (invocation) => verifyAndPrint(invocation, tables)),
-    );
-  files
-    .command('export <folder> [table...]')
-    .description('write files as FOLDER/Table/key/Column/name, linked where possible')
-    .option('--latest', 'only the revisions that cells show')
-    .action((folder: string, tables: string[], options: { latest?: boolean }, command: Command) =>
-      runner(command, (invocation) =>
-        exportAndPrint(invocation, { folder, tables, latestOnly: options.latest === true }),
-      ),
     );
   files
     .command('prune')
@@ -139,29 +124,6 @@ async function verifyAndPrint(invocation: Invocation, tables: readonly string[])
     ? printJson(invocation, { exitCode, ...filesVerifyJson(report) })
     : stdout.write(filesVerifyText(report)));
   return exitCode;
-}
-
-async function exportAndPrint(
-  invocation: Invocation,
-  options: { readonly folder: string; readonly tables: readonly string[]; readonly latestOnly: boolean },
-): Promise<number> {
-  const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const { session, isJson } = invocation;
-  const reader = openReader(config.replica.path);
-  try {
-    const folder = resolve(session.folder, options.folder);
-    const { files: store, shared: isShared } = config.replica;
-    const report = await exportFiles(reader, { ...options, folder, store, isShared }, session.stopSignal());
-    const failures = exportFailures(report);
-    const exitCode = exitCodeOf(failures);
-    const errors = failures.map(errorJson);
-    await (isJson
-      ? printJson(invocation, { exitCode, folder, ...report, errors })
-      : session.stdout.write(exportText(report, folder)));
-    return exitCode;
-  } finally {
-    reader.close();
-  }
 }
 
 async function pruneAndPrint(invocation: Invocation, dryRun: boolean): Promise<number> {

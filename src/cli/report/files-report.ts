@@ -3,7 +3,6 @@
  */
 import { RowsyncError } from '../../base/errors.ts';
 import type { FilesReport } from '../../files/context.ts';
-import type { ExportReport } from '../../files/export.ts';
 import type { PruneReport } from '../../files/prune.ts';
 import type { FilesVerifyReport } from '../../files/verify.ts';
 import { errorJson } from './error-text.ts';
@@ -109,25 +108,6 @@ export function filesVerifyText(report: FilesVerifyReport): string {
     named('Of another size at the origin', report.different, report.differentCount) +
     problemsText(failures.map((error) => ({ what: 'failed', error })))
   );
-}
-
-/** What went wrong in an export. */
-export function exportFailures(report: ExportReport): readonly RowsyncError[] {
-  if (report.lostCount === 0) return [];
-  return [
-    new RowsyncError('replica', 'files.damaged', {
-      message: `${plural(report.lostCount, 'file')} could not be exported: the content is not in the file store, or is damaged there`,
-      hint: 'rowsync files verify fetches it again.',
-    }),
-  ];
-}
-
-/** An export for people. */
-export function exportText(report: ExportReport, folder: string): string {
-  const { linkedCount, copiedCount, unchangedCount, bytes } = report;
-  const counts = `${countText(linkedCount)} linked, ${countText(copiedCount)} copied (${bytesText(bytes)}), ${countText(unchangedCount)} there already`;
-  const problems = problemsText(exportFailures(report).map((error) => ({ what: 'failed', error })));
-  return `${printable(folder)}: ${counts}\n${problems}`;
 }
 
 /** A pruning for people. */

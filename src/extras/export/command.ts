@@ -13,7 +13,7 @@ import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 
 import { answerAsCsv } from '../../base/answer.ts';
 import { openExportFolder } from '../../base/file-system.ts';
 import { sql } from '../../base/sql.ts';
-import { FolderNames, safeName } from '../../base/file-names.ts';
+import { FolderNames, safeName } from '../shared/file-names.ts';
 import { pgType } from '../shared/column-shape.ts';
 import { makePrivate, PARTIAL, takeName } from '../../replica/copy-file.ts';
 import { replicaError } from '../../replica/failures.ts';

@@ -5,7 +5,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { safeName } from '../../base/file-names.ts';
+import { safeName } from '../shared/file-names.ts';
 import { sql } from '../../base/sql.ts';
 import { copyTo, tryLink } from '../../files/links.ts';
 import { FileStore } from '../../files/store.ts';

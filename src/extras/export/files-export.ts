@@ -3,22 +3,22 @@
  * `name (revision N).ext` beside it. They are hard links where the folder is on the same disk, else copies; what is in
  * the folder already stays.
  *
- * Names come from the origin and are made safe by base/file-names.ts. Nothing is written through a link. Every
+ * Names come from the origin and are made safe by shared/file-names.ts. Nothing is written through a link. Every
  * folder below the given one is checked to be a folder, and a file gets its name by a rename.
  */
 import type { Stats } from 'node:fs';
 import { chmod, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { RowsyncError } from '../base/errors.ts';
-import { openExportFolder } from '../base/file-system.ts';
-import { FolderNames, nameWithRemark, safeName } from '../base/file-names.ts';
-import type { Connection } from '../replica/connection.ts';
-import { readFilesHere, type FileHere } from '../replica/bookkeeping/files.ts';
-import { readKeyText } from '../replica/tables.ts';
-import { fileError, fileErrorCode } from './failures.ts';
-import { copyTo, tryLink } from './links.ts';
-import { FileStore, hashOfFile } from './store.ts';
-import { chooseTables } from '../replica/bookkeeping/tables.ts';
+import { RowsyncError } from '../../base/errors.ts';
+import { openExportFolder } from '../../base/file-system.ts';
+import { FolderNames, nameWithRemark, safeName } from '../shared/file-names.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { readFilesHere, type FileHere } from '../../replica/bookkeeping/files.ts';
+import { readKeyText } from '../../replica/tables.ts';
+import { fileError, fileErrorCode } from '../../files/failures.ts';
+import { copyTo, tryLink } from '../../files/links.ts';
+import { FileStore, hashOfFile } from '../../files/store.ts';
+import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 
 /** What an export did. Counts are files. */
 export interface ExportReport {

@@ -2,8 +2,8 @@
 import { basename, join, resolve } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FolderNames, NAME_BYTES_MAX, nameWithRemark, safeName } from '../../src/base/file-names.ts';
-import { fuzzRuns } from '../support/fuzz.ts';
+import { FolderNames, NAME_BYTES_MAX, nameWithRemark, safeName } from '../../../src/extras/shared/file-names.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 
 describe('a safe name', () => {
   test.each([

@@ -11,11 +11,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { exportFiles, type ExportOptions, type ExportReport } from '../../src/files/export.ts';
-import { pruneFiles } from '../../src/files/prune.ts';
-import type { TableSpec } from '../../src/sandbox/store/spec.ts';
-import { contentsOf, fileOf, startFilesFixture, type FilesFixture } from '../support/files.ts';
-import { canMount, mountTmpfs } from '../support/tmpfs.ts';
+import { exportFiles, type ExportOptions, type ExportReport } from '../../../src/extras/export/files-export.ts';
+import { pruneFiles } from '../../../src/files/prune.ts';
+import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
+import { contentsOf, fileOf, startFilesFixture, type FilesFixture } from '../../support/files.ts';
+import { canMount, mountTmpfs } from '../../support/tmpfs.ts';
 
 const HISTORY = ['AllowSeeRevisionHistory'];
 const NAMES = [

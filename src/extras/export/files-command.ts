@@ -1,0 +1,75 @@
+/**
+ * `rowsync files export`: attached files under their names, in a folder for each table, row and column. It only reads the replica, so it may run beside the
+ * daemon.
+ */
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { RowsyncError } from '../../base/errors.ts';
+import { bytesText, countText, plural, printable } from '../../base/text.ts';
+import { errorJson } from '../../cli/report/error-text.ts';
+import { problemsText } from '../../cli/report/pull-report.ts';
+import { exitCodeOf, loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
+import { openReader } from '../../replica/reader.ts';
+import { exportFiles, type ExportReport } from './files-export.ts';
+
+const EXAMPLES = `
+Examples:
+  rowsync files export /srv/pictures --latest Employee`;
+
+/** Adds the command to `rowsync files`. */
+export function addFilesExportCommand(program: Command, runner: Runner): void {
+  program.commands
+    .find((command) => command.name() === 'files')
+    ?.command('export <folder> [table...]')
+    .description('write files as FOLDER/Table/key/Column/name, linked where possible')
+    .option('--latest', 'only the revisions that cells show')
+    .addHelpText('after', EXAMPLES)
+    .action((folder: string, tables: string[], options: { latest?: boolean }, command: Command) =>
+      runner(command, (invocation) =>
+        exportAndPrint(invocation, { folder, tables, latestOnly: options.latest === true }),
+      ),
+    );
+}
+
+async function exportAndPrint(
+  invocation: Invocation,
+  options: { readonly folder: string; readonly tables: readonly string[]; readonly latestOnly: boolean },
+): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { session, isJson } = invocation;
+  const reader = openReader(config.replica.path);
+  try {
+    const folder = resolve(session.folder, options.folder);
+    const { files: store, shared: isShared } = config.replica;
+    const report = await exportFiles(reader, { ...options, folder, store, isShared }, session.stopSignal());
+    const failures = exportFailures(report);
+    const exitCode = exitCodeOf(failures);
+    const errors = failures.map(errorJson);
+    await (isJson
+      ? printJson(invocation, { exitCode, folder, ...report, errors })
+      : session.stdout.write(exportText(report, folder)));
+    return exitCode;
+  } finally {
+    reader.close();
+  }
+}
+
+/** What went wrong in an export. */
+function exportFailures(report: ExportReport): readonly RowsyncError[] {
+  if (report.lostCount === 0) return [];
+  return [
+    new RowsyncError('replica', 'files.damaged', {
+      message: `${plural(report.lostCount, 'file')} could not be exported: the content is not in the file store, or is damaged there`,
+      hint: 'rowsync files verify fetches it again.',
+    }),
+  ];
+}
+
+/** An export for people. */
+function exportText(report: ExportReport, folder: string): string {
+  const { linkedCount, copiedCount, unchangedCount, bytes } = report;
+  const counts = `${countText(linkedCount)} linked, ${countText(copiedCount)} copied (${bytesText(bytes)}), ${countText(unchangedCount)} there already`;
+  const problems = problemsText(exportFailures(report).map((error) => ({ what: 'failed', error })));
+  return `${printable(folder)}: ${counts}\n${problems}`;
+}
