@@ -2,6 +2,7 @@
  * A family of tables at a sandbox, and what its rows say about each other, by code that knows nothing of rowsync. `isUnique`: every table has a column
  * by which a row is found again.
  */
+import { writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
@@ -20,7 +21,7 @@ function scan(at: number) {
  * Four levels. Region has a text key, the others are numbered; customers refer to each other, and links are what a multi-reference keeps. Of each group
  * of five customers two are parent and child, one is its own parent, and two are each other's. The last customer stays.
  */
-function family(groupCount: number, isUnique: boolean): readonly TableSpec[] {
+function familyOf(groupCount: number, isUnique: boolean): readonly TableSpec[] {
   const own = isUnique ? ['Unique'] : [];
   const count = groupCount * 5;
   const customers = Array.from({ length: count }, (_, index) => {
@@ -73,7 +74,7 @@ const NAMES = ['Region', 'Customer', 'Order', 'Line', 'Link'];
 export async function startFamily({ groups = 1, isUnique = false, yaml = '' } = {}) {
   let nowMs = Date.parse('2026-11-25T08:00:00Z');
   const clock = { ...systemClock, nowMs: () => nowMs, sleep: () => Promise.resolve() };
-  const sandbox = await startTestSandbox({ tables: family(groups, isUnique), clock });
+  const sandbox = await startTestSandbox({ tables: familyOf(groups, isUnique), clock });
   const made = makeWorkspace(sandbox, yaml);
   const run = (...args: readonly string[]) => {
     nowMs += 60_000;
@@ -136,6 +137,30 @@ export async function startFamily({ groups = 1, isUnique = false, yaml = '' } = 
       made[Symbol.dispose]();
       await sandbox[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** An empty database with the tables of a family, in another order, so that their ids differ; `other.yaml` in its folder is the configuration. */
+export async function startOther(
+  family: { readonly folder: string },
+  { isUnique = false, change = (tables: readonly TableSpec[]): readonly TableSpec[] => tables } = {},
+) {
+  const tables = familyOf(0, isUnique)
+    .toReversed()
+    .map((table) => ({ ...table, rows: [] }));
+  const changed = change(tables);
+  const sandbox = await startTestSandbox({ tables: [{ name: 'First', columns: [text('A')] }, ...changed] });
+  writeFileSync(join(family.folder, 'other-token'), sandbox.token, { mode: 0o600 });
+  writeFileSync(
+    join(family.folder, 'other.yaml'),
+    `origin: { url: "${sandbox.url}", database: "${sandbox.database}", tokenFile: other-token }\nreplica: { path: other.db }\n`,
+  );
+  const { store } = sandbox;
+  return {
+    sandbox,
+    store,
+    graph: () => graphOf((table) => (changed.some(({ name }) => name === table) ? store.rows(table) : [])),
+    [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
   };
 }
 

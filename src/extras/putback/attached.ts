@@ -10,25 +10,25 @@ import { sql } from '../../base/sql.ts';
 import { copyTo, tryLink } from '../../files/links.ts';
 import { FileStore } from '../../files/store.ts';
 import { fileFromCell } from '../../reconcile/files.ts';
-import type { Connection } from '../../replica/connection.ts';
+import type { Connection, Stored } from '../../replica/connection.ts';
 import { queryRows } from '../../replica/query.ts';
 import { UPLOAD_PREFIX } from '../../wire/column-types.ts';
 import { isHeaderText } from '../../wire/mime.ts';
-import type { LostRow } from './lost-rows.ts';
 import type { PlannedFile } from './plan.ts';
 
 /** Finds the file that a cell names; null if its content is not in one of the folders. */
 export function findFile(
   from: readonly Connection[],
   folders: readonly string[],
-  { row, columnId }: { readonly row: LostRow; readonly columnId: number },
+  cell: { readonly tableId: number; readonly rowId: number; readonly columnId: number; readonly value: Stored },
 ): PlannedFile | null {
-  const shown = fileFromCell(String(row.values.get(columnId) ?? ''));
+  const { tableId, rowId, columnId } = cell;
+  const shown = fileFromCell(String(cell.value ?? ''));
   if (shown === null) return null;
   const text = sql`SELECT sha256, bytes FROM _rowsync_files
       WHERE table_id = ? AND column_id = ? AND row_id = ? AND guid = ? AND sha256 IS NOT NULL`;
   for (const connection of from) {
-    const [found] = queryRows(connection, text, [row.tableId, columnId, row.oldId, shown.guid]);
+    const [found] = queryRows(connection, text, [tableId, columnId, rowId, shown.guid]);
     if (found === undefined) continue;
     const known = { sha256: String(found[0]), bytes: Number(found[1]) };
     const paths = folders.map((folder) => new FileStore(folder).pathOf(known.sha256));
@@ -40,12 +40,17 @@ export function findFile(
 
 /** Puts a file where the push finds it under its own name; the value that attaches it. */
 export async function stageFile(folder: string, { name, path, columnId }: PlannedFile, rowId: number): Promise<string> {
-  const isUsable =
-    isHeaderText(name) && !name.includes('/') && Buffer.byteLength(name) <= 255 && !/^\.{0,2}$/.test(name);
   const place = join(folder, `${rowId}-${columnId}`);
   await rm(place, { recursive: true, force: true });
   await mkdir(place, { recursive: true, mode: 0o700 });
-  const target = join(place, isUsable ? name : safeName(name, 'file'));
+  const target = join(place, nameThere(name));
   if (!(await tryLink(path, target))) await copyTo(path, target);
   return `${UPLOAD_PREFIX}${target}`;
+}
+
+/** The name that a file has once it is attached again: its own, unless no file here can have it. */
+export function nameThere(name: string): string {
+  const isUsable =
+    isHeaderText(name) && !name.includes('/') && Buffer.byteLength(name) <= 255 && !/^\.{0,2}$/.test(name);
+  return isUsable ? name : safeName(name, 'file');
 }

@@ -14,6 +14,7 @@ import { filesBeside } from '../../files/carry.ts';
 import { queryRows } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { momentOf, MOMENT_FORMS } from '../history/time-argument.ts';
+import { planInto, verifyInto } from './into.ts';
 import { LostRows, type LostSource } from './lost-rows.ts';
 import { chooseRows, makePlan, type PutbackPlan, type PutbackChoice } from './planning.ts';
 import { describeTables, putbackPath, withPutback, type PutbackPlace } from './putback-file.ts';
@@ -32,11 +33,13 @@ Examples:
   rowsync putback Customer 17 42 --with Order,'Order Line' --confirm
   rowsync putback Order --deleted-since yesterday
   rowsync putback Customer 17 --from backup.db                    last values from a backup
+  rowsync putback --into test.yaml                                all rows into another database, whose tables exist
   rowsync putback --status
   rowsync putback --resume                                        after a crash, or once a refused row may pass`;
 
 interface PutbackOptions {
   readonly with?: string;
+  readonly into?: string;
   readonly from: string;
   readonly at?: string;
   readonly deletedSince?: string;
@@ -54,10 +57,14 @@ export function addPutbackCommand(program: Command, runner: Runner): void {
   program
     .command('putback')
     .argument('[table]', 'table of the rows')
-    .argument('[id...]', '_id that each row had (default: all lost rows that the options choose)')
+    .argument(
+      '[id...]',
+      '_id that each row had (default: all lost rows that the options choose); with --into more tables',
+    )
     .description('create lost rows at the origin again, with their children')
     .option('--with <tables>', 'tables whose rows come along if they refer to one of the rows; separated by commas')
     .option('--from <source>', 'deleted, or the file of a backup', 'deleted')
+    .option('--into <config>', 'put whole tables, or all of them, into the database of another configuration')
     .option('--at <time>', 'take rows and values as they stood then, from the history')
     .option('--deleted-since <time>', 'only rows that left since then')
     .option('--run <number>', 'only rows that left in this run')
@@ -87,35 +94,52 @@ interface PutbackArguments {
 
 async function putback(invocation: Invocation, given: PutbackArguments): Promise<number> {
   const { options, table } = given;
-  if (options.status === true) return showStatus(invocation);
   const isResume = options.resume === true;
-  if (isResume === (table !== undefined)) throw usage('Name the table of the rows, or --resume or --status alone');
+  const isStatus = options.status === true;
+  const isNamed = table !== undefined || (options.into !== undefined && !isResume);
+  if (!isStatus && isResume === isNamed) throw usage('Name the table of the rows, or --resume or --status alone');
   if (options.again === true && !isResume) throw usage('--again needs --resume');
   const { workflow = null } = options;
   if (workflow !== null && workflow !== 'run' && workflow !== 'suppress') throw usage('--workflow is run or suppress');
-  const config = await loadNamedConfig(invocation, { needsCredentials: true });
-  const main = openReader(config.replica.path);
+  const configs = await loadConfigs(invocation, options);
+  const path = putbackPath(configs.config, configs.into);
+  if (isStatus) return showStatus(invocation, path);
+  const main = openReader(configs.config.replica.path);
   try {
-    return await withPutback(invocation, config, { main, workflow }, async (place) => {
+    return await withPutback(invocation, configs, { main, workflow }, async (place) => {
       if (isResume) await describeAgain(place);
       else {
-        const plan = await planOf(invocation, config, { main, place, given });
+        const plan = await planOf(invocation, configs, { main, place, given });
         if (options.confirm !== true) return showPlan(invocation, place, plan);
         await place.push.replica.writeDurably('Noting what is put back', (tx) => {
           addRecords(tx, 'row', plan.rows);
           addRecords(tx, 'link', plan.orphans);
         });
-        const open = readRecords(place.push.replica).filter(
-          ({ state, links }) => state !== 'done' || links.some(({ later }) => later === true),
-        );
-        if (open.every(({ state }) => !OPEN.has(state))) return showStatus(invocation, config);
       }
-      await runPutback(place, { again: options.again === true });
-      return showStatus(invocation, config);
+      const isOpen = readRecords(place.push.replica).some(
+        ({ state, links }) => OPEN.has(state) && (state !== 'done' || links.some(({ later }) => later === true)),
+      );
+      if (isOpen || isResume) await runPutback(place, { again: options.again === true });
+      const verified = place.isElsewhere ? await verifyInto(place) : null;
+      return showStatus(invocation, path, verified);
     });
   } finally {
     main.close();
   }
+}
+
+/** The configurations of the replica and of the other database, whose credentials are used then. */
+async function loadConfigs(
+  invocation: Invocation,
+  { into, status }: PutbackOptions,
+): Promise<{ readonly config: Config; readonly into: Config | null }> {
+  const needsCredentials = status !== true;
+  if (into === undefined) return { config: await loadNamedConfig(invocation, { needsCredentials }), into: null };
+  const other = await loadNamedConfig({ ...invocation, configPath: into }, { needsCredentials });
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  if (config.origin.url === other.origin.url && config.origin.database === other.origin.database)
+    throw usage(`${into} is of the same database`);
+  return { config, into: other };
 }
 
 /** Brings the tables that have open rows to the origin's present shape. */
@@ -137,7 +161,7 @@ async function describeAgain(place: PutbackPlace): Promise<void> {
 
 async function planOf(
   { session }: Invocation,
-  config: Config,
+  { config, into }: { readonly config: Config; readonly into: Config | null },
   {
     main,
     place,
@@ -146,9 +170,29 @@ async function planOf(
 ): Promise<PutbackPlan> {
   const { options, ids, table = '' } = given;
   const nowMs = session.clock.nowMs();
+  const backupPath = resolve(session.folder, options.from);
+  const backup = options.from === 'deleted' ? null : openReader(existing(backupPath));
+  const folders = [config.replica.files, ...(backup === null ? [] : [filesBeside(backupPath)])];
+  try {
+    if (into !== null) {
+      if (options.at ?? options.deletedSince ?? options.run ?? options.with ?? null)
+        throw usage('--into takes all rows that are here, or in the backup --from');
+      const source = new LostRows(backup ?? main, { kind: 'all' }, config.origin.format);
+      const names = table === '' ? [] : [table, ...ids];
+      return await planInto(place, source, { names, config, into, folders });
+    }
+    const lost = new LostRows(main, sourceOf(options, backup, nowMs), config.origin.format);
+    const choice = choiceOf(main, given, nowMs);
+    return await makePlan(place, lost, { ...chooseRows(lost, choice, config), config, folders });
+  } finally {
+    backup?.close();
+  }
+}
+
+function choiceOf(main: ReplicaReader, { options, ids, table = '' }: PutbackArguments, nowMs: number): PutbackChoice {
   const since = options.deletedSince;
   const run = options.run === undefined ? null : runSpan(main, options.run);
-  const choice: PutbackChoice = {
+  return {
     table,
     ids: ids.map((id) => wholeNumber(id, 'a row')),
     with: (options.with ?? '')
@@ -161,15 +205,6 @@ async function planOf(
         : stampFromMs(momentOf(since, { name: '--deleted-since', nowMs }) * 1000),
     until: run?.until ?? null,
   };
-  const backupPath = resolve(session.folder, options.from);
-  const backup = options.from === 'deleted' ? null : openReader(existing(backupPath));
-  try {
-    const lost = new LostRows(main, sourceOf(options, backup, nowMs), config.origin.format);
-    const folders = [config.replica.files, ...(backup === null ? [] : [filesBeside(backupPath)])];
-    return await makePlan(place, lost, { ...chooseRows(lost, choice, config), config, folders });
-  } finally {
-    backup?.close();
-  }
 }
 
 function sourceOf({ at, deletedSince, run }: PutbackOptions, backup: ReplicaReader | null, nowMs: number): LostSource {
@@ -215,16 +250,19 @@ async function showPlan(invocation: Invocation, { push, workflow }: PutbackPlace
 }
 
 /** What was put back, and what waits; the exit code says whether a row needs a person. */
-async function showStatus(invocation: Invocation, loaded?: Config): Promise<number> {
-  const config = loaded ?? (await loadNamedConfig(invocation, { needsCredentials: false }));
-  const path = putbackPath(config);
+async function showStatus(
+  invocation: Invocation,
+  path: string,
+  verified: Awaited<ReturnType<typeof verifyInto>> | null = null,
+): Promise<number> {
   const reader = existsSync(path) ? openReader(path) : null;
   try {
     const records = reader !== null && hasRecords(reader) ? readRecords(reader) : [];
     await (invocation.isJson
-      ? printJson(invocation, statusJson(records))
-      : invocation.session.stdout.write(statusText(records, path)));
-    return records.some(({ state }) => state === 'refused' || state === 'inDoubt') ? EXIT.needsPerson : EXIT.done;
+      ? printJson(invocation, { ...statusJson(records), verified })
+      : invocation.session.stdout.write(statusText(records, { path, verified })));
+    const isBad = records.some(({ state }) => state === 'refused' || state === 'inDoubt');
+    return isBad || (verified?.differences.length ?? 0) > 0 ? EXIT.needsPerson : EXIT.done;
   } finally {
     reader?.close();
   }

@@ -2,7 +2,8 @@
  * Rows that were lost, put back at the origin with the rows that hang on them. Everything goes through an ordinary push of a small replica of its own,
  * beside the replica, which holds only these rows.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Extra } from '../../extra.ts';
 
 export const PUTBACK: Extra = {
@@ -13,6 +14,14 @@ export const PUTBACK: Extra = {
   forget: async ({ replica }, row) => {
     const path = `${replica.path}.putback`;
     const has = existsSync(path) && (await import('./records.ts')).hasRecordOf(path, row);
-    return { removed: [], left: has ? [`still has it: ${path}`] : [], json: { putback: has } };
+    const folder = dirname(resolve(path));
+    const copied = readdirSync(folder).filter(
+      (name) => name.startsWith(`${basename(path)}-`) && !/-(wal|shm)$/.test(name),
+    );
+    const left = [
+      ...(has ? [`still has it: ${path}`] : []),
+      ...copied.map((name) => `may still have it, as rows of another database: ${join(folder, name)}`),
+    ];
+    return { removed: [], left, json: { putback: has } };
   },
 };

@@ -25,8 +25,9 @@ export interface LostRow {
   readonly deletedAt: string | null;
 }
 
-/** Where last values come from: the evidence of deletes, another file, or a moment in seconds since 1970. */
+/** Where last values come from: the evidence of deletes, another file, a moment in seconds since 1970, or all rows that are here. */
 export type LostSource =
+  | { readonly kind: 'all' }
   | { readonly kind: 'deleted' }
   | { readonly kind: 'backup'; readonly reader: ReplicaReader }
   | { readonly kind: 'moment'; readonly moment: number; readonly nowMs: number };
@@ -95,6 +96,7 @@ export class LostRows {
 
   #read(table: LedgerTable): readonly LostRow[] {
     const source = this.#source;
+    if (source.kind === 'all') return this.#readTable(this.main, table, null);
     if (source.kind === 'deleted') return this.#readDeleted(table);
     if (source.kind === 'backup') {
       const there = findTable(source.reader, table.id);
@@ -106,17 +108,18 @@ export class LostRows {
     return this.#readTable(this.main, table, table);
   }
 
-  /** Rows of a table that are in another file, or in the view of a moment, and not here. */
-  #readTable(reader: ReplicaReader, there: LedgerTable, here: LedgerTable): readonly LostRow[] {
+  /** Rows of a table in another file, or in the view of a moment, that are not `here`; null for all rows. */
+  #readTable(reader: ReplicaReader, there: LedgerTable, here: LedgerTable | null): readonly LostRow[] {
     const columns = readColumns(reader, there.id).filter(({ state }) => state === 'live');
-    const live = new Set(queryNumbers(this.main, sql`SELECT _id FROM main.${ident(here.localName)}`, []));
+    const ids = here === null ? [] : queryNumbers(this.main, sql`SELECT _id FROM main.${ident(here.localName)}`, []);
+    const live = new Set(ids);
     const list = joinSql([sql`_id`, ...columns.map(({ localName }) => ident(localName))]);
     const text = sql`SELECT ${list} FROM ${ident(there.localName)} WHERE _id > 0 ORDER BY _id`;
     return queryRows(reader, text, []).flatMap(([id, ...values]) => {
       const oldId = Number(id);
       if (live.has(oldId)) return [];
       const pairs = columns.map((column, index) => [column.id, values[index] ?? null] as const);
-      return [{ tableId: here.id, oldId, values: new Map(pairs), deletedAt: null }];
+      return [{ tableId: there.id, oldId, values: new Map(pairs), deletedAt: null }];
     });
   }
 

@@ -181,8 +181,8 @@ export interface WaitingPutback {
 }
 
 /**
- * The rows that can be created now: those whose links lead to rows that are there. If there are none, rows wait for each other in a circle, and those
- * whose open links may be empty are created without them.
+ * The rows that can be created now: those whose links lead to rows that are there. If there are none, rows wait for each other in a circle. Those that
+ * others wait for, and whose open links may be empty, are created without them.
  */
 export function readyRows<T extends WaitingPutback>(
   waiting: readonly T[],
@@ -192,7 +192,9 @@ export function readyRows<T extends WaitingPutback>(
   const ready = waiting.filter(({ links }) => links.every(isThere));
   if (ready.length > 0) return ready;
   const names = new Set(waiting.map(({ tableId, oldId }) => rowName(tableId, oldId)));
+  const awaited = new Set(waiting.flatMap(({ links }) => links.map(({ toId, oldId }) => rowName(toId, oldId))));
   return waiting.flatMap((row) => {
+    if (!awaited.has(rowName(row.tableId, row.oldId))) return [];
     const open = row.links.filter((link) => !isThere(link));
     const isOfCircle = open.every(({ toId, oldId }) => names.has(rowName(toId, oldId)));
     if (!isOfCircle || open.some(({ columnId }) => isRequired(row.tableId, columnId))) return [];

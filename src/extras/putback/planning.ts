@@ -5,16 +5,16 @@
 import { RowsyncError } from '../../base/errors.ts';
 import { ident, sql } from '../../base/sql.ts';
 import type { Config } from '../../config/load.ts';
-import { readColumns } from '../../replica/bookkeeping/columns.ts';
-import { readEditing, findTable, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
+import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
+import { readEditing, readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { queryRows } from '../../replica/query.ts';
 import { valueFromStored } from '../../replica/rows.ts';
 import { hasOption } from '../../wire/schema.ts';
 import { findFile } from './attached.ts';
 import type { LostRow, LostRows } from './lost-rows.ts';
-import { planPutback, rowName, type PlannedPutback, type PlanTable, type ThereRow } from './plan.ts';
-import { describeTables, keyColumnOf, stagedTable, type PutbackPlace, type PutbackTable } from './putback-file.ts';
+import { planPutback, rowName, type PlanFacts, type PlannedPutback, type PlanTable, type ThereRow } from './plan.ts';
+import { describeTables, keyColumnOf, stagedTable, type PutbackPlace } from './putback-file.ts';
 import { readRecords } from './records.ts';
 import { referencesOf, type TableReference } from './references.ts';
 import { findThere } from './run.ts';
@@ -40,6 +40,8 @@ export interface PutbackPlan {
   readonly guessed: readonly TableReference[];
   /** Columns with values that cannot be written, by the name of their table. */
   readonly unwritable: ReadonlyMap<string, readonly string[]>;
+  /** Tables and columns that the other database lacks, in words. */
+  readonly missing: readonly string[];
   readonly nameOf: (tableId: number) => string;
 }
 
@@ -89,31 +91,24 @@ function keyName(lost: LostRows, { tableId, values }: LostRow): string | null {
   return key === null ? null : rowName(tableId, String(key));
 }
 
-/**
- * The column by which rows are found again if an answer is lost: the one of the configuration, or a unique one in which every row has a value. Null for
- * none: then a row whose answer is lost is parked.
- */
-function matchOf(
-  lost: LostRows,
-  table: LedgerTable,
-  {
-    rows,
-    config,
-    file,
-  }: { readonly rows: readonly LostRow[]; readonly config: Pick<Config, 'tables'>; readonly file: Connection },
+/** A unique text column in which every row has a value, by which rows are found again if an answer is lost; null for none: then such a row is parked. */
+export function uniqueColumn(
+  columns: readonly LedgerColumn[],
+  keyId: number | null,
+  rows: readonly LostRow[],
 ): string | null {
-  const known = findTable(file, table.id);
-  const configured = config.tables.find(table.name)?.options.match ?? null;
-  if (configured !== null) return configured;
-  if (known !== null && readEditing(file, table.id).matchColumn !== null)
-    return readEditing(file, table.id).matchColumn;
-  const key = lost.keyOf(table.id);
-  const column = readColumns(lost.main, table.id).find(({ id, state, writable, type, options, mask }) => {
-    const isUnique = id === key?.id || hasOption(options.split(', '), 'Unique');
-    const isFilled = rows.every((row) => row.tableId !== table.id || (row.values.get(id) ?? '') !== '');
+  const column = columns.find(({ id, state, writable, type, options, mask }) => {
+    const isUnique = id === keyId || hasOption(options.split(', '), 'Unique');
+    const isFilled = rows.every(({ values }) => (values.get(id) ?? '') !== '');
     return state === 'live' && writable && mask === null && type === 'Text' && isUnique && isFilled;
   });
   return column?.name ?? null;
+}
+
+/** The match column that the configuration or an earlier run gave to a table of the file. */
+export function knownMatch(file: Connection, name: string, rules: Config['tables']): string | null {
+  const table = readTables(file).find((known) => known.name === name);
+  return rules.find(name)?.options.match ?? (table === undefined ? null : readEditing(file, table.id).matchColumn);
 }
 
 /** Plans rows, with what the origin says now. @throws RowsyncError of the origin. */
@@ -133,29 +128,17 @@ export async function makePlan(
 ): Promise<PutbackPlan> {
   const orphaned = findOrphans(lost, rows, references);
   const ids = new Set([...rows, ...orphaned].map(({ tableId }) => tableId));
-  const file = place.push.replica;
   const taking = lost.tables.filter(({ id }) => ids.has(id));
   await describeTables(
     place,
-    taking.map(({ id, name }): PutbackTable => ({
-      id,
-      name,
-      match: matchOf(lost, { ...tableOf(lost, id) }, { rows, config, file }),
-    })),
-  );
-  const tables = new Map(taking.map(({ id }) => [id, planTable(place, id)]));
-  const records = readRecords(file).filter(
-    ({ kind, state }) => kind === 'row' && state !== 'cannot' && state !== 'given up',
-  );
-  const before = new Map(records.map((record) => [rowName(record.tableId, record.oldId), record]));
-  const there = await findAtOrigin(
-    place,
-    rows.filter(({ tableId, oldId }) => !before.has(rowName(tableId, oldId))),
-    tables,
+    taking.map(({ id, name }) => {
+      const own = rows.filter(({ tableId }) => tableId === id);
+      const unique = uniqueColumn(readColumns(lost.main, id), lost.keyOf(id)?.id ?? null, own);
+      return { name, match: knownMatch(place.push.replica, name, config.tables) ?? unique };
+    }),
   );
   const live = new Map<number, ReadonlySet<string>>();
-  const planned = planPutback(rows, {
-    tables,
+  const { planned, unwritable } = await planRows(place, rows, {
     references: references.map(({ tableId, column, toId }) => ({ tableId, columnId: column.id, toId })),
     isLiveKey: (tableId, key) => {
       const column = lost.keyOf(tableId);
@@ -164,6 +147,41 @@ export async function makePlan(
       live.set(tableId, keys);
       return keys.has(key);
     },
+    fileOf: ({ tableId, oldId, values }, columnId) =>
+      findFile(lost.readers(), folders, { tableId, rowId: oldId, columnId, value: values.get(columnId) ?? null }),
+  });
+  return {
+    rows: planned,
+    orphans: orphaned.filter(({ links }) => links.some(({ toId, oldId }) => !isLeft(planned, toId, oldId))),
+    guessed: references.filter(
+      ({ isConfigured, tableId, toId }) => !isConfigured && (ids.has(tableId) || ids.has(toId)),
+    ),
+    unwritable,
+    missing: [],
+    nameOf: (tableId) => tableOf(lost, tableId).localName,
+  };
+}
+
+/** Plans rows of tables that the file has by now. Ids of tables and columns are those of the file. @throws RowsyncError of the origin. */
+export async function planRows(
+  place: PutbackPlace,
+  rows: readonly LostRow[],
+  facts: Pick<PlanFacts, 'references' | 'isLiveKey' | 'fileOf'>,
+): Promise<Pick<PutbackPlan, 'unwritable'> & { readonly planned: readonly PlannedPutback[] }> {
+  const tableIds = new Set(rows.map(({ tableId }) => tableId));
+  const tables = new Map([...tableIds].map((id) => [id, planTable(place, id)]));
+  const records = readRecords(place.push.replica).filter(
+    ({ kind, state }) => kind === 'row' && state !== 'cannot' && state !== 'given up',
+  );
+  const before = new Map(records.map((record) => [rowName(record.tableId, record.oldId), record]));
+  const there = await findAtOrigin(
+    place,
+    rows.filter(({ tableId, oldId }) => !before.has(rowName(tableId, oldId))),
+    tables,
+  );
+  const planned = planPutback(rows, {
+    ...facts,
+    tables,
     thereOf: ({ tableId, oldId }) => {
       const record = before.get(rowName(tableId, oldId));
       if (record === undefined) return there.get(rowName(tableId, oldId)) ?? null;
@@ -173,17 +191,8 @@ export async function makePlan(
     earlier: new Map(
       records.flatMap(({ tableId, oldKey, oldId }) => (oldKey === null ? [] : [[rowName(tableId, oldKey), oldId]])),
     ),
-    fileOf: (row, columnId) => findFile(lost.readers(), folders, { row, columnId }),
   });
-  return {
-    rows: planned,
-    orphans: orphaned.filter(({ links }) => links.some(({ toId, oldId }) => !isLeft(planned, toId, oldId))),
-    guessed: references.filter(
-      ({ isConfigured, tableId, toId }) => !isConfigured && (ids.has(tableId) || ids.has(toId)),
-    ),
-    unwritable: unwritableValues(rows, tables),
-    nameOf: (tableId) => tableOf(lost, tableId).localName,
-  };
+  return { planned, unwritable: unwritableValues(rows, tables) };
 }
 
 function isLeft(planned: readonly PlannedPutback[], toId: number, oldId: number): boolean {

@@ -27,10 +27,8 @@ const NO_ROWS = 'false';
 
 const HISTORY = { keepDays: 36_500, bytesMax: 2_000_000_000 };
 
-/** A table that takes part, and the column by which its rows are found again if an answer is lost. */
+/** A table that takes part, by its name at the origin, and the column by which its rows are found again if an answer is lost. */
 export interface PutbackTable {
-  readonly id: number;
-  /** At the origin. */
   readonly name: string;
   readonly match: string | null;
 }
@@ -39,24 +37,26 @@ export interface PutbackTable {
 export interface PutbackPlace {
   readonly pull: PullContext;
   readonly push: PushContext;
-  /** Whether workflow rules of the origin run; null until the caller is known. */
+  /** Whether workflow rules of the origin run. */
   readonly workflow: 'run' | 'suppress';
+  /** Whether it is another database, in which the ids of lost rows belong to other rows. */
+  readonly isElsewhere: boolean;
 }
 
-/** The file of what is put back. */
-export function putbackPath({ replica }: Config): string {
-  return `${replica.path}.putback`;
+/** The file of what is put back; `into` is the configuration of another database. */
+export function putbackPath({ replica }: Config, into: Config | null): string {
+  return into === null ? `${replica.path}.putback` : `${replica.path}.putback-${into.origin.database}`;
 }
 
 /** Opens the file and the origin for the time of `work`. What an earlier run left on its way is settled first. */
 export async function withPutback<T>(
   invocation: Invocation,
-  config: Config,
+  { config, into }: { readonly config: Config; readonly into: Config | null },
   { main, workflow }: { readonly main: Connection; readonly workflow: 'run' | 'suppress' | null },
   work: (place: PutbackPlace) => Promise<T>,
 ): Promise<T> {
-  const bound = withBoundNames(config, (name) => boundNameOf(main, name));
-  const beside = { ...config, replica: { ...config.replica, path: putbackPath(config) } };
+  const bound = into ?? withBoundNames(config, (name) => boundNameOf(main, name));
+  const beside = { ...bound, replica: { ...bound.replica, path: putbackPath(config, into) } };
   return withResources({ ...invocation, extras: [] }, beside, async ({ pull: pulling, push: pushing }) => {
     const caller = (await pulling.origin.user({ signal: pulling.signal })).value;
     const chosen = workflow ?? (hasOption(caller.admin, 'ManageData') ? 'suppress' : 'run');
@@ -69,6 +69,7 @@ export async function withPutback<T>(
     };
     const place: PutbackPlace = {
       workflow: chosen,
+      isElsewhere: into !== null,
       pull: {
         ...pulling,
         settings: {

@@ -17,7 +17,7 @@ export function planText(
   plan: PutbackPlan,
   place: { readonly workflow: 'run' | 'suppress'; readonly maxPushRows: number },
 ): string {
-  const { rows, orphans, guessed, unwritable, nameOf } = plan;
+  const { rows, orphans, guessed, unwritable, missing, nameOf } = plan;
   const created = rows.filter(({ fate }) => fate === 'create');
   const lines =
     created.length === 0
@@ -43,6 +43,7 @@ export function planText(
       `guessed: ${nameOf(tableId)}."${column.localName}" refers to ${nameOf(toId)} (set tables.${nameOf(tableId)}.references to say so)`,
     );
   }
+  if (missing.length > 0) lines.push('not there, and not made:', ...missing.map((what) => `  ${what}`));
   for (const [table, names] of unwritable) lines.push(`left to the origin in ${table}: ${names.join(', ')}`);
   if (created.length > 0) {
     lines.push(
@@ -100,7 +101,7 @@ function requestCount(rows: readonly PlannedPutback[]): number {
 }
 
 /** The plan for programs. */
-export function planJson({ rows, orphans, guessed, unwritable, nameOf }: PutbackPlan): object {
+export function planJson({ rows, orphans, guessed, unwritable, missing, nameOf }: PutbackPlan): object {
   const link = (tableId: number, oldId: number): object => ({ table: nameOf(tableId), oldId });
   const rowJson = ({ tableId, oldId, oldKey, fate, reason, links }: PlannedPutback): object => ({
     ...link(tableId, oldId),
@@ -118,11 +119,22 @@ export function planJson({ rows, orphans, guessed, unwritable, nameOf }: Putback
       refersTo: nameOf(toId),
     })),
     leftToOrigin: Object.fromEntries(unwritable),
+    missing,
   };
 }
 
 /** How far it is, for a person. */
-export function statusText(records: readonly PutbackRecord[], path: string): string {
+export function statusText(
+  records: readonly PutbackRecord[],
+  {
+    path,
+    verified,
+  }: {
+    readonly path: string;
+    /** What a comparison with another database found; null for none. */
+    readonly verified: { readonly comparedCount: number; readonly differences: readonly string[] } | null;
+  },
+): string {
   if (records.length === 0) return 'Nothing was put back yet\n';
   const lines = [
     ...Map.groupBy(records, ({ kind, table, state }) => `${table}: ${kind === 'link' ? 'references ' : ''}${state}`),
@@ -135,12 +147,32 @@ export function statusText(records: readonly PutbackRecord[], path: string): str
     .map(({ table, oldId, state, reason }) => `  ${table} ${oldId} ${state}: ${reason ?? ''}`);
   const isOpen = records.some(({ state }) => state === 'waiting' || state === 'sent');
   const ends = [
-    ...(waiting.length > 0 || isOpen ? ['rowsync putback --resume continues'] : ['The next pull brings them here']),
+    ...(verified === null ? [] : verifiedLines(verified)),
+    ...(waiting.length > 0 || isOpen
+      ? ['rowsync putback --resume continues']
+      : verified === null
+        ? ['The next pull brings them here']
+        : []),
     `Each row with its new id and key: table sync_putback in ${path}`,
   ];
   return [...lines, ...named, ...restLine(waiting.length - named.length), ...ends]
     .map((line) => `${printable(line)}\n`)
     .join('');
+}
+
+function verifiedLines({
+  comparedCount,
+  differences,
+}: {
+  comparedCount: number;
+  differences: readonly string[];
+}): string[] {
+  const shown = differences.slice(0, TREE_LINES_MAX).map((difference) => `  differs: ${difference}`);
+  return [
+    `verified: ${plural(comparedCount, 'row')} compared, ${differences.length} differ`,
+    ...shown,
+    ...restLine(differences.length - shown.length),
+  ];
 }
 
 /** How far it is, for programs. */

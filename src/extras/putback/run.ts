@@ -85,10 +85,7 @@ export async function findThere(
   const keyOf = ({ values }: Row): string | null =>
     values[key] === null || values[key] === undefined ? null : String(values[key]);
   const there = new Map<number, ThereRow>();
-  const { byId } = await findById(
-    run,
-    rows.map(({ oldId }) => oldId),
-  );
+  const { byId } = await findById(run, place.isElsewhere ? [] : rows.map(({ oldId }) => oldId));
   for (const row of byId.values())
     there.set(row.id, { newId: row.id, newKey: keyOf(row), reason: 'the origin has it again' });
   const others = rows.filter(({ oldId, matchValue }) => !there.has(oldId) && matchValue !== null && matchValue !== '');
