@@ -6,6 +6,7 @@
  * The first leaves a note for the second. A negative id is never reused, because its row may still be on its way to the origin. No trigger uses an OR
  * clause, since the clause of the statement would override it. Pure.
  */
+import { NO_INSERTS } from '../reconcile/push-plan.ts';
 import { nextRowState, ROW_STATES } from '../reconcile/row-state.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName } from '../replica/tables.ts';
@@ -107,7 +108,7 @@ function newRow(table: TwoWayTable): readonly Sql[] {
   });
   const rules = [...cells, ...table.keptColumns.map((column) => kept(table, column))];
   return [
-    ...(table.allowsAdd ? [] : [raise(`you may not add rows to ${table.localName}`)]),
+    ...(table.allowsAdd ? [] : [raise(`${table.localName}: ${NO_INSERTS}`)]),
     sql`UPDATE _rowsync_local_ids SET given_id = ${judged(sql`NEW._id`, rules)}, last_id = last_id - 1 WHERE table_id = ${table.id}`,
     sql`UPDATE ${ident(table.localName)} SET _allow = NULL, _id = (SELECT last_id FROM _rowsync_local_ids WHERE table_id = ${table.id})
         WHERE _id = NEW._id`,

@@ -13,6 +13,7 @@ import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { FileRule } from '../reconcile/files.ts';
 import type { Config } from './load.ts';
 import { findMaskKey, maskKey } from './mask-key.ts';
+import { isPushed } from './table-options.ts';
 import type { TableRule } from './tables.ts';
 
 /** How to open the origin of a configuration that was loaded with its credentials. */
@@ -95,12 +96,13 @@ function tableOptions(rule: TableRule): TableSettings {
     conflict: conflict ?? 'origin',
     workflow: workflow ?? 'run',
     purges: deletes === 'purge',
+    inserts: typeof push !== 'object' || push.insert !== false,
   } as const;
   return {
     sort: sort ?? null,
     columns: columnChoice(rule),
     rows: rows ?? null,
-    editing: push === true ? editing : null,
+    editing: isPushed(rule.options) ? editing : null,
     history: historyBounds(history),
   };
 }

@@ -187,12 +187,20 @@ const tableOptions = section(
     files: tableFiles,
     history,
     push: z
-      .boolean({ error: 'must be true or false' })
+      .union(
+        [
+          z.boolean(),
+          z.strictObject({
+            insert: z.boolean().optional().meta({ description: 'Whether rows may be added here (default true).' }),
+          }),
+        ],
+        { error: 'must be true, false or { insert: false }' },
+      )
       .optional()
       .meta({
         description:
           'Whether the table may be edited here. Edits are captured and sent to the origin; without it (default), the table ' +
-          'is a read-only mirror.',
+          'is a read-only mirror. { insert: false } is true, and refuses new rows.',
       }),
     match: text({
       pattern: PRINTABLE,
@@ -254,12 +262,17 @@ const tableOptions = section(
     const message = `names "${name}", which ${option} needs as it is at the origin`;
     context.addIssue({ code: 'custom', path: ['mask', pattern], message });
   }
-  if (options.push === true) return;
+  if (isPushed(options)) return;
   for (const key of ['match', 'conflict', 'workflow', 'delete'] as const) {
     if (options[key] === undefined) continue;
     context.addIssue({ code: 'custom', path: [key], message: 'says how to push, and needs push: true beside it' });
   }
 });
+
+/** Whether a table may be edited here. */
+export function isPushed({ push }: { readonly push?: boolean | object | undefined }): boolean {
+  return (push ?? false) !== false;
+}
 
 /** The options of tables, by their names or patterns. */
 export const tables = z

@@ -3,6 +3,7 @@
  * with a schedule of its own. A table belongs to one job of each kind.
  */
 import type { Config } from '../config/load.ts';
+import { isPushed } from '../config/table-options.ts';
 import type { TableRule } from '../config/tables.ts';
 import { scheduleOf, type Schedule } from '../config/schedule.ts';
 
@@ -47,8 +48,8 @@ export function jobsOf(config: Pick<Config, 'schedule' | 'tables'>): Jobs {
     if (text === 'auto') return config.schedule.pull === false ? [] : jobOf(kind, pattern, AUTO_FOLLOW);
     return [{ id: pattern === null ? kind : `${kind} ${pattern}`, kind, schedule: scheduleOf(text, zone) }];
   };
-  const isPushed = config.tables.rules.some(({ options }) => options.push === true);
-  const kinds = WORK_KINDS.filter((kind) => kind !== 'push' || isPushed);
+  const hasPushed = config.tables.rules.some(({ options }) => isPushed(options));
+  const kinds = WORK_KINDS.filter((kind) => kind !== 'push' || hasPushed);
   const all = [
     ...kinds.flatMap((kind) => [
       ...jobOf(kind, null, config.schedule[kind]),

@@ -58,6 +58,8 @@ export interface EditingOptions {
   readonly workflow: 'run' | 'suppress';
   /** Whether deleted rows go past the origin's recycle bin. */
   readonly purges?: boolean | undefined;
+  /** Whether rows may be added here; so unless it is false. */
+  readonly inserts?: boolean | undefined;
 }
 
 /** The surroundings of a pull. */

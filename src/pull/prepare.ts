@@ -91,6 +91,7 @@ export async function prepareTable(
   const rows = options.rows ?? null;
   if (rows !== null) requireKey(descriptor);
   const match = matchColumn(descriptor, options.editing?.match ?? null);
+  const allowsAdd = descriptor.allowAdd && options.editing?.inserts !== false;
   const at = stampFromMs(context.clock.nowMs());
   const known = findTable(context.replica, descriptor.id);
   const filterBefore = known === null ? null : readSelection(context.replica, known.id).rowsFilter;
@@ -106,8 +107,10 @@ export async function prepareTable(
       }
       // Rows of a table that is already two-way are still read; a table that becomes two-way does not begin.
       if (match.problem !== null && before === null) throw match.problem;
-      if (before !== null && before.matchColumn !== match.column) retryRefused(tx, descriptor.id, at);
-      storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd: descriptor.allowAdd });
+      if (before !== null && (before.matchColumn !== match.column || (allowsAdd && !before.allowsAdd))) {
+        retryRefused(tx, descriptor.id, at);
+      }
+      storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd });
       if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
       requireShape(tx, shaped.target);
       requireHarmlessTriggers(tx, shaped.target);

@@ -27,6 +27,8 @@ export interface PushTableOptions {
   readonly workflow: 'run' | 'suppress';
   /** Whether deleted rows go past the origin's recycle bin. */
   readonly purges?: boolean | undefined;
+  /** Whether rows may be added here; so unless it is false. */
+  readonly inserts?: boolean | undefined;
 }
 
 /** Settings of a push. */

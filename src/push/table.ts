@@ -311,7 +311,7 @@ async function openTable(
     ...unasked,
     // The configuration may omit some columns that are new here.
     reading: asksByName ? unasked.reading : { ...unasked.reading, names: columnNames(descriptor) },
-    planned: { ...unasked.planned, allowAdd: descriptor.allowAdd },
+    planned: { ...unasked.planned, allowAdd: descriptor.allowAdd && unasked.options.inserts !== false },
     zone: order.caller.timezone,
   };
   return { run, choiceProblem };

@@ -30,9 +30,13 @@ export interface PushTable {
   readonly columns: readonly PushColumn[];
   /** Index of the match column; null where none is configured. */
   readonly match: number | null;
-  /** Whether the calling user may add rows. */
+  /** Whether the calling user and the configuration let rows be added. */
   readonly allowAdd: boolean;
 }
+
+/** Why a new row is refused, on every surface. */
+export const NO_INSERTS =
+  'rows may not be added: the calling user has no right to, or the configuration says push: { insert: false }';
 
 /** A row and its base; at least one of them exists. */
 export interface ChangedRow {
@@ -236,7 +240,7 @@ function planInsert(id: number, local: Row, { columns, match, allowAdd }: PushTa
     method,
     row: { id, kind: 'insert', cells, madeMatch } as const,
   });
-  if (!allowAdd) return { ...refuse('the calling user may not add rows to this table', null), hope: 'later' };
+  if (!allowAdd) return { ...refuse(NO_INSERTS, null), hope: 'later' };
   const cells = changedCells(null, local, columns);
   // A row without any value is intended; a row whose values cannot be sent must not become one.
   if (cells.length === 0 && local.values.some((value) => value !== null)) {

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { RowsyncError } from '../../src/base/errors.ts';
 import { loadConfig, type LoadedConfig } from '../../src/config/load.ts';
-import { findConfig } from '../../src/config/paths.ts';
+import { findConfig, serviceConfig } from '../../src/config/paths.ts';
 import type { Environment } from '../../src/config/secrets.ts';
 
 const TOKEN = '0123456789abcdef0123456789abcdef';
@@ -113,7 +113,7 @@ schedule: { cycle: "* * * * *" }
     '  line 6, replica.path is missing: it must be the path of the SQLite file',
     '  line 8, tables.Customer.sort must be a list of 1 to 10 different column names; it is "Id"',
     '  line 8, tables.Customer.pull is not a known option (did you mean push?); known here: columns, mask, rows, files, history, push, match, conflict, workflow, delete, references, sort, schedule',
-    '  line 8, tables.Customer.push must be true or false; it is "maybe"',
+    '  line 8, tables.Customer.push must be true, false or { insert: false }; it is "maybe"',
     '  line 9, tables.Order must be a mapping of options: {} for the defaults, or false to leave the table alone; it is "yes please"',
     '  line 10, limits.concurrency must be a whole number from 1 to 10; it is 11',
     '  line 10, limits.pageRows must be a whole number from 2 to 500; it is 2.5',
@@ -428,4 +428,23 @@ test('says where it looked when there is no configuration', () => {
 
   expect(error.code).toBe('config.missing');
   expect(error.message).toContain(`${file} and /etc/rowsync/rowsync.yaml`);
+});
+
+test('takes the only configuration of a folder, and lists several', () => {
+  const services = join(folder, 'services');
+  mkdirSync(services);
+  writeFileSync(join(services, 'main.yaml'), GOOD);
+  expect(findConfig('services', folder)).toBe(join(services, 'main.yaml'));
+  writeFileSync(join(services, 'crm.yaml'), GOOD);
+
+  const error = failure(() => findConfig('services', folder));
+
+  expect(error.code).toBe('config.missing');
+  expect(error.message).toContain('2 configurations');
+  expect(error.hint).toContain('--service crm');
+});
+
+test('a service has its configuration in /etc/rowsync, and nowhere else', () => {
+  expect(serviceConfig('main')).toBe('/etc/rowsync/main.yaml');
+  expect(failure(() => serviceConfig('../main')).code).toBe('usage.invalid');
 });

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { atOrigin, changesSent, codesOf, countsOf, here, pushNow } from '../support/push.ts';
-import { captured, startTwoWay } from '../support/two-way.ts';
+import { captured, startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
 describe.each([
   ['with a match column', 'Code'],
@@ -272,4 +272,21 @@ test('a row that takes over the unique value of a deleted one is refused before 
   expect(countsOf(report)).toEqual({ inserted: 1, deleted: 1 });
   expect(changesSent(fixture)).toEqual(['create', 'delete', 'create']);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
+test('a table in which rows are only changed refuses new rows at once, and those that waited are kept', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  const settings = twoWaySettings({ match: 'Code', inserts: false });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('before', 'n1')`);
+  expect(countsOf(await pushNow(fixture, { options: { inserts: false } }))).toEqual({ refused: 1, parked: 1 });
+
+  await fixture.pull({ settings });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'changed' WHERE _id = 1`);
+  expect(() => fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('after', 'n2')`)).toThrow(
+    'Note: rows may not be added',
+  );
+  expect(countsOf(await pushNow(fixture, { options: { inserts: false } }))).toEqual({ updated: 1, parked: 1 });
+
+  await fixture.pull({ settings: twoWaySettings({ match: 'Code' }) });
+  expect(countsOf(await pushNow(fixture))).toEqual({ inserted: 1 });
 });

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import type { Origin } from '../../src/origin/client.ts';
+import { NO_INSERTS } from '../../src/reconcile/push-plan.ts';
 import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import type { Fixture } from '../support/replica.ts';
@@ -489,9 +490,7 @@ describe('before anything is sent', () => {
     };
     fixture.origin = { ...origin, describeTable };
     expect(countsOf(await pushNow(fixture))).toEqual({ refused: 1, parked: 1 });
-    expect(failures(fixture)).toMatchObject([
-      { row_id: -2, reason: 'the calling user may not add rows to this table' },
-    ]);
+    expect(failures(fixture)).toMatchObject([{ row_id: -2, reason: NO_INSERTS }]);
     fixture.origin = origin;
 
     const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 61 * 60_000 };

@@ -17,6 +17,7 @@ import {
   checkRows,
 } from './table-options.ts';
 import type { Config } from '../../config/load.ts';
+import { isPushed } from '../../config/table-options.ts';
 import { maskKeyProblem } from '../../config/mask-key.ts';
 import { systemCode } from '../../config/secrets.ts';
 import { filesSettings } from '../../config/settings.ts';
@@ -292,9 +293,9 @@ async function checkTable(
     const { descriptor, results } = checkChoice(described, { config, rule, known });
     const { unknownSort } = planSelection(descriptor, rule?.options.sort ?? null);
     const pushed =
-      rule?.options.push === true && !areRightsUnknown(described)
+      rule !== null && isPushed(rule.options) && !areRightsUnknown(described)
         ? [
-            ...checkWritable(descriptor),
+            ...checkWritable({ ...descriptor, allowAdd: descriptor.allowAdd || typeof rule.options.push === 'object' }),
             ...checkMatch(descriptor, rule.options.match ?? null, rule.pattern),
             ...(rule.options.delete === 'purge'
               ? [ok('push', `${name}: rows that are deleted here are purged at the origin`)]

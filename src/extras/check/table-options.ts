@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { asRowsyncError } from '../../base/errors.ts';
 import { plural, printable, bytesText, someOf } from '../../base/text.ts';
+import { isPushed } from '../../config/table-options.ts';
 import type { TableRule } from '../../config/tables.ts';
 import type { Origin } from '../../origin/client.ts';
 import { type TableDescriptor, hasOption } from '../../wire/schema.ts';
@@ -178,7 +179,7 @@ export function checkChoice(
         : [
             warn('columns', `${name}: no column matches ${someOf(useless)}`, `Correct tables.${rule.pattern}.columns.`),
           ]),
-      ...(rule.options.push === true ? requiredResults(described, chosen) : []),
+      ...(isPushed(rule.options) ? requiredResults(described, chosen) : []),
     ],
   };
 }

@@ -3,6 +3,7 @@
  * capture like any client's.
  */
 import { allOf, ident, joinSql, sql } from '../../base/sql.ts';
+import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import type { Connection } from '../../replica/connection.ts';
 import type { Exact } from '../../replica/history-cells.ts';
@@ -68,7 +69,7 @@ export function undoTable(
     refusals.push(...found.refusals);
     if (found.edit === null) continue;
     if (found.edit.kind === 'insert' && isTwoWay && !readEditing(from, id).allowsAdd) {
-      refusals.push({ rowId, column: null, why: 'the calling user may not add rows' });
+      refusals.push({ rowId, column: null, why: NO_INSERTS });
       continue;
     }
     edits.push(found.edit);

@@ -4,6 +4,7 @@
  */
 import { findBrowsedTable, type BrowsedColumn, type BrowsedTable } from '../shared/browse.ts';
 import type { Connection } from '../../replica/connection.ts';
+import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { exactText } from '../../replica/history-cells.ts';
 import { readExactCells } from '../shared/sql-client.ts';
 import { exactOf, isNeeded, reasonNotWritten } from './cells.ts';
@@ -86,7 +87,7 @@ function insertOf(
 /** Why rows of a table cannot be edited so; null where they can. */
 export function reasonNotEdited(table: BrowsedTable, action: StoredEdit['kind']): string | null {
   if (!table.isTwoWay) return 'the table is a read-only mirror here';
-  return action === 'insert' && !table.allowsAdd ? 'the calling user may not add rows' : null;
+  return action === 'insert' && !table.allowsAdd ? NO_INSERTS : null;
 }
 
 /** The columns whose later change makes a proposed delete invalid. */

@@ -8,6 +8,7 @@ import { type BrowsedColumn, type BrowsedTable, type Cell, type CutCell, findBro
 import { type RowEdit, editRowAsClient } from '../shared/sql-client.ts';
 import { storedFromValue } from '../../replica/rows.ts';
 import type { Stored } from '../../replica/connection.ts';
+import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { columnType } from '../../wire/schema.ts';
 import { pathPart, nameOfPart } from './address.ts';
@@ -213,7 +214,7 @@ export function answerEditForm(desk: PageInput, table: BrowsedTable, row: string
   const reason = reasonNotHere(table);
   if (reason !== null) return problem(403, reason, 'Write push: true for it in the configuration.');
   if (row === 'new') {
-    if (!table.allowsAdd) return problem(403, 'You may not add rows to this table');
+    if (!table.allowsAdd) return problem(403, `${table.name}: ${NO_INSERTS}`);
     return form(desk, { table, id: null, cells: null, typed: null, trouble: null });
   }
   const id = /^-?\d{1,15}$/.test(row) ? Number(row) : null;

@@ -24,7 +24,7 @@ import type { Connection, Tx } from '../connection.ts';
  *    push                      off (a read-only mirror) · waiting (for a sweep, since another client may have changed rows) · on;
  *                              row_count of a two-way table counts the rows that the origin confirmed
  *    match_column              origin's name of the column that identifies rows, null without one
- *    allow_add                 0 where the calling user may not add rows
+ *    allow_add                 0 where the calling user or the configuration lets no rows be added
  *    doubted                   1 from when the rows were doubted until the next finished sweep
  *    push_…                    what kept the last push of the table from its end, null after a success
  *    older_copy                creates: the file turned out to be an older copy, and its creates are still to be doubted · edits: its other
