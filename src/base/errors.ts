@@ -35,7 +35,7 @@ const EXIT_BY_KIND: Readonly<Record<ErrorKind, number>> = {
 /** The stable codes, each with the sentence that documents it; docs/reference/errors.md is made from this record. */
 export const ERROR_CODES = {
   'usage.invalid': 'The command line has an unknown command, option or argument.',
-  'config.missing': 'The configuration file does not exist or cannot be read.',
+  'config.missing': 'The configuration file does not exist or cannot be read, or there are several and none was named.',
   'config.invalid': 'The configuration has one or more problems; all of them are listed.',
   'config.secret': 'A secret named by the configuration cannot be read or is empty.',
   'config.maskKey':

@@ -3,9 +3,9 @@
  * base/errors.ts). It never ends the process itself. Results go to stdout, everything else to stderr, so that an
  * output can be piped.
  */
-import { Command, CommanderError, Help } from 'commander';
+import { Command, CommanderError, Help, Option } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../base/errors.ts';
-import { CONFIG_PATHS } from '../config/paths.ts';
+import { CONFIG_PATHS, serviceConfig } from '../config/paths.ts';
 import { withPriorities } from '../base/log-form.ts';
 import { errorJson, messageText } from './report/error-text.ts';
 import { versionOf } from './runtime/installation.ts';
@@ -54,7 +54,7 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
     outcome.exitCode = await work({
       session,
       extras,
-      configPath: globals.config,
+      configPath: globals.service === undefined ? globals.config : serviceConfig(globals.service),
       isJson: globals.json === true,
       isVerbose: globals.verbose === true,
     });
@@ -96,6 +96,7 @@ function buildProgram(
     .description('Keeps a local SQLite replica of a hosted table database (TeamDesk, dbFLEX).')
     .version(versionOf(), '--version', 'print the version')
     .option('-c, --config <file>', `configuration (default: the first of ${CONFIG_PATHS.map(shownPath).join(', ')})`)
+    .addOption(new Option('--service <name>', 'the configuration of a service on this machine').conflicts('config'))
     .option('--json', 'print results and errors as JSON')
     .option('--verbose', 'log every request to stderr, as JSON lines')
     .helpOption('-h, --help', 'print help')

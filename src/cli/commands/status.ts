@@ -5,6 +5,7 @@ import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { asRowsyncError, EXIT, type RowsyncError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
+import { findConfigs, serviceName } from '../../config/paths.ts';
 import { boundTo, problemsAt, type DaemonWord } from '../../daemon/account.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
 import { refreshTexts } from '../../daemon/refresh.ts';
@@ -12,8 +13,9 @@ import type { Extra, Invocation, Runner } from '../../extra.ts';
 import { troubledTables, type Problem } from '../../reconcile/account/account.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
 import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
+import { errorJson } from '../report/error-text.ts';
 import { accountExitCode, accountText } from '../runtime/account-text.ts';
-import { boxTable } from '../terminal/table.ts';
+import { boxTable, listTable } from '../terminal/table.ts';
 import { hearDaemon, type DaemonAnswer } from '../runtime/daemon-client.ts';
 import { ageText, bytesText, countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 
@@ -32,9 +34,11 @@ const EXAMPLES = `
 "as of" is the age of the oldest page of the table: everything in it was equal to the origin then, or later. "followed" says when
 only changed rows were asked for since. With --exit-code, the exit code is 0 if nothing needs attention, 3 if a person is needed, 75 if
 tables are late or the origin or the daemon cannot be reached, and 78 if the replica is damaged.
+Where /etc/rowsync has several configurations and none is named, there is a line for each.
 
 Examples:
   rowsync status
+  rowsync status --service main
   rowsync status --exit-code >/dev/null || echo "look at rowsync status"
   rowsync status --json | jq '.problems[]'
   rowsync sql 'SELECT * FROM sync_runs ORDER BY id DESC LIMIT 20'`;
@@ -77,8 +81,83 @@ export function addStatusCommand(program: Command, runner: Runner): void {
 }
 
 async function showStatus(invocation: Invocation, wantsCode: boolean): Promise<number> {
-  const { extras } = invocation;
+  const { clock, folder, stdout } = invocation.session;
+  const paths = findConfigs(invocation.configPath, folder);
+  if (paths.length > 1) return showStatuses(invocation, paths, wantsCode);
+  const { status, json, error } = await gather(invocation);
+  await (invocation.isJson
+    ? printJson(invocation, json)
+    : stdout.write(statusText(status, { nowMs: clock.nowMs(), width: stdout.width() })));
+  if (wantsCode) return accountExitCode(status.problems);
+  return error?.exitCode ?? EXIT.done;
+}
+
+/** One line for each of several databases. */
+async function showStatuses(invocation: Invocation, paths: readonly string[], wantsCode: boolean): Promise<number> {
   const { clock, stdout } = invocation.session;
+  const databases: DatabaseStatus[] = [];
+  // One after the other: the first may turn root into the owner of the replicas.
+  for (const path of paths) {
+    try {
+      databases.push({ name: serviceName(path), ...(await gather({ ...invocation, configPath: path })) });
+    } catch (thrown) {
+      databases.push({ name: serviceName(path), status: null, json: {}, error: asRowsyncError(thrown) });
+    }
+  }
+  await (invocation.isJson
+    ? printJson(invocation, {
+        databases: databases.map(({ name, json, error }) => ({
+          name,
+          ...json,
+          ...(error === null ? {} : { error: errorJson(error) }),
+        })),
+      })
+    : stdout.write(databasesText(databases, { nowMs: clock.nowMs(), width: stdout.width() })));
+  const codes = databases.map(({ status, error }) =>
+    wantsCode && status !== null ? accountExitCode(status.problems) : (error?.exitCode ?? EXIT.done),
+  );
+  return Math.max(...codes);
+}
+
+/** A database among several; no status where its configuration or its replica cannot be read. */
+interface DatabaseStatus {
+  readonly name: string;
+  readonly status: Status | null;
+  readonly json: object;
+  readonly error: RowsyncError | null;
+}
+
+/** A line for each database: how old its oldest table is, and the worst that is wrong. */
+export function databasesText(
+  databases: readonly DatabaseStatus[],
+  { nowMs, width }: { readonly nowMs: number; readonly width: number | null },
+): string {
+  const lines = databases.map(({ name, status, error }) => {
+    const { tables = [], problems = [] } = status ?? {};
+    const [worst] = problems.filter(({ severity }) => severity !== 'notice');
+    const oldest = tables.map(({ freshSince }) => freshSince).toSorted((a, b) => byText(a ?? '', b ?? ''))[0] ?? null;
+    const sum = (pick: (table: TableStatus) => number) => tables.reduce((total, table) => total + pick(table), 0);
+    return [
+      name,
+      countText(tables.length),
+      countText(sum(({ rowCount }) => rowCount)),
+      ageText(oldest, nowMs),
+      countText(sum(({ pendingCount }) => pendingCount)),
+      error?.message ??
+        (worst === undefined ? 'well' : [worst.table, worst.sentence].filter((word) => word !== null).join(': ')),
+    ];
+  });
+  const titles = ['service', 'tables', 'rows', 'as of', 'edits', 'state'];
+  const next = width === null ? '' : `Of one of them: rowsync status --service ${databases[0]?.name ?? ''}\n`;
+  return listTable(titles, lines, width) + next;
+}
+
+/** The status under one configuration, and why the replica cannot be read; null where it can. */
+async function gather(
+  invocation: Invocation,
+): Promise<{ readonly status: Status; readonly json: object; readonly error: RowsyncError | null }> {
+  const { extras } = invocation;
+  const { clock } = invocation.session;
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { answer: daemon, word } = await hearDaemon(config, extras);
   const problems = problemsAt(config, { word, nowMs: clock.nowMs() });
@@ -86,12 +165,11 @@ async function showStatus(invocation: Invocation, wantsCode: boolean): Promise<n
   const read = readStatus(config);
   const added = read.error === null ? await statusOf(extras, config) : [];
   const status = { ...read.status, problems, daemon, keeper: word.keeper, page };
-  const extraLines = added.flatMap(({ lines }) => lines);
-  await (invocation.isJson
-    ? printJson(invocation, Object.assign({}, status, ...added.map(({ json }) => json)))
-    : stdout.write(statusText({ ...status, extraLines }, { nowMs: clock.nowMs(), width: stdout.width() })));
-  if (wantsCode) return accountExitCode(problems);
-  return read.error?.exitCode ?? EXIT.done;
+  return {
+    status: { ...status, extraLines: added.flatMap(({ lines }) => lines) },
+    json: Object.assign({}, status, ...added.map(({ json }) => json)) as object,
+    error: read.error,
+  };
 }
 
 /** Null for a socket, which no browser opens. */

@@ -23,6 +23,7 @@ import { printable, printableJson } from '../../base/text.ts';
 /** The options that every command takes, as Commander gives them. */
 export interface GlobalOptions {
   readonly config?: string;
+  readonly service?: string;
   readonly json?: boolean;
   readonly verbose?: boolean;
 }

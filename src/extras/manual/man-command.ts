@@ -125,7 +125,7 @@ export function manPage({ version, program, options, events }: ManParts): string
 
 const FILES: readonly (readonly [string, string])[] = [
   [
-    'rowsync.yaml, /etc/rowsync/rowsync.yaml',
+    'rowsync.yaml, /etc/rowsync/rowsync.yaml, /etc/rowsync/*.yaml',
     'The configuration, where --config names no other; the first that exists.',
   ],
   ['REPLICA.lock', 'Beside the replica: held while a process works on it.'],

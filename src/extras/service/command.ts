@@ -11,6 +11,7 @@ import { NODE_FLAGS } from '../../base/node-flags.ts';
 import { newMaskKey } from '../../config/mask-key.ts';
 import { loadConfig } from '../../config/load.ts';
 import { origin as originOptions } from '../../config/origin-options.ts';
+import { SERVICE_NAME } from '../../config/paths.ts';
 import { systemCode } from '../../config/secrets.ts';
 import { problemsAt } from '../../daemon/account.ts';
 import { accountText } from '../../cli/runtime/account-text.ts';
@@ -166,9 +167,8 @@ function keptText(name: string, root: string): string {
   return `${lines}kept: the user and the group rowsync\nTo remove the replica and its edits as well: rm -r ${kept.join(' ')}\n`;
 }
 
-/** systemd gives some characters a meaning of their own, and the name is part of paths. */
 function checkedName(name: string): string {
-  if (/^[a-z0-9][a-z0-9_-]{0,30}$/.test(name)) return name;
+  if (SERVICE_NAME.test(name)) return name;
   throw usage(`"${name}" cannot name a service`, 'Use lower-case letters, digits, - and _.');
 }
 

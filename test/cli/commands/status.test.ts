@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import { accountExitCode, accountText } from '../../../src/cli/runtime/account-text.ts';
-import { statusText, type KeptTable, type Status } from '../../../src/cli/commands/status.ts';
+import { databasesText, statusText, type KeptTable, type Status } from '../../../src/cli/commands/status.ts';
 import { displayWidth } from '../../../src/base/text.ts';
 import type { Problem } from '../../../src/reconcile/account/account.ts';
 import type { ProblemCode } from '../../../src/reconcile/account/problems.ts';
@@ -235,4 +235,26 @@ test('says in a line each how tables are kept up to date', () => {
   expect(statusText({ ...status(many), keeper: 'nobody' }, { nowMs: NOW, width: 80 })).toContain(
     'once a daemon runs (rowsync daemon, or rowsync service install):',
   );
+});
+
+test('several databases are one table: what is oldest, what waits, and the worst of each', () => {
+  const late = { ...status([table('Order'), table('Stock', { freshSince: '2026-11-21T09:00:00Z', pendingCount: 2 })]) };
+  const databases = [
+    {
+      name: 'crm',
+      status: { ...late, problems: [problem('rows.refused', { table: 'Stock' })] },
+      json: {},
+      error: null,
+    },
+    { name: 'main', status: status([table('Customer')]), json: {}, error: null },
+  ];
+
+  expect(databasesText(databases, { nowMs: NOW, width: null })).toBe(
+    [
+      'service\ttables\trows\tas of\tedits\tstate',
+      'crm\t2\t2,468\t3 h ago\t2\tStock: refused',
+      'main\t1\t1,234\t6 min ago\t0\twell\n',
+    ].join('\n'),
+  );
+  expect(databasesText(databases, { nowMs: NOW, width: 80 })).toContain('rowsync status --service crm');
 });
