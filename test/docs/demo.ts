@@ -12,8 +12,8 @@ export async function demoPicture(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'rowsync-images-'));
   try {
     const { stdout } = await runRowsync(['demo'], { folder });
-    const [, edits = ''] = stdout.split(/^(?=7\. )/m);
-    const [shown = ''] = edits.split(/^ +\.\.\. who decides/m, 1);
+    const [, edits = ''] = stdout.split(/^(?=5\. )/m);
+    const [shown = ''] = edits.split(/^That was all/m, 1);
     // How fast a machine is does not belong in the picture.
     const lines = shown.trimEnd().replaceAll(/ in \d+\.\d s\b/g, ' in 0.1 s');
     return terminalSvg(lines.split('\n'), TITLE);

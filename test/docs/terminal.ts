@@ -2,17 +2,11 @@
  * The text of a terminal as an SVG picture. Input: lines. Output: the picture, which has a background of its own and so is readable on light
  * and dark pages. Pure.
  */
+import { LINE_STYLES } from '../../src/extras/setup/demo-command.ts';
+
 const CHARACTER_WIDTH = 8.4;
 const LINE_HEIGHT = 19;
 const MARGIN = 20;
-
-/** What a line looks like: typed commands and headings stand out, frames of tables step back. */
-const STYLES = [
-  { name: 'command', pattern: /^\s*\$ / },
-  { name: 'heading', pattern: /^\d+\. / },
-  { name: 'sql', pattern: /^\s+(?:SELECT|INSERT|UPDATE|DELETE)\b/ },
-  { name: 'frame', pattern: /^[┌├└]/ },
-] as const;
 
 const CSS = `
   rect { fill: #16202c; stroke: #40536a }
@@ -27,7 +21,7 @@ export function terminalSvg(lines: readonly string[], title: string): string {
   const height = lines.length * LINE_HEIGHT + 2 * MARGIN;
   const texts = lines.flatMap((line, index) => {
     if (line.trim() === '') return [];
-    const style = STYLES.find(({ pattern }) => pattern.test(line))?.name ?? 'plain';
+    const style = LINE_STYLES.find(({ pattern }) => pattern.test(line))?.name ?? 'plain';
     // Every font comes out as wide as the frames of the tables need it.
     const textLength = (Array.from(line).length * CHARACTER_WIDTH).toFixed(1);
     const y = MARGIN + (index + 0.75) * LINE_HEIGHT;
