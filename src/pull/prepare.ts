@@ -37,6 +37,7 @@ import {
   readTable,
   readTables,
   storeEditing,
+  type TableEditing,
   storeMissingColumns,
   storeReturned,
   storeTableName,
@@ -107,10 +108,7 @@ export async function prepareTable(
       }
       // Rows of a table that is already two-way are still read; a table that becomes two-way does not begin.
       if (match.problem !== null && before === null) throw match.problem;
-      if (before !== null && (before.matchColumn !== match.column || (allowsAdd && !before.allowsAdd))) {
-        retryRefused(tx, descriptor.id, at);
-      }
-      storeEditing(tx, descriptor.id, { matchColumn: match.column, allowsAdd });
+      settleEditing(tx, before, { id: descriptor.id, matchColumn: match.column, allowsAdd, at });
       if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
       requireShape(tx, shaped.target);
       requireHarmlessTriggers(tx, shaped.target);
@@ -149,6 +147,17 @@ export async function prepareTable(
     problem: match.problem,
     twoWay: twoWay === null ? null : { table: twoWay, policy: options.editing?.conflict ?? 'origin' },
   };
+}
+
+/** Stores what decides on edits; rows that were refused for it are tried again. */
+function settleEditing(
+  tx: Tx,
+  before: TwoWayTable | null,
+  { id, at, ...editing }: TableEditing & { readonly id: number; readonly at: string },
+): void {
+  const isAsBefore = before?.matchColumn === editing.matchColumn && (before.allowsAdd || !editing.allowsAdd);
+  if (before !== null && !isAsBefore) retryRefused(tx, id, at);
+  storeEditing(tx, id, editing);
 }
 
 /** Rows that leave a filter are requested by their keys. @throws RowsyncError `config.invalid` if the calling user sees no key. */

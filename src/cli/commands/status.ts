@@ -167,7 +167,7 @@ async function gather(
   const status = { ...read.status, problems, daemon, keeper: word.keeper, page };
   return {
     status: { ...status, extraLines: added.flatMap(({ lines }) => lines) },
-    json: Object.assign({}, status, ...added.map(({ json }) => json)) as object,
+    json: added.reduce<object>((all, { json }) => ({ ...all, ...json }), status),
     error: read.error,
   };
 }
