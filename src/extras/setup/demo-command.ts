@@ -81,7 +81,7 @@ async function tellStory(invocation: Invocation, sandbox: RunningSandbox): Promi
   const ask = (query: string): string => answerText(join(folder, 'replica.db'), query, stdout.width());
 
   await say(`rowsync keeps a hosted table database in a SQLite file on your machine.
-Here a sandbox stands in for the hosted one: ${sandbox.url}
+Here a sandbox plays the hosted one: ${sandbox.url}
 
 1. Pull it into a SQLite file
    $ ${ROWSYNC} pull
