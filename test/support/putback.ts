@@ -105,6 +105,12 @@ export async function startFamily({ groups = 1, isUnique = false, yaml = '' } = 
       db.close();
       return rows;
     },
+    /** Edits the replica as any SQL client. */
+    execute: (statements: string) => {
+      const db = new Database(join(made.folder, 'replica.db'));
+      db.exec(statements);
+      db.close();
+    },
     /** What `sync_putback` says. */
     records: () => {
       const db = new Database(join(made.folder, 'replica.db.putback'), { readonly: true });

@@ -2,7 +2,7 @@
  * Rows that are no longer here, with their last values: from `sync_deleted`, from a backup, or as they stood at a moment of the history. Values go by
  * the origin's ids of their columns, which survive a rename.
  */
-import { ident, joinSql, sql } from '../../base/sql.ts';
+import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import { RowsyncError } from '../../base/errors.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
@@ -123,21 +123,32 @@ export class LostRows {
     });
   }
 
-  /** The evidence of deletes; of a row that left more than once, the last one. */
+  /** The evidence of deletes, and in tables with history the deletes of rows that left by an edit here; of a row that left more than once, the last one. */
   #readDeleted({ id, localName }: LedgerTable): readonly LostRow[] {
-    const columnIds = new Map(readColumns(this.main, id).map((column) => [column.localName, column.id]));
-    const text = sql`SELECT d.row_id, d.deleted_at, j.key, j.value
+    const columns = readColumns(this.main, id);
+    const isGone = sql`row_id > 0 AND row_id NOT IN (SELECT _id FROM main.${ident(localName)})`;
+    const evidence = sql`SELECT d.row_id, d.deleted_at, j.key, j.value
         FROM (SELECT row_id, deleted_at, row_values, max(seq) FROM _rowsync_deleted
-              WHERE table_id = ? AND row_id > 0 AND row_id NOT IN (SELECT _id FROM main.${ident(localName)}) GROUP BY row_id) d,
-             json_each(d.row_values) j
-        ORDER BY d.row_id`;
+              WHERE table_id = ? AND ${isGone} GROUP BY row_id) d, json_each(d.row_values) j`;
     const rows = new Map<number, { readonly deletedAt: string; readonly values: Map<number, Stored> }>();
-    for (const [rowId, deletedAt, name, value = null] of queryRows(this.main, text, [id])) {
-      const row = rows.get(Number(rowId)) ?? { deletedAt: String(deletedAt), values: new Map<number, Stored>() };
-      rows.set(Number(rowId), row);
-      const columnId = columnIds.get(String(name));
-      if (columnId !== undefined) row.values.set(columnId, value);
-    }
-    return [...rows].map(([oldId, row]) => ({ tableId: id, oldId, ...row }));
+    const add = (text: Sql, columnIds: ReadonlyMap<string, number>): void => {
+      const own: typeof rows = new Map();
+      for (const [rowId, deletedAt, column, value = null] of queryRows(this.main, text, [BigInt(id)])) {
+        const row = own.get(Number(rowId)) ?? { deletedAt: String(deletedAt), values: new Map<number, Stored>() };
+        own.set(Number(rowId), row);
+        const columnId = columnIds.get(String(column));
+        if (columnId !== undefined) row.values.set(columnId, value);
+      }
+      for (const [rowId, row] of own) if (row.deletedAt >= (rows.get(rowId)?.deletedAt ?? '')) rows.set(rowId, row);
+    };
+    // What is no text in UTF-8 is an object there, and cannot be sent.
+    const history = sql`SELECT h.row_id, strftime('%Y-%m-%dT%H:%M:%SZ', h.at, 'unixepoch'), json_extract(c.value, '$[0]'),
+          CASE json_type(c.value, '$[1]') WHEN 'object' THEN NULL ELSE json_extract(c.value, '$[1]') END
+        FROM (SELECT row_id, at, cells, max(seq) FROM _rowsync_history
+              WHERE table_id = ? AND kind = 'delete' AND cause = 'edit' AND ${isGone} GROUP BY row_id) h, json_each(h.cells) c`;
+    add(evidence, new Map(columns.map((column) => [column.localName, column.id])));
+    add(history, new Map(columns.map(({ seq, id: columnId }) => [String(seq), columnId])));
+    const lost = [...rows].map(([oldId, row]) => ({ tableId: id, oldId, ...row }));
+    return lost.toSorted((one, other) => one.oldId - other.oldId);
   }
 }

@@ -57,7 +57,7 @@ export function chooseRows(
   if (unknown.length > 0) {
     throw new RowsyncError('usage', 'usage.invalid', {
       message: `${root.localName}: no lost row had the _id ${unknown.join(', ')}`,
-      hint: 'SELECT * FROM sync_deleted lists rows that were lost; --from names a backup, --at a moment of the history.',
+      hint: 'Lost rows are those in sync_deleted, and with history those deleted here; --from names a backup, --at a moment of the history.',
     });
   }
   const { from, until } = choice;

@@ -205,6 +205,24 @@ test.each(['backup', 'moment', 'since', 'two-way'])('takes the rows from a sourc
   expect(world.rows(scans)).toEqual([{ files: 11, contents: 6 }]);
 });
 
+test('finds rows that were deleted here and pushed, in tables with history', async () => {
+  await using world = await startWorld({ yaml: 'tables: { "*": { push: true, history: true } }\n' });
+  const before = world.graph();
+  world.execute(
+    'DELETE FROM Line WHERE "Order Id" = \'2\'; DELETE FROM "Order" WHERE _id = 2; DELETE FROM Link WHERE _id = 2',
+  );
+  await world.run('push', '--confirm');
+  await world.run('pull');
+  const gone = world.graph();
+
+  const done = await world.run('putback', 'Order', '2', '--with', 'Line,Link', '--confirm');
+
+  expect(before.length - gone.length).toBe(5);
+  expect([done.stderr, done.exitCode]).toEqual(['', 0]);
+  const links = (rows: readonly string[]): readonly string[] => rows.filter((row) => !row.startsWith('["Link"'));
+  expect(links(world.graph())).toEqual(links(before));
+});
+
 test('killed at any request, it continues, and no row is there twice', async () => {
   await using world = await startWorld({ isUnique: true });
   const before = world.graph();
