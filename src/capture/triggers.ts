@@ -23,7 +23,9 @@ export function captureTriggers(table: TwoWayTable): readonly Trigger[] {
     trigger(table, 'given', sql`BEFORE INSERT`, NOT_OURS, [noteGivenId(table)]),
     trigger(table, 'new', sql`AFTER INSERT`, sql`NOT (${isGiven(table)}) AND ${NOT_OURS}`, newRow(table)),
     trigger(table, 'known', sql`AFTER INSERT`, sql`${isGiven(table)} AND ${NOT_OURS}`, knownRow(table)),
-    trigger(table, 'update', sql`AFTER UPDATE`, NOT_OURS, [mark(table, sql`NEW._id`, { rules: changeRules(table) })]),
+    trigger(table, 'update', sql`AFTER UPDATE`, NOT_OURS, [
+      mark(table, sql`NEW._id`, { rules: changeRules(table), from: versions(table) }),
+    ]),
     trigger(table, 'delete', sql`AFTER DELETE`, NOT_OURS, [
       mark(table, sql`OLD._id`, {
         rules: [
@@ -72,6 +74,9 @@ function judged(value: Sql, rules: readonly CellRule[]): Sql {
   return sql`${cases} ELSE ${value} END`;
 }
 
+/** A third of a mark went into strftime(), which makes and reads a text; a julian day is a number, a few microseconds off. */
+const NOW_SECONDS = sql`CAST((julianday('now') - 2440587.5) * 86400 + 0.0005 AS INTEGER)`;
+
 /**
  * Marks an edited row, unless a rule is broken. Conditions of rules may read `from`, a FROM clause that yields one row. An edit moves states to the
  * one that it gives a row without a mark.
@@ -86,7 +91,7 @@ function mark(
   );
   return sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since)
         SELECT ${table.id}, ${id}, ${judged(literal(nextRowState('clean', 'localEdit')), rules)},
-          CAST(strftime('%s', 'now') AS INTEGER)${from} WHERE 1
+          ${NOW_SECONDS}${from} WHERE 1
         ON CONFLICT (table_id, row_id) DO UPDATE SET state = excluded.state
           WHERE state IN (${joinSql(unparked.map((state) => literal(state)))})`;
 }
@@ -100,16 +105,11 @@ function isGiven(table: TwoWayTable): Sql {
   return sql`NEW._id <> -1 AND NEW._id IS (SELECT given_id FROM _rowsync_local_ids WHERE table_id = ${table.id})`;
 }
 
-/** A row that the origin does not know: its values are judged, then it gets the next negative id, which marks it. */
+/** A row that the origin does not know: it gets the next negative id, by an UPDATE, which judges and marks it. */
 function newRow(table: TwoWayTable): readonly Sql[] {
-  const cells = table.columns.flatMap((column): readonly CellRule[] => {
-    if (!column.writable) return [kept(table, column)];
-    return [...valueRules(table, column), ...maybe(missingRule(table, column, 'new'))];
-  });
-  const rules = [...cells, ...table.keptColumns.map((column) => kept(table, column))];
   return [
     ...(table.allowsAdd ? [] : [raise(`${table.localName}: ${NO_INSERTS}`)]),
-    sql`UPDATE _rowsync_local_ids SET given_id = ${judged(sql`NEW._id`, rules)}, last_id = last_id - 1 WHERE table_id = ${table.id}`,
+    sql`UPDATE _rowsync_local_ids SET given_id = NEW._id, last_id = last_id - 1 WHERE table_id = ${table.id}`,
     sql`UPDATE ${ident(table.localName)} SET _allow = NULL, _id = (SELECT last_id FROM _rowsync_local_ids WHERE table_id = ${table.id})
         WHERE _id = NEW._id`,
     // Under a number of the origin's, it would be taken for that row.
@@ -121,76 +121,59 @@ function newRow(table: TwoWayTable): readonly Sql[] {
   ];
 }
 
-/** Whether a row that the origin knows keeps its value: a new one may bring its number, which no edit changes. */
-function isFixed({ writable, type }: TwoWayColumn): boolean {
-  return !writable || type === 'Autonumber';
-}
-
-function kept(table: TwoWayTable, column: Parameters<typeof keptSentence>[1]): CellRule {
-  return { isBroken: sql`NEW.${ident(column.localName)} IS NOT NULL`, sentence: keptSentence(table, column) };
-}
-
-/** `INSERT OR REPLACE` of a known row, or `INSERT` of a row that was deleted here: an edit of that row, cell by cell. */
+/**
+ * `INSERT OR REPLACE` of a known row, or `INSERT` of a row that was deleted here: an edit of that row, cell by cell. An UPDATE gives it what the
+ * statement left out and may not empty, and judges it.
+ */
 function knownRow(table: TwoWayTable): readonly Sql[] {
-  const base = ident(baseName(table.id));
-  // Compared with base, since the former row is gone: a value that the origin has is no edit.
-  const from = sql` FROM (SELECT 1) LEFT JOIN ${base} b ON b._id = NEW._id`;
-  const isChanged = (column: TwoWayColumn): Sql =>
-    sql`NEW.${ident(column.localName)} IS NOT b.${ident(column.localName)}`;
+  const [here, base] = [ident(table.localName), ident(baseName(table.id))];
   const stray: CellRule = {
-    isBroken: sql`NEW._id < ${GIVEN_ID_MIN} OR NEW._id > 0 AND b._id IS NULL`,
+    isBroken: sql`NEW._id < ${GIVEN_ID_MIN} OR NEW._id > 0 AND NOT EXISTS (SELECT 1 FROM ${base} WHERE _id = NEW._id)`,
     sentence: `_id of ${table.localName} is given by the origin: leave it out for a new row (of a file: rowsync import)`,
   };
-  const cells = table.columns.flatMap((column): readonly CellRule[] => {
-    const name = ident(column.localName);
-    if (isFixed(column)) {
-      const isBroken = sql`NEW.${name} IS NOT NULL AND ${isChanged(column)}`;
-      return [{ isBroken, sentence: keptSentence(table, column) }];
-    }
-    const missing = (column.automatic ? [] : maybe(missingRule(table, column, 'known'))).map(
-      ({ isBroken, sentence }) => ({
-        isBroken: sql`${isBroken} AND (b._id IS NULL OR ${isChanged(column)})`,
-        sentence,
-      }),
-    );
-    const value = valueRules(table, column).map(({ isBroken, sentence }) => ({
-      isBroken: sql`${isChanged(column)} AND (${isBroken})`,
-      sentence,
-    }));
-    return [...value, ...missing];
-  });
-  const here = ident(table.localName);
   const restored = [
     sql`_allow = ${base}._allow`,
-    ...[...table.columns.filter(({ writable }) => !writable), ...table.keptColumns].map(
-      ({ localName }) => sql`${ident(localName)} = ${base}.${ident(localName)}`,
-    ),
+    ...table.keptColumns.map(({ localName }) => sql`${ident(localName)} = ${base}.${ident(localName)}`),
     // A statement that names a row by _id and leaves out its key or a file does not mean to empty them.
     ...table.columns
-      .filter(({ writable, automatic, type }) => writable && (automatic || type === 'Attachment'))
+      .filter(({ writable, automatic, type }) => !writable || automatic || type === 'Attachment')
       .map(({ localName }) => {
         const name = ident(localName);
         return sql`${name} = coalesce(${here}.${name}, ${base}.${name})`;
       }),
   ];
   return [
-    mark(table, sql`NEW._id`, { rules: [stray, ...cells], from }),
-    sql`UPDATE ${here} SET ${joinSql(restored)} FROM ${base} WHERE ${base}._id = NEW._id AND ${here}._id = NEW._id`,
+    mark(table, sql`NEW._id`, { rules: [stray] }),
+    sql`UPDATE ${here} SET ${joinSql(restored)} FROM (SELECT 1) LEFT JOIN ${base} ON ${base}._id = NEW._id WHERE ${here}._id = NEW._id`,
     sql`UPDATE _rowsync_local_ids SET last_id = min(last_id, NEW._id) WHERE table_id = ${table.id}`,
   ];
 }
 
-/** Judges each cell that an UPDATE changed. One trigger does all of them: SQLite reads every trigger of the file whenever its schema changes. */
+/** The base of an updated row (`b`), and whether it is one that was just inserted (`i.table_id`), whose former values are not in `OLD`. */
+function versions(table: TwoWayTable): Sql {
+  return sql` FROM (SELECT 1) LEFT JOIN _rowsync_local_ids i ON i.table_id = ${table.id} AND i.given_id = OLD._id
+        LEFT JOIN ${ident(baseName(table.id))} b ON b._id = NEW._id`;
+}
+
+/** Whether a row came that is neither here nor at the origin. */
+const IS_NEW = sql`i.table_id AND b._id IS NULL`;
+
+/**
+ * Judges each cell that an UPDATE changed, or in which an inserted row differs from the base: a value that the origin has is no edit. One trigger
+ * does all of them: every connection reads and keeps every trigger, and SQLite reads them whenever the schema changes.
+ */
 function changeRules(table: TwoWayTable): readonly CellRule[] {
   const cells = table.columns.flatMap((column): readonly CellRule[] => {
-    if (isFixed(column)) return [keptCell(table, column)];
-    const name = ident(column.localName);
-    return [...valueRules(table, column), ...maybe(missingRule(table, column, 'known'))].map(
-      ({ isBroken, sentence }) => ({
-        isBroken: sql`NEW.${name} IS NOT OLD.${name} AND (${isBroken})`,
-        sentence,
-      }),
-    );
+    if (!column.writable) return [keptCell(table, column)];
+    const isJudged = column.type === 'Autonumber' ? IS_NEW : isCellChanged(column);
+    const values = valueRules(table, column).map(({ isBroken, sentence }) => ({
+      isBroken: sql`${isJudged} AND (${isBroken})`,
+      sentence,
+    }));
+    if (column.type !== 'Autonumber') return [...values, ...missingCell(table, column)];
+    // A new row may bring its number, which no edit changes.
+    const { isBroken, sentence } = keptCell(table, column);
+    return [{ isBroken: sql`${isBroken} AND (b._id IS NOT NULL OR i.table_id IS NULL)`, sentence }, ...values];
   });
   return [
     {
@@ -199,7 +182,7 @@ function changeRules(table: TwoWayTable): readonly CellRule[] {
       sentence: `_id of ${table.localName} cannot be changed: the origin gives it`,
     },
     {
-      isBroken: isKeptChanged(table, '_allow'),
+      isBroken: isKeptChanged({ localName: '_allow' }),
       sentence: `_allow of ${table.localName} cannot be changed: the origin gives it`,
     },
     ...cells,
@@ -211,18 +194,29 @@ function changeRules(table: TwoWayTable): readonly CellRule[] {
   ];
 }
 
+/** Whether an UPDATE changed a cell, or an inserted row differs there from the base. */
+function isCellChanged({ localName }: { readonly localName: string }): Sql {
+  const name = ident(localName);
+  return sql`NEW.${name} IS NOT iif(i.table_id, b.${name}, OLD.${name})`;
+}
+
+/** Refuses that a required cell is emptied, or missing in a new row. */
+function missingCell(table: TwoWayTable, column: TwoWayColumn): readonly CellRule[] {
+  const rule = missingRule(table, column, 'known');
+  if (rule === null) return [];
+  const isEmptied = isCellChanged(column);
+  const mayLack = missingRule(table, column, 'new') === null;
+  const isJudged = mayLack ? sql`${isEmptied} AND NOT (${IS_NEW})` : sql`(${isEmptied} OR ${IS_NEW})`;
+  return [{ isBroken: sql`${isJudged} AND (${rule.isBroken})`, sentence: rule.sentence }];
+}
+
 /** Refuses another value in a column that may not be written. */
 function keptCell(table: TwoWayTable, column: Parameters<typeof keptSentence>[1]): CellRule {
-  return { isBroken: isKeptChanged(table, column.localName), sentence: keptSentence(table, column) };
+  return { isBroken: isKeptChanged(column), sentence: keptSentence(table, column) };
 }
 
 /** Changed, and not to what the origin has: setting it back is no edit. */
-function isKeptChanged(table: TwoWayTable, localName: string): Sql {
-  const name = ident(localName);
-  return sql`NEW.${name} IS NOT OLD.${name}
-      AND NEW.${name} IS NOT (SELECT ${name} FROM ${ident(baseName(table.id))} WHERE _id = NEW._id)`;
-}
-
-function maybe<T>(value: T | null): readonly T[] {
-  return value === null ? [] : [value];
+function isKeptChanged(column: { readonly localName: string }): Sql {
+  const name = ident(column.localName);
+  return sql`${isCellChanged(column)} AND NEW.${name} IS NOT b.${name}`;
 }

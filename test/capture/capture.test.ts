@@ -405,3 +405,12 @@ test('the rules of a table add no statement to its triggers, which every connect
 
   expect(await stepCount(40)).toBe(await stepCount(1));
 });
+
+test('each rule for values is in one trigger, since every connection keeps all of them in memory', async () => {
+  await using fixture = await startTwoWay({
+    tables: [{ name: 'Note', columns: [{ name: 'Price', type: 'Numeric' }] }],
+  });
+  const texts = captureTriggers(twoWayTable(fixture)).map(({ text }) => text);
+
+  expect(texts.join('').split('"Price" of Note takes a number').length - 1).toBe(1);
+});
