@@ -176,7 +176,7 @@ export async function bundleStart(outfile: string): Promise<void> {
   });
 }
 
-/** Bundles the program and the library for npm. */
+/** Bundles the program, the client and the sandbox for npm. */
 export async function bundle(folder: string): Promise<readonly BundledPackage[]> {
   await bundleStart(join(folder, 'cli/main.cjs'));
   const esm = { ...COMMON, format: 'esm', banner: { js: REQUIRE } } as const;
@@ -189,12 +189,13 @@ export async function bundle(folder: string): Promise<readonly BundledPackage[]>
     outdir: join(folder, 'cli'),
     chunkNames: '[name]-[hash]',
   });
-  const library = await build({
+  const libraries = await build({
     ...esm,
-    entryPoints: ['src/extras/library/library.ts'],
-    outfile: join(folder, 'extras/library/library.js'),
+    entryPoints: ['src/extras/library/library.ts', 'src/sandbox/library.ts'],
+    outbase: 'src',
+    outdir: folder,
   });
-  const all = [...packagesOf(program.metafile), ...packagesOf(library.metafile)];
+  const all = [...packagesOf(program.metafile), ...packagesOf(libraries.metafile)];
   return [...new Map(all.map((found) => [found.folder, found])).values()].toSorted((a, b) =>
     a.folder < b.folder ? -1 : 1,
   );

@@ -22,7 +22,7 @@ import { sampleRoles, sampleTables, SAMPLE_USERS } from './data/sample.ts';
 import { LOGIN_MODES, type LoginMode, type ServerRules } from './methods/rules.ts';
 import { tablesFromFile } from './store/data-file.ts';
 import type { User } from './store/catalog.ts';
-import type { TableSpec } from './store/spec.ts';
+import type { SandboxUser, TableSpec } from './store/spec.ts';
 import { openReplicaFile, type ReplicaChoice, type ReplicaFile } from './store/replica-file.ts';
 import { Store } from './store/store.ts';
 
@@ -71,14 +71,6 @@ export interface SandboxOptions {
   readonly rings?: readonly Ring[] | undefined;
   /** Asked before each request is answered; may change the store, or answer by itself. */
   readonly intercept?: Intercept | undefined;
-}
-
-/** A user with credentials. */
-export interface SandboxUser {
-  readonly email: string;
-  readonly role: string;
-  readonly password: string;
-  readonly token: string;
 }
 
 /** A running sandbox. */

@@ -70,6 +70,8 @@ test('holds the program, the configuration examples and the papers, and no sourc
       'dist/licenses.txt',
       'dist/extras/library/library.js',
       'dist/extras/library/library.d.ts',
+      'dist/sandbox/library.js',
+      'dist/sandbox/library.d.ts',
       'config/rowsync.schema.json',
       'systemd/rowsync@.service',
     ]),
@@ -207,46 +209,51 @@ test('goes through a proxy as the checkout does', { timeout: 2 * RUN_MS_MAX }, a
 });
 
 test('is a library whose ten lines in the documents compile and run', { timeout: 2 * RUN_MS_MAX }, async () => {
-  const page = await readFile(join(TOP, 'docs', 'library.md'), 'utf8');
-  const lines = /```ts\n(import .*?)```/s.exec(page)?.[1] ?? '';
+  const lines = await programIn('library.md');
   await withSandbox(async ({ url, database, token }) => {
     const program = lines.replace('https://www.teamdesk.net', url).replace("'21995'", `'${database}'`);
-    await writeFile(join(folder, 'consumer.ts'), program);
-    await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
-    const types = ['--typeRoots', join(TOP, 'node_modules', '@types'), '--types', 'node'];
-    const strict = [
-      '--noEmit',
-      '--strict',
-      '--exactOptionalPropertyTypes',
-      '--target',
-      'es2024',
-      '--module',
-      'nodenext',
-    ];
-    const compiler = join(TOP, 'node_modules', '.bin', 'tsc');
-    const compiled = await runFile(compiler, [...strict, ...types, 'consumer.ts'], { cwd: folder, env }).catch(
-      (error: unknown) => error as { stdout: string },
-    );
-    expect(compiled.stdout).toBe('');
 
-    const { stdout } = await runFile(process.execPath, ['consumer.ts'], {
-      cwd: folder,
-      env: { ...env, ROWSYNC_TOKEN: token },
-      timeout: RUN_MS_MAX,
-    });
-
-    expect(stdout).toBe('200 []\n');
+    expect(await compileAndRun(program, { ROWSYNC_TOKEN: token })).toBe('200 []\n');
     expect(program).not.toContain('teamdesk');
   });
 });
 
-test('keeps to its doors: the library, the examples and package.json', async () => {
+test('has a sandbox for the tests of others, as its document shows it', { timeout: 2 * RUN_MS_MAX }, async () => {
+  const said = await compileAndRun(await programIn('sandbox.md'), {});
+
+  expect(said).toMatch(/^429 200\n/);
+  expect(said).toContain("Name: 'Ada'");
+  expect(said).toMatch(/\] 2\n$/);
+});
+
+/** The program that a document shows. */
+async function programIn(document: string): Promise<string> {
+  const page = await readFile(join(TOP, 'docs', document), 'utf8');
+  return /```ts\n(import .*?)```/s.exec(page)?.[1] ?? '';
+}
+
+/** What a program beside the installed package prints; first it must pass the strictest check of types. */
+async function compileAndRun(program: string, variables: Readonly<Record<string, string>>): Promise<string> {
+  await writeFile(join(folder, 'consumer.ts'), program);
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
+  const types = ['--typeRoots', join(TOP, 'node_modules', '@types'), '--types', 'node'];
+  const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2024', '--module', 'nodenext'];
+  const compiler = join(TOP, 'node_modules', '.bin', 'tsc');
+  const compiled = await runFile(compiler, [...strict, ...types, 'consumer.ts'], { cwd: folder, env }).catch(
+    (error: unknown) => error as { stdout: string },
+  );
+  expect(compiled.stdout).toBe('');
+  const ran = { cwd: folder, env: { ...env, ...variables }, timeout: RUN_MS_MAX };
+  return (await runFile(process.execPath, ['consumer.ts'], ran)).stdout;
+}
+
+test('keeps to its doors: the libraries, the examples and package.json', async () => {
   const resolved = await runFile(
     process.execPath,
     [
       '--input-type=module',
       '--eval',
-      `for (const name of ['client', 'package.json', 'config/rowsync.schema.json', 'dist/origin/client.js'])
+      `for (const name of ['client', 'sandbox', 'package.json', 'config/rowsync.schema.json', 'dist/origin/client.js'])
         try { console.log(import.meta.resolve('rowsync/' + name).split('/rowsync/')[1]) } catch (error) { console.log(error.code) }`,
     ],
     { cwd: folder, env },
@@ -254,6 +261,7 @@ test('keeps to its doors: the library, the examples and package.json', async () 
 
   expect(resolved.stdout.trim().split('\n')).toEqual([
     'dist/extras/library/library.js',
+    'dist/sandbox/library.js',
     'package.json',
     'config/rowsync.schema.json',
     'ERR_PACKAGE_PATH_NOT_EXPORTED',

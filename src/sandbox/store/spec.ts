@@ -180,3 +180,11 @@ export interface RoleSpec {
   /** `Table.Column` pairs, as two names. */
   readonly hiddenColumns: readonly (readonly [table: string, column: string])[];
 }
+
+/** A user with credentials. */
+export interface SandboxUser {
+  readonly email: string;
+  readonly role: string;
+  readonly password: string;
+  readonly token: string;
+}
