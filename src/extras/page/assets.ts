@@ -244,7 +244,7 @@ progress { width: 100%; max-width: 32rem; height: .8rem; accent-color: var(--acc
 .buttons + .notes { margin-top: .9rem; }
 .notes > li { padding: .55rem 1rem; border-top: 1px solid var(--line); }
 .notes > li:first-child { border-top: 0; }
-.notes p { margin: 0; }
+.notes p, .notes details { margin: 0; }
 .notes ul { margin: .2rem 0 0; padding-left: 1.2rem; }
 .notes .cells { padding: .15rem 0 .15rem 1.2rem; }
 del { color: var(--soft); text-decoration-color: var(--bad); }

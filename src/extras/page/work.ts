@@ -144,10 +144,12 @@ export function answerWork(desk: PageInput): AnswerChunks {
   return framed(desk, { title: 'Work · rowsync', place: 'Work', refreshSeconds }, body);
 }
 
-/** Lines of the list; successive runs without changes share one. */
+/** Lines of the list: one a day for runs that only looked, and for each kind of work that moved rows; what failed has a line of its own. */
 const LISTED_MAX = 40;
-/** Runs that are read for the list. */
-const RUNS_READ_MAX = 500;
+/** Runs that are read for the list; more do not keep what they did to each table. */
+const RUNS_READ_MAX = 1_000;
+/** Runs of a sum that are listed when it is opened. */
+const OPENED_MAX = 50;
 
 /** One piece of work that has ended. */
 interface Piece {
@@ -161,8 +163,20 @@ interface Piece {
   readonly words: string | null;
   readonly hint: string | null;
   readonly tables: readonly TableResult[];
+  readonly moved: MovedCounts;
   /** Whether it succeeded and changed nothing. */
   readonly isQuiet: boolean;
+}
+
+type MovedCounts = Pick<TableResult, 'inserted' | 'updated' | 'deleted'>;
+
+function sumOf(counts: readonly MovedCounts[]): MovedCounts {
+  const sum = (pick: (each: MovedCounts) => number): number => counts.reduce((total, each) => total + pick(each), 0);
+  return {
+    inserted: sum(({ inserted }) => inserted),
+    updated: sum(({ updated }) => updated),
+    deleted: sum(({ deleted }) => deleted),
+  };
 }
 
 /** The whole part. */
@@ -186,15 +200,15 @@ export function doneHtml(
   </ol>`;
 }
 
-/** Pieces that share a line; never empty. */
+/** Pieces that share a line, those with the newest first; never empty. */
 function inLines(pieces: readonly Piece[]): readonly (readonly Piece[])[] {
-  const lines: Piece[][] = [];
-  for (const piece of pieces) {
-    const last = lines.at(-1);
-    if (piece.isQuiet && last?.[0]?.isQuiet === true) last.push(piece);
-    else lines.push([piece]);
-  }
-  return lines;
+  const lines = Map.groupBy(pieces, ({ name, at, outcome, words, tables, isQuiet }) => {
+    const isTroubled =
+      outcome !== 'done' || words !== null || tables.some(({ problem, refused }) => problem !== null || refused > 0);
+    const day = at.slice(0, 10);
+    return isTroubled ? `${name} ${at}` : isQuiet ? day : `${day} ${name}`;
+  });
+  return [...lines.values()];
 }
 
 function lineHtml(line: readonly Piece[], nowMs: number): Html | null {
@@ -202,13 +216,23 @@ function lineHtml(line: readonly Piece[], nowMs: number): Html | null {
   if (newest === undefined || oldest === undefined) return null;
   if (line.length === 1) return pieceHtml(newest, nowMs);
   const [to, from] = [ageText(newest.at, nowMs), ageText(oldest.at, nowMs)];
-  return html`<li class="quiet">
-    <p>
-      <span class="state ok">done</span> ${plural(line.length, 'run')} in which nothing changed,
-      <time datetime="${newest.at}" title="${`${oldest.at} to ${newest.at}`}"
-        >${to === from ? to : `from ${from} to ${to}`}</time
-      >
-    </p>
+  const when = html`<time datetime="${newest.at}" title="${`${oldest.at} to ${newest.at}`}"
+    >${to === from ? to : `from ${from} to ${to}`}</time
+  >`;
+  const done = html`<span class="state ok">done</span>`;
+  if (newest.isQuiet)
+    return html`<li class="quiet"><p>${done} ${plural(line.length, 'run')} in which nothing changed, ${when}</p></li>`;
+  const sum = countsText(sumOf(line.map(({ moved }) => moved)));
+  return html`<li>
+    <details>
+      <summary>
+        ${done} <b>${newest.name}</b> ${countText(line.length)} times, ${when}: ${sum === '' ? 'nothing changed' : sum}
+      </summary>
+      <ul>
+        ${line.slice(0, OPENED_MAX).map((piece) => pieceHtml(piece, nowMs))}
+        ${line.length <= OPENED_MAX ? null : html`<li class="none">${plural(line.length - OPENED_MAX, 'earlier run')}</li>`}
+      </ul>
+    </details>
   </li>`;
 }
 
@@ -216,7 +240,8 @@ function pieceOfRun(run: RunRecord, results: readonly TableResult[]): Piece {
   const { id, kind, startedAt, finishedAt, outcome, tableCount, errorMessage } = run;
   const ofAll = results.find(({ table }) => table === null);
   const tables = results.filter(({ table }) => table !== null);
-  const counts = countsText({ inserted: run.insertedCount, updated: run.updatedCount, deleted: run.deletedCount });
+  const moved = { inserted: run.insertedCount, updated: run.updatedCount, deleted: run.deletedCount };
+  const counts = countsText(moved);
   // Only sums are kept of old runs.
   const error = results.length === 0 ? errorMessage : null;
   const isQuiet = tables.length === 0 && ofAll === undefined && error === null;
@@ -230,6 +255,7 @@ function pieceOfRun(run: RunRecord, results: readonly TableResult[]): Piece {
     words: ofAll?.problem ?? error,
     hint: ofAll?.hint ?? null,
     tables,
+    moved,
     isQuiet: isQuiet && counts === '' && outcome === 'done',
   };
 }
@@ -245,6 +271,7 @@ function pieceOfNote({ work, finishedAtMs, durationMs, outcome, tables, tableCou
     words,
     hint,
     tables,
+    moved: sumOf(tables),
     isQuiet: false,
   };
 }
@@ -292,7 +319,7 @@ function resultHtml(result: TableResult): Html {
   </li>`;
 }
 
-function countsText({ inserted, updated, deleted }: Pick<TableResult, 'inserted' | 'updated' | 'deleted'>): string {
+function countsText({ inserted, updated, deleted }: MovedCounts): string {
   return [
     inserted === 0 ? null : `${countText(inserted)} new`,
     updated === 0 ? null : `${countText(updated)} changed`,

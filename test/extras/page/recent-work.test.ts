@@ -42,15 +42,39 @@ function linesOf(
     );
 }
 
-test('runs one after the other in which nothing changed share a line', () => {
-  const changed = { table: 'Note', inserted: 1, updated: 2, deleted: 0, refused: 3, problem: null, hint: null };
-  const runs = [run(99), run(98), run(97, { insertedCount: 1, updatedCount: 2 }), run(96), run(95), run(94)];
+test('runs of a day in which nothing changed share a line, and those of a kind that moved rows another, which opens', () => {
+  const changed = { table: 'Note', inserted: 1, updated: 2, deleted: 0, refused: 0, problem: null, hint: null };
+  const moved = { kind: 'follow', insertedCount: 1, updatedCount: 2 };
+  const refused = { ...changed, inserted: 0, refused: 3 };
+  const runs = [
+    run(99),
+    run(98, moved),
+    run(97),
+    run(96, { ...moved, kind: 'push' }),
+    run(95, moved),
+    run(94),
+    run(93, { startedAt: '2026-05-31T01:00:00Z', finishedAt: '2026-05-31T01:00:00Z' }),
+  ];
 
-  expect(linesOf(runs, new Map([[97, [changed]]]))).toEqual([
-    'done 2 runs in which nothing changed, from 2 min ago to 1 min ago',
-    'done pull 97, 3 min ago , took under 1 s',
-    'Note 1 new, 2 changed 3 refused',
-    'done 3 runs in which nothing changed, from 6 min ago to 4 min ago',
+  const lines = linesOf(
+    runs,
+    new Map([
+      [98, [changed]],
+      [96, [refused]],
+      [95, [changed]],
+    ]),
+  );
+
+  expect(lines).toEqual([
+    'done 3 runs in which nothing changed, from 6 min ago to 1 min ago',
+    'done follow 2 times, from 5 min ago to 2 min ago : 2 new, 4 changed',
+    'done follow 98, 2 min ago , took under 1 s',
+    'Note 1 new, 2 changed',
+    'done follow 95, 5 min ago , took under 1 s',
+    'Note 1 new, 2 changed',
+    'done push 96, 4 min ago , took under 1 s',
+    'Note 2 changed 3 refused',
+    'done pull 93, 1 d ago , took under 1 s; nothing changed',
   ]);
 });
 
