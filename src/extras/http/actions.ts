@@ -11,7 +11,10 @@ import type { PersonDecision, SeenEdits } from '../../capture/decide.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
 import { WORK_KINDS, type WorkKind } from '../../daemon/jobs.ts';
 import { SESSION_MS_MAX, type PageAuth } from './page-key.ts';
-import { sentenceHtml } from '../page/layout.ts';
+import { publicStateOf, type Problem, type PublicState } from '../../reconcile/account/account.ts';
+import { durationText } from '../../base/text.ts';
+import { documentHtml, sentenceHtml, topHtml, type Bar } from '../page/layout.ts';
+import { html } from '../page/html.ts';
 
 /** A reply; a streamed body is made as it is read. */
 export interface Reply {
@@ -37,6 +40,11 @@ export interface DocumentRequest {
 /** What a request can ask for. */
 export interface Actions {
   auth(): PageAuth;
+  /** The database that the bar of every page names. */
+  database(): Bar['identity'];
+  /** The account, also while the replica cannot be read. */
+  problems(): readonly Problem[];
+  nowMs(): number;
   decide(decision: PersonDecision): Promise<DecisionAnswer>;
   /** Starts a cycle now, or one kind of work. */
   cycle(work: WorkKind | null): void;
@@ -116,21 +124,23 @@ export function showsKey({ headers }: IncomingMessage, auth: PageAuth): boolean 
 /** Answers a POST to one of POST_PATHS. */
 export async function answerPost(request: IncomingMessage, path: string, actions: Actions): Promise<Reply> {
   const site = request.headers['sec-fetch-site'];
-  if (site !== undefined && site !== 'same-origin') return sentence(403, 'This came from another site');
+  const auth = actions.auth();
+  if (site !== undefined && site !== 'same-origin') return sentence(SIGNED_OUT, 403, 'This came from another site');
+  const bar = isSignedIn(request, auth) ? barOf(actions) : SIGNED_OUT;
   const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
   const isProgram = path === '/read' || (PROGRAM_PATHS.has(path) && request.headers.authorization !== undefined);
-  if (type !== (isProgram ? JSON_TYPE : FORM)) return sentence(415, 'Invalid form. Reload the page and try again.');
+  if (type !== (isProgram ? JSON_TYPE : FORM))
+    return sentence(bar, 415, 'Invalid form. Reload the page and try again.');
   const text = await readBody(request);
-  if (text === null) return { ...sentence(413, 'This is too long'), headers: { Connection: 'close' } };
-  const auth = actions.auth();
+  if (text === null) return { ...sentence(bar, 413, 'This is too long'), headers: { Connection: 'close' } };
   if (isProgram && !showsKey(request, auth)) return { status: 403, type: TYPES.text, body: 'wrong key\n' };
   if (isProgram && path === '/cycle') return startWork(text, actions);
   if (isProgram) return path === '/read' ? readTables(text, actions) : answerProgram(text, actions);
   const form = new URLSearchParams(text);
-  if (path === '/sign-in') return signIn(request, form, auth);
-  if (!isSignedIn(request, auth)) return sentence(403, 'You are not signed in any more; nothing was changed');
+  if (path === '/sign-in') return signIn(request, form, actions);
+  if (!isSignedIn(request, auth)) return sentence(bar, 403, 'You are not signed in any more; nothing was changed');
   if (!auth.isFormToken(form.get('token') ?? '')) {
-    return sentence(403, 'The daemon was restarted. Reload the page and try again; nothing was changed.');
+    return sentence(bar, 403, 'The daemon was restarted. Reload the page and try again; nothing was changed.');
   }
   if (path === '/sign-out') {
     for (const session of sessionsOf(request)) auth.signOut(session);
@@ -173,7 +183,7 @@ function edit(form: URLSearchParams, actions: Actions): Promise<Reply> {
 
 async function decideByForm(form: URLSearchParams, actions: Actions): Promise<Reply> {
   const decision = decisionFromForm(form);
-  if (decision === null) return sentence(400, 'Invalid form. Reload the page and try again.');
+  if (decision === null) return sentence(barOf(actions), 400, 'Invalid form. Reload the page and try again.');
   const answer = await actions.decide(decision);
   if (answer.kind === 'done') {
     if (decision.kind === 'confirm') actions.cycle(null);
@@ -181,6 +191,7 @@ async function decideByForm(form: URLSearchParams, actions: Actions): Promise<Re
     return redirect(next === '/' ? `/?said=${decision.kind}` : `${next}?_said=${decision.kind}`);
   }
   return sentence(
+    barOf(actions),
     STATUS[answer.kind],
     answer.kind === 'problem' ? `Nothing was changed: ${answer.words}` : answer.words,
   );
@@ -219,8 +230,15 @@ async function answerProgram(text: string, actions: Actions): Promise<Reply> {
   return { status: STATUS[answer.kind], type: TYPES.json, body: `${JSON.stringify(answer)}\n` };
 }
 
-function sentence(status: number, words: string): Reply {
-  return { status, type: TYPES.html, body: sentenceHtml(words) };
+const SIGNED_OUT: Bar = { identity: null, formToken: null };
+
+/** The bar of a page that the daemon makes for who has signed in. */
+export function barOf(actions: Pick<Actions, 'auth' | 'database'>): Bar {
+  return { identity: actions.database(), formToken: actions.auth().formToken() };
+}
+
+function sentence(bar: Bar, status: number, words: string): Reply {
+  return { status, type: TYPES.html, body: sentenceHtml(bar, words) };
 }
 
 function redirect(location: string, setCookie?: string): Reply {
@@ -228,9 +246,11 @@ function redirect(location: string, setCookie?: string): Reply {
   return { status: DONE, type: TYPES.text, body: '', headers };
 }
 
-function signIn(request: IncomingMessage, form: URLSearchParams, auth: PageAuth): Reply {
-  if (!auth.isKey((form.get('key') ?? '').trim())) return sentence(403, 'Wrong key');
-  return redirect(ownPath(form.get('next') ?? ''), cookie(request, auth.signIn(), SESSION_MS_MAX / 1000));
+function signIn(request: IncomingMessage, form: URLSearchParams, actions: Actions): Reply {
+  const auth = actions.auth();
+  const next = ownPath(form.get('next') ?? '');
+  if (!auth.isKey((form.get('key') ?? '').trim())) return { ...signInReply(next, actions, 'Wrong key'), status: 403 };
+  return redirect(next, cookie(request, auth.signIn(), SESSION_MS_MAX / 1000));
 }
 
 /** The page after signing in: always one of this server. */
@@ -346,4 +366,42 @@ function decisionFromJson(text: string): PersonDecision | null {
 
 function isInteger(value: unknown): value is number {
   return Number.isSafeInteger(value);
+}
+
+/** What each state is called on the page, and its tone. */
+const STATES: Readonly<Record<PublicState['state'], readonly [tone: string, sentence: string]>> = {
+  works: ['ok', 'rowsync works'],
+  late: ['busy', 'rowsync is late'],
+  failed: ['bad', 'rowsync has failed'],
+};
+
+/** Asks to sign in; afterwards the browser returns to the same address. Until then it is told one sentence, and why a key did not do. */
+export function signInReply(
+  next: string,
+  actions: Pick<Actions, 'problems' | 'nowMs'>,
+  trouble: string | null = null,
+): Reply {
+  const { state, since } = publicStateOf(actions.problems());
+  const [tone, words] = STATES[state];
+  const duration = since === null ? '' : `, for ${durationText(Math.max(0, actions.nowMs() - Date.parse(since)))}`;
+  const page = html`${topHtml({ ...SIGNED_OUT, place: null })}
+    <main>
+      <section class="verdict ${tone}">
+        <h1>${words}${duration}.</h1>
+        ${trouble === null ? null : html`<p class="problem" role="alert">${trouble}</p>`}
+        <form method="post" action="/sign-in" class="sign-in">
+          <input type="hidden" name="next" value="${next}" />
+          <input name="user" autocomplete="username" value="rowsync" hidden />
+          <label for="key">Key</label>
+          <input id="key" name="key" type="password" autocomplete="current-password" required />
+          <button class="main">Sign in</button>
+        </form>
+        <p>
+          Sign in with the key. Whoever can read the replica can read it: it is in the file beside the replica that ends
+          in
+          <code>.page-key</code>.
+        </p>
+      </section>
+    </main>`;
+  return { status: next === '/' ? 200 : 401, type: TYPES.html, body: documentHtml('Sign in · rowsync', page, null) };
 }

@@ -35,6 +35,10 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
   const streams = new ChildPool<PageRequest>(PROCESSES_MAX.streams, PAGE_PROCESS);
   const server = await startServer(address, {
     auth,
+    database: () => {
+      const { database, url } = view.resources().config.origin;
+      return { database, url };
+    },
     isAlive: () => view.isAlive(),
     problems: seldom(() => view.problems(), clock),
     nowMs: () => clock.nowMs(),

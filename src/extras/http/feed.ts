@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sequenceNumber } from '../history/events.ts';
-import { failureReply } from './signed-in-pages.ts';
+import { ChildFailure } from '../shared/child-pool.ts';
 import type { PageAuth } from './page-key.ts';
 import { isSignedIn, showsKey, TYPES, type Actions, type Reply } from './actions.ts';
 
@@ -133,7 +133,8 @@ export class Feeds {
       for await (const part of reply.body) parts.push(String(part));
       return reply.status === 200 ? parts.join('') : text(reply.status, parts.join(''));
     } catch (thrown) {
-      return text(failureReply(thrown).status, 'the page process has no answer\n');
+      if (!(thrown instanceof ChildFailure)) throw thrown;
+      return text(503, 'the page process has no answer\n');
     }
   }
 }

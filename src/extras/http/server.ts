@@ -16,8 +16,19 @@ import { publicStateOf, stopOf, type Problem } from '../../reconcile/account/acc
 import { METRICS_TYPE } from './metrics.ts';
 import { PAGE_CSS, PAGE_ICON, PAGE_JS } from '../page/assets.ts';
 import { Feeds, type FeedView } from './feed.ts';
-import { answerSignedIn, failureReply, isSignedInPath, signInReply, streamWork } from './signed-in-pages.ts';
-import { answerPost, isSignedIn, POST_PATHS, showsKey, TYPES, type Actions, type Reply } from './actions.ts';
+import { answerSignedIn, failureReply, isSignedInPath, streamWork } from './signed-in-pages.ts';
+import {
+  answerPost,
+  barOf,
+  isSignedIn,
+  POST_PATHS,
+  showsKey,
+  signInReply,
+  TYPES,
+  type Actions,
+  type Reply,
+} from './actions.ts';
+import { sentenceHtml } from '../page/layout.ts';
 import type { DaemonServer, DaemonView, PathRequest, PlainAnswer } from '../../daemon/parts.ts';
 import type { WorkProgress } from '../../daemon/work-log.ts';
 
@@ -25,11 +36,8 @@ import type { WorkProgress } from '../../daemon/work-log.ts';
 export interface ServerView extends Actions, FeedView {
   /** Whether work advances. */
   isAlive(): boolean;
-  /** The account, also while the replica cannot be read. */
-  problems(): readonly Problem[];
   status(): unknown;
   metrics(): Promise<string>;
-  nowMs(): number;
   /** An answer of an extra that serves programs, whatever their Host is; null for none. */
   answerPath(asked: PathRequest): PlainAnswer | null;
   /** The progress of the current work; null for none. */
@@ -172,11 +180,12 @@ async function reply(
   if (ofPart !== null) return plain(ofPart.status, ofPart.body);
   if (!isOwnHost((host ?? '').toLowerCase(), names)) return plain(421, 'wrong host\n');
   if (origin !== undefined && origin !== `http://${host ?? ''}`) return plain(403, 'wrong origin\n');
-  if (request.method === 'POST' && POST_PATHS.has(path)) return answerPost(request, path, view).catch(failureReply);
+  if (request.method === 'POST' && POST_PATHS.has(path))
+    return answerPost(request, path, view).catch((thrown: unknown) => failureReply(thrown, barOf(view)));
   if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'only GET and HEAD\n');
   if (path === '/' || isSignedInPath(path)) {
     if (isSignedIn(request, view.auth())) return answerSignedIn(response, { path, query }, view);
-    return signInReply(path, query, { state: publicStateOf(view.problems()), nowMs: view.nowMs() });
+    return signInReply(`${path}${query === '' ? '' : `?${query}`}`, view);
   }
   const asset = ASSETS.get(path);
   if (asset !== undefined) return asset;
@@ -241,6 +250,8 @@ async function answerMonitor(request: IncomingMessage, path: string, view: Serve
     return { status: 200, type: TYPES.json, body: `${JSON.stringify(body, null, 2)}\n` };
   }
   if (path === '/metrics') return { status: 200, type: METRICS_TYPE, body: await view.metrics() };
+  if (isSignedIn(request, view.auth()) && (request.headers.accept ?? '').includes('text/html'))
+    return { status: 404, type: TYPES.html, body: sentenceHtml(barOf(view), 'There is no such page') };
   return plain(404, 'here are /, /livez, /readyz, /status, /metrics and /changes\n');
 }
 

@@ -4,13 +4,12 @@
  */
 import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { durationText } from '../../base/text.ts';
-import type { PublicState } from '../../reconcile/account/account.ts';
 import type { WorkProgress } from '../../daemon/work-log.ts';
-import { documentHtml, sentenceHtml } from '../page/layout.ts';
+import { machineZone } from '../../wire/zone.ts';
+import { askHtml } from '../page/ask.ts';
+import { framedHtml, sentenceHtml, type Bar } from '../page/layout.ts';
 import { ChildFailure } from '../shared/child-pool.ts';
-import { html } from '../page/html.ts';
-import { isNames, SAID, TYPES, type Actions, type Reply } from './actions.ts';
+import { barOf, isNames, SAID, TYPES, type Actions, type Reply } from './actions.ts';
 
 /** First parts of the addresses that are answered here. */
 const PLACES: ReadonlySet<string> = new Set(['browse', 'ask', 'work', 'edit', 'edits', 'file', 'export', 'origin']);
@@ -20,21 +19,17 @@ const PAGE_MS_MAX = 15_000;
 const STREAM_MS_MAX = 600_000;
 
 /** Log facts of an answer beyond the usual ones; a mistyped query is no failure of the server. */
-const WORDS: Readonly<
-  Record<ChildFailure['reason'], { readonly status: number; readonly sentence: string; readonly hint: string }>
-> = {
+const WORDS: Readonly<Record<ChildFailure['reason'], { readonly sentence: string; readonly hint: string }>> = {
   late: {
-    status: 503,
     sentence: `It took longer than ${PAGE_MS_MAX / 1000} seconds and was stopped`,
     hint: 'Ask for less, or use rowsync sql, which waits as long as you like.',
   },
   ended: {
-    status: 503,
     sentence: 'The page could not be made',
     hint: 'It may have needed more memory than a page gets. Ask for less, or use rowsync sql.',
   },
-  unwanted: { status: 503, sentence: 'The browser no longer waits for this page', hint: '' },
-  closed: { status: 503, sentence: 'The daemon is stopping', hint: '' },
+  unwanted: { sentence: 'The browser no longer waits for this page', hint: '' },
+  closed: { sentence: 'The daemon is stopping', hint: '' },
 };
 
 /** Whether an address belongs to a page that shows rows. */
@@ -58,7 +53,7 @@ export async function answerSignedIn(
     await readStale({ path, query }, (place) => actions.document({ ...asked, path: place, isStream: false }), actions);
     return await actions.document({ ...asked, path, isStream });
   } catch (thrown) {
-    return failureReply(thrown);
+    return failureReply(thrown, barOf(actions), { path, query });
   }
 }
 
@@ -76,47 +71,25 @@ async function readStale(
   if (isNames(stale)) await actions.refresh(stale);
 }
 
-/** The answer when the page process fails. @throws every other error. */
-export function failureReply(thrown: unknown): Reply {
-  if (!(thrown instanceof ChildFailure)) throw thrown;
-  const { status, sentence, hint } = WORDS[thrown.reason];
-  return { status, type: TYPES.html, body: sentenceHtml(sentence, hint) };
-}
-
-/** What each state is called on the page, and its tone. */
-const STATES: Readonly<Record<PublicState['state'], readonly [tone: string, sentence: string]>> = {
-  works: ['ok', 'rowsync works'],
-  late: ['busy', 'rowsync is late'],
-  failed: ['bad', 'rowsync has failed'],
-};
-
-/** Asks to sign in; afterwards the browser returns to the same address. Until then it is told one sentence. */
-export function signInReply(
-  path: string,
-  query: string,
-  { state: { state, since }, nowMs }: { readonly state: PublicState; readonly nowMs: number },
+/** The answer when the page process fails; a question comes back as it was typed. @throws every other error. */
+export function failureReply(
+  thrown: unknown,
+  bar: Bar,
+  { path, query }: { readonly path: string; readonly query: string } = { path: '', query: '' },
 ): Reply {
-  const next = `${path}${query === '' ? '' : `?${query}`}`;
-  const [tone, words] = STATES[state];
-  const duration = since === null ? '' : `, for ${durationText(Math.max(0, nowMs - Date.parse(since)))}`;
-  const page = html`<main>
-    <section class="verdict ${tone}">
-      <h1>${words}${duration}.</h1>
-      <form method="post" action="/sign-in" class="sign-in">
-        <input type="hidden" name="next" value="${next}" />
-        <input name="user" autocomplete="username" value="rowsync" hidden />
-        <label for="key">Key</label>
-        <input id="key" name="key" type="password" autocomplete="current-password" required />
-        <button class="main">Sign in</button>
-      </form>
-      <p>
-        Sign in with the key. Whoever can read the replica can read it: it is in the file beside the replica that ends
-        in
-        <code>.page-key</code>.
-      </p>
-    </section>
-  </main>`;
-  return { status: path === '/' ? 200 : 401, type: TYPES.html, body: documentHtml('Sign in · rowsync', page, null) };
+  if (!(thrown instanceof ChildFailure)) throw thrown;
+  const { sentence, hint } = WORDS[thrown.reason];
+  const status = 503;
+  if (path !== '/ask') return { status, type: TYPES.html, body: sentenceHtml(bar, sentence, hint) };
+  const typed = new URLSearchParams(query);
+  const [sql = '', at = '', fresh = ''] = ['sql', 'at', 'fresh'].map((name) => typed.get(name) ?? '');
+  const asked = { kind: 'problem' as const, words: sentence, hint };
+  const view = { sql, at, fresh, hasHistory: at !== '', zone: machineZone(), asked, tables: [], views: [] };
+  return {
+    status,
+    type: TYPES.html,
+    body: framedHtml({ title: 'Ask · rowsync', place: 'Ask', isWide: true, ...bar }, askHtml(view)),
+  };
 }
 
 /** Browsers that watch at once; a new one replaces the oldest. */

@@ -27,7 +27,10 @@ body {
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
   overflow-wrap: anywhere;
 }
-.top, main, .bottom { max-width: 62rem; margin: 0 auto; padding: 0 1.25rem; }
+html { scrollbar-gutter: stable; }
+.top, main { max-width: 110rem; margin: 0 auto; padding: 0 1.25rem; }
+/* Its left edge is that of the bar on every page. */
+main:not(.whole) { max-width: 62rem; margin-left: max(0px, (100% - 110rem) / 2); }
 .top { display: flex; align-items: baseline; gap: .25rem 1rem; flex-wrap: wrap; padding-top: 1.25rem; padding-bottom: 1rem; }
 .top p { margin: 0; }
 .top form { margin-left: auto; }
@@ -140,11 +143,9 @@ main .bottom { padding-left: 0; padding-right: 0; }
 .top nav a { padding: .25rem .7rem; border-radius: 8px; text-decoration: none; color: var(--text); font-weight: 500; }
 .top nav a:hover { background: var(--quiet); }
 .top nav a[aria-current="page"] { background: var(--accent); color: var(--accent-text); }
-main.whole, body:has(main.whole) .top { max-width: 110rem; }
 .crumbs { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin-bottom: .4rem; font-size: .9rem; }
 .button { display: inline-block; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .4rem .95rem; font-weight: 500; text-decoration: none; }
 .button:hover { border-color: var(--accent); }
-body > main:first-child { padding-top: 1.25rem; }
 .nothing { padding: 1rem 0; color: var(--soft); }
 
 /* Rows. */
@@ -255,7 +256,7 @@ aside details p { margin: .1rem 0 .2rem 1rem; font-size: .9rem; }
 .former { margin: 0; padding-left: 1.1rem; }
 
 @media (max-width: 40rem) {
-  .top, main, .bottom { padding-left: .9rem; padding-right: .9rem; }
+  .top, main { padding-left: .9rem; padding-right: .9rem; }
   .card { padding: 1rem; }
   .verdict { padding: 1rem 1rem 1rem 1.4rem; }
   .tables, .tables tbody { display: block; }

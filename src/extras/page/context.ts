@@ -16,9 +16,15 @@ export interface PageInput {
   readonly query: URLSearchParams;
 }
 
-/** A page about an error. */
-export function problem(status: number, words: string, hint: string | null = null): AnswerChunks {
-  return { status, type: 'text/html; charset=utf-8', chunks: [sentenceHtml(words, hint)] };
+/** A page about an error; `reader` is null where the replica cannot be read. */
+export function problem(
+  { request, reader }: Pick<PageInput, 'request'> & { readonly reader: ReplicaReader | null },
+  status: number,
+  words: string,
+  hint: string | null = null,
+): AnswerChunks {
+  const frame = { identity: reader?.identity() ?? null, formToken: request.formToken };
+  return { status, type: 'text/html; charset=utf-8', chunks: [sentenceHtml(frame, words, hint)] };
 }
 
 /** A page with the bar at its top. */

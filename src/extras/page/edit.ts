@@ -212,14 +212,14 @@ function movedWords(columns: readonly string[], kind: RowEdit['kind']): string {
 /** The form, empty for the row `new`. */
 export function answerEditForm(desk: PageInput, table: BrowsedTable, row: string): AnswerChunks {
   const reason = reasonNotHere(table);
-  if (reason !== null) return problem(403, reason, 'Write push: true for it in the configuration.');
+  if (reason !== null) return problem(desk, 403, reason, 'Write push: true for it in the configuration.');
   if (row === 'new') {
-    if (!table.allowsAdd) return problem(403, `${table.name}: ${NO_INSERTS}`);
+    if (!table.allowsAdd) return problem(desk, 403, `${table.name}: ${NO_INSERTS}`);
     return form(desk, { table, id: null, cells: null, typed: null, trouble: null });
   }
   const id = /^-?\d{1,15}$/.test(row) ? Number(row) : null;
   const cells = id === null ? null : readRowCells(desk.reader, table, id);
-  if (cells === null) return problem(404, 'There is no such row');
+  if (cells === null) return problem(desk, 404, 'There is no such row');
   return form(desk, { table, id, cells, typed: null, trouble: null });
 }
 
@@ -236,11 +236,11 @@ function form(desk: PageInput, view: Omit<EditView, 'formToken'>, status = 200):
 export function answerEdit(desk: PageInput, fields: NonNullable<PageInput['request']['form']>): AnswerChunks {
   const name = nameOfPart(new Map(fields).get('table') ?? '') ?? '';
   const table = findBrowsedTable(desk.reader, name);
-  if (table === null) return problem(404, 'There is no such table', 'It may have another name now.');
+  if (table === null) return problem(desk, 404, 'There is no such table', 'It may have another name now.');
   const reason = reasonNotHere(table);
-  if (reason !== null) return problem(403, reason);
+  if (reason !== null) return problem(desk, 403, reason);
   const given = editOf(fields, table);
-  if (given === null) return problem(400, 'Invalid form. Reload the page and try again.');
+  if (given === null) return problem(desk, 400, 'Invalid form. Reload the page and try again.');
   const { edit, typed } = given;
   const outcome = editRowAsClient(desk.request.replicaPath, edit, isAsSeen);
   if (outcome.kind === 'done') {

@@ -13,7 +13,7 @@ export interface PageLayout {
   readonly title: string;
   /** Null for a page that the bar does not lead to. */
   readonly place: PageName | null;
-  readonly identity: ReplicaIdentity | null;
+  readonly identity: Pick<ReplicaIdentity, 'database' | 'url'> | null;
   /** Null before signing in. */
   readonly formToken: string | null;
   /** Rows need the whole width of the window. */
@@ -93,18 +93,18 @@ export function topHtml({ identity, formToken, place }: Pick<PageLayout, 'identi
   </header>`;
 }
 
+/** What the bar at the top has to say; without a form token it leads nowhere. */
+export type Bar = Pick<PageLayout, 'identity' | 'formToken'>;
+
 /** A page with one sentence about a wrong request; `hint` says what to do. */
-export function sentenceHtml(sentence: string, hint: string | null = null): string {
-  return documentHtml(
-    'rowsync',
-    html`<main>
-      <section class="verdict warn">
-        <h1>${sentence}</h1>
-        ${hint === null ? null : html`<p>${hint}</p>`}
-        <p><a href="/">Back to the first page</a></p>
-      </section>
-    </main>`,
-    null,
+export function sentenceHtml(bar: Bar, sentence: string, hint: string | null = null): string {
+  return framedHtml(
+    { title: `${sentence} · rowsync`, place: null, ...bar },
+    html`<section class="verdict warn" role="alert">
+      <h1>${sentence}</h1>
+      ${hint === null ? null : html`<p>${hint}</p>`}
+      ${bar.formToken === null ? html`<p><a href="/">Sign in</a></p>` : null}
+    </section>`,
   );
 }
 

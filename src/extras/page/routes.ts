@@ -63,7 +63,7 @@ export function answerPage(request: PageRequest): AnswerChunks {
   } catch (thrown) {
     reader?.close();
     const { message, hint, kind } = asRowsyncError(thrown);
-    return problem(kind === 'usage' ? 400 : 503, message, hint);
+    return problem({ request, reader: null }, kind === 'usage' ? 400 : 503, message, hint);
   }
 }
 
@@ -85,15 +85,16 @@ function answer(desk: PageInput, [place = '', first = '', ...rest]: readonly str
   if (place === 'export') return answerExport(desk, first, rest);
   if (place === 'file') return answerFile(desk, [first, ...rest]);
   if (place === 'browse' && first === '') return answerTables(desk);
+  if (!['browse', 'edit', 'edits', 'origin'].includes(place)) return problem(desk, 404, 'There is no such page');
   const table = findBrowsedTable(desk.reader, nameOfPart(first) ?? '');
-  if (table === null) return problem(404, 'There is no such table', 'It may have another name now.');
+  if (table === null) return problem(desk, 404, 'There is no such table', 'It may have another name now.');
   const [row = '', column, ...more] = rest;
   if (place === 'edits' && row === '') return answerEdits(desk, table);
   if (place === 'edit' && column === undefined) return answerEditForm(desk, table, row);
   if (place === 'origin' && column === undefined) return answerOrigin(desk, table, row);
-  if (place !== 'browse' || more.length > 0) return problem(404, 'There is no such page');
+  if (place !== 'browse' || more.length > 0) return problem(desk, 404, 'There is no such page');
   if (row === '') return answerTable(desk, table);
-  if (!/^-?\d{1,15}$/.test(row)) return problem(404, 'There is no such row');
+  if (!/^-?\d{1,15}$/.test(row)) return problem(desk, 404, 'There is no such row');
   return column === undefined
     ? answerRow(desk, table, Number(row))
     : answerCell(desk, table, { id: Number(row), column });
@@ -104,10 +105,11 @@ function redirect(location: string): AnswerChunks {
 }
 
 /** Redirects to a row in the web application of the origin. */
-function answerOrigin({ request }: PageInput, { id: tableId, originName }: BrowsedTable, row: string): AnswerChunks {
+function answerOrigin(desk: PageInput, { id: tableId, originName }: BrowsedTable, row: string): AnswerChunks {
+  const { request } = desk;
   if (request.recordUrl === null)
-    return problem(404, 'No address is known', 'Write http.recordUrl in the configuration.');
-  if (!/^\d{1,15}$/.test(row)) return problem(404, 'There is no such row');
+    return problem(desk, 404, 'No address is known', 'Write http.recordUrl in the configuration.');
+  if (!/^\d{1,15}$/.test(row)) return problem(desk, 404, 'There is no such row');
   const parts: Readonly<Record<string, string>> = {
     '{tableId}': String(tableId),
     '{table}': encodeURIComponent(originName.toWellFormed()),
@@ -154,14 +156,14 @@ function answerTable(desk: PageInput, table: BrowsedTable): AnswerChunks {
 
 /** A cell that is too long for a page, as a file of text that no browser runs. */
 function answerCell(
-  { reader }: PageInput,
+  desk: PageInput,
   table: BrowsedTable,
   { id, column: part }: { readonly id: number; readonly column: string },
 ): AnswerChunks {
   const column = nameOfPart(part) ?? '';
   const isKnown = table.columns.some(({ name }) => name === column);
-  const value = isKnown ? readFullCell(reader, table, { id, column }) : undefined;
-  if (value === undefined) return problem(404, 'There is no such cell');
+  const value = isKnown ? readFullCell(desk.reader, table, { id, column }) : undefined;
+  if (value === undefined) return problem(desk, 404, 'There is no such cell');
   const data = value instanceof Uint8Array ? value : String(value ?? '');
   return { status: 200, type: 'application/octet-stream', headers: saveAs(`${column}.txt`), chunks: [data] };
 }
@@ -266,7 +268,7 @@ function ask(reader: ReplicaReader, question: QueryRequest): QueryOutcome {
 
 /** `/export/csv/TABLE?…` has the rows that the page of the table shows, without an end; `/export/csv?sql=…` an answer. */
 function answerExport(desk: PageInput, format: string, [part]: readonly string[]): AnswerChunks {
-  if (format !== 'csv' && format !== 'json') return problem(404, 'An export is CSV or JSON');
+  if (format !== 'csv' && format !== 'json') return problem(desk, 404, 'An export is CSV or JSON');
   const { reader, query } = desk;
   const { name, columns, rows } = part === undefined ? ofQuery(desk) : ofTable(reader, part, query);
   const given = { columns, rows };
@@ -328,11 +330,11 @@ const TEXT_BYTES_MAX = 128 * 1024;
 /** `/file/ID` shows a picture, `/file/ID/save` downloads, `/file/ID/text` shows text. */
 function answerFile(desk: PageInput, [id = '', how = '']: readonly string[]): AnswerChunks {
   const file = /^\d{1,15}$/.test(id) ? readFileLine(desk.reader, Number(id)) : null;
-  if (file?.sha256 == null) return problem(404, 'This file is not here');
+  if (file?.sha256 == null) return problem(desk, 404, 'This file is not here');
   const { name } = file;
   const descriptor = openContent(new FileStore(desk.request.filesFolder).pathOf(file.sha256));
   if (descriptor === null)
-    return problem(404, 'The content of this file is not in the store', 'Run rowsync files verify.');
+    return problem(desk, 404, 'The content of this file is not in the store', 'Run rowsync files verify.');
   const head = readPart(descriptor, how === 'text' ? TEXT_BYTES_MAX : CHUNK_BYTES);
   if (how === 'text') {
     const { size } = fstatSync(descriptor);

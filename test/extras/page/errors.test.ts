@@ -1,0 +1,62 @@
+/**
+ * What goes wrong keeps the bar at the top and what was typed.
+ */
+import { expect, test } from 'vitest';
+import { failureReply } from '../../../src/extras/http/signed-in-pages.ts';
+import { ChildFailure } from '../../../src/extras/shared/child-pool.ts';
+import { startDaemon } from '../../support/daemon.ts';
+import { ask } from '../../support/http.ts';
+import { PAGE_YAML, postOf, signIn } from '../../support/page.ts';
+import { startTestSandbox } from '../../support/sandbox.ts';
+import { NOTE } from '../../support/two-way.ts';
+
+const NAVIGATION = '<nav aria-label="Pages">';
+
+test('a wrong key shows the form again, with the address that was asked for and without the key', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = startDaemon(sandbox, PAGE_YAML);
+  await daemon.idle();
+  const { port } = await signIn(daemon);
+
+  const wrong = postOf({ key: 'a-guess', next: '/browse/Note?Title=x' }, port);
+  const { status, body } = await ask({ port }, '/sign-in', wrong);
+
+  expect(status).toBe(403);
+  expect(body).toContain('<p class="problem" role="alert">Wrong key</p>');
+  expect(body).toContain('name="next" value="/browse/Note?Title=x"');
+  expect(body).toContain('name="key"');
+  expect(body).not.toContain('a-guess');
+});
+
+test('a page that is not there, and a form that cannot be taken, keep the navigation', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = startDaemon(sandbox, PAGE_YAML);
+  await daemon.idle();
+  const { port, cookie, token } = await signIn(daemon);
+  const get = (path: string): ReturnType<typeof ask> =>
+    ask({ port }, path, { headers: { Cookie: cookie, Accept: 'text/html' } });
+
+  for (const path of ['/browse/Nix', '/browse/Note/999', '/ask/x', '/nonsense', '/file/7']) {
+    const { status, body } = await get(path);
+    expect([path, status]).toEqual([path, 404]);
+    expect(body).toContain(NAVIGATION);
+    expect(body).toContain('Database <bdi>');
+  }
+  const form = postOf({ token, kind: 'discard' }, port, { Cookie: cookie });
+  const refused = await ask({ port }, '/decide', form);
+  expect([refused.status, refused.body.includes(NAVIGATION)]).toEqual([400, true]);
+  expect((await ask({ port }, '/nonsense', { headers: { Accept: 'text/html' } })).body).toMatch(/^here are/);
+});
+
+test('a question that takes too long comes back as it was typed', () => {
+  const bar = { identity: { database: '7', url: 'https://www.example.com' }, formToken: 'token' };
+  const query = new URLSearchParams({ sql: 'SELECT "<b>"', at: '2026-05-01T08:00', fresh: '' }).toString();
+
+  const { status, body } = failureReply(new ChildFailure('late'), bar, { path: '/ask', query });
+
+  expect(status).toBe(503);
+  expect(body).toContain(NAVIGATION);
+  expect(body).toContain('SELECT &quot;&lt;b&gt;&quot;</textarea>');
+  expect(body).toContain('value="2026-05-01T08:00"');
+  expect(body).toContain('It took longer than 15 seconds and was stopped');
+});
