@@ -283,11 +283,10 @@ aside details p { margin: .1rem 0 .2rem 1rem; font-size: .9rem; }
 `;
 
 /**
- * Reloads the first pages now and then, but never while a person uses them. Shows the progress of the current work, and offers to stop a
- * query. Everything works without it.
+ * Renews the parts of a page that changed, but none that a person uses: when work ends, and now and then. Shows the progress of the current work and
+ * times of this place, takes keys for conflicts, and offers to stop a query. Everything works without it.
  */
 export const PAGE_JS = `'use strict';
-const REFRESH_MS = 15000;
 const QUIET_MS = 4000;
 let touchedAtMs = 0;
 for (const name of ['pointermove', 'pointerdown', 'keydown', 'scroll']) {
@@ -299,15 +298,57 @@ if (here.searchParams.has(said)) {
   here.searchParams.delete(said);
   history.replaceState(null, '', here);
 }
-const isBusy = () =>
-  document.visibilityState !== 'visible' ||
-  performance.now() - touchedAtMs < QUIET_MS ||
-  document.querySelector('details[open]') !== null ||
-  [...document.querySelectorAll('textarea, input[type=password]')].some((field) => field.value !== '') ||
-  !(getSelection()?.isCollapsed ?? true) ||
-  document.activeElement?.matches('a, button, input, textarea, summary') === true;
-if (document.querySelector('main[data-refresh]') !== null) {
-  setInterval(() => { if (!isBusy()) location.reload(); }, REFRESH_MS);
+const dress = (root) => {
+  for (const keys of root.querySelectorAll('#keys')) keys.hidden = false;
+  for (const time of root.querySelectorAll('time')) {
+    const moment = new Date(time.dateTime);
+    if (Number.isNaN(moment.getTime())) continue;
+    const local = moment.toLocaleString('sv-SE');
+    if (time.className === 'at') { time.title = time.textContent; time.textContent = local; }
+    else time.title = local + ' here, ' + time.title;
+  }
+};
+dress(document);
+const isInUse = (part) =>
+  part.contains(document.activeElement) ||
+  part.querySelector('details[open]') !== null ||
+  [...part.querySelectorAll('input, textarea')].some((field) => field.value !== field.defaultValue) ||
+  (getSelection()?.isCollapsed === false && getSelection().containsNode(part, true));
+const textOf = (part) => part.outerHTML.replace(/value="[\\w-]{43}\\.[\\w-]+"/g, '');
+const nameOf = ({ tagName, id, className }) => [tagName, id, className].join();
+const replace = (part, fresh) => {
+  if (isInUse(part) || textOf(part) === textOf(fresh)) return;
+  const scrolled = (root) => [root, ...root.querySelectorAll('.scroll')];
+  const spots = scrolled(part).map(({ scrollTop, scrollLeft }) => ({ scrollTop, scrollLeft }));
+  part.replaceWith(fresh);
+  scrolled(fresh).forEach((each, index) => Object.assign(each, spots[index]));
+};
+const main = document.querySelector('main');
+const liveMs = 1000 * Number(main?.dataset.live ?? 0);
+let renewedAtMs = performance.now();
+const renew = () => {
+  renewedAtMs = performance.now();
+  const request = new XMLHttpRequest();
+  request.open('GET', location.href);
+  request.responseType = 'document';
+  request.addEventListener('load', () => {
+    const page = request.response;
+    const fresh = page?.querySelector('main[data-live]');
+    const parts = [...main.children];
+    if (fresh == null) { if (!parts.some(isInUse)) location.reload(); return; }
+    const others = [...document.importNode(fresh, true).children];
+    others.forEach(dress);
+    document.title = page.title;
+    if (parts.map(nameOf).join() === others.map(nameOf).join()) parts.forEach((part, index) => replace(part, others[index]));
+    else if (!parts.some(isInUse)) main.replaceChildren(...others);
+  });
+  request.send();
+};
+if (liveMs > 0) {
+  setInterval(() => {
+    const nowMs = performance.now();
+    if (document.visibilityState === 'visible' && nowMs - touchedAtMs > QUIET_MS && nowMs - renewedAtMs > liveMs) renew();
+  }, 1000);
 }
 const stop = document.querySelector('#stop');
 stop?.form?.addEventListener('submit', () => { stop.hidden = false; });
@@ -319,43 +360,47 @@ document.querySelector('form.ask textarea')?.addEventListener('keydown', (event)
 document.querySelector('#filters')?.addEventListener('submit', (event) => {
   for (const field of event.target.elements) if (field.value === '' && field.name !== '') field.disabled = true;
 });
-const cards = [...document.querySelectorAll('.conflict')];
-for (const keys of document.querySelectorAll('#keys')) keys.hidden = false;
 addEventListener('keydown', ({ key, target, ctrlKey, metaKey, altKey }) => {
   if (ctrlKey || metaKey || altKey || target.matches('input, textarea, select')) return;
+  const cards = [...document.querySelectorAll('.conflict')];
   const at = cards.indexOf(target.closest('.conflict'));
   if (key === 'n') cards[(at + 1) % cards.length]?.focus();
   const take = { h: 'local', t: 'remote' }[key];
   if (take !== undefined) cards[at]?.querySelector('button[value="' + take + '"]').click();
 });
-const place = document.querySelector('#progress');
-if (place !== null && typeof EventSource === 'function') {
-  let wasUnderWay = null;
-  const events = new EventSource('/events');
-  events.addEventListener('message', ({ data }) => {
-    const progress = JSON.parse(data);
-    const isUnderWay = progress !== null;
-    if (wasUnderWay === true && !isUnderWay && !isBusy()) return location.reload();
-    wasUnderWay = isUnderWay;
-    const words = document.createElement('p');
-    if (!isUnderWay) words.textContent = 'Nothing at the moment.';
-    else {
-      const { work, table, tablesDoneCount, tableCount, rowCount } = progress;
-      words.textContent = work + (tableCount === null ? '' : ', ' + tablesDoneCount + ' of ' + tableCount + ' tables') +
-        ', ' + rowCount.toLocaleString('en-US') + ' rows' + (table === null ? '' : ': ' + table);
-    }
-    place.replaceChildren(words);
-    if (!isUnderWay) return;
-    const bar = document.createElement('progress');
-    bar.setAttribute('aria-label', 'Rows');
-    if (progress.expectedRowCount > 0) {
-      bar.max = progress.expectedRowCount;
-      bar.value = Math.min(progress.rowCount, bar.max);
-    }
-    place.append(bar);
-  });
-  addEventListener('pagehide', () => events.close());
-}
+let isUnderWay = false;
+const show = (progress) => {
+  if (isUnderWay && progress === null) renewedAtMs = -Infinity;
+  isUnderWay = progress !== null;
+  const place = document.querySelector('#progress');
+  if (place === null) return;
+  const words = document.createElement('p');
+  place.replaceChildren(words);
+  if (!isUnderWay) { words.textContent = 'Nothing at the moment.'; return; }
+  const { work, table, tablesDoneCount, tableCount, rowCount, expectedRowCount } = progress;
+  words.textContent = work + (tableCount === null ? '' : ', ' + tablesDoneCount + ' of ' + tableCount + ' tables') +
+    ', ' + rowCount.toLocaleString('en-US') + ' rows' + (table === null ? '' : ': ' + table);
+  const bar = document.createElement('progress');
+  bar.setAttribute('aria-label', 'Rows');
+  if (expectedRowCount > 0) {
+    bar.max = expectedRowCount;
+    bar.value = Math.min(rowCount, bar.max);
+  }
+  place.append(bar);
+};
+// A browser has few connections to one server, so only a page that is seen keeps one.
+let events = null;
+const watch = () => {
+  const isSeen = liveMs > 0 && document.visibilityState === 'visible';
+  if (isSeen === (events !== null)) return;
+  events?.close();
+  events = isSeen ? new EventSource('/events') : null;
+  events?.addEventListener('message', ({ data }) => show(JSON.parse(data)));
+};
+watch();
+document.addEventListener('visibilitychange', () => { watch(); renewedAtMs = -Infinity; });
+addEventListener('pageshow', watch);
+addEventListener('pagehide', () => { events?.close(); events = null; });
 `;
 
 /** Two rows that agree. */

@@ -30,7 +30,7 @@ export function problem(
 /** A page with the bar at its top. */
 export function framed(
   { request, reader }: PageInput,
-  frame: Pick<PageLayout, 'title' | 'place' | 'isWide' | 'refreshSeconds'>,
+  frame: Pick<PageLayout, 'title' | 'place' | 'isWide' | 'liveSeconds' | 'refreshSeconds'>,
   body: Html,
   status = 200,
 ): AnswerChunks {

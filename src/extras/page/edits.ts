@@ -46,7 +46,11 @@ export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks 
             <a href="/edits/${pathPart(table.name)}?after=${last}">Next ›</a>
           </nav>`
     }`;
-  return framed(desk, { title: `Edits of ${table.name} · rowsync`, place: 'Browse' }, body);
+  return framed(
+    desk,
+    { title: `Edits of ${table.name} · rowsync`, place: 'Browse', liveSeconds: 60, refreshSeconds: 60 },
+    body,
+  );
 }
 
 /** Why they wait, and the buttons for all of them. */

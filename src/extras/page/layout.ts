@@ -18,21 +18,19 @@ export interface PageLayout {
   readonly formToken: string | null;
   /** Rows need the whole width of the window. */
   readonly isWide?: boolean;
+  /** Seconds after which the script renews what changed, which it also does when work ends; 0 for never. */
+  readonly liveSeconds?: number;
   /** Seconds until a browser without scripts reloads the page; null for never. */
   readonly refreshSeconds?: number | null;
 }
 
 /** A whole page. */
 export function framedHtml(frame: PageLayout, body: Html): string {
-  const { title, isWide = false, refreshSeconds = null } = frame;
+  const { title, isWide = false, liveSeconds = 0, refreshSeconds = null } = frame;
   return documentHtml(
     title,
     html`<a class="skip" href="#main">Skip to the content</a> ${topHtml(frame)}
-      ${
-        refreshSeconds === null
-          ? html`<main id="main" class="${isWide ? 'whole' : 'narrow'}">${body}</main>`
-          : html`<main id="main" data-refresh>${body}</main>`
-      }`,
+      <main id="main" class="${isWide ? 'whole' : 'narrow'}" data-live="${liveSeconds}">${body}</main>`,
     html`${
         refreshSeconds === null
           ? null

@@ -123,7 +123,7 @@ function answerOrigin(desk: PageInput, { id: tableId, originName }: BrowsedTable
 function answerTables(desk: PageInput): AnswerChunks {
   const { reader, request } = desk;
   const body = tablesHtml(readBrowsedTables(reader), reader.status(), request.nowMs);
-  return framed(desk, { title: 'Tables · rowsync', place: 'Browse' }, body);
+  return framed(desk, { title: 'Tables · rowsync', place: 'Browse', liveSeconds: 60, refreshSeconds: 60 }, body);
 }
 
 function answerTable(desk: PageInput, table: BrowsedTable): AnswerChunks {
@@ -151,7 +151,7 @@ function answerTable(desk: PageInput, table: BrowsedTable): AnswerChunks {
     mistakes: mistakesIn(query, table),
     nowMs: request.nowMs,
   });
-  return framed(desk, { title: `${table.name} · rowsync`, place: 'Browse', isWide: true }, body);
+  return framed(desk, { title: `${table.name} · rowsync`, place: 'Browse', isWide: true, liveSeconds: 60 }, body);
 }
 
 /** A cell that is too long for a page, as a file of text that no browser runs. */

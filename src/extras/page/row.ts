@@ -292,7 +292,7 @@ export function answerRow(desk: PageInput, table: BrowsedTable, id: number): Ans
   const isKnown = cells !== null || deleted !== null || waiting.length > 0;
   return framed(
     desk,
-    { title: `${table.name} ${id} · rowsync`, place: 'Browse' },
+    { title: `${table.name} ${id} · rowsync`, place: 'Browse', liveSeconds: 60 },
     html`${said}${body}`,
     isKnown ? 200 : 404,
   );

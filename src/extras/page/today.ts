@@ -342,7 +342,7 @@ export function answerToday(desk: PageInput): AnswerChunks {
     ${lastChangesHtml(desk)} ${bottomHtml({ replica, identity, state, lastMoment: readLastMoment(reader), nowMs })}`;
   const refreshSeconds = waiting.conflicts.length === 0 ? 60 : null;
   const title = `${headline.sentence} · ${identity === null ? 'rowsync' : `database ${identity.database}`}`;
-  return framed(desk, { title, place: 'Today', refreshSeconds }, body);
+  return framed(desk, { title, place: 'Today', liveSeconds: 15, refreshSeconds }, body);
 }
 
 /** The last changes of all rows, with authors and old values; nothing without a journal. */

@@ -141,7 +141,7 @@ export function answerWork(desk: PageInput): AnswerChunks {
   const body = html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
   ${workHtml({ state, work, refusedCount, runs: reader.runs(RUNS_READ_MAX), results: readRunResults(reader, RUNS_READ_MAX), formToken, nowMs })}`;
   const refreshSeconds = state.working === null ? 60 : 5;
-  return framed(desk, { title: 'Work · rowsync', place: 'Work', refreshSeconds }, body);
+  return framed(desk, { title: 'Work · rowsync', place: 'Work', liveSeconds: 15, refreshSeconds }, body);
 }
 
 /** Lines of the list: one a day for runs that only looked, and for each kind of work that moved rows; what failed has a line of its own. */

@@ -157,6 +157,36 @@ describe.skipIf(CHROMIUM === null)('in a Chromium on the PATH', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('a page that stays open shows what changed, and leaves what a person types', async () => {
+    await using sandbox = await startTestSandbox({ tables: [NOTE] });
+    await using daemon = await startTroubled(sandbox);
+    await using browser = await startBrowser();
+    const { page, complaints } = await browser.open(`http://127.0.0.1:${portOf(daemon)}`);
+    const origin = await signedIn(page, daemon);
+
+    const watching = page.waitForResponse(`${origin}/events`);
+    await page.goto(`${origin}/browse/Note`);
+    await page.evaluate('window.isSame = true');
+    await watching;
+    sandbox.store.update('Note', 3, { Title: 'new there' });
+    daemon.cycle();
+    await daemon.idle();
+    await page.getByText('new there').waitFor();
+    const isSame = await page.evaluate('window.isSame');
+    await page.goto(origin);
+    await page.getByText('Another value').click();
+    await page.getByLabel('Value for Title').fill('both');
+    sandbox.store.update('Note', 4, { Title: 'new again' });
+    const renewed = page.waitForResponse(`${origin}/`);
+    daemon.cycle();
+    await daemon.idle();
+    await renewed;
+
+    expect(isSame).toBe(true);
+    expect(await page.getByLabel('Value for Title').inputValue()).toBe('both');
+    expect(complaints).toEqual([]);
+  }, 60_000);
+
   test('it works without scripts', async () => {
     await using sandbox = await startTestSandbox({ tables: [NOTE] });
     await using daemon = await startTroubled(sandbox);
