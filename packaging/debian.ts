@@ -27,6 +27,15 @@ const UNIT_FOLDERS: readonly (readonly [string, string, string])[] = [
   ['rowsync.tmpfiles.conf', 'usr/lib/tmpfiles.d', 'rowsync.conf'],
 ];
 
+/** What users read and take examples from, under the same names as here, so that links hold. */
+const DOCUMENTS = ['README.md', 'llms.txt', 'config', 'docs', 'docs/images', 'docs/reference'] as const;
+
+function documentsIn(path: string): readonly string[] {
+  if (!statSync(join(TOP, path)).isDirectory()) return [path];
+  const entries = readdirSync(join(TOP, path), { withFileTypes: true });
+  return entries.flatMap((entry) => (entry.isFile() ? [`${path}/${entry.name}`] : []));
+}
+
 const COPYRIGHT = `
 What stands in the executable (Node.js with its libraries, and packages of npm) has licenses of its own, in
 licenses.txt.gz beside this file. The text of the Apache license is in /usr/share/common-licenses/Apache-2.0.
@@ -67,7 +76,7 @@ export function buildDebian({ executable, version, builtAt, licenses }: DebianPa
   put('usr/share/doc/rowsync/CHANGELOG.md.gz', gzipSync(read('CHANGELOG.md'), { level: 9 }));
   put('usr/share/doc/rowsync/copyright', `${read('LICENSE').toString()}${COPYRIGHT}`);
   put('usr/share/doc/rowsync/licenses.txt.gz', gzipSync(licenses, { level: 9 }));
-  put('usr/share/doc/rowsync/examples/rowsync.example.yaml', read('config/rowsync.example.yaml'));
+  for (const file of DOCUMENTS.flatMap(documentsIn)) put(`usr/share/doc/rowsync/${file}`, read(file));
   put('usr/share/lintian/overrides/rowsync', read('packaging/debian/lintian-overrides'));
   for (const name of ['postinst', 'prerm', 'postrm']) put(`DEBIAN/${name}`, read(`packaging/debian/${name}`), 0o755);
   const files = filesUnder(root).filter((path) => !path.startsWith('DEBIAN/'));

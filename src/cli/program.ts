@@ -22,7 +22,9 @@ Exit codes:
   2   the command line or the configuration is wrong
   3   a guard or a conflict waits for a person: look, then run again with --confirm, or resolve
   75  the origin or the replica cannot be used now: try again later
-  78  the replica cannot be used before a person has seen to it: it is damaged, or a newer rowsync wrote it`;
+  78  the replica cannot be used before a person has seen to it: it is damaged, or a newer rowsync wrote it
+
+Documents, examples, alarms and a dashboard: docs/ and config/ of the package, on Debian in /usr/share/doc/rowsync`;
 
 /** Runs one command to its end and returns the exit code. */
 export async function run(args: readonly string[], session: Session, extras: readonly Extra[]): Promise<number> {

@@ -27,7 +27,10 @@ function homeFolder(): string | null {
 function start(): void {
   const { node } = process.versions;
   if (Number.parseInt(node, 10) < NODE_MIN) {
-    process.stderr.write(`error: rowsync needs Node ${NODE_MIN} or newer, and ${process.execPath} is Node ${node}\n`);
+    process.stderr.write(
+      `error: rowsync needs Node ${NODE_MIN} or newer, and ${process.execPath} is Node ${node}; ` +
+        'get one from https://nodejs.org, or use the Debian package or the executable, which need none\n',
+    );
     process.exitCode = EXIT.usage;
     return;
   }

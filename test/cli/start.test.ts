@@ -33,7 +33,10 @@ test('a Node that is too old is named in one line, and nothing is loaded', () =>
 
   expect(status).toBe(EXIT.usage);
   expect(stdout).toBe('');
-  expect(stderr).toBe(`error: rowsync needs Node 24 or newer, and ${process.execPath} is Node 20.19.2\n`);
+  expect(stderr).toBe(
+    `error: rowsync needs Node 24 or newer, and ${process.execPath} is Node 20.19.2; get one from https://nodejs.org, ` +
+      'or use the Debian package or the executable, which need none\n',
+  );
 });
 
 test('the oldest Node that it takes is the one that the package asks for', () => {

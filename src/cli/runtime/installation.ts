@@ -6,8 +6,11 @@ import { readFileSync } from 'node:fs';
 import { getAsset, isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 
-/** Whether it runs from its sources; there is no `rowsync` on the path then. */
-export const isCheckout = import.meta.url.endsWith('.ts');
+/** Whether it runs from its sources. */
+const isCheckout = import.meta.url.endsWith('.ts');
+
+/** What a person types in front of a command; in a checkout there is no `rowsync` on the path. */
+export const ROWSYNC = isCheckout ? 'npm run -s rowsync --' : 'rowsync';
 
 /** The top of the checkout or of the package, all of whose parts are in dist/cli. */
 const TOP = new URL(isCheckout ? '../../../' : '../../', import.meta.url);

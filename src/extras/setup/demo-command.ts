@@ -12,7 +12,7 @@ import { RowsyncError } from '../../base/errors.ts';
 import { systemCode } from '../../config/secrets.ts';
 import type { PullReport } from '../../pull/report.ts';
 import { openReader } from '../../replica/reader.ts';
-import { isCheckout } from '../../cli/runtime/installation.ts';
+import { ROWSYNC } from '../../cli/runtime/installation.ts';
 import { exitCodeOf, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { answerAsTable } from '../../cli/terminal/table.ts';
@@ -31,9 +31,6 @@ const CHANGES = 12;
 
 /** Decides which rows colleagues change, so that the demo shows the same story every time. */
 const SEED = 7;
-
-/** What the reader has to type in front of a command; in a checkout there is no `rowsync` on the path. */
-const ROWSYNC = isCheckout ? 'npm run -s rowsync --' : 'rowsync';
 
 /** A question that the Records API cannot answer: it joins and sums. */
 const QUERY = `SELECT c."Segment", round(sum(l."Quantity" * l."Unit Price")) AS "Revenue"

@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import { type InitOptions, askAnswers, routeOptions, type FirstFiles } from './init-questions.ts';
 import type { Runner, Invocation } from '../../extra.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
-import { isCheckout } from '../../cli/runtime/installation.ts';
+import { ROWSYNC } from '../../cli/runtime/installation.ts';
 import { looksLikeToken, systemCode } from '../../config/secrets.ts';
 import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from './init-config.ts';
 import { become, ownerOf } from '../../cli/runtime/owner.ts';
@@ -89,12 +89,11 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
 
 /** What to type now. */
 function nextText(configPath: string | undefined): string {
-  const rowsync = isCheckout ? 'npm run -s rowsync --' : 'rowsync';
   const named = configPath === undefined ? '' : ` --config ${shellWord(configPath)}`;
   const lines = [
-    `${rowsync} pull${named}      copies the tables`,
-    `${rowsync} status${named}    says how fresh they are`,
-    `${rowsync} daemon${named}    keeps them so; on a server: rowsync service --help`,
+    `${ROWSYNC} pull${named}      copies the tables`,
+    `${ROWSYNC} status${named}    says how fresh they are`,
+    `${ROWSYNC} daemon${named}    keeps them so; on a server: rowsync service --help`,
   ];
   return `\nnext:\n${lines.map((line) => `  ${line}\n`).join('')}`;
 }
