@@ -1,5 +1,5 @@
 /**
- * Patterns of names, in which `*` stands for any text and everything else for itself, compared in NFC. Each piece between two stars is
+ * Patterns of names, in which `*` matches any text and everything else itself, compared in NFC. Each piece between two stars is
  * looked for once, from left to right: one expression for the whole pattern would try every way to share a long name among the stars. Pure.
  */
 

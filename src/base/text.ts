@@ -161,3 +161,8 @@ export function bytesText(bytes: number): string {
   }
   return `${size.toFixed(1)} ${units[index] ?? ''}`;
 }
+
+/** The integer that a text writes; null for any other text, and beyond what numbers count exactly. */
+export function integerFromText(text: string): number | null {
+  return /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : null;
+}

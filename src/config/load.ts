@@ -264,7 +264,7 @@ function configFromOptions(
 /** Kinds of work that extras add. */
 type AddedJobs = readonly (readonly [kind: string, job: string | JobDefault])[];
 
-/** A cycle is a pull and a push, so `sync` stands for whichever of the two is not there. */
+/** A cycle is a pull and a push, so `sync` means whichever of the two is not there. */
 function scheduleTexts(options: Options['schedule'], kinds: AddedJobs): ScheduleTexts {
   const { sync, pull = sync, push = sync, ...others } = options;
   const texts: Readonly<Record<string, string | false | undefined>> = options;

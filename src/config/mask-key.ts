@@ -104,6 +104,6 @@ export function keyFileProblem({ uid, mode, linkUid, folderMode }: KeyFileFacts,
   if ((mode & 0o022) !== 0) return `can be written by others (mode ${(mode & 0o777).toString(8)})`;
   // In such a folder, a link may lead to a file of root that everybody reads.
   const isExchangeable = (folderMode & 0o022) !== 0;
-  if (isExchangeable && (mode & 0o044) !== 0) return 'can be read by others, and stands where others may write';
+  if (isExchangeable && (mode & 0o044) !== 0) return 'can be read by others, in a folder where others may write';
   return null;
 }

@@ -39,7 +39,7 @@ interface NumberOption {
 }
 
 /** A whole number within bounds. */
-export function wholeNumber(option: NumberOption) {
+export function integerOption(option: NumberOption) {
   const error = `must be a whole number from ${option.from} to ${option.to}`;
   return z
     .int({ error })

@@ -6,7 +6,7 @@
  * An option is here only if something reads it: one that is accepted and ignored would be a promise not kept.
  */
 import * as z from 'zod';
-import { byteCount, decimalNumber, PRINTABLE, section, text, wholeNumber } from './option-kinds.ts';
+import { byteCount, decimalNumber, PRINTABLE, section, text, integerOption } from './option-kinds.ts';
 import { origin } from './origin-options.ts';
 import { scheduleWith } from './schedule-options.ts';
 import type { ConfigProblem, OptionPath } from './problems.ts';
@@ -48,7 +48,7 @@ const replica = section(
 
 const limits = section(
   {
-    concurrency: wholeNumber({
+    concurrency: integerOption({
       from: 1,
       to: 10,
       default: 4,
@@ -62,7 +62,7 @@ const limits = section(
       unit: 'requests per second; 0 means as fast as the origin answers',
       doc: 'How many requests may be sent in a second.',
     }),
-    pageRows: wholeNumber({
+    pageRows: integerOption({
       from: 2,
       to: 500,
       default: 500,
@@ -100,7 +100,7 @@ const safety = section(
         'A pull that would delete more than this share of a table here holds the deletes until it is run with --confirm. ' +
         'So does a push that would delete more at the origin.',
     }),
-    maxPushRows: wholeNumber({
+    maxPushRows: integerOption({
       from: 0,
       to: 10_000_000,
       default: 1000,
@@ -184,8 +184,8 @@ const http = section(
       .optional()
       .meta({
         description:
-          'The address under which people open a record of the hosted database in their browser. The page of a row then links to it. {id} stands for the ' +
-          'number of the record, {tableId} and {table} for the number and the name of its table.',
+          'The address under which people open a record of the hosted database in their browser. The page of a row then links to it. {id} becomes the ' +
+          'number of the record, {tableId} and {table} the number and the name of its table.',
       }),
   },
   'The HTTP server of `rowsync daemon`.',
@@ -220,7 +220,7 @@ const notify = section(
           'An address that the daemon posts the same JSON object to, with a text beside it that chat services show. Write ${NAME}, ' +
           'an environment variable, where the address itself is a secret.',
       }),
-    repeatMinutes: wholeNumber({
+    repeatMinutes: integerOption({
       from: 1,
       to: 10_080,
       default: 360,

@@ -88,7 +88,7 @@ function loginOf({ username, password }: URL): { readonly login: ProxySettings['
   try {
     return { login: { user: decodeURIComponent(username), password: decodeURIComponent(password) } };
   } catch {
-    return null; // a percent sign that stands for nothing
+    return null; // a percent sign that escapes nothing
   }
 }
 

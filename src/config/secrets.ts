@@ -26,7 +26,7 @@ const SECRET_BYTES_MAX = 16 * 1024;
 /** Bits of a mode that let others than the owner read, write or list a file. */
 const OTHERS_MODE = 0o077;
 
-/** What stands for a secret in the file: one environment variable and nothing else. */
+/** A secret in the file: one environment variable and nothing else. */
 export const SECRET_REFERENCE = /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/;
 
 const VARIABLE = /\$(\$)?\{([^}]*)\}/g;

@@ -38,7 +38,7 @@ export function parseYaml(file: string, text: string): ParsedFile {
     try {
       const values: unknown = document.toJS({ maxAliasCount: ALIASES_MAX });
       if (!isEndless(values, new Set())) return { document, lines, values };
-      faults.push({ line: 1, complaint: 'an alias (*name) stands inside of what its anchor (&name) names' });
+      faults.push({ line: 1, complaint: 'an alias (*name) is inside of what its anchor (&name) names' });
     } catch {
       // The parser leaves it to this step to resolve aliases, and says no more than that it failed.
       faults.push({ line: 1, complaint: 'an alias (*name) has no anchor (&name) before it, or there are too many' });

@@ -5,7 +5,7 @@
  */
 import type { LogEvent } from '../base/log-events.ts';
 import type { LogFacts, Logger } from '../base/log.ts';
-import { TOLD, type Problem } from '../reconcile/account/account.ts';
+import { NOTIFIED, type Problem } from '../reconcile/account/account.ts';
 
 /** Why a notice is sent. */
 export type NoticeKind = 'needsPerson' | 'failing' | 'recovered' | 'changed';
@@ -56,7 +56,7 @@ export function judgeNotices(
     notices.push(notice);
     recentMs.push(nowMs);
   };
-  const present = byKey(problems.filter(({ code }) => TOLD.has(code)));
+  const present = byKey(problems.filter(({ code }) => NOTIFIED.has(code)));
   const seenByKey = new Map<string, SeenProblem>();
   for (const [key, problem] of present) {
     const { sinceMs = nowMs, told: last = null } = told.seenByKey.get(key) ?? {};

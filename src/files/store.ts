@@ -192,17 +192,17 @@ export class FileStore {
 
   /** Whether this folder was opened as a store before, even if it is empty now. @throws RowsyncError `files.store`. */
   isMade(): boolean {
-    return this.#stands(join(this.folder, INCOMING));
+    return this.#exists(join(this.folder, INCOMING));
   }
 
   /** Whether anything is under the name of content, at once. @throws RowsyncError `files.store`. */
   hasName({ sha256 }: StoredContent): boolean {
-    return this.#stands(this.pathOf(sha256));
+    return this.#exists(this.pathOf(sha256));
   }
 
-  #stands(path: string): boolean {
+  #exists(path: string): boolean {
     try {
-      return stands(this.#files, path);
+      return exists(this.#files, path);
     } catch (thrown) {
       throw fileError(thrown, `Looking at ${path}`);
     }
@@ -262,7 +262,7 @@ export async function openStore(folder: string, isShared = false, files = system
   try {
     const incoming = join(folder, INCOMING);
     // It is made last: where it is, what is above it was made durable.
-    const isNew = !stands(files, incoming);
+    const isNew = !exists(files, incoming);
     await files.remove(incoming);
     await files.makeFolder(folder, mode);
     if (isNew) await syncAbove(files, folder);
@@ -282,7 +282,7 @@ export async function hashOfFile(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-function stands(files: FileSystem, path: string): boolean {
+function exists(files: FileSystem, path: string): boolean {
   try {
     files.lookAt(path);
     return true;

@@ -71,7 +71,7 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   readonly describeDatabase: ReadMethod<[], DatabaseDescriptor>;
   /** Columns and views of a table (4.3). */
   readonly describeTable: ReadMethod<[table: Address], TableDescriptor>;
-  /** The user that the credentials stand for (4.2). */
+  /** The user of the credentials (4.2). */
   readonly user: ReadMethod<[], UserDescriptor>;
   /** Full URLs without any secret: the keys under which ETags are kept (specification 4.10). */
   selectUrl(table: Address, query: SelectParameters): string;

@@ -34,7 +34,7 @@ export function authorizationOf(credentials: Credentials): Authorization {
       checkToken(credentials.token, /^[\x21-\x7E]+$/, 'a space, a line break or a character outside ASCII');
       return { headers: ['authorization', bearerHeader(credentials.token)], pathSuffix: '' };
     case 'urlToken':
-      // One segment that stands for nothing else: not the minus of a session, no dots, no escapes.
+      // One segment with no other meaning: not the minus of a session, no dots, no escapes.
       checkToken(credentials.token, /^\w[\w-]*$/, 'other characters than letters, digits, _ and -');
       return { headers: [], pathSuffix: `/${credentials.token}` };
     case 'basic':

@@ -198,7 +198,7 @@ export function rowMethods(requests: Requests, format: WireFormat, maskKey: () =
 }
 
 /** What an answer can be an answer to. */
-interface Asked {
+interface ExpectedRows {
   /** Rows that were asked for, at most. */
   readonly countMax: number;
   /** The only ids that were asked for. */
@@ -209,7 +209,7 @@ interface Asked {
  * A page that answers what was asked. Some rows are signs of another request's answer: with an id that no origin gives, twice,
  * more than were asked for, or not asked for at all. Taking its silence about a row for an answer would delete that row here.
  */
-function answeringPage(page: RowPage, { countMax, ids: asked }: Asked, what: string): RowPage {
+function answeringPage(page: RowPage, { countMax, ids: asked }: ExpectedRows, what: string): RowPage {
   const { ids } = page;
   if (ids.length > countMax) throw unexpected(what, `${countMax} rows were asked for, ${ids.length} came`);
   if (ids.some((id) => id < 1)) throw unexpected(what, 'a row has an id below 1');

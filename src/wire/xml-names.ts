@@ -118,7 +118,7 @@ function escapeOf(unit: string): string {
 
 const ESCAPE = /_x(?:([0-9A-Fa-f]{4})|([0-9A-Fa-f]{8}))_/g;
 
-/** The column name that an element name stands for. */
+/** The column name of an element name. */
 export function nameFromElement(element: string): string {
   if (!element.includes('_x')) return element;
   return element.replaceAll(ESCAPE, (escape: string, unit: string | undefined, wide: string | undefined) => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { accountBeside, accountExitCode, accountText } from '../../src/cli/runtime/account-text.ts';
 import { accountOfService } from '../../src/extras/service/command.ts';
-import { accountResult } from '../../src/extras/check/daemon.ts';
+import { accountResult } from '../../src/extras/check/command.ts';
 import { statusText } from '../../src/cli/commands/status.ts';
 import { metricsText } from '../../src/extras/http/metrics.ts';
 import { judgeNotices, NO_NOTICES_SENT } from '../../src/daemon/notices.ts';

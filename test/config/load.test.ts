@@ -382,7 +382,7 @@ test.each(['tables: &a { A: *a }', 'tables: &a\n  A: { sort: [x, *a] }', 'a: &a 
     const error = failure(() => load(`${GOOD}\n${yaml}`));
 
     expect(error.code).toBe('config.invalid');
-    expect(error.message).toContain('an alias (*name) stands inside of what its anchor (&name) names');
+    expect(error.message).toContain('an alias (*name) is inside of what its anchor (&name) names');
   },
 );
 

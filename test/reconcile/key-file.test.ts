@@ -17,7 +17,7 @@ test.each<[string, Partial<KeyFileFacts>, string | null]>([
   [
     'a file of root that everybody reads, in a shared folder',
     { uid: 0, mode: 0o100444, folderMode: 0o42770 },
-    'can be read by others, and stands where others may write',
+    'can be read by others, in a folder where others may write',
   ],
 ])('%s', (_what, facts, problem) => {
   expect(keyFileProblem({ ...GOOD, ...facts }, US)).toBe(problem);

@@ -12,7 +12,7 @@ import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { listTable } from '../terminal/table.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
-import { plural } from '../../base/text.ts';
+import { plural, integerFromText } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `
 Open conflicts wait for you and hold up their row only. Edits of the last seven days that lost to a change at the origin, by the
@@ -52,7 +52,7 @@ export function addConflictCommands(program: Command, runner: Runner): void {
       runner(command, (invocation) =>
         options.seen === undefined
           ? list(invocation, options.all === true)
-          : decide(invocation, { kind: 'seen', upToId: wholeNumber(options.seen, 'conflict') }),
+          : decide(invocation, { kind: 'seen', upToId: numberOf(options.seen, 'conflict') }),
       ),
     );
   program
@@ -66,7 +66,7 @@ export function addConflictCommands(program: Command, runner: Runner): void {
       runner(command, (invocation) =>
         decide(invocation, {
           kind: 'resolve',
-          id: wholeNumber(id, 'conflict'),
+          id: numberOf(id, 'conflict'),
           isAgain: options.again === true,
           ...takeFrom(options.take),
         }),
@@ -82,7 +82,7 @@ export function addConflictCommands(program: Command, runner: Runner): void {
     .action((table: string, id: string | undefined, options: { all?: boolean }, command: Command) =>
       runner(command, (invocation) => {
         if ((id === undefined) === (options.all !== true)) throw needsOneOf();
-        return decide(invocation, { kind: 'discard', table, rowId: id === undefined ? null : wholeNumber(id, 'row') });
+        return decide(invocation, { kind: 'discard', table, rowId: id === undefined ? null : numberOf(id, 'row') });
       }),
     );
 }
@@ -163,9 +163,9 @@ function takeFrom(text: string): Pick<PersonDecision & { kind: 'resolve' }, 'tak
   return { take: 'value', value: text === 'NULL' ? null : text.replace(/^=/, '') };
 }
 
-function wholeNumber(text: string, what: string): number {
-  const number = Number(text);
-  if (/^-?\d+$/.test(text) && Number.isSafeInteger(number)) return number;
+function numberOf(text: string, what: string): number {
+  const number = integerFromText(text);
+  if (number !== null) return number;
   throw new RowsyncError('usage', 'usage.invalid', {
     message: `The number of a ${what} is a whole number`,
     hint: '`rowsync conflicts` lists conflicts with their numbers, SELECT * FROM sync_changes edited rows.',

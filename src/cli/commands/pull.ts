@@ -14,7 +14,7 @@ import type { PushReport } from '../../push/report.ts';
 import { type ConflictLine, readLostSince, readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
 import { plural, printable, someOf } from '../../base/text.ts';
 import type { ProvenMoment } from '../../replica/bookkeeping/touched.ts';
-import { orLeaveConfirmation } from '../runtime/confirmation.ts';
+import { orLeaveConfirmation } from '../runtime/hand-over.ts';
 import { writeWithAccount, exitCodeOf, loadNamedConfig, withResources } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { filesFailures, filesJson, filesText } from '../report/files-report.ts';

@@ -21,7 +21,7 @@ import {
   withResources,
 } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import { orLeaveConfirmation } from '../runtime/confirmation.ts';
+import { orLeaveConfirmation } from '../runtime/hand-over.ts';
 import { lostText, planJson, planText, pushExitCode, pushJson, pushText } from '../report/push-report.ts';
 import { writePaged } from '../terminal/pager.ts';
 import { reviewText } from '../report/review.ts';

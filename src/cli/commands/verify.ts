@@ -9,7 +9,7 @@ import { finishPushes } from '../../push/push.ts';
 import { errorJson } from '../report/error-text.ts';
 import { writeWithAccount, exitCodeOf, loadNamedConfig, withResources } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import { orLeaveConfirmation } from '../runtime/confirmation.ts';
+import { orLeaveConfirmation } from '../runtime/hand-over.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { problemsText } from '../report/pull-report.ts';
 import { countText, durationText, plural, printable } from '../../base/text.ts';

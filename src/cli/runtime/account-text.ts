@@ -25,7 +25,7 @@ const EXIT_BY_SEVERITY: Readonly<Record<Severity, number>> = {
   notice: EXIT.done,
 };
 
-/** The exit code that an account stands for. */
+/** The exit code of an account. */
 export function accountExitCode(problems: readonly Problem[]): number {
   return EXIT_BY_SEVERITY[worstOf(problems) ?? 'notice'];
 }

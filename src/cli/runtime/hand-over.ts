@@ -1,12 +1,14 @@
 /**
- * `pull`, `push`, `sync` and `verify` beside a daemon: it does the work at once, and this process shows its progress. Only the process that
- * holds the lock writes to a replica.
+ * `pull`, `push`, `sync` and `verify` beside a daemon: it does the work at once, and this process shows its progress; what a person agreed to with
+ * `--confirm` is left in the replica for the daemon's next run. Only the process that holds the lock writes to a replica.
  */
-import { errorFromWords, EXIT, RowsyncError } from '../../base/errors.ts';
+import { asRowsyncError, errorFromWords, EXIT, RowsyncError } from '../../base/errors.ts';
 import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
 import type { CoreWork } from '../../daemon/jobs.ts';
-import { holderOf } from '../../replica/lock.ts';
+import type { ConsentKind } from '../../replica/bookkeeping/problems.ts';
+import { giveConsent } from '../../replica/consent.ts';
+import { holderOf, isInUse } from '../../replica/lock.ts';
 import { openReader } from '../../replica/reader.ts';
 import type { Invocation } from '../../extra.ts';
 import { askDaemonForWork, type DaemonWork, hearDaemonWork } from './daemon-client.ts';
@@ -19,17 +21,45 @@ const POLL_MS = 300;
 const SILENT_MAX = 20;
 
 /** What the daemon is asked for; `asks` is what it cannot be asked for, such as names of tables. */
-export interface HandedWork {
+interface HandedWork {
   readonly works: readonly CoreWork[];
   readonly asks: readonly string[];
 }
 
-/** Has the daemon do the work, one kind after the other. @throws RowsyncError `replica.inUse` where it cannot be asked. */
-export async function handOver(
+/** Runs `work`; where another process works on the replica, leaves the consent of `confirm` for that one, or hands the work over to it. */
+export async function orLeaveConfirmation(
   invocation: Invocation,
-  cause: RowsyncError,
-  { works, asks }: HandedWork,
+  asked: {
+    readonly confirm: boolean;
+    readonly kinds: readonly ConsentKind[];
+    readonly tables: readonly string[];
+  } & HandedWork,
+  work: () => Promise<number>,
 ): Promise<number> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const error = asRowsyncError(thrown);
+    const { code } = error;
+    if (code !== 'replica.inUse' && code !== 'config.secret') throw thrown;
+    const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
+    // Members of the group cannot read the token, and a consent needs none.
+    if (code === 'config.secret' && !isInUse(replica.path)) throw thrown;
+    if (!asked.confirm) return handOver(invocation, error, asked);
+    const consents = giveConsent(replica.path, asked.kinds, asked.tables);
+    if (consents.length === 0) throw thrown;
+    const lines = consents.map(({ table, kind, rowCount }) => {
+      const what = kind === 'push' ? 'edited' : 'missing';
+      if (table === null) return `the next ${kind} of the process that is at work may continue\n`;
+      return `${printable(table)}: the next ${kind} of the process that is at work may continue, with ${plural(rowCount, `${what} row`)} at most\n`;
+    });
+    await (invocation.isJson ? printJson(invocation, { consents }) : invocation.session.stdout.write(lines.join('')));
+    return EXIT.done;
+  }
+}
+
+/** Has the daemon do the work, one kind after the other. @throws RowsyncError `replica.inUse` where it cannot be asked. */
+async function handOver(invocation: Invocation, cause: RowsyncError, { works, asks }: HandedWork): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { listen } = config.http;
   const ask = { invocation, config, cause };

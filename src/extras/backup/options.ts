@@ -3,7 +3,7 @@
  */
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { PRINTABLE, section, text, wholeNumber } from '../../config/option-kinds.ts';
+import { PRINTABLE, section, text, integerOption } from '../../config/option-kinds.ts';
 import type { OptionSection } from '../../config/options.ts';
 
 declare module '../../config/options.ts' {
@@ -20,7 +20,7 @@ const backup = section(
       mustBe: 'must be the path of a folder',
       doc: 'Where the daemon puts its backups; the folder must exist. Best on another disk.',
     }).optional(),
-    keep: wholeNumber({
+    keep: integerOption({
       from: 1,
       to: 1000,
       default: 7,

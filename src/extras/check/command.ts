@@ -4,11 +4,15 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
-import type { CheckResult } from '../../cli/runtime/check-result.ts';
+import { ok, type CheckResult } from '../../cli/runtime/check-result.ts';
+import { hearDaemon } from '../../cli/runtime/daemon-client.ts';
+import type { Config } from '../../config/load.ts';
+import { problemsAt } from '../../daemon/account.ts';
+import type { Problem } from '../../reconcile/account/account.ts';
 import type { Origin } from '../../origin/client.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
 import { loadNamedConfig, printJson, withOrigin } from '../../cli/runtime/invocation.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import type { Extra, Invocation, Runner } from '../../extra.ts';
 import { plural, printable } from '../../base/text.ts';
 
 const EXAMPLES = `
@@ -33,10 +37,7 @@ export function addCheckCommand(program: Command, runner: Runner): void {
 export async function checkAndPrint(invocation: Invocation): Promise<number> {
   const { session, isJson } = invocation;
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
-  const [{ checkDamage, checkOrigin, checkReplica }, { checkDaemon }] = await Promise.all([
-    import('./checks.ts'),
-    import('./daemon.ts'),
-  ]);
+  const { checkDamage, checkOrigin, checkReplica } = await import('./checks.ts');
   const results: CheckResult[] = [];
   const add = async (result: CheckResult): Promise<void> => {
     results.push(result);
@@ -54,6 +55,32 @@ export async function checkAndPrint(invocation: Invocation): Promise<number> {
   const verdict = `${plural(count('ok'), 'check')} ok, ${plural(count('warn'), 'warning')}, ${count('fail')} failed\n`;
   await (isJson ? printJson(invocation, { exitCode, checks: results }) : session.stdout.write(verdict));
   return exitCode;
+}
+
+/** Checks the daemon: its systemd unit, what it reports where it listens, and each problem. */
+async function checkDaemon(config: Config, extras: readonly Extra[], nowMs: number): Promise<readonly CheckResult[]> {
+  const services = await Promise.all(extras.flatMap(({ findService }) => findService?.(config) ?? []));
+  const { answer, word } = await hearDaemon(config, extras);
+  const problems = problemsAt(config, { word, nowMs });
+  return [
+    ...services.flatMap((found) => found?.findings ?? []),
+    ...(answer === null ? [] : [ok('daemon', answer.status)]),
+    ...problems.map(accountResult),
+  ];
+}
+
+const OUTCOMES = { damaged: 'fail', person: 'warn', late: 'warn', notice: 'ok' } as const;
+
+/** A problem of the account as a finding. */
+export function accountResult({ code, severity, table, sentence, hint }: Problem): CheckResult {
+  // A check may come before the first pull.
+  const outcome = code === 'replica.unpulled' ? 'ok' : OUTCOMES[severity];
+  return {
+    name: 'account',
+    outcome,
+    message: `${code}: ${table === null ? '' : `${table}: `}${sentence}`,
+    hint: outcome === 'ok' ? '' : hint,
+  };
 }
 
 /** Someone waits for the diagnosis, and a fault that comes and goes is worth seeing. */

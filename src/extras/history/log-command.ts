@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
-import { countText, plural, printable, printableJson } from '../../base/text.ts';
+import { countText, plural, printable, printableJson, integerFromText } from '../../base/text.ts';
 import { entryJson, findRun, readRunCounts, readRunEntries, type EntryFilter, type RunCount } from './entries.ts';
 import { findKnownTable, readKnownTables } from './known.ts';
 import { schemaChangeText } from '../../pull/schema-changes.ts';
@@ -68,7 +68,8 @@ export function addLogCommand(program: Command, runner: Runner): void {
 }
 
 function runNumber(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const number = integerFromText(text);
+  if (number !== null) return number;
   throw new InvalidArgumentError('It is the number of a run, as in sync_runs.');
 }
 

@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
-import { plural } from '../../base/text.ts';
+import { plural, integerFromText } from '../../base/text.ts';
 import { undoTable, type TableUndo, type UndoSelection } from './undo.ts';
 import { workAsClient } from '../shared/sql-client.ts';
 import { editsOfPushSince } from './entries.ts';
@@ -82,7 +82,7 @@ function readUndoSelection(
   /** Since when the edits that the run sent are known; null if it is no push. */
   readonly editsSince: string | null;
 } {
-  const rowId = options.row === undefined ? null : wholeNumber(options.row, '--row');
+  const rowId = options.row === undefined ? null : numberOf(options.row, '--row');
   const reader = openReader(path);
   try {
     const known = readKnownTables(reader);
@@ -91,7 +91,7 @@ function readUndoSelection(
         ? known.filter(({ since }) => since !== null)
         : [findKnownTable(known, options.table)];
     if (run !== undefined) {
-      const runId = wholeNumber(run, 'a run');
+      const runId = numberOf(run, 'a run');
       return { tables, wish: { which: { runId }, rowId }, editsSince: editsOfPushSince(reader, runId) };
     }
     const nowMs = session.clock.nowMs();
@@ -103,9 +103,9 @@ function readUndoSelection(
   }
 }
 
-function wholeNumber(text: string, what: string): number {
-  const number = Number(text);
-  if (/^-?\d+$/.test(text) && Number.isSafeInteger(number)) return number;
+function numberOf(text: string, what: string): number {
+  const number = integerFromText(text);
+  if (number !== null) return number;
   throw usage(`"${text}" is not the number of ${what}`, 'Write a whole number.');
 }
 

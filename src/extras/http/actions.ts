@@ -12,7 +12,7 @@ import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
 import { WORK_KINDS, type WorkKind } from '../../daemon/jobs.ts';
 import { SESSION_MS_MAX, type PageAuth } from './page-key.ts';
 import { publicStateOf, type Problem, type PublicState } from '../../reconcile/account/account.ts';
-import { durationText } from '../../base/text.ts';
+import { durationText, integerFromText } from '../../base/text.ts';
 import { documentHtml, sentenceHtml, topHtml, type Bar } from '../page/layout.ts';
 import { html } from '../page/html.ts';
 
@@ -280,7 +280,7 @@ function readBody(request: IncomingMessage): Promise<string | null> {
 const TAKES = ['local', 'remote', 'base', 'value'] as const;
 
 function decisionFromForm(form: URLSearchParams): PersonDecision | null {
-  const id = wholeNumber(form.get('id'));
+  const id = integerFromText(form.get('id') ?? '');
   const row = seenEdits(form);
   switch (form.get('kind')) {
     case 'resolve': {
@@ -312,11 +312,9 @@ function decisionFromForm(form: URLSearchParams): PersonDecision | null {
 /** The row that a form is about, or all edited rows of a table, and what it was made from. */
 function seenEdits(form: URLSearchParams): SeenEdits | null {
   const table = decoded(form.get('table'));
-  return table === null ? null : { table, rowId: wholeNumber(form.get('row')), version: form.get('seen') ?? '' };
-}
-
-function wholeNumber(text: string | null): number | null {
-  return text !== null && /^-?\d{1,15}$/.test(text) ? Number(text) : null;
+  return table === null
+    ? null
+    : { table, rowId: integerFromText(form.get('row') ?? ''), version: form.get('seen') ?? '' };
 }
 
 function decoded(text: string | null): string | null {

@@ -106,7 +106,7 @@ function lineOfBadByte(bytes: Buffer): number {
 
 async function readCsv(name: string, whole: string, given: string | null): Promise<FileRows> {
   const { parse, CsvError } = await import('csv-parse/sync');
-  // Excel begins a file so to say what stands between cells.
+  // Excel begins a file so to name its separator.
   const said = /^sep=(.)\r?\n/.exec(whole);
   const text = said === null ? whole : whole.slice(said[0].length);
   const delimiter = given ?? said?.[1] ?? delimiterOf(text);
@@ -136,7 +136,7 @@ async function readCsv(name: string, whole: string, given: string | null): Promi
   return { headers, rows, problems };
 }
 
-/** Whatever of the usual signs stands most often in the first line, outside of quotes. */
+/** The usual separator that is most frequent in the first line, outside of quotes. */
 function delimiterOf(text: string): string {
   const first = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text)?.[0].replaceAll(/"(?:[^"]|"")*"/g, '') ?? '';
   const counts = [',', ';', '\t', '|'].map((sign) => ({ sign, count: first.split(sign).length }));

@@ -71,7 +71,7 @@ export interface ManCommand {
 
 /** An option of the configuration file. */
 interface ManOption {
-  /** Such as `limits.pageRows`; PATTERN stands for any pattern of tables. */
+  /** Such as `limits.pageRows`; PATTERN is any pattern of tables. */
   readonly path: string;
   readonly description: string;
   /** As YAML; null for none. */

@@ -97,14 +97,14 @@ export function templateProblem(strings: readonly string[]): string | null {
 }
 
 function placeProblem(before: string): string | null {
-  if (before.lastIndexOf('<!--') > before.lastIndexOf('-->')) return 'a value stands in a comment';
+  if (before.lastIndexOf('<!--') > before.lastIndexOf('-->')) return 'a value is in a comment';
   // Quoted text may hold angle brackets, so it is skipped to find the ends of tags.
   const tag = /<(?:[^<>"']|"[^"]*"|'[^']*')*(?:"[^"]*|'[^']*)?$/.exec(before)?.[0];
-  if (tag === undefined) return isInRaw(before) ? 'a value stands where no entities are read' : null;
+  if (tag === undefined) return isInRaw(before) ? 'a value is where no entities are read' : null;
   const attribute = /\s([a-z][a-z0-9:-]*)="([^"]*)$/i.exec(tag);
-  if (attribute === null) return 'a value stands in a tag, outside of double quotes';
+  if (attribute === null) return 'a value is in a tag, outside of double quotes';
   const name = (attribute[1] ?? '').toLowerCase();
-  if (name.startsWith('on') || name === 'style' || name === 'srcdoc') return `a value stands in ${name}`;
+  if (name.startsWith('on') || name === 'style' || name === 'srcdoc') return `a value is in ${name}`;
   if (ADDRESSES.has(name) && !/^(?:\/[^/]|#)/.test(attribute[2] ?? '')) return `a value begins ${name}`;
   return null;
 }

@@ -21,6 +21,7 @@ import { describeTables, putbackPath, withPutback, type PutbackPlace } from './p
 import { planJson, planText, statusJson, statusText } from './putback-text.ts';
 import { addRecords, hasRecords, readRecords } from './records.ts';
 import { runPutback } from './run.ts';
+import { integerFromText } from '../../base/text.ts';
 
 const EXAMPLES = `
 Rows come back with new ids, and with new keys where the origin numbers them; references to them are rewritten. A row that is at the origin
@@ -194,7 +195,7 @@ function choiceOf(main: ReplicaReader, { options, ids, table = '' }: PutbackArgu
   const run = options.run === undefined ? null : runSpan(main, options.run);
   return {
     table,
-    ids: ids.map((id) => wholeNumber(id, 'a row')),
+    ids: ids.map((id) => numberOf(id, 'a row')),
     with: (options.with ?? '')
       .split(',')
       .map((name) => name.trim())
@@ -210,7 +211,7 @@ function choiceOf(main: ReplicaReader, { options, ids, table = '' }: PutbackArgu
 function sourceOf({ at, deletedSince, run }: PutbackOptions, backup: ReplicaReader | null, nowMs: number): LostSource {
   if (at === undefined && backup === null) return { kind: 'deleted' };
   if (deletedSince !== undefined || run !== undefined || (at !== undefined && backup !== null))
-    throw usage('--deleted-since and --run choose among deleted rows; --from FILE and --at stand alone');
+    throw usage('--deleted-since and --run choose among deleted rows; --from FILE and --at go without them');
   return backup === null
     ? { kind: 'moment', moment: momentOf(at ?? '', { name: '--at', nowMs }), nowMs }
     : { kind: 'backup', reader: backup };
@@ -227,13 +228,14 @@ function existing(path: string): string {
 /** When a run began and ended. */
 function runSpan(main: ReplicaReader, run: string): { readonly from: string; readonly until: string } {
   const text = sql`SELECT started_at, coalesce(finished_at, started_at) FROM sync_runs WHERE id = ?`;
-  const [found] = queryRows(main, text, [wholeNumber(run, 'a run')]);
+  const [found] = queryRows(main, text, [numberOf(run, 'a run')]);
   if (found === undefined) throw usage(`No run ${run} is known`);
   return { from: String(found[0]), until: String(found[1]) };
 }
 
-function wholeNumber(text: string, what: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
+function numberOf(text: string, what: string): number {
+  const number = integerFromText(text);
+  if (number !== null) return number;
   throw usage(`"${text}" is not the number of ${what}`);
 }
 

@@ -34,7 +34,7 @@ export interface PutbackChoice {
 /** A plan as it is shown. */
 export interface PutbackPlan {
   readonly rows: readonly PlannedPutback[];
-  /** Rows that stand at the origin, and refer to one that gets a new key. */
+  /** Rows of the origin that refer to one that gets a new key. */
   readonly orphans: readonly PlannedPutback[];
   /** References that were guessed, for consent. */
   readonly guessed: readonly TableReference[];

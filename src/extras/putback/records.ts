@@ -16,7 +16,7 @@ import { readTwoWayTable } from '../../capture/table.ts';
 import { rowName, type KeyLink, type PlannedFile, type PlannedPutback } from './plan.ts';
 
 /**
- *    kind       row: to be created · link: a row that stands at the origin, whose reference is mended
+ *    kind       row: to be created · link: a row of the origin whose reference is mended
  *    state      waiting · sent (to the origin, or about to be) · refused · inDoubt · done · there (left alone) · given up · cannot
  *    staged_id  `_id` in this file while it is on its way
  *    cells      JSON of values by the origin's ids of columns; links, files: JSON of plan.ts

@@ -80,7 +80,7 @@ export function readLines(from: Connection, after: number, limit: number): reado
     .all(after, limit) as ChangedRowLine[]; // columns and types are ours
 }
 
-/** The last line that stands for all rows of a table, by table. */
+/** The last line that covers all rows of a table, by table. */
 export function readTableChanges(from: Connection): ReadonlyMap<number, number> {
   const rows = from
     .prepare(sql`SELECT table_id, seq FROM _rowsync_touched WHERE row_id = ${ALL_ROWS}`)

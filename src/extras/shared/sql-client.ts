@@ -49,7 +49,7 @@ export type RowEdit =
       readonly kind: 'update';
       readonly table: string;
       readonly id: number;
-      /** `was` stands for what the person saw. */
+      /** `was` is what the person saw. */
       readonly cells: readonly { readonly column: string; readonly value: Stored; readonly was: string }[];
     }
   | { readonly kind: 'insert'; readonly table: string; readonly cells: readonly EditedCell[] }

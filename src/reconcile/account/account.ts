@@ -38,7 +38,7 @@ export function accountOf(facts: AccountFacts): readonly Problem[] {
 const STOPPING: ReadonlySet<ProblemCode> = new Set(CATALOGUE.filter((it) => 'stopsAll' in it).map(({ code }) => code));
 
 /** Problems of which people are sent notices. */
-export const TOLD: ReadonlySet<ProblemCode> = new Set(
+export const NOTIFIED: ReadonlySet<ProblemCode> = new Set(
   CATALOGUE.filter((it) => !('untold' in it)).map(({ code }) => code),
 );
 

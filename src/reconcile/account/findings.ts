@@ -61,7 +61,7 @@ function kindOf({ code }: FoundComplaint): Kind {
 const OF_ALL: ReadonlySet<FoundComplaint['about']> = new Set(['replica', 'pull', 'push', 'daemon']);
 
 /** Complaints about everything, of some kinds. */
-export function whole(...kinds: readonly Kind[]): Find {
+export function ofAll(...kinds: readonly Kind[]): Find {
   return ({ complaints }) =>
     complaints.filter((it) => OF_ALL.has(it.about) && kinds.includes(kindOf(it))).map((it) => said(it, null));
 }

@@ -15,7 +15,7 @@ import {
   ofSinks,
   ofTables,
   said,
-  whole,
+  ofAll,
   type Finding,
 } from './findings.ts';
 
@@ -44,14 +44,14 @@ export const CATALOGUE = [
     severity: 'damaged',
     stopsAll: true,
     why: 'The file is damaged, newer than this program, or a copy beside the log of another file.',
-    find: whole('damaged'),
+    find: ofAll('damaged'),
   },
   {
     code: 'credentials.refused',
     severity: 'person',
     stopsAll: true,
     why: 'The origin does not accept the token or the password, or the user may not use the API.',
-    find: whole('credentials'),
+    find: ofAll('credentials'),
   },
   {
     code: 'config.refused',
@@ -69,21 +69,21 @@ export const CATALOGUE = [
     code: 'run.held',
     severity: 'person',
     why: 'A guard stopped a whole run, such as when most tables vanished at once.',
-    find: whole('held'),
+    find: ofAll('held'),
   },
   {
     code: 'run.failed',
     severity: 'person',
     stopsAll: true,
     why: 'The last run failed as a whole, for a reason that does not pass by itself.',
-    find: whole('failed'),
+    find: ofAll('failed'),
   },
   {
     code: 'run.late',
     severity: 'late',
     stopsAll: true,
     why: 'The last run failed as a whole, and trying again can help: the origin is down or cannot be reached.',
-    find: whole('late'),
+    find: ofAll('late'),
   },
   {
     code: 'replica.unpulled',

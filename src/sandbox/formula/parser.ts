@@ -144,10 +144,10 @@ class Parser {
       if (word === 'var') return { kind: 'variable', name: next.name, ...place };
       if (word === 'user') return { kind: 'userProperty', name: next.name, ...place };
       if (word === 'related') return problem('unknownName', place, 'Related[…] has a meaning in relationships only.');
-      return problem('syntax', place, 'Only Var and User may stand before a name in [ ].');
+      return problem('syntax', place, 'Only Var and User may come before a name in [ ].');
     }
     if (operatorOf(token) !== '') return problem('syntax', token, 'A value is missing before this.');
-    return problem('syntax', token, 'Columns stand in [ ], texts in quotes, and functions are followed by ( ).');
+    return problem('syntax', token, 'Columns are written in [ ], texts in quotes, and functions are followed by ( ).');
   }
 
   private parenthesized(open: Token): Node | FormulaProblem {
@@ -264,7 +264,7 @@ const FOREIGN_SYMBOLS: Readonly<Record<string, string>> = {
   '!': 'Write <> for "not equal" and not (…) for a negation.',
   '|': 'Write or; & joins texts.',
   '%': 'Write Mod(…) or Rem(…) for a remainder.',
-  '{': 'Columns stand in [ ].',
+  '{': 'Columns are written in [ ].',
   ';': 'Arguments are separated by commas.',
   '.': 'A number begins with a digit.',
 };

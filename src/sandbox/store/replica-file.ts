@@ -75,7 +75,7 @@ interface ServedColumn {
   readonly writable: 0 | 1;
   readonly width: number | null;
   readonly options: string;
-  /** How values of another type than the column's stand here in place of its own; null for none. */
+  /** The type whose values the column holds here in place of its own; null for none. */
   readonly maskedFrom: string | null;
   readonly storedForm: string;
 }
@@ -268,7 +268,7 @@ function masksOf(tables: readonly ServedTable[], patterns: readonly string[]): R
         key === undefined
           ? `No column is called ${pattern}`
           : `${key.name} is a key, by which other rows refer to its row`,
-      hint: 'Name columns with their table, as in --mask Customer.Phone; * stands for any text.',
+      hint: 'Name columns with their table, as in --mask Customer.Phone; * matches any text.',
     });
   }
   return masked;

@@ -133,7 +133,7 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'refused-credentials-are-not-told',
     without: 'That the origin does not accept the token is not in the account.',
-    edits: [{ file: 'reconcile/account/problems.ts', find: "find: whole('credentials'),", replace: 'find: whole(),' }],
+    edits: [{ file: 'reconcile/account/problems.ts', find: "find: ofAll('credentials'),", replace: 'find: ofAll(),' }],
   },
   {
     name: 'probes-forget-what-needs-a-person',
