@@ -6,6 +6,7 @@ import { plural } from '../base/text.ts';
 import type { Connection } from './connection.ts';
 import type { Complaint } from './bookkeeping/problems.ts';
 import { readSinkStatus } from './bookkeeping/sinks.ts';
+import { queryAll } from './query.ts';
 
 /** An error and what it is about; `since` is a stamp, null where it is not known. */
 export interface RememberedComplaint extends Complaint {
@@ -37,23 +38,18 @@ export function readFirstUnreadable(
 }
 
 function ofTables(from: Connection): readonly RememberedComplaint[] {
-  const rows = from
-    .prepare(
-      sql`SELECT local_name AS subject, problem_code AS code, problem_message AS message, problem_hint AS hint, NULL AS since
+  const text = sql`SELECT local_name AS subject, problem_code AS code, problem_message AS message, problem_hint AS hint, NULL AS since
           FROM _rowsync_tables WHERE problem_code IS NOT NULL
           UNION ALL SELECT local_name, held_code, held_message, held_hint, held_at FROM _rowsync_tables WHERE held_code IS NOT NULL
           UNION ALL SELECT local_name, push_code, push_message, push_hint, NULL FROM _rowsync_tables WHERE push_code IS NOT NULL
-          ORDER BY subject COLLATE NOCASE`,
-    )
-    .all() as (Complaint & { subject: string; since: string | null })[]; // columns and types are ours
+          ORDER BY subject COLLATE NOCASE`;
+  const rows = queryAll(from, text) as (Complaint & { subject: string; since: string | null })[];
   return rows.map((row) => ({ ...row, about: 'table' }));
 }
 
 /** Two-way tables that another program dropped or renamed, and columns of such tables; the next pull makes them again. */
 export function readDropped(from: Connection): readonly RememberedComplaint[] {
-  const rows = from
-    .prepare(
-      sql`SELECT t.local_name AS subject, NULL AS "column", (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id) AS editCount
+  const text = sql`SELECT t.local_name AS subject, NULL AS "column", (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id) AS editCount
           FROM _rowsync_tables t WHERE t.push = 'on' AND t.state <> 'gone'
             AND lower(t.local_name) NOT IN (SELECT lower(name) FROM sqlite_schema WHERE type = 'table')
           UNION ALL SELECT subject, "column", 0 FROM (
@@ -61,9 +57,8 @@ export function readDropped(from: Connection): readonly RememberedComplaint[] {
             FROM _rowsync_tables t JOIN _rowsync_columns c ON c.table_id = t.id
             WHERE t.push = 'on' AND t.state <> 'gone' AND c.state = 'live'
             EXCEPT SELECT t.local_name, p.name FROM _rowsync_tables t JOIN pragma_table_info(t.local_name) p WHERE t.push = 'on')
-          WHERE EXISTS (SELECT 1 FROM pragma_table_info(subject))`,
-    )
-    .all() as { subject: string; column: string | null; editCount: number }[]; // the columns just listed
+          WHERE EXISTS (SELECT 1 FROM pragma_table_info(subject))`;
+  const rows = queryAll(from, text) as { subject: string; column: string | null; editCount: number }[];
   return rows.map(({ subject, column, editCount }) => ({
     about: 'table',
     subject,
@@ -82,16 +77,13 @@ function waitText(editCount: number): string {
  * What the last run in each direction, and the last work on files, failed of as a whole. What was wrong with one command line says nothing of the next run.
  */
 function ofRuns(from: Connection): readonly RememberedComplaint[] {
-  const rows = from
-    .prepare(
-      sql`SELECT kind, finished_at AS since, error_code AS code, result ->> 'problem' AS message, coalesce(result ->> 'hint', '') AS hint
+  const text = sql`SELECT kind, finished_at AS since, error_code AS code, result ->> 'problem' AS message, coalesce(result ->> 'hint', '') AS hint
           FROM (SELECT id, kind, finished_at, error_code,
                   (SELECT value FROM json_each(per_table) WHERE value ->> 'table' IS NULL) AS result FROM _rowsync_runs)
           WHERE id IN (SELECT max(id) FROM _rowsync_runs WHERE finished_at IS NOT NULL AND outcome NOT IN ('stopped', 'interrupted')
                        GROUP BY replace(kind, 'follow', 'pull'))
-            AND message IS NOT NULL AND code <> 'usage.invalid' ORDER BY id DESC`,
-    )
-    .all() as (Complaint & { kind: string; since: string })[]; // columns and types are ours
+            AND message IS NOT NULL AND code <> 'usage.invalid' ORDER BY id DESC`;
+  const rows = queryAll(from, text) as (Complaint & { kind: string; since: string })[];
   return rows.map(({ kind, ...row }) => ({
     ...row,
     about: kind === 'push' || kind === 'files' ? kind : 'pull',
@@ -109,11 +101,8 @@ function ofSinks(from: Connection): readonly RememberedComplaint[] {
 }
 
 function ofHistory(from: Connection): readonly RememberedComplaint[] {
-  const rows = from
-    .prepare(
-      sql`SELECT t.local_name AS subject, h.pruning_held AS message FROM _rowsync_history_tables h JOIN _rowsync_tables t ON t.id = h.table_id
-          WHERE h.pruning_held IS NOT NULL ORDER BY t.local_name COLLATE NOCASE`,
-    )
-    .all() as { subject: string; message: string }[]; // columns and types are ours
+  const text = sql`SELECT t.local_name AS subject, h.pruning_held AS message FROM _rowsync_history_tables h JOIN _rowsync_tables t ON t.id = h.table_id
+          WHERE h.pruning_held IS NOT NULL ORDER BY t.local_name COLLATE NOCASE`;
+  const rows = queryAll(from, text) as { subject: string; message: string }[];
   return rows.map((row) => ({ ...row, about: 'history', code: 'history.held', hint: '', since: null }));
 }

@@ -9,6 +9,7 @@ import { type ConsentKind, storeConfirmedCount } from './bookkeeping/problems.ts
 import { isNamed } from './bookkeeping/tables.ts';
 import type { Connection } from './connection.ts';
 import { replicaError } from './failures.ts';
+import { queryAll } from './query.ts';
 
 /** What a person agreed to: so many rows of a table, by its name here; null for what held a pull as a whole. */
 export interface Consent {
@@ -88,7 +89,7 @@ export function storeConsent(
   isMeant: (held: Held) => boolean,
 ): readonly Consent[] {
   return kinds.flatMap((kind) => {
-    const held = to.prepare(HELD[kind]).all() as readonly Held[]; // columns and types are ours
+    const held = queryAll(to, HELD[kind]) as Held[];
     const chosen = held.filter(isMeant);
     for (const { id, rowCount } of chosen) storeConfirmedCount(to, id, kind, rowCount);
     return chosen.map(({ localName, rowCount }) => ({ table: localName, kind, rowCount }));

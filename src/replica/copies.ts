@@ -31,6 +31,7 @@ import { readShortText } from '../base/file-system.ts';
 import type { PutBack } from '../reconcile/account/facts.ts';
 import type { Connection, Tx } from './connection.ts';
 import { sql } from '../base/sql.ts';
+import { queryFirst } from './query.ts';
 
 /** One row: which file it is, and how many batches with new rows it has recorded and settled. */
 export const SENT = sql`
@@ -182,8 +183,7 @@ function makeId(clock: Clock): string {
 }
 
 function readInside(from: { prepare(text: string): Database.Statement } | Connection): Count | null {
-  const row = from.prepare(sql`SELECT file_id AS fileId, batch_count AS batchCount FROM _rowsync_sent`).get();
-  return (row as Count | undefined) ?? null; // columns and types are ours
+  return queryFirst(from, sql`SELECT file_id AS fileId, batch_count AS batchCount FROM _rowsync_sent`) as Count | null;
 }
 
 /** More than a count takes. */

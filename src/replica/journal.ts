@@ -26,7 +26,7 @@ import {
   ADD_ENTRY,
   FORGET_EDITS,
 } from './bookkeeping/history.ts';
-import { readRawText } from './query.ts';
+import { queryAll, readRawText } from './query.ts';
 import { baseName, hasBase, readStanding } from './tables.ts';
 
 /** Rows that a transaction holds before it writes their entries: twice as many versions are in memory. */
@@ -177,11 +177,8 @@ function readNotedTable(from: Connection, journal: TableJournal, rows: Map<numbe
     .pluck()
     .get(id);
   if (typeof localName !== 'string') return null;
-  const all = from
-    .prepare(
-      sql`SELECT seq, local_name AS name, kind, unixepoch(since) AS since FROM _rowsync_columns WHERE table_id = +? ORDER BY seq`,
-    )
-    .all(id) as Column[]; // columns and types are ours
+  const text = sql`SELECT seq, local_name AS name, kind, unixepoch(since) AS since FROM _rowsync_columns WHERE table_id = +? ORDER BY seq`;
+  const all = queryAll(from, text, [id]) as Column[];
   const named = [{ seq: 0, name: '_allow', kind: null, since: 0 }, ...all];
   const standing = new Set(
     readStanding(
@@ -251,12 +248,9 @@ function readKnown(
   ids: readonly number[],
 ): ReadonlyMap<number, Version> {
   const known = new Map(readVersions(from, baseName(tableId), columns, ids));
-  const edits = from
-    .prepare(
-      sql`SELECT row_id AS rowId, cells IS NULL AS isDeleted FROM _rowsync_history_edits
-          WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
-    )
-    .all(tableId, JSON.stringify(ids)) as { rowId: number; isDeleted: 0 | 1 }[]; // columns and types are ours
+  const text = sql`SELECT row_id AS rowId, cells IS NULL AS isDeleted FROM _rowsync_history_edits
+          WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
+  const edits = queryAll(from, text, [tableId, JSON.stringify(ids)]) as { rowId: number; isDeleted: 0 | 1 }[];
   if (edits.length === 0) return known;
   const cellsOf = from
     .prepare(

@@ -4,6 +4,7 @@
  */
 import { readSchemaVersion, type Connection } from './connection.ts';
 import { foldIdent, sql } from '../base/sql.ts';
+import { queryAny } from './query.ts';
 
 /** What each connection (`root`) has read of the schema, by who read it, and at which version. */
 const memos = new WeakMap<object, { readonly version: unknown; readonly values: Map<unknown, unknown> }>();
@@ -42,14 +43,14 @@ const readViewNames = oncePerSchema((from) => {
 /** Whether another client's trigger is in the file, which may change any row while ours are switched off. */
 export const hasForeignTriggers = oncePerSchema((from) => {
   const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*' LIMIT 1`;
-  return from.prepare(text).get() !== undefined;
+  return queryAny(from, text);
 });
 
 /** Whether the file has a table, ignoring case: another client may have dropped it, or changed the case of its name. */
 export function hasTable(from: Connection, name: string): boolean {
   if (readViewNames(from).has(foldIdent(name))) return false;
   // SQLite has its columns at hand, while sqlite_schema has no index.
-  return from.prepare(sql`SELECT 1 FROM pragma_table_info(?, 'main') LIMIT 1`).get(name) !== undefined;
+  return queryAny(from, sql`SELECT 1 FROM pragma_table_info(?, 'main') LIMIT 1`, [name]);
 }
 
 /** The SQL that made a table; null if there is none of this name. */

@@ -52,6 +52,27 @@ export function readRawText(
   return typeof hex === 'string' && !isUtf8(Buffer.from(hex, 'hex')) ? hex.toLowerCase() : null;
 }
 
+/** Every row as an object of its columns; in a statement over tables of ours, the caller knows their types. */
+export function queryAll(from: Connection, text: Sql, values: BoundValues = []): readonly unknown[] {
+  return from.prepare(text).all(...values);
+}
+
+/** The first row as such an object; null for none. */
+export function queryFirst(from: Connection, text: Sql, values: BoundValues = []): unknown {
+  return from.prepare(text).get(...values) ?? null;
+}
+
+/** The first column of every row, which must be a text. */
+export function queryTexts(from: Connection, text: Sql, values: BoundValues = []): readonly string[] {
+  const statement = from.prepare(text).pluck();
+  return statement.all(...values).map(String);
+}
+
+/** Whether there is any row. */
+export function queryAny(from: Connection, text: Sql, values: BoundValues = []): boolean {
+  return from.prepare(text).get(...values) !== undefined;
+}
+
 /** How many rows are in memory at once. */
 export const BLOCK_ROWS = 500;
 

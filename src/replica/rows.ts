@@ -126,10 +126,7 @@ function runCounted(tx: Tx, text: Sql, values: readonly Stored[], touched: numbe
     if (changes > 0) endMoment(tx);
     return changes;
   }
-  const ids = tx
-    .prepare(sql`${text} RETURNING _id`)
-    .pluck()
-    .all(values) as number[]; // _id is an INTEGER within 53 bits
+  const ids = queryNumbers(tx, sql`${text} RETURNING _id`, values);
   for (const id of ids) touched.push(id);
   if (ids.length > 0) endMoment(tx);
   return ids.length;
@@ -153,10 +150,7 @@ function findUnlike(from: Connection, target: RowTarget, given: readonly Row[]):
   const chunk = chunkOf(target);
   const find = (at: number, count: number): readonly Row[] => {
     const text = textOf(unlikeTexts, target, { count, make: unlikeSql });
-    const ids = from
-      .prepare(text)
-      .pluck()
-      .all(bindings(rows, at, count)) as number[]; // _id is an INTEGER within 53 bits
+    const ids = queryNumbers(from, text, bindings(rows, at, count));
     return ids.map((id) => must(rowById.get(id), 'a row that was given'));
   };
   const found: Row[] = [];
@@ -245,8 +239,8 @@ function runNoted(
 /** How many of the rows are in the table; those above the newest one here need no looking up. */
 function countPresent(from: Connection, target: RowTarget, rows: readonly Row[]): number {
   const ids = rows.map(({ id }) => id);
-  const newest = readNewestId(from, target);
-  if (newest === null || ids.every((id) => id > newest)) return 0;
+  const newest = queryNumber(from, sql`SELECT coalesce(max(_id), 0) FROM ${ident(target.localName)}`);
+  if (ids.every((id) => id > newest)) return 0;
   return countStanding(from, target, ids);
 }
 
@@ -287,7 +281,7 @@ export function keepEvidence(
 export function readHighestId(from: Connection, target: RowTarget): number {
   const text = sql`SELECT max(coalesce((SELECT max(_id) FROM ${ident(target.localName)}), 0),
       coalesce((SELECT max(row_id) FROM _rowsync_deleted WHERE table_id = ?), 0))`;
-  return from.prepare(text).pluck().get(target.id) as number; // both parts are integers
+  return queryNumber(from, text, [target.id]);
 }
 
 /** A value and the name of its column here. */
@@ -375,14 +369,6 @@ export function readMeasured(
     .prepare(sql`SELECT ${list} FROM ${ident(localName)} WHERE _id > ? ORDER BY _id LIMIT ?`)
     .raw()
     .all(after, count) as unknown as readonly MeasuredRow[]; // raw() gives arrays
-}
-
-/** The largest id of a table; null where it has no row. */
-function readNewestId(from: Connection, { localName }: RowTarget): number | null {
-  return from
-    .prepare(sql`SELECT max(_id) FROM ${ident(localName)}`)
-    .pluck()
-    .get() as number | null; // _id is an INTEGER within 53 bits
 }
 
 /** What rows say in columns that the origin does not show any more, unless another client dropped these. */

@@ -26,6 +26,7 @@ import { hasTable, readTableText } from './objects.ts';
 import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
 import { type StoredAs, TYPE_RULES } from '../wire/column-types.ts';
 import { columnType } from '../wire/schema.ts';
+import { queryAll, queryAny, queryFirst, queryTexts } from './query.ts';
 
 /** Name of the table that holds what the origin last confirmed of a two-way table. */
 export function baseName(tableId: number): string {
@@ -74,10 +75,7 @@ function shapedTables(from: Connection, table: { id: number; localName: string }
 
 /** Names of all tables, views and indexes in the file; a new table must avoid them. */
 export function readTakenNames(from: Connection): readonly string[] {
-  return from
-    .prepare(sql`SELECT name FROM sqlite_schema`)
-    .pluck()
-    .all() as string[]; // name is TEXT
+  return queryTexts(from, sql`SELECT name FROM sqlite_schema`);
 }
 
 /** Whether a user table was made here, and is not another one that a client put in its place. */
@@ -88,22 +86,15 @@ export function isOwnTable(from: Connection, localName: string): boolean {
 
 /** Names of the columns that really are in a user table, in order; also of those that SQLite computes. */
 export function readPhysicalColumns(from: Connection, localName: string): readonly string[] {
-  return from
-    .prepare(sql`SELECT name FROM pragma_table_xinfo(?)`)
-    .pluck()
-    .all(localName) as string[]; // name is TEXT
+  return queryTexts(from, sql`SELECT name FROM pragma_table_xinfo(?)`, [localName]);
 }
 
 /** Those of the names that are columns of a table, as SQLite takes names for one. */
 export function readStanding(from: Connection, localName: string, names: readonly string[]): readonly string[] {
   if (names.length === 0) return [];
-  return from
-    .prepare(
-      sql`SELECT kept.value FROM json_each(?) kept
-          WHERE kept.value COLLATE NOCASE IN (SELECT name FROM pragma_table_xinfo(?))`,
-    )
-    .pluck()
-    .all(JSON.stringify(names), localName) as string[]; // the names just given
+  const text = sql`SELECT kept.value FROM json_each(?) kept
+          WHERE kept.value COLLATE NOCASE IN (SELECT name FROM pragma_table_xinfo(?))`;
+  return queryTexts(from, text, [JSON.stringify(names), localName]);
 }
 
 /**
@@ -151,7 +142,7 @@ const KEEPS = sql`(
 export function isStrict(from: Connection, localName: string): boolean {
   if (readTableText(from, localName)?.endsWith(') STRICT') === true) return true;
   const text = sql`SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND strict = 1`;
-  return from.prepare(text).get(localName) !== undefined;
+  return queryAny(from, text, [localName]);
 }
 
 /** Creates an empty user table, in the ledger as loading. */
@@ -369,12 +360,9 @@ export function pruneSchema(tx: Tx, at: string): readonly string[] {
     forgetDescriptor(tx, id);
     dropped.push(localName);
   }
-  const columns = tx
-    .prepare(
-      sql`SELECT c.seq, c.local_name AS localName, t.id, t.local_name AS localTable FROM _rowsync_columns c
-          JOIN _rowsync_tables t ON t.id = c.table_id WHERE c.state <> 'live'`,
-    )
-    .all() as { seq: number; localName: string; id: number; localTable: string }[]; // columns and types are ours
+  const text = sql`SELECT c.seq, c.local_name AS localName, t.id, t.local_name AS localTable FROM _rowsync_columns c
+          JOIN _rowsync_tables t ON t.id = c.table_id WHERE c.state <> 'live'`;
+  const columns = queryAll(tx, text) as { seq: number; localName: string; id: number; localTable: string }[];
   for (const { seq, localName, id, localTable } of columns) {
     keepNames(tx, id, [seq]);
     if (tx.journal.isKept(id)) markJournal(tx, id, { kind: 'schema', at, note: { pruned: localName } });
@@ -428,14 +416,11 @@ export function columnList(columns: readonly { readonly localName: string }[]): 
 
 /** The text of a row's key, for people; null where the table has no key column or the row is gone. */
 export function readKeyText(from: Connection, tableId: number, rowId: number): string | null {
-  const place = from
-    .prepare(
-      sql`SELECT t.local_name AS tableName, c.local_name AS columnName FROM _rowsync_columns c
+  const text = sql`SELECT t.local_name AS tableName, c.local_name AS columnName FROM _rowsync_columns c
           JOIN _rowsync_tables t ON t.id = c.table_id
-          WHERE c.table_id = ? AND c.kind = 'Key' AND c.state = 'live' ORDER BY c.position LIMIT 1`,
-    )
-    .get(tableId) as { tableName: string; columnName: string } | undefined; // columns and types are ours
-  if (place === undefined) return null;
+          WHERE c.table_id = ? AND c.kind = 'Key' AND c.state = 'live' ORDER BY c.position LIMIT 1`;
+  const place = queryFirst(from, text, [tableId]) as { tableName: string; columnName: string } | null;
+  if (place === null) return null;
   const key = from
     .prepare(sql`SELECT CAST(${ident(place.columnName)} AS TEXT) FROM ${ident(place.tableName)} WHERE _id = ?`)
     .pluck()

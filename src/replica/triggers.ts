@@ -7,6 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import type { Connection, Tx } from './connection.ts';
 import { hasForeignTriggers, oncePerSchema, readTriggers } from './objects.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
+import { queryAll, queryTexts } from './query.ts';
 
 /** A trigger that must be exactly like this. */
 export interface Trigger {
@@ -96,21 +97,15 @@ const readHarms = oncePerSchema(() => new Map<string, string>());
 /** The first harm that another program's trigger on a table may do, as the end of a sentence. SQLite's own program of a statement lists all triggers. */
 function findHarm(from: Connection, { id, localName }: { readonly id: number; readonly localName: string }): string {
   const names = [localName, `_rowsync_base_${id}`];
-  const found = from
-    .prepare(
-      sql`SELECT name, sql, tbl_name AS tableName FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*'
-          AND tbl_name COLLATE NOCASE IN (SELECT value FROM json_each(?))`,
-    )
-    .all(JSON.stringify(names)) as { name: string; sql: string; tableName: string }[]; // all are TEXT
+  const text = sql`SELECT name, sql, tbl_name AS tableName FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*'
+          AND tbl_name COLLATE NOCASE IN (SELECT value FROM json_each(?))`;
+  const found = queryAll(from, text, [JSON.stringify(names)]) as { name: string; sql: string; tableName: string }[];
   const suspects = found.filter((trigger) => !IS_FOR_PEOPLE.test(trigger.sql));
   const harmless = new Set(found.filter((trigger) => IS_FOR_PEOPLE.test(trigger.sql)).map(({ name }) => name));
   const pages = new Set(from.prepare(SYNCED_PAGES).pluck().all());
   for (const name of new Set(suspects.map(({ tableName }) => tableName))) {
     const table = ident(name);
-    const columns = from
-      .prepare(sql`SELECT name FROM pragma_table_info(?)`)
-      .pluck()
-      .all(name) as string[]; // TEXT
+    const columns = queryTexts(from, sql`SELECT name FROM pragma_table_info(?)`, [name]);
     const same = joinSql(columns.map(ident).map((column) => sql`${column} = ${column}`));
     for (const statement of [
       sql`INSERT INTO ${table} DEFAULT VALUES`,
@@ -141,7 +136,7 @@ let programCount = 0;
 
 function readProgram(from: Connection, statement: Sql): readonly ProgramStep[] {
   programCount += 1;
-  return from.prepare(sql`EXPLAIN ${statement} /* ${programCount} */`).all() as ProgramStep[]; // the columns of EXPLAIN
+  return queryAll(from, sql`EXPLAIN ${statement} /* ${programCount} */`) as ProgramStep[];
 }
 
 /** How SQLite codes RAISE: as an error that only triggers have, or as the conflict rule "ignore". */

@@ -6,7 +6,7 @@ import { sql } from '../../base/sql.ts';
 import type { OriginWords } from '../../reconcile/outcome.ts';
 import type { SentFile } from '../../reconcile/uploads.ts';
 import type { Connection, Tx } from '../connection.ts';
-import { queryNumbers } from '../query.ts';
+import { queryAll, queryNumbers } from '../query.ts';
 
 /**
  * The line goes with the last of its rows.
@@ -50,9 +50,8 @@ export function readKeptBatches(
   readonly sentAt: string;
   readonly rows: readonly KeptRow[];
 }[] {
-  const batches = from
-    .prepare(sql`SELECT id, method, sent_at AS sentAt, rows FROM _rowsync_batches WHERE table_id = +? ORDER BY id`)
-    .all(tableId) as { id: number; method: string; sentAt: string; rows: string }[]; // columns and types are ours
+  const text = sql`SELECT id, method, sent_at AS sentAt, rows FROM _rowsync_batches WHERE table_id = +? ORDER BY id`;
+  const batches = queryAll(from, text, [tableId]) as { id: number; method: string; sentAt: string; rows: string }[];
   return batches.map((batch) => ({ ...batch, rows: JSON.parse(batch.rows) as KeptRow[] })); // written as KeptRow
 }
 

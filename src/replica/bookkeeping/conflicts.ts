@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { stampFromMs } from '../../base/clock.ts';
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx, Stored } from '../connection.ts';
-import { queryNumber } from '../query.ts';
+import { queryAll, queryFirst, queryNumber, queryNumbers } from '../query.ts';
 
 /**
  *    kind          cell · deletedHere · deletedThere (reconcile/merge.ts) · inserted (a row that only was here)
@@ -78,14 +78,13 @@ export const CONFLICT_LINE = sql`id, "table", row_id AS rowId, kind, "column", $
 
 /** One conflict, or null. */
 export function readConflictLine(from: Connection, id: number): ConflictLine | null {
-  const row = from.prepare(sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id = ?`).get(id);
-  return (row as ConflictLine | undefined) ?? null; // the columns just listed
+  return queryFirst(from, sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id = ?`, [id]) as ConflictLine | null;
 }
 
 /** Edits that were discarded behind a conflict, the oldest first. */
 export function readDiscardedSince(from: Connection, afterId: number, limit: number): readonly ConflictLine[] {
   const text = sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id > ? AND state = 'discarded' ORDER BY id LIMIT ?`;
-  return from.prepare(text).all(afterId, limit) as ConflictLine[]; // the columns just listed
+  return queryAll(from, text, [afterId, limit]) as ConflictLine[];
 }
 
 /** A digest of the versions that a person saw. */
@@ -103,9 +102,8 @@ const LOST = sql`winner = 'origin' AND state = 'decided'`;
 
 /** The edits that lost since a run began; `afterId` is the last conflict before it. The oldest first. */
 export function readLostSince(from: Connection, afterId: number): readonly ConflictLine[] {
-  return from
-    .prepare(sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE ${LOST} AND id > ? ORDER BY id`)
-    .all(afterId) as ConflictLine[]; // the columns just listed
+  const text = sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE ${LOST} AND id > ? ORDER BY id`;
+  return queryAll(from, text, [afterId]) as ConflictLine[];
 }
 
 /** How long an edit that lost is told. */
@@ -119,9 +117,8 @@ export function toldSince(nowMs: number): string {
 /** The edits that lost at or after a moment and that nobody has seen, the oldest first. */
 export function readUnseen(from: Connection, since: string): readonly ConflictLine[] {
   const unseen = sql`SELECT id FROM _rowsync_conflicts WHERE ${LOST} AND seen = 0 AND at >= ?`;
-  return from
-    .prepare(sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id IN (${unseen}) ORDER BY id`)
-    .all(since) as ConflictLine[]; // the columns just listed
+  const text = sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id IN (${unseen}) ORDER BY id`;
+  return queryAll(from, text, [since]) as ConflictLine[];
 }
 
 /** How many of them each table has, by the name of the table, with the time of the first. */
@@ -162,9 +159,8 @@ export function readConflictsSince(
   tableId: number,
   afterId: number,
 ): readonly { readonly rowId: number; readonly winner: string }[] {
-  return from
-    .prepare(sql`SELECT row_id AS rowId, winner FROM _rowsync_conflicts WHERE table_id = ? AND id > ?`)
-    .all(tableId, afterId) as { rowId: number; winner: string }[]; // columns and types are ours
+  const text = sql`SELECT row_id AS rowId, winner FROM _rowsync_conflicts WHERE table_id = ? AND id > ?`;
+  return queryAll(from, text, [tableId, afterId]) as { rowId: number; winner: string }[];
 }
 
 /** Closes the questions about rows that no longer wait: both sides agree, or the table has no edits any more. */
@@ -212,7 +208,7 @@ export function hasOpenConflict(from: Connection, tableId: number, rowId: number
 export function readQuestionedIds(from: Connection, tableId: number): readonly number[] {
   const text = sql`SELECT row_id FROM _rowsync_conflicts WHERE table_id = @tableId AND state = 'open'
       UNION SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId AND state = 'conflicted'`;
-  return from.prepare(text).pluck().all({ tableId }) as number[]; // row_id is an INTEGER within 53 bits
+  return queryNumbers(from, text, [{ tableId }]);
 }
 
 /** Adds a conflict; the keys are those of the table's columns. */

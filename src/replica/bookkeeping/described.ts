@@ -4,6 +4,7 @@
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
+import { queryAll } from '../query.ts';
 
 /**
  * One row per table, by origin id.
@@ -38,12 +39,9 @@ export interface DescribedTable extends StoredBinding {
 
 /** Every table that was ever described, by id. */
 export function readDescribed(from: Connection): readonly DescribedTable[] {
-  const rows = from
-    .prepare(
-      sql`SELECT id, name, bound_name AS boundName, bound_key AS boundKey, seen_key AS seenKey, is_described AS isDescribed
-          FROM _rowsync_described ORDER BY id`,
-    )
-    .all() as (StoredBinding & { readonly isDescribed: 0 | 1 })[]; // columns and types are ours
+  const text = sql`SELECT id, name, bound_name AS boundName, bound_key AS boundKey, seen_key AS seenKey, is_described AS isDescribed
+          FROM _rowsync_described ORDER BY id`;
+  const rows = queryAll(from, text) as (StoredBinding & { readonly isDescribed: 0 | 1 })[];
   return rows.map((row) => ({ ...row, isDescribed: row.isDescribed === 1 }));
 }
 

@@ -5,6 +5,7 @@ import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import type { Extension } from '../../wire/format.ts';
 import type { DatabaseDescriptor, TableDescriptor } from '../../wire/schema.ts';
+import { queryFirst } from '../query.ts';
 
 /**
  *    scope        'database' or 'table:<origin id>'; '.xml' behind it where the ETag is that of an answer in XML
@@ -46,10 +47,9 @@ export function readTableDescriptor(
 }
 
 function readDescriptor(from: Connection, scope: DescriptorScope): { etag: string; descriptor: unknown } | null {
-  const row = from
-    .prepare(sql`SELECT etag, descriptor FROM _rowsync_descriptors WHERE scope = ?`)
-    .get(scopeText(scope)) as { etag: string; descriptor: string } | undefined; // columns and types are ours
-  return row === undefined ? null : { etag: row.etag, descriptor: JSON.parse(row.descriptor) };
+  const text = sql`SELECT etag, descriptor FROM _rowsync_descriptors WHERE scope = ?`;
+  const row = queryFirst(from, text, [scopeText(scope)]) as { etag: string; descriptor: string } | null;
+  return row === null ? null : { etag: row.etag, descriptor: JSON.parse(row.descriptor) };
 }
 
 /** Remembers a descriptor with its ETag and URL (`keptEtag`); without one there is nothing to ask with later, and it is forgotten. */

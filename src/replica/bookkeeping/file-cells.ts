@@ -6,6 +6,7 @@ import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { baseName, hasBase } from '../tables.ts';
 import type { ColumnType } from '../../wire/schema.ts';
+import { queryAll, queryAny } from '../query.ts';
 
 /**
  * Columns and tables go by the origin's ids.
@@ -57,20 +58,17 @@ export interface FileColumn {
 /** The attachment columns of a table that the origin describes, in order. */
 export function readFileColumns(from: Connection, tableId: number): readonly FileColumn[] {
   const type: ColumnType = 'Attachment';
-  const rows = from
-    .prepare(
-      sql`SELECT c.id AS columnId, c.local_name AS columnName, c.name, c.alias, c.options, t.local_name AS tableName,
+  const text = sql`SELECT c.id AS columnId, c.local_name AS columnName, c.name, c.alias, c.options, t.local_name AS tableName,
             t.name AS originTable, t.alias AS tableAlias
           FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
           WHERE c.table_id = ? AND c.state = 'live' AND c.value_form = ? AND t.state <> 'gone'
             AND EXISTS (SELECT 1 FROM pragma_table_info(t.local_name) p WHERE p.name = c.local_name)
-          ORDER BY c.position, c.seq`,
-    )
-    .all(tableId, type) as Readonly<
+          ORDER BY c.position, c.seq`;
+  const rows = queryAll(from, text, [tableId, type]) as Readonly<
     Record<'columnName' | 'name' | 'alias' | 'options' | 'tableName' | 'originTable' | 'tableAlias', string> & {
       columnId: number;
     }
-  >[]; // columns and types are ours
+  >[];
   const base = hasBase(from, tableId) ? baseName(tableId) : null;
   return rows.map((row) => ({
     tableId,
@@ -106,9 +104,7 @@ export function readCellsToLookAt(
   query: { readonly mode: 'latest' | 'all'; readonly after: number; readonly count: number; readonly now: string },
 ): readonly CellToLookAt[] {
   const cell = sql`u.${ident(column.columnName)}`;
-  return from
-    .prepare(
-      sql`SELECT u._id AS rowId, ${cell} AS value, CASE WHEN k.mode = @mode THEN k.etag END AS etag,
+  const text = sql`SELECT u._id AS rowId, ${cell} AS value, CASE WHEN k.mode = @mode THEN k.etag END AS etag,
             coalesce(k.failures, 0) AS failureCount
           FROM ${ident(column.sourceName)} u
           LEFT JOIN _rowsync_file_cells k ON k.table_id = @tableId AND k.column_id = @columnId AND k.row_id = u._id
@@ -117,9 +113,8 @@ export function readCellsToLookAt(
             WHEN k.problem IS NOT NULL THEN ${isDue(sql`k.retry_at`)}
             WHEN ${cell} IS NULL THEN 0
             ELSE k.form = 'list' OR (@mode = 'all' AND k.mode = 'latest') END
-          ORDER BY u._id LIMIT @count`,
-    )
-    .all({ ...query, tableId: column.tableId, columnId: column.columnId }) as CellToLookAt[]; // cells are TEXT (tables.ts)
+          ORDER BY u._id LIMIT @count`;
+  return queryAll(from, text, [{ ...query, tableId: column.tableId, columnId: column.columnId }]) as CellToLookAt[];
 }
 
 /** Has a cell looked at once more, whatever it shows; what is known of its revisions stays. */
@@ -136,9 +131,8 @@ export function readCellFiles(
   column: FileColumn,
   rowId: number,
 ): readonly { readonly guid: string; readonly revision: number }[] {
-  return from
-    .prepare(sql`SELECT guid, revision FROM _rowsync_files WHERE table_id = ? AND column_id = ? AND row_id = ?`)
-    .all(column.tableId, column.columnId, rowId) as { guid: string; revision: number }[]; // columns and types are ours
+  const text = sql`SELECT guid, revision FROM _rowsync_files WHERE table_id = ? AND column_id = ? AND row_id = ?`;
+  return queryAll(from, text, [column.tableId, column.columnId, rowId]) as { guid: string; revision: number }[];
 }
 
 /** What was found of a cell. */
@@ -208,10 +202,11 @@ export function storeCellProblem(
 
 /** Whether cells of a column have values of another form, so that the origin has to be asked for their revisions. */
 export function hasListedCells(from: Connection, { tableId, columnId }: FileColumn): boolean {
-  const found = from
-    .prepare(sql`SELECT 1 FROM _rowsync_file_cells WHERE table_id = ? AND column_id = ? AND form = 'list' LIMIT 1`)
-    .get(tableId, columnId);
-  return found !== undefined;
+  return queryAny(
+    from,
+    sql`SELECT 1 FROM _rowsync_file_cells WHERE table_id = ? AND column_id = ? AND form = 'list' LIMIT 1`,
+    [tableId, columnId],
+  );
 }
 
 /** Whether rows with files were deleted from the user table since it was last looked at. */

@@ -2,11 +2,12 @@
  * Every revision of an attached file that was ever heard of, and where its content is. A row names content only after it was stored whole and made
  * durable (I15); what the origin lost is marked, never deleted.
  */
+import { must } from '../../base/assert.ts';
 import { sql } from '../../base/sql.ts';
 import { FILE_CELLS, type FileColumn, isDue, storeCell } from './file-cells.ts';
 import type { FilesNotHere } from '../../reconcile/account/facts.ts';
 import type { Connection, Tx } from '../connection.ts';
-import { queryNumber, queryNumbers } from '../query.ts';
+import { queryAll, queryFirst, queryNumber, queryNumbers, queryTexts } from '../query.ts';
 
 /** Where content is kept (one row): the folder of the last run, so that the view can name whole paths. */
 const FILE_STORE = sql`
@@ -81,17 +82,16 @@ export function readFilesNotHere(
   { tableId, columnId }: FileColumn,
   query: { readonly after: number; readonly count: number; readonly now: string },
 ): readonly FileNotHere[] {
-  const rows = from
-    .prepare(
-      sql`SELECT f.id, f.row_id AS rowId, f.revision, f.guid, f.name, f.type, f.bytes, f.state, f.reason,
+  const text = sql`SELECT f.id, f.row_id AS rowId, f.revision, f.guid, f.name, f.type, f.bytes, f.state, f.reason,
             f.failures AS failureCount, coalesce(k.guid = f.guid, 0) AS isLatest
           FROM _rowsync_files f
           LEFT JOIN _rowsync_file_cells k USING (table_id, column_id, row_id)
           WHERE f.table_id = @tableId AND f.column_id = @columnId AND f.state <> 'here' AND f.vanished_at IS NULL
             AND (f.retry_at IS NULL OR ${isDue(sql`f.retry_at`)}) AND f.id > @after
-          ORDER BY f.id LIMIT @count`,
-    )
-    .all({ ...query, tableId, columnId }) as (Omit<FileNotHere, 'isLatest'> & { isLatest: 0 | 1 })[]; // ours
+          ORDER BY f.id LIMIT @count`;
+  const rows = queryAll(from, text, [{ ...query, tableId, columnId }]) as (Omit<FileNotHere, 'isLatest'> & {
+    isLatest: 0 | 1;
+  })[];
   return rows.map((row) => ({ ...row, isLatest: row.isLatest === 1 }));
 }
 
@@ -101,13 +101,17 @@ export function countFilesNotHere(
   { tableId, columnId }: FileColumn,
   now: string,
 ): { readonly fileCount: number; readonly bytes: number; readonly unsizedCount: number } {
-  return from
-    .prepare(
-      sql`SELECT count(*) AS fileCount, coalesce(sum(bytes), 0) AS bytes, count(*) - count(bytes) AS unsizedCount FROM _rowsync_files
+  const text = sql`SELECT count(*) AS fileCount, coalesce(sum(bytes), 0) AS bytes, count(*) - count(bytes) AS unsizedCount FROM _rowsync_files
           WHERE table_id = @tableId AND column_id = @columnId AND state IN ('missing', 'failed') AND vanished_at IS NULL
-            AND (retry_at IS NULL OR ${isDue(sql`retry_at`)})`,
-    )
-    .get({ now, tableId, columnId }) as { fileCount: number; bytes: number; unsizedCount: number }; // count and sum of integers
+            AND (retry_at IS NULL OR ${isDue(sql`retry_at`)})`;
+  return must(
+    queryFirst(from, text, [{ now, tableId, columnId }]) as {
+      fileCount: number;
+      bytes: number;
+      unsizedCount: number;
+    } | null,
+    'an aggregate always has one row',
+  );
 }
 
 /** How often a file is tried before a person should know. */
@@ -115,9 +119,7 @@ const TRIES_MIN = 3;
 
 /** Files that the origin has and that are not here, with cells whose revisions could not be listed; by the names of the tables here. */
 export function readFilesByTable(from: Connection): ReadonlyMap<string, FilesNotHere> {
-  const rows = from
-    .prepare(
-      sql`SELECT t.local_name AS "table", count(*) FILTER (WHERE f.failures >= ${TRIES_MIN}) AS failedCount,
+  const text = sql`SELECT t.local_name AS "table", count(*) FILTER (WHERE f.failures >= ${TRIES_MIN}) AS failedCount,
             count(*) FILTER (WHERE f.failures < ${TRIES_MIN}) AS waitingCount, max(f.failures),
             '_id ' || f.row_id || coalesce(', ' || f.name, '') || ': ' || f.reason AS worst
           FROM (SELECT table_id, column_id, row_id, name, failures, reason FROM _rowsync_files
@@ -125,9 +127,8 @@ export function readFilesByTable(from: Connection): ReadonlyMap<string, FilesNot
                 UNION ALL SELECT table_id, column_id, row_id, NULL, failures, problem FROM _rowsync_file_cells WHERE problem IS NOT NULL) f
           JOIN _rowsync_tables t ON t.id = f.table_id AND t.state <> 'gone'
           JOIN _rowsync_columns c ON c.table_id = f.table_id AND c.id = f.column_id AND c.state = 'live'
-          GROUP BY t.id`,
-    )
-    .all() as (FilesNotHere & { table: string })[]; // the columns just listed
+          GROUP BY t.id`;
+  const rows = queryAll(from, text) as (FilesNotHere & { table: string })[];
   return new Map(
     rows.map(({ table, failedCount, waitingCount, worst }) => [table, { failedCount, waitingCount, worst }]),
   );
@@ -141,10 +142,9 @@ export interface Content {
 
 /** The content that a guid stands for, if it is here: a guid names one revision permanently. */
 export function readContentOfGuid(from: Connection, guid: string): Content | null {
-  const found = from
-    .prepare(sql`SELECT sha256, bytes FROM _rowsync_files WHERE guid = ? AND state = 'here' LIMIT 1`)
-    .get(guid);
-  return (found as Content | undefined) ?? null; // columns and types are ours
+  return queryFirst(from, sql`SELECT sha256, bytes FROM _rowsync_files WHERE guid = ? AND state = 'here' LIMIT 1`, [
+    guid,
+  ]) as Content | null;
 }
 
 /** What the origin says of a file when asked for it. */
@@ -188,10 +188,8 @@ export function storeUploadedFile(
   const { guid } = file;
   const present = [{ ...file, author: null, createdAt: null }];
   storeCell(tx, column, { rowId, value, mode: 'latest', form: 'value', etag: null, guid, present, vanished: [] }, at);
-  const id = tx
-    .prepare(sql`SELECT id FROM _rowsync_files WHERE table_id = ? AND column_id = ? AND row_id = ? AND guid = ?`)
-    .pluck()
-    .get(column.tableId, column.columnId, rowId, guid) as number; // was stored just now
+  const text = sql`SELECT id FROM _rowsync_files WHERE table_id = ? AND column_id = ? AND row_id = ? AND guid = ?`;
+  const id = queryNumber(tx, text, [column.tableId, column.columnId, rowId, guid]);
   storeFileHere(tx, id, file);
 }
 
@@ -238,13 +236,10 @@ export function storeStoreFolder(tx: Tx, folder: string): void {
 
 /** All content that files refer to, each once, in order of its hash; of the given tables, or of all for null. */
 export function readContents(from: Connection, tableIds: readonly number[] | null): readonly Content[] {
-  return from
-    .prepare(
-      sql`SELECT sha256, max(bytes) AS bytes FROM _rowsync_files
+  const text = sql`SELECT sha256, max(bytes) AS bytes FROM _rowsync_files
           WHERE sha256 IS NOT NULL AND (@ids IS NULL OR table_id IN (SELECT value FROM json_each(@ids)))
-          GROUP BY sha256 ORDER BY sha256`,
-    )
-    .all({ ids: tableIds === null ? null : JSON.stringify(tableIds) }) as Content[]; // columns and types are ours
+          GROUP BY sha256 ORDER BY sha256`;
+  return queryAll(from, text, [{ ids: tableIds === null ? null : JSON.stringify(tableIds) }]) as Content[];
 }
 
 /** Bytes of all content that rows refer to. */
@@ -271,12 +266,12 @@ export function readPlacesNotHere(
   from: Connection,
   ids: readonly number[],
 ): readonly Pick<FileHere, 'tableName' | 'columnName' | 'rowId' | 'revision'>[] {
-  return from
-    .prepare(
-      sql`SELECT table_name AS tableName, column_name AS columnName, row_id AS rowId, revision FROM _rowsync_files
-          WHERE state <> 'here' AND id IN (SELECT value FROM json_each(?)) ORDER BY id`,
-    )
-    .all(JSON.stringify(ids)) as Pick<FileHere, 'tableName' | 'columnName' | 'rowId' | 'revision'>[]; // ours
+  const text = sql`SELECT table_name AS tableName, column_name AS columnName, row_id AS rowId, revision FROM _rowsync_files
+          WHERE state <> 'here' AND id IN (SELECT value FROM json_each(?)) ORDER BY id`;
+  return queryAll(from, text, [JSON.stringify(ids)]) as Pick<
+    FileHere,
+    'tableName' | 'columnName' | 'rowId' | 'revision'
+  >[];
 }
 
 /** A file whose content is here. */
@@ -338,12 +333,8 @@ export function forgetDroppedFiles(tx: Tx): void {
 
 /** Forgets the files of a column; returns their content, which other files may have as well. */
 export function forgetFilesOfColumn(tx: Tx, tableId: number, columnId: number): readonly string[] {
-  const hashes = tx
-    .prepare(
-      sql`SELECT DISTINCT sha256 FROM _rowsync_files WHERE table_id = ? AND column_id = ? AND sha256 IS NOT NULL`,
-    )
-    .pluck()
-    .all(tableId, columnId) as string[]; // sha256 is TEXT
+  const text = sql`SELECT DISTINCT sha256 FROM _rowsync_files WHERE table_id = ? AND column_id = ? AND sha256 IS NOT NULL`;
+  const hashes = queryTexts(tx, text, [tableId, columnId]);
   for (const table of [sql`_rowsync_files`, sql`_rowsync_file_cells`]) {
     tx.prepare(sql`DELETE FROM ${table} WHERE table_id = ? AND column_id = ?`).run(tableId, columnId);
   }

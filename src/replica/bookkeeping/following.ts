@@ -8,6 +8,7 @@ import { type LedgerTable, readPart } from './tables.ts';
 import type { Tx, Connection } from '../connection.ts';
 import type { AgedTable } from '../../reconcile/fresh.ts';
 import { baseName } from '../tables.ts';
+import { queryAll } from '../query.ts';
 
 /** How far the changes of a table were read. */
 export interface Following {
@@ -77,16 +78,13 @@ export function readFollowable(from: Connection, table: LedgerTable): Followable
  * While a sweep is open, the one before it is no longer known. A table of ours tells of all tables; one that people made has no age.
  */
 export function readAges(from: Connection, names: readonly string[]): readonly AgedTable[] {
-  const tables = from
-    .prepare(
-      sql`SELECT id, name, local_name AS localName, state = 'gone' AS isGone,
+  const text = sql`SELECT id, name, local_name AS localName, state = 'gone' AS isGone,
             iif(state = 'steady' AND end_proven = 1 AND identity_checked = 1 AND doubted = 0 AND held_code IS NULL
                 AND missing_columns IS NULL AND push <> 'waiting'
                 AND NOT EXISTS (SELECT 1 FROM _rowsync_unreadable u WHERE u.table_id = t.id),
               iif(sweep_open = 1, followed_at, max(coalesce(followed_at, sweep_started_at), sweep_started_at)), NULL) AS asOf
-          FROM _rowsync_tables t ORDER BY id`,
-    )
-    .all() as (AgedTable & { readonly isGone: 0 | 1 })[]; // columns and types are ours
+          FROM _rowsync_tables t ORDER BY id`;
+  const tables = queryAll(from, text) as (AgedTable & { readonly isGone: 0 | 1 })[];
   const read = new Set(names);
   const bases = new Set(tables.map(({ id }) => baseName(id)));
   const isOfAll = names.some((name) => name.startsWith('_rowsync_') && !bases.has(name));

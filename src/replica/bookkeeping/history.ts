@@ -6,6 +6,7 @@
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import type { Cause } from '../history-interval.ts';
+import { queryAll, queryFirst } from '../query.ts';
 
 /**
  * One entry per change of a row here, and per fact about the journal of a table; in the order in which they happened here.
@@ -144,15 +145,17 @@ const JOURNAL_COLUMNS = sql`table_id AS tableId, begun_seq AS begunSeq, proven_a
 
 /** The journal of a table, or null where its changes are not kept. */
 export function findJournal(from: Connection, tableId: number): TableJournal | null {
-  const row = from.prepare(sql`SELECT ${JOURNAL_COLUMNS} FROM _rowsync_history_tables WHERE table_id = ?`).get(tableId);
-  return (row as TableJournal | undefined) ?? null; // columns and types are ours
+  return queryFirst(from, sql`SELECT ${JOURNAL_COLUMNS} FROM _rowsync_history_tables WHERE table_id = ?`, [
+    tableId,
+  ]) as TableJournal | null;
 }
 
 /** The journals of all tables. */
 export function readJournals(from: Connection): readonly TableJournal[] {
-  return from
-    .prepare(sql`SELECT ${JOURNAL_COLUMNS} FROM _rowsync_history_tables ORDER BY table_id`)
-    .all() as TableJournal[]; // columns and types are ours
+  return queryAll(
+    from,
+    sql`SELECT ${JOURNAL_COLUMNS} FROM _rowsync_history_tables ORDER BY table_id`,
+  ) as TableJournal[];
 }
 
 /** Notes why old entries are not removed, or with null that nothing keeps them. */

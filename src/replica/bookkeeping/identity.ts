@@ -6,6 +6,7 @@ import type { Connection, Tx } from '../connection.ts';
 import { forgetDescriptors } from './descriptors.ts';
 import { forgetAllEtags } from './pages.ts';
 import { doubtIdentity } from './sweeps.ts';
+import { queryAny, queryFirst } from '../query.ts';
 
 /**
  * One row.
@@ -36,10 +37,9 @@ export interface StoredIdentity {
 
 /** The identity of the last pull, or null before the first. */
 export function readIdentity(from: Connection): StoredIdentity | null {
-  const row = from
-    .prepare(sql`SELECT url, database, user_id AS userId, role, time_zone AS timeZone, admin FROM _rowsync_identity`)
-    .get() as (Omit<StoredIdentity, 'admin'> & { readonly admin: string | null }) | undefined; // ours
-  if (row === undefined) return null;
+  const text = sql`SELECT url, database, user_id AS userId, role, time_zone AS timeZone, admin FROM _rowsync_identity`;
+  const row = queryFirst(from, text) as (Omit<StoredIdentity, 'admin'> & { readonly admin: string | null }) | null;
+  if (row === null) return null;
   return { ...row, admin: row.admin === null ? null : row.admin.split(',').filter((name) => name !== '') };
 }
 
@@ -51,7 +51,7 @@ export function isIdentityStored(from: Connection, caller: Caller): boolean {
   const text = sql`SELECT 1 FROM _rowsync_identity
     WHERE (url, database, user_id, role, user_email, time_zone, admin)
       IS (@url, @database, @userId, @role, @userEmail, @timeZone, @admin)`;
-  return from.prepare(text).get(callerParameters(caller)) !== undefined;
+  return queryAny(from, text, [callerParameters(caller)]);
 }
 
 function callerParameters(caller: Caller): Readonly<Record<string, number | string | null>> {

@@ -5,6 +5,7 @@
  * A row that moves may be read on two pages, and the older answer may be applied last. Then the ETag of the other page would prove a value that the
  * table does not hold. So answers are numbered as they are applied, and a row that left a page counts as seen only on one that was applied later.
  */
+import { must } from '../../base/assert.ts';
 import { ident, sql } from '../../base/sql.ts';
 import {
   countSuspects,
@@ -20,7 +21,7 @@ import type { Connection, Tx } from '../connection.ts';
 import type { RowTarget } from '../rows.ts';
 import type { RowPage } from '../../wire/schema.ts';
 import { nextAnswer, restartSweep } from './sweeps.ts';
-import { queryNumber } from '../query.ts';
+import { queryAll, queryFirst, queryNumber } from '../query.ts';
 
 /**
  * The page map: what the origin last said of each page. url is the full cache key; it never holds a token.
@@ -80,9 +81,8 @@ const PAGE_COLUMNS = sql`"window", page, url, etag, row_count AS rowCount, first
 
 /** All pages of a table, window by window in order. */
 export function readPages(from: Connection, tableId: number): readonly KnownPage[] {
-  return from
-    .prepare(sql`SELECT ${PAGE_COLUMNS} FROM _rowsync_pages WHERE table_id = +? ORDER BY "window", page`)
-    .all(tableId) as KnownPage[]; // columns and types are ours
+  const text = sql`SELECT ${PAGE_COLUMNS} FROM _rowsync_pages WHERE table_id = +? ORDER BY "window", page`;
+  return queryAll(from, text, [tableId]) as KnownPage[];
 }
 
 /** How many pages of a table are known. */
@@ -100,11 +100,8 @@ export function readWindowSizes(
   from: Connection,
   tableId: number,
 ): readonly { readonly window: string; readonly pageCount: number }[] {
-  return from
-    .prepare(
-      sql`SELECT "window", count(*) AS pageCount FROM _rowsync_pages WHERE table_id = +? GROUP BY "window" ORDER BY "window"`,
-    )
-    .all(tableId) as { window: string; pageCount: number }[]; // columns and types are ours
+  const text = sql`SELECT "window", count(*) AS pageCount FROM _rowsync_pages WHERE table_id = +? GROUP BY "window" ORDER BY "window"`;
+  return queryAll(from, text, [tableId]) as { window: string; pageCount: number }[];
 }
 
 /** A page as it was just answered. */
@@ -211,13 +208,9 @@ export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget)
     sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ? AND ("window", page) IN (SELECT p."window", p.page FROM ${SEEN_SUSPECTS})`,
   ).run(tableId, tableId);
   // What is here no more cannot be deleted here: a push deleted it, or another client.
-  const missingCount = tx
-    .prepare(
-      sql`SELECT count(*) FROM _rowsync_suspects gone JOIN ${ident(localName)} here ON here._id = gone.row_id
-          WHERE gone.table_id = ? AND gone.row_id NOT IN (SELECT s.row_id FROM ${SEEN_SUSPECTS})`,
-    )
-    .pluck()
-    .get(tableId, tableId) as number; // count(*) is an integer
+  const text = sql`SELECT count(*) FROM _rowsync_suspects gone JOIN ${ident(localName)} here ON here._id = gone.row_id
+          WHERE gone.table_id = ? AND gone.row_id NOT IN (SELECT s.row_id FROM ${SEEN_SUSPECTS})`;
+  const missingCount = queryNumber(tx, text, [tableId, tableId]);
   return { count, missingCount };
 }
 
@@ -246,9 +239,7 @@ export function countListed(from: Connection, { id, localName }: RowTarget, isUn
   const isWhole = here.unreadableCount === 0 && listedCount === here.hereCount && !hasSuspects(from, id);
   if (isWhole) return { listedCount, ...here, keptCount: 0, strangeCount: 0 };
   const isReadable = sql`NOT IN (SELECT row_id FROM _rowsync_unreadable WHERE table_id = @id)`;
-  return from
-    .prepare(
-      sql`WITH listed (id) AS MATERIALIZED (
+  const query = sql`WITH listed (id) AS MATERIALIZED (
             SELECT DISTINCT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @id),
           other (isKept) AS MATERIALIZED (
             SELECT EXISTS (SELECT 1 FROM _rowsync_suspects s WHERE s.table_id = @id AND s.row_id = known._id)
@@ -256,9 +247,8 @@ export function countListed(from: Connection, { id, localName }: RowTarget, isUn
           SELECT (SELECT count(*) FROM listed) AS listedCount,
             (SELECT count(*) FROM listed WHERE NOT (listed.id ${isReadable})) AS unreadableCount,
             (SELECT count(*) FROM listed JOIN ${ident(localName)} known ON known._id = listed.id WHERE listed.id ${isReadable}) AS hereCount,
-            (SELECT count(*) FROM other WHERE isKept) AS keptCount, (SELECT count(*) FROM other WHERE NOT isKept) AS strangeCount`,
-    )
-    .get({ id }) as ListingFacts; // counts
+            (SELECT count(*) FROM other WHERE isKept) AS keptCount, (SELECT count(*) FROM other WHERE NOT isKept) AS strangeCount`;
+  return must(queryFirst(from, query, [{ id }]) as ListingFacts | null, 'an aggregate always has one row');
 }
 
 /** How many rows here were changed in a second or later, counted up to `max`; `column` is the local name of that stamp. */

@@ -4,6 +4,7 @@
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { readPart } from './tables.ts';
+import { queryAny } from '../query.ts';
 
 /** What a table waits for, and what a person let pass. */
 export interface TableProblems {
@@ -61,7 +62,7 @@ export function endPushHold(tx: Tx, tableId: number): void {
 export function isPushProblemStored(from: Connection, tableId: number, problem: Complaint | null): boolean {
   const text = sql`SELECT 1 FROM _rowsync_tables
                    WHERE id = @tableId AND (push_code, push_message, push_hint) IS (@code, @message, @hint)`;
-  return from.prepare(text).get(pushProblemParameters(tableId, problem)) !== undefined;
+  return queryAny(from, text, [pushProblemParameters(tableId, problem)]);
 }
 
 function pushProblemParameters(
@@ -98,7 +99,7 @@ const STORE_CONFIRMED = {
  */
 export function isHeldBy(from: Connection, tableId: number, code: 'guard.schema' | 'guard.pending'): boolean {
   const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND problem_code = ?`;
-  return from.prepare(text).get(tableId, code) !== undefined;
+  return queryAny(from, text, [tableId, code]);
 }
 
 /**

@@ -3,6 +3,7 @@
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx, Stored } from '../connection.ts';
+import { queryAll } from '../query.ts';
 
 /**
  * A row waits only while its mark in _rowsync_rows is `refused` or `inDoubt`.
@@ -50,9 +51,8 @@ export function readReasons(
   from: Connection,
   tableId: number,
 ): ReadonlyMap<number, { readonly reason: string; readonly isOfOrigin: boolean }> {
-  const rows = from
-    .prepare(sql`SELECT row_id AS rowId, reason, status FROM _rowsync_refusals WHERE table_id = ?`)
-    .all(tableId) as { rowId: number; reason: string; status: number | null }[]; // columns and types are ours
+  const text = sql`SELECT row_id AS rowId, reason, status FROM _rowsync_refusals WHERE table_id = ?`;
+  const rows = queryAll(from, text, [tableId]) as { rowId: number; reason: string; status: number | null }[];
   return new Map(rows.map(({ rowId, reason, status }) => [rowId, { reason, isOfOrigin: status !== null }]));
 }
 
@@ -67,13 +67,10 @@ export interface WaitingRow {
 
 /** Refused rows and creates in doubt, in the order of their failures; empty `ids` for all. */
 export function readWaiting(from: Connection, ids: readonly number[]): readonly WaitingRow[] {
-  return from
-    .prepare(
-      sql`SELECT f.id, f.table_id AS tableId, f.row_id AS rowId, r.state FROM _rowsync_refusals f
+  const text = sql`SELECT f.id, f.table_id AS tableId, f.row_id AS rowId, r.state FROM _rowsync_refusals f
           JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id AND r.state IN ('refused', 'inDoubt')
-          WHERE @all OR f.id IN (SELECT value FROM json_each(@ids)) ORDER BY f.id`,
-    )
-    .all({ all: ids.length === 0 ? 1 : 0, ids: JSON.stringify(ids) }) as WaitingRow[]; // columns and types are ours
+          WHERE @all OR f.id IN (SELECT value FROM json_each(@ids)) ORDER BY f.id`;
+  return queryAll(from, text, [{ all: ids.length === 0 ? 1 : 0, ids: JSON.stringify(ids) }]) as WaitingRow[];
 }
 
 /** Forgets why rows waited, once the origin accepted them. */

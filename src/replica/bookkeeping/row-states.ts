@@ -8,7 +8,7 @@ import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { ChangeKind } from '../../reconcile/push-plan.ts';
 import { ROW_STATES, type RowState } from '../../reconcile/row-state.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
-import { queryNumber, queryNumbers, queryRows } from '../query.ts';
+import { queryAll, queryAny, queryFirst, queryNumber, queryNumbers, queryRows, queryTexts } from '../query.ts';
 
 /**
  * Rows of two-way tables that are not known to be equal to their base, marked by triggers and by comparison. A mark is a hint:
@@ -42,13 +42,9 @@ export const NO_CHANGES_VIEW = sql`
 
 /** Origin names of the two-way tables with rows that may be pushed, as far as marks say. */
 export function readEditedTables(from: Connection): readonly string[] {
-  return from
-    .prepare(
-      sql`SELECT name FROM _rowsync_tables t WHERE push = 'on' AND state <> 'gone'
-          AND EXISTS (SELECT 1 FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'edited')`,
-    )
-    .pluck()
-    .all() as string[]; // name is TEXT
+  const text = sql`SELECT name FROM _rowsync_tables t WHERE push = 'on' AND state <> 'gone'
+          AND EXISTS (SELECT 1 FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'edited')`;
+  return queryTexts(from, text);
 }
 
 /** Ids of the rows of a table that are edited, or on their way. */
@@ -102,18 +98,15 @@ export interface WaitingCounts {
 
 /** Counts the rows of a table that wait. */
 export function countWaiting(from: Connection, tableId: number): WaitingCounts {
-  return from
-    .prepare(
-      sql`SELECT count(*) FILTER (WHERE state IN ('edited', 'sending', 'unknown')) AS waitingCount,
+  const text = sql`SELECT count(*) FILTER (WHERE state IN ('edited', 'sending', 'unknown')) AS waitingCount,
             count(*) FILTER (WHERE state IN ('refused', 'inDoubt')) AS parkedCount,
             count(*) FILTER (WHERE state = 'inDoubt') AS parkedInDoubtCount,
             count(*) FILTER (WHERE state = 'refused' AND f.id IS NOT NULL AND f.status IS NULL) AS parkedUnsendableCount,
             count(*) FILTER (WHERE state = 'conflicted') AS openConflictCount
           FROM _rowsync_rows r
           LEFT JOIN _rowsync_refusals f ON r.state = 'refused' AND f.table_id = r.table_id AND f.row_id = r.row_id
-          WHERE r.table_id = ?`,
-    )
-    .get(tableId) as WaitingCounts; // an aggregate always has one row
+          WHERE r.table_id = ?`;
+  return must(queryFirst(from, text, [tableId]) as WaitingCounts | null, 'an aggregate always has one row');
 }
 
 /** The states of the rows of a table that are not clean, and the status of their refusals. */
@@ -121,18 +114,15 @@ export function readRowEnds(
   from: Connection,
   tableId: number,
 ): ReadonlyMap<number, { readonly state: string; readonly status: number | null }> {
-  const ends = from
-    .prepare(
-      sql`SELECT r.row_id AS id, r.state, f.status FROM _rowsync_rows r
-          LEFT JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id WHERE r.table_id = ?`,
-    )
-    .all(tableId) as { id: number; state: string; status: number | null }[]; // columns and types are ours
+  const text = sql`SELECT r.row_id AS id, r.state, f.status FROM _rowsync_rows r
+          LEFT JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id WHERE r.table_id = ?`;
+  const ends = queryAll(from, text, [tableId]) as { id: number; state: string; status: number | null }[];
   return new Map(ends.map(({ id, ...end }) => [id, end]));
 }
 
 /** Whether any row of a table is not clean. */
 export function hasMarks(from: Connection, tableId: number): boolean {
-  return from.prepare(sql`SELECT 1 FROM _rowsync_rows WHERE table_id = ? LIMIT 1`).get(tableId) !== undefined;
+  return queryAny(from, sql`SELECT 1 FROM _rowsync_rows WHERE table_id = ? LIMIT 1`, [tableId]);
 }
 
 /** How many rows may be sent, by kind of change; marks are true (`captureChanges`), so only new rows have our ids. */

@@ -5,6 +5,7 @@
 import { sql } from '../../base/sql.ts';
 import type { Complaint } from './problems.ts';
 import type { Connection, Tx } from '../connection.ts';
+import { queryAll, queryAny } from '../query.ts';
 
 /**
  * One row per recorded run; the newest thousands are kept.
@@ -186,7 +187,7 @@ export function agreeToPull(to: Connection, shown: string | null): boolean {
 export function isAgreedPull(from: Connection, message: string): boolean {
   const text = sql`SELECT 1 FROM _rowsync_runs
     WHERE ${HELD_PULL} AND per_table ->> '$[0].agreed' AND per_table ->> '$[0].problem' = ?`;
-  return from.prepare(text).get(cut(message)) !== undefined;
+  return queryAny(from, text, [cut(message)]);
 }
 
 function reasonOf(trouble: Complaint | null): Pick<TableResult, 'problem' | 'hint'> {
@@ -235,12 +236,9 @@ export interface Quarter {
 /** The quarters that are kept, the oldest first, by the name of the table here. */
 export function readQuarters(from: Connection): ReadonlyMap<string, readonly Quarter[]> {
   const byTable = new Map<string, Quarter[]>();
-  const rows = from
-    .prepare(
-      sql`SELECT t.local_name AS "table", q.quarter, q.fare, q.went_well AS wentWell
-          FROM _rowsync_quarters q JOIN _rowsync_tables t ON t.id = q.table_id ORDER BY q.table_id, q.quarter`,
-    )
-    .all() as { table: string; quarter: number; fare: Quarter['fare']; wentWell: number }[]; // the columns just listed
+  const text = sql`SELECT t.local_name AS "table", q.quarter, q.fare, q.went_well AS wentWell
+          FROM _rowsync_quarters q JOIN _rowsync_tables t ON t.id = q.table_id ORDER BY q.table_id, q.quarter`;
+  const rows = queryAll(from, text) as { table: string; quarter: number; fare: Quarter['fare']; wentWell: number }[];
   for (const { table, wentWell, ...quarter } of rows) {
     const quarters = byTable.get(table) ?? [];
     byTable.set(table, quarters);
@@ -262,23 +260,19 @@ export function readTries(from: Connection, since: string): readonly Try[] {
   const isTry = sql`kind IN ('pull', 'follow') AND finished_at IS NOT NULL AND outcome <> 'stopped'`;
   // Of many tables only some are listed, after a line for what concerned all; of old runs, none is.
   const failed = sql`(SELECT count(*) FROM json_each(per_table) WHERE value ->> 'table' IS NOT NULL AND value ->> 'problem' IS NOT NULL)`;
-  const rows = from
-    .prepare(
-      sql`SELECT started_at AS startedAt, finished_at AS finishedAt,
+  const text = sql`SELECT started_at AS startedAt, finished_at AS finishedAt,
             outcome = 'failed' AND ${failed} >= min(tables, ${RESULTS_MAX - 1}) AS failedWhole
           FROM _rowsync_runs
           WHERE ${isTry} AND id >= coalesce((SELECT max(id) FROM _rowsync_runs WHERE ${isTry} AND started_at < @since), 0)
-          ORDER BY id`,
-    )
-    .all({ since }) as (Omit<Try, 'failedWhole'> & { failedWhole: 0 | 1 })[]; // the columns just listed
+          ORDER BY id`;
+  const rows = queryAll(from, text, [{ since }]) as (Omit<Try, 'failedWhole'> & { failedWhole: 0 | 1 })[];
   return rows.map((row) => ({ ...row, failedWhole: row.failedWhole === 1 }));
 }
 
 /** What the newest runs did to each table, by their ids; runs without these facts are left out. */
 export function readRunResults(from: Connection, limit: number): ReadonlyMap<number, readonly TableResult[]> {
-  const rows = from
-    .prepare(sql`SELECT id, per_table AS results FROM (SELECT id, per_table FROM _rowsync_runs ORDER BY id DESC LIMIT ?)
-                 WHERE per_table IS NOT NULL`)
-    .all(limit) as { id: number; results: string }[]; // the columns just listed
+  const text = sql`SELECT id, per_table AS results FROM (SELECT id, per_table FROM _rowsync_runs ORDER BY id DESC LIMIT ?)
+                 WHERE per_table IS NOT NULL`;
+  const rows = queryAll(from, text, [limit]) as { id: number; results: string }[];
   return new Map(rows.map(({ id, results }) => [id, JSON.parse(results) as TableResult[]])); // written by closeRun
 }

@@ -4,6 +4,7 @@
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
+import { queryAll } from '../query.ts';
 
 /**
  * One row per change; the newest thousands are kept. Names are those at the origin.
@@ -64,14 +65,11 @@ interface RemadePart {
 
 /** The parts of two-way tables that were made again at a moment or later, the oldest first. */
 export function readRemade(from: Connection, since: string): readonly RemadePart[] {
-  return from
-    .prepare(
-      sql`SELECT coalesce(t.local_name, c.table_name) AS "table", c.column_name AS "column",
+  const text = sql`SELECT coalesce(t.local_name, c.table_name) AS "table", c.column_name AS "column",
             CAST(coalesce(c.now, 0) AS INTEGER) AS editCount, c.at AS since
           FROM _rowsync_schema_changes c LEFT JOIN _rowsync_tables t ON t.name = c.table_name
-          WHERE c.kind IN ('tableRemade', 'columnRemade') AND c.at >= ? ORDER BY c.seq`,
-    )
-    .all(since) as RemadePart[]; // columns and types are ours
+          WHERE c.kind IN ('tableRemade', 'columnRemade') AND c.at >= ? ORDER BY c.seq`;
+  return queryAll(from, text, [since]) as RemadePart[];
 }
 
 /** A change, and when which run saw it. */
@@ -90,13 +88,10 @@ export function readSchemaChanges(
     until,
   }: Readonly<Record<'table' | 'since' | 'until', string | null>> & { runId: number | null },
 ): readonly SeenSchemaChange[] {
-  return from
-    .prepare(
-      sql`SELECT at, run_id AS runId, kind, table_name AS "table", column_name AS "column", former, now
+  const text = sql`SELECT at, run_id AS runId, kind, table_name AS "table", column_name AS "column", former, now
           FROM _rowsync_schema_changes
           WHERE (@runId IS NULL OR run_id = @runId) AND (@since IS NULL OR at >= @since) AND (@until IS NULL OR at <= @until)
             AND (@table IS NULL OR @table IN (table_name, former, now))
-          ORDER BY seq`,
-    )
-    .all({ runId, table, since, until }) as SeenSchemaChange[]; // columns and types are ours
+          ORDER BY seq`;
+  return queryAll(from, text, [{ runId, table, since, until }]) as SeenSchemaChange[];
 }

@@ -10,6 +10,7 @@ import type { Connection, Tx } from '../connection.ts';
 import type { Replica } from '../database.ts';
 import { replicaError } from '../failures.ts';
 import { hasTable } from '../objects.ts';
+import { queryAll, queryAny, queryFirst, queryTexts } from '../query.ts';
 
 /**
  *    epoch, former    which series of batches the target takes from us, and the one before; null before the first
@@ -88,17 +89,15 @@ export async function ensureSinks(replica: Replica, names: readonly string[]): P
 
 function readSinkNames(from: Connection): readonly string[] {
   if (!hasTable(from, '_rowsync_sinks')) return [];
-  return from
-    .prepare(sql`SELECT name FROM _rowsync_sinks`)
-    .pluck()
-    .all() as string[]; // name is TEXT
+  return queryTexts(from, sql`SELECT name FROM _rowsync_sinks`);
 }
 
 /** How far a sink is; null where the file does not know it. */
 export function readPlace(from: Connection, name: string): SinkPlace | null {
   if (!hasTable(from, '_rowsync_sinks')) return null;
-  const row = from.prepare(sql`SELECT epoch, former, sent, pending FROM _rowsync_sinks WHERE name = ?`).get(name);
-  return (row as SinkPlace | undefined) ?? null; // columns and types are ours
+  return queryFirst(from, sql`SELECT epoch, former, sent, pending FROM _rowsync_sinks WHERE name = ?`, [
+    name,
+  ]) as SinkPlace | null;
 }
 
 /** Stores how far a sink is. */
@@ -164,19 +163,16 @@ function sameProblem(one: Complaint | null, other: Complaint | null): boolean {
 /** Every sink by name, with its tables by id; empty where none is configured. */
 export function readSinkStatus(from: Connection): readonly SinkStatus[] {
   if (!isBookThere(from)) return [];
-  const sinks = from
-    .prepare(
-      sql`SELECT name, epoch, problem_code AS code, problem_message AS message, problem_hint AS hint, problem_since AS since,
+  const text = sql`SELECT name, epoch, problem_code AS code, problem_message AS message, problem_hint AS hint, problem_since AS since,
             (SELECT count(*) FROM _rowsync_touched t WHERE t.seq > s.sent) AS lagRows,
             coalesce((SELECT unixepoch() - t.at FROM _rowsync_touched t WHERE t.seq > s.sent ORDER BY t.seq LIMIT 1), 0) AS lagSeconds
-          FROM _rowsync_sinks s ORDER BY name`,
-    )
-    .all() as (Record<'name' | 'hint' | 'since' | 'message', string> & {
+          FROM _rowsync_sinks s ORDER BY name`;
+  const sinks = queryAll(from, text) as (Record<'name' | 'hint' | 'since' | 'message', string> & {
     code: string | null;
     epoch: string | null;
     lagRows: number;
     lagSeconds: number;
-  })[]; // columns and types are ours
+  })[];
   const tables = from.prepare(
     sql`SELECT table_id AS tableId, table_name AS tableName, state, problem_code AS code, problem_message AS message,
           problem_hint AS hint FROM _rowsync_sink_tables WHERE sink = ? ORDER BY table_id`,
@@ -197,7 +193,7 @@ export function readSinkStatus(from: Connection): readonly SinkStatus[] {
 
 /** A reader has no memory of the schema, and an earlier version of the file no such table. */
 function isBookThere(from: Connection): boolean {
-  return from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_sinks'`).get() !== undefined;
+  return queryAny(from, sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_sinks'`);
 }
 
 /** How long to wait for the daemon to end a transaction. */

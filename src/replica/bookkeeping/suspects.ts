@@ -4,7 +4,7 @@
  */
 import { ident, sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
-import { queryNumber, queryNumbers } from '../query.ts';
+import { queryAny, queryNumber, queryNumbers } from '../query.ts';
 
 /**
  *    applied   the latest answer that had the row on a page which it left; 0 for rows that no page ever had
@@ -21,7 +21,7 @@ export function countSuspects(from: Connection, tableId: number): number {
 
 /** Whether a table has any. */
 export function hasSuspects(from: Connection, tableId: number): boolean {
-  return from.prepare(sql`SELECT 1 FROM _rowsync_suspects WHERE table_id = ? LIMIT 1`).get(tableId) !== undefined;
+  return queryAny(from, sql`SELECT 1 FROM _rowsync_suspects WHERE table_id = ? LIMIT 1`, [tableId]);
 }
 
 /** Suspects above `after` in order, at most `count`. */
@@ -43,14 +43,10 @@ export function suspectsCreated(
   { column, from, end }: { readonly column: string; readonly from: string | null; readonly end: string | null },
 ): readonly number[] {
   const second = sql`substr(known.${ident(column)}, 1, 19)`;
-  return connection
-    .prepare(
-      sql`SELECT s.row_id FROM _rowsync_suspects s CROSS JOIN ${ident(localName)} known ON known._id = s.row_id
+  const text = sql`SELECT s.row_id FROM _rowsync_suspects s CROSS JOIN ${ident(localName)} known ON known._id = s.row_id
           WHERE s.table_id = @id AND CASE WHEN @from IS NULL THEN ${second} IS NULL
-            ELSE ${second} >= substr(@from, 1, 19) AND (@end IS NULL OR ${second} < substr(@end, 1, 19)) END`,
-    )
-    .pluck()
-    .all({ id, from, end }) as number[]; // row_id is an INTEGER within 53 bits
+            ELSE ${second} >= substr(@from, 1, 19) AND (@end IS NULL OR ${second} < substr(@end, 1, 19)) END`;
+  return queryNumbers(connection, text, [{ id, from, end }]);
 }
 
 /** Those of the given rows that are suspects. */

@@ -5,6 +5,7 @@
 import { sql } from '../../base/sql.ts';
 import { vouchJournal } from './history.ts';
 import { touchTable } from './touched.ts';
+import { queryNumber } from '../query.ts';
 import { readTable, readPart } from './tables.ts';
 import type { Tx, Connection } from '../connection.ts';
 
@@ -93,7 +94,7 @@ export function doubtIdentity(tx: Tx): void {
 /** Counts an answer with rows that is applied to a table; returns its number. */
 export function nextAnswer(tx: Tx, tableId: number): number {
   const text = sql`UPDATE _rowsync_tables SET applied = applied + 1 WHERE id = ? RETURNING applied`;
-  return tx.prepare(text).pluck().get(tableId) as number; // applied is an INTEGER
+  return queryNumber(tx, text, [tableId]);
 }
 
 /** Lets the next sweep read every page; an unfinished one starts over. */

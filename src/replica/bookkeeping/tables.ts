@@ -5,6 +5,7 @@ import { must } from '../../base/assert.ts';
 import { RowsyncError } from '../../base/errors.ts';
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
+import { queryAll, queryFirst } from '../query.ts';
 
 /**
  * One row per origin table that was ever replicated, by origin id.
@@ -111,7 +112,7 @@ const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_c
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly LedgerTable[] {
-  return from.prepare(sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables ORDER BY id`).all() as LedgerTable[]; // columns and types are ours
+  return queryAll(from, sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables ORDER BY id`) as LedgerTable[];
 }
 
 /** Whether people mean a table by a name: the one at the origin or the one here, in any case. */
@@ -146,8 +147,9 @@ export function storeLeftOut(tx: Tx, tableId: number, leftOut: TableSelection['l
 
 /** One table, or null where it is not known. */
 export function findTable(from: Connection, tableId: number): LedgerTable | null {
-  const row = from.prepare(sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables WHERE id = ?`).get(tableId);
-  return (row as LedgerTable | undefined) ?? null; // columns and types are ours
+  return queryFirst(from, sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables WHERE id = ?`, [
+    tableId,
+  ]) as LedgerTable | null;
 }
 
 /** One table; it must exist. */

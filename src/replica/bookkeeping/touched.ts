@@ -6,6 +6,7 @@
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { hasTable } from '../objects.ts';
+import { queryAny, queryFirst } from '../query.ts';
 
 /**
  *    row_id 0 means every row of the table: the changed rows are not known
@@ -54,10 +55,9 @@ export function storeMoment(tx: Tx, { at, tables, notCovered }: ProvenMoment): v
 
 /** The last moment, and whether the tables are still as they were then; null for none. */
 export function readLastMoment(from: Connection): (ProvenMoment & { readonly holds: boolean }) | null {
-  const row = from
-    .prepare(sql`SELECT at, tables, not_covered AS notCovered, holds FROM _rowsync_moments ORDER BY seq DESC LIMIT 1`)
-    .get() as (Record<'at' | 'tables' | 'notCovered', string> & { holds: 0 | 1 }) | undefined; // columns and types are ours
-  if (row === undefined) return null;
+  const text = sql`SELECT at, tables, not_covered AS notCovered, holds FROM _rowsync_moments ORDER BY seq DESC LIMIT 1`;
+  const row = queryFirst(from, text) as (Record<'at' | 'tables' | 'notCovered', string> & { holds: 0 | 1 }) | null;
+  if (row === null) return null;
   const list = (json: string): readonly string[] => JSON.parse(json) as string[]; // stored as such lists
   return { at: row.at, tables: list(row.tables), notCovered: list(row.notCovered), holds: row.holds === 1 };
 }
@@ -88,7 +88,7 @@ export function noteTouches(tx: Tx, isWanted: boolean): void {
 export function areRowsNoted(from: Connection, tableId: number): boolean {
   if (!areTouchesNoted(from)) return false;
   const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND state <> 'loading'`;
-  return from.prepare(text).get(tableId) !== undefined;
+  return queryAny(from, text, [tableId]);
 }
 
 /** Notes that rows were written or deleted; the caller has asked `areRowsNoted`. */
