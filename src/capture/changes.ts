@@ -3,8 +3,7 @@
  * another client dropped a trigger, a new process begins, or REPLACE removed rows unseen through a unique index of the user.
  */
 import { must } from '../base/assert.ts';
-import { isChanged } from '../reconcile/merge.ts';
-import { isSameValue } from '../reconcile/diff.ts';
+import { isChanged, isSameValue } from '../reconcile/merge.ts';
 import {
   decideQuestions,
   decideColumnsLost,
@@ -27,9 +26,8 @@ import { readQuestionedIds } from '../replica/bookkeeping/conflicts.ts';
 import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
 import { captureOlderCopy } from './older-copy.ts';
 import { readOvertakenRefusals } from './refusals.ts';
-import { cellName, missingRule, valueRules, type CellRule } from './rules.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';
-import { captureTriggers } from './triggers.ts';
+import { captureTriggers, cellName, missingRule, valueRules, type CellRule } from './triggers.ts';
 import { apply, applyEvent, readFacts, renumberStrays } from './writer/apply.ts';
 
 /** The change of one row: inserted (no base), updated, or deleted (no local). */

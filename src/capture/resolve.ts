@@ -4,8 +4,7 @@
  * If a decision cannot be carried out, the reason is returned, and nothing is changed.
  */
 import { must } from '../base/assert.ts';
-import { isSameValue } from '../reconcile/diff.ts';
-import { isChanged } from '../reconcile/merge.ts';
+import { isChanged, isSameValue } from '../reconcile/merge.ts';
 import {
   decideAsBase,
   decideCell,

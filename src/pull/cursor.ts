@@ -3,8 +3,8 @@
  * are requested only once a full page was seen, and never after a page that was not full. Pure except for its own state.
  */
 import { RowsyncError } from '../base/errors.ts';
-import { REPEATED_PAGES_MAX } from '../reconcile/pages.ts';
 import type { PagePlace } from '../replica/bookkeeping/pages.ts';
+import { REPEATED_PAGES_MAX } from '../reconcile/windows.ts';
 
 /** What a cursor begins with. */
 export interface CursorStart {

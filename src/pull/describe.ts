@@ -8,7 +8,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
 import type { Address } from '../origin/address.ts';
 import { must } from '../base/assert.ts';
-import { unlikeRows } from '../reconcile/diff.ts';
 import { readColumns } from '../replica/bookkeeping/columns.ts';
 import { baseTarget } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
@@ -18,6 +17,7 @@ import { etagFor, keptEtag } from '../wire/headers.ts';
 import { leavesRightsOpen, withRights } from '../wire/rights.ts';
 import type { RowPage, TableDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
+import { unlikeRows } from '../reconcile/merge.ts';
 
 /** How often rights are asked for while a description changes. */
 const RIGHTS_ROUNDS_MAX = 3;

@@ -26,13 +26,11 @@ import {
   mayFollow,
   readAtOrigin,
   readBehindOf,
-  secondOf,
   type ChangedPage,
   type FollowCursor,
   type Seconds,
 } from '../reconcile/follow.ts';
-import { unlikeRows } from '../reconcile/diff.ts';
-import { createdColumn, NO_STAMP_WINDOW, windowFilter } from '../reconcile/windows.ts';
+import { createdColumn, NO_STAMP_WINDOW, windowFilter, secondOf } from '../reconcile/windows.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { findTable, readTable, readSelection } from '../replica/bookkeeping/tables.ts';
 import { storeFollowed, readFollowable } from '../replica/bookkeeping/following.ts';
@@ -58,6 +56,7 @@ import { proveDeletes } from './suspects.ts';
 import { sweepWindows } from './sweep.ts';
 import type { SweepCounts } from './report.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
+import { unlikeRows } from '../reconcile/merge.ts';
 
 /**
  * Why a table was not followed: nothing to begin from · its filter is another one · rows are missing · the origin's stamps, or its answers, do not hold · its columns changed · a page was too large.

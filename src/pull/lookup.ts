@@ -6,10 +6,10 @@
  * that entered has changed, so its page is read anew. Requests: one per batch of ids, and one per filter of their keys.
  */
 import { must } from '../base/assert.ts';
-import { FILTER_BYTES_MAX, filterOfValue, joinClauses } from '../reconcile/findable.ts';
 import { QUERY_BYTES_MAX, retrieveQuery, TOP_MAX } from '../wire/query.ts';
 import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
+import { FILTER_BYTES_MAX, joinClauses, filterOfValue } from '../reconcile/findable.ts';
 
 /** The other characters of such a request: names of parameters, parentheses. */
 const FRAME_BYTES = 100;

@@ -2,10 +2,10 @@
  * Halves the pages of a table whose rows are too large for one answer. They stay so until `resync`.
  */
 import { RowsyncError } from '../base/errors.ts';
-import { smallerPage } from '../reconcile/pages.ts';
 import { storePageRows } from '../replica/bookkeeping/sweeps.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
+import { smallerPage } from '../reconcile/windows.ts';
 
 /**
  * Halves the pages after an answer that was too large. Returns false for any other error, or if there is no smaller page. The ETags of the former

@@ -33,7 +33,7 @@ import type { PullReport, TablePullReport } from './report.ts';
 import { isOfOrigin, schemaChangeText } from './schema-changes.ts';
 import { noteProblem, pullTable } from './table.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
-import { estimatedCount, narrowRange, nextProbe, type CountRange } from '../reconcile/pages.ts';
+import { estimatedCount, narrowRange, nextProbe, type CountRange } from '../reconcile/windows.ts';
 
 /** The hint after a change of the calling user or its rights. */
 const IDENTITY_NOTE = {

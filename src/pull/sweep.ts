@@ -10,7 +10,6 @@
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { finishSwitch } from '../capture/mode.ts';
-import { isSameMap, judgePages, pageSkip, planRepair, REPAIR_ROUNDS_MAX, type PageEdges } from '../reconcile/pages.ts';
 import {
   createdColumn,
   cutWindow,
@@ -21,6 +20,12 @@ import {
   WINDOW_PAGES,
   windowFilter,
   type PageStamps,
+  isSameMap,
+  judgePages,
+  pageSkip,
+  planRepair,
+  REPAIR_ROUNDS_MAX,
+  type PageEdges,
 } from '../reconcile/windows.ts';
 import { closeSweep, openSweep, readSweep } from '../replica/bookkeeping/sweeps.ts';
 import {

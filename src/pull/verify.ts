@@ -5,8 +5,6 @@
  * repaired here; `resync` does that. Rows that cannot be read are listed apart: they cannot be equal.
  */
 import { RowsyncError } from '../base/errors.ts';
-import { changedIndexes } from '../reconcile/diff.ts';
-import { pageSkip } from '../reconcile/pages.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';
 import { suspectsAmong } from '../replica/bookkeeping/suspects.ts';
@@ -25,6 +23,8 @@ import { sql } from '../base/sql.ts';
 import type { Connection } from '../replica/connection.ts';
 import { findJournal } from '../replica/bookkeeping/history.ts';
 import { queryRows } from '../replica/query.ts';
+import { changedIndexes } from '../reconcile/merge.ts';
+import { pageSkip } from '../reconcile/windows.ts';
 
 /** Looks at rows that seem to differ; each one pulls the table first. */
 const ROUNDS_MAX = 3;

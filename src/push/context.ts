@@ -16,8 +16,7 @@ import type { RowLimit } from '../reconcile/push-outcome.ts';
 import type { SentFile } from '../reconcile/uploads.ts';
 import type { Replica } from '../replica/database.ts';
 import type { ColumnShape } from '../wire/schema.ts';
-import type { BeganEdits } from './edits.ts';
-import type { TablePushCounts } from './report.ts';
+import type { TablePushCounts, BeganEdits } from './report.ts';
 
 /** The configuration of a table whose edits are pushed. */
 export interface PushTableOptions {

@@ -11,9 +11,7 @@ import { readUnansweredIds } from '../capture/refusals.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { apply, readFacts } from '../capture/writer/apply.ts';
 import { storeMissingRows, storeRemoteRows } from '../capture/writer/remote.ts';
-import { unlikeRows } from '../reconcile/diff.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
-import { matchKey } from '../reconcile/findable.ts';
 import { judgeHolder, type HolderVerdict } from '../reconcile/match.ts';
 import { decideMoved, decideRemote, type RowRefusal, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
 import type { PlannedRow, WriteMethod } from '../reconcile/push-plan.ts';
@@ -30,11 +28,12 @@ import type { Row } from '../wire/schema.ts';
 import { noteNewIds, step, type Round, type TablePush } from './context.ts';
 import { requireSameCaller } from './identity.ts';
 import { planChanges, planOptions } from './plan.ts';
-import type { Holder } from './find.ts';
-import type { FoundBlock } from './read.ts';
+import type { Holder, FoundBlock } from './find.ts';
 import type { Contents } from './send.ts';
 import { requireSameShape } from './shape.ts';
 import { attachUploads, NO_UPLOADS, readUploads, type Uploads } from './upload.ts';
+import { unlikeRows } from '../reconcile/merge.ts';
+import { matchKey } from '../reconcile/findable.ts';
 
 /** A batch that may be sent. */
 export interface Recorded {

@@ -9,7 +9,6 @@ import { readEditedIds } from '../replica/bookkeeping/row-states.ts';
 import { type IdBlock, type Round, type TablePush, step } from './context.ts';
 import { planOptions } from './plan.ts';
 import { askAbout } from './ask.ts';
-import { read } from './read.ts';
 import { record } from './record.ts';
 import { NOT_SENT, send, type Sent, type SendOutcome } from './send.ts';
 import { settleFound } from './settle.ts';
@@ -27,6 +26,7 @@ import {
 import { judgeStatus } from '../reconcile/push-outcome.ts';
 import { isLeftAsSent, type BatchRow } from '../reconcile/push-settle.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
+import { read } from './find.ts';
 
 /** Edited rows when the round began, by kind: no more are sent, since a guard has judged this number. */
 export type Edits = Readonly<Record<ChangeKind, number>>;

@@ -5,7 +5,7 @@
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { columnReference } from '../wire/formula.ts';
 import type { ColumnShape, Value, ColumnType } from '../wire/schema.ts';
-import { isSameValue } from './diff.ts';
+import { isSameValue } from './merge.ts';
 
 /** Bytes of an encoded filter; with the columns' names it stays below the origin's limit (origin facts 4.1). */
 export const FILTER_BYTES_MAX = 8_000;

@@ -11,8 +11,8 @@ import {
   type Value,
 } from '../wire/schema.ts';
 import { utcFromInputText } from '../wire/zone.ts';
-import { laterStamp, secondOf, stampColumn } from './follow.ts';
-import { createdColumn, endOfWindow, NO_STAMP_WINDOW } from './windows.ts';
+import { laterStamp, stampColumn } from './follow.ts';
+import { createdColumn, endOfWindow, NO_STAMP_WINDOW, secondOf } from './windows.ts';
 
 /** Requests for the days of one table; a table of more days has no fingerprint. */
 export const FINGERPRINT_PAGES_MAX = 10;

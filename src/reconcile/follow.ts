@@ -4,6 +4,7 @@
  * machine. Pure.
  */
 import { columnType, type ColumnDescriptor } from '../wire/schema.ts';
+import { secondOf } from './windows.ts';
 
 /** The overlap, for transactions that became visible after later ones. Rows that were later come with the next sweep. */
 const OVERLAP_MS = 120_000;
@@ -179,11 +180,6 @@ export function laterStamp(before: string | null, stamps: Iterable<string>): str
   let latest = before;
   for (const stamp of stamps) if (latest === null || secondOf(stamp) > latest) latest = secondOf(stamp);
   return latest;
-}
-
-/** A stamp to the second. */
-export function secondOf(stamp: string): string {
-  return `${stamp.slice(0, 19)}Z`;
 }
 
 function stampBefore(stamp: string, ms: number): string {

@@ -5,8 +5,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import { printable } from '../base/text.ts';
 import { columnType, hasOption, isWritable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
-import { isSameValue } from './diff.ts';
-import type { MergeColumn } from './merge.ts';
+import { isSameValue, type MergeColumn } from './merge.ts';
 import type { RetryHope } from './push-outcome.ts';
 
 /** The judged column, by its name at the origin, or its problem. */

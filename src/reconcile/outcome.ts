@@ -3,7 +3,6 @@
  * (capture/writer/apply.ts). A decision gives the final values, the final state and every line that is kept for a person. Pure.
  */
 import type { Row, Value } from '../wire/schema.ts';
-import { isSameValue } from './diff.ts';
 import {
   hasLostEdit,
   isAnswered,
@@ -14,6 +13,7 @@ import {
   type ConflictWinner,
   type MergeColumn,
   type MergeDecision,
+  isSameValue,
 } from './merge.ts';
 import type { RetryHope } from './push-outcome.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';

@@ -5,8 +5,7 @@
  */
 import { must } from '../base/assert.ts';
 import type { Row, UnreadableRow, Value } from '../wire/schema.ts';
-import { isSameValue, isTakenAs } from './diff.ts';
-import { isChanged, type Conflict, type ConflictPolicy, type MergeColumn } from './merge.ts';
+import { isChanged, type Conflict, type ConflictPolicy, type MergeColumn, isSameValue, isTakenAs } from './merge.ts';
 import {
   decideMoved,
   decideRemote,

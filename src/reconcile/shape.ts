@@ -3,8 +3,7 @@
  * another column, and an edit of their row would keep them permanently. Pure.
  */
 import { columnType, isWritable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
-import { isSameValue } from './diff.ts';
-import type { MergeColumn } from './merge.ts';
+import { type MergeColumn, isSameValue } from './merge.ts';
 import { baseAsSent } from './push-settle.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
 

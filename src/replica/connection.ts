@@ -3,7 +3,7 @@
  * of them, and need not know how the file is opened (database.ts).
  */
 import type Database from 'better-sqlite3';
-import { sql, type Sql } from '../base/sql.ts';
+import type { Sql } from '../base/sql.ts';
 import type { Cause } from './history-interval.ts';
 
 /** What better-sqlite3 binds and returns for one value. */
@@ -59,12 +59,4 @@ export interface Tx extends Connection {
   because(cause: Cause): Tx;
   /** Counts edits that no trigger saw. */
   countUncaptured(count: number): void;
-}
-
-/** A number in the file that changes with every change of the schema, by any client. */
-export function readSchemaVersion(from: Connection): unknown {
-  return from
-    .prepare(sql`PRAGMA schema_version`)
-    .pluck()
-    .get();
 }

@@ -1,16 +1,16 @@
 /**
- * The replica file: opening it under a lock (lock.ts), pragmas, and the one way to write.
+ * The replica file: opening it under a lock (lock.ts), pragmas, and the one way to write. A transaction is an object that ends with it.
  *
  * Every write is one `BEGIN IMMEDIATE` transaction around synchronous code; the network is never awaited inside it.
  * SQLite waits for another client's lock at most 50 ms inside the event loop, then we wait outside of it and try again.
  */
+import Database from 'better-sqlite3';
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
-import { readSchemaVersion, type ChangeCause, type Connection, type Tx } from './connection.ts';
+import type { ChangeCause, Connection, Tx } from './connection.ts';
 import { recogniseFile, requireFile, requireOwnLog, wasReplica } from './copies.ts';
 import { replicaError, sqliteCode } from './failures.ts';
 import {
@@ -23,12 +23,14 @@ import {
   takeLock,
   type Connect,
 } from './lock.ts';
-import { forgetSchema } from './objects.ts';
+import { forgetSchema, readSchemaVersion } from './objects.ts';
 import { sql, type Sql } from '../base/sql.ts';
-import { runOpen } from './transaction.ts';
 import { downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
 import { checkEditsWhole, damaged } from './wholeness.ts';
 import { storeAllCompareDue } from './bookkeeping/captures.ts';
+import { assert } from '../base/assert.ts';
+import type { Cause } from './history-interval.ts';
+import { Journal } from './journal.ts';
 
 /** Longest wait for another client's transaction altogether; people leave transactions open for minutes. */
 const WRITE_WAIT_MS_MAX = 300_000;
@@ -403,5 +405,74 @@ function applyPragmas(db: Database.Database, pragmas: readonly (readonly [string
         hint: 'Network file systems do not support what a replica needs; use a local disk.',
       });
     }
+  }
+}
+
+/** What all objects of one transaction share. */
+interface Shared {
+  readonly connection: Connection;
+  readonly journal: Journal;
+  readonly countUncaptured: (count: number) => void;
+  isOpen: boolean;
+}
+
+class Transaction implements Tx {
+  readonly cause: ChangeCause;
+  readonly #shared: Shared;
+
+  constructor(shared: Shared, cause: ChangeCause) {
+    this.#shared = shared;
+    this.cause = cause;
+  }
+
+  get root(): object {
+    return this.#shared.connection.root ?? this.#shared.connection;
+  }
+
+  get journal(): Journal {
+    this.#requireOpen();
+    return this.#shared.journal;
+  }
+
+  prepare(text: Sql): Database.Statement {
+    this.#requireOpen();
+    return this.#shared.connection.prepare(text);
+  }
+
+  because(cause: Cause): Tx {
+    return new Transaction(this.#shared, { ...this.cause, cause });
+  }
+
+  countUncaptured(count: number): void {
+    this.#requireOpen();
+    this.#shared.countUncaptured(count);
+  }
+
+  #requireOpen(): void {
+    assert(this.#shared.isOpen, 'a transaction is not used after its end');
+  }
+}
+
+/** Runs code with an object for the transaction that the caller has begun, and writes the journal before it returns. */
+export function runOpen<T>(
+  connection: Connection,
+  change: (tx: Tx) => T,
+  options: {
+    readonly clock: Clock;
+    readonly cause: ChangeCause;
+    readonly countUncaptured?: (count: number) => void;
+    /** Whether what is written is kept; a journal of what is taken back is not written. */
+    readonly isKept?: boolean;
+  },
+): T {
+  const { clock, cause, countUncaptured = () => undefined, isKept = true } = options;
+  const journal = new Journal(connection, clock);
+  const shared: Shared = { connection, journal, countUncaptured, isOpen: true };
+  try {
+    const result = change(new Transaction(shared, cause));
+    if (isKept) journal.flush();
+    return result;
+  } finally {
+    shared.isOpen = false;
   }
 }

@@ -8,13 +8,7 @@
  */
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import { ident, joinSql, sql } from '../base/sql.ts';
-import {
-  readSchemaVersion,
-  type ChangeCause,
-  type Connection,
-  type TxJournal,
-  type WrittenTable,
-} from './connection.ts';
+import type { ChangeCause, Connection, TxJournal, WrittenTable } from './connection.ts';
 import { diffVersions, exactText, isSameVersion, type CellChange, type Exact, type Version } from './history-cells.ts';
 import { intervalOf, type Cause } from './history-interval.ts';
 import {
@@ -28,6 +22,7 @@ import {
 } from './bookkeeping/history.ts';
 import { queryAll, readRawText } from './query.ts';
 import { baseName, hasBase, readStanding } from './tables.ts';
+import { readSchemaVersion } from './objects.ts';
 
 /** Rows that a transaction holds before it writes their entries: twice as many versions are in memory. */
 const ROWS_MAX = 2_000;

@@ -2,7 +2,7 @@
  * Tables, views and triggers of the file. SQLite finds one in `sqlite_schema` by reading all of it, a tenth of a millisecond with hundreds of two-way
  * tables, so what is asked for each table and row is kept until the schema changes.
  */
-import { readSchemaVersion, type Connection } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { foldIdent, sql } from '../base/sql.ts';
 import { queryAny } from './query.ts';
 
@@ -106,3 +106,11 @@ const readTriggerRows = oncePerSchema((from) => {
   const byId = Map.groupBy(found, ([name]) => name.slice(name.lastIndexOf('_') + 1));
   return new Map([...byId].map(([id, triggers]) => [id, triggers.map(([, row]) => row)]));
 });
+
+/** A number in the file that changes with every change of the schema, by any client. */
+export function readSchemaVersion(from: Connection): unknown {
+  return from
+    .prepare(sql`PRAGMA schema_version`)
+    .pluck()
+    .get();
+}

@@ -56,7 +56,7 @@ export interface TypeRules extends Wire {
   readonly valueFromText: (stored: string) => Value;
   /** SQL: whether two stored values that differ may be one value; null where each value has one spelling. */
   readonly mayBeSame: ((here: Sql, base: Sql) => Sql) | null;
-  /** The condition that triggers check; null where SQLite itself refuses anything else, and for files (capture/rules.ts). */
+  /** The condition that triggers check; null where SQLite itself refuses anything else, and for files (capture/triggers.ts). */
   readonly cellForm: CellForm | null;
   /** Why a value cannot be sent, also where triggers were removed: a sentence without the value; null where it can. */
   readonly sendProblem: (value: Given) => string | null;

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-
 import { PageCursor } from '../../src/pull/cursor.ts';
-import { REPEATED_PAGES_MAX } from '../../src/reconcile/pages.ts';
+import { REPEATED_PAGES_MAX } from '../../src/reconcile/windows.ts';
 
 /** Everything that the cursor hands out now, without an answer in between. */
 function drain(cursor: PageCursor): readonly number[] {

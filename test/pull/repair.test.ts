@@ -7,12 +7,12 @@ import { must } from '../../src/base/assert.ts';
 import { pull } from '../../src/pull/pull.ts';
 import type { PullProgress } from '../../src/pull/report.ts';
 import { resync } from '../../src/cli/commands/resync.ts';
-import { REPAIR_ROUNDS_MAX } from '../../src/reconcile/pages.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { brokenPages, readOrigin, readReplica, wrongCounts } from '../support/compare.ts';
 import { pushNow } from '../support/push.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { startTwoWay } from '../support/two-way.ts';
+import { REPAIR_ROUNDS_MAX } from '../../src/reconcile/windows.ts';
 
 /** Pages of five rows that share one, read one after the other. */
 const SETTINGS = { pageRows: 5, concurrency: 1 };

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-
-import { changedIndexes } from '../../src/reconcile/diff.ts';
 import { isMassRemoval, isNarrowed, judgeDeletion } from '../../src/reconcile/guards.ts';
 import { judgeIdentity } from '../../src/reconcile/identity.ts';
 import { planSelection } from '../../src/reconcile/choose.ts';
 import type { ColumnDescriptor } from '../../src/wire/schema.ts';
+import { changedIndexes } from '../../src/reconcile/merge.ts';
 
 const DELETION = {
   rowCount: 100,

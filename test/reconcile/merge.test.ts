@@ -1,7 +1,5 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-
-import { isSameValue } from '../../src/reconcile/diff.ts';
 import {
   hasLostEdit,
   isAnswered,
@@ -10,6 +8,7 @@ import {
   type ConflictPolicy,
   type MergeColumn,
   type MergeDecision,
+  isSameValue,
 } from '../../src/reconcile/merge.ts';
 import type { ColumnType, Row, Value } from '../../src/wire/schema.ts';
 import { fuzzRuns } from '../support/fuzz.ts';

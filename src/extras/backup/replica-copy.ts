@@ -5,10 +5,10 @@
  * The caller copies the files, since this knows no file store. Opening a restored copy treats it as the older copy
  * that it is (copies.ts).
  */
+import Database from 'better-sqlite3';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import Database from 'better-sqlite3';
 import { stampFromMs, systemClock } from '../../base/clock.ts';
 import { must } from '../../base/assert.ts';
 import { RowsyncError } from '../../base/errors.ts';
@@ -24,12 +24,11 @@ import {
   takeName,
 } from '../../replica/copy-file.ts';
 import type { Tx } from '../../replica/connection.ts';
-import { checkOwner } from '../../replica/database.ts';
+import { checkOwner, runOpen } from '../../replica/database.ts';
 import { takeLock } from '../../replica/lock.ts';
 import { replicaError, sqliteCode } from '../../replica/failures.ts';
 import { inheritSeries } from '../../replica/bookkeeping/sinks.ts';
 import { readContents, storeContentLost, storeStoreFolder, type Content } from '../../replica/bookkeeping/files.ts';
-import { runOpen } from '../../replica/transaction.ts';
 import { ident, sql } from '../../base/sql.ts';
 
 /** Pages copied before other work gets its turn; 2,000 of them take some 13 ms. */

@@ -9,8 +9,6 @@ import { asRowsyncError } from '../../base/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Answer, Etag } from '../../origin/answers.ts';
 import type { SelectRequest } from '../../origin/rows.ts';
-import { unlikeRows } from '../../reconcile/diff.ts';
-import { pageSkip } from '../../reconcile/pages.ts';
 import { planSelection } from '../../reconcile/choose.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { baseTarget } from '../../replica/compare.ts';
@@ -33,8 +31,9 @@ import { isZone } from '../../wire/zone.ts';
 import type { Schedule } from '../../config/schedule.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
 import { stampColumn } from '../../reconcile/follow.ts';
-import { createdColumn } from '../../reconcile/windows.ts';
+import { createdColumn, pageSkip } from '../../reconcile/windows.ts';
 import { readFollowing } from '../../replica/bookkeeping/following.ts';
+import { unlikeRows } from '../../reconcile/merge.ts';
 
 /** Tables whose first page is asked for three times. */
 const TABLES_MAX = 3;

@@ -3,10 +3,9 @@
  * in a transaction that the caller takes back for a plan, or where there is any problem.
  */
 import { ident, joinSql, sql } from '../../base/sql.ts';
-import { keptSentence } from '../../capture/rules.ts';
+import { keptSentence } from '../../capture/triggers.ts';
 import type { TwoWayColumn, TwoWayTable } from '../../capture/table.ts';
 import type { PreviewRow } from '../../push/preview.ts';
-import { isSameValue } from '../../reconcile/diff.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { sqliteCode } from '../../replica/failures.ts';
 import { storedFromValue, valueFromStored } from '../../replica/rows.ts';
@@ -15,6 +14,7 @@ import type { Value } from '../../wire/schema.ts';
 import { readCell, usage, type RawCell, type Forms } from './cell-value.ts';
 import type { FileRow, FileRows } from './read-file.ts';
 import { readStored, writeCells } from '../shared/sql-client.ts';
+import { isSameValue } from '../../reconcile/merge.ts';
 
 /** What a person asked for. */
 export interface ImportRequest {

@@ -5,7 +5,7 @@
 import { must } from '../../base/assert.ts';
 import type { Config } from '../../config/load.ts';
 import { findById } from '../../push/find.ts';
-import { isTakenAs } from '../../reconcile/diff.ts';
+import { isTakenAs } from '../../reconcile/merge.ts';
 import { fileFromCell } from '../../reconcile/files.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';

@@ -34,7 +34,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Pages that contradict each other are never asked for without the ETags that keep them so.',
     edits: [
       {
-        file: 'reconcile/pages.ts',
+        file: 'reconcile/windows.ts',
         find: 'const inFull = isSame && !wasInFull;',
         replace: 'const inFull = false;',
       },
@@ -44,9 +44,9 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     name: 'pages-without-overlap',
     without: 'Neighbouring pages share no row, so that a shift of rows between two requests is not seen.',
     edits: [
-      { file: 'reconcile/pages.ts', find: 'return page * (pageRows - 1);', replace: 'return page * pageRows;' },
+      { file: 'reconcile/windows.ts', find: 'return page * (pageRows - 1);', replace: 'return page * pageRows;' },
       {
-        file: 'reconcile/pages.ts',
+        file: 'reconcile/windows.ts',
         find: 'previous.lastId !== edges.firstId',
         replace: 'previous.lastId === undefined',
       },
@@ -57,7 +57,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Pages overlap, but nobody looks whether the shared rows are the same.',
     edits: [
       {
-        file: 'reconcile/pages.ts',
+        file: 'reconcile/windows.ts',
         find: 'previous.lastId !== edges.firstId',
         replace: 'previous.lastId === undefined',
       },

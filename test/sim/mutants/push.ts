@@ -65,7 +65,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without:
       'New rows that nothing identifies are recorded while others are in flight, and are in doubt where the process ends.',
     edits: [
-      { file: 'push/read.ts', find: 'mayGoAhead: !attaches && isFree', replace: 'mayGoAhead: !attaches || isFree' },
+      { file: 'push/find.ts', find: 'mayGoAhead: !attaches && isFree', replace: 'mayGoAhead: !attaches || isFree' },
     ],
   },
   {
@@ -324,7 +324,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'Nobody asks whether a row with the match value of an insert stands at the origin already.',
     edits: [
       {
-        file: 'push/read.ts',
+        file: 'push/find.ts',
         find: '    findByMatch(run, [...new Set(asked.values())], false),',
         replace: '    findByMatch(run, [], false),',
       },

@@ -14,7 +14,7 @@ import {
   narrowRange,
   nextProbe,
   type CountRange,
-} from '../../src/reconcile/pages.ts';
+} from '../../src/reconcile/windows.ts';
 
 /** Pages from lists of ids. */
 function pages(...lists: readonly (readonly number[])[]): readonly PageEdges[] {

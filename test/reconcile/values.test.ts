@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { isTakenAs, unlikeRows } from '../../src/reconcile/diff.ts';
 import type { Row } from '../../src/wire/schema.ts';
+import { isTakenAs, unlikeRows } from '../../src/reconcile/merge.ts';
 
 const row = (id: number, value: string | null): Row => ({ id, allow: 'Edit', values: ['kept', value] });
 
