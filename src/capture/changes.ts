@@ -7,6 +7,7 @@ import { isChanged, isSameValue } from '../reconcile/merge.ts';
 import {
   decideQuestions,
   decideColumnsLost,
+  decideMoved,
   decidePutBack,
   type RowFacts,
   type RowOutcome,
@@ -14,6 +15,7 @@ import {
 import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
 import { areMarksReliable, dropEqualMarks, markDiffering, readForeignIds, readVersions } from '../replica/compare.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
+import { forgetBatches, readBatches } from '../replica/bookkeeping/batches.ts';
 import { noteCaptured } from '../replica/bookkeeping/history.ts';
 import { readCaptureState, storeCompareDue } from '../replica/bookkeeping/captures.ts';
 import { BLOCK_ROWS, blocks, queryNumbers, queryRows, readRawText } from '../replica/query.ts';
@@ -121,6 +123,22 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
       WHERE ${anyOf(differing)}`;
   const ids = queryNumbers(tx, text, []);
   decideEach(tx, table, { ids, at }, (facts) => decideColumnsLost(facts, table.columns, indexes));
+}
+
+/**
+ * Parks unsettled rows of a table. Another client dropped a part of the table, so later edits cannot be distinguished from sent values.
+ */
+export function doubtBatches(tx: Tx, table: TwoWayTable, at: string): void {
+  const reason = 'its table was dropped here while it was on its way; look at the origin, then retry or discard it';
+  for (const { rows } of readBatches(tx, table)) {
+    const rowById = new Map(rows.map((row) => [row.id, row]));
+    const outcomes = readFacts(tx, table, [...rowById.keys()]).map((facts) => {
+      const { kind, cells } = must(rowById.get(facts.id), 'facts come for each id');
+      return decideMoved(facts, 'doubted', { kind, reason, column: null, words: null, hope: 'never', cells });
+    });
+    apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+  }
+  forgetBatches(tx, table.id);
 }
 
 function columnAt({ columns }: TwoWayTable, index: number): TwoWayColumn {

@@ -15,9 +15,8 @@ import { isInFlight } from '../reconcile/row-state.ts';
 import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/choose.ts';
 import { isSameShape } from '../reconcile/shape.ts';
-import { captureChanges, readAllChanges } from '../capture/changes.ts';
+import { captureChanges, readAllChanges, doubtBatches } from '../capture/changes.ts';
 import { ensureCapture, isTampered, noteOpenness, discardChanges, switchMode } from '../capture/mode.ts';
-import { doubtBatches } from '../capture/batches.ts';
 import { readWaitingDeletes, retryRefused } from '../capture/refusals.ts';
 import { carryOutRequests, refuseRequests } from '../capture/resolve.ts';
 import {

@@ -6,7 +6,6 @@
  * origin has is never sent twice (I4), and one that it took is put into the file store, so that it is not downloaded.
  */
 import { createHash } from 'node:crypto';
-import type { Batch } from '../capture/batches.ts';
 import { isApplied, type BatchRow, type RowNews } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { readRowsById } from '../replica/rows.ts';
@@ -24,6 +23,7 @@ import { readFileColumns, type FileColumn } from '../replica/bookkeeping/file-ce
 import type { UploadedFile } from '../replica/bookkeeping/files.ts';
 import type { AttachmentInfo } from '../wire/attachments.ts';
 import type { RowFinding } from '../reconcile/row-state.ts';
+import type { Batch } from '../replica/bookkeeping/batches.ts';
 
 /** The origin's answers about the rows of a batch. */
 export interface Findings {

@@ -5,7 +5,6 @@
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
-import { storeBatch, type Batch } from '../capture/batches.ts';
 import { diffRows, type RowChange } from '../capture/changes.ts';
 import { readUnansweredIds } from '../capture/refusals.ts';
 import type { TwoWayTable } from '../capture/table.ts';
@@ -34,6 +33,7 @@ import { requireSameShape } from './shape.ts';
 import { attachUploads, NO_UPLOADS, readUploads, type Uploads } from './upload.ts';
 import { unlikeRows } from '../reconcile/merge.ts';
 import { matchKey } from '../reconcile/findable.ts';
+import { type Batch, storeBatch } from '../replica/bookkeeping/batches.ts';
 
 /** A batch that may be sent. */
 export interface Recorded {

@@ -13,7 +13,6 @@ import { record } from './record.ts';
 import { NOT_SENT, send, type Sent, type SendOutcome } from './send.ts';
 import { settleFound } from './settle.ts';
 import { must } from '../base/assert.ts';
-import { updateBatch, type Batch } from '../capture/batches.ts';
 import { apply, readFacts } from '../capture/writer/apply.ts';
 import type { MergeColumn } from '../reconcile/merge.ts';
 import {
@@ -27,6 +26,7 @@ import { judgeStatus } from '../reconcile/push-outcome.ts';
 import { isLeftAsSent, type BatchRow } from '../reconcile/push-settle.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
 import { read } from './find.ts';
+import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
 
 /** Edited rows when the round began, by kind: no more are sent, since a guard has judged this number. */
 export type Edits = Readonly<Record<ChangeKind, number>>;

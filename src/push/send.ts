@@ -4,7 +4,6 @@
  * (LONE_REFUSALS_MAX). A request with an unknown outcome is never sent again (I4).
  */
 import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
-import type { Batch } from '../capture/batches.ts';
 import type { OriginWords } from '../reconcile/outcome.ts';
 import {
   areStatusesInOrder,
@@ -27,6 +26,7 @@ import type { OutgoingFile } from '../wire/write-body.ts';
 import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
 import { must } from '../base/assert.ts';
 import { step, type TablePush } from './context.ts';
+import type { Batch } from '../replica/bookkeeping/batches.ts';
 
 /** The outcome of a row after sending. */
 export type SendOutcome =

@@ -4,7 +4,6 @@
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { updateBatch, type Batch } from '../capture/batches.ts';
 import { apply, readFacts } from '../capture/writer/apply.ts';
 import type { RowOutcome } from '../reconcile/outcome.ts';
 import {
@@ -25,6 +24,7 @@ import { storeUnreadable } from '../replica/bookkeeping/unreadable.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { askAbout, newsOf, NO_NEWS, type Findings } from './ask.ts';
 import { noteNewIds, step, type TablePush } from './context.ts';
+import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
 
 /** Asks about the rows of an unfinished batch of an earlier push, and settles them. @throws RowsyncError of the origin. */
 export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {

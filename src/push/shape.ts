@@ -5,7 +5,6 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
-import type { Batch } from '../capture/batches.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import type { Address } from '../origin/address.ts';
 import { watchShape, type RequireShape } from '../origin/shape-watch.ts';
@@ -22,6 +21,7 @@ import { etagFor } from '../wire/headers.ts';
 import { withRights } from '../wire/rights.ts';
 import type { Row, TableDescriptor } from '../wire/schema.ts';
 import type { PushContext, TablePush } from './context.ts';
+import type { Batch } from '../replica/bookkeeping/batches.ts';
 
 /** Describes a table, conditionally, and makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
 export async function describeTable(

@@ -5,7 +5,6 @@
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
-import { readBatches } from '../capture/batches.ts';
 import { captureChanges } from '../capture/changes.ts';
 import { judgeOlderCopy, letOlderCopyGo } from '../capture/older-copy.ts';
 import { retryDue } from '../capture/refusals.ts';
@@ -27,6 +26,7 @@ import { columnNames } from '../reconcile/choose.ts';
 import { pushTable } from './plan.ts';
 import { describeTable, watchColumns } from './shape.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
+import { readBatches } from '../replica/bookkeeping/batches.ts';
 
 /** Rounds of one table in one push: the first, and two for later changes. */
 const ROUNDS_MAX = 3;

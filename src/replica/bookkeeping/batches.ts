@@ -1,10 +1,15 @@
 /**
  * What is on its way to the origin: recorded durably before its request leaves (I11), so that after a crash its rows are looked up instead of sent
- * again.
+ * again. Columns are kept by ledger row, so that a rename in between does not mix them up.
  */
+import { must, oneOf } from '../../base/assert.ts';
 import { sql } from '../../base/sql.ts';
 import type { OriginWords } from '../../reconcile/outcome.ts';
+import { CHANGE_KINDS, WRITE_METHODS, type WriteMethod } from '../../reconcile/push-plan.ts';
+import type { BatchRow } from '../../reconcile/push-settle.ts';
+import { ROW_ANSWERS } from '../../reconcile/row-state.ts';
 import type { SentFile } from '../../reconcile/uploads.ts';
+import type { Value } from '../../wire/schema.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAll, queryNumbers } from '../query.ts';
 
@@ -31,7 +36,7 @@ export type KeptCell =
   | readonly [seq: number, value: KeptValue, file: SentFile];
 
 /** A value in JSON, which has no long integers. */
-export type KeptValue = null | string | boolean | number | { readonly integer: string };
+type KeptValue = null | string | boolean | number | { readonly integer: string };
 
 /** What the origin answered about a row. */
 interface KeptAnswer {
@@ -40,19 +45,19 @@ interface KeptAnswer {
   readonly refusal: OriginWords | null;
 }
 
-/** The batches of a table, the oldest first. */
-export function readKeptBatches(
-  from: Connection,
-  tableId: number,
-): readonly {
+/** A table whose rows are sent. */
+interface SentTable {
   readonly id: number;
-  readonly method: string;
+  readonly columns: readonly { readonly seq: number }[];
+}
+
+/** A batch that is not settled. */
+export interface Batch {
+  readonly id: number;
+  readonly method: WriteMethod;
+  /** Stamp of when it was recorded, right before it was sent. */
   readonly sentAt: string;
-  readonly rows: readonly KeptRow[];
-}[] {
-  const text = sql`SELECT id, method, sent_at AS sentAt, rows FROM _rowsync_batches WHERE table_id = +? ORDER BY id`;
-  const batches = queryAll(from, text, [tableId]) as { id: number; method: string; sentAt: string; rows: string }[];
-  return batches.map((batch) => ({ ...batch, rows: JSON.parse(batch.rows) as KeptRow[] })); // written as KeptRow
+  readonly rows: readonly BatchRow[];
 }
 
 /** Ids of the tables that have batches. */
@@ -60,29 +65,61 @@ export function readBatchTables(from: Connection): readonly number[] {
   return queryNumbers(from, sql`SELECT DISTINCT table_id FROM _rowsync_batches ORDER BY table_id`, []);
 }
 
+/** The batches of a table that are not settled, the oldest first. */
+export function readBatches(from: Connection, table: SentTable): readonly Batch[] {
+  const text = sql`SELECT id, method, sent_at AS sentAt, rows FROM _rowsync_batches WHERE table_id = +? ORDER BY id`;
+  const batches = queryAll(from, text, [table.id]) as { id: number; method: string; sentAt: string; rows: string }[];
+  return batches.map(({ id, method, sentAt, rows }) => {
+    const kept = JSON.parse(rows) as KeptRow[]; // written as such
+    return { id, method: oneOf(WRITE_METHODS, method), sentAt, rows: kept.map((row) => rowFromKept(table, row)) };
+  });
+}
+
+/** Stores a batch that is about to be sent; returns its id. */
+export function storeBatch(tx: Tx, table: SentTable, { method, sentAt, rows }: Omit<Batch, 'id'>): number {
+  const { lastInsertRowid } = tx
+    .prepare(sql`INSERT INTO _rowsync_batches (table_id, method, sent_at, rows) VALUES (?, ?, ?, ?)`)
+    .run(table.id, method, sentAt, textFromRows(table, rows));
+  return Number(lastInsertRowid);
+}
+
+/** Stores the answers for the rows of a batch that have to be settled; a batch without rows is removed. */
+export function updateBatch(tx: Tx, table: SentTable, batchId: number, rows: readonly BatchRow[]): void {
+  const text =
+    rows.length === 0
+      ? sql`DELETE FROM _rowsync_batches WHERE id = @batchId`
+      : sql`UPDATE _rowsync_batches SET rows = @rows WHERE id = @batchId`;
+  tx.prepare(text).run({ batchId, rows: textFromRows(table, rows) });
+}
+
 /** Forgets the unsettled batches of a table, with their marks: rows that arrived come back with a pull. */
 export function forgetBatches(tx: Tx, tableId: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_batches WHERE table_id = ?`).run(tableId);
 }
 
-/** Adds a batch that is about to be sent; returns its id. */
-export function addBatch(
-  tx: Tx,
-  batch: {
-    readonly tableId: number;
-    readonly method: string;
-    readonly sentAt: string;
-    readonly rows: readonly KeptRow[];
-  },
-): number {
-  const { lastInsertRowid } = tx
-    .prepare(sql`INSERT INTO _rowsync_batches (table_id, method, sent_at, rows) VALUES (?, ?, ?, ?)`)
-    .run(batch.tableId, batch.method, batch.sentAt, JSON.stringify(batch.rows));
-  return Number(lastInsertRowid);
+function textFromRows({ columns }: SentTable, rows: readonly BatchRow[]): string {
+  const kept = rows.map(({ id, kind, cells, answer }): KeptRow => {
+    const keptCells = cells.map(({ column, value, file }): KeptCell => {
+      const { seq } = must(columns[column], 'a cell names a column of its table');
+      const keptValue = typeof value === 'bigint' ? { integer: value.toString() } : value;
+      return file === undefined ? [seq, keptValue] : [seq, keptValue, file];
+    });
+    return [id, kind, keptCells, answer];
+  });
+  return JSON.stringify(kept);
 }
 
-/** Stores the rows of a batch that are still to be settled; one without rows is removed. */
-export function storeBatchRows(tx: Tx, batchId: number, rows: readonly KeptRow[]): void {
-  if (rows.length === 0) tx.prepare(sql`DELETE FROM _rowsync_batches WHERE id = ?`).run(batchId);
-  else tx.prepare(sql`UPDATE _rowsync_batches SET rows = ? WHERE id = ?`).run(JSON.stringify(rows), batchId);
+/** A table with a batch keeps its columns, so every cell has its column; an answer in words of an earlier version is ignored. */
+function rowFromKept({ columns }: SentTable, [id, kind, kept, answer]: KeptRow): BatchRow {
+  const cells = kept.flatMap(([seq, value, file]) => {
+    const column = columns.findIndex((known) => known.seq === seq);
+    return column < 0 ? [] : [{ column, value: valueFromKept(value), ...(file === undefined ? {} : { file }) }];
+  });
+  const as = ROW_ANSWERS.find((word) => word === answer?.as);
+  const known = answer === null || as === undefined || as === 'lost' ? null : { ...answer, as };
+  return { id, kind: oneOf(CHANGE_KINDS, kind), cells, answer: known };
+}
+
+function valueFromKept(value: KeptValue): Value {
+  return typeof value === 'object' && value !== null ? BigInt(value.integer) : value;
 }
