@@ -27,10 +27,10 @@ import type { Row } from '../wire/schema.ts';
 import { readQuestionedIds } from '../replica/bookkeeping/conflicts.ts';
 import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
 import { captureOlderCopy } from './older-copy.ts';
-import { readOvertakenRefusals } from './refusals.ts';
 import type { TwoWayColumn, TwoWayTable } from './table.ts';
 import { captureTriggers, cellName, missingRule, valueRules, type CellRule } from './triggers.ts';
 import { apply, applyEvent, readFacts, renumberStrays } from './writer/apply.ts';
+import { readOvertakenRefusals } from '../replica/bookkeeping/refusals.ts';
 
 /** The change of one row: inserted (no base), updated, or deleted (no local). */
 export interface RowChange {

@@ -14,6 +14,7 @@ import {
   readLastConflictId,
   storeSeen,
   type ConflictLine,
+  type Resolution,
 } from '../replica/bookkeeping/conflicts.ts';
 import { kindOfHold, storeConsent } from '../replica/consent.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
@@ -21,10 +22,9 @@ import { editVersion, readRowState, type EditedRow } from '../replica/bookkeepin
 import { readWaiting, type WaitingRow } from '../replica/bookkeeping/refusals.ts';
 import { agreeToPull } from '../replica/bookkeeping/runs.ts';
 import { captureChanges, diffRows } from './changes.ts';
-import type { Resolution } from '../replica/bookkeeping/conflicts.ts';
-import { retryRows } from './refusals.ts';
 import { discardAll, discardRow, resolveConflict } from './resolve.ts';
 import { MIRROR_HINT, readTwoWayTable, readTwoWayTables, type TwoWayTable } from './table.ts';
+import { retryRows } from './writer/apply.ts';
 
 /** What a person wants. */
 export type PersonDecision =

@@ -31,13 +31,13 @@ import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/
 import { forgetBatches } from '../replica/bookkeeping/batches.ts';
 import { captureChanges, giveUpColumns, readAllChanges, type RowChange } from './changes.ts';
 import { closeQuestions } from '../replica/bookkeeping/conflicts.ts';
-import { readSent, retryRefused } from './refusals.ts';
 import { readTwoWayTable, type TwoWayTable } from './table.ts';
 import { captureTriggers } from './triggers.ts';
 import { ensureChangesView } from './view.ts';
 import { forgetRowStates, startLocalIds } from '../replica/bookkeeping/row-states.ts';
-import { apply, readFacts } from './writer/apply.ts';
+import { apply, readFacts, retryRefused } from './writer/apply.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
+import { readSent } from '../replica/bookkeeping/refusals.ts';
 
 /**
  * Makes sure that a table has the triggers of its mode and its columns; `table` is the result of `readTwoWayTable`. Returns whether they were wrong:
@@ -186,7 +186,7 @@ export function discardChanges(tx: Tx, table: TwoWayTable, changes: readonly Row
     const ids = block.map(({ rowId }) => rowId);
     const outcomes = readFacts(tx, table, ids, block).map((facts, index) => {
       const isNowhere = facts.base === null && facts.local === null;
-      const sent = isNowhere ? readSent(tx, table, facts.id) : null;
+      const sent = isNowhere ? readSent(tx, table.id, facts.id) : null;
       return decideDiscarded(facts, { columns: block[index]?.columns ?? [], sent });
     });
     apply(tx, table, { outcomes, nowMs: Date.parse(at) });

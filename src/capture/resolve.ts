@@ -18,20 +18,23 @@ import { valuePutBack } from '../reconcile/uploads.ts';
 import { sql } from '../base/sql.ts';
 import { refusalWords } from '../replica/failures.ts';
 import { readVersions } from '../replica/compare.ts';
+import { readKeptRow } from '../replica/kept-rows.ts';
 import type { Connection, Tx, Stored } from '../replica/connection.ts';
 import { endPushHold } from '../replica/bookkeeping/problems.ts';
 import { findTable } from '../replica/bookkeeping/tables.ts';
 import { evidenceText, storedFromValue, valueFromStored } from '../replica/rows.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
-import type { ColumnType, Value } from '../wire/schema.ts';
+import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { diffRows, readAllChanges, settleQuestions, type RowChange } from './changes.ts';
 import {
   closeConflict,
   hasOpenConflict,
   storeLocalVersion,
   type Resolution,
+  readConflict,
+  readRequests,
+  type StoredConflict,
 } from '../replica/bookkeeping/conflicts.ts';
-import { keptValues, readConflict, readRequests, type StoredConflict } from './conflicts.ts';
 import { readRowStates, takeLocalId } from '../replica/bookkeeping/row-states.ts';
 import { discardChanges } from './mode.ts';
 import { captureOlderCopy } from './older-copy.ts';
@@ -196,6 +199,18 @@ function takeRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDecisi
 function ownValue({ type, writable, locked, automatic }: TwoWayColumn, value: Value = null): Value {
   const isGiven = automatic && (type === 'Autonumber' || type === 'User');
   return (writable || locked) && !isGiven ? valuePutBack(type, value, null) : null;
+}
+
+/**
+ * The values of a row that was kept as a JSON object, in the order of the table's columns. Removed columns are left out, and later ones have the
+ * value that the origin confirmed.
+ */
+function keptValues(tx: Tx, table: TwoWayTable, text: string, base: Row | null): readonly Value[] {
+  const kept = readKeptRow(tx, text);
+  return table.columns.map(({ localName, type }, index) => {
+    const stored = kept.get(localName);
+    return stored === undefined ? (base?.values[index] ?? null) : valueFromStored(stored, type);
+  });
 }
 
 /** A value as a person wrote it, on the command line as text; the rules of the column judge its form. */

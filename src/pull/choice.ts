@@ -10,7 +10,6 @@ import { sql } from '../base/sql.ts';
 import { plural, printable, shellWord } from '../base/text.ts';
 import { readAllChanges } from '../capture/changes.ts';
 import { ensureCapture, isTampered, noteOpenness } from '../capture/mode.ts';
-import { retryRefused } from '../capture/refusals.ts';
 import { findTwoWayTable } from '../capture/table.ts';
 import { ensureChangesView } from '../capture/view.ts';
 import { forgetColumn } from '../history/prune.ts';
@@ -25,6 +24,7 @@ import { touchTable } from '../replica/bookkeeping/touched.ts';
 import { isSameMask } from '../wire/mask.ts';
 import type { TableDescriptor } from '../wire/schema.ts';
 import type { PullContext, TableSettings } from './context.ts';
+import { retryRefused } from '../capture/writer/apply.ts';
 
 /** What a person agreed to. */
 export interface Confirmation {

@@ -7,7 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
 import { watchShape } from '../origin/shape-watch.ts';
-import { apply, readFacts } from '../capture/writer/apply.ts';
+import { apply, readFacts, retryRefused } from '../capture/writer/apply.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { decideNoRow } from '../reconcile/outcome.ts';
 import { foldName, planTableNames } from '../reconcile/naming.ts';
@@ -17,7 +17,6 @@ import { planSelection } from '../reconcile/choose.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { captureChanges, readAllChanges, doubtBatches } from '../capture/changes.ts';
 import { ensureCapture, isTampered, noteOpenness, discardChanges, switchMode } from '../capture/mode.ts';
-import { readWaitingDeletes, retryRefused } from '../capture/refusals.ts';
 import { carryOutRequests, refuseRequests } from '../capture/resolve.ts';
 import {
   findTwoWayTable,
@@ -70,6 +69,7 @@ import type { LocalShape, PreparedTable, PullContext, TableSettings } from './co
 import { movingError } from './describe.ts';
 import { changeOf, columnChanges } from './schema-changes.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
+import { readWaitingDeletes } from '../replica/bookkeeping/refusals.ts';
 
 /**
  * Prepares a described table.

@@ -7,7 +7,6 @@ import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { withFacts } from '../base/log.ts';
 import { someOf } from '../base/text.ts';
-import { readRequestTables } from '../capture/conflicts.ts';
 import { refuseRequests } from '../capture/resolve.ts';
 import { pruneHistories } from '../history/prune.ts';
 import { isMassRemoval } from '../reconcile/guards.ts';
@@ -34,6 +33,7 @@ import { isOfOrigin, schemaChangeText } from './schema-changes.ts';
 import { noteProblem, pullTable } from './table.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { estimatedCount, narrowRange, nextProbe, type CountRange } from '../reconcile/windows.ts';
+import { readRequestTables } from '../replica/bookkeeping/conflicts.ts';
 
 /** The hint after a change of the calling user or its rights. */
 const IDENTITY_NOTE = {

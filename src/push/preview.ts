@@ -2,11 +2,9 @@
  * What a push would do, row by row: the plan of every table from the rows here, with rows that wait for a person. Captures and plans inside a
  * transaction that is rolled back. The origin is not asked, so rows that changed there since the last pull may become conflicts when they are pushed.
  */
-import type { Clock } from '../base/clock.ts';
-import { stampFromMs } from '../base/clock.ts';
+import { type Clock, stampFromMs } from '../base/clock.ts';
 import { captureChanges, readAllChanges, type RowChange } from '../capture/changes.ts';
 import { judgeOlderCopy } from '../capture/older-copy.ts';
-import { retryDue } from '../capture/refusals.ts';
 import { carryOutRequests } from '../capture/resolve.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { BATCH_LIMITS, CHANGE_KINDS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
@@ -16,6 +14,7 @@ import { readReasons } from '../replica/bookkeeping/refusals.ts';
 import type { Value } from '../wire/schema.ts';
 import { matchMaker, planChanges, pushTable } from './plan.ts';
 import { fileMeasurer } from './upload.ts';
+import { retryDue } from '../capture/writer/apply.ts';
 
 /** One cell of a change, under its name here. */
 export interface PreviewCell {

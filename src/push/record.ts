@@ -6,7 +6,6 @@ import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { diffRows, type RowChange } from '../capture/changes.ts';
-import { readUnansweredIds } from '../capture/refusals.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { apply, readFacts } from '../capture/writer/apply.ts';
 import { storeMissingRows, storeRemoteRows } from '../capture/writer/remote.ts';
@@ -34,6 +33,7 @@ import { attachUploads, NO_UPLOADS, readUploads, type Uploads } from './upload.t
 import { unlikeRows } from '../reconcile/merge.ts';
 import { matchKey } from '../reconcile/findable.ts';
 import { type Batch, storeBatch } from '../replica/bookkeeping/batches.ts';
+import { readUnansweredIds } from '../replica/bookkeeping/refusals.ts';
 
 /** A batch that may be sent. */
 export interface Recorded {

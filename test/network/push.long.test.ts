@@ -4,14 +4,13 @@
  * origin exactly once, nothing is parked any more, and both sides are the same.
  */
 import { describe, expect, test } from 'vitest';
-
-import { retryRows } from '../../src/capture/refusals.ts';
 import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import type { FaultRequest } from '../support/fault-server.ts';
 import { atOrigin, codesOf, countsOf, pushNow } from '../support/push.ts';
 import { AT, captured } from '../support/two-way.ts';
 import { FAULTS, startFaulty } from './faults.ts';
+import { retryRows } from '../../src/capture/writer/apply.ts';
 
 const isChange = ({ path }: FaultRequest): boolean => /\/(?:create|update|upsert|delete)\.json/.test(path);
 

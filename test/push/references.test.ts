@@ -3,7 +3,6 @@
  * and takes it once it has.
  */
 import { expect, test } from 'vitest';
-import { retryRows } from '../../src/capture/refusals.ts';
 import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
 import type { Origin } from '../../src/origin/client.ts';
 import type { PushStep } from '../../src/push/context.ts';
@@ -11,6 +10,7 @@ import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { atOrigin, codesOf, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { startTwoWay } from '../support/two-way.ts';
+import { retryRows } from '../../src/capture/writer/apply.ts';
 
 const TABLES: readonly TableSpec[] = [
   {

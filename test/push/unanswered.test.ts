@@ -3,7 +3,6 @@
  * read. The other rows arrive, nothing is made twice, and the row at fault is parked with what came in place of an answer.
  */
 import { describe, expect, test } from 'vitest';
-import { retryRows } from '../../src/capture/refusals.ts';
 import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
 import { UNANSWERED_MAX } from '../../src/reconcile/push-outcome.ts';
 import { startBehindProxy } from '../support/fault-proxy.ts';
@@ -11,6 +10,7 @@ import { http, json, type FaultAnswer, type FaultRequest } from '../support/faul
 import { atOrigin, changesSent, codesOf, countsOf, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, NOTE } from '../support/two-way.ts';
+import { retryRows } from '../../src/capture/writer/apply.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
 const HTML = { 'Content-Type': 'text/html' } as const;

@@ -1,14 +1,13 @@
 /**
  * Older copies of a replica that were put back, by hand or by a restore: what they want to create may have been created since.
  */
+import Database from 'better-sqlite3';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { carryOutDecision } from '../../src/capture/decide.ts';
-import { retryRows } from '../../src/capture/refusals.ts';
 import { previewPush } from '../../src/push/preview.ts';
 import { backUp, restore } from '../../src/extras/backup/replica-copy.ts';
 import { giveConsent } from '../../src/replica/consent.ts';
@@ -19,6 +18,7 @@ import { sql } from '../../src/base/sql.ts';
 import { temporaryFolder, type Fixture } from '../support/replica.ts';
 import { atOrigin, changesSent, codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';
 import { AT, startTwoWay, twoWayTable } from '../support/two-way.ts';
+import { retryRows } from '../../src/capture/writer/apply.ts';
 
 /** Puts a copy where the replica is, as a person does it. */
 function putBack(fixture: Fixture, copy: string): void {

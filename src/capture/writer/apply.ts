@@ -15,8 +15,22 @@ import {
 } from '../../reconcile/outcome.ts';
 import type { RetryHope } from '../../reconcile/push-outcome.ts';
 import { nextRowState, type RowEvent } from '../../reconcile/row-state.ts';
-import { renumberConflicts, settleConflicts } from '../../replica/bookkeeping/conflicts.ts';
-import { countTries, forgetRefusals, renumberRefusal, replaceRefusal } from '../../replica/bookkeeping/refusals.ts';
+import {
+  hasOpenConflict,
+  keepConflicts,
+  readOpenQuestions,
+  renumberConflicts,
+  settleConflicts,
+} from '../../replica/bookkeeping/conflicts.ts';
+import {
+  countTries,
+  forgetRefusals,
+  readDueIds,
+  renumberRefusal,
+  replaceRefusal,
+  type WaitingRow,
+} from '../../replica/bookkeeping/refusals.ts';
+import { queryNumbers } from '../../replica/query.ts';
 import { readRowStates, renumberRowState, storeRowStates, takeLocalId } from '../../replica/bookkeeping/row-states.ts';
 import { suspectNewRows, suspectPushedRows } from '../../replica/bookkeeping/suspects.ts';
 import { addToRowCount } from '../../replica/bookkeeping/tables.ts';
@@ -37,7 +51,6 @@ import {
 } from '../../replica/rows.ts';
 import { requireHarmlessTriggers } from '../../replica/triggers.ts';
 import type { Row } from '../../wire/schema.ts';
-import { keepConflicts, readOpenQuestions } from '../conflicts.ts';
 import type { TwoWayTable } from '../table.ts';
 
 /** What is known of rows, in the order of their ids; `versions` if they were read before. */
@@ -96,6 +109,28 @@ export function applyEvent(
     return next === state ? [] : [{ newId: id, state: next }];
   });
   storeStates(tx, tableId, moved, at);
+}
+
+/**
+ * Lets every refused row of a table be tried again, since the cause may be gone: the origin accepts other values in a column, the configuration names
+ * another match column, or another client wrote while one of our triggers was missing.
+ */
+export function retryRefused(tx: Tx, tableId: number, at: string): void {
+  const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = ? AND state = 'refused'`;
+  applyEvent(tx, tableId, queryNumbers(tx, text, [tableId]), { event: 'retried', at });
+}
+
+/** Lets refused rows be tried again whose time has come. */
+export function retryDue(tx: Tx, table: TwoWayTable, { nowMs, at }: { nowMs: number; at: string }): void {
+  applyEvent(tx, table.id, readDueIds(tx, table.id, nowMs), { event: 'retried', at });
+}
+
+/** Lets rows be tried again at the next push, whatever they waited for. An open question about a row still comes first. */
+export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void {
+  for (const { tableId, rowId } of rows) {
+    applyEvent(tx, tableId, [rowId], { event: 'retried', at });
+    if (hasOpenConflict(tx, tableId, rowId)) applyEvent(tx, tableId, [rowId], { event: 'conflicted', at });
+  }
 }
 
 /** Rows that another program put under ids of the origin, around the triggers, continue as new rows. Returns their ids. */

@@ -46,7 +46,7 @@ interface KeptAnswer {
 }
 
 /** A table whose rows are sent. */
-interface SentTable {
+interface BatchTable {
   readonly id: number;
   readonly columns: readonly { readonly seq: number }[];
 }
@@ -66,7 +66,7 @@ export function readBatchTables(from: Connection): readonly number[] {
 }
 
 /** The batches of a table that are not settled, the oldest first. */
-export function readBatches(from: Connection, table: SentTable): readonly Batch[] {
+export function readBatches(from: Connection, table: BatchTable): readonly Batch[] {
   const text = sql`SELECT id, method, sent_at AS sentAt, rows FROM _rowsync_batches WHERE table_id = +? ORDER BY id`;
   const batches = queryAll(from, text, [table.id]) as { id: number; method: string; sentAt: string; rows: string }[];
   return batches.map(({ id, method, sentAt, rows }) => {
@@ -76,7 +76,7 @@ export function readBatches(from: Connection, table: SentTable): readonly Batch[
 }
 
 /** Stores a batch that is about to be sent; returns its id. */
-export function storeBatch(tx: Tx, table: SentTable, { method, sentAt, rows }: Omit<Batch, 'id'>): number {
+export function storeBatch(tx: Tx, table: BatchTable, { method, sentAt, rows }: Omit<Batch, 'id'>): number {
   const { lastInsertRowid } = tx
     .prepare(sql`INSERT INTO _rowsync_batches (table_id, method, sent_at, rows) VALUES (?, ?, ?, ?)`)
     .run(table.id, method, sentAt, textFromRows(table, rows));
@@ -84,7 +84,7 @@ export function storeBatch(tx: Tx, table: SentTable, { method, sentAt, rows }: O
 }
 
 /** Stores the answers for the rows of a batch that have to be settled; a batch without rows is removed. */
-export function updateBatch(tx: Tx, table: SentTable, batchId: number, rows: readonly BatchRow[]): void {
+export function updateBatch(tx: Tx, table: BatchTable, batchId: number, rows: readonly BatchRow[]): void {
   const text =
     rows.length === 0
       ? sql`DELETE FROM _rowsync_batches WHERE id = @batchId`
@@ -97,7 +97,7 @@ export function forgetBatches(tx: Tx, tableId: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_batches WHERE table_id = ?`).run(tableId);
 }
 
-function textFromRows({ columns }: SentTable, rows: readonly BatchRow[]): string {
+function textFromRows({ columns }: BatchTable, rows: readonly BatchRow[]): string {
   const kept = rows.map(({ id, kind, cells, answer }): KeptRow => {
     const keptCells = cells.map(({ column, value, file }): KeptCell => {
       const { seq } = must(columns[column], 'a cell names a column of its table');
@@ -110,7 +110,7 @@ function textFromRows({ columns }: SentTable, rows: readonly BatchRow[]): string
 }
 
 /** A table with a batch keeps its columns, so every cell has its column; an answer in words of an earlier version is ignored. */
-function rowFromKept({ columns }: SentTable, [id, kind, kept, answer]: KeptRow): BatchRow {
+function rowFromKept({ columns }: BatchTable, [id, kind, kept, answer]: KeptRow): BatchRow {
   const cells = kept.flatMap(([seq, value, file]) => {
     const column = columns.findIndex((known) => known.seq === seq);
     return column < 0 ? [] : [{ column, value: valueFromKept(value), ...(file === undefined ? {} : { file }) }];

@@ -3,10 +3,14 @@
  * `sync_conflicts`.
  */
 import { hash } from 'node:crypto';
+import { oneOf } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { sql, type Sql } from '../../base/sql.ts';
+import type { ConflictKind, KeptConflict, OpenQuestion } from '../../reconcile/outcome.ts';
+import type { Row, Value } from '../../wire/schema.ts';
 import type { Connection, Tx, Stored } from '../connection.ts';
-import { queryAll, queryFirst, queryNumber, queryNumbers } from '../query.ts';
+import { evidenceText, storedFromValue, type RowTarget } from '../rows.ts';
+import { queryAll, queryFirst, queryNumber, queryNumbers, queryRows } from '../query.ts';
 
 /**
  *    kind          cell · deletedHere · deletedThere (reconcile/merge.ts) · inserted (a row that only was here)
@@ -211,24 +215,31 @@ export function readQuestionedIds(from: Connection, tableId: number): readonly n
   return queryNumbers(from, text, [{ tableId }]);
 }
 
-/** Adds a conflict; the keys are those of the table's columns. */
-export function addConflict(
+/** Keeps lines about a row; one that renews an open question changes its versions, and keeps its base. */
+export function keepConflicts(
   tx: Tx,
-  line: Readonly<
-    Record<'tableId' | 'tableName' | 'rowId' | 'kind' | 'seq' | 'name' | 'base' | 'local' | 'remote', Stored> &
-      Record<'winner' | 'at' | 'state', string>
-  >,
+  table: RowTarget & DisputedTable,
+  { rowId, lines, at }: { readonly rowId: number; readonly lines: readonly KeptConflict[]; readonly at: string },
 ): void {
-  tx.prepare(
-    sql`INSERT INTO _rowsync_conflicts (table_id, table_name, row_id, kind, column_seq, column_name, base, local, remote,
-          winner, at, state)
-        VALUES (@tableId, @tableName, @rowId, @kind, @seq, @name, @base, @local, @remote, @winner, @at, @state)`,
-  ).run(line);
-}
-
-/** Gives an open question its newest versions; its base stays. */
-export function renewQuestion(tx: Tx, id: number, { local, remote }: Record<'local' | 'remote', Stored>): void {
-  tx.prepare(sql`UPDATE _rowsync_conflicts SET local = ?, remote = ? WHERE id = ?`).run(local, remote, id);
+  const textOf = (side: Row | Value): Stored =>
+    typeof side === 'object' && side !== null ? evidenceText(table, side) : storedFromValue(side);
+  for (const { kind, column, winner, state, renews, ...sides } of lines) {
+    const versions = { base: textOf(sides.base), local: textOf(sides.local), remote: textOf(sides.remote) };
+    if (renews !== null) {
+      tx.prepare(sql`UPDATE _rowsync_conflicts SET local = ?, remote = ? WHERE id = ?`).run(
+        versions.local,
+        versions.remote,
+        renews,
+      );
+      continue;
+    }
+    const { seq = null, localName: name = null } = (column === null ? null : table.columns[column]) ?? {};
+    tx.prepare(
+      sql`INSERT INTO _rowsync_conflicts (table_id, table_name, row_id, kind, column_seq, column_name, base, local, remote,
+            winner, at, state)
+          VALUES (@tableId, @tableName, @rowId, @kind, @seq, @name, @base, @local, @remote, @winner, @at, @state)`,
+    ).run({ tableId: table.id, tableName: table.localName, rowId, kind, seq, name, ...versions, winner, at, state });
+  }
 }
 
 /** Closes questions that need no answer any more. */
@@ -252,4 +263,86 @@ export function storeVersions(tx: Tx, id: Stored, [base, local, remote]: readonl
     remote,
     id,
   );
+}
+
+/** open: waits for a person · decided: by the policy · settled: both sides agree · resolved, discarded: by a person. */
+type ConflictState = 'open' | 'decided' | 'settled' | 'resolved' | 'discarded';
+
+/** A conflict as it is kept. */
+export interface StoredConflict extends Readonly<Record<'base' | 'local' | 'remote', Stored>> {
+  readonly id: number;
+  readonly tableId: number;
+  readonly rowId: number;
+  readonly kind: ConflictKind;
+  readonly columnSeq: number | null;
+  readonly state: ConflictState;
+  readonly resolution: Resolution | null;
+  readonly value: Stored;
+}
+
+/** A table whose rows may be disputed. */
+interface DisputedTable {
+  readonly id: number;
+  readonly columns: readonly { readonly seq: number; readonly localName: string }[];
+}
+
+/** Open questions about rows, by row. */
+export function readOpenQuestions(
+  from: Connection,
+  table: DisputedTable,
+  ids: readonly number[],
+): ReadonlyMap<number, OpenQuestion[]> {
+  const text = sql`SELECT id, row_id, kind, column_seq FROM _rowsync_conflicts
+      WHERE table_id = ? AND state = 'open' AND row_id IN (SELECT value FROM json_each(?)) ORDER BY id`;
+  const byRow = new Map<number, OpenQuestion[]>();
+  for (const [id, rowId, kind, seq] of queryRows(from, text, [table.id, JSON.stringify(ids)])) {
+    const column = seq === null ? null : table.columns.findIndex((known) => known.seq === Number(seq));
+    const question = { id: Number(id), kind: oneOf(CONFLICT_KINDS, kind), column };
+    const known = byRow.get(Number(rowId));
+    if (known === undefined) byRow.set(Number(rowId), [question]);
+    else known.push(question);
+  }
+  return byRow;
+}
+
+const CONFLICT_COLUMNS = sql`id, table_id, row_id, kind, column_seq, base, local, remote, state, resolution, value`;
+
+/** One conflict, or null. */
+export function readConflict(from: Connection, id: number): StoredConflict | null {
+  const text = sql`SELECT ${CONFLICT_COLUMNS} FROM _rowsync_conflicts WHERE id = ?`;
+  return queryConflicts(from, text, id)[0] ?? null;
+}
+
+/** Conflicts of a table that a person decided by SQL and that are not carried out yet, oldest first. */
+export function readRequests(from: Connection, tableId: number): readonly StoredConflict[] {
+  const text = sql`SELECT ${CONFLICT_COLUMNS} FROM _rowsync_conflicts
+      WHERE table_id = +? AND requested = 1 AND resolution IS NOT NULL ORDER BY id`;
+  return queryConflicts(from, text, tableId);
+}
+
+/** Ids of the tables with such decisions, including pruned tables. */
+export function readRequestTables(from: Connection): readonly number[] {
+  const text = sql`SELECT DISTINCT table_id FROM _rowsync_conflicts WHERE requested = 1 AND resolution IS NOT NULL`;
+  return queryNumbers(from, text, []);
+}
+
+const CONFLICT_KINDS = ['cell', 'deletedHere', 'deletedThere', 'inserted'] as const;
+
+function queryConflicts(from: Connection, text: Sql, bound: number): readonly StoredConflict[] {
+  return queryRows(from, text, [bound]).map(([id, tableId, rowId, kind, seq, ...rest]): StoredConflict => {
+    const [base = null, local = null, remote = null, state, resolution, value = null] = rest;
+    return {
+      id: Number(id),
+      tableId: Number(tableId),
+      rowId: Number(rowId),
+      kind: oneOf(CONFLICT_KINDS, kind),
+      columnSeq: seq === null ? null : Number(seq),
+      base,
+      local,
+      remote,
+      state: oneOf(['open', 'decided', 'settled', 'resolved', 'discarded'], state),
+      resolution: resolution === null ? null : oneOf<Resolution>(['local', 'remote', 'base', 'value'], resolution),
+      value,
+    };
+  });
 }

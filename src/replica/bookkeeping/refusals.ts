@@ -1,9 +1,9 @@
 /**
  * Why rows were not taken, and when they are tried again. A line whose row no longer waits counts how often it was refused.
  */
-import { sql } from '../../base/sql.ts';
-import type { Connection, Tx, Stored } from '../connection.ts';
-import { queryAll } from '../query.ts';
+import { ident, sql } from '../../base/sql.ts';
+import type { Connection, Tx, Stored, WrittenTable } from '../connection.ts';
+import { queryAll, queryFirst, queryNumbers } from '../query.ts';
 
 /**
  * A row waits only while its mark in _rowsync_rows is `refused` or `inDoubt`.
@@ -71,6 +71,42 @@ export function readWaiting(from: Connection, ids: readonly number[]): readonly 
           JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id AND r.state IN ('refused', 'inDoubt')
           WHERE @all OR f.id IN (SELECT value FROM json_each(@ids)) ORDER BY f.id`;
   return queryAll(from, text, [{ all: ids.length === 0 ? 1 : 0, ids: JSON.stringify(ids) }]) as WaitingRow[];
+}
+
+/** Those of the given rows that were parked because a request with them alone ended without words of the origin. */
+export function readUnansweredIds(from: Connection, tableId: number, ids: readonly number[]): readonly number[] {
+  const text = sql`SELECT row_id FROM _rowsync_refusals WHERE table_id = ? AND status IS NOT NULL AND code IS NULL
+      AND row_id IN (SELECT value FROM json_each(?))`;
+  return queryNumbers(from, text, [tableId, JSON.stringify(ids)]);
+}
+
+/** The sent values of a row at its last refusal, or when it came into doubt, as a JSON object; null if unknown. */
+export function readSent(from: Connection, tableId: number, rowId: number): string | null {
+  const text = sql`SELECT sent FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`;
+  const row = queryFirst(from, text, [tableId, rowId]) as { readonly sent: string | null } | null;
+  return row?.sent ?? null;
+}
+
+/**
+ * Ids of waiting rows that are known to be deleted here: their delete was refused, or a person is asked about it. The mark of a row that does not
+ * wait does not distinguish a delete from an edit.
+ */
+export function readWaitingDeletes(from: Connection, tableId: number): readonly number[] {
+  const text = sql`SELECT row_id FROM _rowsync_rows r WHERE table_id = ? AND (
+      state = 'refused' AND EXISTS (SELECT 1 FROM _rowsync_refusals f
+        WHERE f.table_id = r.table_id AND f.row_id = r.row_id AND f.kind = 'delete')
+      OR state = 'conflicted' AND EXISTS (SELECT 1 FROM _rowsync_conflicts c
+        WHERE c.table_id = r.table_id AND c.row_id = r.row_id AND c.kind = 'deletedHere' AND c.state = 'open'))`;
+  return queryNumbers(from, text, [tableId]);
+}
+
+/** Ids of waiting rows whose refusal is outdated: refused with values and deleted here since, or the other way round. */
+export function readOvertakenRefusals(from: Connection, table: WrittenTable): readonly number[] {
+  const text = sql`SELECT r.row_id FROM _rowsync_rows r
+      JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id
+      LEFT JOIN ${ident(table.localName)} l ON l._id = r.row_id
+      WHERE r.table_id = ? AND r.state = 'refused' AND (l._id IS NULL) <> (f.kind = 'delete')`;
+  return queryNumbers(from, text, [table.id]);
 }
 
 /** Forgets why rows waited, once the origin accepted them. */

@@ -118,7 +118,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A refused row that a person lets be tried again goes on waiting.',
     edits: [
       {
-        file: 'capture/refusals.ts',
+        file: 'capture/writer/apply.ts',
         find: "applyEvent(tx, tableId, [rowId], { event: 'retried', at });",
         replace: 'if (at.length === 0) moveRows(tx, 0, [], { event: "retried", at });',
       },
