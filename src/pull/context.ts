@@ -92,7 +92,7 @@ export interface PreparedTable extends RemoteTable {
   /** The columns that rows are read with, in the order of `target.columns`. */
   readonly shapes: readonly LocalShape[];
   readonly selection: Selection;
-  /** Rows of a page: those of the settings, or fewer because larger pages did not fit (pull/page-size.ts). */
+  /** Rows of a page: those of the settings, or fewer because larger pages did not fit (pull/windows.ts). */
   readonly pageRows: number;
   /** Why its edits cannot be pushed, to be reported once its rows are here; null if they can, or there are none. */
   readonly problem: RowsyncError | null;

@@ -25,8 +25,8 @@ import { TOP_MAX } from '../wire/query.ts';
 import { isZone } from '../wire/zone.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import type { SweepCounts } from './report.ts';
-import { confirmedRows } from './stamps.ts';
 import { sweepWindows } from './sweep.ts';
+import { confirmedRows } from '../capture/writer/remote.ts';
 
 /** Rows that are summed at once, in some milliseconds; other work is done in between. */
 const BLOCK_ROWS = 5_000;

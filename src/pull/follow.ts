@@ -29,6 +29,7 @@ import {
   type ChangedPage,
   type FollowCursor,
   type Seconds,
+  stampColumn,
 } from '../reconcile/follow.ts';
 import { createdColumn, NO_STAMP_WINDOW, windowFilter, secondOf } from '../reconcile/windows.ts';
 import { isSameShape } from '../reconcile/shape.ts';
@@ -45,18 +46,17 @@ import { readRowsById } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import type { RowPage, TableSummary } from '../wire/schema.ts';
-import type { PreparedTable, PullContext, TableSettings } from './context.ts';
+import type { LocalShape, PreparedTable, PullContext, TableSettings } from './context.ts';
 import { describeTable, storedDescription, writeInShape } from './describe.ts';
 import { findChangedWindows, orNone, readChangedWindows } from './fingerprint.ts';
-import { shrinkPages } from './page-size.ts';
 import { prepareTable } from './prepare.ts';
-import { confirmedRows, stampsOf, type Stamps } from './stamps.ts';
-import { storeRows } from './store.ts';
 import { proveDeletes } from './suspects.ts';
 import { sweepWindows } from './sweep.ts';
 import type { SweepCounts } from './report.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { unlikeRows } from '../reconcile/merge.ts';
+import { confirmedRows, storeAnswer } from '../capture/writer/remote.ts';
+import { shrinkPages } from './windows.ts';
 
 /**
  * Why a table was not followed: nothing to begin from · its filter is another one · rows are missing · the origin's stamps, or its answers, do not hold · its columns changed · a page was too large.
@@ -132,6 +132,22 @@ export async function followKnown(
   }
   if (followed.why === null && table.problem !== null) throw table.problem;
   return followed;
+}
+
+/** The facts for following a table; null if it lacks the columns. */
+export interface Stamps {
+  readonly shape: LocalShape;
+  readonly index: number;
+  readonly key: string;
+}
+
+/** The stamp columns of a table; null if it lacks them. */
+export function stampsOf({ descriptor, shapes }: PreparedTable): Stamps | null {
+  const column = stampColumn(descriptor.columns);
+  const index = shapes.findIndex(({ name }) => name === column?.name);
+  const shape = shapes[index];
+  const key = descriptor.columns.find(({ name }) => name === descriptor.key)?.name;
+  return shape === undefined || key === undefined ? null : { shape, index, key };
 }
 
 /** Brings the changed rows. @throws RowsyncError of the origin or the replica. */
@@ -417,7 +433,7 @@ async function storeChanges(
   const what = `Storing what changed in ${target.localName}`;
   const stored = await writeInShape(context, table, { what, answer: page }, (tx) => {
     const at = stampFromMs(clock.nowMs());
-    return storeRows(tx, table, { rows: news, unreadable: page.unreadable, ids }, { at, offPage: ids });
+    return storeAnswer(tx, table, { rows: news, unreadable: page.unreadable, ids }, { at, offPage: ids });
   });
   counts.insertedCount += stored.insertedCount;
   counts.updatedCount += stored.updatedCount;

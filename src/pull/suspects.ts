@@ -4,7 +4,7 @@
  * deleted before that, no page would miss it. reconcile/guards.ts decides how many rows may be deleted without a person.
  */
 import { RowsyncError } from '../base/errors.ts';
-import { storeMissingRows } from '../capture/writer/remote.ts';
+import { storeMissingRows, confirmedRows, storeOutside, storeAnswer } from '../capture/writer/remote.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
 import {
@@ -34,8 +34,6 @@ import type { PreparedTable, PullContext } from './context.ts';
 import { writeInShape } from './describe.ts';
 import { findRows } from './lookup.ts';
 import type { SuspectsOutcome, SweepCounts } from './report.ts';
-import { confirmedRows } from './stamps.ts';
-import { storeOutside, storeRows } from './store.ts';
 
 /** Suspects looked up in one go; the origin client cuts them into requests. */
 const BATCH_ROWS = 500;
@@ -259,7 +257,7 @@ async function lookUp(
         const at = stampFromMs(context.clock.nowMs());
         const deletedCount = storeMissingRows(tx, table, gone, { reason: 'the origin does not return the row', at });
         const filteredCount = storeOutside(tx, table, outside, at);
-        storeRows(tx, table, page, { at, offPage: order.isOutsideOfSweep === true ? ids : undefined });
+        storeAnswer(tx, table, page, { at, offPage: order.isOutsideOfSweep === true ? ids : undefined });
         return { deletedCount, filteredCount };
       });
       tally.deletedCount += went.deletedCount;

@@ -45,12 +45,11 @@ import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { writeInShape } from './describe.ts';
 import type { SweepCounts } from './report.ts';
-import { confirmedRows } from './stamps.ts';
-import { storeRows } from './store.ts';
 import { proveDeletes } from './suspects.ts';
 import { oneWindow, planWindows, storeWindows, throwAsLie, WindowLie } from './windows.ts';
 import { samePageError, TableCursor } from './cursor.ts';
 import { runPool } from '../base/pool.ts';
+import { confirmedRows, storeAnswer } from '../capture/writer/remote.ts';
 
 /**
  * Requests that wait for a free connection, so that no connection is idle while a page is stored. `limits.concurrency` plus this number bounds the
@@ -412,7 +411,7 @@ async function storePage(pass: Pass, answered: Omit<AnsweredPage, 'sweep' | 'at'
   const what = `Storing page ${page} of ${table.target.localName}`;
   const changes = await writeInShape(context, table, { what, answer: content }, (tx) => {
     const at = now(context);
-    const stored = storeRows(tx, table, content, { at });
+    const stored = storeAnswer(tx, table, content, { at });
     notePage(tx, table.target.id, { ...answered, sweep, at });
     if (isCut) dropPagesFrom(tx, table.target.id, { window: answered.window, page: page + 1 });
     return stored;

@@ -16,14 +16,14 @@ import { countUnreadable } from '../replica/bookkeeping/unreadable.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, PullOptions } from './context.ts';
 import { describeTable } from './describe.ts';
-import { followKnown, readNewestStamp } from './follow.ts';
-import { shrinkPages } from './page-size.ts';
+import { followKnown, readNewestStamp, stampsOf } from './follow.ts';
 import { prepareTable, requireSettled } from './prepare.ts';
 import type { RowsOutcome, SuspectsOutcome, SweepCounts, TablePullReport } from './report.ts';
-import { confirmedRows, stampsOf } from './stamps.ts';
 import { settleSuspects } from './suspects.ts';
 import { finishSweep, sweepPages, type SweepTally } from './sweep.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
+import { confirmedRows } from '../capture/writer/remote.ts';
+import { shrinkPages } from './windows.ts';
 
 /** Descriptions of one table in one pull; if it still changes after three, the next pull continues. */
 const SHAPE_ROUNDS_MAX = 3;

@@ -5,7 +5,7 @@
  * repaired here; `resync` does that. Rows that cannot be read are listed apart: they cannot be equal.
  */
 import { RowsyncError } from '../base/errors.ts';
-import { baseTarget } from '../replica/compare.ts';
+import { confirmedRows } from '../capture/writer/remote.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';
 import { suspectsAmong } from '../replica/bookkeeping/suspects.ts';
 import { errorFromReading } from '../replica/failures.ts';
@@ -14,7 +14,6 @@ import type { Row, UnreadableRow } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { PageCursor, samePageError } from './cursor.ts';
 import { findRows } from './lookup.ts';
-import { shrinkPages } from './page-size.ts';
 import { runPool } from '../base/pool.ts';
 import { plural, shellWord } from '../base/text.ts';
 import { pull } from './pull.ts';
@@ -25,6 +24,7 @@ import { findJournal } from '../replica/bookkeeping/history.ts';
 import { queryRows } from '../replica/query.ts';
 import { changedIndexes } from '../reconcile/merge.ts';
 import { pageSkip } from '../reconcile/windows.ts';
+import { shrinkPages } from './windows.ts';
 
 /** Looks at rows that seem to differ; each one pulls the table first. */
 const ROUNDS_MAX = 3;
@@ -238,7 +238,7 @@ async function compareAll(context: PullContext, table: PreparedTable): Promise<C
   if (cursor.isRepeating) throw samePageError(table.address.name);
   let after = Number.MIN_SAFE_INTEGER;
   for (;;) {
-    const ids = readIds(context.replica, provenRows(table), after, BLOCK_ROWS);
+    const ids = readIds(context.replica, confirmedRows(table), after, BLOCK_ROWS);
     if (ids.length === 0) break; // ends: every block lies above the last one
     after = ids.at(-1) ?? after;
     for (const id of ids) if (!returned.has(id)) differing.add(id);
@@ -246,16 +246,11 @@ async function compareAll(context: PullContext, table: PreparedTable): Promise<C
   return { comparedCount: returned.size, differing: [...differing] };
 }
 
-/** The confirmed rows: the base of a two-way table, which has no unpushed edits. */
-function provenRows({ target, twoWay }: PreparedTable): RowTarget {
-  return twoWay === null ? target : baseTarget(target);
-}
-
 /** The rows of the origin that differ from the replica in a cell. */
 function compare(context: PullContext, table: PreparedTable, rows: readonly Row[]): readonly Mismatch[] {
   const { target } = table;
   const ids = rows.map(({ id }) => id);
-  const localById = new Map(readRowsById(context.replica, provenRows(table), ids).map((row) => [row.id, row]));
+  const localById = new Map(readRowsById(context.replica, confirmedRows(table), ids).map((row) => [row.id, row]));
   return rows.flatMap((row): Mismatch[] => {
     const local = localById.get(row.id);
     if (local === undefined) return [{ rowId: row.id, problem: 'missing here', columns: [] }];
@@ -324,7 +319,7 @@ async function compareById(
   for await (const { page, outside, gone } of findRows(context, table, ids)) {
     mismatches.push(...compare(context, table, page.rows), ...unreadableAmong(table, page.unreadable));
     const left = (problem: Mismatch['problem'], rows: readonly number[]): readonly Mismatch[] =>
-      readRowsById(replica, provenRows(table), rows).map(({ id }) => ({ rowId: id, problem, columns: [] }));
+      readRowsById(replica, confirmedRows(table), rows).map(({ id }) => ({ rowId: id, problem, columns: [] }));
     mismatches.push(...left('not at the origin', gone), ...left('outside of the filter', outside));
   }
   return mismatches;

@@ -1,6 +1,7 @@
 /**
- * Whether a table is read by windows or as one. Decided from its columns and its page map, noted with the start of a sweep. Windows are given up if
- * the origin does not keep their order or filter.
+ * Whether a table is read by windows or as one, and in pages of how many rows. Decided from its columns and its page map, noted with the start of a
+ * sweep. Windows are given up if the origin does not keep their order or filter; pages whose rows are too large for one answer are halved, and stay so
+ * until `resync`.
  */
 import { RowsyncError } from '../base/errors.ts';
 import {
@@ -10,10 +11,11 @@ import {
   WINDOW_PAGES,
   whyOneWindow,
   type OneWindow,
+  smallerPage,
 } from '../reconcile/windows.ts';
 import type { Tx } from '../replica/connection.ts';
-import { readSweep, storeOneWindow } from '../replica/bookkeeping/sweeps.ts';
-import { dropPagesFrom, readPagedWindows, readWindowSizes } from '../replica/bookkeeping/pages.ts';
+import { readSweep, storeOneWindow, storePageRows } from '../replica/bookkeeping/sweeps.ts';
+import { dropPagesFrom, readPagedWindows, readWindowSizes, forgetEtags } from '../replica/bookkeeping/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 
 /** The origin's code for a column that does not exist (origin facts 4.2). */
@@ -71,4 +73,25 @@ export function throwAsLie(thrown: unknown): never {
   const refusal = thrown instanceof RowsyncError ? thrown.refusal : null;
   if (refusal?.status === 400 && refusal.code !== NO_COLUMN_CODE) throw new WindowLie('filter');
   throw thrown;
+}
+
+/**
+ * Halves the pages after an answer that was too large. Returns false for any other error, or if there is no smaller page. The ETags of the former
+ * pages are forgotten, and the next sweep reads every page. Rows stay.
+ */
+export async function shrinkPages(
+  { replica, log }: PullContext,
+  table: PreparedTable,
+  thrown: unknown,
+): Promise<boolean> {
+  if (!(thrown instanceof RowsyncError) || thrown.code !== 'origin.tooLarge') return false;
+  const { id, localName } = table.target;
+  const pageRows = smallerPage(table.pageRows);
+  if (pageRows === null) return false;
+  await replica.write(`Halving the pages of ${localName}`, (tx) => {
+    storePageRows(tx, id, pageRows);
+    forgetEtags(tx, id);
+  });
+  log.info('pages.halved', { table: localName, rowCount: pageRows });
+  return true;
 }

@@ -4,11 +4,11 @@
  * whether it was edited, not its mark.
  */
 import { decideRemote } from '../../reconcile/outcome.ts';
-import type { ConflictPolicy } from '../../reconcile/merge.ts';
+import { type ConflictPolicy, isChanged } from '../../reconcile/merge.ts';
 import { suspectPushedRows } from '../../replica/bookkeeping/suspects.ts';
-import { addToRowCount } from '../../replica/bookkeeping/tables.ts';
-import { baseTarget, readDifferingIds } from '../../replica/compare.ts';
-import type { Tx } from '../../replica/connection.ts';
+import { addToRowCount, readTable } from '../../replica/bookkeeping/tables.ts';
+import { baseTarget, readDifferingIds, readVersions } from '../../replica/compare.ts';
+import type { Tx, Connection } from '../../replica/connection.ts';
 import {
   copyRows,
   forgetGone,
@@ -18,10 +18,13 @@ import {
   upsertRows,
   type RowChanges,
   type RowTarget,
+  storeRowColors,
 } from '../../replica/rows.ts';
-import type { Row } from '../../wire/schema.ts';
+import type { Row, RowPage, UnreadableRow } from '../../wire/schema.ts';
 import type { TwoWayTable } from '../table.ts';
 import { apply, readFacts } from './apply.ts';
+import { readRowStates } from '../../replica/bookkeeping/row-states.ts';
+import { storeUnreadable } from '../../replica/bookkeeping/unreadable.ts';
 
 /** A table whose rows are written. */
 export interface RemoteTable {
@@ -30,6 +33,14 @@ export interface RemoteTable {
   readonly twoWay: { readonly table: TwoWayTable; readonly policy: ConflictPolicy } | null;
   /** Whether a row that is new here may be old at the origin, because the table has or had a filter. */
   readonly mayEnter?: boolean;
+}
+
+/** A table whose rows are read, with the columns that they are read with. */
+type ReadTable = RemoteTable & { readonly shapes: readonly { readonly name: string }[] };
+
+/** The rows that the origin last confirmed. */
+export function confirmedRows({ target, twoWay }: Pick<RemoteTable, 'target' | 'twoWay'>): RowTarget {
+  return twoWay === null ? target : baseTarget(target);
 }
 
 /** When rows were read. */
@@ -56,9 +67,8 @@ export function storeRemoteRows(
 
 /** A row that entered the filter of its table is not a created row. */
 function storeByFilter(tx: Tx, table: RemoteTable, rows: readonly Row[], at: string): RowChanges {
-  const confirmed = table.twoWay === null ? table.target : baseTarget(table.target);
   const ids = rows.map(({ id }) => id);
-  const here = new Set(readRowsById(tx, confirmed, ids).map(({ id }) => id));
+  const here = new Set(readRowsById(tx, confirmedRows(table), ids).map(({ id }) => id));
   const [before, added] = [rows.filter(({ id }) => here.has(id)), rows.filter(({ id }) => !here.has(id))];
   const { updatedCount } = storeRows(tx, table, before, at);
   const { insertedCount } = storeRows(tx.because('filter'), table, added, at);
@@ -124,4 +134,55 @@ export function storeMissingRows(
   const outcomes = known.map((facts) => decideRemote(facts, null, rules));
   apply(tx, table, { outcomes, nowMs: Date.parse(at) });
   return count + known.length;
+}
+
+/** Stores a page as the origin returned it, and which of its rows could not be read. */
+export function storeAnswer(
+  tx: Tx,
+  table: ReadTable,
+  { rows: readable, ids, unreadable }: RowPage,
+  order: RemoteOrder,
+): RowChanges {
+  storeUnreadable(tx, table.target.id, { ids, unreadable }, order.at);
+  const rows = unreadable.length === 0 ? readable : [...readable, ...readableParts(tx, table, unreadable)];
+  const changes = storeRemoteRows(tx, table, rows, order);
+  storeRowColors(tx, table.target, rows);
+  return changes;
+}
+
+/**
+ * Rows of a mirror without their one unreadable cell, which stays as it was, or empty. Never for a table that has a base, or gets one, where an
+ * empty cell might be pushed, nor without more than that cell.
+ */
+function readableParts(tx: Tx, table: ReadTable, unreadable: readonly UnreadableRow[]): readonly Row[] {
+  const { target, shapes } = table;
+  if (readTable(tx, target.id).push !== 'off') return [];
+  const ids = unreadable.map(({ id }) => id);
+  const known = new Map(readRowsById(tx, target, ids).map(({ id, values }) => [id, values]));
+  return unreadable.flatMap(({ id, column, rest }) => {
+    if (rest === undefined) return [];
+    const before = known.get(id);
+    const values = rest.values.map((value, index) =>
+      shapes[index]?.name === column ? (before?.[index] ?? null) : value,
+    );
+    return [{ ...rest, values }];
+  });
+}
+
+/**
+ * Removes rows that the origin has outside of the table's filter, keeping their last values; returns how many. A row with a waiting edit stays until
+ * that is settled: the origin still accepts it.
+ */
+export function storeOutside(tx: Tx, table: ReadTable, ids: readonly number[], at: string): number {
+  const leaving = table.twoWay === null ? ids : readIdleIds(tx, table.twoWay.table, ids);
+  if (leaving.length === 0) return 0;
+  return storeMissingRows(tx.because('filter'), table, leaving, { reason: 'filtered', at });
+}
+
+/** The given rows without an edit that waits, is on its way, or is parked. */
+function readIdleIds(from: Connection, table: TwoWayTable, ids: readonly number[]): readonly number[] {
+  const differing = readVersions(from, table, readDifferingIds(from, table, ids));
+  const edited = differing.flatMap(({ rowId, base, local }) => (isChanged(base, local, table.columns) ? [rowId] : []));
+  const busy = new Set([...edited, ...readRowStates(from, table.id, ids).keys()]);
+  return ids.filter((id) => !busy.has(id));
 }

@@ -85,12 +85,12 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
         find: 'return left.length === 0 ? 0 : await proveDeletes(context, table, { ids: left, counts });',
         replace:
           "const why = { reason: 'its window misses it', at: now(context) };\n" +
-          '  return await replica.write(`Deleting rows of ${localName}`, (tx) => storeMissing(tx, table, left, why));',
+          '  return await replica.write(`Deleting rows of ${localName}`, (tx) => storeMissingRows(tx, table, left, why));',
       },
       {
         file: 'pull/sweep.ts',
-        find: "import { storeRows } from './store.ts';",
-        replace: "import { storeMissing, storeRows } from './store.ts';",
+        find: "import { confirmedRows, storeAnswer } from '../capture/writer/remote.ts';",
+        replace: "import { confirmedRows, storeAnswer, storeMissingRows } from '../capture/writer/remote.ts';",
       },
     ],
   },

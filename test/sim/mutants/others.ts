@@ -103,7 +103,13 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
   {
     name: 'empty-cell-with-a-base',
     without: 'A row of a two-way table comes without its unreadable cell, which may be pushed.',
-    edits: [{ file: 'pull/store.ts', find: "if (readTable(tx, target.id).push !== 'off') return [];", replace: '' }],
+    edits: [
+      {
+        file: 'capture/writer/remote.ts',
+        find: "if (readTable(tx, target.id).push !== 'off') return [];",
+        replace: '',
+      },
+    ],
   },
   {
     name: 'every-cell-is-written',

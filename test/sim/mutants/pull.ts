@@ -217,7 +217,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
   {
     name: 'outside-stays',
     without: 'Rows that the filter of their table does not select any more never leave.',
-    edits: [{ file: 'pull/store.ts', find: 'if (leaving.length === 0) return 0;', replace: 'return 0;' }],
+    edits: [{ file: 'capture/writer/remote.ts', find: 'if (leaving.length === 0) return 0;', replace: 'return 0;' }],
   },
   {
     name: 'outside-is-a-delete',
@@ -364,7 +364,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Nothing says which rows could not be read.',
     edits: [
       {
-        file: 'pull/store.ts',
+        file: 'capture/writer/remote.ts',
         find: 'storeUnreadable(tx, table.target.id, { ids, unreadable }, order.at);',
         replace: '',
       },
