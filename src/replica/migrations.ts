@@ -1,6 +1,6 @@
 /**
- * The steps that bring the bookkeeping of an earlier version to this one, each from the version before it. Version 5 is the first that was
- * released. A step says in full what it makes, since the tables of today change again; views are made anew after the last one.
+ * The steps that bring the bookkeeping of an earlier release to this one, each from the release before it; 0.1.0 has version 5. A step says in
+ * full what it makes, since the tables of today change again; views are made anew after the last one.
  */
 import type Database from 'better-sqlite3';
 import { sql } from '../base/sql.ts';
@@ -11,8 +11,8 @@ interface Migration {
   readonly run: (db: Database.Database) => void;
 }
 
-/** The version of the first release. */
-export const FIRST_VERSION = 5;
+/** Versions of the releases before this one. */
+export const RELEASED_VERSIONS: ReadonlySet<number> = new Set([5]);
 
 function step(why: string, ...statements: readonly string[]): Migration {
   return { why, run: (db) => void db.exec(statements.join(';\n')) };
@@ -20,19 +20,34 @@ function step(why: string, ...statements: readonly string[]): Migration {
 
 /** The steps by the version that they lead to. */
 export const MIGRATIONS: Readonly<Record<number, Migration>> = {
-  6: step(
-    'two-way tables wait for columns that vanish at the origin; a pull may read only changed rows',
+  14: step(
+    'following, windows, history, results of runs, filters and masks; options follow renamed tables; changes of the schema are listed',
     sql`ALTER TABLE _rowsync_tables ADD COLUMN missing_columns TEXT`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN watermark TEXT`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN followed_at TEXT`,
+    sql`ALTER TABLE _rowsync_tables ADD COLUMN one_window TEXT`,
+    sql`ALTER TABLE _rowsync_tables ADD COLUMN large_tail INTEGER NOT NULL DEFAULT 0`,
+    sql`ALTER TABLE _rowsync_tables ADD COLUMN ignored_measures TEXT`,
+    sql`ALTER TABLE _rowsync_tables ADD COLUMN compared_at TEXT`,
+    sql`ALTER TABLE _rowsync_tables ADD COLUMN rows_filter TEXT`,
+    sql`ALTER TABLE _rowsync_tables ADD COLUMN left_out TEXT`,
+    sql`ALTER TABLE _rowsync_tables ADD COLUMN page_rows INTEGER`,
+    sql`ALTER TABLE _rowsync_tables ADD COLUMN row_colors TEXT`,
+    sql`ALTER TABLE _rowsync_tables ADD COLUMN older_copy TEXT`,
+    sql`UPDATE _rowsync_tables SET older_copy = iif(doubt_creates_from < 0, 'creates', 'edits')
+        WHERE doubt_creates_from IS NOT NULL`,
+    sql`ALTER TABLE _rowsync_columns ADD COLUMN mask TEXT`,
+    sql`ALTER TABLE _rowsync_conflicts ADD COLUMN seen INTEGER NOT NULL DEFAULT 0`,
     // Added beside the old one, since SQLite renames no column while another program's view reads from a table that is missing.
     sql`ALTER TABLE _rowsync_conflicts ADD COLUMN requested INTEGER NOT NULL DEFAULT 0`,
     sql`UPDATE _rowsync_conflicts SET requested = wish`,
-  ),
-  7: step(
-    'pages are numbered within windows of creation times; the known pages are those of the first window',
-    sql`ALTER TABLE _rowsync_tables ADD COLUMN one_window TEXT`,
-    sql`ALTER TABLE _rowsync_tables ADD COLUMN large_tail INTEGER NOT NULL DEFAULT 0`,
+    sql`DROP TABLE IF EXISTS _rowsync_pushes`,
+    sql`ALTER TABLE _rowsync_runs ADD COLUMN per_table TEXT`,
+    sql`CREATE TABLE _rowsync_quarters (
+      table_id INTEGER NOT NULL, quarter INTEGER NOT NULL, fare TEXT NOT NULL, went_well INTEGER NOT NULL,
+      PRIMARY KEY (table_id, quarter)
+    ) STRICT, WITHOUT ROWID`,
+    // The known pages are those of the first window.
     sql`CREATE TEMP TABLE pages_before AS SELECT * FROM _rowsync_pages`,
     sql`CREATE TEMP TABLE page_rows_before AS SELECT * FROM _rowsync_page_rows`,
     sql`DROP TABLE _rowsync_pages`,
@@ -53,17 +68,16 @@ export const MIGRATIONS: Readonly<Record<number, Migration>> = {
         SELECT table_id, '', page, row_ids FROM temp.page_rows_before`,
     sql`DROP TABLE temp.pages_before`,
     sql`DROP TABLE temp.page_rows_before`,
-  ),
-  8: step(
-    'the history of rows',
     sql`CREATE TABLE _rowsync_history (
       seq INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER, row_id INTEGER, kind TEXT NOT NULL, at INTEGER NOT NULL,
       not_before INTEGER, not_after INTEGER, origin_at INTEGER, origin_by TEXT, cause TEXT NOT NULL, run_id INTEGER,
-      was_id INTEGER, cells BLOB
+      was_id INTEGER, cells TEXT
     ) STRICT`,
+    sql`CREATE INDEX _rowsync_history_by_row ON _rowsync_history (row_id, table_id)`,
+    sql`CREATE INDEX _rowsync_history_by_time ON _rowsync_history (strftime('%Y-%m-%dT%H:%M:%SZ', at, 'unixepoch'))`,
     sql`CREATE TABLE _rowsync_history_tables (
       table_id INTEGER PRIMARY KEY, begun_seq INTEGER, proven_at INTEGER, captured_at INTEGER,
-      bytes INTEGER NOT NULL DEFAULT 0, oldest_at INTEGER
+      bytes INTEGER NOT NULL DEFAULT 0, oldest_at INTEGER, pruning_held TEXT
     ) STRICT`,
     sql`CREATE TABLE _rowsync_history_doubts (
       table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, proven_at INTEGER, PRIMARY KEY (table_id, row_id)
@@ -74,28 +88,6 @@ export const MIGRATIONS: Readonly<Record<number, Migration>> = {
     sql`CREATE TABLE _rowsync_history_names (
       table_id INTEGER NOT NULL, column_seq INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (table_id, column_seq)
     ) STRICT, WITHOUT ROWID`,
-  ),
-  9: step(
-    'sums of days that say nothing are left out of comparisons',
-    sql`ALTER TABLE _rowsync_tables ADD COLUMN ignored_measures TEXT`,
-  ),
-  10: step('sums of days are compared now and then', sql`ALTER TABLE _rowsync_tables ADD COLUMN compared_at TEXT`),
-  11: step(
-    'what a run did to each table, and how tables fared over a day',
-    sql`ALTER TABLE _rowsync_runs ADD COLUMN per_table TEXT`,
-    sql`CREATE TABLE _rowsync_quarters (
-      table_id INTEGER NOT NULL, quarter INTEGER NOT NULL, fare TEXT NOT NULL, went_well INTEGER NOT NULL,
-      PRIMARY KEY (table_id, quarter)
-    ) STRICT, WITHOUT ROWID`,
-  ),
-  12: step('rows may be chosen by a filter', sql`ALTER TABLE _rowsync_tables ADD COLUMN rows_filter TEXT`),
-  13: step(
-    'columns may be left out or masked',
-    sql`ALTER TABLE _rowsync_tables ADD COLUMN left_out TEXT`,
-    sql`ALTER TABLE _rowsync_columns ADD COLUMN mask TEXT`,
-  ),
-  14: step(
-    'options follow renamed tables; changes of the schema are listed; entries of the history are text, which SQLite reads since 3.37',
     sql`CREATE TABLE _rowsync_described (
       id INTEGER PRIMARY KEY, name TEXT NOT NULL, bound_name TEXT, bound_key TEXT, seen_key TEXT,
       is_described INTEGER NOT NULL
@@ -110,28 +102,5 @@ export const MIGRATIONS: Readonly<Record<number, Migration>> = {
     sql`CREATE TABLE _rowsync_moments (
       seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, tables TEXT NOT NULL, not_covered TEXT NOT NULL, holds INTEGER NOT NULL
     ) STRICT`,
-    sql`ALTER TABLE _rowsync_tables ADD COLUMN page_rows INTEGER`,
-    sql`ALTER TABLE _rowsync_tables ADD COLUMN row_colors TEXT`,
-    sql`ALTER TABLE _rowsync_tables ADD COLUMN older_copy TEXT`,
-    sql`UPDATE _rowsync_tables SET older_copy = iif(doubt_creates_from < 0, 'creates', 'edits')
-        WHERE doubt_creates_from IS NOT NULL`,
-    sql`DROP TABLE IF EXISTS _rowsync_pushes`,
-    sql`ALTER TABLE _rowsync_conflicts ADD COLUMN seen INTEGER NOT NULL DEFAULT 0`,
-    sql`ALTER TABLE _rowsync_history_tables ADD COLUMN pruning_held TEXT`,
-    sql`CREATE TABLE _rowsync_history_14 (
-      seq INTEGER PRIMARY KEY AUTOINCREMENT, table_id INTEGER, row_id INTEGER, kind TEXT NOT NULL, at INTEGER NOT NULL,
-      not_before INTEGER, not_after INTEGER, origin_at INTEGER, origin_by TEXT, cause TEXT NOT NULL, run_id INTEGER,
-      was_id INTEGER, cells TEXT
-    ) STRICT`,
-    sql`INSERT INTO _rowsync_history_14
-        SELECT seq, table_id, row_id, kind, at, not_before, not_after, origin_at, origin_by, cause, run_id, was_id, json(cells)
-        FROM _rowsync_history`,
-    // The number of the last entry stays.
-    sql`DELETE FROM sqlite_sequence WHERE name = '_rowsync_history_14'`,
-    sql`UPDATE sqlite_sequence SET name = '_rowsync_history_14' WHERE name = '_rowsync_history'`,
-    sql`DROP TABLE _rowsync_history`,
-    sql`ALTER TABLE _rowsync_history_14 RENAME TO _rowsync_history`,
-    sql`CREATE INDEX _rowsync_history_by_row ON _rowsync_history (row_id, table_id)`,
-    sql`CREATE INDEX _rowsync_history_by_time ON _rowsync_history (strftime('%Y-%m-%dT%H:%M:%SZ', at, 'unixepoch'))`,
   ),
 };

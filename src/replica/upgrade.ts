@@ -12,7 +12,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { migrateBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import { checkCopy, countRows, makePrivate, PARTIAL, removeFile, takeName } from './copy-file.ts';
 import { replicaError } from './failures.ts';
-import { FIRST_VERSION } from './migrations.ts';
+import { RELEASED_VERSIONS } from './migrations.ts';
 import { sql } from '../base/sql.ts';
 
 /** What was done: from which version, and where the earlier file is. */
@@ -29,7 +29,7 @@ function pathBefore(path: string, version: number): string {
 /** Brings an earlier version up to this one; null where there is nothing to do. @throws RowsyncError of the replica. */
 export function upgradeFile(db: Database.Database, path: string): Upgrade | null {
   if (versionOf(db) >= SCHEMA_VERSION) return null;
-  if (versionOf(db) < FIRST_VERSION) {
+  if (!RELEASED_VERSIONS.has(versionOf(db))) {
     throw new RowsyncError('replica', 'replica.older', {
       message: `${path} has version ${versionOf(db)}, which no release of rowsync wrote`,
       hint: 'Nothing was changed. Move the file away, and pull anew.',

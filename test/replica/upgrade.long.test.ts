@@ -248,16 +248,22 @@ test('of a file of the first release, readers see conflicts and failures, and ar
   reader.close();
 });
 
-test('a file that no release wrote is refused, and stays as it is', () => {
-  using folder = temporaryFolder();
-  const path = join(folder.path, 'replica.db');
-  makeReleased(path);
-  const db = new Database(path);
-  db.pragma(`user_version = ${RELEASED_VERSION - 1}`);
-  db.close();
+test.each([RELEASED_VERSION - 1, RELEASED_VERSION + 1])(
+  'a file of version %i, which no release wrote, is refused, and stays as it is',
+  (version) => {
+    using folder = temporaryFolder();
+    const path = join(folder.path, 'replica.db');
+    makeReleased(path);
+    const db = new Database(path);
+    db.pragma(`user_version = ${version}`);
+    db.close();
 
-  expect(tryOpen(path)).toMatchObject({ code: 'replica.older', hint: expect.stringContaining('pull anew') as string });
+    expect(tryOpen(path)).toMatchObject({
+      code: 'replica.older',
+      hint: expect.stringContaining('pull anew') as string,
+    });
 
-  expect(contentOf(path)).toMatchObject({ version: RELEASED_VERSION - 1 });
-  expect(readdirSync(folder.path).filter((name) => name.includes('before'))).toEqual([]);
-});
+    expect(contentOf(path)).toMatchObject({ version });
+    expect(readdirSync(folder.path).filter((name) => name.includes('before'))).toEqual([]);
+  },
+);
