@@ -3,7 +3,7 @@
  * origin that is down or refuses the credentials does, because every further answer would be the same. The pull is recorded as a run.
  */
 import { must } from '../base/assert.ts';
-import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { withFacts } from '../base/log.ts';
 import { someOf } from '../base/text.ts';
@@ -14,11 +14,10 @@ import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { isIdentityStored, readIdentity, storeIdentity } from '../replica/bookkeeping/identity.ts';
 import { readDatabaseDescriptor, storeDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { isNamed, readTables, storeGone } from '../replica/bookkeeping/tables.ts';
-import type { Tx } from '../replica/connection.ts';
 import { readDescribed } from '../replica/bookkeeping/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { hasTable } from '../replica/objects.ts';
-import { closeRun, isAgreedPull, openRun } from '../replica/bookkeeping/runs.ts';
+import { isAgreedPull, openRun, recordRun } from '../replica/bookkeeping/runs.ts';
 import { readSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
@@ -88,7 +87,9 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
     stop,
   };
   const isDecision = options.confirm || options.discard === true;
-  const unrecorded = await recordRun(context, runId, { report, isDecision });
+  // Rows that left a filter were removed here too.
+  const done = tables.map((table) => ({ ...table, deletedCount: table.deletedCount + table.filteredCount }));
+  const unrecorded = await recordRun(context, runId, { ...report, tables: done }, isDecision);
   return { ...report, error: report.error ?? unrecorded };
 }
 
@@ -109,32 +110,6 @@ function answerCount({ countByClass }: Pick<Counters, 'countByClass'>): number {
 /** Whether only changes are asked for; who confirms has everything read. */
 function isFollow({ follow = false, confirm }: PullOptions): boolean {
   return follow !== false && !confirm;
-}
-
-/**
- * Stores the result of a run, durably if a person is told that their decision was carried out. An error while storing it (a full disk) is returned,
- * so that the report is not lost.
- */
-async function recordRun(
-  { replica, clock }: PullContext,
-  runId: number,
-  { report, isDecision }: { readonly report: PullReport; readonly isDecision: boolean },
-): Promise<RowsyncError | null> {
-  const record = (tx: Tx): void =>
-    closeRun(tx, runId, stampFromMs(clock.nowMs()), {
-      requestCount: report.requestCount,
-      notModifiedCount: report.notModifiedCount,
-      receivedBytes: report.receivedBytes,
-      error: report.error,
-      // Rows that left a filter were removed here too.
-      tables: report.tables.map((table) => ({ ...table, deletedCount: table.deletedCount + table.filteredCount })),
-    });
-  try {
-    await (isDecision ? replica.writeDurably('Recording a run', record) : replica.write('Recording a run', record));
-    return null;
-  } catch (thrown) {
-    return asRowsyncError(thrown);
-  }
 }
 
 /** Pulls every wanted table into `reports`; returns the error of a guard over the whole schema, if one holds, and what ended the pull early. */

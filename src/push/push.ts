@@ -9,7 +9,7 @@ import { runAll } from '../base/pool.ts';
 import { applyEvent } from '../capture/writer/apply.ts';
 import { MIRROR_HINT, readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
-import type { Connection, ChangeCause } from '../replica/connection.ts';
+import type { Connection } from '../replica/connection.ts';
 import { readDropped } from '../replica/complaints.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { isNamed, readTables } from '../replica/bookkeeping/tables.ts';
@@ -20,7 +20,7 @@ import type { PushContext, PushTableOptions, PushTally } from './context.ts';
 import { identify } from './identity.ts';
 import { addReport, type PushReport, type TablePushReport } from './report.ts';
 import { finishTable, pushOneTable, unbegunReport, type TablePushOrder } from './table.ts';
-import { closeRun, openRun } from '../replica/bookkeeping/runs.ts';
+import { openRun, recordRun } from '../replica/bookkeeping/runs.ts';
 
 /** The options of one push. */
 export interface PushOptions {
@@ -36,11 +36,12 @@ export interface PushOptions {
  */
 export async function push(around: PushContext, options: PushOptions): Promise<PushReport> {
   const { clock, origin } = around;
-  const run = new PushRun(around);
-  const replica = around.replica.because(run);
-  const context = { ...around, replica };
-  const chosen = chooseTables(context, options.tables);
+  const chosen = chooseTables(around, options.tables);
   const startedMs = clock.monotonicMs();
+  const at = stampFromMs(clock.nowMs());
+  const runId = await around.replica.write('Recording a run', (tx) => openRun(tx, 'push', at));
+  const replica = around.replica.because({ cause: 'push', runId });
+  const context = { ...around, replica };
   const before = origin.counters().requestCount;
   const tables = brokenAmong(replica, options.tables).map(({ error: broken, ...table }): TablePushReport => ({
     ...unbegunReport(context, table, broken.message),
@@ -50,7 +51,7 @@ export async function push(around: PushContext, options: PushOptions): Promise<P
   let stop: RowsyncError | null = null;
   try {
     const tally: PushTally = { takenCount: 0, refused: new Map(), edits: new Map(), isReversed: false };
-    const order = { confirm: options.confirm, tally, onSending: () => run.open() };
+    const order = { confirm: options.confirm, tally };
     if (chosen.length > 0) stop = await pushWithRetries(context, chosen, order, tables);
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
@@ -67,8 +68,8 @@ export async function push(around: PushContext, options: PushOptions): Promise<P
     stop,
   };
   await context.before?.('finish', '');
-  const { id, error: unrecorded } = await run.close(report);
-  return { ...report, runId: id, error: error ?? unrecorded };
+  const unrecorded = await recordRun(context, runId, { ...report, notModifiedCount: 0, receivedBytes: 0 });
+  return { ...report, runId, error: error ?? unrecorded };
 }
 
 /**
@@ -116,7 +117,7 @@ function optionsOf({ settings }: PushContext, { name }: TwoWayTable): PushTableO
 /** How often refused rows are tried again in one push: tables rarely refer to each other more deeply. */
 const RETRIES_MAX = 3;
 
-type TablesOrder = Pick<TablePushOrder, 'confirm' | 'tally' | 'onSending'>;
+type TablesOrder = Pick<TablePushOrder, 'confirm' | 'tally'>;
 
 /**
  * Pushes tables into `reports`, and refused rows once more if the origin accepted others later: a referenced row may exist now, or a unique value may
@@ -266,53 +267,4 @@ export function chooseTables(
     });
   }
   return names.length === 0 ? pushed : pushed.filter((table) => names.some((name) => isNamed(table, name)));
-}
-
-/** One run, and the cause of what it changes: its number once it is opened. */
-class PushRun implements ChangeCause {
-  readonly cause = 'push';
-  runId: number | null = null;
-  readonly #context: Pick<PushContext, 'replica' | 'clock'>;
-  readonly #startedAt: string;
-  #opening: Promise<number> | null = null;
-
-  constructor(context: Pick<PushContext, 'replica' | 'clock'>) {
-    this.#context = context;
-    this.#startedAt = this.#now();
-  }
-
-  /** Records that the push has begun; only the first call does so. @throws RowsyncError of the replica. */
-  async open(): Promise<void> {
-    const { replica } = this.#context;
-    this.#opening ??= replica.write('Recording a run', (tx) => openRun(tx, 'push', this.#startedAt));
-    this.runId = await this.#opening;
-  }
-
-  /**
-   * Stores the result of the push. If the run was opened, an error while storing it (a full disk) is returned, so that the report is not lost.
-   * @throws RowsyncError of the replica if nothing was sent and the run cannot be recorded.
-   */
-  async close(
-    report: Omit<PushReport, 'runId'>,
-  ): Promise<{ readonly id: number; readonly error: RowsyncError | null }> {
-    const { replica } = this.#context;
-    const totals = { ...report, notModifiedCount: 0, receivedBytes: 0 };
-    const opened = await this.#opening?.catch(() => null);
-    const write = (): Promise<number> =>
-      replica.write('Recording a run', (tx) => {
-        const id = opened ?? openRun(tx, 'push', this.#startedAt);
-        closeRun(tx, id, this.#now(), totals);
-        return id;
-      });
-    if (opened === undefined || opened === null) return { id: await write(), error: null };
-    try {
-      return { id: await write(), error: null };
-    } catch (thrown) {
-      return { id: opened, error: asRowsyncError(thrown) };
-    }
-  }
-
-  #now(): string {
-    return stampFromMs(this.#context.clock.nowMs());
-  }
 }

@@ -42,8 +42,6 @@ export interface TablePushOrder {
   readonly tally: PushTally;
   /** What ended the push before this table's turn; null for nothing. */
   readonly stop: RowsyncError | null;
-  /** Called before the first request that changes rows, or that looks up an earlier change. */
-  readonly onSending: () => Promise<void>;
 }
 
 /** Pushes one table; errors are in the report. */
@@ -64,7 +62,7 @@ export async function pushOneTable(
       requireWorkflowRight(table, order.options, order.caller);
       requireColumns(context, table);
       const { run, choiceProblem } = await openTable(context, table, { ...order, counts });
-      await settleEarlier(run, settleBatch, order.onSending);
+      await settleEarlier(run, settleBatch);
       if (choiceProblem !== null) throw choiceProblem;
       error = await pushWithConsent(run, order);
     }
@@ -124,28 +122,22 @@ export async function finishTable(
     counts: noCounts(),
     tally: { takenCount: 0, refused: new Map(), edits: new Map(), isReversed: false } satisfies PushTally,
   };
-  const onSending = (): Promise<void> => Promise.resolve();
   try {
     if (caller instanceof RowsyncError) throw caller;
     const { run } = await openTable(context, table, { ...order, caller });
-    await settleEarlier(run, settleBatch, onSending);
+    await settleEarlier(run, settleBatch);
   } catch (thrown) {
     const { kind, code } = errorFromReading(thrown, context.replica.path);
     if (kind !== 'needsPerson' && kind !== 'config' && code !== 'push.shape') throw thrown;
-    await settleEarlier(openUnasked(context, table, order), settleUnasked, onSending);
+    await settleEarlier(openUnasked(context, table, order), settleUnasked);
   }
 }
 
 /** Batches that an earlier push did not settle: they are looked up before anything else is sent. */
-async function settleEarlier(
-  run: TablePush,
-  settle: typeof settleBatch,
-  onSending: TablePushOrder['onSending'],
-): Promise<void> {
+async function settleEarlier(run: TablePush, settle: typeof settleBatch): Promise<void> {
   const { context, table } = run;
   const batches = readBatches(context.replica, table);
   if (batches.length === 0) return;
-  await onSending();
   await step(run, 'lookUp');
   const ids = batches.flatMap(({ rows }) => rows.map(({ id }) => id));
   context.log.info('push.lookUp', { table: table.localName, rowCount: ids.length });
@@ -158,21 +150,18 @@ async function settleEarlier(
 /** Pushes with the consent of the caller, or with a consent that a person gave beforehand, which is then used up. */
 async function pushWithConsent(
   run: TablePush,
-  { confirm, onSending }: Pick<TablePushOrder, 'confirm' | 'onSending'>,
+  { confirm }: Pick<TablePushOrder, 'confirm'>,
 ): Promise<RowsyncError | null> {
   const { replica } = run.context;
   const { pushConsent } = readProblems(replica, run.table.id);
-  const held = await pushRounds(run, { confirm, onSending });
+  const held = await pushRounds(run, confirm);
   if (confirm || pushConsent === null) return held;
   await replica.writeDurably('Using a confirmation', (tx) => useUpConsent(tx, run.table.id, 'push'));
   return held;
 }
 
 /** Captures and sends. Guards pass if a person confirms now, or agreed beforehand to at least as many rows. */
-async function pushRounds(
-  run: TablePush,
-  { confirm, onSending }: Pick<TablePushOrder, 'confirm' | 'onSending'>,
-): Promise<RowsyncError | null> {
+async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncError | null> {
   const { context, table, progress } = run;
   let isFirst = true;
   // Ends: a round that does not count has at least one more request without an answer.
@@ -188,7 +177,6 @@ async function pushRounds(
       if (held !== null) return held;
     }
     await letOlderCopyGo(context.replica, table);
-    await onSending();
     const failedBefore = progress.unansweredCount;
     const stop = await pushRound(run, { edits, confirmed, isLast: round === ROUNDS_MAX });
     if (stop !== null) return stop;

@@ -2,6 +2,8 @@
  * What each pull and push did to which table, and how every table fared over the last day. Both are written in the transaction that closes the record of
  * a run, and both are bounded.
  */
+import { stampFromMs, type Clock } from '../../base/clock.ts';
+import { asRowsyncError, type RowsyncError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
 import type { Complaint } from './problems.ts';
 import type { Connection, Tx } from '../connection.ts';
@@ -137,6 +139,28 @@ export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): 
     runId,
   );
   for (const table of tables) noteQuarter(tx, table, { runId, quarter: Math.floor(Date.parse(at) / QUARTER_MS) });
+}
+
+/** Changes the file in one transaction. */
+type Write = (what: string, change: (tx: Tx) => void) => Promise<void>;
+
+/**
+ * Closes the record of a run, durably if a person is told that their decision was carried out. An error while storing it (a full disk) is returned,
+ * so that the report is not lost.
+ */
+export async function recordRun(
+  { replica, clock }: { readonly replica: Record<'write' | 'writeDurably', Write>; readonly clock: Clock },
+  runId: number,
+  totals: RunTotals,
+  isDurable = false,
+): Promise<RowsyncError | null> {
+  const record = (tx: Tx): void => closeRun(tx, runId, stampFromMs(clock.nowMs()), totals);
+  try {
+    await (isDurable ? replica.writeDurably('Recording a run', record) : replica.write('Recording a run', record));
+    return null;
+  } catch (thrown) {
+    return asRowsyncError(thrown);
+  }
 }
 
 /** Records work on files: one that failed as a whole, and the first after it that did not. */
