@@ -70,8 +70,6 @@ export interface PullContext {
   readonly log: Logger;
   readonly settings: PullSettings;
   readonly onProgress?: ((event: PullProgress) => void) | undefined;
-  /** Whether to ask the origin first how large the tables of a first pull are, to estimate the time left (reconcile/windows.ts). */
-  readonly estimates?: boolean | undefined;
   /** Removes content of attached files that no row names any more; left out if no files are kept. */
   readonly removeContents?: ((hashes: readonly string[]) => Promise<unknown>) | undefined;
   readonly signal?: AbortSignal | undefined;

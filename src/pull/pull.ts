@@ -31,7 +31,6 @@ import type { PullReport, TablePullReport } from './report.ts';
 import { isOfOrigin, schemaChangeText } from './schema-changes.ts';
 import { noteProblem, pullTable } from './table.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
-import { estimatedCount, narrowRange, nextProbe, type CountRange } from '../reconcile/windows.ts';
 import { readRequestTables } from '../replica/bookkeeping/conflicts.ts';
 
 /** The hint after a change of the calling user or its rights. */
@@ -137,13 +136,13 @@ async function pullTables(
   // Tables that were never read whole come first: pulls that are cut off again and again must not starve the last ones.
   const loaded = new Set(expected.flatMap(({ id }) => (readSweep(context.replica, id).sweptAt === null ? [] : [id])));
   const inOrder = wanted.toSorted((a, b) => Number(loaded.has(a.id)) - Number(loaded.has(b.id)));
-  const knownCount = expected.reduce((total, { id, rowCount }) => total + (loaded.has(id) ? rowCount : 0), 0);
-  const unread = wanted.filter(({ id }) => !loaded.has(id));
-  const estimatedRowCount = context.estimates === true ? await estimateRowCount(context, unread) : 0;
   context.onProgress?.({
     kind: 'start',
     tableCount: wanted.length,
-    expectedRowCount: context.estimates === true || unread.length === 0 ? knownCount + estimatedRowCount : 0,
+    // How many rows a table has is known once it was read.
+    expectedRowCount: wanted.every(({ id }) => loaded.has(id))
+      ? expected.reduce((sum, { rowCount }) => sum + rowCount, 0)
+      : 0,
   });
   let stop: RowsyncError | null = null;
   let leftCount = inOrder.length;
@@ -320,36 +319,4 @@ async function refuseStrayRequests({ replica }: PullContext): Promise<void> {
   await replica.write('Answering decisions about tables that are gone', (tx) => {
     for (const id of strayIds) refuseRequests(tx, id);
   });
-}
-
-/** The estimated rows of all tables together; a table whose request fails counts as empty. */
-async function estimateRowCount(context: PullContext, tables: readonly TableSummary[]): Promise<number> {
-  let rowCount = 0;
-  // The request names no column, so its answer has the omitted ones too.
-  const asked = tables.filter(
-    ({ recordName }) => (context.settings.tableOptions(recordName)?.columns ?? null) === null,
-  );
-  await runAll(asked, context.settings.concurrency, async (table) => {
-    const estimated = await estimateTable(context, table);
-    rowCount += estimated; // apart from the await, or tables asked side by side would forget each other
-  });
-  return rowCount;
-}
-
-async function estimateTable({ origin, settings, signal }: PullContext, table: TableSummary): Promise<number> {
-  let range: CountRange = { low: 0, high: null };
-  try {
-    for (;;) {
-      const skip = nextProbe(range, settings.pageRows);
-      if (skip === null) return estimatedCount(range); // ends: the range doubles a bounded number of times, then halves
-      const { rows } = settings.tableOptions(table.recordName) ?? {};
-      const address = { name: table.recordName, alias: table.alias, rows };
-      const request = { table: address, columns: [], query: { columns: [], sort: [], top: 1, skip } };
-      const { ids } = (await origin.select(request, { signal })).value;
-      range = narrowRange(range, skip, ids.length > 0);
-    }
-  } catch (thrown) {
-    if (thrown instanceof RowsyncError) return 0;
-    throw thrown;
-  }
 }

@@ -184,13 +184,13 @@ export async function withResources<T>(
     try {
       const bound = withBoundNames(config, (name) => boundNameOf(replica, name));
       const settings = pullSettings(bound);
-      const { onProgress, onFiles, wantsEstimates: estimates } = progress;
+      const { onProgress, onFiles } = progress;
       const shared = { origin, replica, clock, log, signal };
       const filing = { ...shared, settings: filesSettings(bound) };
       const removeContents = (hashes: readonly string[]): Promise<number> =>
         removeUnnamed(replica, config.replica.files, hashes);
       return await work({
-        pull: { ...shared, settings, onProgress, estimates, removeContents },
+        pull: { ...shared, settings, onProgress, removeContents },
         push: { ...shared, settings: pushSettings(bound), files: { keep: uploadKeeper(filing) } },
         files: { ...filing, onProgress: onFiles },
       });

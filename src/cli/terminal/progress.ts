@@ -2,8 +2,7 @@
  * The progress of a pull or verify, of rows and then of files. A bar on a terminal, otherwise a line per table in
  * which something happened and, for a long one, one every ten seconds. Nothing where a program reads the output.
  *
- * The expected number of rows is known from the sweep before, or estimated for a first pull that someone watches.
- * Otherwise tables are counted instead.
+ * The expected number of rows is known from the sweep before. In a first pull, tables are counted instead.
  */
 import { SingleBar } from 'cli-progress';
 import type { Clock } from '../../base/clock.ts';
@@ -29,8 +28,6 @@ export interface Progress {
   readonly onProgress: (event: PullProgress) => void;
   /** Files come after the rows; the first event of theirs ends the bar of the rows. */
   readonly onFiles: (event: FilesProgress) => void;
-  /** Whether it is worth asking the origin beforehand how many rows a first pull will bring. */
-  readonly wantsEstimates: boolean;
   stop(): void;
 }
 
@@ -44,7 +41,6 @@ const LINE_EVERY_MS = 10_000;
 export const noProgress: Progress = {
   onProgress: ignore,
   onFiles: ignore,
-  wantsEstimates: false,
   stop: ignore,
 };
 
@@ -75,7 +71,6 @@ function barProgress(output: Output, clock: Clock): Progress {
       isFiles = true;
       files.count(event);
     },
-    wantsEstimates: true,
     stop: () => bar.stop(),
   };
 }
@@ -100,7 +95,6 @@ function lineProgress(output: Output, clock: Clock): Progress {
       files.count(event);
       if (clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(filesLineText(files.state()));
     },
-    wantsEstimates: false,
     stop: ignore,
   };
 }
