@@ -10,21 +10,13 @@ import { type IdBlock, type Round, type TablePush, step } from './context.ts';
 import { planOptions } from './plan.ts';
 import { askAbout } from './ask.ts';
 import { record } from './record.ts';
-import { NOT_SENT, send, type Sent, type SendOutcome } from './send.ts';
+import { NOT_SENT, send, type RowEnd, type Sent } from './send.ts';
 import { settleFound } from './settle.ts';
 import { must } from '../base/assert.ts';
 import { apply, readFacts } from '../capture/writer/apply.ts';
 import type { MergeColumn } from '../reconcile/merge.ts';
-import {
-  decideMoved,
-  type OriginWords,
-  type RowRefusal,
-  type RowFacts,
-  type RowOutcome,
-} from '../reconcile/outcome.ts';
-import { judgeStatus } from '../reconcile/push-outcome.ts';
+import { decideMoved, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
 import { isLeftAsSent, type BatchRow } from '../reconcile/push-settle.ts';
-import type { StatusDescriptor } from '../wire/writes.ts';
 import { read } from './find.ts';
 import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
 
@@ -126,9 +118,9 @@ async function pushBatch(run: TablePush, block: IdBlock, round: Round, turn: Pus
   const recorded = await turn.enter('record', async () => (turn.isStopped() ? null : record(run, found, round)));
   if (recorded === null) return null;
   const sent = await turn.enter('send', async () => {
-    const { stop, outcomes } = turn.isStopped() ? NOT_SENT : await send(run, recorded.batch, recorded.contents);
+    const { stop, endById } = turn.isStopped() ? NOT_SENT : await send(run, recorded.batch, recorded.contents);
     if (stop !== null) turn.stop();
-    const answered = judgeAnswers(recorded.batch, outcomes);
+    const answered = answeredBatch(recorded.batch, endById);
     const settling = settle(run, answered, turn);
     // A row that was refused or lost may concern the rows of the next batch.
     if (!answered.isPlain) await settling;
@@ -156,13 +148,9 @@ interface Answered {
   readonly isPlain: boolean;
 }
 
-/** Judges the outcomes. */
-function judgeAnswers(batch: Batch, outcomes: Sent['outcomes']): Answered {
-  const ends = batch.rows.map((row) => {
-    const outcome = outcomes.get(row.id);
-    // A row that was not reached certainly did not arrive.
-    return { row, end: outcome === undefined ? ({ kind: 'again' } as const) : judgeOutcome(row, outcome) };
-  });
+/** A row that was not reached certainly did not arrive. */
+function answeredBatch(batch: Batch, endById: Sent['endById']): Answered {
+  const ends = batch.rows.map((row) => ({ row, end: endById.get(row.id) ?? ({ kind: 'again' } as const) }));
   return { batch, ends, isPlain: ends.every(({ end }) => end.kind === 'left' && end.answer?.as === 'accepted') };
 }
 
@@ -219,55 +207,4 @@ function noteTaken({ table, progress }: TablePush, ends: Answered['ends'], parke
     if (end.kind === 'left' && end.answer?.as === 'accepted') tally.takenCount += 1;
     if (parked.has(row.id)) refused.set(row.id, tally.takenCount);
   }
-}
-
-type RefusedWhy = Pick<RowRefusal, 'reason' | 'words' | 'hope'>;
-
-/** left: to be settled · again: nothing happened, and the row is planned anew · refused: parked. */
-type RowEnd =
-  | ({ readonly kind: 'left' } & Pick<BatchRow, 'answer' | 'unanswered'>)
-  | { readonly kind: 'again' }
-  | { readonly kind: 'refused'; readonly why: RefusedWhy };
-
-function judgeOutcome(row: BatchRow, outcome: SendOutcome): RowEnd {
-  switch (outcome.kind) {
-    case 'changing': {
-      const reason = 'the file to attach changed while it was sent';
-      return { kind: 'refused', why: { reason, words: null, hope: 'soon' } };
-    }
-    case 'unknown':
-      return { kind: 'left', answer: null, unanswered: outcome.unanswered };
-    case 'refused': {
-      const { status, code, words: message, source } = outcome.refusal;
-      return judgeAnswer(row, { status, id: null, key: null, errors: [{ error: status, code, message, source }] });
-    }
-    case 'status':
-      return judgeAnswer(row, outcome.status);
-    default:
-      return outcome satisfies never;
-  }
-}
-
-function judgeAnswer(row: BatchRow, status: StatusDescriptor): RowEnd {
-  // A failing origin may have accepted the file: it is looked up, and not sent twice.
-  const mayHaveFile = status.status >= 500 && row.kind === 'update' && row.cells.some(({ file }) => file !== undefined);
-  if (mayHaveFile) return { kind: 'left', answer: null };
-  const verdict = judgeStatus(row.kind, status);
-  const words = wordsOf(status);
-  if (typeof verdict === 'object') {
-    return { kind: 'refused', why: { reason: words.message, words, hope: verdict.retry } };
-  }
-  const isTaken = verdict === 'accepted' || verdict === 'matched';
-  return { kind: 'left', answer: { as: verdict, id: isTaken ? status.id : null, refusal: isTaken ? null : words } };
-}
-
-function wordsOf({ status, errors }: StatusDescriptor): OriginWords {
-  const [first] = errors;
-  const message = errors.map((error) => error.message).join('; ');
-  return {
-    status,
-    code: first?.code ?? null,
-    message: message === '' ? `the origin answered ${status} without a message` : message,
-    source: first?.source ?? null,
-  };
 }

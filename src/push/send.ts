@@ -4,19 +4,20 @@
  * (LONE_REFUSALS_MAX). A request with an unknown outcome is never sent again (I4).
  */
 import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
-import type { OriginWords } from '../reconcile/outcome.ts';
+import type { OriginWords, RowRefusal } from '../reconcile/outcome.ts';
 import {
   areStatusesInOrder,
   isRightLost,
   isRowAtFault,
   judgeRefusal,
+  judgeStatus,
   LONE_REFUSALS_MAX,
   madeIds,
   NO_STATUS,
   UNANSWERED_MAX,
 } from '../reconcile/push-outcome.ts';
 import type { WriteMethod } from '../reconcile/push-plan.ts';
-import type { BatchRow, Unanswered } from '../reconcile/push-settle.ts';
+import type { BatchRow } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
 import { publishCount } from '../replica/copies.ts';
 import { replicaError } from '../replica/failures.ts';
@@ -28,19 +29,15 @@ import { must } from '../base/assert.ts';
 import { step, type TablePush } from './context.ts';
 import type { Batch } from '../replica/bookkeeping/batches.ts';
 
-/** The outcome of a row after sending. */
-export type SendOutcome =
-  | { readonly kind: 'status'; readonly status: StatusDescriptor }
-  /** Refused although it was sent alone. */
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
-  /** It may have happened. */
-  | { readonly kind: 'unknown'; readonly unanswered: Unanswered }
-  /** It certainly did not happen: its file changed after the row was recorded. */
-  | { readonly kind: 'changing' };
+/** The end of a row after sending. left: to be settled · again: nothing happened, and the row is planned anew · refused: parked. */
+export type RowEnd =
+  | ({ readonly kind: 'left' } & Pick<BatchRow, 'answer' | 'unanswered'>)
+  | { readonly kind: 'again' }
+  | { readonly kind: 'refused'; readonly why: Pick<RowRefusal, 'reason' | 'words' | 'hope'> };
 
-/** The outcome of each row that was reached, and what stopped the table or the whole push. */
+/** The end of each row that was reached, and what stopped the table or the whole push. */
 export interface Sent {
-  readonly outcomes: ReadonlyMap<number, SendOutcome>;
+  readonly endById: ReadonlyMap<number, RowEnd>;
   readonly stop: RowsyncError | null;
 }
 
@@ -48,7 +45,7 @@ export interface Sent {
 export type Contents = ReadonlyMap<string, StreamedBytes>;
 
 /** What was not sent, since something stopped the table. */
-export const NOT_SENT: Sent = { outcomes: new Map(), stop: null };
+export const NOT_SENT: Sent = { endById: new Map(), stop: null };
 
 /** Sends a recorded batch with its files. Never throws for an answer of the origin. */
 export async function send(run: TablePush, batch: Batch, contents: Contents): Promise<Sent> {
@@ -72,20 +69,20 @@ function publish({ context: { replica } }: TablePush, { rows }: Batch): RowsyncE
 }
 
 /** After too many requests without an answer, the rest waits for the next push; the rows at fault that were found do not come again. */
-function withBound({ table, progress }: TablePush, { outcomes, stop }: Sent): Sent {
-  if (stop !== null || progress.unansweredCount < UNANSWERED_MAX) return { outcomes, stop };
+function withBound({ table, progress }: TablePush, { endById, stop }: Sent): Sent {
+  if (stop !== null || progress.unansweredCount < UNANSWERED_MAX) return { endById, stop };
   const tooMany = new RowsyncError('originDown', 'push.unanswered', {
     message: `${table.localName}: ${UNANSWERED_MAX} requests ended without an answer about their rows; the other changes wait for the next push`,
     hint: 'rowsync failures shows what came in place of an answer. Ask whoever runs the firewall or the proxy on the way to the origin.',
   });
-  return { outcomes, stop: tooMany };
+  return { endById, stop: tooMany };
 }
 
 class Sending {
   readonly #run: TablePush;
   readonly #method: WriteMethod;
   readonly #contents: Contents;
-  readonly #outcomes = new Map<number, SendOutcome>();
+  readonly #endById = new Map<number, RowEnd>();
   readonly #alone: number[] = [];
   #forbiddenCount = 0;
   #isAnswered = false;
@@ -111,10 +108,10 @@ class Sending {
     }
   }
 
-  /** The outcomes of the rows that were reached. */
+  /** The ends of the rows that were reached. */
   end(rows: readonly BatchRow[]): Sent {
     const isForbidden = !this.#isAnswered && rows.length > 1 && this.#forbiddenCount === rows.length;
-    return isForbidden ? { ...NOT_SENT, stop: forbidden(this.#run) } : { outcomes: this.#outcomes, stop: this.#stop };
+    return isForbidden ? { ...NOT_SENT, stop: forbidden(this.#run) } : { endById: this.#endById, stop: this.#stop };
   }
 
   #answered(rows: readonly BatchRow[], statuses: readonly StatusDescriptor[]): void {
@@ -129,17 +126,15 @@ class Sending {
     }
     this.#isAnswered = true;
     for (const [index, status] of statuses.entries()) {
-      const { id } = must(rows[index], 'there is a status for each row');
-      this.#outcomes.set(id, { kind: 'status', status });
+      const row = must(rows[index], 'there is a status for each row');
+      this.#endById.set(row.id, judgeAnswer(row, status));
     }
   }
 
   /** Whether one of the ids belongs to a known row, or to another part of the batch. */
   #isKnown(ids: readonly number[]): boolean {
-    const answered = this.#outcomes
-      .values()
-      .flatMap((outcome) => (outcome.kind === 'status' ? [outcome.status.id] : []));
-    if (answered.some((id) => id !== null && ids.includes(id))) return true;
+    const answered = this.#endById.values().map((end) => (end.kind === 'left' ? end.answer?.id : null));
+    if (answered.some((id) => typeof id === 'number' && ids.includes(id))) return true;
     const { context, table } = this.#run;
     return readRowsById(context.replica, baseTarget(table), ids).length > 0;
   }
@@ -152,12 +147,12 @@ class Sending {
       if (this.#method === 'create') await this.#requireOrigin();
       return;
     }
-    const { id } = must(rows[0], 'a request has a row');
+    const row = must(rows[0], 'a request has a row');
     // A file changed after it was recorded. The origin accepted nothing of the request, and the next plan reads the file anew; the other rows need
     // not wait for it.
     if (error.code === 'origin.cutShort') {
       if (rows.length > 1) await this.#sendHalves(rows);
-      else this.#outcomes.set(id, { kind: 'changing' });
+      else this.#endById.set(row.id, CHANGING);
       return;
     }
     const { refusal } = error;
@@ -168,9 +163,11 @@ class Sending {
     if (rows.length > 1) {
       await this.#sendHalves(rows);
     } else {
-      this.#outcomes.set(id, { kind: 'refused', refusal });
+      const { status, code, words: message, source } = refusal;
+      const errors = [{ error: status, code, message, source }];
+      this.#endById.set(row.id, judgeAnswer(row, { status, id: null, key: null, errors }));
       if (isRowAtFault(refusal)) return;
-      this.#alone.push(id);
+      this.#alone.push(row.id);
       if (refusal.status === 403) this.#forbiddenCount += 1;
       if (!this.#isAnswered && this.#alone.length >= LONE_REFUSALS_MAX) this.#blameTable(error);
     }
@@ -185,7 +182,7 @@ class Sending {
 
   /** No row passed: the rows are not at fault, and stay as they are. */
   #blameTable(error: RowsyncError): void {
-    for (const id of this.#alone) this.#outcomes.delete(id);
+    for (const id of this.#alone) this.#endById.delete(id);
     this.#stop = error.refusal?.status === 403 ? forbidden(this.#run) : error;
   }
 
@@ -211,7 +208,7 @@ class Sending {
   #setUnknown(rows: readonly BatchRow[], words: OriginWords): void {
     this.#run.progress.unansweredCount += 1;
     const unanswered = { rowCount: rows.length, words };
-    for (const { id } of rows) this.#outcomes.set(id, { kind: 'unknown', unanswered });
+    for (const { id } of rows) this.#endById.set(id, { kind: 'left', answer: null, unanswered });
   }
 }
 
@@ -279,5 +276,35 @@ function outgoingRow(
       files.push({ contentId, name: file.name, type: file.type, bytes });
       return { name, type, value: `cid:${contentId}` };
     }),
+  };
+}
+
+/** It certainly did not happen: its file changed after the row was recorded. */
+const CHANGING: RowEnd = {
+  kind: 'refused',
+  why: { reason: 'the file to attach changed while it was sent', words: null, hope: 'soon' },
+};
+
+function judgeAnswer(row: BatchRow, status: StatusDescriptor): RowEnd {
+  // A failing origin may have accepted the file: it is looked up, and not sent twice.
+  const mayHaveFile = status.status >= 500 && row.kind === 'update' && row.cells.some(({ file }) => file !== undefined);
+  if (mayHaveFile) return { kind: 'left', answer: null };
+  const verdict = judgeStatus(row.kind, status);
+  const words = wordsOf(status);
+  if (typeof verdict === 'object') {
+    return { kind: 'refused', why: { reason: words.message, words, hope: verdict.retry } };
+  }
+  const isTaken = verdict === 'accepted' || verdict === 'matched';
+  return { kind: 'left', answer: { as: verdict, id: isTaken ? status.id : null, refusal: isTaken ? null : words } };
+}
+
+function wordsOf({ status, errors }: StatusDescriptor): OriginWords {
+  const [first] = errors;
+  const message = errors.map((error) => error.message).join('; ');
+  return {
+    status,
+    code: first?.code ?? null,
+    message: message === '' ? `the origin answered ${status} without a message` : message,
+    source: first?.source ?? null,
   };
 }

@@ -260,7 +260,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A status of 500 for an updated row is taken for a refusal, though the origin may have taken its file.',
     edits: [
       {
-        file: 'push/round.ts',
+        file: 'push/send.ts',
         find: 'if (mayHaveFile) return',
         replace: 'if (mayHaveFile && status.status < 0) return',
       },
@@ -271,7 +271,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'An update that the origin refuses counts as taken.',
     edits: [
       {
-        file: 'push/round.ts',
+        file: 'push/send.ts',
         find: `  if (typeof verdict === 'object') {
 `,
         replace: `  if (typeof verdict === 'object' && row.kind === 'update') return { kind: 'left', answer: { as: 'accepted', id: row.id, refusal: null } };
