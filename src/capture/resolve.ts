@@ -14,7 +14,6 @@ import {
   type RowOutcome,
 } from '../reconcile/outcome.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
-import { valuePutBack } from '../reconcile/uploads.ts';
 import { sql } from '../base/sql.ts';
 import { refusalWords } from '../replica/failures.ts';
 import { readVersions } from '../replica/compare.ts';
@@ -40,6 +39,7 @@ import { discardChanges } from './mode.ts';
 import { captureOlderCopy } from './older-copy.ts';
 import { findTwoWayTable, type TwoWayColumn, type TwoWayTable } from './table.ts';
 import { apply, applyEvent, readFacts } from './writer/apply.ts';
+import { valuePutBack } from '../reconcile/files.ts';
 
 /** What a person takes; `value` counts only with `take: 'value'`. */
 export interface Decision {

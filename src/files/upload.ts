@@ -4,8 +4,7 @@
  */
 import { asRowsyncError } from '../base/errors.ts';
 import { systemFiles, type FileSystem } from '../base/file-system.ts';
-import { judgeFile } from '../reconcile/files.ts';
-import type { SentFile } from '../reconcile/uploads.ts';
+import { judgeFile, type SentFile } from '../reconcile/files.ts';
 import { readStoredBytes, readStoreFolder, storeStoreFolder } from '../replica/bookkeeping/files.ts';
 import type { FilesContext } from './context.ts';
 import { fileError } from './failures.ts';

@@ -13,8 +13,9 @@ import {
   type DeletionFacts,
   type DeletionHold,
   type DeletionVerdict,
+  identityOf,
+  judgeIdentity,
 } from '../reconcile/guards.ts';
-import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { readIdentity } from '../replica/bookkeeping/identity.ts';
 import {
   type LedgerTable,

@@ -16,9 +16,15 @@ import { isSameCaller } from './identity.ts';
 import { requireShapeAsSent } from './shape.ts';
 import { asRowsyncError } from '../base/errors.ts';
 import { brokenRevision } from '../origin/failures.ts';
-import { downloadProblem, fileFromCell } from '../reconcile/files.ts';
+import {
+  downloadProblem,
+  fileFromCell,
+  acceptedRevision,
+  isBeyondComparing,
+  lostFileFate,
+  type SentFile,
+} from '../reconcile/files.ts';
 import type { SentCell } from '../reconcile/push-plan.ts';
-import { acceptedRevision, isBeyondComparing, lostFileFate, type SentFile } from '../reconcile/uploads.ts';
 import { readFileColumns, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
 import type { UploadedFile } from '../replica/bookkeeping/files.ts';
 import type { AttachmentInfo } from '../wire/attachments.ts';

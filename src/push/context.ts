@@ -13,10 +13,10 @@ import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
 import type { BatchLimits, ChangeKind, PushTable } from '../reconcile/push-plan.ts';
 import type { RowLimit } from '../reconcile/push-outcome.ts';
-import type { SentFile } from '../reconcile/uploads.ts';
 import type { Replica } from '../replica/database.ts';
 import type { ColumnShape } from '../wire/schema.ts';
 import type { TablePushCounts, BeganEdits } from './report.ts';
+import type { SentFile } from '../reconcile/files.ts';
 
 /** The configuration of a table whose edits are pushed. */
 export interface PushTableOptions {

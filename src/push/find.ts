@@ -10,9 +10,9 @@ import { TOP_MAX } from '../wire/query.ts';
 import type { ColumnType, Row, UnreadableRow, Value } from '../wire/schema.ts';
 import { type TablePush, step, type IdBlock } from './context.ts';
 import type { ChangeKind } from '../reconcile/push-plan.ts';
-import { uploadName } from '../reconcile/uploads.ts';
 import { isSameValue } from '../reconcile/merge.ts';
 import { joinClauses, filterOfValue, isSameAtOrigin } from '../reconcile/findable.ts';
+import { uploadName } from '../reconcile/files.ts';
 
 /** Rows as the origin has them now. */
 export interface FoundRows {

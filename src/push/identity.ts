@@ -4,11 +4,11 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
-import { identityOf, judgeIdentity } from '../reconcile/identity.ts';
 import { readIdentity } from '../replica/bookkeeping/identity.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, TablePush } from './context.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
+import { identityOf, judgeIdentity } from '../reconcile/guards.ts';
 
 /**
  * Asks for the calling user. Another user may see other rows: the rows here were read with other rights.

@@ -4,9 +4,9 @@
  * Reasons never contain the name, since it is a value of a row (I16). A file is read once for its hash, which is in the batch before it leaves (I11),
  * and again while it is sent. What is not the same the second time is not read to its end, so that the receiver cannot take it.
  */
+import mime from 'mime';
 import { basename, isAbsolute, join, normalize, sep } from 'node:path';
 import { createHash } from 'node:crypto';
-import mime from 'mime';
 import { must } from '../base/assert.ts';
 import { systemFiles, type FileSystem, type OpenFile } from '../base/file-system.ts';
 import {
@@ -17,13 +17,13 @@ import {
   type SentCell,
   type UnsendableRow,
 } from '../reconcile/push-plan.ts';
-import { uploadName } from '../reconcile/uploads.ts';
 import { isHeaderText } from '../wire/mime.ts';
 import type { StreamedBytes } from '../wire/multipart.ts';
 import { UPLOAD_PREFIX } from '../wire/column-types.ts';
 import type { Row } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 import type { Contents } from './send.ts';
+import { uploadName } from '../reconcile/files.ts';
 
 interface ReadFile {
   readonly path: string;

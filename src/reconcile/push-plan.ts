@@ -11,9 +11,9 @@
 import { must } from '../base/assert.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
-import { uploadName, type SentFile } from './uploads.ts';
 import { isSameValue } from './merge.ts';
 import { filterOfValue, matchKey } from './findable.ts';
+import { uploadName, type SentFile } from './files.ts';
 
 /** A column as push sees it. */
 export interface PushColumn {

@@ -70,7 +70,7 @@ export interface TypeRules extends Wire {
   readonly filterLiteral: (value: Given) => string | null;
 }
 
-/** How a value begins by which a user asks for a file to be attached (reconcile/uploads.ts). */
+/** How a value begins by which a user asks for a file to be attached (reconcile/files.ts). */
 export const UPLOAD_PREFIX = 'file:';
 
 /** A file as the origin shows it. The origin's text must never request the upload of a file of this machine. */

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { isMassRemoval, isNarrowed, judgeDeletion } from '../../src/reconcile/guards.ts';
-import { judgeIdentity } from '../../src/reconcile/identity.ts';
+import { isMassRemoval, isNarrowed, judgeDeletion, judgeIdentity } from '../../src/reconcile/guards.ts';
 import { planSelection } from '../../src/reconcile/choose.ts';
 import type { ColumnDescriptor } from '../../src/wire/schema.ts';
 import { changedIndexes } from '../../src/reconcile/merge.ts';

@@ -22,8 +22,8 @@ import {
   type RowFinding,
 } from '../../src/reconcile/row-state.ts';
 import type { ChangeKind } from '../../src/reconcile/push-plan.ts';
-import type { SentFile } from '../../src/reconcile/uploads.ts';
 import type { Row, Value } from '../../src/wire/schema.ts';
+import type { SentFile } from '../../src/reconcile/files.ts';
 
 const COLUMNS: readonly MergeColumn[] = [
   { type: 'Text', writable: true },

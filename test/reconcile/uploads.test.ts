@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ErrorCode, ErrorKind } from '../../src/base/errors.ts';
-import { acceptedRevision, isBeyondComparing, lostFileFate, type SentFile } from '../../src/reconcile/uploads.ts';
+import { acceptedRevision, isBeyondComparing, lostFileFate, type SentFile } from '../../src/reconcile/files.ts';
 
 const GUID = '01234567-89ab-cdef-0123-456789abcdef';
 const BEFORE = `old.txt;3;${GUID}`;

@@ -8,10 +8,10 @@ import type { OriginWords } from '../../reconcile/outcome.ts';
 import { CHANGE_KINDS, WRITE_METHODS, type WriteMethod } from '../../reconcile/push-plan.ts';
 import type { BatchRow } from '../../reconcile/push-settle.ts';
 import { ROW_ANSWERS } from '../../reconcile/row-state.ts';
-import type { SentFile } from '../../reconcile/uploads.ts';
 import type { Value } from '../../wire/schema.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAll, queryNumbers } from '../query.ts';
+import type { SentFile } from '../../reconcile/files.ts';
 
 /**
  * The line goes with the last of its rows.

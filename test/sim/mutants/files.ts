@@ -59,7 +59,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     without: 'The revision that a cell shows after an upload is taken for ours, whatever its number.',
     edits: [
       {
-        file: 'reconcile/uploads.ts',
+        file: 'reconcile/files.ts',
         find: 'return before !== null && file.revision === before + 1 ? file : null;',
         replace: 'return before !== null ? file : null;',
       },
@@ -94,7 +94,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     without: 'An empty cell says that a file never came whose answer got lost, though it showed another one before.',
     edits: [
       {
-        file: 'reconcile/uploads.ts',
+        file: 'reconcile/files.ts',
         find: `fileFromCell(remote) !== null ? 'compare' : 'unclear'`,
         replace: `fileFromCell(remote) !== null ? 'compare' : 'absent'`,
       },
@@ -105,7 +105,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     without: 'A revision is taken for ours by its number alone, whatever its name and however old the answer.',
     edits: [
       {
-        file: 'reconcile/uploads.ts',
+        file: 'reconcile/files.ts',
         find: 'if (file?.name !== shownFile(sent.name)) return null;',
         replace: 'if (file === null || shownFile(sent.name) === null) return null;',
       },
