@@ -1,6 +1,7 @@
 /**
  * `rowsync check`: looks at everything that a pull needs and says ok, warn or fail, with what to do.
  */
+import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
@@ -11,17 +12,21 @@ import { problemsAt } from '../../daemon/account.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import type { Origin } from '../../origin/client.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
-import { loadNamedConfig, printJson, withOrigin } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, loadSections, printJson, withOrigin } from '../../cli/runtime/invocation.ts';
 import type { Extra, Invocation, Runner } from '../../extra.ts';
-import { plural, printable } from '../../base/text.ts';
+import { bytesText, plural, printable } from '../../base/text.ts';
 
 const EXAMPLES = `
 Checks the connection to the origin, the credentials and their rights, the database, its tables and columns, clocks and time zone, whether
 rows come in a stable order and ETags can be trusted (a sample of the stored pages is read again), the folder, the disk and the
 file of the replica, SQLite, and the service. Changes nothing. The exit code is 1 if anything fails.
 
+--bundle writes a file for those who help you, and checks nothing: versions, the configuration without its texts, the shape of the tables, problems,
+the last 100 runs in figures. It has names of tables and columns, and no value, secret, address or path. Read it before you send it.
+
 Examples:
   rowsync check
+  rowsync check --bundle support.json
   rowsync check --json | jq '.checks[] | select(.outcome != "ok")'`;
 
 /** Adds the command. */
@@ -29,8 +34,13 @@ export function addCheckCommand(program: Command, runner: Runner): void {
   program
     .command('check')
     .description('diagnose everything that a pull needs')
+    .option('--bundle <file>', 'write what helpers need to know into a new file, instead of checking')
     .addHelpText('after', EXAMPLES)
-    .action((_options: unknown, command: Command) => runner(command, checkAndPrint));
+    .action(({ bundle }: { readonly bundle?: string }, command: Command) =>
+      runner(command, (invocation) =>
+        bundle === undefined ? checkAndPrint(invocation) : bundleAndPrint(invocation, bundle),
+      ),
+    );
 }
 
 /** Checks the configuration of an invocation, prints what was found, and returns the exit code. */
@@ -81,6 +91,22 @@ export function accountResult({ code, severity, table, sentence, hint }: Problem
     message: `${code}: ${table === null ? '' : `${table}: `}${sentence}`,
     hint: outcome === 'ok' ? '' : hint,
   };
+}
+
+async function bundleAndPrint(invocation: Invocation, file: string): Promise<number> {
+  const { session, extras, isJson } = invocation;
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { supportBundle, writeBundle } = await import('./bundle.ts');
+  const sections = await loadSections(invocation);
+  const bundle = await supportBundle(config, { extras, sections, nowMs: session.clock.nowMs() });
+  const path = resolve(session.folder, file);
+  const bytes = writeBundle(path, bundle);
+  const parts = Object.entries(bundle).map(([name, part]: [string, unknown]) =>
+    Array.isArray(part) ? `${name} (${part.length})` : name,
+  );
+  const text = `${printable(path)}: ${bytesText(bytes)} of ${parts.join(', ')}\nRead it before you send it: it names your tables and columns.\n`;
+  await (isJson ? printJson(invocation, { exitCode: EXIT.done, path, bytes }) : session.stdout.write(text));
+  return EXIT.done;
 }
 
 /** Someone waits for the diagnosis, and a fault that comes and goes is worth seeing. */
