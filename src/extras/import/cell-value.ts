@@ -6,7 +6,7 @@ import { RowsyncError } from '../../base/errors.ts';
 import { numericFromText } from '../../wire/decimal.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import type { ColumnType, Value } from '../../wire/schema.ts';
-import { isDate, isTimeOfDay, isZone, utcFromInputText } from '../../wire/zone.ts';
+import { isDate, isTimeOfDay, isZone, offsetTextFromUtc, utcFromInputText } from '../../wire/zone.ts';
 
 /** A cell: a text as people write it, or what a program wrote (ISO dates, numbers with a point). */
 export type RawCell = string | { readonly plain: string } | boolean | null;
@@ -32,19 +32,27 @@ export function formsOf(given: {
 }): Forms {
   const { locale, dates } = given;
   const zone = given.zone !== null && isZone(given.zone) ? given.zone : null;
-  const [decimal = '.', group = null] = locale === undefined ? [] : signsOf(locale);
+  const { decimal, group, groupDigits } = signsOf(locale);
   const [point, between] = [decimal, group ?? ''].map(signPattern);
-  const whole = group === null ? String.raw`\d*` : String.raw`(?:\d*|\d{1,3}(?:${between}\d{2,3})*${between}\d{3})`;
+  const whole =
+    group === null ? String.raw`\d*` : String.raw`(?:\d*|\d{1,3}(?:${between}\d{${groupDigits}})*${between}\d{3})`;
   const number = new RegExp(String.raw`^[-+]?(?=.*\d)${whole}(?:${point}\d*)?(?:e[-+]?\d+)?$`);
   const date = dates !== undefined ? dateForm(dates) : locale === undefined ? null : dateOfLocale(locale);
   return { number, decimal, date, zone };
 }
 
-/** The signs of numbers: behind the whole part, and between its digits. */
-function signsOf(locale: string): readonly string[] {
+/** The signs of numbers: behind the whole part, and between its digits, of which the last group always has three. */
+function signsOf(locale: string | undefined): {
+  readonly decimal: string;
+  readonly group: string | null;
+  readonly groupDigits: number;
+} {
+  if (locale === undefined) return { decimal: '.', group: null, groupDigits: 3 };
   requireLocale(locale);
   const parts = new Intl.NumberFormat(locale, { numberingSystem: 'latn' }).formatToParts(1_234_567.5);
-  return ['decimal', 'group'].map((type) => parts.find((part) => part.type === type)?.value ?? '.');
+  const signOf = (type: string): string => parts.find((part) => part.type === type)?.value ?? '.';
+  const groups = parts.filter(({ type }) => type === 'integer');
+  return { decimal: signOf('decimal'), group: signOf('group'), groupDigits: groups[1]?.value.length ?? 3 };
 }
 
 /** Spaces of several kinds, and two apostrophes, look alike. */
@@ -140,8 +148,11 @@ const READERS: Readonly<Partial<Record<string, Reader>>> = {
     if (date === '') return problem(`is not a date and time such as ${sampleDate(forms)} 17:05:00`);
     if (time === '') return problem('has no time of day');
     if (offset === '' && forms.zone === null) return problem('has no offset, such as Z or +02:00');
-    const value = utcFromInputText(`${date}T${time}${offset}`, forms.zone ?? 'UTC');
-    return value === undefined ? problem('is not a moment that exists') : { value };
+    const zone = forms.zone ?? 'UTC';
+    const value = utcFromInputText(`${date}T${time}${offset}`, zone);
+    if (value === undefined) return problem('is not a moment that exists');
+    const isSkipped = offset === '' && offsetTextFromUtc(value, zone).slice(0, 19) !== `${date}T${time.slice(0, 8)}`;
+    return isSkipped ? problem(`is not a moment that exists: clocks in ${zone} were set forward`) : { value };
   },
 };
 

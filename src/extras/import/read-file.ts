@@ -110,14 +110,16 @@ async function readCsv(name: string, whole: string, given: string | null): Promi
   const said = /^sep=(.)\r?\n/.exec(whole);
   const text = said === null ? whole : whole.slice(said[0].length);
   const delimiter = given ?? said?.[1] ?? delimiterOf(text);
+  // Lines may end in two ways in one file, as where one was appended to another. A single CR ends lines only where nothing else does.
+  const end = text.includes('\n') ? '\n' : '\r';
   const rows: FileRow[] = [];
   const problems: FileRows['problems'][number][] = [];
   let headers: readonly string[] = [];
   let line = said === null ? 1 : 2;
   try {
-    const take = (record: readonly string[], { lines }: { readonly lines: number }): null => {
+    const take = (record: readonly string[]): null => {
       const begins = line;
-      line = lines + (said === null ? 1 : 2);
+      line += record.reduce((count, cell) => count + cell.split(end).length - 1, 1);
       if (record.every((cell) => cell.trim() === '')) return null;
       if (headers.length === 0) headers = record;
       else if (record.length === headers.length) rows.push({ line: begins, cells: record });
@@ -127,7 +129,8 @@ async function readCsv(name: string, whole: string, given: string | null): Promi
       }
       return null;
     };
-    parse(text, { delimiter, bom: true, relax_column_count: true, on_record: take });
+    const record_delimiter = end === '\n' ? ['\r\n', '\n'] : ['\r'];
+    parse(text, { delimiter, bom: true, record_delimiter, relax_column_count: true, on_record: take });
   } catch (thrown) {
     if (!(thrown instanceof CsvError)) throw thrown;
     const hint = 'A cell with quotes in it has quotes around it, and its own are doubled: "say ""yes""".';
@@ -189,6 +192,8 @@ async function readParquet(name: string, bytes: Buffer): Promise<FileRows> {
     const columns = metadata.schema.slice(1).map((element) => ({ ...element }));
     const nested = columns.find(({ num_children: count = 0 }) => count > 0);
     if (nested !== undefined) throw new Error(`its column "${nested.name}" holds lists or structures`);
+    const span = durationIn(metadata.key_value_metadata ?? []);
+    if (span !== null) throw new Error(`its column "${span}" holds durations in a unit that only pandas knows`);
     // The library would make doubles of decimals, and cut times to milliseconds.
     for (const element of metadata.schema.filter(isExact)) {
       delete element.converted_type;
@@ -211,6 +216,12 @@ async function readParquet(name: string, bytes: Buffer): Promise<FileRows> {
   }
 }
 
+/** A column of durations, which pandas writes as plain numbers: of nanoseconds or another unit, not of seconds. */
+function durationIn(metadata: readonly { readonly key: string; readonly value?: string | undefined }[]): string | null {
+  const text = metadata.find(({ key }) => key === 'pandas')?.value ?? '';
+  return /"field_name": "([^"]*)", "pandas_type": "[^"]*", "numpy_type": "timedelta64/.exec(text)?.[1] ?? null;
+}
+
 function isExact({ converted_type: old, logical_type: type }: SchemaElement): boolean {
   return /\b(?:DECIMAL|DATE|TIME|JSON)/.test(`${old ?? ''} ${type?.type ?? ''}`);
 }
@@ -224,7 +235,7 @@ function parquetCell(value: unknown, column: SchemaElement): RawCell {
   const { converted_type: old, logical_type: type } = column;
   const kind = type?.type ?? /^[A-Z]+/.exec(old ?? '')?.[0];
   if (value instanceof Uint8Array && kind !== 'DECIMAL') return new TextDecoder('utf-8', { fatal: true }).decode(value);
-  if (typeof value === 'number' && !Number.isInteger(value)) return { plain: numericToPlain(value) };
+  if (typeof value === 'number' && !Number.isInteger(value)) return { plain: numericToPlain(shortened(value, column)) };
   if (typeof value !== 'number' && typeof value !== 'bigint' && !(value instanceof Uint8Array))
     throw new Error(`column "${column.name}" has another type`);
   const whole = value instanceof Uint8Array ? bigintOf(value) : BigInt(value);
@@ -238,6 +249,12 @@ function parquetCell(value: unknown, column: SchemaElement): RawCell {
   const text = rest === 0n ? seconds : `${seconds}.${String(rest).padStart(String(perSecond).length - 1, '0')}`;
   if (kind === 'TIME') return { plain: text.slice(11) };
   return { plain: type !== undefined && 'isAdjustedToUTC' in type && !type.isAdjustedToUTC ? text : `${text}Z` };
+}
+
+/** A float of 32 bits with the fewest digits that make it: as a double, 0.1 would have 17. */
+function shortened(value: number, { type }: SchemaElement): number {
+  const short = type === 'FLOAT' ? Number(value.toPrecision(7)) : value;
+  return Math.fround(short) === value ? short : value;
 }
 
 /** Two's complement, the highest byte first. */
