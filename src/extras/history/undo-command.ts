@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
-import { plural, integerFromText } from '../../base/text.ts';
+import { integerFromText, plural, shellWord } from '../../base/text.ts';
 import { undoTable, type TableUndo, type UndoSelection } from './undo.ts';
 import { workAsClient } from '../shared/sql-client.ts';
 import { editsOfPushSince } from './entries.ts';
@@ -142,7 +142,21 @@ function undoText(undone: readonly TableUndo[], isKept: boolean): string {
     const rowCount = those.reduce((sum, { edits }) => sum + edits.length, 0);
     lines.push(planText(those.map(previewOf)), `${plural(rowCount, 'row')}: ${end}`);
   }
+  lines.push(...busy.flatMap((table) => putbackLines(table, isKept)));
   const refused = refusalLines(undone);
   if (refused.length > 0) lines.push('not taken back:\n', ...refused);
   return lines.join('');
+}
+
+/** Ids in a command; --run and --deleted-since of putback take more. */
+const IDS_MAX = 20;
+
+/** How deleted rows come back with their files and children, which edits do not bring. */
+function putbackLines({ table, isTwoWay, edits }: TableUndo, isKept: boolean): readonly string[] {
+  const ids = edits.filter(({ kind }) => kind === 'insert').map(({ rowId }) => rowId);
+  if (ids.length === 0) return [];
+  const command = ['rowsync putback', shellWord(table), ...ids.slice(0, IDS_MAX)].join(' ');
+  const more = ids.length > IDS_MAX ? ' ...' : '';
+  const instead = isTwoWay ? (isKept ? ', once these new rows are discarded' : ', instead') : '';
+  return [`with files, and with rows that refer to them (--with)${instead}: ${command}${more}\n`];
 }

@@ -84,6 +84,7 @@ test('a run is taken back: changes are changed back, new rows deleted, deleted r
 
   expect(shown.stdout).toContain('  update 1  Title: "theirs" -> "title 1", Count: 12.5 -> 1\n');
   expect(shown.stdout).toContain('3 rows: nothing was edited\n');
+  expect(shown.stdout).toContain('that refer to them (--with), instead: rowsync putback "Note" 2\n');
   expect(untouched.stdout).toBe('Nothing to push\n');
   expect(undone.exitCode).toBe(0);
   expect(undone.tables[0]?.rows.map(({ kind, rowId }) => `${kind} ${rowId}`)).toEqual([
