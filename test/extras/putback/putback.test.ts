@@ -1,6 +1,8 @@
 /**
  * `rowsync putback`: lost rows and their descendants return with rewritten references, each exactly once.
  */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startFamily as startWorld } from '../../support/putback.ts';
 
@@ -203,6 +205,29 @@ test.each(['backup', 'moment', 'since', 'two-way'])('takes the rows from a sourc
   // Each scan that was put back has the content of the lost one of its name.
   const scans = `SELECT count(*) AS files, count(DISTINCT name || sha256) AS contents FROM sync_files WHERE state = 'here'`;
   expect(world.rows(scans)).toEqual([{ files: 11, contents: 6 }]);
+});
+
+test('the configuration says what refers to what, and names that are not there are refused', async () => {
+  const yaml = (column: string): string =>
+    `tables: { Link: { references: { ${column}: Customer, Order: Order } }, "*": {} }\n`;
+  await using world = await startWorld({ yaml: yaml('Pair') });
+  for (const { id } of world.store.rows('Link')) world.store.update('Link', id, { Pair: String(id) });
+  await world.run('pull');
+  await world.purge();
+
+  const planned = await world.run('putback', 'Link', '1', '--json');
+  writeFileSync(
+    join(world.folder, 'rowsync.yaml'),
+    readFileSync(join(world.folder, 'rowsync.yaml'), 'utf8').replace('Pair', 'Nothing'),
+  );
+  const refused = await world.run('putback', 'Link', '1');
+
+  expect(planned.stdout).toContain('without: Pair refers to a row that is gone and not put back; Customer refers');
+  expect(planned.stdout).not.toContain('"column": "Order",\n      "refersTo": "Order"');
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining('tables.Link.references: there is no column "Nothing" here'),
+  ]);
 });
 
 test('finds rows that were deleted here and pushed, in tables with history', async () => {
