@@ -16,7 +16,7 @@ import {
   type ConflictLine,
   type Resolution,
 } from '../replica/bookkeeping/conflicts.ts';
-import { kindOfHold, storeConsent } from '../replica/consent.ts';
+import { kindOfHold, storeConfirmations } from '../replica/confirmation.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
 import { editVersion, readRowState, type EditedRow } from '../replica/bookkeeping/row-states.ts';
 import { readWaiting, type WaitingRow } from '../replica/bookkeeping/refusals.ts';
@@ -253,7 +253,7 @@ function carryOutConfirm(tx: Tx, { table, shown }: PersonDecision & { readonly k
   // Pull and push of one table may both be held; the person was shown one of them.
   const kind = kindOfHold(tx, { table, problem: shown });
   if (kind === null) return { kind: 'problem', words: `what is held of "${table}" is not what was shown any more` };
-  const consents = storeConsent(tx, [kind], ({ localName }) => localName === table);
+  const consents = storeConfirmations(tx, [kind], ({ localName }) => localName === table);
   if (consents.length === 0)
     return { kind: 'problem', words: `nothing of "${table}" can be let through here; what it waits for says how` };
   const rowCount = consents.reduce((sum, consent) => sum + consent.rowCount, 0);

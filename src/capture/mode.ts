@@ -7,7 +7,12 @@ import { shellWord } from '../base/text.ts';
 import { decideDiscarded } from '../reconcile/outcome.ts';
 import { readColumns, storeColumnState } from '../replica/bookkeeping/columns.ts';
 import { markDiffering } from '../replica/compare.ts';
-import { readProblems, useUpConsent, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/problems.ts';
+import {
+  readProblems,
+  consumeConfirmation,
+  isPushProblemStored,
+  storePushProblem,
+} from '../replica/bookkeeping/problems.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { distrustRows } from '../replica/distrust.ts';
 import { forgetDroppedFiles } from '../replica/bookkeeping/files.ts';
@@ -107,7 +112,7 @@ export function switchMode(
 /** Forgets the problem of the last push, and the consent for the next one: the table is no longer pushed. */
 function forgetPush(tx: Tx, id: number): void {
   if (!isPushProblemStored(tx, id, null)) storePushProblem(tx, id, null);
-  if (readProblems(tx, id).pushConsent !== null) useUpConsent(tx, id, 'push');
+  if (readProblems(tx, id).pushConsent !== null) consumeConfirmation(tx, id, 'push');
 }
 
 /**

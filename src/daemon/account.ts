@@ -18,7 +18,7 @@ import { boundNameOf, readDescribed } from '../replica/bookkeeping/described.ts'
 import { errorFromReading } from '../replica/failures.ts';
 import { readFilesByTable } from '../replica/bookkeeping/files.ts';
 import { readTables, type LedgerTable } from '../replica/bookkeeping/tables.ts';
-import { countUnseen, toldSince } from '../replica/bookkeeping/conflicts.ts';
+import { countUnseen, shownSince } from '../replica/bookkeeping/conflicts.ts';
 import { readOldestPending } from '../replica/bookkeeping/row-states.ts';
 import { readPutBack } from '../replica/copies.ts';
 import { openReader, type ReplicaReader } from '../replica/reader.ts';
@@ -116,7 +116,7 @@ function readFacts(
   const firstUnreadable = readFirstUnreadable(reader);
   const pending = readOldestPending(reader);
   const files = readFilesByTable(reader);
-  const lost = countUnseen(reader, toldSince(nowMs));
+  const lost = countUnseen(reader, shownSince(nowMs));
   const tables = reader.status().map((table) => ({
     ...table,
     lateAfterMs: lateAfterMs.get(table.table) ?? null,
@@ -137,8 +137,8 @@ function readFacts(
     tables,
     complaints: [...complaints, ...remembered],
     misnamed,
-    remade: readRemade(reader, toldSince(nowMs)),
-    putBack: readPutBack(reader, toldSince(nowMs)),
+    remade: readRemade(reader, shownSince(nowMs)),
+    putBack: readPutBack(reader, shownSince(nowMs)),
     keeper,
   };
 }

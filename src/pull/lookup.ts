@@ -12,7 +12,7 @@ import type { PreparedTable, PullContext } from './context.ts';
 import { FILTER_BYTES_MAX, joinClauses, filterOfValue } from '../reconcile/findable.ts';
 
 /** The other characters of such a request: names of parameters, parentheses. */
-const FRAME_BYTES = 100;
+const OVERHEAD_BYTES = 100;
 
 /** The origin's answer about rows that were requested by id. */
 export interface RequestedRows {
@@ -30,7 +30,7 @@ export async function* findRows(
   table: PreparedTable,
   ids: readonly number[],
 ): AsyncGenerator<RequestedRows & { readonly ids: readonly number[] }> {
-  const { names } = asked(table);
+  const { names } = requestedColumns(table);
   // Fewer, larger batches otherwise: a guard judges all deletes of a batch together.
   const countMax = table.pageRows < context.settings.pageRows ? table.pageRows : undefined;
   for (const batch of context.origin.idBatches(ids, names, countMax))
@@ -38,7 +38,7 @@ export async function* findRows(
 }
 
 /** The columns for a request by id: all of them, or only those that the filtered request needs. */
-function asked({ address, selection, shapes, descriptor }: PreparedTable): Pick<PreparedTable, 'shapes'> & {
+function requestedColumns({ address, selection, shapes, descriptor }: PreparedTable): Pick<PreparedTable, 'shapes'> & {
   readonly names: readonly string[];
 } {
   if ((address.rows ?? null) === null) return { shapes, names: selection.columns };
@@ -55,7 +55,7 @@ async function findBatch(
   ids: readonly number[],
 ): Promise<RequestedRows> {
   const { address, selection } = table;
-  const { shapes, names } = asked(table);
+  const { shapes, names } = requestedColumns(table);
   const { value: shown } = await origin.retrieve({ table: address, columns: shapes, names, ids }, { signal });
   const present = new Set(shown.ids);
   const gone = ids.filter((id) => !present.has(id));
@@ -69,7 +69,7 @@ async function findBatch(
   });
   const clauses = askable.map(({ clause }) => clause);
   const pages: RowPage[] = [];
-  const besides = retrieveQuery(selection.columns, { ids: [] }).length + FRAME_BYTES;
+  const besides = retrieveQuery(selection.columns, { ids: [] }).length + OVERHEAD_BYTES;
   const room = Math.min(FILTER_BYTES_MAX, QUERY_BYTES_MAX - besides);
   const bytesMax = room - encodeURIComponent(filter).length;
   for (const clause of joinClauses(clauses, bytesMax)) {

@@ -43,7 +43,7 @@ const BATCH_ROWS = 500;
 const PERCENT_MAX = 100;
 
 /** Rows outside of a new filter that are requested to count them exactly; if there are more, rows on no page are counted. */
-const ASKED_FIRST_MAX = 5_000;
+const FIRST_LOOKUPS_MAX = 5_000;
 
 /**
  * Settles the suspects of a table whose pages were all read; a person agreed to lose `consent` rows. Pages of a resumed sweep may be older than rows
@@ -64,7 +64,7 @@ export async function settleSuspects(
   const next = (after: number): readonly number[] => readSuspects(context.replica, id, after, BATCH_ROWS);
   let settling = await judgeSuspects(context, table, { consent, stayingCount: 0, deletedCount: 0 });
   let deletedCount = 0;
-  if (filter !== null && isAskedFirst(settling)) {
+  if (filter !== null && isRequestedFirst(settling)) {
     // The question about deletes must not count rows that only left the filter, and vice versa.
     const looked = await lookUp(context, table, { next, counts, ...settling });
     deletedCount = looked.deletedCount;
@@ -95,10 +95,10 @@ export async function settleSuspects(
 }
 
 /** Whether rows are requested before the question to a person: once, unless it would take long. */
-function isAskedFirst({ verdict, known, missingCount }: Settling): boolean {
+function isRequestedFirst({ verdict, known, missingCount }: Settling): boolean {
   if (verdict.kind === 'go') return false;
   if (verdict.reason === 'share') return true;
-  return verdict.reason === 'narrowed' && known.heldCode === null && missingCount <= ASKED_FIRST_MAX;
+  return verdict.reason === 'narrowed' && known.heldCode === null && missingCount <= FIRST_LOOKUPS_MAX;
 }
 
 /** The facts about the suspects of a table before they are requested. */
@@ -121,7 +121,7 @@ interface Settling {
 async function judgeSuspects(
   context: PullContext,
   table: PreparedTable,
-  { consent, stayingCount, deletedCount }: { readonly consent: number } & Omit<LookedUp, 'isSettled'>,
+  { consent, stayingCount, deletedCount }: { readonly consent: number } & Omit<SuspectCounts, 'isSettled'>,
 ): Promise<Settling> {
   const { replica, settings } = context;
   const { target } = table;
@@ -206,7 +206,7 @@ export async function proveDeletes(
   return isSettled ? deletedCount : null;
 }
 
-interface LookedUp {
+interface SuspectCounts {
   readonly deletedCount: number;
   /** Rows outside of the filter with a waiting edit. */
   readonly stayingCount: number;
@@ -230,7 +230,7 @@ async function lookUp(
     readonly counts: SweepCounts;
     readonly isOutsideOfSweep?: boolean;
   },
-): Promise<LookedUp> {
+): Promise<SuspectCounts> {
   const { replica } = context;
   const { target } = table;
   const tally = { deletedCount: 0, stayingCount: 0, isSettled: true };

@@ -8,7 +8,7 @@ import { LARGE_PAGES, watermarkAfter } from '../reconcile/follow.ts';
 import { discrepancyOf, pullAccount, type PullAccount } from '../reconcile/account/pull-account.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { findTable, readTable, readTables } from '../replica/bookkeeping/tables.ts';
-import { storeProblem, readProblems, isHeldBy, useUpConsent } from '../replica/bookkeeping/problems.ts';
+import { storeProblem, readProblems, isHeldBy, consumeConfirmation } from '../replica/bookkeeping/problems.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { countListed, countPages, readLatestStamp } from '../replica/bookkeeping/pages.ts';
 import { baseName, hasBase } from '../replica/tables.ts';
@@ -168,7 +168,7 @@ function requireSum(name: string, account: PullAccount | null): void {
 }
 
 async function useUp({ replica }: PullContext, tableId: number): Promise<void> {
-  await replica.writeDurably('Using a confirmation', (tx) => useUpConsent(tx, tableId, 'pull'));
+  await replica.writeDurably('Using a confirmation', (tx) => consumeConfirmation(tx, tableId, 'pull'));
 }
 
 /** Brings the rows of a table up to date, in pages that fit into an answer. */

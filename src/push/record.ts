@@ -16,7 +16,7 @@ import type { PlannedRow, WriteMethod } from '../reconcile/push-plan.ts';
 import type { BatchRow } from '../reconcile/push-settle.ts';
 import { ALONE } from '../reconcile/push-outcome.ts';
 import { baseTarget, readVersions } from '../replica/compare.ts';
-import { spendPushConsent } from '../replica/bookkeeping/problems.ts';
+import { spendPushConfirmation } from '../replica/bookkeeping/problems.ts';
 import type { Tx } from '../replica/connection.ts';
 import { countBatch } from '../replica/copies.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';
@@ -242,7 +242,7 @@ function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision &
   noteNewIds(run, merged);
   progress.counts.conflictCount += merged.reduce((sum, { conflicts }) => sum + conflicts.length, 0);
   if (rows.length === 0) return null;
-  spendPushConsent(tx, table.id, rows.length);
+  spendPushConfirmation(tx, table.id, rows.length);
   if (rows.some(({ kind }) => kind === 'insert')) countBatch(tx);
   const sent = rows.map(({ id, kind, cells }): BatchRow => ({ id, kind, cells, answer: null }));
   const batch = { method, sentAt: stampFromMs(nowMs), rows: sent };

@@ -11,7 +11,12 @@ import { carryOutRequests } from '../capture/resolve.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/table.ts';
 import { applyEvent, retryDue } from '../capture/writer/apply.ts';
 import { judgePush } from '../reconcile/guards.ts';
-import { readProblems, useUpConsent, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/problems.ts';
+import {
+  readProblems,
+  consumeConfirmation,
+  isPushProblemStored,
+  storePushProblem,
+} from '../replica/bookkeeping/problems.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readSelection, readTable } from '../replica/bookkeeping/tables.ts';
 import { countEdits, countWaiting } from '../replica/bookkeeping/row-states.ts';
@@ -64,7 +69,7 @@ export async function pushOneTable(
       const { run, choiceProblem } = await openTable(context, table, { ...order, counts });
       await settleEarlier(run, settleBatch);
       if (choiceProblem !== null) throw choiceProblem;
-      error = await pushWithConsent(run, order);
+      error = await pushConfirmed(run, order);
     }
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
@@ -148,7 +153,7 @@ async function settleEarlier(run: TablePush, settle: typeof settleBatch): Promis
 }
 
 /** Pushes with the consent of the caller, or with a consent that a person gave beforehand, which is then used up. */
-async function pushWithConsent(
+async function pushConfirmed(
   run: TablePush,
   { confirm }: Pick<TablePushOrder, 'confirm'>,
 ): Promise<RowsyncError | null> {
@@ -156,7 +161,7 @@ async function pushWithConsent(
   const { pushConsent } = readProblems(replica, run.table.id);
   const held = await pushRounds(run, confirm);
   if (confirm || pushConsent === null) return held;
-  await replica.writeDurably('Using a confirmation', (tx) => useUpConsent(tx, run.table.id, 'push'));
+  await replica.writeDurably('Using a confirmation', (tx) => consumeConfirmation(tx, run.table.id, 'push'));
   return held;
 }
 

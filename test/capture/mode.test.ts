@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { prune } from '../../src/capture/mode.ts';
-import { giveConsent } from '../../src/replica/consent.ts';
+import { confirmHeld } from '../../src/replica/confirmation.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { atOrigin, codesOf, countsOf, finishAndPull, pushNow } from '../support/push.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
@@ -99,7 +99,7 @@ test('a mirror does not say what kept a push of it from its end, and no consent 
   await using fixture = await startTwoWay();
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine'`);
   expect(codesOf(await pushNow(fixture, { settings: { maxPushRows: 1 } }))).toEqual(['guard.pushRows']);
-  expect(giveConsent(fixture.path, ['push'], [])).toHaveLength(1);
+  expect(confirmHeld(fixture.path, ['push'], [])).toHaveLength(1);
 
   await fixture.pull({ settings: MIRROR, discard: true });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import type { ColumnChoice, MaskRule } from '../../src/reconcile/choose.ts';
-import { giveConsent } from '../../src/replica/consent.ts';
+import { confirmHeld } from '../../src/replica/confirmation.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { pushNow } from '../support/push.ts';
 import { testClock } from '../support/clock.ts';
@@ -334,7 +334,7 @@ test('what a person agreed to while a daemon works is done by the next pull', as
   await pullAs(fixture, {});
   await pullAs(fixture, { exclude: ['Notes'] });
 
-  const agreed = giveConsent(fixture.path, ['pull'], ['Customer']);
+  const agreed = confirmHeld(fixture.path, ['pull'], ['Customer']);
   const report = await pullAs(fixture, { exclude: ['Notes'] });
 
   expect(agreed).toHaveLength(1);

@@ -10,7 +10,7 @@ import { RowsyncError } from '../../src/base/errors.ts';
 import { carryOutDecision } from '../../src/capture/decide.ts';
 import { previewPush } from '../../src/push/preview.ts';
 import { backUp, restore } from '../../src/extras/backup/replica-copy.ts';
-import { giveConsent } from '../../src/replica/consent.ts';
+import { confirmHeld } from '../../src/replica/confirmation.ts';
 import { disownFile } from '../../src/replica/copies.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
@@ -169,10 +169,10 @@ describe('edits of a copy that is put back', () => {
   test('go with a consent to as many as a person was shown, and to no more', async () => {
     await using fixture = await startHeld();
     await pushNow(fixture);
-    giveConsent(fixture.path, ['push'], []);
+    confirmHeld(fixture.path, ['push'], []);
     fixture.execute(`UPDATE "Note" SET "Title" = 'later' WHERE _id = 2`);
     const grown = await pushNow(fixture);
-    giveConsent(fixture.path, ['push'], []);
+    confirmHeld(fixture.path, ['push'], []);
 
     const agreed = await pushNow(fixture);
 

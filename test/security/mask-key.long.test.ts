@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, test, vi } from 'vitest';
-import { giveConsent } from '../../src/replica/consent.ts';
+import { confirmHeld } from '../../src/replica/confirmation.ts';
 import { runRowsync } from '../support/child.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
@@ -94,7 +94,7 @@ describe.skipIf(!isRoot)('a key of masks', () => {
     rmSync(`${place.replica}.mask-key`);
 
     const held = await run(place, 'pull');
-    const consents = giveConsent(place.replica, ['pull', 'push'], []);
+    const consents = confirmHeld(place.replica, ['pull', 'push'], []);
     const db = new Database(place.replica);
     db.exec(`UPDATE _rowsync_tables SET pull_consent = 100, problem_code = 'guard.schema'`);
     db.close();

@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import type { PersonDecision } from '../../capture/decide.ts';
-import { type ConflictLine, readUnseen, toldSince } from '../../replica/bookkeeping/conflicts.ts';
+import { type ConflictLine, readUnseen, shownSince } from '../../replica/bookkeeping/conflicts.ts';
 import { openReader } from '../../replica/reader.ts';
 import { decide } from './decide.ts';
 import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
@@ -92,7 +92,7 @@ async function list(invocation: Invocation, isAll: boolean): Promise<number> {
   const reader = openReader(config.replica.path);
   try {
     const conflicts = reader.conflicts({ all: isAll });
-    const lost = reader.isOlder() ? [] : readUnseen(reader, toldSince(invocation.session.clock.nowMs()));
+    const lost = reader.isOlder() ? [] : readUnseen(reader, shownSince(invocation.session.clock.nowMs()));
     const { stdout } = invocation.session;
     const form = { width: stdout.width(), nameOf: rowNamer(reader) };
     await (invocation.isJson

@@ -6,8 +6,8 @@ import { asRowsyncError, errorFromWords, EXIT, RowsyncError } from '../../base/e
 import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
 import type { CoreWork } from '../../daemon/jobs.ts';
-import type { ConsentKind } from '../../replica/bookkeeping/problems.ts';
-import { giveConsent } from '../../replica/consent.ts';
+import type { ConfirmationKind } from '../../replica/bookkeeping/problems.ts';
+import { confirmHeld } from '../../replica/confirmation.ts';
 import { holderOf, isInUse } from '../../replica/lock.ts';
 import { openReader } from '../../replica/reader.ts';
 import type { Invocation } from '../../extra.ts';
@@ -26,12 +26,12 @@ interface HandedWork {
   readonly asks: readonly string[];
 }
 
-/** Runs `work`; where another process works on the replica, leaves the consent of `confirm` for that one, or hands the work over to it. */
+/** Runs `work`; where another process works on the replica, leaves the confirmation for that one, or hands the work over to it. */
 export async function orLeaveConfirmation(
   invocation: Invocation,
   asked: {
     readonly confirm: boolean;
-    readonly kinds: readonly ConsentKind[];
+    readonly kinds: readonly ConfirmationKind[];
     readonly tables: readonly string[];
   } & HandedWork,
   work: () => Promise<number>,
@@ -43,10 +43,10 @@ export async function orLeaveConfirmation(
     const { code } = error;
     if (code !== 'replica.inUse' && code !== 'config.secret') throw thrown;
     const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
-    // Members of the group cannot read the token, and a consent needs none.
+    // Members of the group cannot read the token, and a confirmation needs none.
     if (code === 'config.secret' && !isInUse(replica.path)) throw thrown;
     if (!asked.confirm) return handOver(invocation, error, asked);
-    const consents = giveConsent(replica.path, asked.kinds, asked.tables);
+    const consents = confirmHeld(replica.path, asked.kinds, asked.tables);
     if (consents.length === 0) throw thrown;
     const lines = consents.map(({ table, kind, rowCount }) => {
       const what = kind === 'push' ? 'edited' : 'missing';

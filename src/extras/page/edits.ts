@@ -3,7 +3,7 @@
  * through here.
  */
 import { plural } from '../../base/text.ts';
-import { readHeldPush } from '../../replica/consent.ts';
+import { readHeldPush } from '../../replica/confirmation.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import type { BrowsedTable } from '../shared/browse.ts';

@@ -19,7 +19,7 @@ import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { readQuarters, readTries } from '../../replica/bookkeeping/runs.ts';
 import { readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
 import { sinkSentence } from '../shared/sink-text.ts';
-import { kindOfHold } from '../../replica/consent.ts';
+import { kindOfHold } from '../../replica/confirmation.ts';
 import { readProblems } from '../../daemon/account.ts';
 import { framed, stampColumns, type PageInput } from './context.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';

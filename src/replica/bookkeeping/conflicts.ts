@@ -111,11 +111,11 @@ export function readLostSince(from: Connection, afterId: number): readonly Confl
 }
 
 /** How long an edit that lost is told. */
-const TOLD_MS = 7 * 86_400_000;
+const SHOWN_MS = 7 * 86_400_000;
 
 /** From when on edits that lost are still told. */
-export function toldSince(nowMs: number): string {
-  return stampFromMs(nowMs - TOLD_MS);
+export function shownSince(nowMs: number): string {
+  return stampFromMs(nowMs - SHOWN_MS);
 }
 
 /** The edits that lost at or after a moment and that nobody has seen, the oldest first. */

@@ -136,7 +136,7 @@ export function readCellFiles(
 }
 
 /** What was found of a cell. */
-export interface LookedAtCell {
+export interface ListedCell {
   readonly rowId: number;
   readonly value: string | null;
   readonly mode: 'latest' | 'all';
@@ -160,7 +160,7 @@ export interface LookedAtCell {
  * Stores what was found of a cell; what was known of a revision and is not said any more stays. Returns how many revisions
  * are newly gone.
  */
-export function storeCell(tx: Tx, column: FileColumn, cell: LookedAtCell, at: string): number {
+export function storeCell(tx: Tx, column: FileColumn, cell: ListedCell, at: string): number {
   const { tableId, columnId, tableName, columnName } = column;
   const place = { tableId, columnId, rowId: cell.rowId };
   const store = tx.prepare(

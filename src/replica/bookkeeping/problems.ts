@@ -86,7 +86,7 @@ export function storeHold(tx: Tx, tableId: number, hold: Complaint | null, at: s
 }
 
 /** What waits for a consent: deletes and schemas of pulls, or edits on their way to the origin. */
-export type ConsentKind = 'pull' | 'push';
+export type ConfirmationKind = 'pull' | 'push';
 
 const STORE_CONFIRMED = {
   pull: sql`UPDATE _rowsync_tables SET pull_consent = ? WHERE id = ?`,
@@ -106,17 +106,22 @@ export function isHeldBy(from: Connection, tableId: number, code: 'guard.schema'
  * Subtracts rows that are about to be sent from a consent: later edits were not shown to the person, however the push ends. A consent without
  * remaining rows still counts as given, and is used up at the end.
  */
-export function spendPushConsent(tx: Tx, tableId: number, rowCount: number): void {
+export function spendPushConfirmation(tx: Tx, tableId: number, rowCount: number): void {
   const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ? AND push_consent > 0`;
   tx.prepare(text).run(BigInt(rowCount), tableId);
 }
 
 /** Forgets a consent that was used, or is not needed any more. */
-export function useUpConsent(tx: Tx, tableId: number, kind: ConsentKind): void {
+export function consumeConfirmation(tx: Tx, tableId: number, kind: ConfirmationKind): void {
   storeConfirmedCount(tx, tableId, kind, null);
 }
 
 /** Stores for how many rows a person gave a consent; null for none. */
-export function storeConfirmedCount(to: Connection, tableId: number, kind: ConsentKind, rowCount: number | null): void {
+export function storeConfirmedCount(
+  to: Connection,
+  tableId: number,
+  kind: ConfirmationKind,
+  rowCount: number | null,
+): void {
   to.prepare(STORE_CONFIRMED[kind]).run(rowCount, tableId);
 }

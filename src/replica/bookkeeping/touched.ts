@@ -14,13 +14,13 @@ import { queryAny, queryFirst } from '../query.ts';
  *    gone     1 where the row was deleted
  *    at       when, in seconds since 1970
  */
-const TOUCHED = sql`
+const CHANGED_ROWS = sql`
   CREATE TABLE _rowsync_touched (
     table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, seq INTEGER NOT NULL, gone INTEGER NOT NULL, at INTEGER NOT NULL,
     PRIMARY KEY (table_id, row_id)
   ) STRICT, WITHOUT ROWID`;
 
-const TOUCHED_BY_SEQ = sql`CREATE UNIQUE INDEX _rowsync_touched_by_seq ON _rowsync_touched (seq)`;
+const CHANGED_ROWS_BY_SEQ = sql`CREATE UNIQUE INDEX _rowsync_touched_by_seq ON _rowsync_touched (seq)`;
 
 /**
  *    at            when all tables held what was here then
@@ -78,7 +78,7 @@ function areTouchesNoted(from: Connection): boolean {
 /** Begins to note changes, or forgets all that was noted. */
 export function noteTouches(tx: Tx, isWanted: boolean): void {
   if (areTouchesNoted(tx) === isWanted) return;
-  const statements = isWanted ? [TOUCHED, TOUCHED_BY_SEQ] : [sql`DROP TABLE _rowsync_touched`];
+  const statements = isWanted ? [CHANGED_ROWS, CHANGED_ROWS_BY_SEQ] : [sql`DROP TABLE _rowsync_touched`];
   for (const statement of statements) tx.prepare(statement).run();
 }
 

@@ -12,8 +12,8 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/table.ts',
-        find: "useUpConsent(tx, tableId, 'pull')",
-        replace: "tableId < 0 && useUpConsent(tx, tableId, 'pull')",
+        find: "consumeConfirmation(tx, tableId, 'pull')",
+        replace: "tableId < 0 && consumeConfirmation(tx, tableId, 'pull')",
       },
     ],
   },
@@ -23,8 +23,8 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/table.ts',
-        find: "useUpConsent(tx, run.table.id, 'push')",
-        replace: "run.table.id < 0 && useUpConsent(tx, run.table.id, 'push')",
+        find: "consumeConfirmation(tx, run.table.id, 'push')",
+        replace: "run.table.id < 0 && consumeConfirmation(tx, run.table.id, 'push')",
       },
     ],
   },

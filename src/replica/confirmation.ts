@@ -1,20 +1,20 @@
 /**
- * The consent of a person to what a guard holds, given while a daemon works on the replica. It is kept with the table, for as many rows as the person
+ * A person's confirmation of what a guard holds, given while a daemon works on the replica. It is kept with the table, for as many rows as the person
  * was shown, or with the record of a pull that was held as a whole. The next run of the daemon uses it up.
  */
 import Database from 'better-sqlite3';
 import { sql, type Sql } from '../base/sql.ts';
 import { agreeToPull } from './bookkeeping/runs.ts';
-import { type ConsentKind, storeConfirmedCount } from './bookkeeping/problems.ts';
+import { type ConfirmationKind, storeConfirmedCount } from './bookkeeping/problems.ts';
 import { isNamed } from './bookkeeping/tables.ts';
 import type { Connection } from './connection.ts';
 import { replicaError } from './failures.ts';
 import { queryAll } from './query.ts';
 
 /** What a person agreed to: so many rows of a table, by its name here; null for what held a pull as a whole. */
-export interface Consent {
+export interface GivenConfirmation {
   readonly table: string | null;
-  readonly kind: ConsentKind;
+  readonly kind: ConfirmationKind;
   readonly rowCount: number;
 }
 
@@ -34,18 +34,26 @@ const HELD = {
  * Agrees to what is held of the named tables (as at the origin or here, case does not count), or of all. Returns what that is,
  * which may be nothing. @throws RowsyncError of the replica.
  */
-export function giveConsent(path: string, kinds: readonly ConsentKind[], names: readonly string[]): readonly Consent[] {
+export function confirmHeld(
+  path: string,
+  kinds: readonly ConfirmationKind[],
+  names: readonly string[],
+): readonly GivenConfirmation[] {
   let db: Database.Database | undefined;
   try {
     db = new Database(path, { fileMustExist: true, timeout: WAIT_MS_MAX });
     const open = db;
     const asConnection: Connection = { prepare: (text) => open.prepare(text) };
-    const give = (): readonly Consent[] => {
+    const give = (): readonly GivenConfirmation[] => {
       const isWhole = names.length === 0 && kinds.includes('pull') && agreeToPull(asConnection, null);
-      const whole: readonly Consent[] = isWhole ? [{ table: null, kind: 'pull', rowCount: 0 }] : [];
+      const whole: readonly GivenConfirmation[] = isWhole ? [{ table: null, kind: 'pull', rowCount: 0 }] : [];
       return [
         ...whole,
-        ...storeConsent(asConnection, kinds, (held) => names.length === 0 || names.some((name) => isNamed(held, name))),
+        ...storeConfirmations(
+          asConnection,
+          kinds,
+          (held) => names.length === 0 || names.some((name) => isNamed(held, name)),
+        ),
       ];
     };
     return open.transaction(give).immediate();
@@ -61,11 +69,11 @@ function isShown(message: Sql): Sql {
   return sql`coalesce(${message} IN (@problem, @table || ': ' || @problem), 0)`;
 }
 
-/** Which kind of consent the problem of a table waits for, as the account shows it; null where it is another one by now. */
+/** Which kind of confirmation the problem of a table waits for, as the account shows it; null where it is another one by now. */
 export function kindOfHold(
   from: Connection,
   shown: { readonly table: string; readonly problem: string },
-): ConsentKind | null {
+): ConfirmationKind | null {
   const kind = from
     .prepare(
       sql`SELECT CASE WHEN ${isShown(sql`problem_message`)} OR ${isShown(sql`held_message`)} THEN 'pull'
@@ -83,11 +91,11 @@ export function readHeldPush(from: Connection, tableId: number): string | null {
 }
 
 /** The same inside of an open transaction, for the tables that `isMeant`. */
-export function storeConsent(
+export function storeConfirmations(
   to: Connection,
-  kinds: readonly ConsentKind[],
+  kinds: readonly ConfirmationKind[],
   isMeant: (held: Held) => boolean,
-): readonly Consent[] {
+): readonly GivenConfirmation[] {
   return kinds.flatMap((kind) => {
     const held = queryAll(to, HELD[kind]) as Held[];
     const chosen = held.filter(isMeant);

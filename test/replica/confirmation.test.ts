@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { resync } from '../../src/cli/commands/resync.ts';
 import { backUp, restore } from '../../src/extras/backup/replica-copy.ts';
-import { giveConsent } from '../../src/replica/consent.ts';
+import { confirmHeld } from '../../src/replica/confirmation.ts';
 import { openReplica, type TransactionFacts } from '../../src/replica/database.ts';
 import { codesOf, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
@@ -33,7 +33,7 @@ test('a consent to a push is used up for good', async () => {
   const settings = { maxPushRows: 1 };
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine'`);
   await pushNow(fixture, { settings });
-  expect(giveConsent(fixture.path, ['push'], [])).toHaveLength(1);
+  expect(confirmHeld(fixture.path, ['push'], [])).toHaveLength(1);
   const seen = watch(fixture);
 
   await pushNow(fixture, { settings });
@@ -49,7 +49,7 @@ describe('a consent to a push', () => {
     const fixture = await startTwoWay({});
     fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id <= 3`);
     await pushNow(fixture, { settings });
-    expect(giveConsent(fixture.path, ['push'], [])).toMatchObject([{ rowCount: 3 }]);
+    expect(confirmHeld(fixture.path, ['push'], [])).toMatchObject([{ rowCount: 3 }]);
     return fixture;
   }
 
@@ -80,7 +80,7 @@ describe('a consent to a push', () => {
     await using fixture = await startTwoWay({});
     fixture.execute(`UPDATE "Note" SET "Title" = 'mine'`);
     await pushNow(fixture, { settings });
-    expect(giveConsent(fixture.path, ['push'], [])).toMatchObject([{ rowCount: 6 }]);
+    expect(confirmHeld(fixture.path, ['push'], [])).toMatchObject([{ rowCount: 6 }]);
     fixture.execute(`UPDATE "Note" SET "Title" = 'title ' || _id WHERE _id > 3`);
     await pushNow(fixture, { settings });
     editOthers(fixture);
@@ -117,7 +117,7 @@ test('a consent to deletes is used up for good', async () => {
   await using fixture = await startTwoWay({});
   for (const { id } of fixture.sandbox.store.rows('Note')) fixture.sandbox.store.delete('Note', id);
   await fixture.pull();
-  expect(giveConsent(fixture.path, ['pull'], [])).toHaveLength(1);
+  expect(confirmHeld(fixture.path, ['pull'], [])).toHaveLength(1);
   const seen = watch(fixture);
 
   await fixture.pull();
@@ -131,7 +131,7 @@ test('a consent to deletes lets the next ones through no more', async () => {
   const ids = store.rows('Note').map(({ id }) => id);
   for (const id of ids.slice(0, 4)) store.delete('Note', id);
   await fixture.pull();
-  expect(giveConsent(fixture.path, ['pull'], [])).toMatchObject([{ rowCount: 4 }]);
+  expect(confirmHeld(fixture.path, ['pull'], [])).toMatchObject([{ rowCount: 4 }]);
   await fixture.pull();
   for (const id of ids.slice(4)) store.delete('Note', id);
 
@@ -168,12 +168,12 @@ test('a consent to deletes is none to columns that vanish', async () => {
   const settings = { ...twoWaySettings({}), tableOptions: () => ({ sort: null, editing: null }) };
   for (const { id } of fixture.sandbox.store.rows('Note')) fixture.sandbox.store.delete('Note', id);
   await fixture.pull({ settings });
-  expect(giveConsent(fixture.path, ['pull'], [])).toHaveLength(1);
+  expect(confirmHeld(fixture.path, ['pull'], [])).toHaveLength(1);
   const gone = ['Body', 'Count', 'Done', 'Due', 'Starts', 'Seen', 'Spent', 'Total', 'Photo'];
   for (const column of gone) fixture.sandbox.store.dropColumn('Note', column);
 
   const held = await fixture.pull({ settings });
-  giveConsent(fixture.path, ['pull'], []);
+  confirmHeld(fixture.path, ['pull'], []);
   const agreed = await fixture.pull({ settings });
 
   expect(held.tables[0]).toMatchObject({ held: { code: 'guard.schema' } });
@@ -185,7 +185,7 @@ test('a consent to deletes is none to those that another caller finds', async ()
   const { store } = fixture.sandbox;
   for (const { id } of store.rows('Note').slice(0, 5)) store.delete('Note', id);
   await fixture.pull();
-  expect(giveConsent(fixture.path, ['pull'], [])).toMatchObject([{ rowCount: 5 }]);
+  expect(confirmHeld(fixture.path, ['pull'], [])).toMatchObject([{ rowCount: 5 }]);
   store.setRole({ name: 'Reader', canWrite: true, hiddenTables: [], hiddenColumns: [] });
   store.changeUser({ role: 'Reader' });
 
@@ -203,7 +203,7 @@ test('a consent that stands in an older copy lets nothing through once the copy 
   const settings = { maxPushRows: 1 };
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine'`);
   await pushNow(fixture, { settings });
-  expect(giveConsent(fixture.path, ['push'], [])).toHaveLength(1);
+  expect(confirmHeld(fixture.path, ['push'], [])).toHaveLength(1);
   await backUp(fixture.path, copy);
   await pushNow(fixture, { settings });
   fixture.replica.close();
