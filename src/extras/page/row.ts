@@ -2,7 +2,7 @@
  * The page of one row: its cells, waiting edits beside the origin's values, its conflicts with buttons, and its files
  * with revisions.
  */
-import { ageText, bytesText } from '../../base/text.ts';
+import { ageText, bytesText, shellWord } from '../../base/text.ts';
 import type { BrowsedColumn, BrowsedTable, CutCell } from '../shared/browse.ts';
 import {
   type Reference,
@@ -100,12 +100,16 @@ function crumbsHtml({ table, neighbours: { before, after } }: RowView): Html {
   </p>`;
 }
 
-function deletedHtml({ cells, deleted, nowMs }: RowView): Html | null {
+function deletedHtml({ table, id, cells, deleted, nowMs }: RowView): Html | null {
   if (cells !== null) return null;
   if (deleted === null) return html`<p class="nothing">There is no such row here.</p>`;
   return html`<section>
     <p class="problem">Deleted here ${ageText(deleted.at, nowMs)}: ${deleted.reason}. Its last values:</p>
     ${rowHtml(deleted.lastValues, null)}
+    <p>
+      <code>rowsync putback ${shellWord(table.name)} ${id}</code> shows how it comes back at the origin, with its files,
+      and with <code>--with</code> the rows that referred to it.
+    </p>
   </section>`;
 }
 
