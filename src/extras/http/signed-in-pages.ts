@@ -65,7 +65,7 @@ async function readStale(
 ): Promise<void> {
   const isQuestion = path === '/ask' || path.startsWith('/export/');
   if (!isQuestion || !['sql', 'fresh'].every((name) => new URLSearchParams(query).get(name))) return;
-  const { status, body } = await ask('/ask/stale');
+  const { status, body } = await ask('/stale');
   const names = typeof body === 'string' ? body : await text(body);
   const stale: unknown = status === 200 ? JSON.parse(names) : [];
   if (isNames(stale)) await actions.refresh(stale);
@@ -84,7 +84,17 @@ export function failureReply(
   const typed = new URLSearchParams(query);
   const [sql = '', at = '', fresh = ''] = ['sql', 'at', 'fresh'].map((name) => typed.get(name) ?? '');
   const asked = { kind: 'problem' as const, words: sentence, hint };
-  const view = { sql, at, fresh, hasHistory: at !== '', zone: machineZone(), asked, tables: [], views: [] };
+  const nothing = { name: null, saved: [], tables: [], views: [] };
+  const view = {
+    sql,
+    at,
+    fresh,
+    hasHistory: at !== '',
+    zone: machineZone(),
+    asked,
+    formToken: bar.formToken ?? '',
+    ...nothing,
+  };
   return {
     status,
     type: TYPES.html,

@@ -4,6 +4,7 @@
 import { bytesText, countText, durationText, plural } from '../../base/text.ts';
 import type { BrowsedTable } from '../shared/browse.ts';
 import { ident } from '../../base/sql.ts';
+import { pathPart } from './address.ts';
 import { exact, html, type Html } from './html.ts';
 
 /** Rows of an answer that the page shows; an export has all. */
@@ -31,6 +32,11 @@ export interface AskView {
   readonly at: string;
   /** How old the tables may be, as it was typed; empty for any age. */
   readonly fresh: string;
+  /** The name of the question; null for one that is not saved. */
+  readonly name: string | null;
+  /** Names of all saved questions. */
+  readonly saved: readonly string[];
+  readonly formToken: string;
   /** Whether the replica can answer for an earlier time. */
   readonly hasHistory: boolean;
   /** The zone of a moment that names none. */
@@ -52,7 +58,7 @@ const EXAMPLES = [
 /** The whole part. */
 export function askHtml(view: AskView): Html {
   const { sql, at, fresh, hasHistory, zone, asked } = view;
-  return html`<h1>Ask in SQL</h1>
+  return html`<h1>${view.name === null ? 'Ask in SQL' : html`<bdi>${view.name}</bdi>`}</h1>
     <div class="asking">
       <div>
         <form method="get" action="/ask" class="ask">
@@ -69,10 +75,61 @@ ${exact(sql)}</textarea>
           <input id="fresh" name="fresh" size="6" autocomplete="off" value="${exact(fresh)}" />
           <p class="buttons"><button class="main">Ask</button><button type="button" id="stop" hidden>Stop</button></p>
         </form>
-        ${asked === null ? examplesHtml() : outcomeHtml(asked, view)}
+        ${asked === null ? examplesHtml() : outcomeHtml(asked, view)} ${savingHtml(view)}
       </div>
       ${namesHtml(view)}
     </div>`;
+}
+
+/** The saved questions, and a form that saves this one, or drops it. */
+function savingHtml({ sql, at, fresh, name, saved, asked, formToken }: AskView): Html {
+  const isNew = name === null && asked?.kind === 'answer' && at === '' && fresh === '';
+  const hidden = html`<input type="hidden" name="token" value="${formToken}" />`;
+  return html`${
+    saved.length === 0
+      ? null
+      : html`<section aria-labelledby="saved">
+          <h2 id="saved">Saved questions</h2>
+          <ul class="facet">
+            ${saved.map(
+              (each) =>
+                html`<li>
+                  <a href="/ask/${pathPart(each)}"><bdi>${each}</bdi></a>
+                </li>`,
+            )}
+          </ul>
+        </section>`
+  }${
+    isNew
+      ? html`<details>
+          <summary>Save this question</summary>
+          <form method="post" action="/edit" class="buttons">
+            ${hidden}<input type="hidden" name="kind" value="save" /><input
+              type="hidden"
+              name="sql"
+              value="${exact(sql)}"
+            />
+            <label for="name">Name</label> <input id="name" name="name" maxlength="100" required autocomplete="off" />
+            <button>Save</button>
+          </form>
+          <p class="hint">It becomes a view of the replica, so every SQL client has it.</p>
+        </details>`
+      : null
+  }${
+    name === null
+      ? null
+      : html`<details>
+          <summary>Drop this question</summary>
+          <form method="post" action="/edit">
+            ${hidden}<input type="hidden" name="kind" value="drop" /><input
+              type="hidden"
+              name="name"
+              value="${exact(name)}"
+            />
+            <button>Drop the view</button>
+          </form>
+        </details>`
+  }`;
 }
 
 function examplesHtml(): Html {
@@ -97,6 +154,7 @@ function outcomeHtml(asked: QueryOutcome, { sql, at, fresh }: AskView): Html {
   const { columns, rows, isCut, tookMs, asOf } = asked;
   const query = new URLSearchParams({ sql, ...(at === '' ? {} : { at }), ...(fresh === '' ? {} : { fresh }) });
   const count = isCut ? `The first ${plural(rows.length, 'row')}; an export has all` : plural(rows.length, 'row');
+  const bars = barsOf(columns, rows);
   return html`<p class="about" role="status">
       ${count}, in
       ${tookMs < 1_000 ? `${Math.ceil(tookMs)} ms` : durationText(tookMs)}${asOf === null ? '' : `, as of ${asOf} or later`}.
@@ -111,18 +169,36 @@ function outcomeHtml(asked: QueryOutcome, { sql, at, fresh }: AskView): Html {
         <thead>
           <tr>
             ${columns.map((name, index) => html`<th scope="col" class="${isNumeric(rows, index) ? 'number' : ''}"><bdi>${name}</bdi></th>`)}
+            ${bars.length === 0 ? null : html`<td></td>`}
           </tr>
         </thead>
         <tbody>
           ${rows.map(
-            (row) =>
+            (row, index) =>
               html`<tr>
-                ${row.map(answerCellHtml)}
+                ${row.map(answerCellHtml)} ${bars[index] ?? null}
               </tr>`,
           )}
         </tbody>
       </table>
     </div>`;
+}
+
+/** A chart of an answer of two columns: a bar for each number, beside its row. None for other answers. */
+function barsOf(columns: readonly string[], rows: readonly (readonly unknown[])[]): readonly Html[] {
+  if (columns.length !== 2 || rows.length < 2 || !isNumeric(rows, 1)) return [];
+  const values = rows.map(([, value]) => Number(value ?? 0));
+  const low = Math.min(0, ...values);
+  const span = Math.max(0, ...values) - low || 1;
+  const place = (value: number): number => Math.round(((value - low) / span) * 1000) / 10;
+  return values.map((value) => {
+    const [left, right] = [place(Math.min(0, value)), place(Math.max(0, value))];
+    return html`<td class="bar" aria-hidden="true">
+      <svg viewBox="0 0 100 10" preserveAspectRatio="none">
+        <rect class="${value < 0 ? 'failed' : 'read'}" x="${left}" y="0" width="${right - left}" height="10" />
+      </svg>
+    </td>`;
+  });
 }
 
 /** Whether a column has numbers, and nothing but them. */

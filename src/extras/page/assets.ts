@@ -166,6 +166,8 @@ main .bottom { padding-left: 0; padding-right: 0; }
 .chips .plain { background: none; padding-left: .3rem; }
 .chips .plain a { color: var(--accent); text-decoration: underline; }
 .chips a:hover { background: var(--card); }
+td.bar { width: 100%; min-width: 8rem; }
+.bar svg { display: block; width: 100%; height: 1.1rem; }
 .facets { display: flex; flex-wrap: wrap; gap: .75rem; }
 .facets .card { flex: 0 1 17rem; }
 .facet { list-style: none; padding: 0; margin: 0; }

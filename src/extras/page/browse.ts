@@ -16,7 +16,7 @@ import type { Reference } from '../shared/browse-row.ts';
 import type { TableStatus } from '../../replica/reader.ts';
 import { filterText, pathPart, queryOf, type TableQuery } from './address.ts';
 import { exact, html, type Html } from './html.ts';
-import { fileNameOf, shownValue } from './values.ts';
+import { fileNameOf, momentHtml, shownValue } from './values.ts';
 
 /** The list of all tables. */
 export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly TableStatus[], nowMs: number): Html {
@@ -359,7 +359,7 @@ function cellHtml(view: TableView, name: string, { value, bytes }: CutCell): Htm
   const text = column?.type.toLowerCase() === 'attachment' ? fileNameOf(String(value)) : String(value);
   const cut = bytes === null ? null : html` <em class="none">… ${bytesText(bytes)}</em>`;
   return html`<td class="${isNumeric(column) ? 'number' : ''}">
-    <div class="cut"><bdi>${withoutHalf(text)}</bdi>${cut}</div>
+    <div class="cut"><bdi>${momentHtml(withoutHalf(text))}</bdi>${cut}</div>
   </td>`;
 }
 

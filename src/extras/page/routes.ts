@@ -15,6 +15,7 @@ import {
   readBrowsedTables,
   readFacet,
   readRowsPage,
+  readSaved,
   readViews,
   rowsStatement,
   shownCountSql,
@@ -35,6 +36,7 @@ import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
 import { machineZone } from '../../wire/zone.ts';
 import { answerRow } from './row.ts';
+import { answerSaving } from './saved.ts';
 import { answerToday } from './today.ts';
 import { answerWork } from './work.ts';
 import { readEvents } from '../history/events.ts';
@@ -76,12 +78,17 @@ function* closing(chunks: AnswerChunks['chunks'], reader: ReplicaReader): Genera
 }
 
 function answer(desk: PageInput, [place = '', first = '', ...rest]: readonly string[]): AnswerChunks {
-  if (desk.request.form !== null) return answerEdit(desk, desk.request.form);
+  if (desk.request.form !== null) {
+    const fields = new Map(desk.request.form);
+    return /^(?:save|drop)$/.test(fields.get('kind') ?? '')
+      ? answerSaving(desk, fields)
+      : answerEdit(desk, desk.request.form);
+  }
   if (place === '') return answerToday(desk);
   if (place === 'changes') return answerChanges(desk);
   if (place === 'work' && first === '') return answerWork(desk);
-  if (place === 'ask' && first === '') return answerAsk(desk);
-  if (place === 'ask' && first === 'stale') return answerStale(desk);
+  if (place === 'ask' && rest.length === 0) return answerAsk(desk, nameOfPart(first) ?? '');
+  if (place === 'stale') return answerStale(desk);
   if (place === 'export') return answerExport(desk, first, rest);
   if (place === 'file') return answerFile(desk, [first, ...rest]);
   if (place === 'browse' && first === '') return answerTables(desk);
@@ -168,9 +175,12 @@ function answerCell(
   return { status: 200, type: 'application/octet-stream', headers: saveAs(`${column}.txt`), chunks: [data] };
 }
 
-function answerAsk(desk: PageInput): AnswerChunks {
+function answerAsk(desk: PageInput, name: string): AnswerChunks {
   const { reader, query } = desk;
-  const sql = (query.get('sql') ?? '').replaceAll('\r\n', '\n').trim();
+  const saved = readSaved(reader);
+  const question = saved.find((each) => each.name === name) ?? null;
+  if (question === null && name !== '') return problem(desk, 404, 'There is no such question');
+  const sql = question?.sql ?? (query.get('sql') ?? '').replaceAll('\r\n', '\n').trim();
   const at = query.get('at') ?? '';
   const fresh = query.get('fresh') ?? '';
   const asked = sql === '' ? null : ask(reader, { sql, at, fresh, nowMs: desk.request.nowMs });
@@ -178,6 +188,9 @@ function answerAsk(desk: PageInput): AnswerChunks {
     sql,
     at,
     fresh,
+    name: question?.name ?? null,
+    saved: saved.map((each) => each.name),
+    formToken: desk.request.formToken,
     hasHistory: readKnownTables(reader).some(({ since }) => since !== null),
     zone: machineZone(),
     asked,
@@ -186,7 +199,7 @@ function answerAsk(desk: PageInput): AnswerChunks {
   });
   return framed(
     desk,
-    { title: 'Ask · rowsync', place: 'Ask', isWide: true },
+    { title: `${question?.name ?? 'Ask'} · rowsync`, place: 'Ask', isWide: true },
     body,
     asked?.kind === 'problem' ? 400 : 200,
   );

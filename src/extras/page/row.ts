@@ -21,7 +21,7 @@ import { pathPart } from './address.ts';
 import { conflictHtml, failureHtml, showConflicts, type ShownConflict, type ShownFailure } from './decisions.ts';
 import { buttonForm } from './layout.ts';
 import { html, type Html } from './html.ts';
-import { fileNameOf, rowHtml, shownValue, valueHtml } from './values.ts';
+import { fileNameOf, momentHtml, rowHtml, shownValue, valueHtml } from './values.ts';
 import { readJournalled, readLife, changesHtml } from './history.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { framed, readReferences, stampColumns, type PageInput } from './context.ts';
@@ -215,7 +215,7 @@ function cellHtml({ table, id, references, files }: RowView, column: BrowsedColu
       : html` <a href="/browse/${pathPart(table.name)}/${id}/${pathPart(column.name)}" download
           >all ${bytesText(bytes)} as a text file</a
         >`;
-  return html`<bdi class="value">${text.toWellFormed()}${bytes === null ? '' : '…'}</bdi>${rest}`;
+  return html`<bdi class="value">${momentHtml(text.toWellFormed())}${bytes === null ? '' : '…'}</bdi>${rest}`;
 }
 
 /** Pictures that browsers show without running anything in them; the bytes count, not the name. */

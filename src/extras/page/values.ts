@@ -54,6 +54,13 @@ export function markedHtml(value: ShownValue, other: ShownValue): Html {
   return html`<bdi class="value">${part(0, start)}<mark>${part(start, till)}</mark>${part(till)}</bdi>`;
 }
 
+/** A text, or a moment, which the script shows in the time of the place. */
+export function momentHtml(text: string): Html {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text)
+    ? html`<time class="at" datetime="${text}">${text}</time>`
+    : html`${text}`;
+}
+
 /** A moment as an age, with the time itself for those who point at it. */
 export function timeHtml(stamp: string, nowMs: number): Html {
   return html`<time datetime="${stamp}" title="${stamp}">${ageText(stamp, nowMs)}</time>`;

@@ -383,6 +383,25 @@ export function readViews(from: Connection): readonly { readonly name: string; r
   return lines.map(({ name, columns }) => ({ name, columns: JSON.parse(columns) as string[] })); // made by json_group_array
 }
 
+/** A question by its name. */
+export interface SavedQuestion {
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** All views that are not ours, by name; those of other programs as questions for all their rows. */
+export function readSaved(from: Connection): readonly SavedQuestion[] {
+  const lines = from
+    .prepare(
+      sql`SELECT name, sql FROM sqlite_schema WHERE type = 'view' AND name NOT GLOB '_rowsync_*' AND name NOT GLOB 'sync_*' ORDER BY name`,
+    )
+    .all() as readonly SavedQuestion[]; // the two columns just listed
+  return lines.map(({ name, sql: text }) => {
+    const start = `CREATE VIEW ${ident(name)} AS `;
+    return { name, sql: text.startsWith(start) ? text.slice(start.length) : `SELECT * FROM ${ident(name)}` };
+  });
+}
+
 /** Bounds the memory of SQLite in this process; a query that needs more fails. */
 export function boundMemory(from: Connection, bytesMax: number): void {
   from.prepare(sql`PRAGMA hard_heap_limit = ${bytesMax}`).get();

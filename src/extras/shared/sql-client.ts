@@ -43,6 +43,19 @@ export function workAsClient<T>(
   }
 }
 
+/** Keeps a query under a name, as a view, or drops it for null. @throws RowsyncError `replica.failed` if it is no single query. */
+export function storeView(path: string, { name, text }: { readonly name: string; readonly text: string | null }): void {
+  const db = new Database(path, { fileMustExist: true, timeout: BUSY_MS_MAX });
+  try {
+    // Only one statement is prepared, whatever the text holds.
+    db.prepare(text === null ? `DROP VIEW ${ident(name)}` : `CREATE VIEW ${ident(name)} AS ${text}`).run();
+  } catch (thrown) {
+    throw replicaError(thrown, `Editing ${path}`);
+  } finally {
+    db.close();
+  }
+}
+
 /** An edit of one row, as a form says it; a column that is not named keeps its value. */
 export type RowEdit =
   | {

@@ -1,0 +1,43 @@
+/**
+ * Saved questions: views of the replica, so that every SQL client has them, and renames at the origin reach them. Each has an address of its own,
+ * `/ask/NAME`.
+ */
+import { asRowsyncError } from '../../base/errors.ts';
+import { sql } from '../../base/sql.ts';
+import { readSaved } from '../shared/browse.ts';
+import type { AnswerChunks } from '../shared/child-process.ts';
+import { storeView } from '../shared/sql-client.ts';
+import { pathPart } from './address.ts';
+import { problem, type PageInput } from './context.ts';
+
+const CHARS_MAX = 100;
+
+/** Saves a question, or drops one, as a form says. */
+export function answerSaving(desk: PageInput, fields: ReadonlyMap<string, string>): AnswerChunks {
+  const { reader, request } = desk;
+  const name = (fields.get('name') ?? '').trim();
+  const isKnown = readSaved(reader).some((saved) => saved.name === name);
+  try {
+    if (fields.get('kind') === 'drop') {
+      if (isKnown) storeView(request.replicaPath, { name, text: null });
+      return { status: 303, type: 'text/plain; charset=utf-8', headers: { Location: '/ask' }, chunks: [] };
+    }
+    const taken = sql`SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE`;
+    if (reader.prepare(taken).get(name) !== undefined)
+      return problem(desk, 409, 'A table or question has this name already');
+    if (name === '' || name.length > CHARS_MAX || /^(?:_|sync_|sqlite_)|\p{C}/iu.test(name))
+      return problem(
+        desk,
+        400,
+        'A question cannot have this name',
+        'It has at most 100 characters, and does not begin with _, sync_ or sqlite_.',
+      );
+    const text = (fields.get('sql') ?? '').replaceAll('\r\n', '\n');
+    reader.query(text); // refuses what is no single query
+    storeView(request.replicaPath, { name, text });
+    const headers = { Location: `/ask/${pathPart(name)}` };
+    return { status: 303, type: 'text/plain; charset=utf-8', headers, chunks: [] };
+  } catch (thrown) {
+    return problem(desk, 400, 'The question was not saved', asRowsyncError(thrown).message);
+  }
+}
