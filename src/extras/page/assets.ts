@@ -168,8 +168,10 @@ main .bottom { padding-left: 0; padding-right: 0; }
 .chips a:hover { background: var(--card); }
 td.bar { width: 100%; min-width: 8rem; }
 .bar svg { display: block; width: 100%; height: 1.1rem; }
-.facets { display: flex; flex-wrap: wrap; gap: .75rem; }
-.facets .card { flex: 0 1 17rem; }
+.facets { display: flex; flex-wrap: wrap; align-items: start; gap: .75rem; margin-bottom: .9rem; }
+.facets .card { flex: 0 1 17rem; margin: 0; }
+.rows + section { margin-top: 1.75rem; }
+.verdict > .problem { color: var(--warn); margin-bottom: .6rem; }
 .facet { list-style: none; padding: 0; margin: 0; }
 .tools .facet { columns: 14rem; }
 .scroll { position: relative; }

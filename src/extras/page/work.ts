@@ -298,7 +298,7 @@ function pieceHtml({ name, number, at, outcome, took, summary, words, hint, tabl
       tables.length === 0
         ? null
         : html`<ul>
-            ${tables.map(resultHtml)}
+            ${tables.map((table) => resultHtml(table, name === 'push' && outcome === 'held'))}
           </ul>`
     }
   </li>`;
@@ -310,12 +310,13 @@ function troubleHtml(words: string | null, hint: string | null): Html | null {
     ${hint === null || hint === '' ? null : html`<p class="hint">${hint}</p>`}`;
 }
 
-function resultHtml(result: TableResult): Html {
+function resultHtml(result: TableResult, isHeldPush: boolean): Html {
   const table = result.table ?? '';
   return html`<li>
     <a href="/browse/${pathPart(table)}"><bdi>${table}</bdi></a> ${countsText(result)}
     ${result.refused === 0 ? null : html`<a href="/#waiting">${countText(result.refused)} refused</a>`}
-    ${troubleHtml(result.problem, result.hint)}
+    ${troubleHtml(result.problem, isHeldPush ? null : result.hint)}
+    ${isHeldPush && result.problem !== null ? html`<a href="/edits/${pathPart(table)}">See the edits</a>` : null}
   </li>`;
 }
 

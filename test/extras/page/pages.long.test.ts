@@ -40,6 +40,7 @@ const PLACES = [
   '/browse',
   '/browse/Note',
   '/browse/Note?Title=nothing&_sort=-Count',
+  '/browse/Note?Count=many&Nix=1&_facet=Title&_facet=Done',
   '/browse/Note/1',
   '/browse/Note/2',
   '/edits/Note',
@@ -47,6 +48,7 @@ const PLACES = [
   '/edit/Note/new',
   '/ask',
   '/ask?sql=SELECT+*+FROM+sync_status',
+  '/ask?sql=SELECT+"Title","Count"+FROM+"Note"',
   '/work',
 ] as const;
 

@@ -113,3 +113,21 @@ test('what concerned all tables comes before what each one met, with what to do'
     ),
   ).toEqual(['failed pull 99, 1 min ago , took under 1 s no right ask for it', 'Note no right ask for it']);
 });
+
+test('a push that was held leads to its edits, not to a command', () => {
+  const held = {
+    table: 'Note',
+    inserted: 0,
+    updated: 0,
+    deleted: 0,
+    refused: 0,
+    problem: 'too many',
+    hint: 'rowsync plan',
+  };
+  const runs = [run(99, { kind: 'push', outcome: 'held' })];
+
+  const text = doneHtml({ runs, results: new Map([[99, [held]]]), notes: [] }, NOW_MS).toString();
+
+  expect(text).toContain('<a href="/edits/Note">See the edits</a>');
+  expect(text).not.toContain('rowsync plan');
+});
