@@ -188,7 +188,10 @@ test('in a two-way table, what comes is merged, and edits stay', async () => {
   expect(fixture.sandbox.store.rows('Note')[0]?.values).toMatchObject({ Title: 'mine', Count: 99 });
 });
 
-test('an origin that does not count is followed, and deletes wait for the sweep', async () => {
+test.each([
+  ['followed, and deletes wait for the sweep', true, { deletedCount: 0, isFollowed: true }],
+  ['read whole where a table is wanted now', false, { deletedCount: 1, isFollowed: false }],
+])('an origin that does not count is %s', async (_what, compares, expected) => {
   const { fixture } = await startFollowed();
   await using _ = fixture;
   const body = JSON.stringify({ error: 400, code: 3100, message: 'Column does not exist' });
@@ -200,9 +203,10 @@ test('an origin that does not count is followed, and deletes wait for the sweep'
   fixture.sandbox.store.update('Note', 3, { Title: 'new' });
   fixture.sandbox.store.delete('Note', 7);
 
-  const report = await fixture.pull({ follow: true });
+  const report = await fixture.pull({ settings: { compares }, follow: true });
 
-  expect(report.tables).toMatchObject([{ updatedCount: 1, deletedCount: 0 }]);
+  expect(report.tables).toMatchObject([{ updatedCount: 1, ...expected }]);
+  expect(fixture.rows('SELECT followed_at FROM sync_status')).toEqual([{ followed_at: null }]);
 });
 
 /** What the origin says of a list that it does not give. */

@@ -14,10 +14,9 @@ import type { ReplicaReader } from '../../replica/reader.ts';
 import { baseName, hasBase } from '../../replica/tables.ts';
 import { loadNamedConfig, withResources } from '../../cli/runtime/invocation.ts';
 import { askDaemonToRead } from '../../cli/runtime/daemon-client.ts';
-import { pull } from '../../pull/pull.ts';
-import { finishPushes } from '../../push/push.ts';
 import { isInUse } from '../../replica/lock.ts';
 import { ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
+import { readTablesNow } from './moment.ts';
 
 /** What an answer says of its age; null where nothing was asked for. @throws RowsyncError `fresh.stale`, `fresh.moved`, `usage.invalid`. */
 export async function hold(
@@ -112,12 +111,7 @@ async function readNow(
   try {
     const hasCredentials = config.origin.credentials !== null;
     const full = hasCredentials ? config : await loadNamedConfig(invocation, { needsCredentials: true });
-    return await withResources(invocation, full, async (contexts) => {
-      await finishPushes(contexts.push);
-      const settings = { ...contexts.pull.settings, compares: false };
-      const report = await pull({ ...contexts.pull, settings }, { tables: names, confirm: false, follow: true });
-      return report.error ?? report.tables.find(({ error }) => error !== null)?.error ?? null;
-    });
+    return await withResources(invocation, full, (contexts) => readTablesNow(contexts, names));
   } catch (thrown) {
     return asRowsyncError(thrown);
   }

@@ -24,6 +24,7 @@ export async function proveMoment(around: PullContext, before: PullReport): Prom
   const { replica, clock } = around;
   const context = { ...around, settings: { ...around.settings, compares: false } };
   const { tables, notCovered } = coverageOf(context);
+  if (tables.length === 0) throw noMoment({ kind: 'moved', tables: [] });
   let readUntilMs = clock.monotonicMs();
   let last = before;
   for (let round = 1; ; round += 1) {
@@ -31,13 +32,13 @@ export async function proveMoment(around: PullContext, before: PullReport): Prom
     const at = stampFromMs(clock.nowMs());
     const beganMs = clock.monotonicMs();
     const names = tables.map(({ name }) => name);
-    if (names.length > 0) last = await pull(context, { tables: names, confirm: false, follow: true });
+    last = await pull(context, { tables: names, confirm: false, follow: true });
     const judged = judgeMoment({
       round,
       beganMs,
       readUntilMs,
       tables: tables.map(({ localName }) => localName),
-      found: names.length === 0 ? [] : last.tables.map(findingOf),
+      found: last.tables.map(findingOf),
     });
     readUntilMs = clock.monotonicMs();
     if (judged.kind === 'askAgain') continue; // ends: the decision gives up after some rounds
@@ -48,13 +49,27 @@ export async function proveMoment(around: PullContext, before: PullReport): Prom
   }
 }
 
+/** Both directions, of a daemon or a command. */
+type BothDirections = Pick<Parameters<ExtraWork>[0], 'pull' | 'push'>;
+
+/** Reads tables that are too old for a question, by their names at the origin; returns what went wrong. */
+export async function readTablesNow(
+  { pull: context, push }: BothDirections,
+  wanted: readonly string[],
+): Promise<RowsyncError | null> {
+  await finishPushes(push);
+  const settings = { ...context.settings, compares: false };
+  const report = await pull({ ...context, settings }, { tables: wanted, confirm: false, follow: true });
+  return report.error ?? report.tables.find(({ error }) => error !== null)?.error ?? null;
+}
+
 /** The work of `schedule.moment`: a whole pull, and the proof. @throws RowsyncError `fresh.moved`, as `proveMoment`. */
-export const proveOnSchedule: ExtraWork = async ({ pull: context, push }) => {
+export async function proveOnSchedule({ pull: context, push }: BothDirections): ReturnType<ExtraWork> {
   await finishPushes(push);
   const report = await pull(context, { tables: [], confirm: false });
   const { tables } = await proveMoment(context, report);
   return { own: null, facts: { tableCount: tables.length } };
-};
+}
 
 function findingOf(report: TablePullReport): AskingAgain['found'][number] {
   const { table, insertedCount, updatedCount, deletedCount, filteredCount, error, held, unreadableCount } = report;
@@ -67,16 +82,16 @@ function noMoment(
   judged: Extract<ReturnType<typeof judgeMoment>, { readonly tables: readonly string[] }>,
 ): RowsyncError {
   const names = judged.tables.join(', ');
-  return new RowsyncError('originDown', 'fresh.moved', {
-    message:
-      judged.kind === 'moved'
-        ? `No moment: ${names} changed while every table was asked, each time`
-        : `No moment: ${names} could not be asked (${judged.why})`,
-    hint:
-      judged.kind === 'moved'
-        ? 'Try when fewer people work, as by night (schedule.moment), or name fewer tables in the configuration.'
-        : 'rowsync status says what is wrong with the table.',
-  });
+  const failure = (message: string, hint: string): RowsyncError =>
+    new RowsyncError('originDown', 'fresh.moved', { message: `No moment: ${message}`, hint });
+  if (names === '')
+    return failure('no table shows when its rows changed', 'Let the role of the user see Date Modified.');
+  return judged.kind === 'moved'
+    ? failure(
+        `${names} changed while every table was asked, each time`,
+        'Try when fewer people work, as by night (schedule.moment), or name fewer tables in the configuration.',
+      )
+    : failure(`${names} could not be asked (${judged.why})`, 'rowsync status says what is wrong with the table.');
 }
 
 /** The tables whose changes have a stamp, and what may change without one: whole tables, and single columns of the others. */

@@ -37,8 +37,8 @@ export function readFollowing(from: Connection, tableId: number): Following {
 }
 
 /**
- * Stores what a follow learned: up to which stamp of the origin changed rows are here, when that was asked, and whether the last of them are more than
- * a page. Also when days were asked for; null for not this time.
+ * Stores what a follow learned: up to which stamp of the origin changed rows are here, when that was asked (null where deletes could not be seen), and
+ * whether the last of them are more than a page. Also when days were asked for; null for not this time.
  */
 export function storeFollowed(
   tx: Tx,
@@ -48,13 +48,13 @@ export function storeFollowed(
     ...followed
   }: {
     readonly watermark: string;
-    readonly at: string;
+    readonly at: string | null;
     readonly isLarge: boolean;
     readonly comparedAt: string | null;
   },
 ): void {
   tx.prepare(
-    sql`UPDATE _rowsync_tables SET watermark = @watermark, followed_at = @at, large_tail = @isLarge, compared_at = coalesce(@comparedAt, compared_at), problem_code = NULL, problem_message = NULL, problem_hint = NULL
+    sql`UPDATE _rowsync_tables SET watermark = @watermark, followed_at = coalesce(@at, followed_at), large_tail = @isLarge, compared_at = coalesce(@comparedAt, compared_at), problem_code = NULL, problem_message = NULL, problem_hint = NULL
         WHERE id = @tableId`,
   ).run({ ...followed, isLarge: Number(isLarge), tableId });
 }

@@ -205,6 +205,16 @@ test('the daemon proves one on schedule', async () => {
   expect(daemon.events('work.finished').filter(({ work }) => work === 'moment')).toMatchObject([{ outcome: 'done' }]);
 });
 
+test('is none where no table shows when its rows changed', async () => {
+  await using sandbox = await startTestSandbox({ tables: [{ name: 'Log', columns, systemColumns: false }] });
+  using made = makeWorkspace(sandbox);
+
+  const { exitCode, stderr } = await runCli(['pull', '--moment'], { folder: made.folder });
+
+  expect(exitCode).toBe(75);
+  expect(stderr).toContain('No moment: no table shows when its rows changed');
+});
+
 test('says which table could not be asked, or was too busy', async () => {
   await using world = await startWorld();
   await world.run('pull');

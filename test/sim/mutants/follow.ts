@@ -31,8 +31,8 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/follow.ts',
-        find: 'storeFollowed(tx, id, { watermark, at,',
-        replace: 'storeFollowed(tx, id, { watermark: at, at,',
+        find: 'storeFollowed(tx, id, { watermark, at:',
+        replace: 'storeFollowed(tx, id, { watermark: at, at:',
       },
     ],
   },
@@ -145,5 +145,21 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
         replace: 'insertedCount + updatedCount - deletedCount + filteredCount',
       },
     ],
+  },
+  {
+    name: 'answers-older-than-allowed',
+    without: 'An answer may be of tables twice as old as was allowed.',
+    edits: [
+      {
+        file: 'reconcile/fresh.ts',
+        find: 'return ageMs > withinMs ||',
+        replace: 'return ageMs > withinMs * 2 ||',
+      },
+    ],
+  },
+  {
+    name: 'followed-without-a-count',
+    without: 'A table whose rows were not counted is as young as one whose deletes would have been seen.',
+    edits: [{ file: 'pull/follow.ts', find: 'at: isCounted ? at : null', replace: 'at' }],
   },
 ];
