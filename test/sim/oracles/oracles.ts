@@ -77,7 +77,7 @@ export class Oracles {
   readonly #silence: Silence;
   readonly #history = new HistoryOracle();
   readonly #usersAt: number[] = [];
-  #areClocksSteady = true;
+  #areClocksSteady: boolean;
   /** Whether an answer said what was not so, or that nothing changed. */
   #hasLied = false;
   /** Whether pulls and pushes are held to what the columns say: they keep their names, though not all of them may be shown. */
@@ -114,6 +114,7 @@ export class Oracles {
     this.#holding = new Holding(parts);
     this.#silence = new Silence(parts);
     this.#isJudged = areColumnsKept(parts.setup);
+    this.#areClocksSteady = (parts.setup.moments?.aheadMs ?? 0) === 0;
   }
 
   /** Looks at a transaction that is about to be committed. */

@@ -6,6 +6,7 @@ import { ident } from '../../../src/base/sql.ts';
 import type { Books, LocalValue } from '../world/books.ts';
 import type { OriginModel } from '../model/origin.ts';
 import { COLUMNS, rowFromReplica, selectedColumns, type Column, type LocalNames, type Names } from '../world/names.ts';
+import type { Admin } from '../actors/admin.ts';
 import type { User } from '../actors/user.ts';
 import type { KeptConflict, OriginWrite, Rest, SentEver } from './verdict.ts';
 
@@ -22,19 +23,15 @@ export interface Resources {
   readonly origin: OriginModel;
   readonly books: Books;
   readonly writes: readonly OriginWrite[];
-  /** Rows that the caller was not shown when he asked for them. */
-  readonly hidden: ReadonlySet<number>;
-  readonly policy: ConflictPolicy;
-  /** Whether the calling user ever could not write. */
-  readonly wasForbidden: boolean;
-  /** Whether two columns ever swapped their names. */
-  readonly hasSwapped: boolean;
-  readonly sent: SentEver;
+  readonly setup: { readonly policy: ConflictPolicy };
+  readonly admin: Pick<Admin, 'wasForbidden' | 'hasSwapped'>;
+  /** Rows that the caller was not shown when he asked for them, and what was ever sent. */
+  readonly oracles: { readonly hidden: ReadonlySet<number>; readonly sentEver: SentEver };
 }
 
 /** Both sides; null where the table does not stand in the replica as the origin has it. */
 export function gatherRest(sides: Resources): Rest | null {
-  const { user, names, books, writes, hidden, policy, wasForbidden, hasSwapped, sent } = sides;
+  const { user, names, books, writes, setup, admin, oracles } = sides;
   const local = names.inReplica((statement) => user.query(statement));
   if (local === null || names.goneIn((statement) => user.query(statement)).size > 0) return null;
   const base = `_rowsync_base_${names.tableId}`;
@@ -49,14 +46,14 @@ export function gatherRest(sides: Resources): Rest | null {
     selected: names.rowsSelected(),
     writes,
     waiting: new Set(waiting.map(([id]) => Number(id))),
-    hidden,
+    hidden: oracles.hidden,
     isOlderCopy: user.isOlderCopy,
     overwritten: new Set(user.hadTrigger ? ['B'] : []),
     conflicts: conflictsIn(user, local),
-    policy,
-    wasForbidden,
-    hasSwapped,
-    sent,
+    policy: setup.policy,
+    wasForbidden: admin.wasForbidden,
+    hasSwapped: admin.hasSwapped,
+    sent: oracles.sentEver,
     kept: textOfViews(user, KEPT),
     keptCells: user
       .query(KEPT.map((view) => `SELECT row_id, "column" FROM ${view}`).join(' UNION ALL '))

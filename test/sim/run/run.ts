@@ -9,6 +9,7 @@ import type { Script } from '../stories/script.ts';
 import { drawFollow } from '../world/follow-setup.ts';
 import { drawFiles } from '../world/files-setup.ts';
 import { drawBeside } from '../world/beside.ts';
+import { drawMoments, withMoments } from '../world/moments.ts';
 import { drawPoison } from '../world/poison.ts';
 import { drawRows, withRows } from '../world/rows.ts';
 import { drawCutWeight } from '../world/cuts.ts';
@@ -57,11 +58,13 @@ export function setupOf(tapes: Tapes): Setup {
   const chosen = rows === null ? base : withRows(base, rows);
   const besides = [base.beside?.weight ?? 0, 'beside'] as const;
   const setup = { ...chosen, actors: [...chosen.actors, [drawCutWeight(tapes), 'cutter'] as const, besides] };
-  if (!tapes.follows) return setup;
+  const moments = drawMoments(tapes);
+  const proving = (made: Setup): Setup => (moments === null ? made : withMoments(made, moments));
+  if (!tapes.follows) return proving(setup);
   const follow = drawFollow(tapes.of('follow'));
   const { clockWeight, formulaWeight, rowsFactor } = follow;
   const actors = [...setup.actors, [clockWeight, 'originClock'] as const, [formulaWeight, 'formula'] as const];
-  return { ...setup, follow, actors, systemColumns: true, rowCount: setup.rowCount * rowsFactor };
+  return proving({ ...setup, follow, actors, systemColumns: true, rowCount: setup.rowCount * rowsFactor });
 }
 
 /** Runs one world. */

@@ -12,11 +12,14 @@ import { Freshness } from '../oracles/freshness.ts';
 import { isGivenFor } from '../oracles/reasons.ts';
 import type { LocalRow, Tokens } from './books.ts';
 import { isCut } from './cuts.ts';
+import type { Ask } from './names.ts';
 import type { Draw, Tapes } from './tape.ts';
 
 /** How often something happens to it, beside what else happens. */
 export interface BesideSetup {
   readonly weight: number;
+  /** Its rows alone change. */
+  readonly isSteady?: boolean;
 }
 
 /** Whose seeds have one: none that is named anywhere as one that finds something. */
@@ -51,13 +54,14 @@ export interface BesideParts {
   readonly origin: OriginModel;
   readonly tokens: Tokens;
   readonly user: User;
+  readonly setup: { readonly beside?: BesideSetup | null };
   readonly count: (what: string) => void;
 }
 
 /** The second table of a world that has one. */
 export class Beside {
   readonly #parts: BesideParts;
-  readonly #id: number;
+  readonly tableId: number;
   readonly #freshness: Freshness;
   #isRefused = false;
   /** At how many moments of the cycle it was there, and was not. */
@@ -65,8 +69,8 @@ export class Beside {
 
   constructor(parts: BesideParts) {
     this.#parts = parts;
-    this.#id = parts.origin.table('Beside').id;
-    this.#freshness = new Freshness(parts.origin, { rowsSelected: () => this.#rows() });
+    this.tableId = parts.origin.table('Beside').id;
+    this.#freshness = new Freshness(parts.origin, { rowsSelected: () => this.rowsThere() });
   }
 
   /** Does what the draw says; returns what that was. */
@@ -77,7 +81,11 @@ export class Beside {
     const [id, isMany] = [draw.pick([...origin.ids(name), 0]), origin.ids(name).length > ROWS_MIN];
     const text = tokens.next('b');
     const other = draw.pick(['Beside', 'beside', 'Other Beside']);
-    const [what, act] = draw.weighted<readonly [string, () => unknown]>([
+    const exchange = (): void => {
+      if (id > 0) origin.delete(name, id);
+      origin.insert(name, { Text: text });
+    };
+    const acts: readonly (readonly [number, readonly [string, () => unknown]])[] = [
       [6, ['update', () => id > 0 && origin.update(name, id, { Text: text })]],
       [3, ['insert', () => origin.insert(name, { Text: text })]],
       [2, ['delete', () => id > 0 && isMany && origin.delete(name, id)]],
@@ -85,7 +93,9 @@ export class Beside {
       [2, ['rename', () => origin.renameTable(name, other)]],
       [2, ['refuse', () => (this.#isRefused = !this.#isRefused)]],
       [0.2, ['drop', () => origin.dropTable(name)]],
-    ]);
+    ];
+    const steady = [...acts.slice(0, 3), [5, ['exchange', exchange]] as const] as const;
+    const [what, act] = draw.weighted(this.#parts.setup.beside?.isSteady === true ? steady : acts);
     act();
     count(`beside ${what}`);
     return `beside: ${what} (${name}, row ${id}, ${text}, ${other})`;
@@ -93,7 +103,7 @@ export class Beside {
 
   /** Whether a request is about it. */
   isAsked({ table }: { readonly table: string }): boolean {
-    return isBeside(table) || table === `t_${this.#id}`;
+    return isBeside(table) || table === `t_${this.tableId}`;
   }
 
   /** The name of the fault that strikes a request for it; null for none. */
@@ -106,7 +116,7 @@ export class Beside {
     const { origin, tokens } = this.#parts;
     this.#isRefused = false;
     const name = this.#name();
-    for (const { id, tag } of this.#rows())
+    for (const { id, tag } of this.rowsThere())
       if (name !== null && isCut(tag)) origin.update(name, id, { Text: tokens.next('b') });
   }
 
@@ -124,9 +134,10 @@ export class Beside {
 
   /** After a cycle with a pull: what is not as the origin had it, row by row, and not named by the account. */
   unnamed(problems: readonly Problem[]): readonly { readonly rowId: number; readonly what: string }[] {
-    const { user } = this.#parts;
+    const { user, setup } = this.#parts;
+    if (setup.beside?.isSteady === true) return []; // followed perhaps, and judged by what is asked of it
     const [found] = user.query(
-      sql`SELECT local_name, state, (SELECT count(*) FROM _rowsync_unreadable WHERE table_id = id) FROM _rowsync_tables WHERE id = ${this.#id}`,
+      sql`SELECT local_name, state, (SELECT count(*) FROM _rowsync_unreadable WHERE table_id = id) FROM _rowsync_tables WHERE id = ${this.tableId}`,
     );
     const [local, state, unreadable] = (found ?? [null, null, 0]) as readonly [string | null, string | null, number];
     const own = problems.filter(({ table }) => table === local);
@@ -139,26 +150,39 @@ export class Beside {
     const told = own.reduce((sum, { code, count }) => (code === 'rows.unreadable' ? sum + count : sum), 0);
     if (told !== unreadable)
       return [{ rowId: 0, what: `${unreadable} rows beside cannot be read, and the account counts ${told}` }];
-    const listed = user.query(sql`SELECT row_id FROM _rowsync_unreadable WHERE table_id = ${this.#id}`);
+    const listed = user.query(sql`SELECT row_id FROM _rowsync_unreadable WHERE table_id = ${this.tableId}`);
     return this.#freshness
-      .differing(this.#here(local), new Set(listed.map(([id]) => Number(id))), new Set())
+      .differing(
+        new Map(this.rowsHere((statement) => user.query(statement), local ?? '').map((row) => [row.id, row])),
+        new Set(listed.map(([id]) => Number(id))),
+        new Set(),
+      )
       .map((rowId) => ({
         rowId,
         what: `row ${rowId} beside is not as the origin had it, and the account does not name it`,
       }));
   }
 
-  #here(local: string | null): ReadonlyMap<number, LocalRow> {
-    if (local === null) return new Map();
-    const rows = this.#parts.user.query(sql`SELECT _id, "Text" FROM ${ident(local)}`);
-    return new Map(rows.map(([id, text]) => [Number(id), { id: Number(id), tag: String(text), cells: {} }]));
+  /** Its rows in the replica, where it has this name. */
+  rowsHere(ask: Ask, local: string): readonly LocalRow[] {
+    return ask(sql`SELECT _id, "Text" FROM ${ident(local)}`).map(([id, text]) => ({
+      id: Number(id),
+      tag: String(text),
+      cells: {},
+    }));
+  }
+
+  /** Whether a row is one of it, by its id. */
+  hasRow(id: number): boolean {
+    return id >= FIRST_ID;
   }
 
   #name(): string | null {
-    return this.#parts.origin.tables().find(({ id }) => id === this.#id)?.name ?? null;
+    return this.#parts.origin.tables().find(({ id }) => id === this.tableId)?.name ?? null;
   }
 
-  #rows(): readonly LocalRow[] {
+  /** Its rows at the origin. */
+  rowsThere(): readonly LocalRow[] {
     const name = this.#name();
     const rows = name === null ? [] : this.#parts.origin.rows(name);
     return rows.map(({ id, values }) => ({ id, tag: String(values['Text']), cells: {} }));

@@ -27,6 +27,10 @@ import type { Problem } from '../../../src/reconcile/account/account.ts';
 import type { ConfiguredTables, misnamedIn } from '../../../src/reconcile/bindings.ts';
 import type { openReplica, Replica, Surround, TransactionFacts } from '../../../src/replica/database.ts';
 import type { boundNameOf, readDescribed } from '../../../src/replica/bookkeeping/described.ts';
+import type { proveOnSchedule, readTablesNow } from '../../../src/extras/fresh/moment.ts';
+import type { ageBound, requireFresh, staleTables } from '../../../src/extras/shared/fresh-tables.ts';
+import type { AgedTable } from '../../../src/reconcile/fresh.ts';
+import { readTables } from '../../../src/replica/bookkeeping/tables.ts';
 import type { ReplicaReader } from '../../../src/replica/reader.ts';
 import { isBeside } from './beside.ts';
 import type { Disk } from './disk.ts';
@@ -53,6 +57,11 @@ export interface EngineModules {
   readonly misnamedIn: typeof misnamedIn;
   readonly readProblems: typeof readProblems;
   readonly ReplicaReader: typeof ReplicaReader;
+  readonly proveOnSchedule: typeof proveOnSchedule;
+  readonly readTablesNow: typeof readTablesNow;
+  readonly ageBound: typeof ageBound;
+  readonly staleTables: typeof staleTables;
+  readonly requireFresh: typeof requireFresh;
 }
 
 /** Loads the engine from a folder such as `src/`. */
@@ -67,7 +76,8 @@ export async function loadEngine(root: URL): Promise<EngineModules> {
   ];
   const account = ['daemon/account.ts', 'reconcile/bindings.ts', 'replica/reader.ts'];
   const others = ['files/pull.ts', 'files/upload.ts', 'daemon/cycle.ts', 'capture/decide.ts', 'capture/mode.ts'];
-  const modules = await Promise.all([...paths, ...account, ...others].map(load));
+  const fresh = ['extras/fresh/moment.ts', 'extras/shared/fresh-tables.ts'];
+  const modules = await Promise.all([...paths, ...account, ...others, ...fresh].map(load));
   return Object.assign({}, ...modules) as EngineModules;
 }
 
@@ -139,6 +149,13 @@ function replicaFailure(thrown: unknown): CycleReport {
     pagesReadCount: 0,
     files: null,
   };
+}
+
+/** What was thrown and is no defect of the simulation. */
+function refusalOf(thrown: unknown): RowsyncError {
+  const isOurs = typeof thrown === 'object' && thrown !== null && 'kind' in thrown && 'code' in thrown;
+  if (!isOurs) throw thrown;
+  return thrown as RowsyncError;
 }
 
 /** Not by its class: the engine may come from another source tree. */
@@ -286,6 +303,44 @@ export class Life {
     const misnamed = modules.misnamedIn(this.#named(this.#sides().replica), modules.readDescribed(reader));
     const word = { keeper: 'nobody' as const, complaints: [] };
     return modules.readProblems(reader, { ...NOTHING_KEPT, misnamed, word, nowMs: this.#clock.nowMs() });
+  }
+
+  /** Pulls, and proves a moment, as a schedule has it done; returns why there is none. */
+  proveMoment(): Promise<RowsyncError | null> {
+    const sides = { pull: this.#pullContext(), push: this.#pushContext() };
+    return this.#parts.modules.proveOnSchedule(sides).then(({ own }) => own, refusalOf);
+  }
+
+  /** Answers from all tables if they are young enough, or can be read now; returns why there is no answer. */
+  async answer(
+    db: () => Database.Database,
+    within: string,
+    judge: (tables: readonly AgedTable[]) => void,
+  ): Promise<RowsyncError | null> {
+    const { modules, disk } = this.#parts;
+    const sides = { pull: this.#pullContext(), push: this.#pushContext() };
+    const bound = modules.ageBound(within, this.#clock.nowMs());
+    const readerNow = (): ReplicaReader => new modules.ReplicaReader(db(), disk.path);
+    const names = (): readonly string[] => readTables(readerNow()).map(({ localName }) => localName);
+    try {
+      const stale = modules.staleTables(readerNow(), names(), bound);
+      const failure =
+        stale.length === 0
+          ? null
+          : await modules.readTablesNow(
+              sides,
+              stale.map(({ name }) => name),
+            );
+      const reader = readerNow();
+      try {
+        judge(modules.requireFresh(reader, { names, bound, failure }));
+      } finally {
+        db().exec('ROLLBACK');
+      }
+      return null;
+    } catch (thrown) {
+      return refusalOf(thrown);
+    }
   }
 
   /** Waits, unless it dies meanwhile. */

@@ -41,7 +41,7 @@ export interface SeenRequest {
 export interface NetworkParts {
   readonly scheduler: Scheduler;
   readonly tape: Tape;
-  readonly setup: Pick<Setup, 'weather' | 'poison'>;
+  readonly setup: Pick<Setup, 'weather' | 'poison' | 'moments'>;
   /** Says what strikes, instead of the tape. */
   readonly script: Pick<Script, 'fault' | 'losesRequests'> | null;
   readonly origin: (request: ModelRequest) => ModelAnswer;
@@ -123,7 +123,8 @@ export class Network {
   }
 
   #send({ owner }: Connection, request: WireRequest, body: Uint8Array | null): Promise<WireAnswer | TransportFault> {
-    const { scheduler, tape } = this.#parts;
+    const { scheduler, tape, setup } = this.#parts;
+    const latencyMs = setup.moments?.latencyMs ?? LATENCY_MS;
     const seen = this.#see(request, body, (this.#count += 1));
     this.#parts.onDeparture(seen.request);
     const value = this.isCalm ? 0 : tape.u32();
@@ -137,13 +138,13 @@ export class Network {
     return new Promise((resolve) => {
       const underWay: UnderWay = { method: seen.request.method, owner, arrive };
       this.#underWay.add(underWay);
-      scheduler.add(`${seen.request.method} ${seen.request.table} arrives`, LATENCY_MS, owner, () => {
+      scheduler.add(`${seen.request.method} ${seen.request.table} arrives`, latencyMs, owner, () => {
         this.#underWay.delete(underWay);
         arrive();
         const isLate = delivery?.result.kind === 'fault' && delivery.result.reason === 'deadline';
         scheduler.add(
           `${seen.request.method} ${seen.request.table} is answered`,
-          isLate ? TIMEOUT_MS : LATENCY_MS,
+          isLate ? TIMEOUT_MS : latencyMs,
           owner,
           () => {
             if (delivery === null) return;

@@ -11,6 +11,7 @@ import type { Names } from './names.ts';
 import type { Oracles } from '../oracles/oracles.ts';
 import type { Known } from '../oracles/overwrites.ts';
 import type { Setup } from './setup.ts';
+import type { Draw } from './tape.ts';
 import type { User } from '../actors/user.ts';
 
 /** What is looked at, and who is told. */
@@ -48,10 +49,6 @@ export class Past {
     this.#onDisk = parts.setup.losesPower ? parts.disk.moment() : null;
   }
 
-  get hasCopy(): boolean {
-    return this.#copy !== null;
-  }
-
   /** Everything that was committed up to now survives a power cut. */
   keepOnDisk(): void {
     if (this.#onDisk !== null) this.#onDisk = this.#parts.disk.moment();
@@ -67,6 +64,12 @@ export class Past {
     count('power cut');
     note('the power failed: what was not on the disk is gone');
     return true;
+  }
+
+  /** Someone copies the replica, or puts the copy in its place. */
+  copyOrRestore(draw: Draw): void {
+    if (this.#copy === null || draw.chance(0.3)) this.makeCopy();
+    else this.restoreCopy();
   }
 
   /** Someone copies the replica. */

@@ -11,6 +11,7 @@ import { calmFiles, filesSettings, UPLOAD_FOLDER, type FilesSetup } from './file
 import type { FollowSetup } from './follow-setup.ts';
 import type { EtagMode, RuleEffect } from '../model/knobs.ts';
 import { MODEL_TOKEN } from '../model/origin.ts';
+import type { MomentsSetup } from './moments.ts';
 import type { Weather } from './network.ts';
 import type { BesideSetup } from './beside.ts';
 import type { PoisonSetup } from './poison.ts';
@@ -84,6 +85,8 @@ export interface Setup {
   readonly ignores?: boolean;
   /** What happens to a second table; left out, or null, where there is none. */
   readonly beside?: BesideSetup | null;
+  /** Moments are proven, and young answers wanted; left out, or null, where they are not. */
+  readonly moments?: MomentsSetup | null;
 }
 
 /** Cycles until nothing moves any more, once the faults have stopped (L1), and the one that shows it. */
@@ -213,6 +216,7 @@ export const TRAITS: Readonly<Record<string, (setup: Setup) => boolean>> = {
   rows: ({ rows }) => rows !== undefined,
   letter: ({ isLetter }) => isLetter === true,
   beside: ({ beside = null }) => beside !== null,
+  moments: ({ moments = null }) => moments !== null,
   ignores: ({ ignores }) => ignores === true,
   cold: ({ isWarm }) => !isWarm,
   match: ({ match }) => match !== null,
@@ -293,6 +297,7 @@ export function calmSetup(setup: Setup): { readonly key: string; readonly calm: 
       setup.choosing,
       setup.isLetter === true,
       ...(setup.beside == null ? [] : ['beside']),
+      ...(setup.moments == null ? [] : [setup.moments.aheadMs]),
     ]),
     calm,
   };

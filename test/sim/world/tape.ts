@@ -31,6 +31,7 @@ export const TAPE_NAMES = [
   'misspelt',
   'beside',
   'ignores',
+  'moments',
 ] as const;
 
 /** Whose tape it is. */

@@ -8,6 +8,7 @@
  * and for how often pages were read by an origin without ETags (warm.test.ts).
  */
 import type Database from 'better-sqlite3';
+import { stampFromMs } from '../../../src/base/clock.ts';
 import { keptEtag } from '../../../src/wire/headers.ts';
 import { Admin } from '../actors/admin.ts';
 import { Tokens } from './books.ts';
@@ -63,6 +64,7 @@ function fit(start: Start, setup: Setup, disk: Disk): Difference {
   db.prepare('UPDATE _rowsync_history_tables SET proven_at = @at, captured_at = min(captured_at, @at)').run({
     at: START_MS / 1000,
   });
+  if (setup.moments != null) db.prepare('UPDATE _rowsync_tables SET sweep_started_at = ?').run(stampFromMs(START_MS));
   db.exec('COMMIT');
   db.close();
   return differenceOf(start.main, disk.keep().main);

@@ -8,6 +8,7 @@ import type { Replica, TransactionFacts } from '../../../src/replica/database.ts
 import { Books, Tokens, type LocalRow } from './books.ts';
 import { judgeChosen, type ChosenSides } from './choosing.ts';
 import { Beside } from './beside.ts';
+import { askingOf, type Asking } from './moments.ts';
 import type { Start } from './disk.ts';
 import { drawOrder } from './order.ts';
 import { causeOf, Life, loggerOf, type CycleReport, type Fate } from './engine.ts';
@@ -54,9 +55,10 @@ export class World {
   readonly #colleague: Colleague;
   readonly #admin: Admin;
   readonly #names: Names;
-  readonly #chosen: Pick<ChosenSides, 'origin' | 'names' | 'tokens' | 'setup' | 'user'>;
+  readonly #chosen: Pick<ChosenSides, 'origin' | 'names' | 'tokens'> & { readonly setup: Setup; readonly user: User };
   readonly #person: Person;
   readonly #beside: Beside | null;
+  readonly #asking: Asking | null;
   readonly #oracles: Oracles;
   readonly #stillness: Stillness;
   readonly #trace: string[] = [];
@@ -67,7 +69,7 @@ export class World {
   #failure: Complaint | null = null;
   #rows: readonly LocalRow[] = [];
   #jumpMs = 0;
-  readonly #originClock = { offMs: 0 };
+  readonly #originClock: { offMs: number };
   #isEnding = false;
   #isIdle = false;
   #isHeldBack = false; // by columns that vanished, until a person let them go right before this cycle
@@ -83,6 +85,7 @@ export class World {
     this.#script = options.script ?? null;
     this.#setup = setup;
     options.disk.begin(options.start);
+    this.#originClock = { offMs: setup.moments?.aheadMs ?? 0 };
     const originMs = (): number => START_MS + this.#scheduler.nowMs + this.#originClock.offMs;
     this.#origin = makeOrigin(this.#setup, {
       tokens: this.#tokens,
@@ -96,6 +99,8 @@ export class World {
       tokens: this.#tokens,
       books: this.#books,
       count: (what: string) => this.#count(what),
+      note: (line: string) => this.#note(line),
+      fail: (oracle: string, what: string) => this.#fail(oracle, what),
     };
     this.#admin = new Admin({
       ...around,
@@ -107,13 +112,12 @@ export class World {
     });
     this.#colleague = new Colleague({ ...around, choosing: setup.choosing });
     this.#user = new User(options.disk, { ...around, ignores: setup.ignores });
-    this.#beside = (setup.beside ?? null) === null ? null : new Beside({ ...around, user: this.#user });
+    this.#beside = (setup.beside ?? null) === null ? null : new Beside({ ...around, setup, user: this.#user });
     this.#chosen = { ...around, setup, user: this.#user };
     this.#person = new Person({
       ...around,
       rate: setup.personRate,
       user: this.#user,
-      note: (line) => this.#note(line),
       onTaken: (before, after) => this.#oracles.onTaken(before, after),
     });
     this.#files = filesOf(this.#setup.files, options.start?.files ?? null, { ...around, user: this.#user });
@@ -126,8 +130,9 @@ export class World {
       beside: this.#beside,
       setup: this.#setup,
       account: () => this.#life?.account(this.#user.connection) ?? [],
-      fail: (oracle, what) => this.#fail(oracle, what),
     });
+    const [tape, nowMs] = [tapes.of('moments'), (): number => START_MS + this.#scheduler.nowMs];
+    this.#asking = askingOf(this.#beside, { ...this.#chosen, ...around, oracles: this.#oracles, tape, nowMs });
     this.#stillness = new Stillness({ ...around, user: this.#user, etag: setup.etag });
     this.#network = new Network({
       scheduler: this.#scheduler,
@@ -163,7 +168,6 @@ export class World {
         this.#kill(how);
         this.#bury();
       },
-      note: (line) => this.#note(line),
     });
   }
 
@@ -214,6 +218,7 @@ export class World {
     await runDry();
     this.#writes.collect();
     this.#oracles.onTurn();
+    this.#asking?.oracle.noteTurn();
     if (this.#life?.isAlive === false) this.#afterDeath();
     if (this.#failure !== null) throw new Ended();
   }
@@ -282,7 +287,7 @@ export class World {
       case 'kill':
         return this.#kill('between two steps');
       case 'copy':
-        return this.#copyOrRestore(draw);
+        return this.#past.copyOrRestore(draw);
       case 'files':
         return this.#noteDeed(this.#files?.act(draw) ?? null);
       default:
@@ -300,6 +305,7 @@ export class World {
   #begin(): void {
     const number = (this.#lifeCount += 1);
     this.#names.selects = selectionOf(this.#setup, number);
+    this.#asking?.oracle.onReplaced();
     const life = new Life({
       modules: this.#options.modules,
       disk: this.#options.disk,
@@ -343,6 +349,7 @@ export class World {
         this.#note(`engine ${life.number}: ${pull ? 'pull ' : ''}${push ? 'push ' : ''}${confirm ? 'confirmed' : ''}`);
         this.#oracles.onCycle(order);
         this.#noteCycle(await life.cycle(order));
+        this.#noteErrors((await this.#asking?.ask(life)) ?? []);
         await life.sleep(this.#setup.follow?.restMs ?? 1_000);
       }
       this.#isIdle = true;
@@ -352,14 +359,18 @@ export class World {
   }
 
   #noteCycle({ errors, ...counts }: CycleReport): void {
+    this.#noteErrors(errors);
+    this.#oracles.onCycleEnd(errors);
+    this.#note(`the cycle ends: ${JSON.stringify(counts)}`);
+  }
+
+  #noteErrors(errors: CycleReport['errors']): void {
     for (const error of errors) {
       this.#count(`error ${error.code}`);
       this.#note(`the cycle says: ${error.code}`);
       this.#checkSaid(`the error ${error.code}`, `${error.message} ${error.hint ?? ''}`);
       if (error.kind === 'bug') this.#fail('bug', `${error.message} ${causeOf(error.cause)}`);
     }
-    this.#oracles.onCycleEnd(errors);
-    this.#note(`the cycle ends: ${JSON.stringify(counts)}`);
   }
 
   #logger(): Logger {
@@ -390,6 +401,7 @@ export class World {
   #beforeCommit(facts: TransactionFacts, replica: Replica): void {
     this.#oracles.onCommit(facts, replica);
     this.#person.onCommit(facts.what);
+    this.#asking?.onCommit(facts, replica);
     for (const { oracle, what } of this.#files?.onCommit(replica) ?? []) this.#fail(oracle, `"${facts.what}": ${what}`);
   }
 
@@ -427,11 +439,6 @@ export class World {
     const cutsPower = (): boolean => this.#script?.cutsPower() ?? this.#tapes.of('disk').decide(0.5) !== 0;
     if (this.#past.losePower(cutsPower) && this.#files !== null)
       this.#note(this.#files.losePower(this.#tapes.of('disk').draw()));
-  }
-
-  #copyOrRestore(draw: Draw): void {
-    if (!this.#past.hasCopy || draw.chance(0.3)) this.#past.makeCopy();
-    else this.#past.restoreCopy();
   }
 
   #noteDeed(deed: FileDeed): void {
@@ -505,18 +512,8 @@ export class World {
   }
 
   #judge(): readonly Complaint[] {
-    const rest = gatherRest({
-      user: this.#user,
-      names: this.#names,
-      origin: this.#origin,
-      books: this.#books,
-      writes: this.#writes.all,
-      hidden: this.#oracles.hidden,
-      policy: this.#setup.policy,
-      wasForbidden: this.#admin.wasForbidden,
-      hasSwapped: this.#admin.hasSwapped,
-      sent: this.#oracles.sentEver,
-    });
+    const sides = { ...this.#chosen, books: this.#books, writes: this.#writes.all };
+    const rest = gatherRest({ ...sides, admin: this.#admin, oracles: this.#oracles });
     if (rest === null) return [{ oracle: 'I17', what: 'the table does not stand in the replica as the origin has it' }];
     const chosen = { ...this.#chosen, life: this.#lifeCount, image: this.#options.disk.image() };
     return [...judgeRest(rest), ...judgeChosen(chosen, rest.waiting), ...(this.#files?.judge() ?? [])];
