@@ -27,6 +27,9 @@ export function ageMsOf(text: string): number | null {
   return ms === undefined ? null : Number(count) * ms;
 }
 
+/** How long a question waits for its tables to be read, at most: they are younger than the question then. */
+const READING_MS_MAX = 60_000;
+
 /** Tables that are older than a bound, or whose age is unknown, as after this machine's clock was set back. */
 export function staleAmong<T extends AgedTable>(
   tables: readonly T[],
@@ -34,7 +37,7 @@ export function staleAmong<T extends AgedTable>(
 ): readonly T[] {
   return tables.filter(({ asOf }) => {
     const ageMs = asOf === null ? Infinity : askedMs - Date.parse(asOf);
-    return ageMs > withinMs || ageMs < -withinMs;
+    return ageMs > withinMs || ageMs < -Math.max(withinMs, READING_MS_MAX);
   });
 }
 

@@ -40,6 +40,13 @@ test.each([
   expect(staleAmong([table('A', asOf)], { askedMs: NOON, withinMs: 600_000 })).toHaveLength(isStale ? 1 : 0);
 });
 
+test('a table that was read for a question is young, however long the question waited for it', () => {
+  const bound = { askedMs: NOON, withinMs: 1_000 };
+  const among = (asOf: string): number => staleAmong([table('A', asOf)], bound).length;
+
+  expect([among('2026-06-01T12:00:45Z'), among('2026-06-01T12:02:00Z')]).toEqual([0, 1]);
+});
+
 test('an answer is as old as the oldest of its tables, and a refusal says how old each is', () => {
   const tables = [table('A', '2026-06-01T11:59:00Z'), table('B', '2026-06-01T09:56:00Z'), table('C', null)];
 
