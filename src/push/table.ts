@@ -194,7 +194,9 @@ async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncErro
 async function captureEdits({ context, table, progress }: TablePush, isFirst: boolean): Promise<Edits> {
   const nowMs = context.clock.nowMs();
   const at = stampFromMs(nowMs);
-  return context.replica.write(`Planning the push of ${table.localName}`, (tx) => {
+  // Edits are of no run: they were made before this one found them.
+  const replica = context.replica.because({ cause: 'push', runId: null });
+  return replica.write(`Planning the push of ${table.localName}`, (tx) => {
     if (isFirst) {
       carryOutRequests(tx, table, at);
       retryDue(tx, table, { nowMs, at });
