@@ -40,6 +40,7 @@ export class Doorbell {
   readonly #parts: DoorbellParts;
   readonly #waiting = new Map<string, RungTable>();
   readonly #readMs = new Map<string, number>();
+  readonly #broughtMs = new Map<string, number>();
   readonly #times: number[] = [];
   #isAtWork = false;
   #wake = new AbortController();
@@ -64,6 +65,13 @@ export class Doorbell {
     const sorted = this.#times.toSorted((a, b) => a - b);
     return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
   };
+
+  /** How long ago rings brought something, by table, the last one first. */
+  get sinceBroughtMs(): readonly (readonly [table: string, ms: number])[] {
+    const nowMs = this.#parts.clock.monotonicMs();
+    const since = [...this.#broughtMs].map(([table, atMs]) => [table, nowMs - atMs] as const);
+    return since.toSorted(([, a], [, b]) => a - b);
+  }
 
   #nextReadMs(table: string): number {
     return (this.#readMs.get(table) ?? -Infinity) + READ_EVERY_MS;
@@ -97,6 +105,7 @@ export class Doorbell {
     this.readCount += 1;
     if (insertedCount + updatedCount + deletedCount > 0) {
       this.broughtCount += 1;
+      this.#broughtMs.set(table, this.#parts.clock.monotonicMs());
       const nowMs = this.#parts.originNowMs();
       this.#times.push(...(outcome?.stamps ?? []).map((stamp) => Math.max(0, nowMs - Date.parse(stamp))));
       this.#times.splice(0, this.#times.length - TIMES_MAX);

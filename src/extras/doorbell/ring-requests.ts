@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { asRowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
-import { plural } from '../../base/text.ts';
+import { durationText, plural } from '../../base/text.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
 import type { DaemonPart, DaemonServer, Metric, DaemonView, PathRequest, PlainAnswer } from '../../daemon/parts.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
@@ -20,6 +20,9 @@ import { makeSecret } from './secret.ts';
 const LOOK_EVERY_MS = 1_000;
 /** Rings with the right secret that are looked at in one second, for all tables. */
 const RINGS_PER_SECOND_MAX = 500;
+
+/** Tables that a line names. */
+const RUNG_TABLES_MAX = 5;
 
 const RUNG: PlainAnswer = { status: 200, body: 'rung\n' };
 const REFUSED: PlainAnswer = { status: 404, body: 'not found\n' };
@@ -60,7 +63,10 @@ export function takeRings(view: DaemonView): DaemonPart {
     word: () => {
       if (!isWanted()) return { lines: [], complaints: [] };
       const complaint = listen.complaint();
-      return { lines: [ringsText(counts, doorbell)], complaints: complaint === null ? [] : [complaint] };
+      return {
+        lines: [ringsText(counts, doorbell), ...rungLines(doorbell)],
+        complaints: complaint === null ? [] : [complaint],
+      };
     },
     metrics: () => doorbellMetrics(counts, doorbell),
   };
@@ -170,6 +176,14 @@ function decoded(name: string): string {
   } catch {
     return '';
   }
+}
+
+/** Which tables last came by a ring. */
+function rungLines({ sinceBroughtMs }: Pick<Doorbell, 'sinceBroughtMs'>): readonly string[] {
+  if (sinceBroughtMs.length === 0) return [];
+  const shown = sinceBroughtMs.slice(0, RUNG_TABLES_MAX).map(([table, ms]) => `${table} ${durationText(ms)} ago`);
+  const moreCount = sinceBroughtMs.length - shown.length;
+  return [`rung      ${shown.join(', ')}${moreCount === 0 ? '' : ` and ${moreCount} more`}`];
 }
 
 function ringsText(counts: Readonly<Record<'rung' | (typeof REASONS)[number], number>>, doorbell: Doorbell): string {

@@ -62,7 +62,9 @@ test('a ring has its table read at once, whatever the schedule says, also a smal
     .toBe(2);
 
   expect(sandbox.requests.count({ method: 'select', table: sandbox.store.table('Note').alias })).toBe(0);
-  expect((await statusOf(daemon)).notes[0]).toMatch(/^doorbell {2}1 ring; 1 of \d+ reads? brought something/);
+  const { notes } = await statusOf(daemon);
+  expect(notes[0]).toMatch(/^doorbell {2}1 ring; 1 of \d+ reads? brought something/);
+  expect(notes[1]).toMatch(/^rung {6}Purchase Order \d+(?:\.\d)? \w+ ago$/);
 });
 
 test('a wrong secret, an unknown table and another method get one and the same answer, and nothing is read', async () => {
