@@ -126,8 +126,10 @@ export class Replica implements Connection {
     const { db, statements } = this.#open;
     let statement = statements.get(text);
     if (statement !== undefined) return statement;
+    statement = db.prepare(text);
+    if (/^\s*(?:CREATE|DROP)\b/.test(text)) return statement; // runs once
     if (statements.size >= STATEMENTS_MAX) statements.clear();
-    statements.set(text, (statement = db.prepare(text)));
+    statements.set(text, statement);
     return statement;
   }
 

@@ -2,15 +2,19 @@
  * Tables, views and triggers of the file. SQLite finds one in `sqlite_schema` by reading all of it, a tenth of a millisecond with hundreds of two-way
  * tables, so what is asked for each table and row is kept until the schema changes.
  */
-import type { Connection } from './connection.ts';
-import { foldIdent, sql } from '../base/sql.ts';
+import type { Connection, Tx } from './connection.ts';
+import { foldIdent, sql, type Sql } from '../base/sql.ts';
 import { queryAny } from './query.ts';
 
 /** What each connection (`root`) has read of the schema, by who read it, and at which version. */
 const memos = new WeakMap<object, { readonly version: unknown; readonly values: Map<unknown, unknown> }>();
 
-/** Makes a reader of the schema read it anew only once someone has changed it. */
-export function oncePerSchema<T>(read: (from: Connection) => T): (from: Connection) => T {
+/** Readers whose answers no `changeSchema` makes false. */
+const lasting = new Set<unknown>();
+
+/** Makes a reader of the schema read it anew only once someone has changed it; one that lasts, only once it was not by `changeSchema`. */
+export function oncePerSchema<T>(read: (from: Connection) => T, { lasts = false } = {}): (from: Connection) => T {
+  if (lasts) lasting.add(read);
   return (from) => {
     const version = readSchemaVersion(from);
     const root = from.root ?? from;
@@ -23,28 +27,43 @@ export function oncePerSchema<T>(read: (from: Connection) => T): (from: Connecti
   };
 }
 
+/**
+ * Changes tables or triggers of ours, by a statement that makes no view and no trigger of another program: what is known of those stays known,
+ * while hundreds of tables are made.
+ */
+export function changeSchema(tx: Tx, text: Sql): void {
+  const root = tx.root ?? tx;
+  const known = memos.get(root);
+  const isKnown = known !== undefined && known.version === readSchemaVersion(tx);
+  tx.prepare(text).run();
+  if (!isKnown) return;
+  const values = new Map([...known.values].filter(([read]) => lasting.has(read)));
+  memos.set(root, { version: readSchemaVersion(tx), values });
+}
+
 /** Forgets what was read of a schema whose changes are taken back: the next change gives it the same version. */
 export function forgetSchema(connection: Connection): void {
   memos.delete(connection.root ?? connection);
 }
 
 /** Names of the views, folded. */
-const readViewNames = oncePerSchema((from) => {
-  const text = sql`SELECT name FROM sqlite_schema WHERE type = 'view'`;
-  return new Set(
-    from
-      .prepare(text)
-      .pluck()
-      .all()
-      .map((name) => foldIdent(String(name))),
-  );
-});
+const readViewNames = oncePerSchema(
+  (from) => {
+    const text = sql`SELECT name FROM sqlite_schema WHERE type = 'view'`;
+    const names = from.prepare(text).pluck().all();
+    return new Set(names.map((name) => foldIdent(String(name))));
+  },
+  { lasts: true },
+);
 
 /** Whether another client's trigger is in the file, which may change any row while ours are switched off. */
-export const hasForeignTriggers = oncePerSchema((from) => {
-  const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*' LIMIT 1`;
-  return queryAny(from, text);
-});
+export const hasForeignTriggers = oncePerSchema(
+  (from) => {
+    const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*' LIMIT 1`;
+    return queryAny(from, text);
+  },
+  { lasts: true },
+);
 
 /** Whether the file has a table, ignoring case: another client may have dropped it, or changed the case of its name. */
 export function hasTable(from: Connection, name: string): boolean {
@@ -67,8 +86,24 @@ export function readTableText(from: Connection, name: string): string | null {
   return typeof text === 'string' ? text : null;
 }
 
+/** A trigger as the file has it. */
+export interface FoundTrigger {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The triggers that we gave tables, by origin id, since another client changed the schema last. */
+const readGivenTriggers = oncePerSchema(() => new Map<number, readonly FoundTrigger[]>(), { lasts: true });
+
+/** Notes the triggers that a table was just given. */
+export function noteTriggers(tx: Tx, tableId: number, triggers: readonly FoundTrigger[]): void {
+  readGivenTriggers(tx).set(tableId, triggers);
+}
+
 /** The triggers of ours on a table. */
-export function readTriggers(from: Connection, tableId: number): readonly { name: string; text: string }[] {
+export function readTriggers(from: Connection, tableId: number): readonly FoundTrigger[] {
+  const given = readGivenTriggers(from).get(tableId);
+  if (given !== undefined) return given;
   const triggers = listPays(from)
     ? from
         .prepare(sql`SELECT name, sql AS text FROM sqlite_schema WHERE rowid IN (SELECT value FROM json_each(?))`)
@@ -78,7 +113,7 @@ export function readTriggers(from: Connection, tableId: number): readonly { name
           sql`SELECT name, sql AS text FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_*_' || ?`,
         )
         .all(String(tableId));
-  return triggers as { name: string; text: string }[]; // both are TEXT
+  return triggers as FoundTrigger[]; // both are TEXT
 }
 
 /** While tables are made, the schema changes between any two questions, and a list of all of it would be made for each. */

@@ -22,7 +22,7 @@ import { NO_CHANGES_VIEW } from './bookkeeping/row-states.ts';
 import { readTable, forgetTable, storeColorState, storeLocalName, storeNewTable } from './bookkeeping/tables.ts';
 import { touchTable } from './bookkeeping/touched.ts';
 import type { Connection, Tx } from './connection.ts';
-import { hasTable, readTableText } from './objects.ts';
+import { changeSchema, hasTable, noteTriggers, readTableText } from './objects.ts';
 import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
 import { type StoredAs, TYPE_RULES } from '../wire/column-types.ts';
 import { columnType } from '../wire/schema.ts';
@@ -156,7 +156,7 @@ export function createTable(
   endJournal(tx, table.id, { at, why: 'another program dropped the table', isAgain: true });
   forgetParts(tx, table.id);
   dropBase(tx, table.id); // of a table that another client dropped while it was still being read
-  tx.prepare(createSql(table.localName, [])).run();
+  changeSchema(tx, createSql(table.localName, []));
 }
 
 function createSql(name: string, columns: readonly Pick<LedgerColumn, 'localName' | 'type'>[]): Sql {
@@ -182,7 +182,7 @@ export function restoreTable(tx: Tx, table: { id: number; localName: string }): 
 
 function copyTable(tx: Tx, { id, from, to }: { id: number; from: string; to: string }): void {
   const columns = readShape(tx, id);
-  tx.prepare(createSql(to, columns)).run();
+  changeSchema(tx, createSql(to, columns));
   const list = columnList(columns);
   tx.prepare(sql`INSERT INTO ${ident(to)} (${list}) SELECT ${list} FROM ${ident(from)}`).run();
 }
@@ -212,7 +212,7 @@ export function addColorColumn(tx: Tx, table: { readonly id: number; readonly lo
 export function dropBase(tx: Tx, tableId: number): void {
   if (hasBase(tx, tableId)) touchTable(tx, tableId); // from here on the user table counts
   forgetKnownEdits(tx, tableId);
-  tx.prepare(sql`DROP TABLE IF EXISTS ${ident(baseName(tableId))}`).run();
+  changeSchema(tx, sql`DROP TABLE IF EXISTS ${ident(baseName(tableId))}`);
 }
 
 /**
@@ -293,8 +293,9 @@ export function addColumns(
   const stored = columns.map(({ descriptor, localName }) => ({ localName, type: columnType(descriptor.type) }));
   // SQLite reads the whole schema again for each ALTER TABLE: a hundred tables of a hundred columns would take minutes. Triggers go with their table.
   if (isUntouched(tx, table)) {
-    tx.prepare(sql`DROP TABLE ${ident(table.localName)}`).run();
-    tx.prepare(createSql(table.localName, stored)).run();
+    changeSchema(tx, sql`DROP TABLE ${ident(table.localName)}`);
+    noteTriggers(tx, table.id, []);
+    changeSchema(tx, createSql(table.localName, stored));
   } else {
     dropDependents(tx, table.id);
     const definitions = stored.map(

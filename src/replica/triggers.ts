@@ -5,13 +5,19 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { Connection, Tx } from './connection.ts';
-import { hasForeignTriggers, oncePerSchema, readTriggers } from './objects.ts';
+import {
+  changeSchema,
+  hasForeignTriggers,
+  noteTriggers,
+  oncePerSchema,
+  readTriggers,
+  type FoundTrigger,
+} from './objects.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { queryAll, queryTexts } from './query.ts';
 
 /** A trigger that must be exactly like this. */
-export interface Trigger {
-  readonly name: string;
+export interface Trigger extends FoundTrigger {
   readonly text: Sql;
 }
 
@@ -47,15 +53,17 @@ export function ensureTriggers(tx: Tx, tableId: number, wanted: readonly Trigger
   const found = readTriggers(tx, tableId);
   if (areSame(found, wanted)) return false;
   for (const { name, text } of found) {
-    if (!isAmong(wanted, name, text)) tx.prepare(sql`DROP TRIGGER ${ident(name)}`).run();
+    if (!isAmong(wanted, name, text)) changeSchema(tx, sql`DROP TRIGGER ${ident(name)}`);
   }
-  for (const { name, text } of wanted) if (!isAmong(found, name, text)) tx.prepare(text).run();
+  for (const { name, text } of wanted) if (!isAmong(found, name, text)) changeSchema(tx, text);
+  noteTriggers(tx, tableId, wanted);
   return true;
 }
 
 /** Drops the triggers of a table; code that changes its shape makes them again in the same transaction. */
 export function dropTriggers(tx: Tx, tableId: number): void {
-  for (const { name } of readTriggers(tx, tableId)) tx.prepare(sql`DROP TRIGGER ${ident(name)}`).run();
+  for (const { name } of readTriggers(tx, tableId)) changeSchema(tx, sql`DROP TRIGGER ${ident(name)}`);
+  noteTriggers(tx, tableId, []);
 }
 
 /** The triggers of other clients on the tables and views that rowsync keeps, as `name on table`. */
@@ -159,10 +167,10 @@ function harmOf(
   return NONE;
 }
 
-function areSame(found: readonly { name: string; text: string }[], wanted: readonly Trigger[]): boolean {
+function areSame(found: readonly FoundTrigger[], wanted: readonly Trigger[]): boolean {
   return found.length === wanted.length && wanted.every(({ name, text }) => isAmong(found, name, text));
 }
 
-function isAmong(triggers: readonly { name: string; text: string }[], name: string, text: string): boolean {
+function isAmong(triggers: readonly FoundTrigger[], name: string, text: string): boolean {
   return triggers.some((trigger) => trigger.name === name && trigger.text === text);
 }

@@ -5,7 +5,8 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
-import { hasForeignTriggers, hasTable } from '../../src/replica/objects.ts';
+import { changeSchema, hasForeignTriggers, hasTable } from '../../src/replica/objects.ts';
+import { dropTriggers, ensureTriggers, guardsOf, hasTriggers } from '../../src/replica/triggers.ts';
 import { sql } from '../../src/base/sql.ts';
 import { temporaryFolder } from '../support/replica.ts';
 
@@ -88,4 +89,39 @@ test.each([
   other.exec(TABLE); // the version of the schema is now what it was inside
 
   expect([hasForeignTriggers(replica), hasTable(replica, 'Mine')]).toEqual([false, true]);
+});
+
+test('a change of ours leaves known which views there are, until another client changes the schema', async () => {
+  using opened = open();
+  const { replica, other } = opened;
+  expect(hasTable(replica, 'Mine')).toBe(false);
+  const before = opened.countReadings();
+
+  await replica.write('Making a table', (tx) => changeSchema(tx, TABLE));
+  expect([hasTable(replica, 'Mine'), hasTable(replica, 'Seen')]).toEqual([true, false]);
+  expect(opened.countReadings()).toBe(before);
+
+  other.exec('CREATE VIEW "Seen" AS SELECT 1');
+  expect(hasTable(replica, 'Seen')).toBe(false);
+  other.exec('DROP VIEW "Seen"; CREATE TABLE "Seen" (a)');
+  expect(hasTable(replica, 'Seen')).toBe(true);
+  expect(opened.countReadings()).toBe(before + 2);
+});
+
+test('triggers that a table was given are known, until another client drops one, or they are taken back', async () => {
+  using opened = open();
+  const { replica, other } = opened;
+  const guards = guardsOf({ id: 7, localName: 'Mine' }, 'a mirror');
+  await replica.write('Making a table', (tx) => {
+    changeSchema(tx, TABLE);
+    ensureTriggers(tx, 7, guards);
+  });
+  const before = opened.countReadings();
+  expect(hasTriggers(replica, 7, guards)).toBe(true);
+  expect(opened.countReadings()).toBe(before);
+
+  await replica.rehearse('Dropping them', (tx) => dropTriggers(tx, 7));
+  expect(hasTriggers(replica, 7, guards)).toBe(true);
+  other.exec('DROP TRIGGER _rowsync_guard_insert_7');
+  expect(hasTriggers(replica, 7, guards)).toBe(false);
 });
