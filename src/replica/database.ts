@@ -11,7 +11,7 @@ import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import type { ChangeCause, Connection, Tx } from './connection.ts';
-import { recogniseFile, requireFile, requireOwnLog, wasReplica } from './copies.ts';
+import { realPathOf, recogniseFile, requireFile, requireOwnLog, wasReplica } from './copies.ts';
 import { replicaError, sqliteCode } from './failures.ts';
 import {
   APPLICATION_ID,
@@ -26,7 +26,7 @@ import {
 import { forgetSchema, readSchemaVersion } from './objects.ts';
 import { sql, type Sql } from '../base/sql.ts';
 import { downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
-import { checkEditsWhole, damaged } from './wholeness.ts';
+import { checkEditsWhole, damaged, isAsLeft, noteLeft } from './wholeness.ts';
 import { storeAllCompareDue } from './bookkeeping/captures.ts';
 import { assert } from '../base/assert.ts';
 import type { Cause } from './history-interval.ts';
@@ -84,6 +84,7 @@ interface OpenReplica {
   readonly statements: Map<Sql, Database.Statement>;
   /** As this process last left it (`PRAGMA schema_version`); null before its first write. */
   schemaVersion: unknown;
+  hasMetDamage: boolean;
   readonly counters: { busyMs: number; uncapturedCount: number };
 }
 
@@ -205,7 +206,9 @@ export class Replica implements Connection {
       // SQLite ends the transaction itself on some errors, a full disk among them.
       if (this.#open.db.inTransaction) this.#open.db.exec('ROLLBACK');
       forgetSchema(this);
-      throw replicaError(thrown, `${what} in ${this.path}`);
+      const error = replicaError(thrown, `${what} in ${this.path}`);
+      this.#open.hasMetDamage ||= error.code === 'replica.damaged';
+      throw error;
     } finally {
       if (options.synchronous === 'FULL') this.#open.db.exec('PRAGMA synchronous = NORMAL');
     }
@@ -228,8 +231,11 @@ export class Replica implements Connection {
 
   /** Closes the file and lets go of the lock. */
   close(): void {
-    this.#open.db.close();
-    this.#open.lock?.close();
+    const { db, lock, hasMetDamage } = this.#open;
+    db.close();
+    if (lock === null) return;
+    noteLeft(this.path, lock.name, hasMetDamage);
+    lock.close();
   }
 }
 
@@ -248,6 +254,7 @@ export function openReplica(
   const lock = takeLock(absolute, mode, connect);
   try {
     const wasThere = existsSync(absolute);
+    const isLeft = isAsLeft(realPathOf(absolute), lock.name, deps.clock.nowMs());
     createWithMode(absolute, mode);
     requireOwnLog(absolute);
     const isNew = isNewFile(absolute, connect);
@@ -255,7 +262,7 @@ export function openReplica(
     const db = connect(absolute, { timeout: BUSY_TIMEOUT_MS });
     try {
       proveWritable(db);
-      if (!isNew) checkEditsWhole(db, absolute);
+      if (!isNew) checkEditsWhole(db, absolute, { isLeft });
       const upgrade = prepareFile(db, absolute, isNew);
       recogniseFile(db, { path: absolute, isNew, clock: deps.clock });
       return openedReplica({ path: absolute, db, lock, clock: deps.clock, upgrade, surround: deps.surround });
@@ -297,7 +304,14 @@ export function openForRehearsal(path: string, { clock }: { readonly clock: Cloc
 
 function openedReplica(parts: Pick<OpenReplica, 'path' | 'db' | 'lock' | 'clock' | 'upgrade' | 'surround'>): Replica {
   const counters = { busyMs: 0, uncapturedCount: 0 };
-  const open = { ...parts, file: fileAt(parts.path), statements: new Map(), schemaVersion: null, counters };
+  const open = {
+    ...parts,
+    file: fileAt(parts.path),
+    statements: new Map(),
+    schemaVersion: null,
+    hasMetDamage: false,
+    counters,
+  };
   return new Replica(open, { cause: 'pull', runId: null });
 }
 

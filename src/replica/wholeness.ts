@@ -5,6 +5,7 @@
  * It matters most before a two-way table is compared with its base: rows that a damaged page has lost would look like deletes,
  * and be pushed (I5). A file that lacks what tells of edits, since another program dropped it, is no more whole than one with a damaged page.
  */
+import { statSync, utimesSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
@@ -39,12 +40,40 @@ export async function checkWhole(path: string): Promise<void> {
   }
 }
 
+const DAY_MS = 86_400_000;
+
 /**
- * Checks what tells edits: two-way tables, their bases, the marks. `db` was opened just now, and has read nothing of them yet.
- * @throws RowsyncError `replica.damaged`.
+ * Whether a process of ours closed the file, nobody wrote to it since, and that was today: then there is no reason to look through it again. After a
+ * crash or a power cut its log is still there. The lock file has the time at which the file was left; it is asked before the file is opened.
  */
-export function checkEditsWhole(db: Database.Database, path: string): void {
-  for (const name of editedNames(db, path)) {
+export function isAsLeft(path: string, lockPath: string, nowMs: number): boolean {
+  const [file, lock, log] = [path, lockPath, `${path}-wal`].map((name) => statSync(name, { throwIfNoEntry: false }));
+  if (file === undefined || lock === undefined || (log?.size ?? 0) > 0) return false;
+  if (Math.floor(file.mtimeMs) !== Math.floor(lock.mtimeMs)) return false;
+  return Math.floor(file.mtimeMs / DAY_MS) === Math.floor(nowMs / DAY_MS);
+}
+
+/** Notes that a process of ours has closed the file; one that met damage has it looked through the next time. */
+export function noteLeft(path: string, lockPath: string, hasMetDamage: boolean): void {
+  try {
+    const mtime = hasMetDamage ? new Date(0) : statSync(path).mtime;
+    utimesSync(lockPath, mtime, mtime);
+  } catch {
+    // It was moved meanwhile, or the lock is another user's: then it is looked through the next time.
+  }
+}
+
+/**
+ * Checks what tells edits: that it is there, and, unless the file `isAsLeft`, that two-way tables, their bases and the marks are whole. `db` was
+ * opened just now, and has read nothing of them yet. @throws RowsyncError `replica.damaged`.
+ */
+export function checkEditsWhole(
+  db: Database.Database,
+  path: string,
+  { isLeft = false }: { readonly isLeft?: boolean } = {},
+): void {
+  const names = editedNames(db, path);
+  for (const name of isLeft ? [] : names) {
     const problem = problemOf(db, name, path);
     if (problem !== null) throw damaged(path, problem);
   }
