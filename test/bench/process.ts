@@ -53,7 +53,11 @@ const PEAK_MODULE = `process.once('exit', () => {
   require('node:fs').writeSync(2, peak + ' ' + Math.round((user + system) / 1000) + '\\n');
 });`;
 const LOOP_NODE = fileURLToPath(new URL('loop-node.ts', import.meta.url));
-const LOOP_PYTHON = fileURLToPath(new URL('loop.py', import.meta.url));
+/** Programs for Python, by what they import. */
+const LOOPS_PYTHON = [
+  { name: 'Python', imports: 'urllib3, orjson', program: fileURLToPath(new URL('loop.py', import.meta.url)) },
+  { name: 'Dlt', imports: 'dlt, sqlalchemy', program: fileURLToPath(new URL('loop-dlt.py', import.meta.url)) },
+];
 const NODE = process.execPath;
 
 /** Runs a program that says its peak and its processor time on the last line of stderr. */
@@ -156,7 +160,8 @@ export const processBench: Bench = async (context) => {
   const { main, work } = await install(context, origin);
   const replica = join(work, 'replica.db');
   const forget = (path: string): void => {
-    for (const ending of ['', '-wal', '-shm', '.lock']) rmSync(path + ending, { force: true });
+    const endings = ['', '-wal', '-shm', '.lock', '-pipelines'];
+    for (const ending of endings) rmSync(path + ending, { recursive: true, force: true });
   };
   const pull = (): Run => {
     forget(replica);
@@ -170,11 +175,15 @@ export const processBench: Bench = async (context) => {
     forget(out);
     return runOnce(program, [...args, JSON.stringify({ ...job, out })], work);
   };
-  const hasPython = spawnSync('python3', ['-c', 'import urllib3, orjson']).status === 0;
-  const [ours, node, python] = inTurn(context.roundCount, [
+  const python = LOOPS_PYTHON.filter(({ imports }) => spawnSync('python3', ['-c', `import ${imports}`]).status === 0);
+  const [ours, node, ...others] = inTurn(context.roundCount, [
     pull,
     () => loop(NODE, '--require', PEAK, LOOP_NODE),
-    ...(hasPython ? [() => loop('python3', LOOP_PYTHON)] : []),
+    ...python.map(
+      ({ program }) =>
+        () =>
+          loop('python3', program),
+    ),
   ]);
   if (ours === undefined || node === undefined) throw new Error('two ways were measured');
   const rows = `${origin.rowCount} rows`;
@@ -214,6 +223,6 @@ export const processBench: Bench = async (context) => {
       note: `first pull, ${rows}`,
     },
     ...ratios('Node', node),
-    ...(python === undefined ? [] : ratios('Python', python)),
+    ...others.flatMap((peer, index) => ratios(python[index]?.name ?? '', peer)),
   ];
 };
