@@ -209,7 +209,7 @@ test('goes through a proxy as the checkout does', { timeout: 2 * RUN_MS_MAX }, a
 });
 
 test('is a library whose ten lines in the documents compile and run', { timeout: 2 * RUN_MS_MAX }, async () => {
-  const lines = await programIn('library.md');
+  const [lines = ''] = await libraryPrograms();
   await withSandbox(async ({ url, database, token }) => {
     const program = lines.replace('https://www.teamdesk.net', url).replace("'21995'", `'${database}'`);
 
@@ -219,17 +219,18 @@ test('is a library whose ten lines in the documents compile and run', { timeout:
 });
 
 test('has a sandbox for the tests of others, as its document shows it', { timeout: 2 * RUN_MS_MAX }, async () => {
-  const said = await compileAndRun(await programIn('sandbox.md'), {});
+  const [, lines = ''] = await libraryPrograms();
+  const said = await compileAndRun(lines, {});
 
   expect(said).toMatch(/^429 200\n/);
   expect(said).toContain("Name: 'Ada'");
   expect(said).toMatch(/\] 2\n$/);
 });
 
-/** The program that a document shows. */
-async function programIn(document: string): Promise<string> {
-  const page = await readFile(join(TOP, 'docs', document), 'utf8');
-  return /```ts\n(import .*?)```/s.exec(page)?.[1] ?? '';
+/** The programs that the document of the libraries shows. */
+async function libraryPrograms(): Promise<readonly string[]> {
+  const page = await readFile(join(TOP, 'docs', 'library.md'), 'utf8');
+  return [...page.matchAll(/```ts\n(import .*?)```/gs)].map(([, lines = '']) => lines);
 }
 
 /** What a program beside the installed package prints; first it must pass the strictest check of types. */

@@ -26,8 +26,8 @@ the last 100 runs in figures. It has names of tables and columns, and no value, 
 
 Examples:
   rowsync check
-  rowsync check --bundle support.json
-  rowsync check --json | jq '.checks[] | select(.outcome != "ok")'`;
+  rowsync check --json | jq '.checks[] | select(.outcome != "ok")'
+  rowsync check --bundle support.json`;
 
 /** Adds the command. */
 export function addCheckCommand(program: Command, runner: Runner): void {
