@@ -24,7 +24,7 @@ import { Unseen } from './unseen.ts';
 import type { Admin } from '../actors/admin.ts';
 import type { CycleOrder } from '../world/engine.ts';
 import { readBase } from './base.ts';
-import type { Beside } from '../world/beside.ts';
+import { isBeside, type Beside } from '../world/beside.ts';
 import { writtenKey, type Books, type LocalRow } from '../world/books.ts';
 import { wronglyAsked } from '../world/choosing.ts';
 import { flightComplaints } from './flight.ts';
@@ -126,8 +126,9 @@ export class Oracles {
     if (inFlightCount + batchCount > 0)
       for (const what of flightComplaints(replica)) fail('flight', `"${facts.what}": ${what}`);
     if (evidence > this.#newestEvidence) this.#checkEvidence(replica);
-    if (facts.what.startsWith('Looking for the missing rows')) this.#parking.onLook();
-    if (facts.what.startsWith('Holding deletes')) this.#parking.onHold(this.#outside);
+    const isOfTable = !isBeside(facts.what);
+    if (isOfTable && facts.what.startsWith('Looking for the missing rows')) this.#parking.onLook();
+    if (isOfTable && facts.what.startsWith('Holding deletes')) this.#parking.onHold(this.#outside);
     this.#newestBatch = batch;
     if (this.#parts.admin.hasLostColumns)
       for (const what of this.#hiding.complaints(replica, facts.what)) fail('I17', `"${facts.what}": ${what}`);
