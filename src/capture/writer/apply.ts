@@ -5,15 +5,7 @@
 import { assert } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { ident, joinSql, sql } from '../../base/sql.ts';
-import { type Backoff, backoffMs, BACKOFFS } from '../../base/retries.ts';
-import {
-  decideStray,
-  type OpenQuestion,
-  type RowRefusal,
-  type RowFacts,
-  type RowOutcome,
-} from '../../reconcile/outcome.ts';
-import type { RetryHope } from '../../reconcile/push-outcome.ts';
+import { decideStray, type OpenQuestion, type RowFacts, type RowOutcome } from '../../reconcile/outcome.ts';
 import { nextRowState, type RowEvent } from '../../reconcile/row-state.ts';
 import {
   hasOpenConflict,
@@ -23,11 +15,10 @@ import {
   settleConflicts,
 } from '../../replica/bookkeeping/conflicts.ts';
 import {
-  countTries,
   forgetRefusals,
   readDueIds,
   renumberRefusal,
-  replaceRefusal,
+  storeRefusal,
   type WaitingRow,
 } from '../../replica/bookkeeping/refusals.ts';
 import { queryNumbers } from '../../replica/query.ts';
@@ -40,7 +31,6 @@ import {
   copyRows,
   forgetGone,
   keepEvidence,
-  objectText,
   readCells,
   readRowsById,
   removeRows,
@@ -255,45 +245,6 @@ function storeWords(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[],
   }
   const forgotten = outcomes.filter(({ refusal }) => refusal === 'forget').map(({ newId }) => newId);
   if (forgotten.length > 0) forgetRefusals(tx, table.id, forgotten);
-}
-
-/** When a refused row is sent again without a person; null for never. */
-const BACKOFF_BY_HOPE: Readonly<Record<RetryHope, Backoff | null>> = {
-  soon: BACKOFFS.busyRow,
-  later: BACKOFFS.rightlessRow,
-  never: null,
-};
-
-/** Stores why a row waits, and until when. */
-function storeRefusal(
-  tx: Tx,
-  table: TwoWayTable,
-  refusal: RowRefusal & { readonly rowId: number },
-  nowMs: number,
-): void {
-  const tries = countTries(tx, table.id, refusal.rowId) + 1;
-  const backoff = BACKOFF_BY_HOPE[refusal.hope];
-  const waitMs = backoff && backoffMs(backoff, tries);
-  const columnName =
-    refusal.column === null ? (refusal.words?.source ?? null) : (table.columns[refusal.column]?.localName ?? null);
-  replaceRefusal(tx, {
-    tableId: table.id,
-    rowId: refusal.rowId,
-    kind: refusal.kind,
-    columnName,
-    reason: refusal.reason,
-    status: refusal.words?.status ?? null,
-    code: refusal.words?.code ?? null,
-    sent:
-      refusal.cells.length === 0
-        ? null
-        : objectText(
-            refusal.cells.map(({ column, value }) => [table.columns[column]?.localName ?? '', storedFromValue(value)]),
-          ),
-    tries,
-    now: BigInt(Math.floor(nowMs)),
-    retryAt: waitMs === null ? null : BigInt(Math.floor(nowMs + waitMs)),
-  });
 }
 
 /** A page may answer "not modified" although its rows changed outside of a sweep, and changed back. */

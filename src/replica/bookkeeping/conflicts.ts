@@ -167,13 +167,10 @@ export function readConflictsSince(
   return queryAll(from, text, [tableId, afterId]) as { rowId: number; winner: string }[];
 }
 
-/** Closes the questions about rows that no longer wait: both sides agree, or the table has no edits any more. */
+/** Closes the open questions of a table that has no edits any more. */
 export function closeQuestions(tx: Tx, tableId: number): void {
-  tx.prepare(
-    sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0
-        WHERE table_id = @tableId AND state = 'open' AND row_id NOT IN (
-          SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId AND state IN ('conflicted', 'inDoubt'))`,
-  ).run({ tableId });
+  const text = sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0 WHERE table_id = ? AND state = 'open'`;
+  tx.prepare(text).run(tableId);
 }
 
 /** Which version a person takes. */

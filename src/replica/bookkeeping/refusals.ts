@@ -1,9 +1,13 @@
 /**
  * Why rows were not taken, and when they are tried again. A line whose row no longer waits counts how often it was refused.
  */
+import { type Backoff, backoffMs, BACKOFFS } from '../../base/retries.ts';
 import { ident, sql } from '../../base/sql.ts';
+import type { RowRefusal } from '../../reconcile/outcome.ts';
+import type { RetryHope } from '../../reconcile/push-outcome.ts';
 import type { Connection, Tx, Stored, WrittenTable } from '../connection.ts';
 import { queryAll, queryFirst, queryNumbers } from '../query.ts';
+import { objectText, storedFromValue } from '../rows.ts';
 
 /**
  * A row waits only while its mark in _rowsync_rows is `refused` or `inDoubt`.
@@ -117,27 +121,42 @@ export function forgetRefusals(tx: Tx, tableId: number, ids: readonly number[]):
   );
 }
 
-/** How often a row was refused so far. */
-export function countTries(from: Connection, tableId: number, rowId: number): number {
-  const text = sql`SELECT tries FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`;
-  return (from.prepare(text).pluck().get(tableId, rowId) ?? 0) as number; // tries is an INTEGER
-}
+/** When a refused row is sent again without a person; null for never. */
+const BACKOFF_BY_HOPE: Readonly<Record<RetryHope, Backoff | null>> = {
+  soon: BACKOFFS.busyRow,
+  later: BACKOFFS.rightlessRow,
+  never: null,
+};
 
-/** Stores why a row waits, in place of what was kept before; the keys are those of the table's columns. */
-export function replaceRefusal(
+/** Stores why a row waits, and until when, in place of what was kept before. */
+export function storeRefusal(
   tx: Tx,
-  line: Readonly<
-    Record<'tableId' | 'rowId' | 'tries', number> &
-      Record<'kind' | 'reason', string> &
-      Record<'columnName' | 'sent', string | null> &
-      Record<'status' | 'code', number | null> & { now: bigint; retryAt: bigint | null }
-  >,
+  { id: tableId, columns }: { readonly id: number; readonly columns: readonly { readonly localName: string }[] },
+  { rowId, kind, reason, words, hope, ...refusal }: RowRefusal & { readonly rowId: number },
+  nowMs: number,
 ): void {
-  tx.prepare(sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`).run(line.tableId, line.rowId);
+  const forget = sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id = ? RETURNING tries`;
+  const before = queryFirst(tx, forget, [tableId, rowId]) as { readonly tries: number } | null;
+  const tries = (before?.tries ?? 0) + 1;
+  const backoff = BACKOFF_BY_HOPE[hope];
+  const nameOf = (column: number): string | null => columns[column]?.localName ?? null;
+  const sent = refusal.cells.map(({ column, value }) => [nameOf(column) ?? '', storedFromValue(value)] as const);
   tx.prepare(
     sql`INSERT INTO _rowsync_refusals (table_id, row_id, kind, column_name, reason, status, code, sent, tries, since_ms, retry_at_ms)
         VALUES (@tableId, @rowId, @kind, @columnName, @reason, @status, @code, @sent, @tries, @now, @retryAt)`,
-  ).run(line);
+  ).run({
+    tableId,
+    rowId,
+    kind,
+    reason,
+    tries,
+    columnName: refusal.column === null ? (words?.source ?? null) : nameOf(refusal.column),
+    status: words?.status ?? null,
+    code: words?.code ?? null,
+    sent: sent.length === 0 ? null : objectText(sent),
+    now: BigInt(Math.floor(nowMs)),
+    retryAt: backoff && BigInt(Math.floor(nowMs + backoffMs(backoff, tries))),
+  });
 }
 
 /** Moves what is kept of a row to its new id. */
