@@ -101,10 +101,11 @@ export class Moments {
     });
   }
 
-  /** Whether users may have written into a mirror, which the next pull puts right. */
+  /** Whether users may have written into a mirror, or renamed it, which the next pull puts right. */
   #isOpen(): boolean {
     const { names, user } = this.#parts;
-    return names.isMirror && (user.hadTrigger || user.hadNoTrigger);
+    const isRenamed = (): boolean => names.inReplica((statement) => user.query(statement)) === null;
+    return names.isMirror && (user.hadTrigger || user.hadNoTrigger || isRenamed());
   }
 
   /** The rows of tables at the origin in each state that was in force between two times. */

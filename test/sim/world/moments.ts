@@ -57,7 +57,20 @@ export function withMoments(setup: Setup, moments: MomentsSetup): Setup {
   );
   const beside = { weight: moments.besideWeight, isSteady: true } as const;
   const weather = new Map([...setup.weather].filter(([fault]) => !LIES.has(fault)));
-  return { ...setup, moments, actors, weather, beside, systemColumns: true, hideWeight: 0, isAdminAway: true };
+  // Under another filter, rows stay here, or are missing, until a pull has asked for them.
+  const { rows, ...others } = setup;
+  const steady = rows !== undefined && rows[0] === rows[1] ? { rows } : {};
+  return {
+    ...others,
+    ...steady,
+    moments,
+    actors,
+    weather,
+    beside,
+    systemColumns: true,
+    hideWeight: 0,
+    isAdminAway: true,
+  };
 }
 
 /** What is asked between two cycles; `within` is how old an answer may be. */
