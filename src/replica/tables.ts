@@ -19,8 +19,15 @@ import {
 import { forgetDescriptor } from './bookkeeping/descriptors.ts';
 import { endJournal, keepNames, markJournal, forgetKnownEdits } from './bookkeeping/history.ts';
 import { NO_CHANGES_VIEW } from './bookkeeping/row-states.ts';
-import { readTable, forgetTable, storeColorState, storeLocalName, storeNewTable } from './bookkeeping/tables.ts';
-import { touchTable } from './bookkeeping/touched.ts';
+import {
+  findTable,
+  readTable,
+  forgetTable,
+  storeColorState,
+  storeLocalName,
+  storeNewTable,
+} from './bookkeeping/tables.ts';
+import { endMoment, touchTable } from './bookkeeping/touched.ts';
 import type { Connection, Tx } from './connection.ts';
 import { changeSchema, hasTable, noteTriggers, readTableText } from './objects.ts';
 import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
@@ -151,6 +158,11 @@ export function createTable(
   table: { id: number; name: string; alias: string; localName: string },
   at: string,
 ): void {
+  if (findTable(tx, table.id) !== null) {
+    // Where another client renamed it, our triggers are on it still.
+    dropTriggers(tx, table.id);
+    endMoment(tx);
+  }
   storeNewTable(tx, table);
   // What was in a table that another client dropped is gone without a trace.
   endJournal(tx, table.id, { at, why: 'another program dropped the table', isAgain: true });

@@ -360,6 +360,22 @@ test('an origin that is lost in the middle is the problem of the tables that had
   expect(fixture.rows(`SELECT count(*) AS steady FROM sync_status WHERE state = 'steady'`)).toEqual([{ steady: 3 }]);
 });
 
+test('a mirror that another program renamed is made again, and the renamed table stays as it is', async () => {
+  await using fixture = await startFixture({ tables: [notes(2)] });
+  await fixture.pull();
+  fixture.execute(`INSERT INTO _rowsync_moments (at, tables, not_covered, holds) VALUES ('2026-11-27T08:00:00Z', '["Note"]', '[]', 1);
+    ALTER TABLE "Note" RENAME TO own_name`);
+
+  const report = await fixture.pull();
+
+  expect(report.tables).toMatchObject([{ table: 'Note', rowCount: 2, error: null }]);
+  expect(fixture.rows('SELECT count(*) AS kept FROM own_name')).toEqual([{ kept: 2 }]);
+  expect(() => fixture.execute('DELETE FROM "Note"')).toThrow('read-only mirror');
+  fixture.execute('DELETE FROM own_name');
+  // The table had no rows for a while.
+  expect(fixture.rows('SELECT holds FROM sync_moments')).toEqual([{ holds: 0 }]);
+});
+
 describe('an origin that answers 500', () => {
   const names = ['A', 'B', 'C', 'D', 'E'];
 
