@@ -1,6 +1,7 @@
 /**
  * Whom the replica was last pulled as. An ETag says something only to the caller who got it, so all of them go when the caller changes.
  */
+import type { Identity } from '../../reconcile/guards.ts';
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { forgetDescriptors } from './descriptors.ts';
@@ -24,27 +25,16 @@ export const IDENTITY = sql`
     changed_at TEXT, admin TEXT
   ) STRICT`;
 
-/** Who the replica was last pulled as. */
-export interface StoredIdentity {
-  readonly url: string;
-  readonly database: string;
-  readonly userId: number;
-  readonly role: string;
-  readonly timeZone: string;
-  /** Administrative permissions; null where an earlier version did not note them. */
-  readonly admin: readonly string[] | null;
-}
-
 /** The identity of the last pull, or null before the first. */
-export function readIdentity(from: Connection): StoredIdentity | null {
+export function readIdentity(from: Connection): Identity | null {
   const text = sql`SELECT url, database, user_id AS userId, role, time_zone AS timeZone, admin FROM _rowsync_identity`;
-  const row = queryFirst(from, text) as (Omit<StoredIdentity, 'admin'> & { readonly admin: string | null }) | null;
+  const row = queryFirst(from, text) as (Omit<Identity, 'admin'> & { readonly admin: string | null }) | null;
   if (row === null) return null;
   return { ...row, admin: row.admin === null ? null : row.admin.split(',').filter((name) => name !== '') };
 }
 
 /** An identity with what is only shown of it. */
-type Caller = StoredIdentity & { readonly userEmail: string };
+type Caller = Identity & { readonly userEmail: string };
 
 /** Whether just this identity is stored, so that nothing need be written. */
 export function isIdentityStored(from: Connection, caller: Caller): boolean {
