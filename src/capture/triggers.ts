@@ -144,9 +144,14 @@ function knownRow(table: TwoWayTable): readonly Sql[] {
         return sql`${name} = coalesce(${here}.${name}, ${base}.${name})`;
       }),
   ];
+  const emptied = [sql`_allow`, ...table.keptColumns.map(({ localName }) => ident(localName))].map(
+    (name) => sql`${name} = NULL`,
+  );
   return [
     mark(table, sql`NEW._id`, { rules: [stray] }),
-    sql`UPDATE ${here} SET ${joinSql(restored)} FROM (SELECT 1) LEFT JOIN ${base} ON ${base}._id = NEW._id WHERE ${here}._id = NEW._id`,
+    // Of several tables in FROM, SQLite makes one with all of their columns, which may be too many.
+    sql`UPDATE ${here} SET ${joinSql(restored)} FROM ${base} WHERE ${base}._id = NEW._id AND ${here}._id = NEW._id`,
+    sql`UPDATE ${here} SET ${joinSql(emptied)} WHERE _id = NEW._id AND NOT EXISTS (SELECT 1 FROM ${base} WHERE _id = NEW._id)`,
     sql`UPDATE _rowsync_local_ids SET last_id = min(last_id, NEW._id) WHERE table_id = ${table.id}`,
   ];
 }
