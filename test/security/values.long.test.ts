@@ -2,9 +2,11 @@
  * Values, from the bytes of an answer to the cell of the replica, and from an edit to the row at the origin. Each arrives to
  * the last digit and byte, or is refused where someone sees it.
  */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
+import { fixedText } from '../../src/sandbox/formula/numbers.ts';
 import { plainDecimal } from '../../src/wire/decimal.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { startPlain, type PlainTable } from '../support/plain-origin.ts';
@@ -278,16 +280,24 @@ describe('edits arrive at the origin to the last byte', () => {
       fixture.execute(`INSERT INTO "Note" ("Title", "Code", "Count") VALUES ('n', 'n${index}', ${written})`);
     }
 
+    let sent = '';
+    const onSent = (message: unknown): void => {
+      sent += String((message as { readonly chunk: unknown }).chunk); // as undici says it
+    };
+    subscribe('undici:request:bodyChunkSent', onSent);
     const report = await pushNow(fixture);
+    unsubscribe('undici:request:bodyChunkSent', onSent);
 
     expect(codesOf(report)).toEqual([]);
     expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+    expect(decimals.filter((decimal) => !sent.includes(`:${plainDecimal(decimal)}`))).toEqual([]);
     const arrived = atOrigin(fixture, ['Code', 'Count']).slice(6) as readonly (readonly unknown[])[];
     expect(fitting).toEqual(
       expect.arrayContaining(['9223372036854775807', '-9223372036854775808', '9007199254740993']),
     );
     expect(new Map(arrived.map(([, code, count]) => [code, digitsOf(count)]))).toEqual(
-      new Map(numbers.map((number, index) => [`n${index}`, plainDecimal(number)])),
+      // As the service does, the sandbox keeps six decimals of what is sent.
+      new Map(numbers.map((number, index) => [`n${index}`, plainDecimal(fixedText(number, 6))])),
     );
   });
 });

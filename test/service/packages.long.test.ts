@@ -75,7 +75,7 @@ describe.skipIf(reason !== null)(`what is handed to users${reason === null ? '' 
   test('the executable alone tells the whole story on a Debian without Node', async () => {
     const text = await machine.shell('cp /media/release/rowsync-linux-x64 /srv/rowsync; cd /srv; ./rowsync demo 2>&1');
 
-    expect(text).toContain('rowsync sql');
+    expect(text).toContain('$ rowsync sandbox');
     await machine.shell('rm /srv/rowsync; rm -rf "$HOME"/.cache');
   });
 
@@ -164,7 +164,7 @@ describe.skipIf(reason !== null)(`what is handed to users${reason === null ? '' 
         const script = 'id -un; pwd; rowsync demo 2>&1';
         const text = await buildah('run', '--isolation', 'chroot', container, '--', 'sh', '-euc', script);
         expect(text).toMatch(/^rowsync\n\/var\/lib\/rowsync\n/);
-        expect(text).toContain('rowsync sql');
+        expect(text).toContain('$ rowsync sandbox');
         const format = '{{.Docker.Config.Healthcheck.Test}} {{.Docker.Config.Entrypoint}} {{.Docker.Config.Cmd}}';
         expect(await buildah('inspect', '--type', 'image', '--format', format, 'rowsync')).toBe(
           '[CMD rowsync status --exit-code --config /etc/rowsync/rowsync.yaml] [rowsync] [daemon --config /etc/rowsync/rowsync.yaml]',

@@ -131,7 +131,7 @@ const HEADERS = {
   // With "no-referrer" browsers would send no Origin with forms.
   'Referrer-Policy': 'same-origin',
   'X-Content-Type-Options': 'nosniff',
-  'X-PageLayout-Options': 'DENY',
+  'X-Frame-Options': 'DENY',
 } as const;
 
 function answer(request: IncomingMessage, response: ServerResponse, served: Served): void {
