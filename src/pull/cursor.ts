@@ -4,7 +4,8 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { PagePlace } from '../replica/bookkeeping/pages.ts';
-import { REPEATED_PAGES_MAX } from '../reconcile/windows.ts';
+import { REPAIR_ROUNDS_MAX, REPEATED_PAGES_MAX } from '../reconcile/windows.ts';
+import type { PreparedTable } from './context.ts';
 
 /** What a cursor begins with. */
 export interface CursorStart {
@@ -152,5 +153,24 @@ export function samePageError(table: string): RowsyncError {
   return new RowsyncError('wireFormat', 'origin.samePage', {
     message: `select of "${table}": the next page has the same rows again`,
     hint: 'Something on the way answers without regard to the query, such as a cache; let it pass on every request to the origin.',
+  });
+}
+
+/** The error about an origin that gives fewer rows than it was asked for, while more rows follow. */
+export function shortPageError(
+  { address, pageRows }: Pick<PreparedTable, 'address' | 'pageRows'>,
+  { pageRowCount, followingCount }: { readonly pageRowCount: number; readonly followingCount: number },
+): RowsyncError {
+  return new RowsyncError('wireFormat', 'origin.shortPage', {
+    message: `select of "${address.name}": a page of ${pageRowCount} rows came where ${pageRows} were asked for, yet ${followingCount} more rows follow`,
+    hint: `The origin seems to limit its pages; set limits.pageRows to ${Math.max(2, pageRowCount)}.`,
+  });
+}
+
+/** The error about rows that did not come to rest while they were read. */
+export function movingRowsError(table: string): RowsyncError {
+  return new RowsyncError('originDown', 'origin.moving', {
+    message: `${table}: rows kept moving between pages while they were read (${REPAIR_ROUNDS_MAX} rounds)`,
+    hint: 'Everything that was read is stored; the next run reads the rest. Pull at a quieter time if this stays.',
   });
 }

@@ -7,7 +7,6 @@
  *    proof of the end         one request, once per small table and identity
  *    suspects                 suspects.ts, one request per batch
  */
-import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { finishSwitch } from '../capture/mode.ts';
 import {
@@ -24,7 +23,6 @@ import {
   judgePages,
   pageSkip,
   planRepair,
-  REPAIR_ROUNDS_MAX,
   type PageEdges,
 } from '../reconcile/windows.ts';
 import { closeSweep, openSweep, readSweep } from '../replica/bookkeeping/sweeps.ts';
@@ -47,7 +45,7 @@ import { writeInShape } from './describe.ts';
 import type { SweepCounts } from './report.ts';
 import { proveDeletes } from './suspects.ts';
 import { oneWindow, planWindows, storeWindows, throwAsLie, WindowLie } from './windows.ts';
-import { samePageError, TableCursor } from './cursor.ts';
+import { movingRowsError, samePageError, shortPageError, TableCursor } from './cursor.ts';
 import { runPool } from '../base/pool.ts';
 import { confirmedRows, storeAnswer } from '../capture/writer/remote.ts';
 
@@ -189,7 +187,7 @@ async function repairWindow(pass: Pass, { window, pages, isAlone }: JudgedWindow
   const step = planRepair({ verdict, shortPage: behind?.page ?? null, round, isSame, wasInFull });
   if (step.kind === 'done') return false;
   if (step.kind === 'giveUp') {
-    if (behind === null || step.why !== 'short') throw movingError(table);
+    if (behind === null || step.why !== 'short') throw movingRowsError(table.target.localName);
     throw behind.isSamePage ? samePageError(table.address.name) : shortPageError(table, behind);
   }
   Object.assign(repair, { round: round + 1, before: pages, wasInFull: wasInFull || step.inFull });
@@ -484,19 +482,4 @@ async function findRowsBehind(pass: Pass, last: KnownPage): Promise<RowsBehind |
   if (ids.length === 0) return null;
   const isSamePage = ids[0] === last.firstId;
   return { page: last.page, pageRowCount: last.rowCount, followingCount: ids.length, isSamePage };
-}
-
-function shortPageError({ address, pageRows }: PreparedTable, behind: RowsBehind): RowsyncError {
-  const { pageRowCount, followingCount } = behind;
-  return new RowsyncError('wireFormat', 'origin.shortPage', {
-    message: `select of "${address.name}": a page of ${pageRowCount} rows came where ${pageRows} were asked for, yet ${followingCount} more rows follow`,
-    hint: `The origin seems to limit its pages; set limits.pageRows to ${Math.max(2, pageRowCount)}.`,
-  });
-}
-
-function movingError(table: PreparedTable): RowsyncError {
-  return new RowsyncError('originDown', 'origin.moving', {
-    message: `${table.target.localName}: rows kept moving between pages while they were read (${REPAIR_ROUNDS_MAX} rounds)`,
-    hint: 'Everything that was read is stored; the next run reads the rest. Pull at a quieter time if this stays.',
-  });
 }

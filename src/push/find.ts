@@ -143,7 +143,7 @@ export interface FoundBlock {
 }
 
 /** Reads the rows of a block. @throws RowsyncError of the origin. */
-export async function read(run: TablePush, { kind, ids }: IdBlock): Promise<FoundBlock> {
+export async function readBlock(run: TablePush, { kind, ids }: IdBlock): Promise<FoundBlock> {
   await step(run, 'reread');
   const { match } = run.planned;
   const locals =

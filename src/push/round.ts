@@ -17,7 +17,7 @@ import { apply, readFacts } from '../capture/writer/apply.ts';
 import type { MergeColumn } from '../reconcile/merge.ts';
 import { decideMoved, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
 import { isLeftAsSent, type BatchRow } from '../reconcile/push-settle.ts';
-import { read } from './find.ts';
+import { readBlock } from './find.ts';
 import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
 
 /** Edited rows when the round began, by kind: no more are sent, since a guard has judged this number. */
@@ -113,7 +113,7 @@ type PushTurn = Turn<(typeof PUSH_LANES)[number]>;
  * replica, `guard.deletes`, `push.shape`.
  */
 async function pushBatch(run: TablePush, block: IdBlock, round: Round, turn: PushTurn): Promise<RowsyncError | null> {
-  const found = await read(run, block);
+  const found = await readBlock(run, block);
   if (!found.mayGoAhead) await turn.alone();
   const recorded = await turn.enter('record', async () => (turn.isStopped() ? null : record(run, found, round)));
   if (recorded === null) return null;

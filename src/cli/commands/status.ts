@@ -113,10 +113,17 @@ async function showStatuses(invocation: Invocation, paths: readonly string[], wa
         })),
       })
     : stdout.write(databasesText(databases, { nowMs: clock.nowMs(), width: stdout.width() })));
-  const codes = databases.map(({ status, error }) =>
-    wantsCode && status !== null ? accountExitCode(status.problems) : (error?.exitCode ?? EXIT.done),
+  return exitCodeOfAll(databases, wantsCode);
+}
+
+/** The exit code for several databases: that of an error, or of the worst problem of any. */
+export function exitCodeOfAll(databases: readonly DatabaseStatus[], wantsCode: boolean): number {
+  const unread = databases.filter(({ status }) => !wantsCode || status === null);
+  const problems = databases.flatMap(({ status }) => status?.problems ?? []);
+  return Math.max(
+    wantsCode ? accountExitCode(problems) : EXIT.done,
+    ...unread.map(({ error }) => error?.exitCode ?? 0),
   );
-  return Math.max(...codes);
 }
 
 /** A database among several; no status where its configuration or its replica cannot be read. */
@@ -144,7 +151,7 @@ export function databasesText(
       ageText(oldest, nowMs),
       countText(sum(({ pendingCount }) => pendingCount)),
       error?.message ??
-        (worst === undefined ? 'well' : [worst.table, worst.sentence].filter((word) => word !== null).join(': ')),
+        (worst === undefined ? 'steady' : [worst.table, worst.sentence].filter((word) => word !== null).join(': ')),
     ];
   });
   const titles = ['service', 'tables', 'rows', 'as of', 'edits', 'state'];

@@ -44,7 +44,7 @@ export async function supportBundle(
     daemonAnswers: answer !== null,
     configuration: withoutTexts(parseYaml(config.file, readFileSync(config.file, 'utf8')).values, words),
     problems: problems.map(({ code, severity, table, count, since }) => ({ code, severity, table, count, since })),
-    sizes: { replica: sizeOf(config.replica.path), log: sizeOf(`${config.replica.path}-wal`) },
+    sizes: { replica: sizeOf(config.replica.path), wal: sizeOf(`${config.replica.path}-wal`) },
     ...answersOf(config.replica.path),
   };
 }

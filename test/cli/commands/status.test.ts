@@ -3,7 +3,14 @@
  */
 import { expect, test } from 'vitest';
 import { accountExitCode, accountText } from '../../../src/cli/runtime/account-text.ts';
-import { databasesText, statusText, type KeptTable, type Status } from '../../../src/cli/commands/status.ts';
+import {
+  databasesText,
+  exitCodeOfAll,
+  statusText,
+  type KeptTable,
+  type Status,
+} from '../../../src/cli/commands/status.ts';
+import { RowsyncError } from '../../../src/base/errors.ts';
 import { displayWidth } from '../../../src/base/text.ts';
 import type { Problem } from '../../../src/reconcile/account/account.ts';
 import type { ProblemCode } from '../../../src/reconcile/account/problems.ts';
@@ -253,8 +260,36 @@ test('several databases are one table: what is oldest, what waits, and the worst
     [
       'service\ttables\trows\tas of\tedits\tstate',
       'crm\t2\t2,468\t3 h ago\t2\tStock: refused',
-      'main\t1\t1,234\t6 min ago\t0\twell\n',
+      'main\t1\t1,234\t6 min ago\t0\tsteady\n',
     ].join('\n'),
   );
   expect(databasesText(databases, { nowMs: NOW, width: 80 })).toContain('rowsync status --service crm');
+});
+
+test('the exit code for several databases is that of the worst problem of any, as it is for one', () => {
+  const database = (...problems: readonly Problem[]) => ({
+    name: 'x',
+    status: { ...status([]), problems },
+    json: {},
+    error: null,
+  });
+  const person = { ...problem('rows.refused', { table: 'Stock' }), severity: 'person' } as const;
+  const late = { ...person, severity: 'late' } as const;
+
+  expect(exitCodeOfAll([database(late), database(person)], true)).toBe(3);
+  expect(exitCodeOfAll([database(late), database()], true)).toBe(75);
+  expect(exitCodeOfAll([database(person), database({ ...person, severity: 'damaged' })], true)).toBe(78);
+  expect(exitCodeOfAll([database(late)], false)).toBe(0);
+  expect(
+    exitCodeOfAll(
+      [
+        {
+          ...database(),
+          status: null,
+          error: new RowsyncError('config', 'config.invalid', { message: 'm', hint: 'h' }),
+        },
+      ],
+      true,
+    ),
+  ).toBe(2);
 });
