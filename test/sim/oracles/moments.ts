@@ -90,7 +90,8 @@ export class Moments {
       const unfiltered = this.#there([localName], sinceMs, Infinity, () => true);
       const isSo = (id: number): boolean =>
         states.some((rows) => rows.get(id) === here.get(id)) ||
-        (here.has(id) && unfiltered.some((rows) => rows.get(id) === here.get(id)));
+        (here.has(id) && unfiltered.some((rows) => rows.get(id) === here.get(id))) ||
+        (states.at(-1)?.has(id) === false && this.#isUnseen(id));
       const ids = new Set([here, ...states].flatMap((rows) => [...rows.keys()]));
       return [...ids]
         .filter((id) => !isSo(id))
@@ -99,6 +100,12 @@ export class Moments {
           return `row ${id} is ${here.get(id) ?? 'missing'}; since ${asOf} it was ${was}`;
         });
     });
+  }
+
+  /** Whether a push of ours created a row that nothing has shown since: until a sweep asks for it, it is here as it was sent. */
+  #isUnseen(id: number): boolean {
+    const found = this.#parts.user.query(`SELECT 1 FROM _rowsync_suspects WHERE row_id = ${id} AND applied = 0`);
+    return found.length > 0;
   }
 
   /** Whether users may have written into a mirror, or renamed it, which the next pull puts right. */
