@@ -9,6 +9,7 @@ import {
   inSnapshot,
   readLastSeq,
   readLines,
+  readTableChanges,
   readSourceRows,
   type SourceRow,
   type ChangedRowLine,
@@ -16,7 +17,7 @@ import {
   readHead,
 } from '../shared/confirmed-rows.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { ALL_ROWS } from '../../replica/bookkeeping/touched.ts';
+import { ALL_ROWS, readHeldMoment } from '../../replica/bookkeeping/touched.ts';
 import {
   applyRows,
   LISTED,
@@ -29,6 +30,7 @@ import {
 import { pgError } from './failures.ts';
 import { placeSide, type SentTable, columnNames, createSql } from './shape-tables.ts';
 import { LEVEL, moveCursor, sideName, type TablePlace, dropSide } from './bookkeeping.ts';
+import type { SentMoment } from './system-tables.ts';
 import type { PgConnection } from './connection.ts';
 
 /** Lines of one snapshot: some ten milliseconds in which nothing else runs. */
@@ -56,7 +58,10 @@ export class TableFailure extends Error {
   }
 }
 
-/** A round, inside a transaction; `from` is the cursor. Returns the new cursor, and the last entry of the journal at the moment of the rows. */
+/**
+ * A round, inside a transaction; `from` is the cursor. Returns the new cursor, and what was true of the rows when they were read: the last entry of the
+ * journal, and the proven moment that they are of.
+ */
 export async function makeRound(
   sending: CopyTarget,
   from: Connection,
@@ -66,7 +71,7 @@ export async function makeRound(
     readonly from: number;
     readonly hasReplaced: boolean;
   },
-): Promise<{ readonly to: number; readonly lastEntry: number }> {
+): Promise<{ readonly to: number; readonly lastEntry: number; readonly moment: SentMoment | null }> {
   const { session, target } = sending;
   const made = new Set<string>(round.hasReplaced ? [LISTED] : []);
   const startById = new Map<number, number>();
@@ -83,17 +88,19 @@ export async function makeRound(
   }
   let at = Math.min(round.from, ...startById.values());
   let lastEntry = 0;
+  let moment: SentMoment | null = null;
   for (let count = 0; count < SNAPSHOTS_MAX; count += 1) {
-    const { lines, changes, lastSeq } = readChanges(from, { tables: round.tables, startById, after: at });
+    const read = readChanges(from, { tables: round.tables, startById, after: at });
+    const { lines, changes } = read;
     for (const { table, rows, gone } of changes)
       await guarded(table.id, () => applyRows(sending, table, { rows, gone, made }));
     at = lines.at(-1)?.seq ?? at;
-    lastEntry = lastSeq;
+    ({ lastEntry, moment } = read);
     if (lines.length < LINES_MAX) break;
   }
   const to = Math.max(at, round.from);
   await storePlaces(sending, { ids: [...startById.keys()], from: round.from, seq: at < round.from ? at : LEVEL });
-  if (await moveCursor(session, target, { epoch: round.epoch, from: round.from, to })) return { to, lastEntry };
+  if (await moveCursor(session, target, { epoch: round.epoch, from: round.from, to })) return { to, lastEntry, moment };
   throw movedError('Something else moved the cursor of the sink while rows were sent; nothing of them was stored');
 }
 
@@ -136,7 +143,7 @@ interface TableChanges {
   readonly gone: readonly number[];
 }
 
-/** The next lines, their rows, and the last entry of the journal, in one snapshot. */
+/** The next lines and their rows, the last entry of the journal, and behind the last line the moment, in one snapshot. */
 function readChanges(
   from: Connection,
   given: {
@@ -144,7 +151,12 @@ function readChanges(
     readonly startById: ReadonlyMap<number, number>;
     readonly after: number;
   },
-): { readonly lines: readonly ChangedRowLine[]; readonly changes: readonly TableChanges[]; readonly lastSeq: number } {
+): {
+  readonly lines: readonly ChangedRowLine[];
+  readonly changes: readonly TableChanges[];
+  readonly lastEntry: number;
+  readonly moment: SentMoment | null;
+} {
   const { tables, startById, after } = given;
   return inSnapshot(from, () => {
     const lines = readLines(from, after, LINES_MAX);
@@ -162,8 +174,22 @@ function readChanges(
       const here = new Set(rows.map(([id]) => Number(id)));
       return [{ table, rows, gone: ids.filter((id) => !here.has(id)) }];
     });
-    return { lines, changes, lastSeq: readLastSeq(from) };
+    const moment = lines.length < LINES_MAX ? readSentMoment(from, tables) : null;
+    return { lines, changes, lastEntry: readLastSeq(from), moment };
   });
+}
+
+/** The moment that holds, and the tables that are there as they were then: none whose load has not ended, or has to begin again. */
+function readSentMoment(from: Connection, tables: readonly RoundTable[]): SentMoment | null {
+  const held = readHeldMoment(from);
+  if (held === null) return null;
+  const wholes = readTableChanges(from);
+  const isWhole = ({ table, place: { seq, whole, load } }: RoundTable): boolean => {
+    const loadedTo = load === null ? (seq === null ? -Infinity : (whole ?? -1)) : load.isDone ? load.seq : -Infinity;
+    return (wholes.get(table.id) ?? -1) <= loadedTo;
+  };
+  const names = tables.filter(isWhole).map(({ table }) => table.source.table.localName);
+  return { at: held.at, tables: names.filter((name) => held.tables.includes(name)) };
 }
 
 /** Rows of one part; a second or so. */

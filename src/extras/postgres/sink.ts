@@ -8,6 +8,7 @@ import { sql } from '../../base/sql.ts';
 import { judgeCursor } from './cursor.ts';
 import type { Complaint } from '../../replica/bookkeeping/problems.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
+import { readHeldMoment } from '../../replica/bookkeeping/touched.ts';
 import {
   ensureSinks,
   forgetAsked,
@@ -29,6 +30,7 @@ import {
   sendHistory,
   preparePublic,
   PublicTables,
+  writeMoment,
   type ChangedTable,
 } from './system-tables.ts';
 import { beginLoad, loadPart, makeRound, TableFailure, type RoundTable } from './send-round.ts';
@@ -76,6 +78,8 @@ export class SinkWriter {
   #publicAtMs = -Infinity;
   /** The last journal entry of the target. */
   #lastEntry = 0;
+  /** The moment that the target says; null for none. */
+  #momentAt: string | null = null;
   /** Input and result of the last look at the shapes; null if they have to be checked again. */
   #shaped: { readonly seen: string; readonly outcome: ShapeOutcome } | null = null;
 
@@ -292,7 +296,12 @@ export class SinkWriter {
       [...except.keys()],
     ]);
     if (this.#shaped?.seen === seen) return this.#shaped.outcome;
-    const outcome = await session.transact(() => followShapes(session, target, { tables, deletes, except }));
+    const outcome = await session.transact(async () => {
+      await writeMoment(session, target, null); // a new column has no values yet
+      return await followShapes(session, target, { tables, deletes, except });
+    });
+    this.#momentAt = null;
+    this.#publicAtMs = -Infinity;
     const isSettled =
       [...outcome.problems.keys()].every((id) => except.has(id)) &&
       tables.every(({ id }) => outcome.standing.has(id) || outcome.problems.has(id));
@@ -336,13 +345,15 @@ export class SinkWriter {
     if (!hasNews && !isDue) return;
     const changed: readonly ChangedTable[] = this.#public.read(reader);
     const hasHistory = hasHistoryAfter(reader, this.#lastEntry);
-    if (!hasNews && changed.length === 0 && !hasHistory) {
+    const isOfMoment = (readHeldMoment(reader)?.at ?? null) === this.#momentAt;
+    if (!hasNews && changed.length === 0 && !hasHistory && isOfMoment) {
       this.#publicAtMs = clock.monotonicMs();
       return;
     }
     let entry = this.#lastEntry;
+    let momentAt: string | null = null;
     const to = await session.transact(async () => {
-      const { to: moved, lastEntry } = await makeRound(sending, reader, {
+      const made = await makeRound(sending, reader, {
         tables,
         epoch: this.#epoch,
         from: this.#seq,
@@ -350,22 +361,25 @@ export class SinkWriter {
       });
       this.#context.onStep?.('rows');
       await this.#public.write(sending, changed, new Set());
-      const bounds = { after: this.#lastEntry, upTo: lastEntry };
+      await writeMoment(session, this.#target, made.moment);
+      momentAt = made.moment?.at ?? null;
+      const bounds = { after: this.#lastEntry, upTo: made.lastEntry };
       if (hasHistory) entry = await sendHistory(session, this.#target, reader, bounds);
       this.#context.onStep?.('written');
       const place = requirePlace(this.#context);
-      if (moved !== place.sent) {
+      if (made.to !== place.sent) {
         // On the disk before the target commits: if its answer is lost, this may be its cursor.
         await replica.writeDurably('Noting what is sent', (tx) =>
-          storePlace(tx, settings.name, { ...place, pending: moved }),
+          storePlace(tx, settings.name, { ...place, pending: made.to }),
         );
       }
       this.#context.onStep?.('noted');
-      return moved;
+      return made.to;
     });
     this.#context.onStep?.('committed');
     this.#seq = to;
     this.#lastEntry = entry;
+    this.#momentAt = momentAt;
     this.#public.settle(changed);
     this.#publicAtMs = clock.monotonicMs();
     for (const { table } of tables) this.#troubles.delete(table.id);

@@ -9,7 +9,7 @@ import type { Connection, Stored } from '../../replica/connection.ts';
 import { readView, readHistory } from '../shared/confirmed-rows.ts';
 import { freshTemporary, mergeSql, type CopyTarget } from './copy-rows.ts';
 import type { PgSession } from './connection.ts';
-import { TYPE_SQL, type PgSchema } from './bookkeeping.ts';
+import { readRelations, TYPE_SQL, type PgSchema } from './bookkeeping.ts';
 import { copyLine } from '../shared/copy-text.ts';
 
 /** A view of the replica, as a table of the target. */
@@ -21,9 +21,13 @@ interface PublicTable {
   readonly key: readonly string[];
 }
 
+const STATUS = 'sync_status';
+/** A column that the view of the replica does not have: it is known only with the rows that are sent. */
+const MOMENT = 'moment';
+
 const PUBLIC: readonly PublicTable[] = [
   {
-    name: 'sync_status',
+    name: STATUS,
     view: sql`sync_status`,
     columns: {
       table: 'text',
@@ -116,7 +120,7 @@ export interface ChangedTable {
   readonly digest: string;
 }
 
-/** Makes the tables. */
+/** Makes the tables, and the columns that an earlier version did not have. */
 export async function preparePublic(session: PgSession, target: PgSchema): Promise<void> {
   for (const { name, columns } of PUBLIC) {
     const definitions = Object.entries(columns).map(([column, type]) => sql`${ident(column)} ${TYPE_SQL[type]}`);
@@ -124,6 +128,22 @@ export async function preparePublic(session: PgSession, target: PgSchema): Promi
       sql`CREATE TABLE IF NOT EXISTS ${target.of(name)} (${joinSql(definitions)}, _key text PRIMARY KEY)`,
     );
   }
+  const status = (await readRelations(session, target)).find(({ name }) => name === STATUS);
+  if (status?.columns.includes(MOMENT) === true) return;
+  await session.query(sql`ALTER TABLE ${target.of(STATUS)} ADD COLUMN ${ident(MOMENT)} timestamptz`);
+}
+
+/** A proven moment, and the tables that are in the target as they were then, by their names in the replica. */
+export interface SentMoment {
+  readonly at: string;
+  readonly tables: readonly string[];
+}
+
+/** Says of which moment each table is; null for none. */
+export async function writeMoment(session: PgSession, target: PgSchema, moment: SentMoment | null): Promise<void> {
+  const now = sql`CASE WHEN "table" = ANY ($1::text[]) THEN $2::timestamptz END`;
+  const text = sql`UPDATE ${target.of(STATUS)} SET ${ident(MOMENT)} = ${now} WHERE ${ident(MOMENT)} IS DISTINCT FROM ${now}`;
+  await session.query(text, [moment?.tables ?? [], moment?.at ?? null]);
 }
 
 function* linesOf(from: Connection, { view, columns, key }: PublicTable): Iterable<string> {

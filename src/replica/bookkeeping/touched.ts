@@ -62,6 +62,12 @@ export function readLastMoment(from: Connection): (ProvenMoment & { readonly hol
   return { at: row.at, tables: list(row.tables), notCovered: list(row.notCovered), holds: row.holds === 1 };
 }
 
+/** The last moment while the tables still are as they were then; null for none. */
+export function readHeldMoment(from: Connection): ProvenMoment | null {
+  const last = readLastMoment(from);
+  return last?.holds === true ? last : null;
+}
+
 /** Notes that a row changed, or may have. */
 export function endMoment(tx: Tx): void {
   tx.prepare(sql`UPDATE _rowsync_moments SET holds = 0 WHERE holds = 1`).run();
