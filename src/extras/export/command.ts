@@ -9,26 +9,26 @@ import { countText, plural, printable } from '../../base/text.ts';
 import { type WrittenColumn, writeParquet, type ParquetColumn } from './parquet.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Runner } from '../../extra.ts';
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { answerAsCsv } from '../../base/answer.ts';
 import { openExportFolder } from '../../base/file-system.ts';
 import { sql } from '../../base/sql.ts';
 import { FolderNames, safeName } from '../shared/file-names.ts';
 import { pgType } from '../shared/column-shape.ts';
-import { makePrivate, PARTIAL, takeName } from '../../replica/copy-file.ts';
+import { makePrivate, takeName } from '../../replica/copy-file.ts';
 import { replicaError } from '../../replica/failures.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readAllRows, readSources } from '../shared/confirmed-rows.ts';
 import type { Stored } from '../../replica/connection.ts';
 
 const EXAMPLES = `
-Each file is whole and of one moment. manifest.json names the files of an export, and is replaced when all of them are there;
-the files of the export before go then. Of two-way tables, it has what the origin confirmed.
+Each file is whole and of one moment, and takes the place of the one before. manifest.json names the files of an export; its exportedAt
+is null while files are being replaced. Of two-way tables, they have what the origin confirmed.
 
 Examples:
   rowsync export /data/lake                      as Parquet; numbers are DECIMAL
   rowsync export /data/csv --format csv Customer
-  duckdb -c "SELECT * FROM read_parquet('/data/lake/Customer-*.parquet')"`;
+  duckdb -c "SELECT * FROM read_parquet('/data/lake/Customer.parquet')"`;
 
 function emptiedText({ name, type, emptiedCount = 0 }: WrittenColumn): readonly string[] {
   if (emptiedCount === 0) return [];
@@ -113,6 +113,8 @@ export async function exportTables(
 ): Promise<readonly ExportedTable[]> {
   const { folder, format, tables, at } = options;
   const reader = openReader(path);
+  /** The folder where files are until all are written. */
+  let aside: string | null = null;
   try {
     const choose = (): ReturnType<typeof chooseSources> => chooseSources(reader, tables);
     choose();
@@ -121,40 +123,67 @@ export async function exportTables(
     openExportFolder(folder, 0o700);
     const before = readManifest(folder);
     const names = new FolderNames();
+    aside = mkdtempSync(join(folder, '.export-'));
     const written: ExportedTable[] = [];
     for (const source of sources) {
-      const stem = names.take(safeName(source.table.localName, String(source.table.id)));
-      const file = `${stem}-${at.replaceAll(/[^0-9]/g, '')}.${format}`;
+      const file = `${names.take(safeName(source.table.localName, String(source.table.id)))}.${format}`;
+      requireOwn(folder, file, before);
       const columns: readonly ParquetColumn[] = [
         { name: '_id', type: 'bigint' },
         { name: '_allow', type: 'text' },
         ...source.columns.map(({ localName, type }) => ({ name: localName, type: pgType(type) })),
       ];
-      const partial = join(folder, file) + PARTIAL;
-      makePrivate(partial);
+      const path = join(aside, file);
+      makePrivate(path);
       const counted = { count: 0 };
       // Both passes over the table see the same rows.
       if (held === null) reader.prepare(sql`BEGIN`).run();
       const rows = (): Iterable<readonly Stored[]> => countRows(readAllRows(reader, source), counted);
-      const result = await (format === 'parquet'
-        ? writeParquet(partial, columns, rows)
-        : writeCsv(partial, columns, rows));
+      const result = await (format === 'parquet' ? writeParquet(path, columns, rows) : writeCsv(path, columns, rows));
       if (held === null) reader.prepare(sql`COMMIT`).run();
-      takeName(partial, join(folder, file));
       written.push({ table: source.table.localName, file, rowCount: counted.count, columns: result });
     }
-    const partial = join(folder, MANIFEST) + PARTIAL;
-    makePrivate(partial);
-    writeFileSync(partial, `${JSON.stringify({ exportedAt: at, ...held, format, tables: written }, null, 2)}\n`);
-    takeName(partial, join(folder, MANIFEST));
-    const now = new Set(written.map(({ file }) => file));
-    for (const file of before) if (!now.has(file)) rmSync(join(folder, file), { force: true });
+    replaceFiles(folder, { aside, before, written, manifest: { exportedAt: at, ...held, format, tables: written } });
     return written;
   } catch (thrown) {
     throw replicaError(thrown, `Exporting to ${folder}`);
   } finally {
+    if (aside !== null) rmSync(aside, { recursive: true, force: true });
     reader.close();
   }
+}
+
+/** A file of that name that no export made is not replaced. @throws RowsyncError `files.store`. */
+function requireOwn(folder: string, file: string, before: readonly string[]): void {
+  if (!existsSync(join(folder, file)) || before.includes(file)) return;
+  throw new RowsyncError('replica', 'files.store', {
+    message: `${join(folder, file)} is not the file of an export: ${MANIFEST} does not name it`,
+    hint: 'Move it away, or name another folder.',
+  });
+}
+
+/** Puts the files of an export in the place of those of the one before. */
+function replaceFiles(
+  folder: string,
+  parts: {
+    readonly aside: string;
+    readonly before: readonly string[];
+    readonly written: readonly ExportedTable[];
+    readonly manifest: object;
+  },
+): void {
+  const { aside, before, written, manifest } = parts;
+  const writeManifest = (content: object): void => {
+    makePrivate(join(aside, MANIFEST));
+    writeFileSync(join(aside, MANIFEST), `${JSON.stringify(content, null, 2)}\n`);
+    takeName(join(aside, MANIFEST), join(folder, MANIFEST));
+  };
+  const now = written.map(({ file }) => file);
+  // Names them all, so that the next export knows them as its own should this one end here.
+  writeManifest({ exportedAt: null, tables: [...new Set([...before, ...now])].map((file) => ({ file })) });
+  for (const file of now) takeName(join(aside, file), join(folder, file));
+  writeManifest(manifest);
+  for (const file of before) if (!now.includes(file)) rmSync(join(folder, file), { force: true });
 }
 
 /** Tables by their names at the origin or here, or all for none. @throws RowsyncError `usage.invalid`. */

@@ -1,7 +1,7 @@
 /**
  * Tables as files: what another reader of Parquet finds in them, and that an export takes the place of the one before as a whole.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { expect, test } from 'vitest';
@@ -28,9 +28,9 @@ test('a Parquet file has every cell with its type and all its digits', async () 
     at: '2026-11-21T12:00:00Z',
   });
 
-  expect(table).toMatchObject({ table: 'Note', rowCount: 6, file: 'Note-20261121120000.parquet' });
+  expect(table).toMatchObject({ table: 'Note', rowCount: 6, file: 'Note.parquet' });
   expect(table?.columns).toContainEqual({ name: 'Count', type: 'decimal(38, 6)' });
-  const file = await asyncBufferFromFile(join(folder, 'Note-20261121120000.parquet'));
+  const file = await asyncBufferFromFile(join(folder, 'Note.parquet'));
   const [first, second] = await parquetReadObjects({ file });
   expect(first).toMatchObject({
     _id: 1n,
@@ -68,16 +68,44 @@ test('an export takes the place of the one before, and leaves other files alone'
 
   await exportTables(fixture.path, { folder, format: 'csv', tables: ['Note'], at: '2026-11-21T12:00:01Z' });
 
-  expect(readdirSync(folder).toSorted()).toEqual(['Note-20261121120001.csv', 'manifest.json']);
-  expect(readFileSync(join(folder, 'Note-20261121120001.csv'), 'utf8')).toMatch(/^_id,_allow,Id,Title,.*\n1,.*title 1/);
+  expect(readdirSync(folder).toSorted()).toEqual(['Note.csv', 'manifest.json']);
+  expect(readFileSync(join(folder, 'Note.csv'), 'utf8')).toMatch(/^_id,_allow,Id,Title,.*\n1,.*title 1/);
   const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as unknown;
   expect(manifest).toMatchObject({
     format: 'csv',
-    tables: [{ table: 'Note', file: 'Note-20261121120001.csv', rowCount: 6 }],
+    tables: [{ table: 'Note', file: 'Note.csv', rowCount: 6 }],
   });
   await expect(
     exportTables(fixture.path, { folder, format: 'csv', tables: ['None'], at: '2026-11-21T12:00:02Z' }),
   ).rejects.toMatchObject({ code: 'usage.invalid' });
+});
+
+test('keeps the names of files, replaces none that is not its own, and says while it replaces them', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  await fixture.pull();
+  const folder = join(fixture.folder, 'lake');
+  const options = { folder, format: 'csv' as const, tables: [] };
+  await exportTables(fixture.path, { ...options, at: '2026-11-21T12:00:00Z' });
+  fixture.sandbox.store.update('Note', 1, { Title: 'another' });
+  await fixture.pull();
+  // An export that ended while it replaced files.
+  writeFileSync(
+    join(folder, 'manifest.json'),
+    JSON.stringify({ exportedAt: null, tables: [{ file: 'Note.csv' }, { file: 'Gone.csv' }] }),
+  );
+  writeFileSync(join(folder, 'Gone.csv'), '');
+
+  await exportTables(fixture.path, { ...options, at: '2026-11-21T12:00:01Z' });
+
+  expect(readdirSync(folder).toSorted()).toEqual(['Note.csv', 'manifest.json']);
+  expect(readFileSync(join(folder, 'Note.csv'), 'utf8')).toContain('another');
+  rmSync(join(folder, 'manifest.json'));
+  writeFileSync(join(folder, 'Note.csv'), 'of a person');
+  await expect(exportTables(fixture.path, { ...options, at: '2026-11-21T12:00:02Z' })).rejects.toMatchObject({
+    code: 'files.store',
+  });
+  expect(readFileSync(join(folder, 'Note.csv'), 'utf8')).toBe('of a person');
+  expect(readdirSync(folder)).toEqual(['Note.csv']);
 });
 
 test('a table without numbers becomes a Parquet file too', async () => {
