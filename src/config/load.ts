@@ -9,6 +9,7 @@ import { dirname, resolve } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import type { Credentials } from '../origin/credentials.ts';
 import type { OriginRoute } from '../origin/proxy.ts';
+import type { NameStyle } from '../reconcile/naming.ts';
 import { findMaskKey } from './mask-key.ts';
 import { optionsSchema, type ExtraSettings, type JobDefault, type OptionSection, type Options } from './options.ts';
 import { describeProblems, problemsFromIssues, type ConfigProblem } from './problems.ts';
@@ -41,6 +42,7 @@ export interface Config {
   readonly replica: {
     readonly path: string;
     readonly shared: boolean;
+    readonly names: NameStyle;
     /** The folder for attached files. */
     readonly files: string;
     /** The file with the key of masks. */
@@ -238,6 +240,7 @@ function configFromOptions(
     replica: {
       path,
       shared: options.replica.shared,
+      names: options.replica.names,
       files: options.replica.files === undefined ? `${path}.files` : resolve(folder, options.replica.files),
       maskKeyFile:
         options.replica.maskKeyFile === undefined ? `${path}.mask-key` : resolve(folder, options.replica.maskKeyFile),

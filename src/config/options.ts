@@ -28,6 +28,14 @@ const replica = section(
           'Whether the group of the file may read and write it, as other SQL clients on this machine have to; they also need ' +
           'to write to its folder. Takes effect when the file is opened.',
       }),
+    names: z
+      .enum(['origin', 'snake'], { error: 'must be origin or snake' })
+      .default('origin')
+      .meta({
+        description:
+          'How tables and columns are called here: as the origin calls them, or in lower case with words joined by _, such as order_line. ' +
+          'The next pull renames what is there. This file names tables and columns as the origin does; sync_columns has both names.',
+      }),
     files: text({
       pattern: PRINTABLE,
       mustBe: 'must be the path of the folder for attached files',

@@ -40,15 +40,19 @@ export function originSecrets({ origin }: Pick<Config, 'origin'>): readonly stri
 /** The settings of every pull under a configuration. */
 export function pullSettings({
   limits,
+  replica,
   safety,
   schedule,
   tables,
-}: Pick<Config, 'limits' | 'safety' | 'schedule' | 'tables'>): PullSettings {
+}: Pick<Config, 'limits' | 'safety' | 'schedule' | 'tables'> & {
+  readonly replica: Pick<Config['replica'], 'names'>;
+}): PullSettings {
   const ofTables = tables.rules.map(({ options }) => options.schedule?.follow);
   return {
     follows: followsOf([schedule.follow, ...ofTables]),
     pageRows: limits.pageRows,
     maxDeletePercent: safety.maxDeletePercent,
+    names: replica.names,
     concurrency: limits.concurrency,
     tableOptions: (table) => {
       const rule = tables.find(table);

@@ -12,6 +12,7 @@ import type { Bounds as HistoryBounds } from '../reconcile/retention.ts';
 import type { ConfiguredTables } from '../reconcile/bindings.ts';
 import type { ColumnChoice, Selection } from '../reconcile/choose.ts';
 import type { ConflictPolicy } from '../reconcile/merge.ts';
+import type { NameStyle } from '../reconcile/naming.ts';
 import type { Replica } from '../replica/database.ts';
 import type { ColumnShape, TableDescriptor } from '../wire/schema.ts';
 import type { PullProgress } from './report.ts';
@@ -23,6 +24,8 @@ export interface PullSettings {
   /** Pages of a window; left out for the default (reconcile/windows.ts). */
   readonly windowPages?: number | undefined;
   readonly maxDeletePercent: number;
+  /** How tables and columns are called here; left out for as the origin calls them. */
+  readonly names?: NameStyle | undefined;
   /** Requests under way at a time, and pages in memory per table. */
   readonly concurrency: number;
   /** Which tables are followed between sweeps: their sweeps also ask for the watermark. Left out for none. */

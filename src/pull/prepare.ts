@@ -10,7 +10,7 @@ import { watchShape } from '../origin/shape-watch.ts';
 import { apply, readFacts, retryRefused } from '../capture/writer/apply.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { decideNoRow } from '../reconcile/outcome.ts';
-import { foldName, planTableNames } from '../reconcile/naming.ts';
+import { foldName, isNameOf, planTableNames } from '../reconcile/naming.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/choose.ts';
@@ -40,6 +40,7 @@ import {
   storeReturned,
   storeTableName,
 } from '../replica/bookkeeping/tables.ts';
+import { readNameStyle } from '../replica/bookkeeping/identity.ts';
 import { wantJournal } from '../replica/bookkeeping/history.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { hasTable } from '../replica/objects.ts';
@@ -319,7 +320,12 @@ function shapeTable(
   const taken = [...physical, ...colors.map(({ localName }) => localName)];
   const foreign = new Set(taken.filter((name) => !ours.has(name)));
   const day = options.at.slice(0, 10);
-  const plan = planSchema(known, descriptor.columns, { day, foreign, confirmed: options.confirmed });
+  const plan = planSchema(known, descriptor.columns, {
+    day,
+    foreign,
+    confirmed: options.confirmed,
+    style: readNameStyle(tx),
+  });
   if (plan.kind === 'hold') {
     throw new RowsyncError('needsPerson', 'guard.schema', {
       message: `${descriptor.recordName}: ${plan.vanishedCount} of ${plan.liveCount} columns vanished at once; nothing was changed`,
@@ -376,7 +382,8 @@ function isChange({ kind }: SchemaAction): boolean {
 function isInPlace(tx: Tx, { id, recordName, alias }: TableSummary): boolean {
   const known = findTable(tx, id);
   const isHere = known !== null && known.state !== 'gone' && hasTable(tx, known.localName);
-  return isHere && known.name === recordName && known.alias === alias;
+  if (!isHere || known.name !== recordName || known.alias !== alias) return false;
+  return isNameOf(known.localName, { scope: 'table', style: readNameStyle(tx) }, { id, name: recordName });
 }
 
 /** A table that gets another name here. */
@@ -399,7 +406,7 @@ function namesOf(from: Connection, tables: readonly TableSummary[], at: string):
       .filter((name) => !ours.has(name)),
   );
   const described = tables.map(({ id, recordName: name }) => ({ id, name }));
-  return planTableNames(known, described, { taken, day: at.slice(0, 10) });
+  return planTableNames(known, described, { taken, day: at.slice(0, 10), style: readNameStyle(from) });
 }
 
 /** Tables in the file that another name is due, be it to make room for one that the origin still shows. */

@@ -10,7 +10,13 @@ import { someOf } from '../base/text.ts';
 import { refuseRequests } from '../capture/resolve.ts';
 import { pruneHistories } from '../history/prune.ts';
 import { isMassRemoval, identityOf, judgeIdentity } from '../reconcile/guards.ts';
-import { isIdentityStored, readIdentity, storeIdentity } from '../replica/bookkeeping/identity.ts';
+import {
+  isIdentityStored,
+  readIdentity,
+  storeIdentity,
+  readNameStyle,
+  storeNameStyle,
+} from '../replica/bookkeeping/identity.ts';
 import { readDatabaseDescriptor, storeDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { isNamed, readTables, storeGone } from '../replica/bookkeeping/tables.ts';
 import { readDescribed } from '../replica/bookkeeping/described.ts';
@@ -224,9 +230,12 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   const who = { ...present, userEmail: caller.email };
   // Nothing to store in most pulls, nor without an ETag of the origin.
   const isNews = answer.kind === 'ok' && (answer.etag ?? stored) !== null;
-  if (changed || isNews || !isIdentityStored(replica, who)) {
+  const { names = 'origin' } = context.settings;
+  const isRestyled = readNameStyle(replica) !== names;
+  if (changed || isNews || isRestyled || !isIdentityStored(replica, who)) {
     await replica.write('Storing who is calling', (tx) => {
       storeIdentity(tx, who, { changed, at: stampFromMs(clock.nowMs()) });
+      if (isRestyled) storeNameStyle(tx, names);
       if (answer.kind !== 'ok') return;
       const { value, etag } = answer;
       storeDescriptor(tx, { of: 'database', format: origin.format }, { etag: keptEtag(url, etag), value });

@@ -9,12 +9,16 @@
  *                        which SQLite cannot store, becomes U+FFFD
  *    taken               another table or column has it, where case does not count (A-Z only, as in SQLite): `_<id>`
  *                        goes behind; should that be taken too, another `_`
+ *    style `snake`       lower case, words joined by `_`, before all of the above: `Order Line` is `order_line`, `2nd Phone` is `_2nd_phone`
  *
  * A column keeps its name until the origin renames it. A table gets its own name as soon as that is free. Pure.
  */
 
 /** Whether a name is for a table or for a column. */
 export type NameScope = 'table' | 'column';
+
+/** How names are written here: as the origin has them, or in the form that code prefers. */
+export type NameStyle = 'origin' | 'snake';
 
 /** Besides SQLite's names and ours: names that triggers use for a row, and functions that a table of their name would hide. */
 const RESERVED_TABLE = /^(?:sqlite_|_rowsync_|sync_|(?:new|old|json_each|pragma_\w+)$)/i;
@@ -25,15 +29,49 @@ export function foldName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
-/** The replica's name for a thing that the origin calls `name`; `taken` holds folded names. */
-export function localName(scope: NameScope, thing: { name: string; id: number }, taken: ReadonlySet<string>): string {
-  const { name, id } = thing;
-  const text = name.replaceAll('\0', '').toWellFormed();
+/** What a name is scoped to, and how it is written. */
+export interface Naming {
+  readonly scope: NameScope;
+  readonly style: NameStyle;
+}
+
+/** What the origin calls a thing, and its id there. */
+interface Named {
+  readonly name: string;
+  readonly id: number;
+}
+
+/** The replica's name for a thing that the origin calls `name`, if no other thing has it. */
+export function ownName({ scope, style }: Naming, { name, id }: Named): string {
+  const wellFormed = name.replaceAll('\0', '').toWellFormed();
+  const text = style === 'snake' ? snakeName(wellFormed) : wellFormed;
   const reserved = (scope === 'table' ? RESERVED_TABLE : RESERVED_COLUMN).test(text);
-  let candidate = text.trim() === '' ? `origin_${id}` : reserved ? `origin_${text}` : text;
+  return text.trim() === '' ? `origin_${id}` : reserved ? `origin_${text}` : text;
+}
+
+function snakeName(name: string): string {
+  const words = name
+    .replaceAll(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu, '_')
+    .toLowerCase()
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
+    .filter((word) => word !== '')
+    .join('_');
+  return /^\p{N}/u.test(words) ? `_${words}` : words;
+}
+
+/** The replica's name for a thing; `taken` holds folded names. */
+export function localName(naming: Naming, thing: Named, taken: ReadonlySet<string>): string {
+  const { id } = thing;
+  let candidate = ownName(naming, thing);
   if (taken.has(foldName(candidate))) candidate = `${candidate}_${id}`;
   while (taken.has(foldName(candidate))) candidate = `${candidate}_`; // ends: `taken` is finite
   return candidate;
+}
+
+/** Whether a name is the one that a thing has in this style, perhaps with what tells it from another one's. */
+export function isNameOf(local: string, naming: Naming, thing: Named): boolean {
+  const own = ownName(naming, thing);
+  return local === own || local.startsWith(`${own}_${thing.id}`);
 }
 
 /** The name of a column or table that makes room for another one; `why` is for example `removed`. */
@@ -58,16 +96,16 @@ export interface TableName {
 export function planTableNames(
   known: readonly TableName[],
   described: readonly { readonly id: number; readonly name: string }[],
-  { taken: others, day }: { readonly taken: ReadonlySet<string>; readonly day: string },
+  options: { readonly taken: ReadonlySet<string>; readonly day: string; readonly style: NameStyle },
 ): ReadonlyMap<number, string> {
   const knownById = new Map(known.map((table) => [table.id, table]));
   const describedIds = new Set(described.map(({ id }) => id));
-  const own = (table: { readonly id: number; readonly name: string }): string =>
-    foldName(localName('table', table, new Set()));
+  const naming: Naming = { scope: 'table', style: options.style };
+  const own = (table: Named): string => foldName(ownName(naming, table));
   const wanted = new Set(described.map(own));
   const resting = known.filter(({ id }) => !describedIds.has(id));
   const leaving = resting.filter(({ isGone, localName: name }) => isGone && wanted.has(foldName(name)));
-  const taken = new Set(others);
+  const taken = new Set(options.taken);
   for (const table of resting) if (!leaving.includes(table)) taken.add(foldName(table.localName));
   const names = new Map<number, string>();
   const give = (id: number, name: string): void => {
@@ -77,10 +115,10 @@ export function planTableNames(
   const inOrder = described.toSorted((a, b) => a.id - b.id);
   const keepsName = (table: (typeof described)[number]): boolean => {
     const before = knownById.get(table.id);
-    return before !== undefined && before.name === table.name && foldName(before.localName) === own(table);
+    return before !== undefined && before.name === table.name && before.localName === ownName(naming, table);
   };
   for (const table of inOrder.filter(keepsName)) give(table.id, knownById.get(table.id)?.localName ?? table.name);
-  for (const table of inOrder.filter((one) => !keepsName(one))) give(table.id, localName('table', table, taken));
-  for (const { id, localName: name } of leaving) give(id, asideName(name, 'gone', day, taken));
+  for (const table of inOrder.filter((one) => !keepsName(one))) give(table.id, localName(naming, table, taken));
+  for (const { id, localName: name } of leaving) give(id, asideName(name, 'gone', options.day, taken));
   return names;
 }

@@ -8,7 +8,7 @@
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { columnType, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 import { isMassRemoval } from './guards.ts';
-import { asideName, foldName, localName } from './naming.ts';
+import { asideName, foldName, isNameOf, localName, ownName, type Naming, type NameStyle } from './naming.ts';
 
 /** live: described and filled · removed: no longer described, keeps its last values · aside: replaced by a new form. */
 export type ColumnState = 'live' | 'removed' | 'aside';
@@ -52,7 +52,12 @@ export function missingColumns<T extends Pick<KnownColumn, 'id' | 'type'> & { re
 export function planSchema(
   known: readonly KnownColumn[],
   described: readonly ColumnDescriptor[],
-  options: { readonly day: string; readonly foreign: ReadonlySet<string>; readonly confirmed: boolean },
+  options: {
+    readonly day: string;
+    readonly foreign: ReadonlySet<string>;
+    readonly confirmed: boolean;
+    readonly style: NameStyle;
+  },
 ): SchemaPlan {
   const describedById = new Map(described.map((column) => [column.id, column]));
   const live = known.filter(({ state }) => state === 'live');
@@ -66,8 +71,10 @@ export function planSchema(
 function planActions(
   known: readonly KnownColumn[],
   described: readonly ColumnDescriptor[],
-  { day, foreign }: { readonly day: string; readonly foreign: ReadonlySet<string> },
+  options: { readonly day: string; readonly foreign: ReadonlySet<string>; readonly style: NameStyle },
 ): readonly SchemaAction[] {
+  const { day, foreign } = options;
+  const naming: Naming = { scope: 'column', style: options.style };
   const describedById = new Map(described.map((column) => [column.id, column]));
   const usable = new Map<number, KnownColumn>(); // columns that stay the home of their id
   const actions: SchemaAction[] = [];
@@ -93,26 +100,27 @@ function planActions(
   }
 
   // A described name wins over a removed column that still has it.
-  const wanted = new Set(described.map(({ name }) => foldName(name)));
+  const wanted = new Set(described.map((column) => foldName(ownName(naming, column))));
   for (const column of known) {
     const isGone = column.state !== 'aside' && !describedById.has(column.id);
     if (isGone && wanted.has(foldName(column.localName))) setAside(column, 'removed', 'removed');
   }
-  return [...actions, ...planNames(described, usable, taken)];
+  return [...actions, ...planNames(described, usable, { naming, taken })];
 }
 
 /** Renames, additions and confirmations, in the order of ids, so that of two equal names the older thing keeps it. */
 function planNames(
   described: readonly ColumnDescriptor[],
   usable: ReadonlyMap<number, KnownColumn>,
-  taken: Set<string>,
+  { naming, taken }: { readonly naming: Naming; readonly taken: Set<string> },
 ): readonly SchemaAction[] {
   const actions: SchemaAction[] = [];
   const inOrder = described.toSorted((a, b) => a.id - b.id);
   // A column that was gone for a while may have lost its name here to another one.
-  const keepsName = ({ id, name }: ColumnDescriptor): boolean => {
-    const column = usable.get(id);
-    return column !== undefined && column.name === name && column.state === 'live';
+  const keepsName = (descriptor: ColumnDescriptor): boolean => {
+    const column = usable.get(descriptor.id);
+    if (column === undefined || column.name !== descriptor.name || column.state !== 'live') return false;
+    return isNameOf(column.localName, naming, descriptor);
   };
   const renamed = inOrder.filter((descriptor) => usable.has(descriptor.id) && !keepsName(descriptor));
   for (const { id } of renamed) taken.delete(foldName(usable.get(id)?.localName ?? ''));
@@ -120,7 +128,7 @@ function planNames(
   for (const descriptor of inOrder) {
     const column = usable.get(descriptor.id);
     const isKept = column !== undefined && keepsName(descriptor);
-    const local = isKept ? column.localName : localName('column', descriptor, taken);
+    const local = isKept ? column.localName : localName(naming, descriptor, taken);
     taken.add(foldName(local));
     localNameById.set(descriptor.id, local);
     if (column !== undefined && column.localName !== local) actions.push({ kind: 'rename', column, localName: local });

@@ -36,6 +36,7 @@ export const MIGRATIONS: Readonly<Record<number, Migration>> = {
     sql`ALTER TABLE _rowsync_tables ADD COLUMN older_copy TEXT`,
     sql`UPDATE _rowsync_tables SET older_copy = iif(doubt_creates_from < 0, 'creates', 'edits')
         WHERE doubt_creates_from IS NOT NULL`,
+    sql`ALTER TABLE _rowsync_identity ADD COLUMN names TEXT NOT NULL DEFAULT 'origin' CHECK (names IN ('origin', 'snake'))`,
     sql`ALTER TABLE _rowsync_columns ADD COLUMN mask TEXT`,
     sql`ALTER TABLE _rowsync_conflicts ADD COLUMN seen INTEGER NOT NULL DEFAULT 0`,
     // Added beside the old one, since SQLite renames no column while another program's view reads from a table that is missing.

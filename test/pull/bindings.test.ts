@@ -31,6 +31,7 @@ function settingsFor(fixture: Fixture, tables: Keys): PullSettings {
   const config = withBoundNames({ tables: tableRules(tables) }, (name) => boundNameOf(fixture.replica, name));
   return pullSettings({
     ...config,
+    replica: { names: 'origin' },
     limits: { pageRows: 500, concurrency: 4, requestsPerSecond: 0 },
     safety: { maxDeletePercent: 50, maxPushRows: 1000 },
     schedule: { timeZone: 'UTC', pull: false, push: false, follow: false, verify: false, added: {} },

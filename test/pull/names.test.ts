@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture } from '../support/replica.ts';
+import { pushNow } from '../support/push.ts';
+import { twoWaySettings } from '../support/two-way.ts';
 
 const WILD_NAMES = [
   'a "quoted" name',
@@ -129,4 +131,39 @@ test('does not take a name that a table or view of the user has in the file', as
 
   expect(report.tables[0]).toMatchObject({ table: `Note_${id}`, rowCount: 1, error: null });
   expect(fixture.rows('SELECT mine FROM note')).toEqual([{ mine: 1 }]);
+});
+
+test('writes names in snake case once that is asked for, and back, with an edit that waits and a view of another program', async () => {
+  await using fixture = await startFixture({ tables: [table('Order Line', ['Unit Price', 'note'])] });
+  await fixture.pull({ settings: twoWaySettings() });
+  fixture.execute(`CREATE VIEW prices AS SELECT "Unit Price" AS price FROM "Order Line";
+    UPDATE "Order Line" SET "Unit Price" = '7' WHERE _id = 1`);
+
+  const restyled = await fixture.pull({ settings: { ...twoWaySettings(), names: 'snake' } });
+  const again = await fixture.pull({ settings: { ...twoWaySettings(), names: 'snake' } });
+
+  expect(restyled.tables[0]).toMatchObject({ table: 'order_line', error: null, rowCount: 1 });
+  expect(again.tables[0]).toMatchObject({ table: 'order_line', pagesReadCount: 0 });
+  expect(fixture.rows('SELECT unit_price, note FROM order_line')).toEqual([{ unit_price: '7', note: 'value of note' }]);
+  expect(fixture.rows('SELECT price FROM prices')).toEqual([{ price: '7' }]);
+  expect(
+    fixture.rows(`SELECT "table", origin_table, origin_column FROM sync_columns WHERE "column" = 'unit_price'`),
+  ).toEqual([{ table: 'order_line', origin_table: 'Order Line', origin_column: 'Unit Price' }]);
+
+  await pushNow(fixture);
+  expect(JSON.stringify(fixture.sandbox.store.rows('Order Line'))).toContain('"7"');
+  expect(fixture.rows('SELECT unit_price FROM order_line')).toEqual([{ unit_price: '7' }]);
+
+  await fixture.pull({ settings: twoWaySettings() });
+  expect(fixture.rows('SELECT "Unit Price", note FROM "Order Line"')).toHaveLength(1);
+});
+
+test('a name that differs in case alone is written in the style too', async () => {
+  await using fixture = await startFixture({ tables: [table('Order', ['Title'])] });
+  await fixture.pull();
+
+  await fixture.pull({ settings: { names: 'snake' } });
+
+  expect(fixture.rows(`SELECT name FROM sqlite_schema WHERE name = 'order'`)).toHaveLength(1);
+  expect(fixture.rows('SELECT * FROM "order"')).toMatchObject([{ title: 'value of Title' }]);
 });

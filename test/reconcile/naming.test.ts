@@ -6,9 +6,12 @@ import {
   foldName,
   localName,
   planTableNames,
-  type TableName,
   type NameScope,
+  type NameStyle,
+  type TableName,
 } from '../../src/reconcile/naming.ts';
+
+const STYLES = fc.constantFrom<NameStyle>('origin', 'snake');
 
 const CASES: readonly (readonly [NameScope, string, string])[] = [
   ['table', 'Order Details', 'Order Details'],
@@ -32,19 +35,38 @@ const CASES: readonly (readonly [NameScope, string, string])[] = [
 ];
 
 test.each(CASES)('names the %s %j in the replica %j', (scope, name, expected) => {
-  expect(localName(scope, { name, id: 7 }, new Set())).toBe(expected);
+  expect(localName({ scope, style: 'origin' }, { name, id: 7 }, new Set())).toBe(expected);
+});
+
+test.each([
+  ['Order Line', 'order_line'],
+  ['CustomerID', 'customer_id'],
+  ['HTTPStatus Code', 'http_status_code'],
+  ['E-Mail / Phone', 'e_mail_phone'],
+  ['Größe (cm)', 'größe_cm'],
+  ['2nd Phone', '_2nd_phone'],
+  ['_id', 'id'],
+  ['new', 'origin_new'],
+  ['order', 'order'],
+  ['%', 'origin_7'],
+])('names %j in snake case %j', (name, expected) => {
+  expect(localName({ scope: 'table', style: 'snake' }, { name, id: 7 }, new Set())).toBe(expected);
 });
 
 test('puts the id behind a name that is taken, where case does not count', () => {
-  expect(localName('table', { name: 'NOTE', id: 7 }, new Set(['note']))).toBe('NOTE_7');
+  expect(localName({ scope: 'table', style: 'origin' }, { name: 'NOTE', id: 7 }, new Set(['note']))).toBe('NOTE_7');
 });
 
 test('keeps apart what only differs outside of A to Z, as SQLite does', () => {
-  expect(localName('column', { name: 'STRAẞE', id: 7 }, new Set([foldName('straße')]))).toBe('STRAẞE');
+  expect(
+    localName({ scope: 'column', style: 'origin' }, { name: 'STRAẞE', id: 7 }, new Set([foldName('straße')])),
+  ).toBe('STRAẞE');
 });
 
 test('finds a free name even when the one with the id is taken', () => {
-  expect(localName('table', { name: 'Note', id: 7 }, new Set(['note', 'note_7']))).toBe('Note_7_');
+  expect(localName({ scope: 'table', style: 'origin' }, { name: 'Note', id: 7 }, new Set(['note', 'note_7']))).toBe(
+    'Note_7_',
+  );
 });
 
 test('dates the name of a column that makes room, and counts on the same day', () => {
@@ -57,10 +79,10 @@ test('dates the name of a column that makes room, and counts on the same day', (
 test('never gives two things the same name, and never a reserved one', () => {
   const names = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('a', 'A', 'a_2', '_id', 'sqlite_a')));
   fc.assert(
-    fc.property(names, fc.constantFrom<NameScope>('table', 'column'), (list, scope) => {
+    fc.property(names, fc.constantFrom<NameScope>('table', 'column'), STYLES, (list, scope, style) => {
       const taken = new Set<string>();
       for (const [index, name] of list.entries()) {
-        const local = localName(scope, { name, id: index + 1 }, taken);
+        const local = localName({ scope, style }, { name, id: index + 1 }, taken);
         expect(taken.has(foldName(local))).toBe(false);
         expect(local).not.toContain('\0');
         expect(local.trim()).not.toBe('');
@@ -155,7 +177,7 @@ test.each<{
   const planned = planTableNames(
     known,
     described.map(([id, name]) => ({ id, name })),
-    { taken: new Set(taken), day: '2026-11-26' },
+    { taken: new Set(taken), day: '2026-11-26', style: 'origin' },
   );
 
   expect(Object.fromEntries(planned)).toEqual(names);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { planSchema, type KnownColumn, type SchemaAction } from '../../src/reconcile/schema.ts';
 import type { ColumnDescriptor } from '../../src/wire/schema.ts';
 
-const OPTIONS = { day: '2026-11-21', foreign: new Set<string>(), confirmed: false };
+const OPTIONS = { style: 'origin' as const, day: '2026-11-21', foreign: new Set<string>(), confirmed: false };
 
 function described(id: number, name: string, type = 'Text'): ColumnDescriptor {
   return {
@@ -95,6 +95,16 @@ const CASES: readonly (readonly [string, readonly KnownColumn[], readonly Column
 
 test.each(CASES)('plans %s', (_name, knownColumns, describedColumns, expected) => {
   expect(steps(knownColumns, describedColumns)).toEqual(expected);
+});
+
+test('renames a column once its name is to be written otherwise, and then leaves it', () => {
+  const snake = { ...OPTIONS, style: 'snake' as const };
+  const [first] = [planSchema([known(1, 'Order Line')], [described(1, 'Order Line')], snake)];
+  const renamed = known(1, 'Order Line', { localName: 'order_line' });
+
+  expect(first).toMatchObject({ actions: [{ kind: 'rename', localName: 'order_line' }, { kind: 'keep' }] });
+  expect(planSchema([renamed], [described(1, 'Order Line')], snake)).toMatchObject({ actions: [{ kind: 'keep' }] });
+  expect(steps([renamed], [described(1, 'Order Line')])).toEqual(['rename order_line → Order Line']);
 });
 
 test('applies the loss of most columns once a person confirmed it', () => {

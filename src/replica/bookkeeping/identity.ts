@@ -2,6 +2,7 @@
  * Whom the replica was last pulled as. An ETag says something only to the caller who got it, so all of them go when the caller changes.
  */
 import type { Identity } from '../../reconcile/guards.ts';
+import type { NameStyle } from '../../reconcile/naming.ts';
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { forgetDescriptors } from './descriptors.ts';
@@ -16,13 +17,14 @@ import { queryAny, queryFirst } from '../query.ts';
  *    user_email, time_zone          for people; the zone in which the origin sends this user's timestamps
  *    admin                          administrative permissions, separated by commas; null where they were not noted
  *    changed_at                     when the identity last changed, null after the first pull
+ *    names                          how tables and columns are called here (reconcile/naming.ts)
  */
 export const IDENTITY = sql`
   CREATE TABLE _rowsync_identity (
     lock INTEGER PRIMARY KEY CHECK (lock = 1),
     url TEXT NOT NULL, database TEXT NOT NULL, user_id INTEGER NOT NULL, role TEXT NOT NULL,
     user_email TEXT NOT NULL, time_zone TEXT NOT NULL,
-    changed_at TEXT, admin TEXT
+    changed_at TEXT, admin TEXT, names TEXT NOT NULL DEFAULT 'origin' CHECK (names IN ('origin', 'snake'))
   ) STRICT`;
 
 /** The identity of the last pull, or null before the first. */
@@ -31,6 +33,18 @@ export function readIdentity(from: Connection): Identity | null {
   const row = queryFirst(from, text) as (Omit<Identity, 'admin'> & { readonly admin: string | null }) | null;
   if (row === null) return null;
   return { ...row, admin: row.admin === null ? null : row.admin.split(',').filter((name) => name !== '') };
+}
+
+/** How tables and columns are called here. */
+export function readNameStyle(from: Connection): NameStyle {
+  const row = queryFirst(from, sql`SELECT names FROM _rowsync_identity`) as { readonly names: NameStyle } | null;
+  return row?.names ?? 'origin';
+}
+
+/** Stores how tables and columns are to be called; then every table has to be described again. */
+export function storeNameStyle(tx: Tx, style: NameStyle): void {
+  tx.prepare(sql`UPDATE _rowsync_identity SET names = ?`).run(style);
+  forgetDescriptors(tx);
 }
 
 /** An identity with what is only shown of it. */
