@@ -133,13 +133,15 @@ export async function exportTables(
         { name: '_allow', type: 'text' },
         ...source.columns.map(({ localName, type }) => ({ name: localName, type: pgType(type) })),
       ];
-      const path = join(aside, file);
-      makePrivate(path);
+      const unnamed = join(aside, file);
+      makePrivate(unnamed);
       const counted = { count: 0 };
       // Both passes over the table see the same rows.
       if (held === null) reader.prepare(sql`BEGIN`).run();
       const rows = (): Iterable<readonly Stored[]> => countRows(readAllRows(reader, source), counted);
-      const result = await (format === 'parquet' ? writeParquet(path, columns, rows) : writeCsv(path, columns, rows));
+      const result = await (format === 'parquet'
+        ? writeParquet(unnamed, columns, rows)
+        : writeCsv(unnamed, columns, rows));
       if (held === null) reader.prepare(sql`COMMIT`).run();
       written.push({ table: source.table.localName, file, rowCount: counted.count, columns: result });
     }
