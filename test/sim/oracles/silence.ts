@@ -35,6 +35,8 @@ export class Silence {
   /** Rows of which a person decided otherwise than for their edit, which the cycle carries out. */
   #decided: ReadonlySet<number> = new Set();
   #lastConflictId = 0;
+  /** Rows that were sent and not settled as the cycle began. */
+  #onTheirWay: ReadonlySet<number> = new Set();
   #writeCount = 0;
   #hasUserActed = false;
   #hasLied = false;
@@ -65,6 +67,13 @@ export class Silence {
     this.#decided = new Set(
       user
         .query(`SELECT row_id FROM sync_conflicts WHERE state = 'open' AND resolution <> 'local'`)
+        .map(([id]) => Number(id)),
+    );
+    this.#onTheirWay = new Set(
+      user
+        .query(
+          `SELECT row.value ->> 0 FROM _rowsync_batches b, json_each(b.rows) row WHERE b.table_id = ${names.tableId}`,
+        )
         .map(([id]) => Number(id)),
     );
     writes.collect();
@@ -265,7 +274,9 @@ export class Silence {
 
   #hasArrived({ rowId, column, value, isDelete }: Edit, rows: ReadonlyMap<number, LocalRow>): boolean {
     // No value is written twice, but for NULL. What arrives of a file is judged with the files.
-    const written = this.#parts.writes.all.slice(value === null ? this.#writeCount : 0);
+    const isOwn = (write: { readonly id: number }, index: number): boolean =>
+      value !== null || index >= this.#writeCount || (write.id === rowId && this.#onTheirWay.has(rowId));
+    const written = this.#parts.writes.all.filter(isOwn);
     if (column === 'File') return true;
     if (isDelete) return !rows.has(rowId);
     if (column === null)
