@@ -3,7 +3,7 @@
  * backup. Kept in memory only, and bounded.
  */
 import type { RowsyncError, ErrorCode } from '../base/errors.ts';
-import type { PullProgress } from '../pull/report.ts';
+import { positionAfter, PULL_BEGINNING, type PullPosition, type PullProgress } from '../pull/report.ts';
 import type { TableResult } from '../replica/bookkeeping/runs.ts';
 import type { WorkKind } from './jobs.ts';
 import type { TableOutcome, WorkOutcome } from './work.ts';
@@ -27,15 +27,9 @@ export interface WorkNote {
 }
 
 /** The progress of the current work. */
-export interface WorkProgress {
+export interface WorkProgress extends PullPosition {
   readonly work: WorkKind;
   readonly startedAtMs: number;
-  readonly table: string | null;
-  readonly tablesDoneCount: number;
-  /** Null if unknown. */
-  readonly tableCount: number | null;
-  readonly rowCount: number;
-  readonly expectedRowCount: number;
 }
 
 /** All of it, for the page. */
@@ -67,15 +61,7 @@ export class WorkLog {
   }
 
   begin(work: WorkKind, nowMs: number): void {
-    this.#progress = {
-      work,
-      startedAtMs: nowMs,
-      table: null,
-      tablesDoneCount: 0,
-      tableCount: null,
-      rowCount: 0,
-      expectedRowCount: 0,
-    };
+    this.#progress = { work, startedAtMs: nowMs, ...PULL_BEGINNING };
     this.#toldAtMs = -Infinity;
     this.#tell();
   }
@@ -84,7 +70,7 @@ export class WorkLog {
   advance(event: PullProgress, monotonicMs: number): void {
     const before = this.#progress;
     if (before === null) return;
-    this.#progress = progressAfter(before, event);
+    this.#progress = positionAfter(before, event);
     if (monotonicMs - this.#toldAtMs < TELL_MS_MIN) return;
     this.#toldAtMs = monotonicMs;
     this.#tell();
@@ -108,22 +94,6 @@ export class WorkLog {
 
   #tell(): void {
     for (const listener of this.#listeners) listener();
-  }
-}
-
-/** The current work after one more step. */
-function progressAfter(before: WorkProgress, event: PullProgress): WorkProgress {
-  switch (event.kind) {
-    case 'start':
-      return { ...before, tableCount: event.tableCount, expectedRowCount: event.expectedRowCount };
-    case 'tableStart':
-      return { ...before, table: event.table };
-    case 'page':
-      return { ...before, table: event.table, rowCount: before.rowCount + event.rowCount };
-    case 'tableEnd':
-      return { ...before, tablesDoneCount: before.tablesDoneCount + 1 };
-    default:
-      return event satisfies never;
   }
 }
 

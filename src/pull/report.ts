@@ -1,6 +1,6 @@
 /**
- * What a pull reports to its caller: progress while it runs, and a report at its end. Types only; the command line prints them, and `sync_runs`
- * stores their sums.
+ * What a pull reports to its caller: progress while it runs, and a report at its end. The command line prints them, and `sync_runs` stores their
+ * sums. Pure.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import type { PullAccount } from '../reconcile/account/pull-account.ts';
@@ -26,6 +26,43 @@ export type PullProgress =
   | { readonly kind: 'tableStart'; readonly table: string; readonly expectedRowCount: number }
   | { readonly kind: 'page'; readonly table: string; readonly rowCount: number; readonly notModified: boolean }
   | { readonly kind: 'tableEnd'; readonly table: string; readonly report: TablePullReport };
+
+/** How far a pull is. */
+export interface PullPosition {
+  /** The table that was heard of last; null before the first. */
+  readonly table: string | null;
+  readonly tablesDoneCount: number;
+  /** Null while the tables are listed. */
+  readonly tableCount: number | null;
+  readonly rowCount: number;
+  /** Rows expected in all tables; 0 if unknown. */
+  readonly expectedRowCount: number;
+}
+
+/** Before the first step. */
+export const PULL_BEGINNING: PullPosition = {
+  table: null,
+  tablesDoneCount: 0,
+  tableCount: null,
+  rowCount: 0,
+  expectedRowCount: 0,
+};
+
+/** After one more step. */
+export function positionAfter<Position extends PullPosition>(before: Position, event: PullProgress): Position {
+  switch (event.kind) {
+    case 'start':
+      return { ...before, tableCount: event.tableCount, expectedRowCount: event.expectedRowCount };
+    case 'tableStart':
+      return { ...before, table: event.table };
+    case 'page':
+      return { ...before, table: event.table, rowCount: before.rowCount + event.rowCount };
+    case 'tableEnd':
+      return { ...before, tablesDoneCount: before.tablesDoneCount + 1 };
+    default:
+      return event satisfies never;
+  }
+}
 
 /** The result for the suspects of a table. */
 export interface SuspectsOutcome {

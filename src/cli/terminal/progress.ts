@@ -7,20 +7,19 @@
 import { SingleBar } from 'cli-progress';
 import type { Clock } from '../../base/clock.ts';
 import type { FilesProgress } from '../../files/context.ts';
-import type { PullProgress, TablePullReport } from '../../pull/report.ts';
+import {
+  positionAfter,
+  PULL_BEGINNING,
+  type PullPosition,
+  type PullProgress,
+  type TablePullReport,
+} from '../../pull/report.ts';
 import type { Output } from './session.ts';
 import { countText, displayWidth, durationText, plural, printable, truncate, bytesText } from '../../base/text.ts';
 
-/** What is known of the work so far. */
-export interface ProgressState {
-  readonly tableCount: number;
-  readonly tablesDone: number;
-  /** Rows expected in all tables; 0 if unknown. */
-  readonly expectedRowCount: number;
-  readonly rowCount: number;
+/** A pull so far. */
+export interface ProgressState extends PullPosition {
   readonly elapsedMs: number;
-  /** The table that was heard of last; empty before the first. */
-  readonly table: string;
 }
 
 /** Listens to a pull; `stop` clears the bar and must be called before anything else is printed. */
@@ -50,14 +49,13 @@ export function startProgress(output: Output, clock: Clock, { isShared }: { read
 }
 
 function barProgress(output: Output, clock: Clock): Progress {
-  const counter = new Counter(clock);
-  const files = new FilesCounter(clock);
-  let isFiles = false;
+  const counter = countPull(clock);
+  let files: Counter<FilesProgress, FilesState> | null = null;
   const bar = new SingleBar({
     stream: output.stream,
     format: () => {
       const width = (output.width() ?? BAR_WIDTH) - 1;
-      return isFiles ? filesBarText(files.state(), width) : barText(counter.state(), width);
+      return files === null ? barText(counter.state(), width) : filesBarText(files.state(), width);
     },
     clearOnComplete: true,
     hideCursor: true,
@@ -68,16 +66,16 @@ function barProgress(output: Output, clock: Clock): Progress {
     // The bar draws itself ten times a second from the counters.
     onProgress: (event) => counter.count(event),
     onFiles: (event) => {
-      isFiles = true;
-      files.count(event);
+      if (event.kind === 'start') files = countFiles(clock);
+      files?.count(event);
     },
     stop: () => bar.stop(),
   };
 }
 
 function lineProgress(output: Output, clock: Clock): Progress {
-  const counter = new Counter(clock);
-  const files = new FilesCounter(clock);
+  const counter = countPull(clock);
+  let files: Counter<FilesProgress, FilesState> | null = null;
   let lastLineMs = clock.monotonicMs();
   // An origin that is down fails every table in the same words; once is enough.
   const failures = new Set<string>();
@@ -92,8 +90,9 @@ function lineProgress(output: Output, clock: Clock): Progress {
       if (event.kind === 'page' && clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(lineText(counter.state()));
     },
     onFiles: (event) => {
-      files.count(event);
-      if (clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(filesLineText(files.state()));
+      if (event.kind === 'start') files = countFiles(clock);
+      files?.count(event);
+      if (files !== null && clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(filesLineText(files.state()));
     },
     stop: ignore,
   };
@@ -114,72 +113,55 @@ function isWorthALine(report: TablePullReport, failures: Set<string>): boolean {
   return changeCount > 0 || report.held !== null || report.unreadableCount > 0 || report.durationMs >= LINE_EVERY_MS;
 }
 
-class Counter {
+/** Follows the steps of work from its beginning. */
+class Counter<Event, State> {
   readonly #clock: Clock;
   readonly #startMs: number;
-  #tableCount = 0;
-  #tablesDone = 0;
-  #expectedRowCount = 0;
-  #rowCount = 0;
-  #table = '';
+  readonly #after: (before: State, event: Event) => State;
+  #state: State;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, beginning: State, after: (before: State, event: Event) => State) {
     this.#clock = clock;
     this.#startMs = clock.monotonicMs();
+    this.#after = after;
+    this.#state = beginning;
   }
 
-  count(event: PullProgress): void {
-    switch (event.kind) {
-      case 'start':
-        this.#tableCount = event.tableCount;
-        this.#expectedRowCount = event.expectedRowCount;
-        break;
-      case 'tableStart':
-        this.#table = event.table;
-        break;
-      case 'page':
-        this.#table = event.table;
-        this.#rowCount += event.rowCount;
-        break;
-      case 'tableEnd':
-        this.#tablesDone += 1;
-        break;
-    }
+  count(event: Event): void {
+    this.#state = this.#after(this.#state, event);
   }
 
-  state(): ProgressState {
-    return {
-      tableCount: this.#tableCount,
-      tablesDone: this.#tablesDone,
-      expectedRowCount: this.#expectedRowCount,
-      rowCount: this.#rowCount,
-      elapsedMs: this.#clock.monotonicMs() - this.#startMs,
-      table: this.#table,
-    };
+  state(): State & { readonly elapsedMs: number } {
+    return { ...this.#state, elapsedMs: this.#clock.monotonicMs() - this.#startMs };
   }
+}
+
+function countPull(clock: Clock): Counter<PullProgress, PullPosition> {
+  return new Counter<PullProgress, PullPosition>(clock, PULL_BEGINNING, positionAfter);
 }
 
 /** The bar in one line of at most `width` columns. */
 export function barText(state: ProgressState, width: number): string {
-  if (state.tableCount === 0) return truncate('listing tables', width);
+  const { tablesDoneCount, tableCount } = state;
+  if (tableCount === null) return truncate('listing tables', width);
   const total = Math.max(state.expectedRowCount, state.rowCount);
   const isRowsKnown = state.expectedRowCount > 0;
-  const share = isRowsKnown ? state.rowCount / total : state.tablesDone / state.tableCount;
+  const share = isRowsKnown ? state.rowCount / total : tablesDoneCount / tableCount;
   const filled = Math.round(Math.min(1, share) * BAR_WIDTH);
   const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}`;
   const position = isRowsKnown
     ? `${String(Math.floor(share * 100)).padStart(3)} %  ${countText(state.rowCount)} of ${countText(total)} rows`
-    : `${state.tablesDone} of ${plural(state.tableCount, 'table')}  ${plural(state.rowCount, 'row')}`;
+    : `${tablesDoneCount} of ${plural(tableCount, 'table')}  ${plural(state.rowCount, 'row')}`;
   const facts = [`${bar} ${position}`, rateText(state), leftText(state)].filter((fact) => fact !== '').join('  ');
   const room = width - displayWidth(facts) - 2;
-  const table = printable(state.table);
+  const table = printable(state.table ?? '');
   // The name of the table comes last and is the first to be cut; a stump of it would only flicker.
   return room < 4 || table === '' ? truncate(facts, width) : `${facts}  ${truncate(table, room)}`;
 }
 
 function lineText(state: ProgressState): string {
   const facts = [`${plural(state.rowCount, 'row')} so far`, rateText(state), leftText(state)];
-  return `${printable(state.table)}: ${facts.filter((fact) => fact !== '').join(', ')}`;
+  return `${printable(state.table ?? '')}: ${facts.filter((fact) => fact !== '').join(', ')}`;
 }
 
 function rateText({ rowCount, elapsedMs }: ProgressState): string {
@@ -216,64 +198,43 @@ function ignore(): void {
   // The whole work of a silent listener.
 }
 
-/** What is known of the work so far. */
-interface FilesProgressState {
+/** Work on files so far. */
+interface FilesState {
   readonly what: 'download' | 'verify';
   readonly fileCount: number;
   readonly filesDone: number;
   /** Null where it is not known how many there will be. */
   readonly expectedBytes: number | null;
   readonly bytes: number;
-  readonly elapsedMs: number;
 }
 
-/** Sums the events. */
-export class FilesCounter {
-  readonly #clock: Clock;
-  #startMs: number;
-  #state: Omit<FilesProgressState, 'elapsedMs'> = {
-    what: 'download',
-    fileCount: 0,
-    filesDone: 0,
-    expectedBytes: null,
-    bytes: 0,
-  };
+type TimedFiles = FilesState & { readonly elapsedMs: number };
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    this.#startMs = clock.monotonicMs();
-  }
+const NO_FILES: FilesState = { what: 'download', fileCount: 0, filesDone: 0, expectedBytes: null, bytes: 0 };
 
-  count(event: FilesProgress): void {
-    if (event.kind === 'start') {
-      const { what, fileCount, bytes: expectedBytes } = event;
-      this.#state = { what, fileCount, filesDone: 0, expectedBytes, bytes: 0 };
-      this.#startMs = this.#clock.monotonicMs();
-    } else if (event.kind === 'bytes') {
-      this.#state = { ...this.#state, bytes: this.#state.bytes + event.bytes };
-    } else {
-      this.#state = { ...this.#state, filesDone: this.#state.filesDone + 1 };
-    }
-  }
-
-  state(): FilesProgressState {
-    return { ...this.#state, elapsedMs: this.#clock.monotonicMs() - this.#startMs };
-  }
+/** Follows work on files. */
+export function countFiles(clock: Clock): Counter<FilesProgress, FilesState> {
+  return new Counter<FilesProgress, FilesState>(clock, NO_FILES, (before, event) => {
+    if (event.kind === 'bytes') return { ...before, bytes: before.bytes + event.bytes };
+    if (event.kind === 'file') return { ...before, filesDone: before.filesDone + 1 };
+    const { what, fileCount, bytes: expectedBytes } = event;
+    return { ...NO_FILES, what, fileCount, expectedBytes };
+  });
 }
 
 /** The bar in one line of at most `width` columns. */
-export function filesBarText(state: FilesProgressState, width: number): string {
+export function filesBarText(state: TimedFiles, width: number): string {
   const filled = Math.round(shareDone(state) * BAR_WIDTH);
   const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}`;
   return truncate(`${bar} ${factsOf(state).join('  ')}`, width);
 }
 
 /** The same without a bar. */
-export function filesLineText(state: FilesProgressState): string {
+export function filesLineText(state: TimedFiles): string {
   return `${state.what === 'verify' ? 'verifying files' : 'files'}: ${factsOf(state).join(', ')}`;
 }
 
-function factsOf(state: FilesProgressState): readonly string[] {
+function factsOf(state: TimedFiles): readonly string[] {
   const { bytes, elapsedMs, expectedBytes, fileCount, filesDone } = state;
   const ofBytes = expectedBytes === null ? '' : ` of ${bytesText(Math.max(bytes, expectedBytes))}`;
   const rate = elapsedMs < 500 ? '' : `${bytesText(Math.round((bytes / elapsedMs) * 1000))}/s`;
@@ -285,7 +246,7 @@ function factsOf(state: FilesProgressState): readonly string[] {
 }
 
 /** By bytes where they are known, else by files. */
-function shareDone({ bytes, expectedBytes, fileCount, filesDone }: FilesProgressState): number {
+function shareDone({ bytes, expectedBytes, fileCount, filesDone }: FilesState): number {
   const [done, all] = expectedBytes === null || expectedBytes === 0 ? [filesDone, fileCount] : [bytes, expectedBytes];
   return all === 0 ? 0 : Math.min(1, done / all);
 }

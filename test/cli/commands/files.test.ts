@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { filesBarText, FilesCounter, filesLineText } from '../../../src/cli/terminal/progress.ts';
+import { countFiles, filesBarText, filesLineText } from '../../../src/cli/terminal/progress.ts';
 import { filesText, filesVerifyText, pruneText } from '../../../src/cli/report/files-report.ts';
 import { RowsyncError } from '../../../src/base/errors.ts';
 import type { FilesReport } from '../../../src/files/context.ts';
@@ -281,7 +281,7 @@ describe('words', () => {
 describe('progress', () => {
   test('counts files and bytes, tells the rate and the time left', () => {
     const clock = testClock();
-    const counter = new FilesCounter(clock);
+    const counter = countFiles(clock);
     counter.count({ kind: 'start', what: 'download', fileCount: 4, bytes: 4_096 });
     clock.advance(2_000);
     counter.count({ kind: 'bytes', bytes: 1_024 });
@@ -296,7 +296,7 @@ describe('progress', () => {
 
   test('goes by files where the bytes are not known, and never beyond the end', () => {
     const clock = testClock();
-    const counter = new FilesCounter(clock);
+    const counter = countFiles(clock);
     counter.count({ kind: 'start', what: 'verify', fileCount: 2, bytes: null });
     clock.advance(1_000);
     counter.count({ kind: 'bytes', bytes: 10 });

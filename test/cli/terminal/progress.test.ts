@@ -11,7 +11,7 @@ import { collectingOutput } from '../../support/session.ts';
 
 const running: ProgressState = {
   tableCount: 12,
-  tablesDone: 3,
+  tablesDoneCount: 3,
   expectedRowCount: 20_000,
   rowCount: 5_000,
   elapsedMs: 2_000,
@@ -73,7 +73,7 @@ test('a bar never shows more than all of the rows', () => {
 
 test('a bar starts without numbers that mean nothing yet', () => {
   const text = barText(
-    { ...running, tableCount: 0, tablesDone: 0, expectedRowCount: 0, rowCount: 0, elapsedMs: 0, table: '' },
+    { tableCount: null, tablesDoneCount: 0, expectedRowCount: 0, rowCount: 0, elapsedMs: 0, table: null },
     80,
   );
 
