@@ -192,6 +192,11 @@ export class RowsyncError extends Error {
     this.refusal = text.refusal ?? null;
   }
 
+  /** As every command prints it in JSON. */
+  toJSON(): Readonly<Record<'code' | 'kind' | 'message' | 'hint', string>> {
+    return { code: this.code, kind: this.kind, message: this.message, hint: this.hint };
+  }
+
   /** The process exit code for this error (0 is never returned). */
   get exitCode(): number {
     // Starting again does not help, and systemd does not try.

@@ -7,7 +7,7 @@ import { Command, CommanderError, Help, Option } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../base/errors.ts';
 import { CONFIG_PATHS, serviceConfig } from '../config/paths.ts';
 import { withPriorities } from '../base/log-form.ts';
-import { errorJson, messageText } from './report/error-text.ts';
+import { messageText } from './report/error-text.ts';
 import { versionOf } from './runtime/installation.ts';
 import { type Extra, type Runner, COMMAND_GROUPS, type CommandModule } from '../extra.ts';
 import type { GlobalOptions } from './runtime/invocation.ts';
@@ -159,7 +159,7 @@ async function printError(
   { isJson, isVerbose }: { readonly isJson: boolean; readonly isVerbose: boolean },
 ): Promise<void> {
   if (isJson) {
-    await stderr.write(`${printableJson(JSON.stringify({ error: errorJson(error) }))}\n`);
+    await stderr.write(`${printableJson(JSON.stringify({ error }))}\n`);
     return;
   }
   const text = `error: ${messageText(error)}\n  what to do: ${printable(error.hint)}\n  code: ${error.code}\n`;

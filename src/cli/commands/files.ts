@@ -14,10 +14,8 @@ import { openReader, type QueryAnswer } from '../../replica/reader.ts';
 import {
   filesFailedError,
   filesFailures,
-  filesJson,
   filesText,
   filesVerifyFailures,
-  filesVerifyJson,
   filesVerifyText,
   pruneText,
 } from '../report/files-report.ts';
@@ -109,7 +107,7 @@ async function pullAndPrint(invocation: Invocation, tables: readonly string[]): 
   const { stdout } = invocation.session;
   const text = filesText(report);
   await (invocation.isJson
-    ? printJson(invocation, { exitCode, files: filesJson(report) })
+    ? printJson(invocation, { exitCode, files: report })
     : stdout.write(text === '' ? 'Nothing to fetch: every file that is wanted is here\n' : text));
   return exitCode;
 }
@@ -120,9 +118,7 @@ async function verifyAndPrint(invocation: Invocation, tables: readonly string[])
   const report = await withResources(invocation, config, ({ files }) => verifyFiles(files, { tables }));
   const exitCode = exitCodeOf(filesVerifyFailures(report));
   const { stdout } = invocation.session;
-  await (invocation.isJson
-    ? printJson(invocation, { exitCode, ...filesVerifyJson(report) })
-    : stdout.write(filesVerifyText(report)));
+  await (invocation.isJson ? printJson(invocation, { exitCode, ...report }) : stdout.write(filesVerifyText(report)));
   return exitCode;
 }
 

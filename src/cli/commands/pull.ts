@@ -10,16 +10,18 @@ import type { PullReport } from '../../pull/report.ts';
 import type { PullOptions } from '../../pull/context.ts';
 import { pull } from '../../pull/pull.ts';
 import { finishPushes, push, pushedAmong } from '../../push/push.ts';
+import type { PushContext } from '../../push/context.ts';
 import type { PushReport } from '../../push/report.ts';
+import type { ConfirmationKind } from '../../replica/bookkeeping/problems.ts';
 import { type ConflictLine, readLostSince, readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
 import { plural, printable, someOf } from '../../base/text.ts';
 import type { ProvenMoment } from '../../replica/bookkeeping/touched.ts';
 import { orLeaveConfirmation } from '../runtime/hand-over.ts';
 import { writeWithAccount, exitCodeOf, loadNamedConfig, withResources } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import { filesFailures, filesJson, filesText } from '../report/files-report.ts';
+import { filesFailures, filesText } from '../report/files-report.ts';
 import { lostText, pushExitCode, pushFailures, pushJson, pushText } from '../report/push-report.ts';
-import { failuresOf, pullJson, pullText } from '../report/pull-report.ts';
+import { failuresOf, pullText } from '../report/pull-report.ts';
 
 const examples = (name: string): string => `
 Examples:
@@ -32,27 +34,13 @@ if all that failed may work later. 3 means that a guard held something: look at 
 
 /** Adds both commands. */
 export function addPullCommands(program: Command, runner: Runner): void {
-  define(program.command('pull'), (command, options) =>
-    runner(command, (invocation) =>
-      orLeaveConfirmation(invocation, { ...options, kinds: ['pull'], works: ['pull'], asks: asksOf(options) }, () =>
-        pullAndPrint(invocation, options),
-      ),
-    ),
-  )
+  define(program.command('pull'), runner, ['pull'])
     .option(
       '--follow',
       'read only rows that were changed since the last pull; tables that do not say when are read as always',
     )
     .description('read what changed at the origin into the replica');
-  define(program.command('sync'), (command, options) =>
-    runner(command, (invocation) =>
-      orLeaveConfirmation(
-        invocation,
-        { ...options, kinds: ['pull', 'push'], works: ['pull', 'push'], asks: asksOf(options) },
-        () => syncAndPrint(invocation, options),
-      ),
-    ),
-  )
+  define(program.command('sync'), runner, ['pull', 'push'])
     .option('--strict', 'exit with 3 while a refused row waits')
     .description('pull, then push: one whole cycle, for a scheduler');
 }
@@ -60,33 +48,34 @@ export function addPullCommands(program: Command, runner: Runner): void {
 /** What a user may say of one run. */
 type RunOptions = PullOptions & {
   readonly isStrict: boolean;
+  /** Whether edits are pushed after the rows. */
+  readonly pushes: boolean;
   /** An option of an extra: prove that all tables are as they were at one moment. */
   readonly moment?: boolean | undefined;
 };
 
-/** What only a process that holds the replica can do. */
-function asksOf({ tables, follow, discard, moment, isStrict }: RunOptions): readonly string[] {
+/** Flags of what only a process that holds the replica can do. */
+function flagsOf({ follow, discard, moment, isStrict }: RunOptions): readonly string[] {
   const flags = { '--follow': follow, '--discard': discard, '--moment': moment, '--strict': isStrict };
-  return [...tables, ...Object.entries(flags).flatMap(([flag, isGiven]) => (isGiven === true ? [flag] : []))];
+  return Object.entries(flags).flatMap(([flag, isGiven]) => (isGiven === true ? [flag] : []));
 }
 
-function define(command: Command, action: (command: Command, options: RunOptions) => Promise<void>): Command {
+type RunFlags = { [name in 'confirm' | 'discard' | 'follow' | 'strict' | 'moment']?: boolean };
+
+function define(command: Command, runner: Runner, works: readonly ConfirmationKind[]): Command {
   return command
     .argument('[table...]', 'tables of the origin (default: all that the configuration names)')
     .option('--confirm', 'let through deletes, schema changes and mass edits that a guard would hold')
     .option('--discard', 'give up edits of tables that are no longer to be pushed; sync_conflicts keeps them')
     .addHelpText('after', examples(command.name()))
-    .action(
-      (tables: string[], options: { [name in 'confirm' | 'discard' | 'follow' | 'strict' | 'moment']?: boolean }) =>
-        action(command, {
-          moment: options.moment,
-          tables,
-          confirm: options.confirm === true,
-          discard: options.discard === true,
-          follow: options.follow === true,
-          isStrict: options.strict === true,
-        }),
-    );
+    .action((tables: string[], { confirm = false, discard, follow, strict = false, moment }: RunFlags) => {
+      const options = { tables, confirm, discard, follow, moment, isStrict: strict, pushes: works.includes('push') };
+      return runner(command, (invocation) =>
+        orLeaveConfirmation(invocation, { works, tables, confirm, flags: flagsOf(options) }, async () =>
+          printCycle(invocation, await runCycle(invocation, options), options),
+        ),
+      );
+    });
 }
 
 /** What one run did to rows, at the origin, and to files; null for what it did not get to. */
@@ -101,14 +90,6 @@ export interface CycleReport {
   readonly unproven: RowsyncError | null;
   /** Edits that lost to a change at the origin, in whichever part of the run. */
   readonly lost: readonly ConflictLine[];
-}
-
-async function pullAndPrint(invocation: Invocation, options: RunOptions): Promise<number> {
-  return printCycle(invocation, await runPull(invocation, options), options);
-}
-
-async function syncAndPrint(invocation: Invocation, options: RunOptions): Promise<number> {
-  return printCycle(invocation, await runSync(invocation, options), options);
 }
 
 async function printCycle(invocation: Invocation, cycle: CycleReport, { isStrict }: RunOptions): Promise<number> {
@@ -145,23 +126,15 @@ function momentText(moment: ProvenMoment | null): string {
 }
 
 /** A cycle for a program to read. */
-export function cycleJson(
-  { rows, pushed, files, lost, moment }: CycleReport,
-  isStrict: boolean,
-): Readonly<Record<string, unknown>> {
-  return {
-    ...pullJson(rows),
-    lost,
-    ...(moment === null ? {} : { moment }),
-    push: pushed === null ? null : pushJson(pushed, isStrict),
-    files: filesJson(files),
-  };
+export function cycleJson({ rows, pushed, files, lost, moment }: CycleReport, isStrict: boolean): object {
+  const push = pushed === null ? null : pushJson(pushed, isStrict);
+  return { exitCode: exitCodeOf(failuresOf(rows)), ...rows, lost, ...(moment === null ? {} : { moment }), push, files };
 }
 
-/** One pull of the configured database, with progress on stderr. */
-export async function runPull(
+/** One pull of the configured database, and a push after it where `pushes`, with progress on stderr. */
+export async function runCycle(
   invocation: Invocation,
-  options: PullOptions & { readonly moment?: boolean | undefined },
+  options: PullOptions & Partial<Pick<RunOptions, 'moment' | 'pushes'>>,
 ): Promise<CycleReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withResources(invocation, config, async (contexts) => {
@@ -172,26 +145,24 @@ export async function runPull(
       follows: options.follow === true ? 'all' : contexts.pull.settings.follows,
     };
     const rows = await pull({ ...contexts.pull, settings }, options);
+    const pushed = options.pushes === true ? await pushAfter(contexts.push, rows, options) : null;
     const lost = readLostSince(contexts.push.replica, lastConflictId);
     const files = await pullFilesAfter(contexts.files, rows);
     const [prove] = invocation.extras.flatMap((extra) => extra.proveMoment ?? []);
     const wantsMoment = options.moment === true && prove !== undefined && rows.error === null;
     const proof = wantsMoment ? await prove(contexts.pull, rows).catch(asRowsyncError) : null;
     const [moment, unproven] = proof instanceof RowsyncError ? [null, proof] : [proof, null];
-    return { rows, pushed: null, lost, files, moment, unproven };
+    return { rows, pushed, lost, files, moment, unproven };
   });
 }
 
-async function runSync(invocation: Invocation, options: PullOptions): Promise<CycleReport> {
-  const config = await loadNamedConfig(invocation, { needsCredentials: true });
-  return withResources(invocation, config, async (contexts) => {
-    const lastConflictId = readLastConflictId(contexts.push.replica);
-    await finishPushes(contexts.push);
-    const rows = await pull(contexts.pull, options);
-    const chosen = pushedAmong(contexts.push, options.tables);
-    const isOver = chosen.length === 0 || (rows.error !== null && rows.error.kind !== 'needsPerson');
-    const pushed = isOver ? null : await push(contexts.push, { tables: chosen, confirm: options.confirm });
-    const lost = readLostSince(contexts.push.replica, lastConflictId);
-    return { rows, pushed, lost, moment: null, unproven: null, files: await pullFilesAfter(contexts.files, rows) };
-  });
+/** The push of a whole cycle; null where no table is pushed, or the pull ended early. */
+async function pushAfter(
+  context: PushContext,
+  rows: PullReport,
+  { tables, confirm }: PullOptions,
+): Promise<PushReport | null> {
+  const chosen = pushedAmong(context, tables);
+  const isOver = chosen.length === 0 || (rows.error !== null && rows.error.kind !== 'needsPerson');
+  return isOver ? null : push(context, { tables: chosen, confirm });
 }

@@ -74,10 +74,9 @@ export function addPushCommands(program: Command, runner: Runner): void {
               invocation,
               {
                 confirm: options.confirm === true,
-                kinds: ['push'],
-                tables,
                 works: ['push'],
-                asks: [...tables, ...(options.strict === true ? ['--strict'] : [])],
+                tables,
+                flags: options.strict === true ? ['--strict'] : [],
               },
               () => pushAndPrint(invocation, { tables, confirm: options.confirm === true }, options.strict === true),
             ),

@@ -13,7 +13,6 @@ import type { Extra, Invocation, Runner } from '../../extra.ts';
 import { troubledTables, type Problem } from '../../reconcile/account/account.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
 import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
-import { errorJson } from '../report/error-text.ts';
 import { accountExitCode, accountText } from '../runtime/account-text.ts';
 import { boxTable, listTable } from '../terminal/table.ts';
 import { hearDaemon, type DaemonAnswer } from '../runtime/daemon-client.ts';
@@ -109,7 +108,7 @@ async function showStatuses(invocation: Invocation, paths: readonly string[], wa
         databases: databases.map(({ name, json, error }) => ({
           name,
           ...json,
-          ...(error === null ? {} : { error: errorJson(error) }),
+          ...(error === null ? {} : { error }),
         })),
       })
     : stdout.write(databasesText(databases, { nowMs: clock.nowMs(), width: stdout.width() })));

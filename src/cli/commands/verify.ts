@@ -6,7 +6,6 @@ import type { Command } from 'commander';
 import type { RowsyncError } from '../../base/errors.ts';
 import { verify, verifyFailures, type Mismatch, type TableVerifyReport, type VerifyReport } from '../../pull/verify.ts';
 import { finishPushes } from '../../push/push.ts';
-import { errorJson } from '../report/error-text.ts';
 import { writeWithAccount, exitCodeOf, loadNamedConfig, withResources } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { orLeaveConfirmation } from '../runtime/hand-over.ts';
@@ -35,7 +34,7 @@ export function addVerifyCommand(program: Command, runner: Runner): void {
     .addHelpText('after', EXAMPLES)
     .action((tables: string[], _options: unknown, command: Command) =>
       runner(command, (invocation) =>
-        orLeaveConfirmation(invocation, { confirm: false, kinds: [], tables, works: ['verify'], asks: tables }, () =>
+        orLeaveConfirmation(invocation, { confirm: false, works: ['verify'], tables, flags: [] }, () =>
           verifyAndPrint(invocation, tables),
         ),
       ),
@@ -44,12 +43,13 @@ export function addVerifyCommand(program: Command, runner: Runner): void {
 
 async function verifyAndPrint(invocation: Invocation, tables: readonly string[]): Promise<number> {
   const report = await runVerify(invocation, tables);
+  const exitCode = exitCodeOf(verifyFailures(report));
   const { stdout } = invocation.session;
   await writeWithAccount(invocation, {
     text: () => verifyText(report, stdout.width()),
-    json: () => verifyJson(report),
+    json: () => ({ exitCode, ...report }),
   });
-  return exitCodeOf(verifyFailures(report));
+  return exitCode;
 }
 
 /** One verification of the configured database, with progress on stderr. */
@@ -59,20 +59,6 @@ export async function runVerify(invocation: Invocation, tables: readonly string[
     await finishPushes(contexts.push);
     return verify(contexts.pull, { tables });
   });
-}
-
-function verifyJson(report: VerifyReport): object {
-  return {
-    exitCode: exitCodeOf(verifyFailures(report)),
-    requestCount: report.requestCount,
-    durationMs: Math.round(report.durationMs),
-    error: report.error === null ? null : errorJson(report.error),
-    tables: report.tables.map((table) => ({
-      ...table,
-      held: table.held === null ? null : errorJson(table.held),
-      error: table.error === null ? null : errorJson(table.error),
-    })),
-  };
 }
 
 const COLUMNS: readonly TableColumn[] = [

@@ -1,11 +1,10 @@
 /**
- * What work on files did, in words, as JSON and as exit codes. Pure.
+ * What work on files did, in words and as exit codes. Pure.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import type { FilesReport } from '../../files/context.ts';
 import type { PruneReport } from '../../files/prune.ts';
 import type { FilesVerifyReport } from '../../files/verify.ts';
-import { errorJson } from './error-text.ts';
 import { problemsText } from './pull-report.ts';
 import { bytesText, countText, durationText, plural, printable } from '../../base/text.ts';
 
@@ -26,16 +25,6 @@ export function filesFailedError({ failedCount }: FilesReport): readonly Rowsync
       hint: "SELECT * FROM sync_files WHERE state = 'failed' says which, and why.",
     }),
   ];
-}
-
-/** Downloads for a program to read. */
-export function filesJson(report: FilesReport | null): unknown {
-  if (report === null) return null;
-  return {
-    ...report,
-    durationMs: Math.round(report.durationMs),
-    error: report.error === null ? null : errorJson(report.error),
-  };
 }
 
 /** Downloads for people; empty if nothing happened. */
@@ -69,16 +58,6 @@ export function filesVerifyFailures(report: FilesVerifyReport): readonly Rowsync
     hint: 'sync_files says why; what the origin no longer has can come from a backup only.',
   });
   return [...(report.error === null ? [] : [report.error]), ...(badCount === 0 ? [] : [damaged])];
-}
-
-/** A verification of files for a program to read. */
-export function filesVerifyJson(report: FilesVerifyReport): Readonly<Record<string, unknown>> {
-  return {
-    ...report,
-    durationMs: Math.round(report.durationMs),
-    mending: filesJson(report.mending),
-    error: report.error === null ? null : errorJson(report.error),
-  };
 }
 
 /** A verification of files for people. */

@@ -4,8 +4,7 @@
 import type { RowsyncError } from '../../base/errors.ts';
 import type { PullReport, TablePullReport } from '../../pull/report.ts';
 import { sumOf } from '../../reconcile/account/pull-account.ts';
-import { errorJson, messageText } from './error-text.ts';
-import { exitCodeOf } from '../runtime/invocation.ts';
+import { messageText } from './error-text.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { bytesText, countText, durationText, plural, printable } from '../../base/text.ts';
 
@@ -13,28 +12,6 @@ import { bytesText, countText, durationText, plural, printable } from '../../bas
 export function failuresOf(report: PullReport): readonly RowsyncError[] {
   const all = [report.error, ...report.tables.flatMap((table) => [table.error, table.held])];
   return all.filter((failure) => failure !== null);
-}
-
-/** A pull for a program to read. */
-export function pullJson(report: PullReport): Readonly<Record<string, unknown>> {
-  const orNull = (error: RowsyncError | null): unknown => (error === null ? null : errorJson(error));
-  return {
-    exitCode: exitCodeOf(failuresOf(report)),
-    requestCount: report.requestCount,
-    notModifiedCount: report.notModifiedCount,
-    receivedBytes: report.receivedBytes,
-    durationMs: Math.round(report.durationMs),
-    removedEntryCount: report.removedEntryCount,
-    error: orNull(report.error),
-    notes: report.notes,
-    schemaChanges: report.schemaChanges,
-    tables: report.tables.map((table) => ({
-      ...table,
-      durationMs: Math.round(table.durationMs),
-      held: orNull(table.held),
-      error: orNull(table.error),
-    })),
-  };
 }
 
 /** Tables named where one problem concerns many. */
@@ -53,7 +30,7 @@ const PULL_COLUMNS: readonly TableColumn[] = [
 /** A pull for people: the tables in which something happened, the sums, then what went wrong and what to do. */
 export function pullText(report: PullReport, width: number | null): string {
   const changed = report.tables.filter((table) => changeCount(table) > 0);
-  if (report.tables.length === 0 && report.error !== null) return pullProblemsText(report).trimStart();
+  if (report.tables.length === 0 && report.error !== null) return reportProblemsText(report).trimStart();
   const box = changed.length === 0 ? '' : boxTable(PULL_COLUMNS, changed.map(pullCells), width);
   const quietCount = report.tables.filter((table) => table.error === null && changeCount(table) === 0).length;
   const quiet = quietCount === 0 ? '' : `${plural(quietCount, 'table')} without changes\n`;
@@ -63,7 +40,7 @@ export function pullText(report: PullReport, width: number | null): string {
       : `History: ${countText(report.removedEntryCount)} of its entries removed, being beyond keep or maxBytes\n`;
   const changes = report.schemaChanges.map((change) => `Changed at the origin: ${change}\n`);
   const notes = [...changes, ...report.notes.map((note) => `${note}\n`)].join('');
-  return `${box}${filteredText(report)}${removed}${quiet}${sumsText(report)}\n${notes}${pullProblemsText(report)}`;
+  return `${box}${filteredText(report)}${removed}${quiet}${sumsText(report)}\n${notes}${reportProblemsText(report)}`;
 }
 
 function pullCells(table: TablePullReport): readonly string[] {
@@ -124,15 +101,21 @@ function listedText({ tables }: PullReport): string {
   return `${plural(listed, 'row')} listed by the origin${listed === 0 ? '' : `: ${text(parts)}`}${more}\n`;
 }
 
-function pullProblemsText(report: PullReport): string {
-  const failed = report.tables.flatMap(({ table, error }) =>
-    error === null ? [] : [{ what: 'failed', table, error }],
-  );
-  const held = report.tables.flatMap(({ table, held: error }) =>
-    error === null ? [] : [{ what: 'held', table, error }],
-  );
-  const whole = report.error === null ? [] : [{ what: 'failed', error: report.error }];
-  return problemsText([...failed, ...held, ...whole]);
+/** What went wrong with each table and with the whole, and what to do about it. */
+export function reportProblemsText({
+  tables,
+  error,
+}: {
+  readonly tables: readonly Pick<TablePullReport, 'table' | 'error' | 'held'>[];
+  readonly error: RowsyncError | null;
+}): string {
+  const named = (what: 'failed' | 'held', errorOf: (table: (typeof tables)[number]) => RowsyncError | null) =>
+    tables.flatMap((table): readonly TableProblem[] => {
+      const found = errorOf(table);
+      return found === null ? [] : [{ what, table: table.table, error: found }];
+    });
+  const whole = error === null ? [] : [{ what: 'failed', error }];
+  return problemsText([...named('failed', (table) => table.error), ...named('held', (table) => table.held), ...whole]);
 }
 
 /** One way in which something failed, and the table in which it did. */

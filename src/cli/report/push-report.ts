@@ -6,10 +6,9 @@ import type { PreviewCell, PreviewRow, TablePreview } from '../../push/preview.t
 import type { PushReport, TablePushReport } from '../../push/report.ts';
 import { EDIT_FATES, sumOfAccounts, type EditFate } from '../../reconcile/account/push-account.ts';
 import type { Value } from '../../wire/schema.ts';
-import { errorJson } from './error-text.ts';
 import { exitCodeOf } from '../runtime/invocation.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
-import { problemsText } from './pull-report.ts';
+import { reportProblemsText } from './pull-report.ts';
 import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 
@@ -34,20 +33,8 @@ export function pushExitCode(report: PushReport, isStrict: boolean): number {
 }
 
 /** A push for a program to read. */
-export function pushJson(report: PushReport, isStrict: boolean): Readonly<Record<string, unknown>> {
-  const orNull = (error: RowsyncError | null): unknown => (error === null ? null : errorJson(error));
-  return {
-    exitCode: pushExitCode(report, isStrict),
-    requestCount: report.requestCount,
-    durationMs: Math.round(report.durationMs),
-    error: orNull(report.error),
-    tables: report.tables.map((table) => ({
-      ...table,
-      durationMs: Math.round(table.durationMs),
-      held: orNull(table.held),
-      error: orNull(table.error),
-    })),
-  };
+export function pushJson(report: PushReport, isStrict: boolean): object {
+  return { exitCode: pushExitCode(report, isStrict), ...report };
 }
 
 /** The counts of a table, in the order of the columns; rare ones are shown only where there are any. */
@@ -69,19 +56,12 @@ export function pushText(report: PushReport, width: number | null): string {
   const rows = busy.map((table) => [printable(table.table), ...counts.map(({ count }) => countText(count(table)))]);
   const columns = [{ title: 'table' }, ...counts.map(({ title }): TableColumn => ({ title, align: 'right' }))];
   const box = busy.length === 0 ? '' : boxTable(columns, rows, width);
-  const failed = report.tables.flatMap(({ table, error }) =>
-    error === null ? [] : [{ what: 'failed', table, error }],
-  );
-  const held = report.tables.flatMap(({ table, held: error }) =>
-    error === null ? [] : [{ what: 'held', table, error }],
-  );
-  const whole = report.error === null ? [] : [{ what: 'failed', error: report.error }];
   const sum = sumOf(report.tables, ({ insertedCount, updatedCount, deletedCount }) => {
     return insertedCount + updatedCount + deletedCount;
   });
   const tables = report.tables.length === 0 ? 'no table is pushed (push: true in the configuration)' : '';
   const pushed = `${plural(sum, 'row')} pushed with ${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}`;
-  return `${box}${tables === '' ? pushed : tables}\n${accountText(report)}${problemsText([...failed, ...held, ...whole])}`;
+  return `${box}${tables === '' ? pushed : tables}\n${accountText(report)}${reportProblemsText(report)}`;
 }
 
 /** The columns of the account, in words. */

@@ -57,15 +57,9 @@ export function readPageKey(replicaPath: string): string | null {
   }
 }
 
-/** Asks the daemon of a replica; null where none answers, or none that this user may ask: it wants the key of the page. */
-async function askDaemon(address: ListenAddress, replicaPath: string): Promise<DaemonAnswer | null> {
-  const headers = { Authorization: `Bearer ${readPageKey(replicaPath) ?? ''}` };
-  try {
-    const answer: unknown = JSON.parse(await ask(address, { path: '/status', headers, timeout: ANSWER_MS_MAX }));
-    return isAnswer(answer) ? answer : wordOfStranger(answer);
-  } catch {
-    return null; // no daemon, or one that is just stopping: either way there is nothing to show
-  }
+/** Asks for what the daemon of a replica says of itself; null where none answers. Less of it is for who may not read the key of the page. */
+function askStatus(address: ListenAddress, replicaPath: string): Promise<unknown> {
+  return askJson(address, readPageKey(replicaPath) ?? '', { path: '/status', timeout: ANSWER_MS_MAX });
 }
 
 /** What is known of the daemon of a configuration: its answer, or what the system says of the service. */
@@ -77,7 +71,8 @@ export async function hearDaemon(
     http: { listen },
     replica,
   } = config;
-  const answer = listen === null ? null : await askDaemon(listen, replica.path);
+  const said = listen === null ? null : await askStatus(listen, replica.path);
+  const answer = isAnswer(said) ? said : wordOfStranger(said);
   if (answer !== null) return { answer, word: { keeper: 'daemon', complaints: answer.complaints ?? [] } };
   const services = await Promise.all(extras.flatMap(({ findService }) => findService?.(config) ?? []));
   const [isWanted, isUp] = [services.some((found) => found?.isWanted), services.some((found) => found?.isUp)];
@@ -109,25 +104,17 @@ export async function askDaemonTo(
   replicaPath: string,
   decision: PersonDecision,
 ): Promise<DecisionAnswer | null> {
-  const key = readPageKey(replicaPath);
-  if (key === null) return null;
-  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-  const options = { method: 'POST', path: '/decide', headers, timeout: DECISION_MS_MAX };
-  try {
-    const answer: unknown = JSON.parse(await ask(address, options, JSON.stringify(decision)));
-    return isDecisionAnswer(answer) ? answer : null;
-  } catch {
-    return null;
-  }
+  const answer = await post(address, replicaPath, { path: '/decide', timeout: DECISION_MS_MAX }, decision);
+  return isDecisionAnswer(answer) ? answer : null;
 }
 
 /** Has the daemon of a replica read tables now, by their names at the origin; false where it could not be asked. */
-export function askDaemonToRead(
+export async function askDaemonToRead(
   address: ListenAddress,
   replicaPath: string,
   tables: readonly string[],
 ): Promise<boolean> {
-  return post(address, replicaPath, { path: '/read', timeout: READ_MS_MAX }, { tables });
+  return isTaken(await post(address, replicaPath, { path: '/read', timeout: READ_MS_MAX }, { tables }));
 }
 
 /** How far the daemon is with one kind of work. */
@@ -147,48 +134,47 @@ export async function hearDaemonWork(
   replicaPath: string,
   work: string,
 ): Promise<DaemonWork | null> {
-  const headers = { Authorization: `Bearer ${readPageKey(replicaPath) ?? ''}` };
-  try {
-    const answer: unknown = JSON.parse(await ask(address, { path: '/status', headers, timeout: ANSWER_MS_MAX }));
-    if (!isAnswer(answer)) return null;
-    const { progress = null, last, failure } = answer;
-    const ended = last?.[work] ?? null;
-    return {
-      isScheduled: answer.jobs.some(({ job }) => job === work || job.startsWith(`${work} `)),
-      isUnderWay: answer.working === work,
-      progress,
-      last: ended,
-      lastKey: JSON.stringify(ended),
-      failure,
-    };
-  } catch {
-    return null;
-  }
+  const answer = await askStatus(address, replicaPath);
+  if (!isAnswer(answer)) return null;
+  const { progress = null, last, failure } = answer;
+  const ended = last?.[work] ?? null;
+  return {
+    isScheduled: answer.jobs.some(({ job }) => job === work || job.startsWith(`${work} `)),
+    isUnderWay: answer.working === work,
+    progress,
+    last: ended,
+    lastKey: JSON.stringify(ended),
+    failure,
+  };
 }
 
 /** Makes one kind of work of the daemon due now; false where it could not be asked. */
-export function askDaemonForWork(address: ListenAddress, replicaPath: string, work: string): Promise<boolean> {
-  return post(address, replicaPath, { path: '/cycle', timeout: DECISION_MS_MAX }, { work });
+export async function askDaemonForWork(address: ListenAddress, replicaPath: string, work: string): Promise<boolean> {
+  return isTaken(await post(address, replicaPath, { path: '/cycle', timeout: DECISION_MS_MAX }, { work }));
 }
 
-/** Sends what changes nothing but the time of work; whether it was taken. */
+/** Posts what the key beside the replica allows; null without an answer, or for who may not read the key. */
 async function post(
   address: ListenAddress,
   replicaPath: string,
   options: RequestOptions,
   body: object,
-): Promise<boolean> {
+): Promise<unknown> {
   const key = readPageKey(replicaPath);
-  if (key === null) return false;
-  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  return key === null ? null : askJson(address, key, { ...options, method: 'POST' }, JSON.stringify(body));
+}
+
+/** Null without an answer: no daemon, or one that is just stopping. */
+async function askJson(address: ListenAddress, key: string, options: RequestOptions, body = ''): Promise<unknown> {
+  const headers = { Authorization: `Bearer ${key}`, ...(body === '' ? {} : { 'Content-Type': 'application/json' }) };
   try {
-    return (await ask(address, { ...options, method: 'POST', headers }, JSON.stringify(body))) === '{}\n';
+    return JSON.parse(await ask(address, { ...options, headers }, body));
   } catch {
-    return false;
+    return null;
   }
 }
 
-async function ask(address: ListenAddress, options: RequestOptions, body = ''): Promise<string> {
+async function ask(address: ListenAddress, options: RequestOptions, body: string): Promise<string> {
   const { request } = await import('node:http');
   const where = address.kind === 'socket' ? { socketPath: address.path } : { host: address.host, port: address.port };
   return new Promise((resolve, reject) => {
@@ -247,14 +233,11 @@ function isJob(value: unknown): boolean {
   return 'job' in value && typeof value.job === 'string' && 'nextAt' in value && typeof value.nextAt === 'string';
 }
 
-const ANSWER_KINDS: readonly unknown[] = ['done', 'problem', 'busy', 'failed'];
-
 function isDecisionAnswer(value: unknown): value is DecisionAnswer {
-  if (typeof value !== 'object' || value === null || !('kind' in value) || !('words' in value)) return false;
-  if (!ANSWER_KINDS.includes(value.kind) || typeof value.words !== 'string') return false;
-  if ('hint' in value && typeof value.hint !== 'string') return false;
-  if (value.kind !== 'done') return true;
-  return (
-    'rowCount' in value && typeof value.rowCount === 'number' && 'decided' in value && Array.isArray(value.decided)
-  );
+  return typeof value === 'object' && value !== null && 'words' in value && typeof value.words === 'string';
+}
+
+/** Whether a request was taken, which is answered with nothing. */
+function isTaken(answer: unknown): boolean {
+  return typeof answer === 'object' && answer !== null && Object.keys(answer).length === 0;
 }

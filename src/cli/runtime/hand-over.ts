@@ -6,7 +6,6 @@ import { asRowsyncError, errorFromWords, EXIT, RowsyncError } from '../../base/e
 import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
 import type { CoreWork } from '../../daemon/jobs.ts';
-import type { ConfirmationKind } from '../../replica/bookkeeping/problems.ts';
 import { confirmHeld } from '../../replica/confirmation.ts';
 import { holderOf, isInUse } from '../../replica/lock.ts';
 import { openReader } from '../../replica/reader.ts';
@@ -20,20 +19,18 @@ const POLL_MS = 300;
 /** A daemon that does not answer so often in a row has ended. */
 const SILENT_MAX = 20;
 
-/** What the daemon is asked for; `asks` is what it cannot be asked for, such as names of tables. */
-interface HandedWork {
+/** What was asked for; a daemon can be asked for work on all tables only, and for nothing that flags say. */
+interface AskedWork {
   readonly works: readonly CoreWork[];
-  readonly asks: readonly string[];
+  readonly tables: readonly string[];
+  readonly flags: readonly string[];
+  readonly confirm: boolean;
 }
 
 /** Runs `work`; where another process works on the replica, leaves the confirmation for that one, or hands the work over to it. */
 export async function orLeaveConfirmation(
   invocation: Invocation,
-  asked: {
-    readonly confirm: boolean;
-    readonly kinds: readonly ConfirmationKind[];
-    readonly tables: readonly string[];
-  } & HandedWork,
+  asked: AskedWork,
   work: () => Promise<number>,
 ): Promise<number> {
   try {
@@ -46,7 +43,8 @@ export async function orLeaveConfirmation(
     // Members of the group cannot read the token, and a confirmation needs none.
     if (code === 'config.secret' && !isInUse(replica.path)) throw thrown;
     if (!asked.confirm) return handOver(invocation, error, asked);
-    const consents = confirmHeld(replica.path, asked.kinds, asked.tables);
+    const kinds = asked.works.filter((kind) => kind === 'pull' || kind === 'push');
+    const consents = confirmHeld(replica.path, kinds, asked.tables);
     if (consents.length === 0) throw thrown;
     const lines = consents.map(({ table, kind, rowCount }) => {
       const what = kind === 'push' ? 'edited' : 'missing';
@@ -59,11 +57,16 @@ export async function orLeaveConfirmation(
 }
 
 /** Has the daemon do the work, one kind after the other. @throws RowsyncError `replica.inUse` where it cannot be asked. */
-async function handOver(invocation: Invocation, cause: RowsyncError, { works, asks }: HandedWork): Promise<number> {
+async function handOver(
+  invocation: Invocation,
+  cause: RowsyncError,
+  { works, tables, flags }: AskedWork,
+): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { listen } = config.http;
   const ask = { invocation, config, cause };
   if (listen === null) throw inUse(ask, 'set http.listen in the configuration, so that it can be asked');
+  const asks = [...tables, ...flags];
   if (asks.length > 0) throw inUse(ask, `leave ${asks.join(', ')} away, and it does the work for all tables`);
   const ended: { work: CoreWork; outcome: string; ms: number }[] = [];
   for (const work of works) {

@@ -19,6 +19,7 @@ import { become, ownerOf } from './owner.ts';
 import type { Owner } from '../../reconcile/owner.ts';
 import type { Invocation } from '../../extra.ts';
 import { printable, printableJson } from '../../base/text.ts';
+import type { Session } from '../terminal/session.ts';
 
 /** The options that every command takes, as Commander gives them. */
 export interface GlobalOptions {
@@ -223,9 +224,14 @@ async function openForWriting({ session, extras }: Invocation, config: Config): 
   return replica;
 }
 
-/** Prints a result as one JSON document. */
-export async function printJson({ session }: Invocation, value: unknown): Promise<void> {
-  await session.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
+/** Prints a result as one JSON document, with durations in whole milliseconds. */
+export async function printJson(
+  { session }: { readonly session: Pick<Session, 'stdout'> },
+  value: unknown,
+): Promise<void> {
+  const whole = (key: string, part: unknown): unknown =>
+    key.endsWith('Ms') && typeof part === 'number' ? Math.round(part) : part;
+  await session.stdout.write(`${printableJson(JSON.stringify(value, whole, 2))}\n`);
 }
 
 /**

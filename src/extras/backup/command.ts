@@ -12,7 +12,6 @@ import type { Config } from '../../config/load.ts';
 import { existsSync, rmSync } from 'node:fs';
 import { queryNumber } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
-import { errorJson } from '../../cli/report/error-text.ts';
 import { exitCodeOf, loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { become, mayMake, ownerOf } from '../../cli/runtime/owner.ts';
@@ -135,7 +134,7 @@ async function backUpAndPrint(invocation: Invocation, file: string, options: Bac
     ...(failure === null ? [] : [`failed: ${failure.message}`, `  what to do: ${failure.hint}`]),
   ];
   await (invocation.isJson
-    ? printJson(invocation, { exitCode, ...report, error: failure === null ? null : errorJson(failure) })
+    ? printJson(invocation, { exitCode, ...report, error: failure })
     : session.stdout.write(linesText(lines)));
   return exitCode;
 }

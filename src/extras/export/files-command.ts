@@ -6,7 +6,6 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { RowsyncError } from '../../base/errors.ts';
 import { bytesText, countText, plural, printable } from '../../base/text.ts';
-import { errorJson } from '../../cli/report/error-text.ts';
 import { problemsText } from '../../cli/report/pull-report.ts';
 import { exitCodeOf, loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
@@ -45,7 +44,7 @@ async function exportAndPrint(
     const report = await exportFiles(reader, { ...options, folder, store, isShared }, session.stopSignal());
     const failures = exportFailures(report);
     const exitCode = exitCodeOf(failures);
-    const errors = failures.map(errorJson);
+    const errors = failures;
     await (isJson
       ? printJson(invocation, { exitCode, folder, ...report, errors })
       : session.stdout.write(exportText(report, folder)));

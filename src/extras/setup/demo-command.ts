@@ -19,7 +19,7 @@ import { answerAsTable } from '../../cli/terminal/table.ts';
 import { startSandbox, type RunningSandbox } from './sandbox.ts';
 import { pushFailures, pushJson, planText, pushText } from '../../cli/report/push-report.ts';
 import { durationText, plural, printableLines } from '../../base/text.ts';
-import { cycleFailures, cycleJson, cycleText, runPull } from '../../cli/commands/pull.ts';
+import { cycleFailures, cycleJson, cycleText, runCycle } from '../../cli/commands/pull.ts';
 import { verifyFailures } from '../../pull/verify.ts';
 import { runVerify, verifyText } from '../../cli/commands/verify.ts';
 import { executeAsClient } from '../shared/sql-client.ts';
@@ -83,7 +83,7 @@ Here a sandbox plays the hosted one: ${sandbox.url}
 1. Pull it into a SQLite file
    $ ${ROWSYNC} pull
 `);
-  const first = await runPull(inDemo, { tables: [], confirm: false });
+  const first = await runCycle(inDemo, { tables: [], confirm: false });
   await say(withoutTable(cycleText(first, stdout.width())));
 
   await say(`\n2. Ask it a question, in SQL, without the network\n${indented(QUERY)}${ask(QUERY)}`);
@@ -91,7 +91,7 @@ Here a sandbox plays the hosted one: ${sandbox.url}
   const { updatedCount, insertedCount, deletedCount } = sandbox.playActivity(CHANGES);
   const played = `${plural(updatedCount, 'row')} changed, ${insertedCount} added, ${deletedCount} deleted`;
   await say(`\n3. Follow colleagues and compare every cell: ${played}\n   $ ${ROWSYNC} sync\n`);
-  const second = await runPull(inDemo, { tables: [], confirm: false });
+  const second = await runCycle(inDemo, { tables: [], confirm: false });
   await say(`${withoutTable(cycleText(second, stdout.width()))}${skippedText(first.rows, second.rows)}`);
 
   await say(`   $ ${ROWSYNC} verify\n`);

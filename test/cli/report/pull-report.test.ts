@@ -3,9 +3,11 @@
  */
 import { expect, test } from 'vitest';
 import { RowsyncError, type ErrorCode, type ErrorKind } from '../../../src/base/errors.ts';
-import { exitCodeOf } from '../../../src/cli/runtime/invocation.ts';
-import { failuresOf, problemsText, pullJson, pullText } from '../../../src/cli/report/pull-report.ts';
+import { cycleJson } from '../../../src/cli/commands/pull.ts';
+import { exitCodeOf, printJson } from '../../../src/cli/runtime/invocation.ts';
+import { failuresOf, problemsText, pullText } from '../../../src/cli/report/pull-report.ts';
 import type { PullReport, TablePullReport } from '../../../src/pull/report.ts';
+import { collectingOutput } from '../../support/session.ts';
 
 const error = (kind: ErrorKind, code: ErrorCode): RowsyncError =>
   new RowsyncError(kind, code, { message: `${code} happened`, hint: 'do this' });
@@ -146,11 +148,19 @@ test('names and messages from the origin cannot act on the terminal', () => {
   expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
 });
 
-test('the JSON of a pull holds every count, every problem and the exit code', () => {
-  const json: unknown = JSON.parse(JSON.stringify(pullJson(report([table('A', { held: guard })], down))));
+test('the JSON of a pull holds every count, every problem, the exit code, and whole milliseconds', async () => {
+  const stdout = collectingOutput();
+  const rows = report([table('A', { held: guard })], down);
+  const cycle = cycleJson({ rows, pushed: null, files: null, moment: null, unproven: null, lost: [] }, false);
+  await printJson({ session: { stdout } }, cycle);
 
-  expect(json).toEqual({
+  expect(JSON.parse(stdout.text())).toEqual({
     exitCode: 3,
+    runId: 1,
+    stop: null,
+    lost: [],
+    push: null,
+    files: null,
     requestCount: 12,
     notModifiedCount: 9,
     receivedBytes: 2_048,
