@@ -127,8 +127,9 @@ function momentText(moment: ProvenMoment | null): string {
 
 /** A cycle for a program to read. */
 export function cycleJson({ rows, pushed, files, lost, moment }: CycleReport, isStrict: boolean): object {
-  const push = pushed === null ? null : pushJson(pushed, isStrict);
-  return { exitCode: exitCodeOf(failuresOf(rows)), ...rows, lost, ...(moment === null ? {} : { moment }), push, files };
+  const ofPush = pushed === null ? null : pushJson(pushed, isStrict);
+  const ofMoment = moment === null ? {} : { moment };
+  return { exitCode: exitCodeOf(failuresOf(rows)), ...rows, lost, ...ofMoment, push: ofPush, files };
 }
 
 /** One pull of the configured database, and a push after it where `pushes`, with progress on stderr. */
