@@ -20,7 +20,7 @@ const POLL_MS = 300;
 const SILENT_MAX = 20;
 
 /** What was asked for; a daemon can be asked for work on all tables only, and for nothing that flags say. */
-interface AskedWork {
+interface WorkRequest {
   readonly works: readonly CoreWork[];
   readonly tables: readonly string[];
   readonly flags: readonly string[];
@@ -30,7 +30,7 @@ interface AskedWork {
 /** Runs `work`; where another process works on the replica, leaves the confirmation for that one, or hands the work over to it. */
 export async function orLeaveConfirmation(
   invocation: Invocation,
-  asked: AskedWork,
+  asked: WorkRequest,
   work: () => Promise<number>,
 ): Promise<number> {
   try {
@@ -60,7 +60,7 @@ export async function orLeaveConfirmation(
 async function handOver(
   invocation: Invocation,
   cause: RowsyncError,
-  { works, tables, flags }: AskedWork,
+  { works, tables, flags }: WorkRequest,
 ): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { listen } = config.http;
