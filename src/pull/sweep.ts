@@ -391,16 +391,14 @@ async function readPage(reading: RunningPass, place: PagePlace): Promise<void> {
 function stampsOfPage({ created, table }: Pass, window: string, { ids, rows }: RowPage): PageStamps {
   const index = table.shapes.findIndex(({ name }) => name === created);
   if (index < 0) return { lastStamp: null, tieCount: ids.length, lie: null };
-  const stampById = new Map(
-    rows.map(({ id, values }) => {
-      const stamp = values[index];
-      return [id, typeof stamp === 'string' ? stamp : null] as const;
-    }),
-  );
-  return judgeStamps(
-    window,
-    ids.map((id) => stampById.get(id)),
-  );
+  // Rows that could not be read are missing among the others, which keep their order.
+  let next = 0;
+  const stamps = ids.map((id) => {
+    if (rows[next]?.id !== id) return undefined;
+    const stamp = rows[next++]?.values[index];
+    return typeof stamp === 'string' ? stamp : null;
+  });
+  return judgeStamps(window, stamps);
 }
 
 async function storePage(pass: Pass, answered: Omit<AnsweredPage, 'sweep' | 'at'>, isCut: boolean): Promise<void> {

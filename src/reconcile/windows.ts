@@ -231,5 +231,5 @@ export function planRepair({ verdict, shortPage, round, isSame, wasInFull }: Rep
 
 /** A stamp to the second. */
 export function secondOf(stamp: string): string {
-  return `${stamp.slice(0, 19)}Z`;
+  return stamp.length === 20 ? stamp : `${stamp.slice(0, 19)}Z`;
 }

@@ -307,7 +307,10 @@ export function readRows(
     }
     ids.push(id);
     const { values, faults } = readValues(object, readers, what);
-    const row = { id, allow: readAllow(object['@row.allow']), ...readColor(object['@row.color']), values };
+    const allow = readAllow(object['@row.allow']);
+    const color = object['@row.color'];
+    // Most rows have no color, and a spread costs as much as three cells.
+    const row = color == null ? { id, allow, values } : { id, allow, ...readColor(color), values };
     const [fault, ...others] = faults;
     if (fault === undefined) rows.push(row);
     else unreadable.push(unreadableRow(row, [fault, ...others]));

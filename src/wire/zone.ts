@@ -12,6 +12,10 @@ const BUCKET_MS = 15 * MINUTE_MS;
 /** Buckets kept per zone; one entry is a few bytes, and a table rarely spans more than a few thousand quarter hours. */
 const BUCKETS_MAX = 50_000;
 
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const COLON = 0x3a;
+
 const LOCAL = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?$/;
 
 /** A parsed date and time: its fields read as if they were UTC, the fraction's digits, and the offset if one was given. */
@@ -36,8 +40,12 @@ const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 
 /** Whether a `YYYY-MM-DD` text names a day that exists. */
 export function isDate(text: string): boolean {
-  const match = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
-  return match !== null && dateExists(Number(match[1]), Number(match[2]), Number(match[3]));
+  return text.length === 10 && beginsWithDate(text);
+}
+
+function beginsWithDate(text: string): boolean {
+  if (text.charCodeAt(4) !== MINUS || text.charCodeAt(7) !== MINUS) return false;
+  return dateExists(twoDigits(text, 0) * 100 + twoDigits(text, 2), twoDigits(text, 5), twoDigits(text, 8));
 }
 
 /** Whether an `hh:mm:ss` text names a time of day. */
@@ -47,7 +55,7 @@ export function isTimeOfDay(text: string): boolean {
 
 function dateExists(year: number, month: number, day: number): boolean {
   const last = MONTH_DAYS[month - 1];
-  if (last === undefined || day < 1 || day > last) return false;
+  if (last === undefined || !(year >= 0 && day >= 1 && day <= last)) return false;
   return month !== 2 || day < 29 || (year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0));
 }
 
@@ -100,9 +108,6 @@ export function utcFromOffsetText(text: string): string | undefined {
   return utc === undefined ? undefined : `${utc}${fractionText(parsed)}Z`;
 }
 
-const PLUS = 0x2b;
-const MINUS = 0x2d;
-const COLON = 0x3a;
 const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
 
 /**
@@ -112,11 +117,9 @@ const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padS
 function utcFromUsualText(text: string): string | undefined {
   const sign = text.charCodeAt(19);
   if (text.length !== 25 || (sign !== PLUS && sign !== MINUS)) return undefined;
-  if (text.charCodeAt(4) !== MINUS || text.charCodeAt(7) !== MINUS || text[10] !== 'T') return undefined;
+  if (text[10] !== 'T' || !beginsWithDate(text)) return undefined;
   if (text.charCodeAt(13) !== COLON || text.charCodeAt(16) !== COLON || text.charCodeAt(22) !== COLON) return undefined;
-  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
   const day = twoDigits(text, 8);
-  if (!(year >= 0 && day >= 1 && dateExists(year, twoDigits(text, 5), day))) return undefined;
   const hour = twoDigits(text, 11);
   const minute = twoDigits(text, 14);
   const offsetHours = twoDigits(text, 20);

@@ -232,7 +232,10 @@ export function countListed(from: Connection, { id, localName }: RowTarget, isUn
   const count = isUnchanged
     ? sql`SELECT row_count FROM _rowsync_tables WHERE id = @id`
     : sql`SELECT count(*) FROM ${ident(localName)}`;
-  const text = sql`SELECT (SELECT coalesce(sum(max(row_count - (page > 0), 0)), 0) FROM _rowsync_pages WHERE table_id = @id) AS listedCount,
+  // A page begins with the last row of the one before. A window begins with the last second of the one before.
+  const isRepeated = sql`EXISTS (SELECT 1 FROM _rowsync_pages WHERE table_id = @id AND "window" = p.last_stamp AND "window" > p."window")`;
+  const text = sql`SELECT (SELECT coalesce(sum(max(row_count - (page > 0) - iif(${isRepeated}, tie_count, 0), 0)), 0)
+        FROM _rowsync_pages p WHERE table_id = @id) AS listedCount,
       (${count}) AS hereCount,
       (SELECT count(*) FROM _rowsync_unreadable WHERE table_id = @id) AS unreadableCount`;
   const { listedCount, ...here } = from.prepare(text).get({ id }) as ListingFacts; // counts
@@ -274,7 +277,7 @@ export function countBySecond(
 
 /** The latest stamp of the rows, to the second; null for none. */
 export function readLatestStamp(from: Connection, { localName }: RowTarget, column: string): string | null {
-  const text = sql`SELECT max(substr(${ident(column)}, 1, 19)) || 'Z' FROM ${ident(localName)}`;
+  const text = sql`SELECT substr(max(${ident(column)}), 1, 19) || 'Z' FROM ${ident(localName)}`;
   return from.prepare(text).pluck().get() as string | null; // stamps are TEXT
 }
 
