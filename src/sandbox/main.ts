@@ -97,6 +97,8 @@ export interface Sandbox {
   readonly rules: readonly string[];
   /** Plays `count` edits, inserts and deletes at once; which ones depends on the seed alone. */
   playActivity(count: number): ActivityCounts;
+  /** Calls an address from now on when rows change; {table} in it stands for the name. */
+  ringAt(url: string): void;
   /** Ends the server and the colleagues, and removes the store if it is a temporary file. May be called twice. */
   stop(): Promise<void>;
 }
@@ -204,6 +206,7 @@ async function serveStore(
     store,
     requests,
     playActivity: (count) => colleagues.play(count),
+    ringAt: (url) => ringOnChanges(store, [{ table: null, url }]),
     stop: () => (stopped ??= stop()),
   };
 }

@@ -12,7 +12,7 @@ export async function demoPicture(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'rowsync-images-'));
   try {
     const { stdout } = await runRowsync(['demo'], { folder });
-    const [, edits = ''] = stdout.split(/^(?=5\. )/m);
+    const [, edits = ''] = stdout.split(/^(?=\d\. Push it)/m);
     const [shown = ''] = edits.split(/^That was all/m, 1);
     // How fast a machine is does not belong in the picture.
     const lines = shown.trimEnd().replaceAll(/ in \d+\.\d s\b/g, ' in 0.1 s');

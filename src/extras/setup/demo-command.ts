@@ -16,6 +16,7 @@ import { ROWSYNC } from '../../cli/runtime/installation.ts';
 import { exitCodeOf, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { answerAsTable } from '../../cli/terminal/table.ts';
+import { freePort, letItRing } from './demo-ring.ts';
 import { startSandbox, type RunningSandbox } from './sandbox.ts';
 import { pushFailures, pushJson, planText, pushText } from '../../cli/report/push-report.ts';
 import { durationText, plural, printableLines } from '../../base/text.ts';
@@ -70,12 +71,14 @@ async function runDemo(invocation: Invocation): Promise<number> {
 async function tellStory(invocation: Invocation, sandbox: RunningSandbox): Promise<number> {
   const { clock, stdout } = invocation.session;
   const startedMs = clock.monotonicMs();
-  const folder = makeFolder(sandbox);
+  const port = await freePort();
+  const folder = makeFolder(sandbox, port);
+  const path = join(folder, 'replica.db');
   const inDemo: Invocation = { ...invocation, configPath: join(folder, 'rowsync.yaml') };
   const say = async (text: string): Promise<void> => {
     if (!invocation.isJson) await stdout.write(stdout.isTerminal ? coloured(text) : text);
   };
-  const ask = (query: string): string => answerText(join(folder, 'replica.db'), query, stdout.width());
+  const ask = (query: string): string => answerText(path, query, stdout.width());
 
   await say(`rowsync keeps a hosted table database in a SQLite file on your machine.
 Here a sandbox plays the hosted one: ${sandbox.url}
@@ -98,7 +101,10 @@ Here a sandbox plays the hosted one: ${sandbox.url}
   const verified = await runVerify(inDemo, []);
   await say(withoutTable(verifyText(verified, stdout.width())));
 
-  const pushed = await tellEdits({ invocation: inDemo, sandbox, path: join(folder, 'replica.db'), say, ask });
+  await say(`\n4. Let the origin ring when a colleague edits a row\n   $ ${ROWSYNC} daemon\n`);
+  await say(await letItRing(inDemo, sandbox, path));
+
+  const pushed = await tellEdits({ invocation: inDemo, sandbox, path, say, ask });
 
   const failures = [
     ...cycleFailures(first),
@@ -107,7 +113,7 @@ Here a sandbox plays the hosted one: ${sandbox.url}
     ...pushFailures(pushed),
   ];
   const durationMs = clock.monotonicMs() - startedMs;
-  await say(closingText(folder, durationMs));
+  await say(closingText({ folder, port, durationMs }));
   if (invocation.isJson) {
     const exitCode = exitCodeOf(failures);
     const activity = { updatedCount, insertedCount, deletedCount };
@@ -138,7 +144,7 @@ function withoutTable(text: string): string {
 }
 
 /** A folder with the configuration and the token that the demo's commands use, and where the replica will be. */
-function makeFolder({ url, database, token }: RunningSandbox): string {
+function makeFolder({ url, database, token }: RunningSandbox, port: number): string {
   try {
     const folder = mkdtempSync(join(tmpdir(), 'rowsync-demo-'));
     writeFileSync(join(folder, 'token'), `${token}\n`, { mode: 0o600 });
@@ -151,6 +157,7 @@ function makeFolder({ url, database, token }: RunningSandbox): string {
       'replica:',
       '  path: replica.db',
       ...OTHER_OPTIONS,
+      `http: { listen: 127.0.0.1:${port}, doorbell: true }`,
     ];
     writeFileSync(join(folder, 'rowsync.yaml'), `${lines.join('\n')}\n`);
     return folder;
@@ -185,26 +192,33 @@ function skippedText(first: PullReport, second: PullReport): string {
   return `${skipped} of ${all} pages were skipped by ETag; ${percent} % of the first pull's bytes were sent\n`;
 }
 
-function closingText(folder: string, durationMs: number): string {
+function closingText({
+  folder,
+  port,
+  durationMs,
+}: {
+  readonly folder: string;
+  readonly port: number;
+  readonly durationMs: number;
+}): string {
   return `
 That was all, in ${durationText(durationMs)}. The replica stays until you remove it:
    ${folder}
 Next: your own database (in an empty folder), the page with this data
-(http://127.0.0.1:8787/, key in replica.db.page-key), a sandbox to try.
+(http://127.0.0.1:${port}/, key in replica.db.page-key), a sandbox to try.
    $ ${ROWSYNC} init
    $ ${ROWSYNC} daemon -c ${join(folder, 'rowsync.yaml')}
    $ ${ROWSYNC} sandbox
 `;
 }
 
-/** The rest of the demo's configuration: what its tables need to be edited, and the page, which a daemon without an origin serves. */
+/** What the demo's tables need to be edited, and when the daemon works: only when it is rung. */
 const OTHER_OPTIONS: readonly string[] = [
   'tables:',
   '  "*": { history: true }',
   '  Customer: { push: true, conflict: ask, history: true }',
   '  Employee: { push: true, match: E-Mail, history: true }',
-  'schedule: { sync: false, follow: false }',
-  'http: { listen: 127.0.0.1:8787 }',
+  'schedule: { sync: false, follow: auto }',
 ];
 
 /** What someone types into their SQL tool. Employees 2 and 3 then have one address, which the origin does not allow. */
@@ -237,15 +251,15 @@ async function tellEdits({ invocation, sandbox, path, say, ask }: Stage): Promis
   const width = invocation.session.stdout.width();
   const push = { tables: [], confirm: false };
 
-  await say(`\n4. Edit it, in SQL: two tables of this demo say push: true\n${indented(EDITS)}`);
+  await say(`\n5. Edit it, in SQL: two tables of this demo say push: true\n${indented(EDITS)}`);
   executeAsClient(path, EDITS);
   await say(`   $ ${ROWSYNC} plan\n${planText(await runPlan(invocation, [])).replaceAll('\n\n', '\n')}`);
 
   sandbox.store.update('Customer', 2, { Phone: '+44 20 7946 0018' });
-  await say(`\n5. Push it. A colleague has just changed one of the same phone numbers\n   $ ${ROWSYNC} push\n`);
+  await say(`\n6. Push it. A colleague has just changed one of the same phone numbers\n   $ ${ROWSYNC} push\n`);
   await say(pushText(await runPush(invocation, push), width));
 
-  await say(`\n6. Decide what waits. A conflict and a refused row hold up no other row\n`);
+  await say(`\n7. Decide what waits. A conflict and a refused row hold up no other row\n`);
   await say(`${ask(CONFLICTS)}${ask(FAILURES)}${indented(DECISIONS)}   $ ${ROWSYNC} push\n`);
   executeAsClient(path, DECISIONS);
   const report = await runPush(invocation, push);

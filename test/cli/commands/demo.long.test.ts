@@ -24,6 +24,7 @@ test('the demo tells the whole story without a terminal, in under 30 seconds', a
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/[1-9]\d* of \d+ pages were skipped by ETag/);
   expect(stdout).toContain('every cell matches the origin');
+  expect(stdout).toMatch(/^Order 7 was here \d+\.\d s after the edit$/m);
   const lines = stdout.split('\n');
   expect(lines.length).toBeLessThan(80);
   expect(lines.filter((line) => Array.from(line).length > 80 && !line.includes(folder))).toEqual([]);
