@@ -98,6 +98,9 @@ export async function startFamily({ groups = 1, isUnique = false, yaml = '' } = 
       }
       await run('pull', '--confirm');
     },
+    wait: (ms: number) => {
+      nowMs += ms;
+    },
     /** Asks the replica. */
     rows: (query: string) => {
       const db = new Database(join(made.folder, 'replica.db'), { readonly: true });

@@ -19,7 +19,7 @@ import { LostRows, type LostSource } from './lost-rows.ts';
 import { chooseRows, makePlan, type PutbackPlan, type PutbackChoice } from './planning.ts';
 import { describeTables, putbackPath, withPutback, type PutbackPlace } from './putback-file.ts';
 import { planJson, planText, statusJson, statusText } from './putback-text.ts';
-import { addRecords, hasRecords, readRecords } from './records.ts';
+import { addRecords, hasOpenLinks, hasRecords, needsPerson, readRecords } from './records.ts';
 import { runPutback } from './run.ts';
 import { integerFromText } from '../../base/text.ts';
 
@@ -84,8 +84,8 @@ export function addPutbackCommand(program: Command, runner: Runner): void {
     );
 }
 
-/** States of rows that a run may bring further; of rows that are done, it fills in references. */
-const OPEN: ReadonlySet<string> = new Set(['waiting', 'sent', 'done']);
+/** States of rows that a run may bring further. */
+const OPEN: ReadonlySet<string> = new Set(['waiting', 'sent']);
 
 interface PutbackArguments {
   readonly table: string | undefined;
@@ -117,9 +117,7 @@ async function putback(invocation: Invocation, given: PutbackArguments): Promise
           addRecords(tx, 'link', plan.orphans);
         });
       }
-      const isOpen = readRecords(place.push.replica).some(
-        ({ state, links }) => OPEN.has(state) && (state !== 'done' || links.some(({ later }) => later === true)),
-      );
+      const isOpen = readRecords(place.push.replica).some((record) => OPEN.has(record.state) || hasOpenLinks(record));
       if (isOpen || isResume) await runPutback(place, { again: options.again === true });
       const verified = place.isElsewhere ? await verifyInto(place) : null;
       return showStatus(invocation, path, verified);
@@ -263,7 +261,7 @@ async function showStatus(
     await (invocation.isJson
       ? printJson(invocation, { ...statusJson(records), verified })
       : invocation.session.stdout.write(statusText(records, { path, verified })));
-    const isBad = records.some(({ state }) => state === 'refused' || state === 'inDoubt');
+    const isBad = records.some((record) => needsPerson(record));
     return isBad || (verified?.differences.length ?? 0) > 0 ? EXIT.needsPerson : EXIT.done;
   } finally {
     reader?.close();

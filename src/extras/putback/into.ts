@@ -12,9 +12,9 @@ import { readTables, type LedgerTable } from '../../replica/bookkeeping/tables.t
 import { valueFromStored } from '../../replica/rows.ts';
 import type { Row } from '../../wire/schema.ts';
 import { findFile, nameThere } from './attached.ts';
-import type { LostRow, LostRows } from './lost-rows.ts';
+import type { LostRows } from './lost-rows.ts';
 import { knownMatch, planRows, uniqueColumn, type PutbackPlan } from './planning.ts';
-import { rowName } from './plan.ts';
+import { rowName, type LostRow } from './plan.ts';
 import { describeTables, keyColumnOf, lookAt, type PutbackPlace } from './putback-file.ts';
 import { readCells, readRecords, type PutbackRecord } from './records.ts';
 import { referencesOf } from './references.ts';

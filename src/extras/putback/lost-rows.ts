@@ -11,18 +11,15 @@ import type { Stored } from '../../replica/connection.ts';
 import { queryNumbers, queryRows } from '../../replica/query.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import type { Extension } from '../../wire/format.ts';
+import { rowName, type LostRow } from './plan.ts';
 import { checkKnown, lastSeqAt, readKnownTables } from '../history/known.ts';
 import { showTableAt } from '../history/past.ts';
 
-/** A row that was lost. */
-export interface LostRow {
-  readonly tableId: number;
-  /** `_id` that it had. */
-  readonly oldId: number;
-  /** By the origin's id of the column. */
-  readonly values: ReadonlyMap<number, Stored>;
-  /** Stamp of its delete; null if the source does not say. */
-  readonly deletedAt: string | null;
+/** A cell that is empty here, and referred to another row before. */
+export interface EmptiedCell {
+  readonly rowId: number;
+  readonly value: string;
+  readonly emptiedAt: string | null;
 }
 
 /** Where last values come from: the evidence of deletes, another file, a moment in seconds since 1970, or all rows that are here. */
@@ -31,6 +28,8 @@ export type LostSource =
   | { readonly kind: 'deleted' }
   | { readonly kind: 'backup'; readonly reader: ReplicaReader }
   | { readonly kind: 'moment'; readonly moment: number; readonly nowMs: number };
+
+const stampSql = sql`strftime('%Y-%m-%dT%H:%M:%SZ', h.at, 'unixepoch')`;
 
 /** The replica, and what was lost from it. Each table is read once. */
 export class LostRows {
@@ -94,6 +93,37 @@ export class LostRows {
     return new Set(queryRows(this.main, text, []).map(([value]) => String(value)));
   }
 
+  /** The name of a row by its key, in maps; null if its key is not known. */
+  keyName({ tableId, values }: LostRow): string | null {
+    const key = values.get(this.keyOf(tableId)?.id ?? -1) ?? null;
+    return key === null ? null : rowName(tableId, String(key));
+  }
+
+  /** Rows that are here with nothing in a column, the last value that they had in it, and the stamp of when it was emptied; null where the source does not say. */
+  emptied(table: LedgerTable, column: LedgerColumn): readonly EmptiedCell[] {
+    const source = this.#source;
+    if (source.kind === 'all') return [];
+    const own = ident(column.localName);
+    const empty = sql`SELECT _id FROM main.${ident(table.localName)} WHERE _id > 0 AND coalesce(${own}, '') = ''`;
+    if (source.kind === 'deleted') {
+      const text = sql`SELECT row_id, value, stamp FROM (
+          SELECT h.row_id, ${stampSql} AS stamp, json_extract(c.value, '$[1]') AS value,
+            json_extract(c.value, '$[2]') AS later, max(h.seq)
+          FROM _rowsync_history h, json_each(h.cells) c
+          WHERE h.table_id = ? AND h.kind = 'update' AND json_extract(c.value, '$[0]') = ? GROUP BY h.row_id)
+        WHERE coalesce(later, '') = '' AND row_id IN (${empty})`;
+      return emptiedCells(queryRows(this.main, text, [BigInt(table.id), BigInt(column.seq)]));
+    }
+    this.rows(table.id); // shows the moment
+    const reader = source.kind === 'backup' ? source.reader : this.main;
+    const there = findTable(reader, table.id);
+    const name = there === null ? undefined : readColumns(reader, table.id).find(({ id }) => id === column.id);
+    if (there === null || name?.state !== 'live') return [];
+    const ids = new Set(queryNumbers(this.main, empty, []));
+    const text = sql`SELECT _id, ${ident(name.localName)}, NULL FROM ${ident(there.localName)} WHERE _id > 0`;
+    return emptiedCells(queryRows(reader, text, [])).filter(({ rowId }) => ids.has(rowId));
+  }
+
   #read(table: LedgerTable): readonly LostRow[] {
     const source = this.#source;
     if (source.kind === 'all') return this.#readTable(this.main, table, null);
@@ -142,7 +172,7 @@ export class LostRows {
       for (const [rowId, row] of own) if (row.deletedAt >= (rows.get(rowId)?.deletedAt ?? '')) rows.set(rowId, row);
     };
     // What is no text in UTF-8 is an object there, and cannot be sent.
-    const history = sql`SELECT h.row_id, strftime('%Y-%m-%dT%H:%M:%SZ', h.at, 'unixepoch'), json_extract(c.value, '$[0]'),
+    const history = sql`SELECT h.row_id, ${stampSql}, json_extract(c.value, '$[0]'),
           CASE json_type(c.value, '$[1]') WHEN 'object' THEN NULL ELSE json_extract(c.value, '$[1]') END
         FROM (SELECT row_id, at, cells, max(seq) FROM _rowsync_history
               WHERE table_id = ? AND kind = 'delete' AND cause = 'edit' AND ${isGone} GROUP BY row_id) h, json_each(h.cells) c`;
@@ -151,4 +181,12 @@ export class LostRows {
     const lost = [...rows].map(([oldId, row]) => ({ tableId: id, oldId, ...row }));
     return lost.toSorted((one, other) => one.oldId - other.oldId);
   }
+}
+
+function emptiedCells(rows: readonly (readonly Stored[])[]): readonly EmptiedCell[] {
+  return rows.flatMap(([id, value = null, emptiedAt]) =>
+    value === null || value === ''
+      ? []
+      : [{ rowId: Number(id), value: String(value), emptiedAt: typeof emptiedAt === 'string' ? emptiedAt : null }],
+  );
 }

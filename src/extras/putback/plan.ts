@@ -4,7 +4,17 @@
  */
 import type { Stored } from '../../replica/connection.ts';
 import type { ColumnType } from '../../wire/schema.ts';
-import type { LostRow } from './lost-rows.ts';
+
+/** A row that was lost. */
+export interface LostRow {
+  readonly tableId: number;
+  /** `_id` that it had. */
+  readonly oldId: number;
+  /** By the origin's id of the column. */
+  readonly values: ReadonlyMap<number, Stored>;
+  /** Stamp of its delete; null if the source does not say. */
+  readonly deletedAt: string | null;
+}
 
 /** A table as its rows can be written at the origin. */
 export interface PlanTable {

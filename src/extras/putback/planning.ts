@@ -3,17 +3,24 @@
  * the descriptions of tables into the file of what is put back.
  */
 import { RowsyncError } from '../../base/errors.ts';
-import { ident, sql } from '../../base/sql.ts';
 import type { Config } from '../../config/load.ts';
 import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
 import { readEditing, readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { queryRows } from '../../replica/query.ts';
 import { valueFromStored } from '../../replica/rows.ts';
 import { hasOption } from '../../wire/schema.ts';
 import { findFile } from './attached.ts';
-import type { LostRow, LostRows } from './lost-rows.ts';
-import { planPutback, rowName, type PlanFacts, type PlannedPutback, type PlanTable, type ThereRow } from './plan.ts';
+import type { LostRows } from './lost-rows.ts';
+import { findOrphans } from './orphans.ts';
+import {
+  planPutback,
+  rowName,
+  type LostRow,
+  type PlanFacts,
+  type PlannedPutback,
+  type PlanTable,
+  type ThereRow,
+} from './plan.ts';
 import { describeTables, keyColumnOf, stagedTable, type PutbackPlace } from './putback-file.ts';
 import { readRecords } from './records.ts';
 import { referencesOf, type TableReference } from './references.ts';
@@ -34,7 +41,7 @@ export interface PutbackChoice {
 /** A plan as it is shown. */
 export interface PutbackPlan {
   readonly rows: readonly PlannedPutback[];
-  /** Rows of the origin that refer to one that gets a new key. */
+  /** Rows that stayed at the origin, and refer or referred to one of the rows; `reason` says which references were emptied. */
   readonly orphans: readonly PlannedPutback[];
   /** References that were guessed, for consent. */
   readonly guessed: readonly TableReference[];
@@ -68,7 +75,7 @@ export function chooseRows(
   const along = choice.with.map((name) => lost.table(name));
   const references = lost.tables.flatMap((table) => referencesOf(lost, table, config.tables));
   const chosen = new Map(known.filter(isMeant).map((row) => [rowName(root.id, row.oldId), row]));
-  const keys = new Set([...chosen.values()].flatMap((row) => keyName(lost, row) ?? []));
+  const keys = new Set([...chosen.values()].flatMap((row) => lost.keyName(row) ?? []));
   // Ends: each round adds a row.
   for (let before = -1; before !== chosen.size;) {
     before = chosen.size;
@@ -79,16 +86,11 @@ export function chooseRows(
       });
       if (!isChild) continue;
       chosen.set(rowName(row.tableId, row.oldId), row);
-      const name = keyName(lost, row);
+      const name = lost.keyName(row);
       if (name !== null) keys.add(name);
     }
   }
   return { rows: [...chosen.values()], references };
-}
-
-function keyName(lost: LostRows, { tableId, values }: LostRow): string | null {
-  const key = values.get(lost.keyOf(tableId)?.id ?? -1) ?? null;
-  return key === null ? null : rowName(tableId, String(key));
 }
 
 /** A unique text column in which every row has a value, by which rows are found again if an answer is lost; null for none: then such a row is parked. */
@@ -152,7 +154,7 @@ export async function makePlan(
   });
   return {
     rows: planned,
-    orphans: orphaned.filter(({ links }) => links.some(({ toId, oldId }) => !isLeft(planned, toId, oldId))),
+    orphans: orphaned.flatMap((orphan) => writableOrphan(orphan, planned, planTable(place, orphan.tableId))),
     guessed: references.filter(
       ({ isConfigured, tableId, toId }) => !isConfigured && (ids.has(tableId) || ids.has(toId)),
     ),
@@ -195,8 +197,19 @@ export async function planRows(
   return { planned, unwritable: unwritableValues(rows, tables) };
 }
 
-function isLeft(planned: readonly PlannedPutback[], toId: number, oldId: number): boolean {
-  return !planned.some((row) => row.tableId === toId && row.oldId === oldId && row.fate === 'create');
+/** An orphan with its links to rows that are created; nothing if there are none. */
+function writableOrphan(
+  orphan: PlannedPutback,
+  planned: readonly PlannedPutback[],
+  { columns }: PlanTable,
+): readonly PlannedPutback[] {
+  const links = orphan.links.filter(({ toId, oldId }) =>
+    planned.some((row) => row.tableId === toId && row.oldId === oldId && row.fate === 'create'),
+  );
+  if (links.length === 0) return [];
+  const closed = columns.find(({ id, writable }) => !writable && links.some(({ columnId }) => columnId === id));
+  const reason = closed === undefined ? orphan.reason : `${closed.localName} may not be written`;
+  return [{ ...orphan, links, reason, fate: closed === undefined ? 'create' : 'cannot' }];
 }
 
 function tableOf(lost: LostRows, tableId: number): LedgerTable {
@@ -227,45 +240,6 @@ async function findAtOrigin(
     for (const [oldId, found] of await findThere(place, tableId, asked)) there.set(rowName(tableId, oldId), found);
   }
   return there;
-}
-
-/** Rows that are here, and whose references hold the key of a row that gets a new one. */
-function findOrphans(
-  lost: LostRows,
-  rows: readonly LostRow[],
-  references: readonly TableReference[],
-): readonly PlannedPutback[] {
-  const byKey = new Map(rows.flatMap((row) => (keyName(lost, row) === null ? [] : [[keyName(lost, row) ?? '', row]])));
-  const targets = new Set(rows.map(({ tableId }) => tableId));
-  const orphans = references.flatMap(({ tableId, column, toId }): readonly PlannedPutback[] => {
-    if (!targets.has(toId) || lost.keyOf(toId)?.type !== 'Autonumber') return [];
-    const name = ident(column.localName);
-    const text = sql`SELECT _id, ${name} FROM main.${ident(tableOf(lost, tableId).localName)} WHERE _id > 0 AND ${name} IS NOT NULL`;
-    return queryRows(lost.main, text, []).flatMap(([id, value = null]) => {
-      const oldKey = String(value);
-      const parent = byKey.get(rowName(toId, oldKey));
-      if (parent === undefined) return [];
-      const links = [{ columnId: column.id, toId, oldId: parent.oldId, oldKey, later: true as const }];
-      return [
-        {
-          tableId,
-          oldId: Number(id),
-          oldKey: null,
-          fate: 'create',
-          reason: null,
-          there: null,
-          cells: new Map(),
-          links,
-          files: [],
-        },
-      ];
-    });
-  });
-  // A row may refer to several rows that are put back.
-  const byRow = Map.groupBy(orphans, ({ tableId, oldId }) => rowName(tableId, oldId)).values();
-  return [...byRow].flatMap(([first, ...others]) =>
-    first === undefined ? [] : [{ ...first, links: [first, ...others].flatMap(({ links }) => links) }],
-  );
 }
 
 function unwritableValues(

@@ -4,7 +4,7 @@
 import { bytesText, plural, printable } from '../../base/text.ts';
 import { rowName, type PlannedPutback } from './plan.ts';
 import type { PutbackPlan } from './planning.ts';
-import type { PutbackRecord } from './records.ts';
+import { needsPerson, type PutbackRecord } from './records.ts';
 
 /** Lines of a tree; the rest is counted. */
 const TREE_LINES_MAX = 60;
@@ -36,8 +36,17 @@ export function planText(
     'cannot be put back:',
     rows.filter(({ fate }) => fate === 'cannot'),
   );
-  if (orphans.length > 0)
-    lines.push(`would be linked again to a new key: ${plural(orphans.length, 'row')} that stayed at the origin`);
+  const dangling = orphans.filter(({ reason }) => reason === null);
+  if (dangling.length > 0)
+    lines.push(`would be linked again to a new key: ${plural(dangling.length, 'row')} that stayed at the origin`);
+  listed(
+    'stayed at the origin with an emptied reference, and would be linked again:',
+    orphans.filter(({ reason, fate }) => reason !== null && fate === 'create'),
+  );
+  listed(
+    'stayed at the origin, and cannot be linked again:',
+    orphans.filter(({ fate }) => fate === 'cannot'),
+  );
   for (const { tableId, column, toId } of guessed) {
     lines.push(
       `guessed: ${nameOf(tableId)}."${column.localName}" refers to ${nameOf(toId)} (set tables.${nameOf(tableId)}.references to say so)`,
@@ -139,10 +148,9 @@ export function statusText(
   const lines = [
     ...Map.groupBy(records, ({ kind, table, state }) => `${table}: ${kind === 'link' ? 'references ' : ''}${state}`),
   ].map(([title, some]) => `${title} ${some.length}`);
-  const waiting = records.filter(
-    ({ reason, state }) => reason !== null && (state === 'refused' || state === 'inDoubt'),
-  );
-  const named = waiting
+  const waiting = records.filter((record) => needsPerson(record));
+  const reasons = [...waiting, ...records.filter(({ state }) => state === 'cannot')];
+  const named = reasons
     .slice(0, TREE_LINES_MAX)
     .map(({ table, oldId, state, reason }) => `  ${table} ${oldId} ${state}: ${reason ?? ''}`);
   const isOpen = records.some(({ state }) => state === 'waiting' || state === 'sent');
@@ -155,7 +163,7 @@ export function statusText(
         : []),
     `Each row with its new id and key: table sync_putback in ${path}`,
   ];
-  return [...lines, ...named, ...restLine(waiting.length - named.length), ...ends]
+  return [...lines, ...named, ...restLine(reasons.length - named.length), ...ends]
     .map((line) => `${printable(line)}\n`)
     .join('');
 }

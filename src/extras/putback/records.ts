@@ -119,6 +119,16 @@ function isFile(item: unknown): item is PlannedFile {
   return typeof item === 'object' && item !== null && 'sha256' in item;
 }
 
+/** Whether a reference of a row that is there is still to be filled in. */
+export function hasOpenLinks({ state, newId, links }: PutbackRecord): boolean {
+  return newId !== null && ['done', 'refused', 'inDoubt'].includes(state) && links.some(({ later }) => later === true);
+}
+
+/** Whether the origin refused a row or one of its references, or nobody knows whether it arrived. */
+export function needsPerson({ state }: PutbackRecord): boolean {
+  return state === 'refused' || state === 'inDoubt';
+}
+
 /** The values of lines, by their ids. */
 export function readCells(from: Connection, ids: readonly number[]): ReadonlyMap<number, ReadonlyMap<number, Stored>> {
   const cells = new Map<number, Map<number, Stored>>();
@@ -135,7 +145,9 @@ export function addRecords(tx: Tx, kind: 'row' | 'link', planned: readonly Plann
   const insert = tx.prepare(
     sql`INSERT INTO sync_putback (kind, "table", table_id, old_id, old_key, new_id, new_key, state, reason, cells, links, files)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT DO UPDATE SET state = excluded.state, reason = excluded.reason, cells = excluded.cells, links = excluded.links,
+        ON CONFLICT DO UPDATE SET state = excluded.state, reason = excluded.reason, cells = excluded.cells,
+          links = CASE kind WHEN 'row' THEN excluded.links ELSE (SELECT json_group_array(json(value)) FROM
+            (SELECT value FROM json_each(links) UNION SELECT value FROM json_each(excluded.links))) END,
           files = excluded.files, new_id = excluded.new_id, new_key = excluded.new_key
         WHERE kind = 'link' OR state IN ('cannot', 'given up')`,
   );
@@ -171,7 +183,7 @@ export function changeRecords(
 /** Notes what became of the rows that were sent: their new ids and keys, or why they wait. Called after each push. */
 export function noteSent(tx: Tx, keyColumnOf: (tableId: number) => number | null): void {
   const open = readRecords(tx).filter(
-    ({ kind, state }) => kind === 'row' && ['sent', 'refused', 'inDoubt'].includes(state),
+    ({ kind, state, newId }) => kind === 'row' && newId === null && ['sent', 'refused', 'inDoubt'].includes(state),
   );
   if (open.length === 0) return;
   const moved = sql`SELECT table_id, was_id, row_id FROM _rowsync_history WHERE was_id < 0 ORDER BY seq`;

@@ -6,18 +6,21 @@ import { rm } from 'node:fs/promises';
 import { stampFromMs } from '../../base/clock.ts';
 import { must } from '../../base/assert.ts';
 import { apply, applyEvent, readFacts } from '../../capture/writer/apply.ts';
+import { discardRow } from '../../capture/resolve.ts';
+import type { TwoWayTable } from '../../capture/table.ts';
 import { storeRemoteRows } from '../../capture/writer/remote.ts';
 import type { RowOutcome } from '../../reconcile/outcome.ts';
 import { decideCell, decideMadeAgain } from '../../reconcile/outcome.ts';
 import { findById, findByMatch } from '../../push/find.ts';
-import { takeLocalId } from '../../replica/bookkeeping/row-states.ts';
+import { readReasons } from '../../replica/bookkeeping/refusals.ts';
+import { readRowStates, takeLocalId } from '../../replica/bookkeeping/row-states.ts';
 import { blocks } from '../../replica/query.ts';
 import { readRowsById, valueFromStored } from '../../replica/rows.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import { stageFile } from './attached.ts';
 import { readyRows, rowName, type KeyLink, type ThereRow } from './plan.ts';
 import { keyColumnOf, lookAt, pushStaged, stagedTable, type PutbackPlace } from './putback-file.ts';
-import { changeRecords, readCells, readRecords, type PutbackRecord } from './records.ts';
+import { changeRecords, hasOpenLinks, readCells, readRecords, type PutbackRecord } from './records.ts';
 
 /** Rounds of one run: no chain of references is longer, and the rest waits for `--resume`. */
 const ROUNDS_MAX = 200;
@@ -55,22 +58,33 @@ function filesFolder({ push: { replica } }: PutbackPlace): string {
 
 /** Rows that are at the origin, by the table and id that they had. */
 function doneRows(records: readonly PutbackRecord[]): ReadonlyMap<string, PutbackRecord> {
-  const done = records.filter(({ kind, state }) => kind === 'row' && (state === 'done' || state === 'there'));
+  const done = records.filter(({ kind, state, newId }) => kind === 'row' && (newId !== null || state === 'there'));
   return new Map(done.map((record) => [rowName(record.tableId, record.oldId), record]));
 }
 
 async function retryParked({ push: { replica, clock } }: PutbackPlace, again: boolean): Promise<void> {
-  const parked = readRecords(replica).filter(({ state }) => state === 'refused' || (again && state === 'inDoubt'));
-  if (parked.length === 0) return;
+  const isParked = (state: string | undefined): boolean => state === 'refused' || (again && state === 'inDoubt');
   await replica.write('Trying rows again', (tx) => {
-    for (const [tableId, rows] of Map.groupBy(parked, (record) => record.tableId)) {
-      const ids = rows.flatMap(({ stagedId }) => stagedId ?? []);
+    for (const [tableId, records] of Map.groupBy(readRecords(tx), (record) => record.tableId)) {
+      const known = records.flatMap((record) => {
+        const id = record.stagedId ?? (hasOpenLinks(record) ? record.newId : null);
+        return id === null ? [] : [{ record, id }];
+      });
+      const states = readRowStates(
+        tx,
+        tableId,
+        known.map(({ id }) => id),
+      );
+      const parked = known.filter(({ id }) => isParked(states.get(id)));
+      const ids = parked.map(({ id }) => id);
       applyEvent(tx, tableId, ids, { event: 'retried', at: stampFromMs(clock.nowMs()) });
+      changeRecords(
+        tx,
+        parked.map(
+          ({ record }) => [record, { state: record.stagedId === null ? 'done' : 'sent', reason: null }] as const,
+        ),
+      );
     }
-    changeRecords(
-      tx,
-      parked.map((record) => [record, { state: 'sent', reason: null }] as const),
-    );
   });
 }
 
@@ -178,8 +192,7 @@ async function fillLinks(place: PutbackPlace): Promise<void> {
   const records = readRecords(replica);
   const done = doneRows(records);
   const open = records.filter(
-    ({ state, links }) =>
-      state === 'done' && links.some((link) => link.later === true && done.has(rowName(link.toId, link.oldId))),
+    (record) => hasOpenLinks(record) && record.links.some((link) => done.has(rowName(link.toId, link.oldId))),
   );
   for (const [tableId, own] of Map.groupBy(open, (record) => record.tableId)) {
     const run = lookAt(place, tableId);
@@ -221,13 +234,8 @@ async function stageLinks(
       const record = records.find(({ newId }) => newId === known.id);
       if (local === null || known.state !== 'clean' || record === undefined) return [];
       let edited: RowOutcome | null = null;
-      for (const link of record.links) {
-        const column = table.columns.findIndex(({ id }) => id === link.columnId);
-        const target = done.get(rowName(link.toId, link.oldId));
-        const here = local.values[column] ?? '';
-        const isFree = here === '' || (String(here) === link.oldKey && target?.newKey !== link.oldKey);
-        if (link.later !== true || target === undefined || column < 0 || !isFree) continue;
-        const value = valueFromStored(target.newKey, table.columns[column]?.type ?? 'Text');
+      for (const { column, newKey } of openCells(table, { record, row: local, done })) {
+        const value = valueFromStored(newKey, table.columns[column]?.type ?? 'Text');
         const before: Row = typeof edited?.local === 'object' && edited.local !== null ? edited.local : local;
         edited = { ...decideCell({ ...known, local: before }, { column, value, overwrites: false }), state: 'edited' };
       }
@@ -237,25 +245,51 @@ async function stageLinks(
   });
 }
 
+/** The cells of a row that are to get a key, since they are empty or hold the old one: their columns' places, and the key. */
+function openCells(
+  { columns }: TwoWayTable,
+  {
+    record,
+    row,
+    done,
+  }: { readonly record: PutbackRecord; readonly row: Row; readonly done: ReadonlyMap<string, PutbackRecord> },
+): readonly { readonly column: number; readonly newKey: string | null }[] {
+  return record.links.flatMap((link) => {
+    const column = columns.findIndex(({ id }) => id === link.columnId);
+    const newKey = done.get(rowName(link.toId, link.oldId))?.newKey ?? null;
+    const here = String(row.values[column] ?? '');
+    const isFree = here === '' || (here === link.oldKey && newKey !== link.oldKey);
+    return link.later === true && newKey !== null && column >= 0 && isFree ? [{ column, newKey }] : [];
+  });
+}
+
 /** Closes the links that were filled in, or that somebody filled meanwhile. */
 async function noteLinks(
   place: PutbackPlace,
   open: readonly PutbackRecord[],
   done: ReadonlyMap<string, PutbackRecord>,
 ): Promise<void> {
-  const { replica } = place.push;
+  const { replica, clock } = place.push;
   await replica.write('Noting references', (tx) => {
     for (const [tableId, records] of Map.groupBy(open, (record) => record.tableId)) {
       const table = stagedTable(place, tableId);
       const ids = records.flatMap(({ newId }) => newId ?? []);
       const states = new Map(readFacts(tx, table, ids).map(({ id, state }) => [id, state]));
       const rows = new Map(readRowsById(tx, table, ids).map((row) => [row.id, row]));
+      const reasons = readReasons(tx, tableId);
       const changes = records.flatMap((record): Parameters<typeof changeRecords>[1] => {
         const row = rows.get(record.newId ?? 0);
         if (row === undefined) return [[record, { reason: 'the origin does not have the row any more' }]];
-        if (states.get(row.id) !== 'clean') return [];
+        const waits = states.get(row.id) ?? 'clean';
+        const [left] = openCells(table, { record, row, done });
+        const name = left === undefined ? undefined : table.columns[left.column]?.localName;
+        if (waits !== 'clean' || name !== undefined) {
+          const reason = reasons.get(row.id)?.reason ?? `the origin did not take ${name ?? 'its reference'}`;
+          discardRow(tx, table, row.id, stampFromMs(clock.nowMs())); // the link stays, and is tried again from the row as it is then
+          return [[record, { state: waits === 'inDoubt' ? waits : 'refused', reason }]];
+        }
         const links = record.links.filter((link) => link.later === true && !done.has(rowName(link.toId, link.oldId)));
-        return [[record, { links }]];
+        return [[record, { links, state: 'done', reason: null }]];
       });
       changeRecords(tx, changes);
     }

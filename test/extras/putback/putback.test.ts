@@ -172,6 +172,74 @@ test('rows that stayed at the origin are linked to the new key, unless somebody 
   );
 });
 
+test.each(['deleted', 'backup', 'moment'])(
+  'rows that stayed at the origin with an emptied reference are linked again, by what the source says: %s',
+  async (source) => {
+    const yaml = source === 'backup' ? '' : 'tables: { "*": { history: true } }\n';
+    await using world = await startWorld({ yaml });
+    const before = world.graph();
+    world.store.update('Line', 7, { 'Order Id': '' });
+    await world.run('pull');
+    await world.run('backup', 'copy.db');
+    world.store.update('Link', 3, { Customer: '' });
+    world.store.update('Link', 1, { Customer: null });
+    world.store.update('Customer', 1, { Region: '' });
+    world.store.delete('Region', 1, { purge: true });
+    for (const id of [1, 3]) world.store.delete('Customer', id, { purge: true });
+    await world.run('pull', '--confirm');
+    const given = { deleted: [], backup: ['--from', 'copy.db'], moment: ['--at', '2026-11-25T08:02:30Z'] };
+    const args = given[source as keyof typeof given];
+
+    const planned = await world.run('putback', 'Customer', ...args);
+    world.store.update('Link', 1, { Customer: '6' });
+    const done = await world.run('putback', 'Customer', ...args, '--confirm');
+
+    const since = source === 'deleted' ? ', and was emptied 2026-11-25T08:04:00Z' : '';
+    expect(planned.stdout).toContain(
+      `stayed at the origin with an emptied reference, and would be linked again:\n  Link 1: Customer was 1${since}\n  Link 3: Customer was 3${since}\n`,
+    );
+    expect(planned.stdout).not.toContain('  Line ');
+    expect([done.stderr, done.exitCode]).toEqual(['', 0]);
+    expect(world.graph()).toContain('["Link","c3","o4"]');
+    expect(world.graph()).toContain('["Link","stays","o2"]');
+    expect(before).toContain('["Link","c3","o4"]');
+  },
+);
+
+test('a reference that the origin refuses waits with its reason, and is tried again', async () => {
+  await using world = await startWorld({ yaml: 'tables: { "*": { history: true } }\n' });
+  world.store.delete('Customer', 1, { purge: true });
+  await world.run('pull', '--confirm');
+  const close = (readOnly: boolean): void => world.store.changeColumn('Link', 'Customer', { readOnly });
+  world.sandbox.before(1, () => close(true), { method: 'update' });
+
+  const done = await world.run('putback', 'Customer', '--confirm');
+  close(false);
+  const resumed = await world.run('putback', '--resume');
+
+  expect([done.exitCode, done.stdout]).toEqual([
+    3,
+    expect.stringMatching(/Link: references refused 1\n(.|\n)* {2}Link 1 refused: /),
+  ]);
+  expect([resumed.stderr, resumed.exitCode]).toEqual(['', 0]);
+  expect(world.graph()).toContain('["Link","c1","o2"]');
+});
+
+test('a reference that was emptied long before the row left stays empty, and one that may not be written is told', async () => {
+  await using world = await startWorld({ yaml: 'tables: { "*": { history: true } }\n' });
+  world.store.update('Link', 3, { Customer: '' });
+  await world.run('pull');
+  world.wait(8 * 86_400_000);
+  for (const id of [1, 3]) world.store.delete('Customer', id, { purge: true });
+  await world.run('pull', '--confirm');
+  world.store.changeColumn('Link', 'Customer', { readOnly: true });
+
+  const planned = await world.run('putback', 'Customer', '--confirm');
+
+  expect(planned.stdout).toContain('Link 1 cannot: Customer may not be written');
+  expect(planned.stdout).not.toContain('Link 3');
+});
+
 test('says which rows cannot be put back, and which references are left out', async () => {
   await using world = await startWorld();
   await world.purge();

@@ -1,0 +1,91 @@
+/**
+ * Finds rows that stayed at the origin while a row that they refer to was lost: their reference holds its old key, or was emptied since.
+ */
+import { ident, sql } from '../../base/sql.ts';
+import { queryRows } from '../../replica/query.ts';
+import type { LedgerTable } from '../../replica/bookkeeping/tables.ts';
+import type { LostRows } from './lost-rows.ts';
+import { rowName, type KeyLink, type LostRow, type PlannedPutback } from './plan.ts';
+import type { TableReference } from './references.ts';
+
+/** A delete may be held for a person for days; a reference that was emptied longer before it was emptied for another reason. */
+const EMPTIED_BEFORE_MS_MAX = 7 * 86_400_000;
+
+/** Rows to link again, with the reason where a reference was emptied. They are decided by what is here; the origin is asked before one is written. */
+export function findOrphans(
+  lost: LostRows,
+  rows: readonly LostRow[],
+  references: readonly TableReference[],
+): readonly PlannedPutback[] {
+  const byKey = new Map(rows.flatMap((row) => (lost.keyName(row) === null ? [] : [[lost.keyName(row) ?? '', row]])));
+  const targets = new Set(rows.map(({ tableId }) => tableId));
+  const found = references.flatMap((reference) => {
+    const table = lost.tables.find(({ id }) => id === reference.tableId);
+    if (table === undefined || !targets.has(reference.toId)) return [];
+    return [...dangling(lost, table, reference), ...emptied(lost, table, reference)].flatMap((cell) => {
+      const parent = byKey.get(rowName(reference.toId, cell.oldKey));
+      return parent === undefined || !isOfDelete(cell.emptiedAt, parent) ? [] : [{ ...cell, reference, parent }];
+    });
+  });
+  // A row may refer to several rows that are put back.
+  const byRow = Map.groupBy(found, ({ reference, rowId }) => rowName(reference.tableId, rowId)).values();
+  return [...byRow].map((cells): PlannedPutback => {
+    const links = cells.map(({ reference, parent, oldKey }): KeyLink => ({
+      columnId: reference.column.id,
+      toId: reference.toId,
+      oldId: parent.oldId,
+      oldKey,
+      later: true,
+    }));
+    const reasons = cells.flatMap(({ reason }) => reason ?? []);
+    return {
+      tableId: cells[0]?.reference.tableId ?? 0,
+      oldId: cells[0]?.rowId ?? 0,
+      oldKey: null,
+      fate: 'create',
+      reason: reasons.length === 0 ? null : reasons.join('; '),
+      there: null,
+      cells: new Map(),
+      links,
+      files: [],
+    };
+  });
+}
+
+interface OrphanedCell {
+  readonly rowId: number;
+  readonly oldKey: string;
+  readonly emptiedAt: string | null;
+  readonly reason: string | null;
+}
+
+/** Cells that hold a key. A text key comes back as it was, so a reference to it is whole again by itself. */
+function dangling(
+  lost: LostRows,
+  { localName }: LedgerTable,
+  { column, toId }: TableReference,
+): readonly OrphanedCell[] {
+  if (lost.keyOf(toId)?.type !== 'Autonumber') return [];
+  const name = ident(column.localName);
+  const text = sql`SELECT _id, ${name} FROM main.${ident(localName)} WHERE _id > 0 AND coalesce(${name}, '') <> ''`;
+  return queryRows(lost.main, text, []).map(([id, value = null]) => ({
+    rowId: Number(id),
+    oldKey: String(value),
+    emptiedAt: null,
+    reason: null,
+  }));
+}
+
+function emptied(lost: LostRows, table: LedgerTable, { column }: TableReference): readonly OrphanedCell[] {
+  return lost.emptied(table, column).map(({ rowId, value, emptiedAt }) => ({
+    rowId,
+    oldKey: value,
+    emptiedAt,
+    reason: `${column.localName} was ${value}${emptiedAt === null ? '' : `, and was emptied ${emptiedAt}`}`,
+  }));
+}
+
+function isOfDelete(emptiedAt: string | null, { deletedAt }: LostRow): boolean {
+  if (emptiedAt === null || deletedAt === null) return true;
+  return Date.parse(emptiedAt) >= Date.parse(deletedAt) - EMPTIED_BEFORE_MS_MAX;
+}
