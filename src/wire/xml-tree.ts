@@ -53,8 +53,11 @@ export interface XmlElement {
   readonly text: string;
 }
 
+/** Gets each child of the root when it is complete; of the root's children, only the last one is kept then. */
+export type TakeChild = (child: XmlElement, root: XmlElement) => void;
+
 /** Reads one document. The fault's message names line and column, never a value. */
-export function readXml(text: string, limits: XmlLimits = XML_LIMITS): XmlElement | WireFault {
+export function readXml(text: string, limits = XML_LIMITS, takeChild?: TakeChild): XmlElement | WireFault {
   if (text.length > limits.charactersMax) {
     return new WireFault(`The XML document has more than ${limits.charactersMax} characters`, { status: 413 });
   }
@@ -63,7 +66,7 @@ export function readXml(text: string, limits: XmlLimits = XML_LIMITS): XmlElemen
     if (!hasMore(text, character, limits.referencesMax)) continue;
     return new WireFault(`The XML document has more than ${limits.referencesMax} ${name}`, { status: 413 });
   }
-  return new Tree(limits).read(text);
+  return new Tree(limits, takeChild).read(text);
 }
 
 const COUNTED = [
@@ -82,8 +85,10 @@ function hasMore(text: string, character: string, countMax: number): boolean {
 
 const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
 
+const NO_CHILDREN: OpenElement[] = [];
+
 interface OpenElement extends XmlElement {
-  readonly children: OpenElement[];
+  children: OpenElement[];
   text: string;
 }
 
@@ -100,6 +105,7 @@ class XmlError extends Error {
 /** The elements of one document, as they come. */
 class Tree {
   readonly #limits: XmlLimits;
+  readonly #takeChild: TakeChild | undefined;
   readonly #parser = new SaxesParser({ position: false, defaultXMLVersion: '1.0', forceXMLVersion: true });
   /** From the root to the element that is open. */
   readonly #open: OpenElement[] = [];
@@ -118,8 +124,9 @@ class Tree {
   /** Characters of the open element's text, also those that turn out to be spaces between elements. */
   #textLength = 0;
 
-  constructor(limits: XmlLimits) {
+  constructor(limits: XmlLimits, takeChild: TakeChild | undefined) {
     this.#limits = limits;
+    this.#takeChild = takeChild;
     // At most seven handlers: with more, V8 keeps the parser as a dictionary, which is twenty times as slow.
     const parser = this.#parser;
     // The parser's own object has a prototype, and `&constructor;` would be a function.
@@ -213,7 +220,7 @@ class Tree {
     const element: OpenElement = {
       name: this.#nameOf(name),
       attributes: this.#attributes ?? NO_ATTRIBUTES,
-      children: [],
+      children: NO_CHILDREN,
       text: '',
     };
     this.#attributes = undefined;
@@ -223,7 +230,9 @@ class Tree {
       this.#root = element;
     } else {
       this.#requireBlank(parent);
-      parent.children.push(element);
+      const isTaken = this.#takeChild !== undefined && parent === this.#root;
+      if (isTaken || parent.children === NO_CHILDREN) parent.children = [element];
+      else parent.children.push(element);
     }
     this.#open.push(element);
     this.#textLength = 0;
@@ -232,7 +241,9 @@ class Tree {
   }
 
   #end(): void {
-    this.#open.pop();
+    const element = this.#open.pop();
+    const root = this.#root;
+    if (this.#open.length === 1 && element !== undefined && root !== undefined) this.#takeChild?.(element, root);
     this.#textLength = 0;
     this.#heardAt = this.#parser.position;
   }
@@ -259,6 +270,7 @@ class Tree {
   }
 
   #nameOf(tag: string): string {
+    if (!tag.includes('_x')) return tag;
     let name = this.#nameByTag.get(tag);
     if (name === undefined) this.#nameByTag.set(tag, (name = nameFromElement(tag)));
     return name;

@@ -37,14 +37,14 @@ import {
 } from './writes.ts';
 import { unreadableRow, whyUnreadable, type UnreadableCell } from './unreadable.ts';
 import { elementFromName } from './xml-names.ts';
-import { escapeText, isXmlText, readXml, type XmlElement } from './xml-tree.ts';
+import { escapeText, isXmlText, readXml, XML_LIMITS, type TakeChild, type XmlElement } from './xml-tree.ts';
 import { readXmlColumnOutput, readXmlOutput, writeXmlInput, type XmlValueWriter } from './xml-values.ts';
 
 /** Begins every document. */
 export const DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
 
-function readDocument(text: string, what: string): XmlElement {
-  const root = readXml(text);
+function readDocument(text: string, what: string, takeChild?: TakeChild): XmlElement {
+  const root = readXml(text, XML_LIMITS, takeChild);
   if (!(root instanceof WireFault)) return root;
   if (root.status === 413) throw json.tooCostly(what, root.message);
   throw new RowsyncError('wireFormat', 'origin.truncated', {
@@ -53,8 +53,12 @@ function readDocument(text: string, what: string): XmlElement {
   });
 }
 
-function readResponse(text: string, what: string): XmlElement {
-  const root = readDocument(text, what);
+function readResponse(text: string, what: string, takeChild?: (child: XmlElement) => void): XmlElement {
+  const root = readDocument(
+    text,
+    what,
+    takeChild && ((child, { name }) => (name === 'Response' ? takeChild(child) : undefined)),
+  );
   if (root.name === 'Response') return root;
   throw json.unexpected(what, 'the root element is not <Response>');
 }
@@ -137,11 +141,13 @@ export function readXmlRows(
   const rows: Row[] = [];
   const unreadable: UnreadableRow[] = [];
   const ids: number[] = [];
-  for (const [index, element] of readResponse(text, what).children.entries()) {
-    if (element.name !== 'row') throw json.unexpected(what, `element ${index + 1} of the answer is not a <row>`);
-    if (element.attributes.has('type')) continue;
+  let count = 0;
+  readResponse(text, what, (element) => {
+    count += 1;
+    if (element.name !== 'row') throw json.unexpected(what, `element ${count} of the answer is not a <row>`);
+    if (element.attributes.has('type')) return;
     const id = rowIdFrom(element.attributes.get('id'));
-    if (id === undefined) throw json.unexpected(what, `row ${index + 1} has no integer attribute "id"`);
+    if (id === undefined) throw json.unexpected(what, `row ${count} has no integer attribute "id"`);
     ids.push(id);
     const allow = element.attributes.get('allow')?.trim().replaceAll(/\s+/g, ',') ?? null;
     const { values, faults } = readValues(element, readers, what);
@@ -149,7 +155,7 @@ export function readXmlRows(
     const row = { id, allow, ...json.readColor(element.attributes.get('color')), values };
     if (fault === undefined) rows.push(row);
     else unreadable.push(unreadableRow(row, [fault, ...others]));
-  }
+  });
   return { rows, unreadable, ids };
 }
 
