@@ -64,6 +64,9 @@ describe('what is asked for', () => {
     ['all', ['Required'], 'latest'],
     ['latest', ['AllowSeeRevisionHistory'], 'latest'],
     ['none', ['AllowSeeRevisionHistory'], 'none'],
+    ['none', ['Required'], 'none'],
+    ['all', ['DisallowSeeRevisionHistory'], 'latest'],
+    ['all', ['AllowSeeRevisionHistoryOfOthers'], 'latest'],
   ] as const)('by %s from a column with %j is %s', (mode, options, wanted) => {
     expect(columnMode(mode, options)).toBe(wanted);
   });
@@ -82,6 +85,7 @@ describe('what is asked for', () => {
     ['an empty text', '', 'latest', { kind: 'empty' }],
     ['a file of which the latest revision is wanted', value, 'latest', { kind: 'value', file }],
     ['a file of which all revisions are wanted', value, 'all', { kind: 'list', revisions: 3, file }],
+    ['its first file', `a;1;${guidOf(3)}`, 'all', { kind: 'list', revisions: 1, file: { ...file, revision: 1 } }],
     ['another form', 'a', 'latest', { kind: 'list', revisions: 1, file: null }],
     ['another form, with history', 'a', 'all', { kind: 'list', revisions: REVISIONS_MAX, file: null }],
     [
@@ -118,6 +122,21 @@ describe('what was found', () => {
     ]);
   });
 
+  test('is the latest first, whatever the order of the list, and has no type where the list says none', () => {
+    const { present } = settleCell([], all, [{ ...listed(2), type: '' }, listed(3)]);
+
+    expect(present.map(({ revision, type }) => [revision, type])).toEqual([
+      [3, 'image/png'],
+      [2, null],
+    ]);
+  });
+
+  test('marks as gone what another file replaced under its number, also at the end of a cut list', () => {
+    const before = [{ revision: 2, guid: guidOf(99) }];
+
+    expect(settleCell(before, { ...all, revisions: 2 }, [listed(3), listed(2)]).vanished).toEqual([guidOf(99)]);
+  });
+
   test.each([
     ['a whole list leaves it out', known(1, 2, 3), all, [listed(3), listed(2)], [1]],
     ['the list may go on below', known(1, 2, 3), all, [listed(5), listed(4), listed(3)], []],
@@ -144,6 +163,23 @@ describe('a file', () => {
       { mode: 'latest' },
       null,
       { kind: 'skip', rule: 'tables.T.files: latest' },
+    ],
+    ['of the latest revision, where only that is wanted', {}, { mode: 'latest' }, null, { kind: 'fetch' }],
+    ['of unknown type, where every type is wanted', { type: null }, {}, null, { kind: 'fetch' }],
+    ['of one of the wanted types', {}, { types: ['image/png', 'text/*'] }, null, { kind: 'fetch' }],
+    [
+      'of a type that only begins like a wanted one',
+      { type: 'text/xml' },
+      { types: ['text/x'] },
+      null,
+      { kind: 'skip', rule: 'tables.T.files.types' },
+    ],
+    [
+      'of a family that only begins like a wanted one',
+      { type: 'imagery/png' },
+      { types: ['image/*'] },
+      null,
+      { kind: 'skip', rule: 'tables.T.files.types' },
     ],
     ['of an earlier revision, where all are wanted', { isLatest: false }, {}, null, { kind: 'fetch' }],
     ['that is as large as allowed', {}, { maxFileBytes: 100 }, null, { kind: 'fetch' }],
@@ -183,6 +219,9 @@ describe('a download', () => {
     ['is another revision', {}, { revision: 3 }, 'revision 3 came where 2 was asked for'],
     ['is a page', { type: null }, { type: 'text/html; charset=utf-8' }, 'a page of HTML came in place of the file'],
     ['is a page that should be one by its name', { name: 'a.HTM', type: null }, { type: 'text/html' }, null],
+    ['is a page that should be one by its name, not by its type', { name: 'a.html' }, { type: 'text/html' }, null],
+    ['has a type that only begins like that of a page', { type: null }, { type: 'text/html5' }, null],
+    ['has a type that only ends like that of a page', { type: null }, { type: 'x-text/html' }, null],
     ['is a page that should be one by its type', { type: 'text/html' }, { type: 'text/html' }, null],
   ] as const)('%s', (_what, wantedChange, cameChange, problem) => {
     expect(downloadProblem({ ...wanted, ...wantedChange }, { ...came, ...cameChange })).toBe(problem);

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import {
   hasLostEdit,
   isAnswered,
+  isChanged,
   mergeRow,
   type Conflict,
   type ConflictPolicy,
@@ -350,4 +351,27 @@ test.each<[string, Row | null, Row | null, number, boolean]>([
   ['the row is gone there', null, L, 0, false],
 ])('a question about a cell needs no answer any more, or does: %s', (_what, base, local, index, expected) => {
   expect(isAnswered({ base, local }, index, COLUMNS[index] ?? null)).toBe(expected);
+});
+
+test.each<[string, Row | null, Row | null, boolean]>([
+  ['a new row', null, L, true],
+  ['a delete', B, null, true],
+  ['a row that is on neither side', null, null, false],
+  ['an edited cell', B, L, true],
+  ['a cell that follows the origin', B, row('base', 1, 'mine'), false],
+])('an edit waits to be pushed, or none: %s', (_what, base, local, expected) => {
+  expect(isChanged(base, local, COLUMNS)).toBe(expected);
+});
+
+test('a delete here asks before it takes what a colleague wrote where the caller may not write', () => {
+  const locked = COLUMNS.map((column, index) => ({ ...column, locked: index === 2 }));
+  const remote = row('base', 1, 'theirs');
+
+  expect(mergeRow({ base: B, local: null, remote }, locked, 'ask')).toEqual({
+    local: null,
+    base: remote,
+    conflicts: [{ kind: 'deletedHere', base: B, remote, winner: 'nobody' }],
+    state: 'parked',
+  });
+  expect(mergeRow({ base: B, local: null, remote }, COLUMNS, 'ask')).toMatchObject({ conflicts: [], state: 'changed' });
 });

@@ -106,10 +106,15 @@ describe('the origin says what it has', () => {
     ).toBe(stateOrError(() => nextRowState(state, known)));
   });
 
-  test('a delete that was sent and is done leaves no evidence', () => {
-    const sent = facts({ base: null, local: null, state: 'sending' });
+  test.each([null, B])('a delete that was sent and is done leaves no evidence: %#', (base) => {
+    const sent = facts({ base, local: null, state: 'sending' });
 
     expect(decideRemote(sent, null, { ...RULES, isSent: true })).toMatchObject({ evidence: null, state: 'clean' });
+  });
+
+  test('a row that both sides deleted leaves what it was last', () => {
+    expect(decideRemote(facts({ local: null }), null, RULES)).toMatchObject({ evidence: 'gone' });
+    expect(decideRemote(facts({ base: null, local: null, state: 'clean' }), null, RULES).evidence).toBeNull();
   });
 
   test('a new row continues under the id of the origin', () => {
@@ -118,6 +123,23 @@ describe('the origin says what it has', () => {
     const outcome = decideRemote(created, row('local'), { ...RULES, isSent: true });
 
     expect(outcome).toMatchObject({ id: -2, newId: 7, base: row('local'), local: 'base', state: 'clean' });
+  });
+
+  test('a new row that was edited while it was created keeps the edit', () => {
+    const created = facts({
+      id: -2,
+      base: row('sent', 1, null, -2),
+      local: row('later', 1, null, -2),
+      state: 'sending',
+    });
+
+    const outcome = decideRemote(created, row('sent'), { ...RULES, isSent: true });
+
+    expect(outcome).toMatchObject({ newId: 7, local: row('later'), state: 'edited' });
+    expect(decideRemote({ ...created, base: null }, row('sent'), { ...RULES, isSent: true })).toMatchObject({
+      local: row('later'),
+      conflicts: [{ kind: 'cell', column: 0, local: 'later', remote: 'sent', state: 'open' }],
+    });
   });
 
   test('a lost edit lets a refused row go on', () => {
@@ -158,6 +180,24 @@ describe('a question about a cell', () => {
   });
 });
 
+test('a question about a cell stays open while the origin wins another cell', () => {
+  const known = facts({ local: row('local', 1, 'mine'), state: 'conflicted', questions: [QUESTION] });
+
+  const outcome = decideRemote(known, row('base', 1, 'theirs'), RULES);
+
+  expect(outcome.conflicts).toMatchObject([{ column: 2, winner: 'origin', state: 'decided' }]);
+  expect(outcome).toMatchObject({ closed: [], state: 'conflicted' });
+});
+
+test('a question of another kind about the row is neither renewed nor closed', () => {
+  const questions = [{ id: 12, kind: 'inserted', column: null }] as const;
+
+  const outcome = decideRemote(facts({ local: null, state: 'conflicted', questions }), R, RULES);
+
+  expect(outcome.conflicts).toMatchObject([{ kind: 'deletedHere', state: 'open', renews: null }]);
+  expect(outcome).toMatchObject({ closed: [], state: 'conflicted' });
+});
+
 describe('edits that are given up', () => {
   test.each([
     ['a cell', { base: B, local: L }, 'base', [['cell', 'base', 'local', 'base']]],
@@ -195,6 +235,7 @@ test('a person takes a version', () => {
   expect(decideAsBase(known)).toMatchObject({ base: 'same', local: 'base', conflicts: [] });
   expect(decideNoRow(known, [0])).toMatchObject({ base: 'same', local: null, conflicts: [{ state: 'discarded' }] });
   expect(decideNoRow(known, null)).toMatchObject({ local: null, conflicts: [] });
+  expect(decideNoRow(facts({ local: null }), [0])).toMatchObject({ local: null, conflicts: [] });
   expect(decideNoRow(facts({ base: null, local: L }), [])).toMatchObject({ conflicts: [{ kind: 'inserted' }] });
   expect(decideMadeAgain(facts({ base: null, local: null, state: 'clean' }), -3, ['x', 1, null])).toMatchObject({
     newId: -3,
@@ -249,7 +290,8 @@ test.each([
 test.each([
   ['a read-only cell', row('base', 1, 'mine'), 'base', 'clean', [['c', 'mine']]],
   ['a read-only cell beside an edit', row('local', 1, 'mine'), row('local'), 'edited', [['c', 'mine']]],
-  ['a value in another spelling', row('base', 1.0), 'base', 'clean', []],
+  ['a value in another spelling', row('base', '1.0'), 'base', 'clean', []],
+  ['a value in another spelling beside an edit', row('local', '1.0'), row('local'), 'edited', []],
 ])('%s is put back', (_what, local, then, state, lines) => {
   const outcome = decidePutBack(facts({ local }), COLUMNS);
 
@@ -262,4 +304,19 @@ test('edits of columns that leave the table are kept, and questions about them c
 
   expect(outcome).toMatchObject({ base: 'same', local: 'same', state: 'edited', closed: [12] });
   expect(outcome.conflicts).toMatchObject([{ column: 0, local: 'local', state: 'decided' }]);
+});
+
+test('a question about a cell that is put back is closed, and no other', () => {
+  const questions = [QUESTION, { id: 13, kind: 'cell', column: 2 } as const];
+
+  expect(decidePutBack(facts({ local: row('local', 1, 'mine'), questions }), COLUMNS).closed).toEqual([13]);
+});
+
+test('a column that leaves the table takes no question of another one with it, and keeps no mere spelling', () => {
+  const questions = [QUESTION, { id: 13, kind: 'cell', column: 1 } as const];
+
+  const outcome = decideColumnsLost(facts({ local: row('local', '1.0'), questions }), COLUMNS, [0, 1]);
+
+  expect(outcome.conflicts.map(({ column }) => column)).toEqual([0]);
+  expect(outcome.closed).toEqual([12]);
 });

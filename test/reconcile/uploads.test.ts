@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
 import type { ErrorCode, ErrorKind } from '../../src/base/errors.ts';
-import { acceptedRevision, isBeyondComparing, lostFileFate, type SentFile } from '../../src/reconcile/files.ts';
+import {
+  acceptedRevision,
+  isBeyondComparing,
+  lostFileFate,
+  uploadName,
+  valuePutBack,
+  type SentFile,
+} from '../../src/reconcile/files.ts';
 
 const GUID = '01234567-89ab-cdef-0123-456789abcdef';
 const BEFORE = `old.txt;3;${GUID}`;
@@ -62,4 +69,14 @@ test.each([
   ['says what is no file', BEFORE, 'a.txt', 'unclear'],
 ] as const)('the fate of a file whose answer was lost, in a cell that %s', (_what, before, remote, fate) => {
   expect(lostFileFate(sent(before), remote)).toBe(fate);
+});
+
+test.each([
+  ['a wish to attach a file', 'Attachment', 'file:/a b.txt', '/a b.txt', 'file:/a b.txt'],
+  ['a file of the origin', 'Attachment', BEFORE, null, 'own'],
+  ['the same text in another column', 'Text', 'file:/a.txt', null, 'file:/a.txt'],
+  ['an empty cell', 'Attachment', null, null, 'own'],
+] as const)('%s names an upload or none, and only an upload can be put back', (_what, type, value, name, putBack) => {
+  expect(uploadName(type, value)).toBe(name);
+  expect(valuePutBack(type, value, 'own')).toBe(putBack);
 });

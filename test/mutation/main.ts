@@ -1,0 +1,124 @@
+/**
+ * Shows which changes of a decision no test notices.
+ *
+ *    npm run mutation                                  every file in `DONE`
+ *    npm run mutation -- src/reconcile/merge.ts        of one file, by the tests of its room
+ *
+ * A change that the compiler refuses does not count. Ends with 1 where a change survives that `equivalent.ts` does not name, or where a name
+ * there is no longer needed.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createVitest, type Vitest } from 'vitest/node';
+import { refusedByCompiler } from './compile.ts';
+import { DONE, EQUIVALENT } from './equivalent.ts';
+import { weave, type Mutant } from './mutate.ts';
+import type { Order, Report } from './runner.ts';
+
+const TOP = resolve(import.meta.dirname, '../..');
+const FOLDER = mkdtempSync(join(tmpdir(), 'rowsync-mutation-'));
+const ORDER_FILE = join(FOLDER, 'order.json');
+const REPORT_FILE = join(FOLDER, 'report.json');
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** vitest over the woven files. */
+async function vitestOf(woven: ReadonlyMap<string, string>): Promise<Vitest> {
+  Object.assign(process.env, { ROWSYNC_MUTATION: ORDER_FILE, FUZZ_RUNS: '100', FUZZ_SEED: '1' });
+  const options = {
+    config: false as const,
+    root: TOP,
+    include: ['test/**/*.test.ts'],
+    exclude: ['**/*.long.test.ts'],
+    watch: false,
+    isolate: false,
+    // A cached text would have the mutants of another run.
+    fsModuleCache: false,
+    maxWorkers: 1,
+    pool: 'forks' as const,
+    silent: true,
+    // Endless loops are ended by counting: time would kill on a busy machine what lives.
+    testTimeout: 120_000,
+    restoreMocks: true,
+    unstubEnvs: true,
+    reporters: [{}],
+    runner: join(import.meta.dirname, 'runner.ts'),
+  };
+  const plugin = {
+    name: 'mutation',
+    enforce: 'pre' as const,
+    transform: (_code: string, id: string) => woven.get(id),
+  };
+  return await createVitest('test', options, { plugins: [plugin] });
+}
+
+/** Runs the tests of a room, or those that name a file in their imports. */
+async function run(vitest: Vitest, room: string, active: number | null, imported = ''): Promise<Report> {
+  writeFileSync(ORDER_FILE, JSON.stringify({ active, reportFile: REPORT_FILE } satisfies Order));
+  const all = await vitest.globTestSpecifications([`test/${room}/`]);
+  const chosen = all.filter(({ moduleId }) => readFileSync(moduleId, 'utf8').includes(imported));
+  await vitest.runTestSpecifications(chosen.length > 0 ? chosen : all);
+  return JSON.parse(readFileSync(REPORT_FILE, 'utf8')) as Report;
+}
+
+/** The mutants of the files of one room that live. */
+async function survivorsOf(room: string, files: readonly string[]): Promise<readonly Mutant[]> {
+  const woven = new Map<string, string>();
+  const mutants: Mutant[] = [];
+  for (const file of files) {
+    const { text, mutants: more } = weave(file, readFileSync(join(TOP, file), 'utf8'), mutants.length);
+    woven.set(join(TOP, file), text);
+    mutants.push(...more);
+  }
+  const vitest = await vitestOf(woven);
+  try {
+    const report = await run(vitest, room, null);
+    for (const name of report.unfit) say(`left out, because it fails without a mutant or when run again: ${name}`);
+    const killed = new Set(report.killed);
+    const alive = mutants.filter(({ id }) => !killed.has(id));
+    const refused = refusedByCompiler(TOP, alive);
+    const loaded = new Set(report.loaded);
+    for (const { id, file } of alive.filter((mutant) => !refused.has(mutant.id) && loaded.has(mutant.id)))
+      for (const imported of [`${file.replace('src/', '/')}'`, ''])
+        if (!killed.has(id)) for (const dead of (await run(vitest, room, id, imported)).killed) killed.add(dead);
+    const survivors = alive.filter(({ id }) => !killed.has(id) && !refused.has(id));
+    say(
+      `${room}: ${mutants.length} mutants in ${files.length} files, ${refused.size} refused by the compiler, ${survivors.length} alive`,
+    );
+    return survivors;
+  } finally {
+    await vitest.close();
+  }
+}
+
+/** What an entry of EQUIVALENT names. */
+function keyOf({ file, lineText, from, to }: Pick<Mutant, 'file' | 'lineText' | 'from' | 'to'>): string {
+  return JSON.stringify([file, lineText, from, to]);
+}
+
+async function main(files: readonly string[]): Promise<number> {
+  const survivors: Mutant[] = [];
+  for (const [room, ofRoom] of Map.groupBy(files, (file) => file.split('/')[1] ?? ''))
+    survivors.push(...(await survivorsOf(room, ofRoom)));
+  const named = new Set(EQUIVALENT.map(([file, lineText, from, to]) => keyOf({ file, lineText, from, to })));
+  const keys = new Set(survivors.map(keyOf));
+  const open = survivors.filter((mutant) => !named.has(keyOf(mutant)));
+  const unneeded = EQUIVALENT.filter(
+    ([file, lineText, from, to]) => files.includes(file) && !keys.has(keyOf({ file, lineText, from, to })),
+  );
+  for (const { file, line, lineText, from, to } of open)
+    say(`${file}:${line}: ${lineText}\n    ${from}  →  ${to === '' ? 'removed' : to}`);
+  for (const [file, lineText, from, to] of unneeded) say(`no longer needed: ${file}: ${lineText}: ${from} → ${to}`);
+  say(`${open.length} survivors without a reason, ${unneeded.length} reasons too many`);
+  return open.length + unneeded.length === 0 ? 0 : 1;
+}
+
+try {
+  const given = process.argv.slice(2);
+  process.exitCode = await main(given.length > 0 ? given : DONE);
+} finally {
+  rmSync(FOLDER, { recursive: true });
+}

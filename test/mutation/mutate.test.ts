@@ -1,0 +1,51 @@
+import { stripTypeScriptTypes } from 'node:module';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { weave } from './mutate.ts';
+
+function changesOf(source: string): readonly string[] {
+  return weave('a.ts', source, 0).mutants.map(({ from, to }) => `${from} → ${to === '' ? 'removed' : to}`);
+}
+
+test.each([
+  ['a condition', 'if (a) b;', ['b; → removed', 'a → true', 'a → false']],
+  ['a comparison', 'const x = a < b;', ['a < b → true', 'a < b → false', 'a < b → a <= b']],
+  ['operands', 'if (a && !b) c;', ['a → true', 'a → false', '!b → true', '!b → false', 'c; → removed']],
+  ['a default', 'const x = a ?? b;', ['a ?? b → a', 'a ?? b → b']],
+  ['arithmetic', 'const x = a - b;', ['a - b → a + b']],
+  ['constants', "const x = [7, true, 'a', 'words for people'];", ['7 → 8', 'true → false', "'a' → ''"]],
+  ['anchors', 'const x = /^a$/;', ['/^a$/ → /a$/', '/^a$/ → /^a/']],
+  ['calls', 'const x = a.some(b), y = a.filter(b);', ['a.some(b) → a.every(b)', 'a.filter(b) → a']],
+  ['statements', 'for (const x of a) { if (x) continue; throw x; }', ['continue; → removed', 'throw x; → removed']],
+])('changes %s', (_what, source, changes) => {
+  expect(changesOf(source)).toEqual(expect.arrayContaining([...changes]));
+});
+
+test.each([
+  ['types', "type A = 'a' | 1; interface B { readonly c: 'd' }"],
+  ['a chain that may end early', 'const x = a?.filter(b).length;'],
+])('changes nothing in %s', (_what, source) => {
+  expect(changesOf(source)).toEqual([]);
+});
+
+test('woven code does what it did, and another thing for each change of it', () => {
+  const source =
+    'globalThis.answer = (n: number): string => { let t = n > 2 ? `a` : `b`; if (n === 5) t += `!`; return t; };';
+  const { text, mutants } = weave('a.ts', source, 10);
+  const answers = (active: number): readonly string[] => {
+    const scope = { __mutation: { at: (id: number) => id === active, tick: () => undefined }, answer: String };
+    runInNewContext(stripTypeScriptTypes(text), scope);
+    return [1, 2, 3, 5].map((number) => scope.answer(number));
+  };
+
+  expect(answers(0)).toEqual(['b', 'b', 'a', 'a!']);
+  expect(mutants.map(({ id, from, to }) => [id, `${from} → ${to}`, answers(id).join()])).toEqual(
+    expect.arrayContaining([
+      [expect.any(Number), 'n > 2 → true', 'a,a,a,a!'],
+      [expect.any(Number), 'n > 2 → n >= 2', 'b,a,a,a!'],
+      [expect.any(Number), 't += `!`; → ', 'b,b,a,a'],
+      [expect.any(Number), 'n === 5 → true', 'b!,b!,a!,a!'],
+    ]),
+  );
+  expect(mutants.filter(({ id }) => answers(id).join() === answers(0).join())).toEqual([]);
+});
