@@ -12,7 +12,7 @@ const PUSH_DOC = 'When the daemon pushes what was edited in tables with push: tr
 const FOLLOW_DOC =
   'When the daemon reads only changed rows, which costs a few requests however large a table is. ' +
   'It notices deletes by the number of rows. From formulas over other tables, most numbers come within ten minutes, the rest with sync. ' +
-  'A cron expression of five fields, false for never, or auto: every minute, for tables of 8 pages and more.';
+  'A cron expression of five fields, false for never, or auto: every minute, for tables of 8 pages and more; every ten minutes while rings of the doorbell bring their changes.';
 const FILES_DOC =
   'When the daemon looks for attached files and downloads them, apart from the rows. Left out, they come with every pull; ' +
   'false leaves them to rowsync files pull.';

@@ -37,7 +37,7 @@ import { openResources, type Resources } from './resources.ts';
 import { statusLine, type DaemonState } from './state.ts';
 import { isRefresh, nextStep, takesPart, type Run, type Step } from './step.ts';
 import { contextFor, isAnyFollowed, runWork, type TableOutcome, type WorkContext, type WorkOutcome } from './work.ts';
-import { RefreshWatch } from './refresh.ts';
+import { ReadTimes, RefreshWatch } from './refresh.ts';
 
 /** What the daemon itself is made with. */
 interface InnerParts extends DaemonParts {
@@ -88,6 +88,7 @@ class Daemon {
   #scheduled: ScheduledJobs;
   #edits: EditWatch;
   #refreshWatch = new RefreshWatch();
+  readonly #readTimes = new ReadTimes();
   #circuit: Circuit = CLOSED;
   readonly #troubles = new Troubles();
   /** A right to write may be missing while reading works, so pushes have their own waits. */
@@ -277,8 +278,11 @@ class Daemon {
     const context = contextFor(run.work, this.#resources, {
       clock,
       signal: signals.stop,
-      takes: (name) =>
-        takesPart({ name, job: this.#jobs.find(run.work, name), trouble: this.#troubleOf(run.work, name) }, run),
+      takes: (name) => {
+        const job = this.#jobs.find(run.work, name);
+        const waitsForRing = this.#readTimes.waitsForRing(name, job, { nowMs: startedMs, parts: this.#joined });
+        return takesPart({ name, job, trouble: this.#troubleOf(run.work, name), waitsForRing }, run);
+      },
       isRefresh: isRefresh(run),
       comesWithPull: (name) => this.#jobs.comesWithPull(name),
       onTable: (name) => included.add(name),
@@ -366,6 +370,7 @@ class Daemon {
     this.#failure = null;
     if (run.work === 'push' && run.wantedTables.size > 0) this.#edits.serve();
     this.#scheduled.serve(run, clock.nowMs());
+    this.#readTimes.note(run, tables);
     const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
     const at = { clock, log: this.#log };
     if (run.work === 'push') for (const [table, error] of errorByTable) this.#pushTroubles.note(table, error, at);

@@ -6,6 +6,7 @@ import type { Config } from '../config/load.ts';
 import { isPushed } from '../config/table-options.ts';
 import type { TableRule } from '../config/tables.ts';
 import { scheduleOf, type Schedule } from '../config/schedule.ts';
+import { RUNG_REST_MS } from '../reconcile/follow.ts';
 
 /** Kinds of work of the core that have a schedule, in the order in which they are done when several are due; those of extras come after them. */
 export const WORK_KINDS = ['pull', 'follow', 'push', 'files', 'verify'] as const;
@@ -29,6 +30,8 @@ export interface Job {
   readonly id: string;
   readonly kind: WorkKind;
   readonly schedule: Schedule;
+  /** Whether it leaves out tables whose changes come by rings. */
+  readonly waitsForRings: boolean;
 }
 
 /** The jobs that a configuration asks for, and which one serves a table. */
@@ -40,13 +43,18 @@ export interface Jobs {
   comesWithPull(tableName: string): boolean;
 }
 
+/** What decides on the jobs. */
+export type ConfiguredJobs = Pick<Config, 'schedule' | 'tables'> & { readonly http: Pick<Config['http'], 'doorbell'> };
+
 /** Reads the jobs out of a configuration. */
-export function jobsOf(config: Pick<Config, 'schedule' | 'tables'>): Jobs {
+export function jobsOf(config: ConfiguredJobs): Jobs {
   const zone = config.schedule.timeZone;
   const jobOf = (kind: WorkKind, pattern: string | null, text: string | false | undefined): readonly Job[] => {
-    if (text === false || text === undefined) return [];
-    if (text === 'auto') return config.schedule.pull === false ? [] : jobOf(kind, pattern, AUTO_FOLLOW);
-    return [{ id: pattern === null ? kind : `${kind} ${pattern}`, kind, schedule: scheduleOf(text, zone) }];
+    const isAuto = text === 'auto';
+    if (text === false || text === undefined || (isAuto && config.schedule.pull === false)) return [];
+    const id = pattern === null ? kind : `${kind} ${pattern}`;
+    const schedule = scheduleOf(isAuto ? AUTO_FOLLOW : text, zone);
+    return [{ id, kind, schedule, waitsForRings: isAuto && config.http.doorbell !== null }];
   };
   const hasPushed = config.tables.rules.some(({ options }) => isPushed(options));
   const kinds = WORK_KINDS.filter((kind) => kind !== 'push' || hasPushed);
@@ -79,11 +87,11 @@ export function lateness(
 ): (tableName: string, ...kinds: readonly WorkKind[]) => number | null {
   // Thousands of tables share a few schedules.
   const twoTicksById = new Map<string, number>();
-  const twoTicks = ({ id, schedule }: Job): number => {
+  const twoTicks = ({ id, schedule, waitsForRings }: Job): number => {
     let ms = twoTicksById.get(id);
     if (ms === undefined) {
       const firstMs = schedule.nextMs(nowMs);
-      ms = 2 * (schedule.nextMs(firstMs) - firstMs);
+      ms = 2 * Math.max(schedule.nextMs(firstMs) - firstMs, waitsForRings ? RUNG_REST_MS : 0);
       twoTicksById.set(id, ms);
     }
     return ms;

@@ -56,6 +56,8 @@ export interface DaemonPart {
   /** What it says of itself in the daemon's status, and what is wrong; nothing where the configuration does not want it. */
   word(): { readonly lines: readonly string[]; readonly complaints: readonly FoundComplaint[] };
   metrics(): readonly Metric[];
+  /** When rows of a table, by its name at the origin, last came because of it, in monotonic milliseconds; -Infinity for never. */
+  broughtMs?(table: string): number;
 }
 
 /** A request to a server; its body and its headers do not count. */

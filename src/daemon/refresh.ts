@@ -7,14 +7,17 @@ import type { Config } from '../config/load.ts';
 import { timesText } from '../config/schedule.ts';
 import { pullSettings } from '../config/settings.ts';
 import type { PullSettings } from '../pull/context.ts';
-import { LARGE_PAGES, mayFollow, stampColumn } from '../reconcile/follow.ts';
+import { LARGE_PAGES, mayFollow, RUNG_REST_MS, stampColumn, waitsForRing } from '../reconcile/follow.ts';
 import type { Connection } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
 import { countPages } from '../replica/bookkeeping/pages.ts';
-import type { Jobs } from './jobs.ts';
+import type { Job, Jobs } from './jobs.ts';
+import type { DaemonPart } from './parts.ts';
 import type { Resources } from './resources.ts';
+import { isRefresh, type Run } from './step.ts';
+import type { TableOutcome } from './work.ts';
 import { type FollowableTable, readFollowable } from '../replica/bookkeeping/following.ts';
 
 /** The facts about how a table is kept up to date. */
@@ -24,6 +27,8 @@ export interface RefreshFacts {
   readonly sweep: string | null;
   readonly follows: PullSettings['follows'];
   readonly table: FollowableTable;
+  /** Whether following leaves it out while rings bring its changes. */
+  readonly waitsForRings: boolean;
   /** Called only if they decide. */
   readonly hasStamp: () => boolean;
   /** Whether it has enough pages by now. A table that grew during its last sweep is followed after the next one. */
@@ -31,15 +36,23 @@ export interface RefreshFacts {
 }
 
 /** In words. */
-export function refreshText({ follow, sweep, table, ...facts }: RefreshFacts): string {
+export function refreshText({ follow, sweep, table, waitsForRings, ...facts }: RefreshFacts): string {
   const windows = table.oneWindow === 'hidden' ? ' as one range (no Date Created is shown)' : '';
   const swept = sweep === null ? 'never swept' : `swept ${timesText(sweep)}${windows}`;
   if (follow === null) return swept;
-  if (table.watermark !== null && mayFollow(table)) return `followed ${timesText(follow)}, ${swept}`;
+  if (table.watermark !== null && mayFollow(table))
+    return `followed ${timesText(follow)}${waitsForRings ? RARER : ''}, ${swept}`;
   return `${swept}, not followed (${whyNot({ table, ...facts })})`;
 }
 
-function whyNot({ follows, table, hasStamp, isLarge }: Omit<RefreshFacts, 'follow' | 'sweep'>): string {
+const RARER = ` (every ${RUNG_REST_MS / 60_000} minutes while rings bring its changes)`;
+
+function whyNot({
+  follows,
+  table,
+  hasStamp,
+  isLarge,
+}: Pick<RefreshFacts, 'follows' | 'table' | 'hasStamp' | 'isLarge'>): string {
   if (table.sweptAt === null) return 'not read completely yet';
   if (table.watermark !== null) return 'not proven until the next sweep';
   if (!hasStamp()) return 'no Date Modified is shown';
@@ -65,14 +78,45 @@ function readRefreshTexts(replica: Connection, config: Config, jobs: Jobs): Read
       return stored !== null && stampColumn(stored.descriptor.columns) !== null;
     };
     const isLarge = (): boolean => countPages(replica, table.id) >= LARGE_PAGES;
-    const timeOf = (kind: 'follow' | 'pull'): string | null => jobs.find(kind, table.name)?.schedule.text ?? null;
-    const times = { follow: timeOf('follow'), sweep: timeOf('pull') };
+    const [follow, sweep] = [jobs.find('follow', table.name), jobs.find('pull', table.name)];
+    const times = { follow: follow?.schedule.text ?? null, sweep: sweep?.schedule.text ?? null };
+    const waitsForRings = follow?.waitsForRings === true;
     ways.set(
       table.localName,
-      refreshText({ ...times, follows, table: readFollowable(replica, table), hasStamp, isLarge }),
+      refreshText({ ...times, follows, waitsForRings, table: readFollowable(replica, table), hasStamp, isLarge }),
     );
   }
   return ways;
+}
+
+/** When each table was last read, and when the schedule brought rows that no ring had. */
+export class ReadTimes {
+  readonly #readMs = new Map<string, number>();
+  readonly #missedMs = new Map<string, number>();
+
+  /** Notes what a run read. */
+  note(run: Run, tables: readonly TableOutcome[]): void {
+    if (run.work !== 'pull' && run.work !== 'follow') return;
+    for (const { name, error, counts } of tables) {
+      if (error !== null) continue;
+      this.#readMs.set(name, run.monotonicMs);
+      const isChanged = counts.insertedCount + counts.updatedCount + counts.deletedCount > 0;
+      if (isChanged && !isRefresh(run)) this.#missedMs.set(name, run.monotonicMs);
+    }
+  }
+
+  /** Whether a job leaves a table to what joined the daemon. */
+  waitsForRing(
+    table: string,
+    job: Job | null,
+    { nowMs, parts }: { nowMs: number; parts: readonly DaemonPart[] },
+  ): boolean {
+    if (job?.waitsForRings !== true) return false;
+    const broughtMs = Math.max(...parts.map((part) => part.broughtMs?.(table) ?? -Infinity));
+    const readMs = this.#readMs.get(table) ?? -Infinity;
+    const missedMs = this.#missedMs.get(table) ?? -Infinity;
+    return waitsForRing({ broughtMs, readMs, missedMs }, nowMs);
+  }
 }
 
 /** Remembers the sentence of each table. */

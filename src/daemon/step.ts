@@ -95,6 +95,8 @@ export interface Candidate {
   /** The job of its work of this kind; null if none is scheduled. */
   readonly job: Job | null;
   readonly trouble: TableTrouble | undefined;
+  /** Whether its job leaves it to the doorbell. */
+  readonly waitsForRing: boolean;
 }
 
 /** Whether a run reads tables because somebody wants them now. */
@@ -103,10 +105,10 @@ export function isRefresh({ work, wantedTables }: Pick<Run, 'work' | 'wantedTabl
 }
 
 /** Whether a table takes part: it is wanted, or its job's turn has come, and it is not in trouble, or the wait after its trouble is over. */
-export function takesPart({ name, job, trouble }: Candidate, run: Run): boolean {
+export function takesPart({ name, job, trouble, waitsForRing }: Candidate, run: Run): boolean {
   if (run.isAsked) return true; // a person wants all of it, scheduled or not
   if (job === null && !isRefresh(run)) return false;
-  const isItsTurn = run.wantedTables.has(name) || (job !== null && run.jobIds.has(job.id));
+  const isItsTurn = run.wantedTables.has(name) || (job !== null && run.jobIds.has(job.id) && !waitsForRing);
   if (trouble === undefined) return isItsTurn;
   return trouble.retryAtMs <= run.monotonicMs && (run.work === 'pull' || isItsTurn);
 }

@@ -5,13 +5,13 @@ import { describe, expect, test } from 'vitest';
 import { RowsyncError, type ErrorKind } from '../../src/base/errors.ts';
 import { scheduleOf } from '../../src/config/schedule.ts';
 import { tableRules } from '../../src/config/tables.ts';
-import type { Config } from '../../src/config/load.ts';
 import {
   armEntry,
   serveEntry,
   tickEntry,
   type JobEntry,
   jobsOf,
+  type ConfiguredJobs,
   type Job,
   type WorkKind,
 } from '../../src/daemon/jobs.ts';
@@ -115,7 +115,7 @@ test('a table that fails by itself waits longer each time, up to six hours', () 
 });
 
 describe('the next step', () => {
-  const job = (id: string, kind: WorkKind): Job => ({ id, kind, schedule: every5 });
+  const job = (id: string, kind: WorkKind): Job => ({ id, kind, schedule: every5, waitsForRings: false });
   const jobs = [job('pull', 'pull'), job('pull Order', 'pull'), job('verify', 'verify')];
   const situation = (
     due: readonly string[],
@@ -237,6 +237,15 @@ describe('the next step', () => {
     ['that was edited and is in trouble', 'pull Order', 6_000, { work: 'push', wantedTables: edited }, false],
     ['that was edited, without a job', null, undefined, { work: 'push', wantedTables: edited }, false],
     ['that is wanted now, without a job', null, undefined, { work: 'follow', wantedTables: edited }, true],
+    ['that waits for a ring', 'pull', undefined, { isRung: true }, false],
+    [
+      'that waits for a ring, and is wanted now',
+      'pull',
+      undefined,
+      { isRung: true, work: 'follow', wantedTables: edited },
+      true,
+    ],
+    ['that waits for a ring, when a person asks', 'pull', undefined, { isRung: true, isAsked: true }, true],
     ['that is wanted now and is in trouble', 'pull', 6_000, { work: 'follow', wantedTables: edited }, false],
   ] as const)('with a table %s', (_fact, id, retryAtMs, changes, expected) => {
     const unchanged = { work: 'pull' as const, jobIds: new Set(['pull']), wantedTables: new Set<string>() };
@@ -246,13 +255,15 @@ describe('the next step', () => {
       name: 'A',
       job: jobs.find((one) => one.id === id) ?? null,
       trouble: retryAtMs === undefined ? undefined : { failureCount: 1, retryAtMs },
+      waitsForRing: 'isRung' in changes,
     };
     expect(takesPart(table, given)).toBe(expected);
   });
 });
 
 describe('jobs', () => {
-  const config = (tables: Parameters<typeof tableRules>[0]): Pick<Config, 'schedule' | 'tables'> => ({
+  const config = (tables: Parameters<typeof tableRules>[0]): ConfiguredJobs => ({
+    http: { doorbell: null },
     schedule: { timeZone: 'UTC', pull: '*/5 * * * *', push: '*/5 * * * *', verify: false, added: {} },
     tables: tableRules(tables),
   });

@@ -27,6 +27,7 @@ test('a sentence says when a table is followed and swept, or why it is only swep
       follow: '* * * * *',
       sweep: '0 * * * *',
       follows: 'large',
+      waitsForRings: false,
       hasStamp: () => true,
       isLarge: () => false,
       ...facts,
@@ -35,6 +36,9 @@ test('a sentence says when a table is followed and swept, or why it is only swep
 
   expect(text({})).toBe('followed every minute, swept every hour');
   expect(text({ sweep: null })).toBe('followed every minute, never swept');
+  expect(text({ waitsForRings: true })).toBe(
+    'followed every minute (every 10 minutes while rings bring its changes), swept every hour',
+  );
   expect(text({ follow: null })).toBe('swept every hour');
   expect(text({}, { sweptAt: null, watermark: null })).toBe('swept every hour, not followed (not read completely yet)');
   expect(text({}, { watermark: null })).toBe('swept every hour, not followed (fewer than 8 pages)');

@@ -73,6 +73,11 @@ export class Doorbell {
     return since.toSorted(([, a], [, b]) => a - b);
   }
 
+  /** When a ring last brought rows of a table; -Infinity for never. */
+  broughtMs(table: string): number {
+    return this.#broughtMs.get(table) ?? -Infinity;
+  }
+
   #nextReadMs(table: string): number {
     return (this.#readMs.get(table) ?? -Infinity) + READ_EVERY_MS;
   }

@@ -69,6 +69,7 @@ export function takeRings(view: DaemonView): DaemonPart {
       };
     },
     metrics: () => doorbellMetrics(counts, doorbell),
+    broughtMs: (table) => doorbell.broughtMs(table),
   };
 }
 

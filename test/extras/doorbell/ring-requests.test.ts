@@ -152,3 +152,33 @@ test('on an address of its own there is nothing else, and the page does not ring
   await begin(daemon);
   await expect(ask({ port }, '/')).rejects.toThrow(/ECONN|hang up/);
 });
+
+test('follow: auto leaves a table to rings that bring its changes, until it finds one that did not ring', async () => {
+  const rows = Array.from({ length: 45 }, (_, index) => ({ Title: `row ${index}` }));
+  await using sandbox = await startTestSandbox({ tables: [{ ...note, rows }] });
+  const yaml = `${YAML.replace(', follow: false', '')}limits: { pageRows: 5 }\n`;
+  await using daemon = startDaemon(sandbox, yaml);
+  const followsIn = async (minutes: number): Promise<number> => {
+    const count = (): number => daemon.events('work.finished').filter(({ work }) => work === 'follow').length;
+    const before = count();
+    await daemon.elapse(minutes);
+    return count() - before;
+  };
+  const isHere = (title: string): boolean => daemon.rows(`SELECT 1 FROM "Note" WHERE "Title" = '${title}'`).length > 0;
+  await begin(daemon);
+  expect(await followsIn(3)).toBe(3);
+  expect(daemon.events('table.way').at(-1)?.['way']).toBe(
+    'followed every minute (every 10 minutes while rings bring its changes), swept every hour',
+  );
+
+  sandbox.store.update('Note', 1, { Title: 'rings' });
+  await ring(daemon, `/ring/${secretOf(daemon)}/Note`);
+  await expect.poll(() => rungSeconds(daemon, 1).then(() => isHere('rings')), { timeout: 20_000 }).toBe(true);
+  sandbox.store.update('Note', 2, { Title: 'does not ring' });
+
+  expect(await followsIn(9)).toBe(0);
+  expect(isHere('does not ring')).toBe(false);
+  expect(await followsIn(2)).toBeGreaterThan(0);
+  expect(isHere('does not ring')).toBe(true);
+  expect(await followsIn(3)).toBe(3);
+});
