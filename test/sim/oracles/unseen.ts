@@ -1,12 +1,16 @@
 /**
  * Rows that following cannot see until a sweep reads them: rows that changed without a stamp, and rows stamped too early because the origin's clock
- * was set back by more than the overlap. In one cycle also rows that were stamped earlier than before: pages are read in the order of stamps, so such a
+ * was set back by more than the overlap, and rows that were changed twice in one second and showed the second change late. In one cycle also rows that were stamped earlier than before: pages are read in the order of stamps, so such a
  * row moves behind whoever reads them, and the next cycle brings it. Input: what happens at the origin. Output: ids.
  */
 import type { OriginModel } from '../model/origin.ts';
 
 /** The overlap, less the second that stamps lose. */
 const OVERLAP_MS = 119_000;
+
+function secondOf(ms: number): number {
+  return Math.floor(ms / 1_000);
+}
 
 /** Watches the origin of one world. */
 export class Unseen {
@@ -38,10 +42,13 @@ export class Unseen {
 
   /** Something may have happened at the origin. */
   noteTurn(): void {
-    const { log } = this.#origin;
+    const { log, knobs } = this.#origin;
     for (const { at, id, kind } of log.slice(this.#logCount)) {
       if (kind === 'delete') continue;
       if (at < this.#newestMs - OVERLAP_MS) this.note(id);
+      // Where changes show late, the second one of a second may show when that second was read and compared.
+      const before = this.#stampById.get(id) ?? null;
+      if (before !== null && knobs.lateMsMax > 0 && secondOf(at) === secondOf(before)) this.note(id);
       this.#newestMs = Math.max(this.#newestMs, at);
       if (!this.hasFollowed && at < (this.#stampById.get(id) ?? at)) this.#stampedBack.add(id);
       this.#stampById.set(id, at);
