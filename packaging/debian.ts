@@ -1,6 +1,6 @@
 /**
- * The Debian package: the executable with its machine code in /usr/lib, units, user, folders, manual, completions. Input: the executable.
- * Output: one .deb, of which every file has the time of the commit.
+ * The Debian package: the executable with its machine code in /usr/lib, units, user, folders, manual, completions. Every file in
+ * it has the time of the commit.
  */
 import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
@@ -8,12 +8,15 @@ import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { UNIT_FILES } from '../src/extras/service/service-plan.ts';
-import { ADDON } from './executable.ts';
 import { runProgram, TOP } from './paths.ts';
+import { addonOf, type Platform } from './platforms.ts';
 
 /** What a package is made of. */
 export interface DebianParts {
+  readonly platform: Platform;
   readonly executable: string;
+  /** The executable for this machine, which prints manual and completions. */
+  readonly printer: string;
   readonly version: string;
   /** Seconds since 1970. */
   readonly builtAt: number;
@@ -49,20 +52,21 @@ function debianChangelog(control: string, version: string, builtAt: number): str
 }
 
 /** Builds the package in a folder that is empty or absent, which afterwards holds its content. */
-export function buildDebian({ executable, version, builtAt, licenses }: DebianParts, root: string, deb: string): void {
+export function buildDebian(parts: DebianParts, root: string, deb: string): void {
+  const { platform, executable, printer, version, builtAt, licenses } = parts;
   const put = (path: string, data: string | Uint8Array, mode = 0o644): void => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), data);
     chmodSync(join(root, path), mode);
   };
   const say = (...args: readonly string[]): Buffer =>
-    execFileSync(executable, args, { env: { TZ: 'UTC' }, maxBuffer: 16 * 1024 * 1024 });
+    execFileSync(printer, args, { env: { TZ: 'UTC' }, maxBuffer: 16 * 1024 * 1024 });
   const read = (path: string): Buffer => readFileSync(join(TOP, path));
   mkdirSync(join(root, 'usr/bin'), { recursive: true });
   cpSync(executable, join(root, 'usr/bin/rowsync'));
   chmodSync(join(root, 'usr/bin/rowsync'), 0o755);
-  put('usr/lib/rowsync/better_sqlite3.node', readFileSync(ADDON));
-  runProgram('strip', ['--strip-unneeded', join(root, 'usr/lib/rowsync/better_sqlite3.node')]);
+  put('usr/lib/rowsync/better_sqlite3.node', readFileSync(addonOf(platform)));
+  runProgram(platform.strip, ['--strip-unneeded', join(root, 'usr/lib/rowsync/better_sqlite3.node')]);
   for (const file of UNIT_FILES) {
     const [, folder, name] = UNIT_FOLDERS.find(([of]) => of === file) ?? [file, 'lib/systemd/system', file];
     put(join(folder, name), read(`systemd/${file}`));
@@ -88,7 +92,10 @@ export function buildDebian({ executable, version, builtAt, licenses }: DebianPa
   );
   put('DEBIAN/md5sums', sums.join(''));
   const kib = Math.ceil(files.reduce((sum, path) => sum + statSync(join(root, path)).size, 0) / 1024);
-  put('DEBIAN/control', control.replace('@VERSION@', version).replace('@KIB@', String(kib)));
+  put(
+    'DEBIAN/control',
+    control.replace('@VERSION@', version).replace('@ARCHITECTURE@', platform.debian).replace('@KIB@', String(kib)),
+  );
   mkdirSync(join(root, 'etc/rowsync'), { recursive: true });
   for (const path of ['.', ...foldersAndFiles(root)]) {
     if (statSync(join(root, path)).isDirectory()) chmodSync(join(root, path), 0o755);

