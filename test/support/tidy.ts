@@ -37,6 +37,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['src/replica/', 'src/sandbox/store/', 'src/extras/backup/', 'src/extras/shared/'],
   'fast-xml-parser': ['src/wire/'],
   saxes: ['src/wire/'],
+  xmlchars: ['src/wire/'],
   cron: ['src/config/'],
   pino: ['src/base/'],
   commander: ['src/cli/', 'src/extras/'],
