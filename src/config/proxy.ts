@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import type { ProxySettings, OriginRoute } from '../origin/proxy.ts';
 import type { Options } from './options.ts';
 import type { ConfigProblem } from './problems.ts';
-import { readNamedSecret, systemCode, type Environment } from './secrets.ts';
+import { readLogin, systemCode, type Environment } from './secrets.ts';
 
 /** What came of reading the way. */
 export interface RouteResult {
@@ -49,22 +49,8 @@ function readProxy({ proxy, url }: RouteOptions, surroundings: ProxySources): Pr
   if (proxy === undefined) return { proxy: null, problems: [], warnings: [] };
   if (proxy === 'environment') return proxyOfEnvironment(new URL(url), surroundings.environment);
   if (typeof proxy === 'string') return { proxy: { url: proxy, login: null }, problems: [], warnings: [] };
-  const { user, passwordFile, password } = proxy;
-  const path = ['origin', 'proxy'];
-  const complain = (key: string, complaint: string): ProxyResult => {
-    return { proxy: null, problems: [problemOf([...path, key], complaint)], warnings: [] };
-  };
-  if (user === undefined && (passwordFile ?? password) !== undefined) {
-    return complain(passwordFile === undefined ? 'password' : 'passwordFile', 'needs user beside it');
-  }
-  if (user === undefined) return { proxy: { url: proxy.url, login: null }, problems: [], warnings: [] };
-  if (passwordFile !== undefined && password !== undefined) {
-    return complain('password', 'conflicts with passwordFile: keep only one');
-  }
-  const [key, value] = passwordFile === undefined ? ['password', password] : ['passwordFile', passwordFile];
-  if (value === undefined) return complain('user', 'needs passwordFile or password beside it');
-  const { secret, problems, warnings } = readNamedSecret([...path, key], value, surroundings);
-  return { proxy: secret === null ? null : { url: proxy.url, login: { user, password: secret } }, problems, warnings };
+  const { login, ...found } = readLogin(['origin', 'proxy'], proxy, surroundings);
+  return { proxy: found.problems.length > 0 ? null : { url: proxy.url, login }, ...found };
 }
 
 /** The proxy of HTTPS_PROXY or HTTP_PROXY, in small letters first as curl reads them; none for what NO_PROXY names. */

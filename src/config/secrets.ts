@@ -86,45 +86,51 @@ export function readCredentials(
   section: Readonly<Record<string, unknown>>,
   surroundings: { readonly folder: string; readonly environment: Environment },
 ): CredentialsResult {
-  const problems: ConfigProblem[] = [];
-  const warnings: string[] = [];
   const given = ['tokenFile', 'token', 'user', 'passwordFile', 'password'].filter((key) => section[key] !== undefined);
-  const complain = (key: string | null, complaint: string): CredentialsResult => {
-    problems.push({ path: key === null ? ['origin'] : ['origin', key], complaint, showValue: false });
-    return { credentials: null, problems, warnings };
+  const complain = (path: OptionPath, complaint: string): CredentialsResult => {
+    return { credentials: null, problems: [{ path, complaint, showValue: false }], warnings: [] };
   };
-  const read = (key: string): string | null => {
-    const found = readSecret(key, section[key], surroundings);
-    warnings.push(...found.warnings);
-    if ('complaint' in found) problems.push({ path: ['origin', key], complaint: found.complaint, showValue: false });
-    return 'secret' in found ? found.secret : null;
-  };
-
   const isInPath = section['tokenIn'] === 'path';
-  const [first] = given;
+  const [first, second] = given;
   if (first === undefined) {
-    return complain(
-      null,
-      'needs a way to log in: tokenFile (recommended), token, or user with passwordFile or password',
-    );
+    const complaint = 'needs a way to log in: tokenFile (recommended), token, or user with passwordFile or password';
+    return complain(['origin'], complaint);
   }
   if (first === 'tokenFile' || first === 'token') {
-    const second = given[1];
-    if (second !== undefined) return complain(second, `conflicts with ${first}: keep only one way to log in`);
-    const token = read(first);
+    if (second !== undefined)
+      return complain(['origin', second], `conflicts with ${first}: keep only one way to log in`);
+    const { secret: token, ...found } = readNamedSecret(['origin', first], section[first], surroundings);
     const kind = isInPath ? 'urlToken' : 'bearer';
-    return { credentials: token === null ? null : { kind, token }, problems, warnings };
+    return { credentials: token === null ? null : { kind, token }, ...found };
   }
-  if (isInPath) return complain('tokenIn', 'needs a token; a user and a password go into a header');
-  if (first !== 'user') return complain(first, 'needs user beside it');
-  const [, passwordKey, third] = given;
-  if (passwordKey === undefined) return complain('user', 'needs passwordFile or password beside it');
-  if (third !== undefined) return complain(third, `conflicts with ${passwordKey}: keep only one`);
-  const password = read(passwordKey);
-  const user = section['user'];
-  const credentials: Credentials | null =
-    password === null || typeof user !== 'string' ? null : { kind: 'basic', user, password };
-  return { credentials, problems, warnings };
+  if (isInPath) return complain(['origin', 'tokenIn'], 'needs a token; a user and a password go into a header');
+  const { login, ...found } = readLogin(['origin'], section, surroundings);
+  return { credentials: login === null ? null : { kind: 'basic', ...login }, ...found };
+}
+
+/** Reads the user and the password that a section names; no login where it names neither. */
+export function readLogin(
+  path: readonly string[],
+  section: Readonly<Record<string, unknown>>,
+  surroundings: { readonly folder: string; readonly environment: Environment },
+): {
+  readonly login: { readonly user: string; readonly password: string } | null;
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly string[];
+} {
+  const { user } = section;
+  const [key, other] = ['passwordFile', 'password'].filter((name) => section[name] !== undefined);
+  const complain = (at: string, complaint: string) => {
+    return { login: null, problems: [{ path: [...path, at], complaint, showValue: false }], warnings: [] };
+  };
+  if (key === undefined) {
+    const nothing = { login: null, problems: [], warnings: [] };
+    return user === undefined ? nothing : complain('user', 'needs passwordFile or password beside it');
+  }
+  if (user === undefined) return complain(key, 'needs user beside it');
+  if (other !== undefined) return complain(other, `conflicts with ${key}: keep only one`);
+  const { secret, ...found } = readNamedSecret([...path, key], section[key], surroundings);
+  return { login: secret === null || typeof user !== 'string' ? null : { user, password: secret }, ...found };
 }
 
 /** Whether the name of a file looks like a token: who wrote one where its file belongs must not find it on a screen or in a log. */
