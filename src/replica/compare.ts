@@ -8,7 +8,7 @@ import { readRowsById, type RowTarget } from './rows.ts';
 import { ident, sql, type Sql } from '../base/sql.ts';
 import { baseName, rowsDiffer } from './tables.ts';
 import { addRowStates, forgetRowStatesBut } from './bookkeeping/row-states.ts';
-import { queryNumbers } from './query.ts';
+import { queryAny, queryNumber, queryNumbers } from './query.ts';
 import type { Row } from '../wire/schema.ts';
 
 /** The base table of a two-way table, as rows are read and written. */
@@ -97,17 +97,11 @@ export function markDiffering(tx: Tx, target: RowTarget, at: string): number {
 function hasForeignRows(from: Connection, target: RowTarget): boolean {
   const local = ident(target.localName);
   const base = ident(baseName(target.id));
-  return (
-    from
-      .prepare(
-        sql`SELECT (SELECT count(*) FROM ${local}) - (SELECT count(*) FROM ${local} WHERE _id < 0)
-            <> (SELECT count(*) FROM ${base}) - (
-              SELECT count(*) FROM _rowsync_rows r JOIN ${base} b ON b._id = r.row_id
-              WHERE r.table_id = ? AND NOT EXISTS (SELECT 1 FROM ${local} l WHERE l._id = r.row_id))`,
-      )
-      .pluck()
-      .get(target.id) === 1
-  );
+  const isOther = sql`SELECT (SELECT count(*) FROM ${local}) - (SELECT count(*) FROM ${local} WHERE _id < 0)
+      <> (SELECT count(*) FROM ${base}) - (
+        SELECT count(*) FROM _rowsync_rows r JOIN ${base} b ON b._id = r.row_id
+        WHERE r.table_id = ? AND NOT EXISTS (SELECT 1 FROM ${local} l WHERE l._id = r.row_id))`;
+  return queryNumber(from, isOther, [target.id]) === 1;
 }
 
 /** Drops the marks in the given states from rows that are equal to their base, or are in neither table. */
@@ -145,6 +139,5 @@ export function readStrayIds(
 
 /** Whether triggers see every edit of a table. Not where a unique index lets REPLACE remove a neighbour unseen. */
 export function areMarksReliable(from: Connection, target: RowTarget): boolean {
-  const unique = from.prepare(sql`SELECT 1 FROM pragma_index_list(?) WHERE "unique" = 1 LIMIT 1`).get(target.localName);
-  return unique === undefined;
+  return !queryAny(from, sql`SELECT 1 FROM pragma_index_list(?) WHERE "unique" = 1 LIMIT 1`, [target.localName]);
 }

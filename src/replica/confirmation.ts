@@ -9,7 +9,7 @@ import { type ConfirmationKind, storeConfirmedCount } from './bookkeeping/proble
 import { isNamed } from './bookkeeping/tables.ts';
 import type { Connection } from './connection.ts';
 import { replicaError } from './failures.ts';
-import { queryAll } from './query.ts';
+import { queryAll, queryText } from './query.ts';
 
 /** What a person agreed to: so many rows of a table, by its name here; null for what held a pull as a whole. */
 export interface GivenConfirmation {
@@ -74,20 +74,16 @@ export function kindOfHold(
   from: Connection,
   shown: { readonly table: string; readonly problem: string },
 ): ConfirmationKind | null {
-  const kind = from
-    .prepare(
-      sql`SELECT CASE WHEN ${isShown(sql`problem_message`)} OR ${isShown(sql`held_message`)} THEN 'pull'
-                      WHEN ${isShown(sql`push_message`)} THEN 'push' END FROM _rowsync_tables WHERE local_name = @table`,
-    )
-    .pluck()
-    .get(shown);
+  const text = sql`SELECT CASE WHEN ${isShown(sql`problem_message`)} OR ${isShown(sql`held_message`)} THEN 'pull'
+                      WHEN ${isShown(sql`push_message`)} THEN 'push' END FROM _rowsync_tables WHERE local_name = @table`;
+  const kind = queryText(from, text, [{ ...shown }]);
   return kind === 'pull' || kind === 'push' ? kind : null;
 }
 
 /** The problem of a push that a guard holds, as a person is shown it; null where none is held. */
 export function readHeldPush(from: Connection, tableId: number): string | null {
   const text = sql`SELECT push_message FROM _rowsync_tables WHERE id = ? AND push_code GLOB 'guard.*'`;
-  return (from.prepare(text).pluck().get(tableId) as string | undefined) ?? null; // a column of texts
+  return queryText(from, text, [tableId]);
 }
 
 /** The same inside of an open transaction, for the tables that `isMeant`. */

@@ -20,7 +20,7 @@ import {
   ADD_ENTRY,
   FORGET_EDITS,
 } from './bookkeeping/history.ts';
-import { queryAll, readRawText } from './query.ts';
+import { queryAll, queryText, readRawText } from './query.ts';
 import { baseName, hasBase, readStanding } from './tables.ts';
 import { readSchemaVersion } from './objects.ts';
 
@@ -167,11 +167,8 @@ export class Journal implements TxJournal {
 
 function readNotedTable(from: Connection, journal: TableJournal, rows: Map<number, NotedRow>): NotedTable | null {
   const { tableId: id } = journal;
-  const localName = from
-    .prepare(sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`)
-    .pluck()
-    .get(id);
-  if (typeof localName !== 'string') return null;
+  const localName = queryText(from, sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`, [id]);
+  if (localName === null) return null;
   const text = sql`SELECT seq, local_name AS name, kind, unixepoch(since) AS since FROM _rowsync_columns WHERE table_id = +? ORDER BY seq`;
   const all = queryAll(from, text, [id]) as Column[];
   const named = [{ seq: 0, name: '_allow', kind: null, since: 0 }, ...all];

@@ -4,7 +4,7 @@
  */
 import type { Connection, Tx } from './connection.ts';
 import { foldIdent, sql, type Sql } from '../base/sql.ts';
-import { queryAny } from './query.ts';
+import { queryAll, queryAny, queryText, queryTexts } from './query.ts';
 
 /** What each connection (`root`) has read of the schema, by who read it, and at which version. */
 const memos = new WeakMap<object, { readonly version: unknown; readonly values: Map<unknown, unknown> }>();
@@ -50,8 +50,7 @@ export function forgetSchema(connection: Connection): void {
 const readViewNames = oncePerSchema(
   (from) => {
     const text = sql`SELECT name FROM sqlite_schema WHERE type = 'view'`;
-    const names = from.prepare(text).pluck().all();
-    return new Set(names.map((name) => foldIdent(String(name))));
+    return new Set(queryTexts(from, text).map(foldIdent));
   },
   { lasts: true },
 );
@@ -74,16 +73,11 @@ export function hasTable(from: Connection, name: string): boolean {
 
 /** The SQL that made a table; null if there is none of this name. */
 export function readTableText(from: Connection, name: string): string | null {
-  const text = listPays(from)
-    ? from
-        .prepare(sql`SELECT sql FROM sqlite_schema WHERE rowid = ?`)
-        .pluck()
-        .get(readTableRows(from).get(foldIdent(name)) ?? null)
-    : from
-        .prepare(sql`SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`)
-        .pluck()
-        .get(name);
-  return typeof text === 'string' ? text : null;
+  return listPays(from)
+    ? queryText(from, sql`SELECT sql FROM sqlite_schema WHERE rowid = ?`, [
+        readTableRows(from).get(foldIdent(name)) ?? null,
+      ])
+    : queryText(from, sql`SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`, [name]);
 }
 
 /** A trigger as the file has it. */
@@ -104,16 +98,10 @@ export function noteTriggers(tx: Tx, tableId: number, triggers: readonly FoundTr
 export function readTriggers(from: Connection, tableId: number): readonly FoundTrigger[] {
   const given = readGivenTriggers(from).get(tableId);
   if (given !== undefined) return given;
-  const triggers = listPays(from)
-    ? from
-        .prepare(sql`SELECT name, sql AS text FROM sqlite_schema WHERE rowid IN (SELECT value FROM json_each(?))`)
-        .all(JSON.stringify(readTriggerRows(from).get(String(tableId)) ?? []))
-    : from
-        .prepare(
-          sql`SELECT name, sql AS text FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_*_' || ?`,
-        )
-        .all(String(tableId));
-  return triggers as FoundTrigger[]; // both are TEXT
+  const [where, value] = listPays(from)
+    ? [sql`rowid IN (SELECT value FROM json_each(?))`, JSON.stringify(readTriggerRows(from).get(String(tableId)) ?? [])]
+    : [sql`type = 'trigger' AND name GLOB '_rowsync_*_' || ?`, String(tableId)];
+  return queryAll(from, sql`SELECT name, sql AS text FROM sqlite_schema WHERE ${where}`, [value]) as FoundTrigger[]; // both are TEXT
 }
 
 /** While tables are made, the schema changes between any two questions, and a list of all of it would be made for each. */

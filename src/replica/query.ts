@@ -48,8 +48,8 @@ export function readRawText(
 ): string | null {
   if (typeof value !== 'string' || !value.includes('\uFFFD')) return null;
   const text = sql`SELECT hex(${ident(name)}) FROM ${ident(tableName)} WHERE _id = ?`;
-  const hex = from.prepare(text).pluck().get(id);
-  return typeof hex === 'string' && !isUtf8(Buffer.from(hex, 'hex')) ? hex.toLowerCase() : null;
+  const hex = queryText(from, text, [id]);
+  return hex !== null && !isUtf8(Buffer.from(hex, 'hex')) ? hex.toLowerCase() : null;
 }
 
 /** Every row as an object of its columns; in a statement over tables of ours, the caller knows their types. */
@@ -66,6 +66,22 @@ export function queryFirst(from: Connection, text: Sql, values: BoundValues = []
 export function queryTexts(from: Connection, text: Sql, values: BoundValues = []): readonly string[] {
   const statement = from.prepare(text).pluck();
   return statement.all(...values).map(String);
+}
+
+/** The first column of the first row, which must be a text; null for none. */
+export function queryText(from: Connection, text: Sql, values: BoundValues = []): string | null {
+  const found = from
+    .prepare(text)
+    .pluck()
+    .get(...values);
+  return typeof found === 'string' ? found : null;
+}
+
+/** A row with the numbers 0 and 1 of some columns as false and true. */
+export function withFlags(row: unknown, ...flags: readonly string[]): unknown {
+  const copy = { ...(row as Readonly<Record<string, unknown>>) }; // a row of better-sqlite3
+  for (const flag of flags) copy[flag] = copy[flag] === 1;
+  return copy;
 }
 
 /** Whether there is any row. */

@@ -13,6 +13,7 @@ import { requireFile } from './copies.ts';
 import { checkOwner } from './database.ts';
 import { errorFromReading, replicaError, sqliteCode } from './failures.ts';
 import { sql, type Sql } from '../base/sql.ts';
+import { withFlags } from './query.ts';
 
 /** No limit, as SQLite has it. */
 const ALL = -1;
@@ -179,8 +180,8 @@ export class ReplicaReader implements Connection {
             coalesce(inDoubt, 0) AS inDoubtCount, coalesce(unsendable, 0) AS unsendableCount,
             conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint
           FROM sync_status LEFT JOIN (${waits}) USING ("table") ORDER BY "table" COLLATE NOCASE`,
-    ) as (Omit<TableStatus, 'isFiltered'> & { readonly isFiltered: 0 | 1 })[]; // columns and types are ours
-    return tables.map((table) => ({ ...table, isFiltered: table.isFiltered === 1 }));
+    );
+    return tables.map((table) => withFlags(table, 'isFiltered') as TableStatus); // columns and types are ours
   }
 
   /** The newest runs first. */

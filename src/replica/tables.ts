@@ -33,7 +33,7 @@ import { changeSchema, hasTable, noteTriggers, readTableText } from './objects.t
 import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
 import { type StoredAs, TYPE_RULES } from '../wire/column-types.ts';
 import { columnType } from '../wire/schema.ts';
-import { queryAll, queryAny, queryFirst, queryTexts } from './query.ts';
+import { queryAll, queryAny, queryFirst, queryText, queryTexts } from './query.ts';
 
 /** Name of the table that holds what the origin last confirmed of a two-way table. */
 export function baseName(tableId: number): string {
@@ -55,11 +55,8 @@ function emptyChangesView(tx: Tx): void {
 
 /** Whether the view over all two-way tables is this one. */
 export function isChangesView(from: Connection, wanted: Sql): boolean {
-  const found = from
-    .prepare(sql`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = 'sync_changes'`)
-    .pluck()
-    .get();
-  return found === wanted.trim();
+  const text = sql`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = 'sync_changes'`;
+  return queryText(from, text) === wanted.trim();
 }
 
 /** Makes sure that the view over all two-way tables is this one. */
@@ -323,11 +320,8 @@ export function addColumns(
 /** Whether a table is as it was made here, under our guards: without a column of the origin, a row, or an index or trigger of another program. */
 function isUntouched(tx: Tx, { id, localName }: { id: number; localName: string }): boolean {
   if (hasBase(tx, id) || readColumns(tx, id).length > 0 || readPhysicalColumns(tx, localName).length > 2) return false;
-  const hasParts = tx.prepare(
-    sql`SELECT 1 FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE AND type <> 'table' AND name NOT GLOB '_rowsync_*'`,
-  );
-  if (hasParts.get(localName) !== undefined) return false;
-  return tx.prepare(sql`SELECT 1 FROM ${ident(localName)} LIMIT 1`).get() === undefined;
+  const part = sql`SELECT 1 FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE AND type <> 'table' AND name NOT GLOB '_rowsync_*'`;
+  return !queryAny(tx, part, [localName]) && !queryAny(tx, sql`SELECT 1 FROM ${ident(localName)} LIMIT 1`);
 }
 
 const STORAGE_SQL: Readonly<Record<StoredAs, Sql>> = { TEXT: sql`TEXT`, INTEGER: sql`INTEGER`, ANY: sql`ANY` };
@@ -434,9 +428,6 @@ export function readKeyText(from: Connection, tableId: number, rowId: number): s
           WHERE c.table_id = ? AND c.kind = 'Key' AND c.state = 'live' ORDER BY c.position LIMIT 1`;
   const place = queryFirst(from, text, [tableId]) as { tableName: string; columnName: string } | null;
   if (place === null) return null;
-  const key = from
-    .prepare(sql`SELECT CAST(${ident(place.columnName)} AS TEXT) FROM ${ident(place.tableName)} WHERE _id = ?`)
-    .pluck()
-    .get(rowId);
-  return typeof key === 'string' ? key : null;
+  const key = sql`SELECT CAST(${ident(place.columnName)} AS TEXT) FROM ${ident(place.tableName)} WHERE _id = ?`;
+  return queryText(from, key, [rowId]);
 }

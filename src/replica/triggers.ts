@@ -72,7 +72,7 @@ export function readForeignTriggers(from: Connection): readonly string[] {
     WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*'
       AND (tbl_name COLLATE NOCASE IN (SELECT local_name FROM _rowsync_tables) OR lower(tbl_name) GLOB '_rowsync_*' OR lower(tbl_name) GLOB 'sync_*')
     ORDER BY tbl_name, name`;
-  return from.prepare(text).pluck().all().map(String);
+  return queryTexts(from, text);
 }
 
 /** Whether a trigger fires for people only, not for what rowsync writes. */

@@ -4,6 +4,7 @@
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { readPart } from './tables.ts';
+import { withFlags } from '../query.ts';
 
 /** What the next capture of a table has to do. */
 export interface CaptureState {
@@ -17,13 +18,8 @@ export interface CaptureState {
 
 /** What the next capture of a table has to do; it must exist. */
 export function readCaptureState(from: Connection, tableId: number): CaptureState {
-  const row = readPart(
-    from,
-    tableId,
-    sql`compare_due AS compareDue, older_copy AS olderCopy, coalesce(doubt_creates_from, 0) AS lastIdOfCopy`,
-  );
-  const state = row as Omit<CaptureState, 'compareDue'> & { compareDue: 0 | 1 }; // as selected
-  return { ...state, compareDue: state.compareDue === 1 };
+  const columns = sql`compare_due AS compareDue, older_copy AS olderCopy, coalesce(doubt_creates_from, 0) AS lastIdOfCopy`;
+  return withFlags(readPart(from, tableId, columns), 'compareDue') as CaptureState; // as selected
 }
 
 /** Notes whether the next capture must compare all rows of a table. */

@@ -6,7 +6,7 @@ import { ident, joinSql, sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { type ColumnDescriptor, type ColumnType, columnType, isWritable, type Mask } from '../../wire/schema.ts';
-import { queryNumber } from '../query.ts';
+import { queryAll, queryNumber, queryTexts, withFlags } from '../query.ts';
 
 /**
  *    type            as the origin spells it; value_form is the ColumnType that we read it with
@@ -56,18 +56,12 @@ export interface LedgerColumn {
 
 /** The columns of a table in the order in which they are in it; also those that are no longer described. */
 export function readColumns(from: Connection, tableId: number): readonly LedgerColumn[] {
-  return from
-    .prepare(
-      sql`SELECT seq, id, name, alias, local_name AS localName, value_form AS type, state, writable, width, options, kind, mask
-          FROM _rowsync_columns WHERE table_id = +? ORDER BY position, seq`,
-    )
-    .all(tableId)
-    .map((row) => {
-      // columns and types are ours
-      const column = row as Omit<LedgerColumn, 'writable' | 'mask'> & { writable: 0 | 1; mask: string | null };
-      const mask = column.mask === null ? null : (JSON.parse(column.mask) as Mask); // written as such a one
-      return { ...column, mask, writable: column.writable === 1 };
-    });
+  const text = sql`SELECT seq, id, name, alias, local_name AS localName, value_form AS type, state, writable, width, options, kind, mask
+      FROM _rowsync_columns WHERE table_id = +? ORDER BY position, seq`;
+  return queryAll(from, text, [tableId]).map((row) => {
+    const column = withFlags(row, 'writable') as Omit<LedgerColumn, 'mask'> & { mask: string | null }; // as selected
+    return { ...column, mask: column.mask === null ? null : (JSON.parse(column.mask) as Mask) }; // written as such a one
+  });
 }
 
 /** A column as it is described, with its name here and its place among the others. */
@@ -165,7 +159,7 @@ export function rowNamer(from: Connection): (table: string, rowId: number) => st
   const columnsByTable = new Map<string, readonly string[]>();
   return (table, rowId) => {
     const known = columnsByTable.get(table);
-    const columns = known ?? (from.prepare(NAMING_COLUMNS).pluck().all({ table }) as string[]); // names are text
+    const columns = known ?? queryTexts(from, NAMING_COLUMNS, [{ table }]);
     columnsByTable.set(table, columns);
     if (columns.length === 0) return '';
     const picked = joinSql(columns.map((column) => ident(column)));

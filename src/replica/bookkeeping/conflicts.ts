@@ -10,7 +10,7 @@ import type { ConflictKind, KeptConflict, OpenQuestion } from '../../reconcile/o
 import type { Row, Value } from '../../wire/schema.ts';
 import type { Connection, Tx, Stored } from '../connection.ts';
 import { evidenceText, storedFromValue, type RowTarget } from '../rows.ts';
-import { queryAll, queryFirst, queryNumber, queryNumbers, queryRows } from '../query.ts';
+import { queryAll, queryAny, queryFirst, queryNumber, queryNumbers, queryRows } from '../query.ts';
 
 /**
  *    kind          cell · deletedHere · deletedThere (reconcile/merge.ts) · inserted (a row that only was here)
@@ -198,11 +198,8 @@ export function closeConflict(
 
 /** Whether a row still waits for a person because of another conflict. */
 export function hasOpenConflict(from: Connection, tableId: number, rowId: number): boolean {
-  return (
-    from
-      .prepare(sql`SELECT 1 FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ? AND state = 'open'`)
-      .get(tableId, rowId) !== undefined
-  );
+  const text = sql`SELECT 1 FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ? AND state = 'open'`;
+  return queryAny(from, text, [tableId, rowId]);
 }
 
 /** Rows of a table with an open question, or that wait for one. */

@@ -4,7 +4,7 @@
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
-import { queryAll } from '../query.ts';
+import { queryAll, queryText, withFlags } from '../query.ts';
 
 /**
  * One row per table, by origin id.
@@ -41,8 +41,7 @@ export interface DescribedTable extends StoredBinding {
 export function readDescribed(from: Connection): readonly DescribedTable[] {
   const text = sql`SELECT id, name, bound_name AS boundName, bound_key AS boundKey, seen_key AS seenKey, is_described AS isDescribed
           FROM _rowsync_described ORDER BY id`;
-  const rows = queryAll(from, text) as (StoredBinding & { readonly isDescribed: 0 | 1 })[];
-  return rows.map((row) => ({ ...row, isDescribed: row.isDescribed === 1 }));
+  return queryAll(from, text).map((row) => withFlags(row, 'isDescribed') as DescribedTable);
 }
 
 /** Stores what is described now; tables that are no longer keep their bindings. */
@@ -62,14 +61,9 @@ export function storeDescribed(tx: Tx, bindings: readonly StoredBinding[]): void
 /** The name under which the configuration applies to a table that the origin calls `name`. */
 export function boundNameOf(from: Connection, name: string): string {
   // A pull that ended early may have stored a new name here, and not given it to the table yet.
-  const found = from
-    .prepare(
-      sql`SELECT bound_name FROM _rowsync_described WHERE name = @name AND is_described = 1
-          UNION ALL
-          SELECT d.bound_name FROM _rowsync_tables t JOIN _rowsync_described d USING (id) WHERE t.name = @name
-          LIMIT 1`,
-    )
-    .pluck()
-    .get({ name });
-  return typeof found === 'string' ? found : name;
+  const text = sql`SELECT bound_name FROM _rowsync_described WHERE name = @name AND is_described = 1
+      UNION ALL
+      SELECT d.bound_name FROM _rowsync_tables t JOIN _rowsync_described d USING (id) WHERE t.name = @name
+      LIMIT 1`;
+  return queryText(from, text, [{ name }]) ?? name;
 }

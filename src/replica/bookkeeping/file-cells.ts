@@ -211,12 +211,7 @@ export function hasListedCells(from: Connection, { tableId, columnId }: FileColu
 
 /** Whether rows with files were deleted from the user table since it was last looked at. */
 export function hasLostRows(from: Connection, column: FileColumn): boolean {
-  return (
-    from
-      .prepare(sql`SELECT EXISTS (${lostRows(column)})`)
-      .pluck()
-      .get(columnPlace(column)) === 1
-  );
+  return queryAny(from, lostRows(column), [columnPlace(column)]);
 }
 
 /** Marks the files of rows that are gone, and forgets their cells, so that a row that returns is looked at again; returns how many. */

@@ -7,7 +7,7 @@ import { sql } from '../../base/sql.ts';
 import { FILE_CELLS, type FileColumn, isDue, storeCell } from './file-cells.ts';
 import type { FilesNotHere } from '../../reconcile/account/facts.ts';
 import type { Connection, Tx } from '../connection.ts';
-import { queryAll, queryFirst, queryNumber, queryNumbers, queryTexts } from '../query.ts';
+import { queryAll, queryFirst, queryNumber, queryNumbers, queryText, queryTexts, withFlags } from '../query.ts';
 
 /** Where content is kept (one row): the folder of the last run, so that the view can name whole paths. */
 const FILE_STORE = sql`
@@ -89,10 +89,9 @@ export function readFilesNotHere(
           WHERE f.table_id = @tableId AND f.column_id = @columnId AND f.state <> 'here' AND f.vanished_at IS NULL
             AND (f.retry_at IS NULL OR ${isDue(sql`f.retry_at`)}) AND f.id > @after
           ORDER BY f.id LIMIT @count`;
-  const rows = queryAll(from, text, [{ ...query, tableId, columnId }]) as (Omit<FileNotHere, 'isLatest'> & {
-    isLatest: 0 | 1;
-  })[];
-  return rows.map((row) => ({ ...row, isLatest: row.isLatest === 1 }));
+  return queryAll(from, text, [{ ...query, tableId, columnId }]).map(
+    (row) => withFlags(row, 'isLatest') as FileNotHere, // as selected
+  );
 }
 
 /** How many files of a column are not here, due and not skipped; the bytes of those whose size is known, and how many others. */
@@ -220,11 +219,7 @@ export function forgetRetryTimes(tx: Tx): void {
 
 /** The folder of the store in which content was kept last; null before the first file. */
 export function readStoreFolder(from: Connection): string | null {
-  const folder = from
-    .prepare(sql`SELECT folder FROM _rowsync_file_store`)
-    .pluck()
-    .get();
-  return typeof folder === 'string' ? folder : null;
+  return queryText(from, sql`SELECT folder FROM _rowsync_file_store`);
 }
 
 /** Stores the folder of the store. */
@@ -306,13 +301,8 @@ export function* readFilesHere(from: Connection, tableIds: readonly number[] | n
           ORDER BY f.table_id, f.row_id, f.column_id, f.revision DESC, f.id`,
     )
     .iterate({ ids: tableIds === null ? null : JSON.stringify(tableIds) });
-  for (const row of rows) {
-    const file = row as Omit<FileHere, Flag> & Readonly<Record<Flag, 0 | 1>>; // columns and types are ours
-    yield { ...file, isLatest: file.isLatest === 1, isVanished: file.isVanished === 1 };
-  }
+  for (const row of rows) yield withFlags(row, 'isLatest', 'isVanished') as FileHere; // as selected
 }
-
-type Flag = 'isLatest' | 'isVanished';
 
 /** Marks a file that the origin does not have any more; returns whether it was not known before. */
 export function storeFileVanished(tx: Tx, id: number, at: string): boolean {

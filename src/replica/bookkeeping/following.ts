@@ -8,7 +8,7 @@ import { type LedgerTable, readPart } from './tables.ts';
 import type { Tx, Connection } from '../connection.ts';
 import type { AgedTable } from '../../reconcile/fresh.ts';
 import { baseName } from '../tables.ts';
-import { queryAll } from '../query.ts';
+import { queryAll, withFlags } from '../query.ts';
 
 /** How far the changes of a table were read. */
 export interface Following {
@@ -28,12 +28,10 @@ export interface Following {
 export function readFollowing(from: Connection, tableId: number): Following {
   const columns = sql`watermark, large_tail <> 0 AS hasLargeTail, ignored_measures AS ignoredMeasures, compared_at AS comparedAt,
     unixepoch(max(coalesce(followed_at, sweep_started_at), coalesce(sweep_started_at, followed_at))) AS readAt`;
-  const row = readPart(from, tableId, columns) as Omit<Following, 'ignoredMeasures' | 'hasLargeTail'> & {
+  const row = withFlags(readPart(from, tableId, columns), 'hasLargeTail') as Omit<Following, 'ignoredMeasures'> & {
     ignoredMeasures: string | null;
-    hasLargeTail: 0 | 1;
-  };
-  const ignoredMeasures = JSON.parse(row.ignoredMeasures ?? '[]') as string[]; // written as such a list
-  return { ...row, hasLargeTail: row.hasLargeTail === 1, ignoredMeasures };
+  }; // as selected
+  return { ...row, ignoredMeasures: JSON.parse(row.ignoredMeasures ?? '[]') as string[] }; // written as such a list
 }
 
 /**

@@ -6,7 +6,7 @@
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import type { Cause } from '../history-interval.ts';
-import { queryAll, queryFirst } from '../query.ts';
+import { queryAll, queryAny, queryFirst } from '../query.ts';
 
 /**
  * One entry per change of a row here, and per fact about the journal of a table; in the order in which they happened here.
@@ -221,10 +221,8 @@ export function wantJournal(tx: Tx, tableId: number, { isWanted, at }: { isWante
   // One that is there has begun, or waits for the end of a sweep: after another program dropped a column, no earlier one tells what was in it.
   if (known !== null) return;
   tx.prepare(sql`INSERT INTO _rowsync_history_tables (table_id) VALUES (?)`).run(tableId);
-  const isWhole = tx.prepare(
-    sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND swept_at IS NOT NULL AND state = 'steady'`,
-  );
-  if (isWhole.get(tableId) !== undefined) beginJournal(tx, tableId, at);
+  const whole = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND swept_at IS NOT NULL AND state = 'steady'`;
+  if (queryAny(tx, whole, [tableId])) beginJournal(tx, tableId, at);
 }
 
 /** Rows of a table that its last sweep did not prove: one with an edit on its way takes what the origin says only once that is settled. */

@@ -21,7 +21,7 @@ import type { Connection, Tx } from '../connection.ts';
 import type { RowTarget } from '../rows.ts';
 import type { RowPage } from '../../wire/schema.ts';
 import { nextAnswer, restartSweep } from './sweeps.ts';
-import { queryAll, queryFirst, queryNumber } from '../query.ts';
+import { queryAll, queryFirst, queryNumber, queryText } from '../query.ts';
 
 /**
  * The page map: what the origin last said of each page. url is the full cache key; it never holds a token.
@@ -149,11 +149,9 @@ export function notePage(tx: Tx, tableId: number, answer: AnsweredPage): void {
 
 /** Stores which rows are on a page: those that were there before become suspects, those that are there now are none. */
 function storePageRows(tx: Tx, tableId: number, { window, page }: PagePlace, ids: string): void {
-  const before = tx
-    .prepare(sql`SELECT row_ids FROM _rowsync_page_rows WHERE table_id = ? AND "window" = ? AND page = ?`)
-    .pluck()
-    .get(tableId, window, page);
-  if (typeof before === 'string' && before !== ids) suspectLeft(tx, { tableId, window, page, before, ids });
+  const text = sql`SELECT row_ids FROM _rowsync_page_rows WHERE table_id = ? AND "window" = ? AND page = ?`;
+  const before = queryText(tx, text, [tableId, window, page]);
+  if (before !== null && before !== ids) suspectLeft(tx, { tableId, window, page, before, ids });
   if (hasSuspects(tx, tableId)) clearSuspects(tx, tableId, ids);
   if (before === ids) return;
   tx.prepare(
@@ -278,7 +276,7 @@ export function countBySecond(
 /** The latest stamp of the rows, to the second; null for none. */
 export function readLatestStamp(from: Connection, { localName }: RowTarget, column: string): string | null {
   const text = sql`SELECT substr(max(${ident(column)}), 1, 19) || 'Z' FROM ${ident(localName)}`;
-  return from.prepare(text).pluck().get() as string | null; // stamps are TEXT
+  return queryText(from, text);
 }
 
 /** Forgets the ETags of a table: the next sweep reads every page. An unfinished sweep starts over. */

@@ -6,7 +6,7 @@ import { ident, sql } from '../../base/sql.ts';
 import type { RowRefusal } from '../../reconcile/outcome.ts';
 import type { RetryHope } from '../../reconcile/push-outcome.ts';
 import type { Connection, Tx, Stored, WrittenTable } from '../connection.ts';
-import { queryAll, queryFirst, queryNumbers } from '../query.ts';
+import { queryAll, queryFirst, queryNumbers, queryText } from '../query.ts';
 import { objectText, storedFromValue } from '../rows.ts';
 
 /**
@@ -40,14 +40,11 @@ export const FAILURES_VIEW = sql`
 
 /** Rows of a table that were refused and are to be tried again by now. */
 export function readDueIds(from: Connection, tableId: number, nowMs: number): readonly number[] {
-  return from
-    .prepare(
-      sql`SELECT f.row_id FROM _rowsync_refusals f JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id
-          WHERE f.table_id = @tableId AND r.state = 'refused' AND f.retry_at_ms IS NOT NULL
-            AND (f.retry_at_ms <= @now OR f.since_ms > @now)`, // refused later than now: the clock was set back
-    )
-    .pluck()
-    .all({ tableId, now: Math.floor(nowMs) }) as number[]; // row_id is an INTEGER within 53 bits
+  // Refused later than now: the clock was set back.
+  const text = sql`SELECT f.row_id FROM _rowsync_refusals f JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id
+      WHERE f.table_id = @tableId AND r.state = 'refused' AND f.retry_at_ms IS NOT NULL
+        AND (f.retry_at_ms <= @now OR f.since_ms > @now)`;
+  return queryNumbers(from, text, [{ tableId, now: Math.floor(nowMs) }]);
 }
 
 /** Why rows of a table wait, or waited, by row; `isOfOrigin` if the origin answered so. */
@@ -87,8 +84,7 @@ export function readUnansweredIds(from: Connection, tableId: number, ids: readon
 /** The sent values of a row at its last refusal, or when it came into doubt, as a JSON object; null if unknown. */
 export function readSent(from: Connection, tableId: number, rowId: number): string | null {
   const text = sql`SELECT sent FROM _rowsync_refusals WHERE table_id = ? AND row_id = ?`;
-  const row = queryFirst(from, text, [tableId, rowId]) as { readonly sent: string | null } | null;
-  return row?.sent ?? null;
+  return queryText(from, text, [tableId, rowId]);
 }
 
 /**

@@ -8,7 +8,16 @@ import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { ChangeKind } from '../../reconcile/push-plan.ts';
 import { ROW_STATES, type RowState } from '../../reconcile/row-state.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
-import { queryAll, queryAny, queryFirst, queryNumber, queryNumbers, queryRows, queryTexts } from '../query.ts';
+import {
+  queryAll,
+  queryAny,
+  queryFirst,
+  queryNumber,
+  queryNumbers,
+  queryRows,
+  queryText,
+  queryTexts,
+} from '../query.ts';
 
 /**
  * Rows of two-way tables that are not known to be equal to their base, marked by triggers and by comparison. A mark is a hint:
@@ -68,7 +77,7 @@ const CELLS = sql`SELECT row_id, kind, "column", quote(base), quote(local), stat
 export function readRowState(from: Connection, { table, rowId }: EditedRow): string | null {
   const text = sql`SELECT r.state FROM _rowsync_rows r JOIN _rowsync_tables t ON t.id = r.table_id
     WHERE t.local_name = ? AND r.row_id = ?`;
-  return (from.prepare(text).pluck().get(table, rowId) as string | undefined) ?? null; // a column of texts
+  return queryText(from, text, [table, rowId]);
 }
 
 /**
@@ -205,7 +214,7 @@ export function storeRowStates(
 /** The next id for a row that the origin does not know; never reused. */
 export function takeLocalId(tx: Tx, tableId: number): number {
   const text = sql`UPDATE _rowsync_local_ids SET last_id = last_id - 1 WHERE table_id = ? RETURNING last_id`;
-  return must(tx.prepare(text).pluck().get(tableId), 'every two-way table has a row here') as number; // last_id is an INTEGER
+  return must(queryNumbers(tx, text, [tableId])[0], 'every two-way table has a row here');
 }
 
 /** Forgets the states of all rows of a table. */

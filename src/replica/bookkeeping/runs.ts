@@ -7,7 +7,7 @@ import { asRowsyncError, type RowsyncError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
 import type { Complaint } from './problems.ts';
 import type { Connection, Tx } from '../connection.ts';
-import { queryAll, queryAny } from '../query.ts';
+import { queryAll, queryAny, queryText, withFlags } from '../query.ts';
 
 /**
  * One row per recorded run; the newest thousands are kept.
@@ -175,7 +175,7 @@ export function recordFilesRun(
 /** Whether the last recorded work on files failed. */
 export function hasFilesFailed(from: Connection): boolean {
   const last = sql`SELECT outcome FROM _rowsync_runs WHERE kind = 'files' ORDER BY id DESC LIMIT 1`;
-  return from.prepare(last).pluck().get() === 'failed';
+  return queryText(from, last) === 'failed';
 }
 
 /** Tables to which anything happened, and what concerned all of them. */
@@ -289,8 +289,7 @@ export function readTries(from: Connection, since: string): readonly Try[] {
           FROM _rowsync_runs
           WHERE ${isTry} AND id >= coalesce((SELECT max(id) FROM _rowsync_runs WHERE ${isTry} AND started_at < @since), 0)
           ORDER BY id`;
-  const rows = queryAll(from, text, [{ since }]) as (Omit<Try, 'failedWhole'> & { failedWhole: 0 | 1 })[];
-  return rows.map((row) => ({ ...row, failedWhole: row.failedWhole === 1 }));
+  return queryAll(from, text, [{ since }]).map((row) => withFlags(row, 'failedWhole') as Try);
 }
 
 /** What the newest runs did to each table, by their ids; runs without these facts are left out. */

@@ -10,7 +10,7 @@ import type { Connection, Tx } from '../connection.ts';
 import type { Replica } from '../database.ts';
 import { replicaError } from '../failures.ts';
 import { hasTable } from '../objects.ts';
-import { queryAll, queryAny, queryFirst, queryTexts } from '../query.ts';
+import { queryAll, queryAny, queryFirst, queryText, queryTexts } from '../query.ts';
 
 /**
  *    epoch, former    which series of batches the target takes from us, and the one before; null before the first
@@ -215,11 +215,8 @@ export function askForLoad(path: string, name: string, tables: readonly string[]
 /** What a person asked to load again; null for nothing. */
 export function readAsked(from: Connection, name: string): readonly string[] | null {
   if (!hasTable(from, '_rowsync_sinks')) return null;
-  const asked = from
-    .prepare(sql`SELECT asked FROM _rowsync_sinks WHERE name = ?`)
-    .pluck()
-    .get(name);
-  return typeof asked === 'string' ? (JSON.parse(asked) as string[]) : null; // written as such a list
+  const asked = queryText(from, sql`SELECT asked FROM _rowsync_sinks WHERE name = ?`, [name]);
+  return asked === null ? null : (JSON.parse(asked) as string[]); // written as such a list
 }
 
 /** Forgets what was asked, once it is under way. */

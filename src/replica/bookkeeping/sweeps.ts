@@ -5,7 +5,7 @@
 import { sql } from '../../base/sql.ts';
 import { vouchJournal } from './history.ts';
 import { touchTable } from './touched.ts';
-import { queryNumber } from '../query.ts';
+import { queryNumber, withFlags } from '../query.ts';
 import { readTable, readPart } from './tables.ts';
 import type { Tx, Connection } from '../connection.ts';
 
@@ -25,21 +25,12 @@ export interface SweepState {
   readonly pageRows: number | null;
 }
 
-type SweepFlag = 'sweepOpen' | 'endProven' | 'identityChecked';
-
 /** How far a table was read; it must exist. */
 export function readSweep(from: Connection, tableId: number): SweepState {
   const columns = sql`sweep, sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
     doubted <> 0 AS isDistrusted, one_window AS oneWindow, page_rows AS pageRows`;
-  const row = readPart(from, tableId, columns) as Omit<SweepState, SweepFlag | 'isDistrusted'> &
-    Record<SweepFlag | 'isDistrusted', 0 | 1>; // as selected
-  return {
-    ...row,
-    sweepOpen: row.sweepOpen === 1,
-    endProven: row.endProven === 1,
-    identityChecked: row.identityChecked === 1,
-    isDistrusted: row.isDistrusted === 1,
-  };
+  const flags: readonly (keyof SweepState)[] = ['sweepOpen', 'endProven', 'identityChecked', 'isDistrusted'];
+  return withFlags(readPart(from, tableId, columns), ...flags) as SweepState; // as selected
 }
 
 /** Begins a sweep, or continues with an unfinished one; returns its number. */

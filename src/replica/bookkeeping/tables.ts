@@ -5,7 +5,7 @@ import { must } from '../../base/assert.ts';
 import { RowsyncError } from '../../base/errors.ts';
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
-import { queryAll, queryFirst } from '../query.ts';
+import { queryAll, queryFirst, withFlags } from '../query.ts';
 
 /**
  * One row per origin table that was ever replicated, by origin id.
@@ -193,8 +193,7 @@ export interface TableEditing {
 /** What decides on edits of a table; it must exist. */
 export function readEditing(from: Connection, tableId: number): TableEditing {
   const row = readPart(from, tableId, sql`match_column AS matchColumn, allow_add AS allowsAdd`);
-  const { matchColumn, allowsAdd } = row as { matchColumn: string | null; allowsAdd: 0 | 1 }; // as selected
-  return { matchColumn, allowsAdd: allowsAdd === 1 };
+  return withFlags(row, 'allowsAdd') as TableEditing; // as selected
 }
 
 /** Notes by which filter the rows that are here were chosen; null for all rows. */

@@ -92,7 +92,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'replica/bookkeeping/pages.ts',
-        find: "if (typeof before === 'string' && before !== ids)",
+        find: 'if (before !== null && before !== ids)',
         replace: "if (before === 'never')",
       },
     ],
