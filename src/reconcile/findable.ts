@@ -52,7 +52,6 @@ const LOOKALIKES: Readonly<Record<string, string>> = {
   ł: 'l',
   ħ: 'h',
   ŧ: 't',
-  ı: 'i',
 };
 
 /** Values with different keys are certainly different at the origin. */
@@ -60,5 +59,5 @@ export function matchKey(value: Value): string {
   if (typeof value !== 'string') return String(value ?? '');
   const bare = value.normalize('NFKD').replaceAll(/[\p{M}\p{Cf}]/gu, '');
   const folded = bare.toUpperCase().toLowerCase().trim();
-  return folded.replaceAll(/[æœþðđøłħŧı]/gu, (letter) => LOOKALIKES[letter] ?? letter);
+  return folded.replaceAll(/[æœþðđøłħŧ]/gu, (letter) => LOOKALIKES[letter] ?? letter);
 }

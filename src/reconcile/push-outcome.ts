@@ -113,7 +113,7 @@ export function judgeRefusal(refusal: {
 const SPLIT_STATUSES: ReadonlySet<number> = new Set([400, 403, 404, 409, 413, 414, 422]);
 
 /** Statuses of the way, the method or the moment (RFC 9110, RFC 6585), whatever the rows are. */
-const NEVER_OF_A_ROW: ReadonlySet<number> = new Set([402, 404, 405, 407, 408, 410, 411, 421, 425, 426, 428, 429, 511]);
+const NEVER_OF_A_ROW: ReadonlySet<number> = new Set([402, 404, 405, 407, 408, 410, 411, 421, 425, 426, 428, 429]);
 
 /** Statuses that come without words: too large a body, too long a query string (origin facts 4.1). */
 const SIZE_STATUSES: ReadonlySet<number> = new Set([413, 414]);

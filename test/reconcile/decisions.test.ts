@@ -29,6 +29,11 @@ test.each([
     { missingCount: 1, identityChanged: true },
     { kind: 'hold', reason: 'identity', percent: 1 },
   ],
+  [
+    'a row is missing for another caller, where none is known',
+    { rowCount: 0, missingCount: 1, identityChanged: true },
+    { kind: 'hold', reason: 'identity', percent: 0 },
+  ],
   ['nothing is missing for another caller', { identityChanged: true }, { kind: 'go' }],
   [
     'one row is missing under another filter',

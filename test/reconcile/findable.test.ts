@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { isSameAtOrigin, matchKey } from '../../src/reconcile/findable.ts';
+import {
+  FILTER_BYTES_MAX,
+  filterOfValue,
+  isSameAtOrigin,
+  joinClauses,
+  matchKey,
+} from '../../src/reconcile/findable.ts';
 
 test.each([
   ['Müller', 'MULLER'],
@@ -8,6 +14,14 @@ test.each([
   ['ＡＢＣ１', 'abc1'],
   ['Ørsted', 'orsted'],
   ['Łódź', 'lodz'],
+  ['Æsop', 'aesop'],
+  ['Œuvre', 'oeuvre'],
+  ['Þór', 'thor'],
+  ['Bjarnað', 'bjarnad'],
+  ['Đorđe', 'dorde'],
+  ['Ħal', 'hal'],
+  ['Ŧ', 't'],
+  ['ırmak', 'irmak'],
   ['a\u{AD}b', 'ab'],
   ['e\u{301}', 'é'],
 ])('%j and %j may be one value at the origin', (one, other) => {
@@ -35,4 +49,30 @@ test.each([
   [null, 0, false],
 ])('the numbers %s and %s are one value at the origin: %s', (one, other, expected) => {
   expect(isSameAtOrigin('Numeric', one, other)).toBe(expected);
+});
+
+test('an empty value is alike to an empty text, and a text to no number', () => {
+  expect(matchKey(null)).toBe(matchKey(''));
+  expect(isSameAtOrigin('Text', '7', 7)).toBe(false);
+  expect(isSameAtOrigin('Text', 7, '7')).toBe(false);
+});
+
+test('clauses share filters as far as they fit, and none is lost', () => {
+  // Each takes ten bytes with its ` or `, whose blanks are encoded.
+  const clauses = ['aa', 'bb', 'cc', 'dd', 'ee'];
+
+  expect(joinClauses(clauses, 20)).toEqual(['aa or bb', 'cc or dd', 'ee']);
+  expect(joinClauses(clauses, 29)).toEqual(['aa or bb', 'cc or dd', 'ee']);
+  expect(joinClauses(clauses, 30)).toEqual(['aa or bb or cc', 'dd or ee']);
+  expect(joinClauses(clauses, 1)).toEqual(clauses);
+  expect(joinClauses([], 30)).toEqual([]);
+});
+
+test('a filter finds a value, where it compares exactly and fits', () => {
+  const name = { name: 'A', type: 'Text' } as const;
+  const room = FILTER_BYTES_MAX - encodeURIComponent(filterOfValue(name, 'x') ?? '').length + 1;
+
+  expect(filterOfValue(name, 'x'.repeat(room))).toContain('xxx');
+  expect(filterOfValue(name, 'x'.repeat(room + 1))).toBeNull();
+  expect(filterOfValue(name, null)).toBeNull();
 });

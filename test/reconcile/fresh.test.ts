@@ -45,6 +45,7 @@ test('a table that was read for a question is young, however long the question w
   const among = (asOf: string): number => staleAmong([table('A', asOf)], bound).length;
 
   expect([among('2026-06-01T12:00:45Z'), among('2026-06-01T12:02:00Z')]).toEqual([0, 1]);
+  expect([among('2026-06-01T12:01:00Z'), among('2026-06-01T12:01:00.001Z')]).toEqual([0, 1]);
 });
 
 test('an answer is as old as the oldest of its tables, and a refusal says how old each is', () => {
@@ -75,6 +76,7 @@ test.each<[string, Partial<AskingAgain>, object]>([
   ['the asking began as the reads ended', { beganMs: 10 }, { kind: 'moment' }],
   ['the asking began before the reads had ended', { beganMs: 9 }, { kind: 'askAgain' }],
   ['a table moved', { found: MOVED }, { kind: 'askAgain' }],
+  ['one row of a table moved', { found: [found('Order', 0), found('Customer', 1)] }, { kind: 'askAgain' }],
   ['a table moved in the last round', { found: MOVED, round: 5 }, { kind: 'moved', tables: ['Customer'] }],
   [
     'a table failed, and another one moved',
@@ -95,6 +97,11 @@ test.each([
   ['Updatable', false, false],
   ['Lookup', true, true],
   ['DateModified', true, false],
+  ['LastModifiedBy', true, false],
+  ['DateCreated', true, false],
+  ['CreatedBy', true, false],
+  ['RecordOwner', true, false],
+  ['Key', true, false],
   [null, true, true],
   [null, false, false],
 ])('values of a column of kind %s, read-only %s, move without a stamp: %s', (kind, readOnly, moves) => {

@@ -26,6 +26,11 @@ test.each<[string, Partial<typeof FACTS>, PushVerdict]>([
     { kind: 'hold', reason: 'deletes', percent: 1 },
   ],
   ['a person confirmed', { changeCount: 100, deleteCount: 100, confirmed: true }, { kind: 'go' }],
+  [
+    'the origin has no rows yet, and too many are new',
+    { rowCount: 0, changeCount: 11 },
+    { kind: 'hold', reason: 'rows', percent: 0 },
+  ],
   ['the origin has no rows yet', { rowCount: 0, changeCount: 5 }, { kind: 'go' }],
 ])('judges the size of a push when %s', (_what, facts, verdict) => {
   expect(judgePush({ ...FACTS, ...facts })).toEqual(verdict);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { judgeHolder } from '../../src/reconcile/match.ts';
-import type { Row, Value } from '../../src/wire/schema.ts';
+import { judgeHolder, judgeMatch, matchError } from '../../src/reconcile/match.ts';
+import type { ColumnDescriptor, Row, Value } from '../../src/wire/schema.ts';
 
 const COLUMNS = [
   { type: 'Text', writable: true },
@@ -32,4 +32,63 @@ test.each([
   };
 
   expect([judge(false), judge(true)]).toEqual([verdict, last]);
+});
+
+test('a match value in another spelling of the same number is not given up here', () => {
+  const known = { base: row('7.0', 'x'), local: row(7, 'x') };
+  const columns = [{ type: 'Numeric', writable: true }] as const;
+
+  expect(judgeHolder({ id: 1 }, known, { match: 0, columns, isLast: false })).toMatchObject({ hope: 'later' });
+});
+
+function described(name: string, change: Partial<ColumnDescriptor> = {}): ColumnDescriptor {
+  return {
+    id: 1,
+    name,
+    alias: name,
+    type: 'Text',
+    dataOptions: [],
+    displayOptions: [],
+    width: null,
+    kind: 'Updatable',
+    readOnly: false,
+    other: {},
+    ...change,
+  };
+}
+
+const TABLE = {
+  key: 'Number',
+  columns: [
+    described('Number', { type: 'Autonumber', readOnly: true, kind: 'Key' }),
+    described('Code', { dataOptions: ['unique'] }),
+    described('Locked', { dataOptions: ['Unique'], readOnly: true }),
+    described('Serial', { type: 'Autonumber', dataOptions: ['Unique'] }),
+    described('Title'),
+  ],
+};
+
+test.each([
+  ['a unique column, whatever its case', 'CODE', { column: 'Code', problem: null }],
+  ['a column that is no more', 'Gone', { column: null, problem: 'does not exist' }],
+  ['a column in which values may repeat', 'Title', { column: null, problem: 'is not unique' }],
+  ['a unique column that the caller may not write', 'Locked', { column: 'Locked', problem: 'cannot be written' }],
+  ['the key that the origin gives', 'Number', { column: 'Number', problem: 'cannot be written' }],
+  ['no column', null, { column: null, problem: null }],
+])('rows are matched by %s, or why not', (_what, wished, verdict) => {
+  expect(judgeMatch(TABLE, wished)).toEqual({ ...verdict, usable: ['Code'] });
+});
+
+test('a key that people write is unique without saying so', () => {
+  expect(judgeMatch({ key: 'Title', columns: TABLE.columns }, 'Title').usable).toEqual(['Code', 'Title']);
+});
+
+test('the message about a column says why, and which ones can be used', () => {
+  const error = matchError('Order', 'Title', judgeMatch(TABLE, 'Title'));
+  const none = matchError('Order', 'Title', { ...judgeMatch(TABLE, 'Code'), usable: [] });
+
+  expect(error).toMatchObject({ code: 'config.invalid', hint: 'Unique and writable are: "Code".' });
+  expect(error.message).toBe('tables.Order.match: the column "Title" is not unique');
+  expect(none.message).toContain('"Title" cannot be used');
+  expect(none.hint).toContain('No column of the table is both unique and writable');
 });

@@ -61,6 +61,16 @@ test.each<[string, readonly PathPart[], object]>([
     [TOP, part('/srv', 0, 0o2770, 'folder', ROWSYNC), part('/srv/r.db', MEMBER, 0o660, 'file')],
     REFUSE,
   ],
+  [
+    'a folder of root that only the group of root may write',
+    [TOP, part('/srv', 0, 0o770), part('/srv/r.db', ROWSYNC, 0o660, 'file')],
+    BECOME,
+  ],
+  [
+    'a folder of root that another group may only read',
+    [TOP, part('/srv', 0, 0o751, 'folder', 50), part('/srv/r.db', ROWSYNC, 0o660, 'file')],
+    BECOME,
+  ],
   ['a folder in one that everybody may write', [TOP, part('/open', 0, 0o777), part('/open/x', MEMBER, 0o700)], REFUSE],
   ['a folder in one like /tmp', [TOP, part('/tmp', 0, 0o1777), part('/tmp/x', ROWSYNC, 0o700)], BECOME],
   ['the file of a user in a closed folder of root', [TOP, part('/srv/r.db', ROWSYNC, 0o600, 'file')], BECOME],
@@ -74,5 +84,14 @@ test('the group is that of the folder, which its members share', () => {
   expect(decideOwner([TOP, folder, part('/srv/r.db', ROWSYNC, 0o660, 'file', 7)])).toEqual({
     kind: 'become',
     owner: { uid: ROWSYNC, gid: 50 },
+  });
+});
+
+test('of several folders, the last one has the group', () => {
+  const outer = part('/srv', ROWSYNC, 0o2770, 'folder', 50);
+  const inner = part('/srv/main', ROWSYNC, 0o2770, 'folder', 60);
+
+  expect(decideOwner([TOP, outer, inner, part('/srv/main/r.db', ROWSYNC, 0o660, 'file', 7)])).toMatchObject({
+    owner: { gid: 60 },
   });
 });

@@ -11,6 +11,8 @@ import {
   ALONE,
   unansweredHope,
   UNANSWERED_MAX,
+  madeIds,
+  retryHope,
   type RowLimit,
 } from '../../src/reconcile/push-outcome.ts';
 import type { ChangeKind } from '../../src/reconcile/push-plan.ts';
@@ -23,6 +25,7 @@ test.each<[ChangeKind, number, number | null, RowVerdict]>([
   ['insert', 201, null, 'accepted'],
   ['insert', 200, null, 'matched'],
   ['insert', 304, null, 'accepted'],
+  ['insert', 300, null, never],
   ['insert', 400, 409, never],
   ['insert', 404, null, never],
   ['insert', 403, 4000, later],
@@ -117,6 +120,9 @@ test.each<[string, readonly (readonly [number, ChangeKind])[], readonly Answered
     ],
     true,
   ],
+  ['without the id of a row that was there already', [[1, 'update']], [{ status: 304, id: null }], false],
+  ['without the id of a row that was led elsewhere', [[1, 'update']], [{ status: 300, id: null }], true],
+  ['without the id of a row with a strange status', [[1, 'update']], [{ status: 305, id: null }], true],
   ['of an update that made a row', [[1, 'update']], [{ status: 201, id: 1 }], false],
   ['of another row than the one to update', [[1, 'update']], [{ status: 200, id: 9 }], false],
   ['of deletes, without ids', [[1, 'delete']], [{ status: 200, id: null }], true],
@@ -144,7 +150,13 @@ test.each<[string, readonly (readonly [number, ChangeKind])[], readonly Answered
 test.each<[number, number | null, BatchVerdict]>([
   [400, 3100, 'split'],
   [403, 0, 'split'],
+  [403, 999, 'split'],
+  [403, 1000, 'stopAll'],
   [403, 1001, 'stopAll'],
+  [403, 1999, 'stopAll'],
+  [403, 2000, 'split'],
+  [400, 1500, 'split'],
+  [422, 0, 'split'],
   [401, null, 'stopAll'],
   [404, null, 'split'],
   [405, 0, 'stopTable'],
@@ -195,8 +207,21 @@ test.each<[number, BatchVerdict]>([
   [406, 'ask'],
   [409, 'ask'],
   [404, 'stopTable'],
+  [402, 'stopTable'],
   [405, 'stopTable'],
   [407, 'stopTable'],
+  [408, 'stopTable'],
+  [410, 'stopTable'],
+  [411, 'stopTable'],
+  [421, 'stopTable'],
+  [422, 'ask'],
+  [425, 'stopTable'],
+  [426, 'stopTable'],
+  [428, 'stopTable'],
+  [429, 'stopTable'],
+  [499, 'ask'],
+  [500, 'stopTable'],
+  [511, 'stopTable'],
   [301, 'stopTable'],
   [413, 'split'],
   [414, 'split'],
@@ -230,6 +255,10 @@ describe('after a request without an answer about its rows', () => {
     expect(afterUnanswered(rowCount, before)).toEqual(expected);
   });
 
+  test('a row that was parked leaves alone', () => {
+    expect(ALONE.rowsMax).toBe(1);
+  });
+
   test('any number of rows comes down to one, well within the bound of a push', () => {
     let count = 0;
     let limit: RowLimit | null = null;
@@ -253,4 +282,35 @@ test.each([
   [413, 'later'],
 ] as const)('a row that ended its request with %i is tried again %s', (status, hope) => {
   expect(unansweredHope(status)).toBe(hope);
+});
+
+test.each([
+  [400, 'never'],
+  [401, 'later'],
+  [402, 'never'],
+  [403, 'later'],
+  [408, 'soon'],
+  [425, 'soon'],
+  [426, 'never'],
+  [429, 'soon'],
+  [500, 'soon'],
+] as const)('a row that is refused with %i is tried again %s', (status, hope) => {
+  expect(retryHope(status)).toBe(hope);
+});
+
+test('a code without words, and words without a code, are the origin’s', () => {
+  expect(judgeRefusal({ status: 400, code: 3100, words: '' })).toBe('split');
+  expect(judgeRefusal({ status: 400, code: null, words: 'No' })).toBe('split');
+});
+
+test('an answer gives ids to new rows that it says it made, and to no others', () => {
+  const sent = (['insert', 'insert', 'update', 'insert'] as const).map((kind) => ({ kind }));
+  const statuses = [
+    { status: 201, id: 9 },
+    { status: 200, id: 4 },
+    { status: 201, id: 5 },
+    { status: 201, id: null },
+  ];
+
+  expect(madeIds(sent, statuses)).toEqual([9]);
 });

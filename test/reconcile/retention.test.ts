@@ -7,8 +7,12 @@ const NOW = 1_000 * DAY;
 const BOUNDS: Bounds = { keepDays: 100, bytesMax: 1_000 };
 const AHEAD = 'the clock of this machine is 500 days ahead of that of the origin';
 
+const OLD = { oldestAt: NOW - 200 * DAY };
+const GOES = { before: NOW - 100 * DAY, agedBytesMax: 50, excessBytes: 0, held: null };
+
 test.each<[string, Partial<Kept>, Partial<ConfirmedClock>, ReturnType<typeof removalOf>]>([
   ['nothing is old or large', {}, {}, null],
+  ['what is at the end of its slack waits', { oldestAt: NOW - 102 * DAY }, {}, null],
   ['a little beyond the bound waits', { oldestAt: NOW - 101 * DAY }, {}, null],
   [
     'old entries go, a tenth at most',
@@ -45,6 +49,9 @@ test.each<[string, Partial<Kept>, Partial<ConfirmedClock>, ReturnType<typeof rem
     },
   ],
   ['a wrong clock holds nothing that is not old by it', {}, { ahead: null }, null],
+  ['a clock that is ahead by a day is trusted', OLD, { ahead: DAY }, GOES],
+  ['a clock that is behind by a day is trusted', OLD, { ahead: -DAY }, GOES],
+  ['what just fits stays', { bytes: 1_000 }, {}, null],
   ['hours do not matter', { oldestAt: NOW - 101 * DAY }, { ahead: 3_600 }, null],
   [
     'size needs no clock',

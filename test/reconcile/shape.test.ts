@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { MergeColumn } from '../../src/reconcile/merge.ts';
-import { isAsAccepted, isAsExpected } from '../../src/reconcile/shape.ts';
-import type { Row, Value } from '../../src/wire/schema.ts';
+import { changedColumns, isAsAccepted, isAsExpected, isSameShape } from '../../src/reconcile/shape.ts';
+import type { ColumnDescriptor, Row, TableDescriptor, Value } from '../../src/wire/schema.ts';
 
 const COLUMNS: readonly MergeColumn[] = [
   { type: 'Text', writable: true },
@@ -40,4 +40,59 @@ test.each([
   const base = kind === 'insert' ? null : row('a', 'x', 1, null);
 
   expect(isAsAccepted(COLUMNS, now, { kind, base, cells })).toBe(expected);
+});
+
+test.each([
+  ['an update beside which another cell changed', 'update', row('b', 'x', 1, null, 'theirs'), false],
+  ['an update that left the other cells', 'update', row('b', 'x', 1, null, 'd'), true],
+  ['a new row with a default in a cell that was not sent', 'insert', row('b', 'x', 1, null, 'theirs'), true],
+  ['a new row of which one value is another', 'insert', row('b', 'x', 2, null, 'd'), false],
+  ['a new row with a number in another spelling', 'insert', row('b', 'x', '1.0', null, 'd'), true],
+] as const)('%s is as it was accepted, or not', (_what, kind, now, expected) => {
+  const columns: readonly MergeColumn[] = [...COLUMNS, { type: 'Text', writable: true }];
+  const cells = [
+    { column: 0, value: 'b' },
+    { column: 2, value: 1 },
+  ];
+  const base = kind === 'insert' ? null : row('a', 'x', 1, null, 'd');
+
+  expect(isAsAccepted(columns, now, { kind, base, cells })).toBe(expected);
+});
+
+function described(change: Partial<ColumnDescriptor> = {}): TableDescriptor {
+  const column: ColumnDescriptor = {
+    id: 1,
+    name: 'Title',
+    alias: 'f_1',
+    type: 'Text',
+    dataOptions: [],
+    displayOptions: [],
+    width: null,
+    kind: 'Updatable',
+    readOnly: false,
+    other: {},
+    ...change,
+  };
+  return { id: 1, name: 'T', alias: 't', key: 'Id', columns: [column] } as unknown as TableDescriptor;
+}
+
+test.each<
+  [string, Partial<ColumnDescriptor>, isSame: boolean, forWriters: readonly string[], forReaders: readonly string[]]
+>([
+  ['is as it was', {}, true, [], []],
+  ['is renamed', { name: 'Heading' }, false, ['Title'], ['Title']],
+  ['is another one of its name', { id: 2 }, false, ['Title'], ['Title']],
+  ['has another type', { type: 'Numeric' }, false, ['Title'], ['Title']],
+  ['has another alias, by which values are sent', { alias: 'f_2' }, true, ['Title'], []],
+  ['is locked', { readOnly: true }, true, ['Title'], []],
+])('a column that %s', (_what, change, isSame, forWriters, forReaders) => {
+  const read = { id: 1, name: 'Title', alias: 'f_1', type: 'Text' } as const;
+
+  expect(isSameShape(described(), described(change))).toBe(isSame);
+  expect(changedColumns([{ ...read, writable: true }], described(change))).toEqual(forWriters);
+  expect(changedColumns([{ ...read, writable: false }], described(change))).toEqual(forReaders);
+});
+
+test('a table with another key has another shape', () => {
+  expect(isSameShape(described(), { ...described(), key: 'Title' })).toBe(false);
 });
