@@ -80,13 +80,9 @@ export function problemsAt(
 ): readonly Problem[] {
   const { path } = config.replica;
   try {
-    const reader = openReader(path);
-    try {
-      if (reader.isOlder()) return accountOf({ ...nothingOf(around), replica: 'older' });
-      return readProblems(reader, { ...around, ...readKept(reader, bind(reader), around.nowMs) });
-    } finally {
-      reader.close();
-    }
+    using reader = openReader(path);
+    if (reader.isOlder()) return accountOf({ ...nothingOf(around), replica: 'older' });
+    return readProblems(reader, { ...around, ...readKept(reader, bind(reader), around.nowMs) });
   } catch (thrown) {
     return accountOf(factsWithout(errorFromReading(thrown, path), path, around));
   }

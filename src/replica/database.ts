@@ -237,6 +237,10 @@ export class Replica implements Connection {
     noteLeft(this.path, lock.name, hasMetDamage);
     lock.close();
   }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
 }
 
 /**
@@ -316,7 +320,7 @@ function openedReplica(parts: Pick<OpenReplica, 'path' | 'db' | 'lock' | 'clock'
 }
 
 /** What may be done beside the process that works on the replica. */
-export type Rehearsal = Pick<Replica, 'prepare' | 'rehearse' | 'close'>;
+export type Rehearsal = Pick<Replica, 'prepare' | 'rehearse' | 'close'> & Disposable;
 
 /** The process at work is of an earlier version of rowsync; the file is brought up to date when that has ended. */
 function checkVersion(db: Database.Database, path: string): void {

@@ -329,6 +329,10 @@ export class ReplicaReader implements Connection {
   close(): void {
     this.#db.close();
   }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
 }
 
 /** What an earlier version did not have cannot be read yet; anything else is told as it is. */

@@ -101,6 +101,7 @@ export interface Sandbox {
   ringAt(url: string): void;
   /** Ends the server and the colleagues, and removes the store if it is a temporary file. May be called twice. */
   stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 const DATABASE = '21995';
@@ -187,6 +188,7 @@ async function serveStore(
   const running =
     settings.activityPerSecond > 0 ? colleagues.run(settings.activityPerSecond, signal) : Promise.resolve();
   let stopped: Promise<void> | undefined;
+  const stopOnce = (): Promise<void> => (stopped ??= stop());
   const stop = async (): Promise<void> => {
     stopping.abort();
     await Promise.all([close(server), close(control)]);
@@ -207,7 +209,8 @@ async function serveStore(
     requests,
     playActivity: (count) => colleagues.play(count),
     ringAt: (url) => ringOnChanges(store, [{ table: null, url }]),
-    stop: () => (stopped ??= stop()),
+    stop: stopOnce,
+    [Symbol.asyncDispose]: stopOnce,
   };
 }
 

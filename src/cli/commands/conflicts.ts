@@ -89,19 +89,15 @@ export function addConflictCommands(program: Command, runner: Runner): void {
 
 async function list(invocation: Invocation, isAll: boolean): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const reader = openReader(config.replica.path);
-  try {
-    const conflicts = reader.conflicts({ all: isAll });
-    const lost = reader.isOlder() ? [] : readUnseen(reader, shownSince(invocation.session.clock.nowMs()));
-    const { stdout } = invocation.session;
-    const form = { width: stdout.width(), nameOf: rowNamer(reader) };
-    await (invocation.isJson
-      ? printJson(invocation, { conflicts, lost })
-      : stdout.write(isAll ? listText(conflicts, form) : openText(conflicts, lost, form)));
-    return conflicts.some(({ state }) => state === 'open') ? EXIT.needsPerson : EXIT.done;
-  } finally {
-    reader.close();
-  }
+  using reader = openReader(config.replica.path);
+  const conflicts = reader.conflicts({ all: isAll });
+  const lost = reader.isOlder() ? [] : readUnseen(reader, shownSince(invocation.session.clock.nowMs()));
+  const { stdout } = invocation.session;
+  const form = { width: stdout.width(), nameOf: rowNamer(reader) };
+  await (invocation.isJson
+    ? printJson(invocation, { conflicts, lost })
+    : stdout.write(isAll ? listText(conflicts, form) : openText(conflicts, lost, form)));
+  return conflicts.some(({ state }) => state === 'open') ? EXIT.needsPerson : EXIT.done;
 }
 
 /** What a list is made with besides its lines. */

@@ -38,13 +38,9 @@ export async function decide(invocation: Invocation, decision: PersonDecision): 
 
 async function carryOut(invocation: Invocation, config: Config, decision: PersonDecision): Promise<DecisionAnswer> {
   try {
-    const replica = await openExistingReplica(invocation, config);
-    try {
-      const at = stampFromMs(invocation.session.clock.nowMs());
-      return await carryOutDecision(replica, decision, at);
-    } finally {
-      replica.close();
-    }
+    using replica = await openExistingReplica(invocation, config);
+    const at = stampFromMs(invocation.session.clock.nowMs());
+    return await carryOutDecision(replica, decision, at);
   } catch (thrown) {
     const error = asRowsyncError(thrown);
     const { listen } = config.http;

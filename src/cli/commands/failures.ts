@@ -46,17 +46,13 @@ export function addFailureCommands(program: Command, runner: Runner): void {
 
 async function list(invocation: Invocation): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const reader = openReader(config.replica.path);
-  try {
-    const failures = reader.failures();
-    const { stdout } = invocation.session;
-    await (invocation.isJson
-      ? printJson(invocation, { failures })
-      : stdout.write(listText(failures, { width: stdout.width(), nameOf: rowNamer(reader) })));
-    return EXIT.done;
-  } finally {
-    reader.close();
-  }
+  using reader = openReader(config.replica.path);
+  const failures = reader.failures();
+  const { stdout } = invocation.session;
+  await (invocation.isJson
+    ? printJson(invocation, { failures })
+    : stdout.write(listText(failures, { width: stdout.width(), nameOf: rowNamer(reader) })));
+  return EXIT.done;
 }
 
 function listText(

@@ -71,20 +71,16 @@ export function addFilesCommands(program: Command, runner: Runner): void {
 
 async function list(invocation: Invocation, tables: readonly string[], state: string | null): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const reader = openReader(config.replica.path);
-  try {
-    const names = chooseTables(reader, tables).map(({ localName }) => localName);
-    const found = reader.files(tables.length === 0 ? null : names, state);
-    const answer = invocation.isJson ? found : withNames(found, rowNamer(reader));
-    const { stdout } = invocation.session;
-    for (const text of invocation.isJson ? answerAsJson(answer) : answerAsList(answer, stdout.width())) {
-      await stdout.write(text);
-      if (stdout.isClosed) break;
-    }
-    return EXIT.done;
-  } finally {
-    reader.close();
+  using reader = openReader(config.replica.path);
+  const names = chooseTables(reader, tables).map(({ localName }) => localName);
+  const found = reader.files(tables.length === 0 ? null : names, state);
+  const answer = invocation.isJson ? found : withNames(found, rowNamer(reader));
+  const { stdout } = invocation.session;
+  for (const text of invocation.isJson ? answerAsJson(answer) : answerAsList(answer, stdout.width())) {
+    await stdout.write(text);
+    if (stdout.isClosed) break;
   }
+  return EXIT.done;
 }
 
 /** The answer with the name of each row behind its table and id. */
@@ -124,15 +120,11 @@ async function verifyAndPrint(invocation: Invocation, tables: readonly string[])
 
 async function pruneAndPrint(invocation: Invocation, dryRun: boolean): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const replica = await openExistingReplica(invocation, config);
-  try {
-    const report = await pruneFiles(replica, { folder: config.replica.files, dryRun });
-    const { stdout } = invocation.session;
-    await (invocation.isJson
-      ? printJson(invocation, { exitCode: EXIT.done, dryRun, ...report })
-      : stdout.write(pruneText(report, dryRun)));
-    return EXIT.done;
-  } finally {
-    replica.close();
-  }
+  using replica = await openExistingReplica(invocation, config);
+  const report = await pruneFiles(replica, { folder: config.replica.files, dryRun });
+  const { stdout } = invocation.session;
+  await (invocation.isJson
+    ? printJson(invocation, { exitCode: EXIT.done, dryRun, ...report })
+    : stdout.write(pruneText(report, dryRun)));
+  return EXIT.done;
 }

@@ -97,16 +97,12 @@ async function plan(invocation: Invocation, names: readonly string[], isShort: b
 export async function runPlan(invocation: Invocation, names: readonly string[]): Promise<readonly TablePreview[]> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { clock } = invocation.session;
-  const replica = await openToRehearse(invocation, config);
-  try {
-    const settings = pushSettings(withBoundNames(config, (name) => boundNameOf(replica, name)));
-    const tables = chooseTables({ replica, settings }, names);
-    const [broken] = brokenAmong(replica, names);
-    if (broken !== undefined) throw broken.error;
-    return await previewPush({ replica, clock, uploadDir: settings.uploadDir }, tables);
-  } finally {
-    replica.close();
-  }
+  using replica = await openToRehearse(invocation, config);
+  const settings = pushSettings(withBoundNames(config, (name) => boundNameOf(replica, name)));
+  const tables = chooseTables({ replica, settings }, names);
+  const [broken] = brokenAmong(replica, names);
+  if (broken !== undefined) throw broken.error;
+  return await previewPush({ replica, clock, uploadDir: settings.uploadDir }, tables);
 }
 
 /** A daemon keeps the replica for as long as it runs, and what a guard of it holds is to be looked at meanwhile. */

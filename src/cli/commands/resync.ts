@@ -33,15 +33,11 @@ export function addResyncCommand(program: Command, runner: Runner): void {
 async function forgetEtags(invocation: Invocation, names: readonly string[]): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { stdout } = invocation.session;
-  const replica = await openExistingReplica(invocation, config);
-  try {
-    const tables = await resync(replica, names);
-    const text = `The next pull reads these tables whole: ${tables.map(printable).join(', ')}\n`;
-    await (invocation.isJson ? printJson(invocation, { tables }) : stdout.write(text));
-    return EXIT.done;
-  } finally {
-    replica.close();
-  }
+  using replica = await openExistingReplica(invocation, config);
+  const tables = await resync(replica, names);
+  const text = `The next pull reads these tables whole: ${tables.map(printable).join(', ')}\n`;
+  await (invocation.isJson ? printJson(invocation, { tables }) : stdout.write(text));
+  return EXIT.done;
 }
 
 /**

@@ -52,15 +52,11 @@ export function addSchemaCommand(program: Command, runner: Runner): void {
 
 async function show(invocation: Invocation): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const reader = openReader(config.replica.path);
-  try {
-    const drift = reader.drift();
-    const { stdout } = invocation.session;
-    await (invocation.isJson ? printJson(invocation, { drift }) : stdout.write(driftText(drift, stdout.width())));
-    return EXIT.done;
-  } finally {
-    reader.close();
-  }
+  using reader = openReader(config.replica.path);
+  const drift = reader.drift();
+  const { stdout } = invocation.session;
+  await (invocation.isJson ? printJson(invocation, { drift }) : stdout.write(driftText(drift, stdout.width())));
+  return EXIT.done;
 }
 
 const WORDS: Readonly<Record<DriftLine['kind'], string>> = {
@@ -88,33 +84,25 @@ function driftText(drift: readonly DriftLine[], width: number | null): string {
 }
 
 async function list(invocation: Invocation, config: Config): Promise<number> {
-  const reader = openReader(config.replica.path);
-  try {
-    const prunable = reader.prunable();
-    const text =
-      prunable.length === 0
-        ? 'Nothing to drop: the origin has every table and column of the replica\n'
-        : `The origin no longer has:\n${lines(prunable)}To drop them here too: rowsync schema prune --confirm\n`;
-    await (invocation.isJson ? printJson(invocation, { prunable }) : invocation.session.stdout.write(text));
-    return prunable.length === 0 ? EXIT.done : EXIT.needsPerson;
-  } finally {
-    reader.close();
-  }
+  using reader = openReader(config.replica.path);
+  const prunable = reader.prunable();
+  const text =
+    prunable.length === 0
+      ? 'Nothing to drop: the origin has every table and column of the replica\n'
+      : `The origin no longer has:\n${lines(prunable)}To drop them here too: rowsync schema prune --confirm\n`;
+  await (invocation.isJson ? printJson(invocation, { prunable }) : invocation.session.stdout.write(text));
+  return prunable.length === 0 ? EXIT.done : EXIT.needsPerson;
 }
 
 async function drop(invocation: Invocation, config: Config): Promise<number> {
   const { stdout } = invocation.session;
-  const replica = await openExistingReplica(invocation, config);
-  try {
-    const dropped = await replica.writeDurably('Dropping what the origin no longer has', (tx) =>
-      prune(tx, stampFromMs(invocation.session.clock.nowMs())),
-    );
-    const text = dropped.length === 0 ? 'Nothing to drop\n' : `Dropped:\n${lines(dropped)}`;
-    await (invocation.isJson ? printJson(invocation, { dropped }) : stdout.write(text));
-    return EXIT.done;
-  } finally {
-    replica.close();
-  }
+  using replica = await openExistingReplica(invocation, config);
+  const dropped = await replica.writeDurably('Dropping what the origin no longer has', (tx) =>
+    prune(tx, stampFromMs(invocation.session.clock.nowMs())),
+  );
+  const text = dropped.length === 0 ? 'Nothing to drop\n' : `Dropped:\n${lines(dropped)}`;
+  await (invocation.isJson ? printJson(invocation, { dropped }) : stdout.write(text));
+  return EXIT.done;
 }
 
 function lines(names: readonly string[]): string {

@@ -54,19 +54,15 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
     needsCredentials: options.fresh === undefined ? false : 'asRoot',
   });
   const text = query ?? (await queryFromInput(invocation));
-  const reader = openReader(config.replica.path);
-  try {
-    const { stdout } = invocation.session;
-    const held = await hold(invocation, config, { reader, text, options });
-    const answer = await answerAt(invocation, reader, { text, at: options.at });
-    for (const chunk of formatted(invocation, answer, { ...options, held })) {
-      await stdout.write(chunk);
-      if (stdout.isClosed) break;
-    }
-    return EXIT.done;
-  } finally {
-    reader.close();
+  using reader = openReader(config.replica.path);
+  const { stdout } = invocation.session;
+  const held = await hold(invocation, config, { reader, text, options });
+  const answer = await answerAt(invocation, reader, { text, at: options.at });
+  for (const chunk of formatted(invocation, answer, { ...options, held })) {
+    await stdout.write(chunk);
+    if (stdout.isClosed) break;
   }
+  return EXIT.done;
 }
 
 /** What the answer says of its age, once the tables are as the options want them; null where they want nothing. @throws RowsyncError `fresh.stale`, …. */

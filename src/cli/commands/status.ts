@@ -203,21 +203,17 @@ function readStatus(config: Config): { readonly status: ReplicaPart; readonly er
 }
 
 function readReplica(config: Config, replica: Status['replica']): ReplicaPart {
-  const reader = openReader(config.replica.path);
-  try {
-    const [identity, runs] = [reader.identity(), reader.runs(RUNS_MAX)];
-    if (reader.isOlder()) return { replica: { ...replica, isOlder: true }, identity, tables: [], runs };
-    const bound = boundTo(reader, config);
-    const refreshByTable = refreshTexts(reader, bound, jobsOf(bound));
-    return {
-      replica,
-      identity,
-      tables: reader.status().map((table) => ({ ...table, way: refreshByTable.get(table.table) ?? null })),
-      runs,
-    };
-  } finally {
-    reader.close();
-  }
+  using reader = openReader(config.replica.path);
+  const [identity, runs] = [reader.identity(), reader.runs(RUNS_MAX)];
+  if (reader.isOlder()) return { replica: { ...replica, isOlder: true }, identity, tables: [], runs };
+  const bound = boundTo(reader, config);
+  const refreshByTable = refreshTexts(reader, bound, jobsOf(bound));
+  return {
+    replica,
+    identity,
+    tables: reader.status().map((table) => ({ ...table, way: refreshByTable.get(table.table) ?? null })),
+    runs,
+  };
 }
 
 /** The screen; `width` is null where the output is no terminal, and then every table is listed. */

@@ -106,16 +106,12 @@ function inUse({ config, cause }: Asking, what: string): RowsyncError {
 
 /** What the newest run did, from the record that the daemon keeps. */
 function runText({ replica }: Config): string {
-  const reader = openReader(replica.path);
-  try {
-    const [run] = reader.runs(1);
-    if (run === undefined) return '';
-    const { insertedCount, updatedCount, deletedCount, requestCount } = run;
-    const rows = `${countText(insertedCount)} new, ${countText(updatedCount)} changed, ${countText(deletedCount)} deleted`;
-    return `last ${run.kind}: ${rows}; ${plural(requestCount, 'request')}\n`;
-  } finally {
-    reader.close();
-  }
+  using reader = openReader(replica.path);
+  const [run] = reader.runs(1);
+  if (run === undefined) return '';
+  const { insertedCount, updatedCount, deletedCount, requestCount } = run;
+  const rows = `${countText(insertedCount)} new, ${countText(updatedCount)} changed, ${countText(deletedCount)} deleted`;
+  return `last ${run.kind}: ${rows}; ${plural(requestCount, 'request')}\n`;
 }
 
 /** Waits for a run of one kind that begins from now on, since the one under way may have passed what is new. */

@@ -63,20 +63,16 @@ export function writeBundle(path: string, bundle: object): number {
 
 function answersOf(path: string): Readonly<Record<string, readonly object[]>> {
   try {
-    const reader = openReader(path);
-    try {
-      return Object.fromEntries(
-        Object.entries(QUERIES).map(([name, text]) => {
-          const { columns, rows } = reader.query(text);
-          return [
-            name,
-            [...rows].map((row) => Object.fromEntries(columns.map((column, index) => [column, plain(row[index])]))),
-          ];
-        }),
-      );
-    } finally {
-      reader.close();
-    }
+    using reader = openReader(path);
+    return Object.fromEntries(
+      Object.entries(QUERIES).map(([name, text]) => {
+        const { columns, rows } = reader.query(text);
+        return [
+          name,
+          [...rows].map((row) => Object.fromEntries(columns.map((column, index) => [column, plain(row[index])]))),
+        ];
+      }),
+    );
   } catch (thrown) {
     if (thrown instanceof RowsyncError) return {};
     throw thrown;

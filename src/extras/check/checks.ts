@@ -103,12 +103,8 @@ export async function* checkOrigin(origin: Origin, config: Config, session: Sess
   yield ok('credentials', `${user.email}, role ${user.role}`);
   yield checkPermissions(user, config);
   yield checkZone(user);
-  const reader = openMatchingReader(config);
-  try {
-    yield* checkTables({ origin, config, clock: session.clock, signal, reader }, user.timezone);
-  } finally {
-    reader?.close();
-  }
+  using reader = openMatchingReader(config);
+  yield* checkTables({ origin, config, clock: session.clock, signal, reader }, user.timezone);
 }
 
 /** The replica, where there is one of this database. */
@@ -462,24 +458,20 @@ function checkFile(config: Config): readonly CheckResult[] {
   const { path } = replica;
   if (!existsSync(path)) return [ok('replica', `${path} will be made by the first pull`)];
   try {
-    const reader = openReader(path);
-    try {
-      const identity = reader.identity();
-      if (identity !== null && identity.database !== origin.database) {
-        const message = `${path} holds database ${identity.database}, the configuration names ${origin.database}`;
-        return [fail('replica', message, 'Give each database a replica of its own (replica.path).')];
-      }
-      if (reader.isOlder())
-        return [ok('replica', `${path} is of an earlier version; the next pull brings it up to date`)];
-      const tables = reader.status();
-      const found = ok('replica', `${path} has ${plural(tables.length, 'table')}`);
-      const files = findFileFacts(reader, config).map(({ message, hint }) =>
-        hint === '' ? ok('files', message) : warn('files', message, hint),
-      );
-      return [found, ...checkTriggers(reader), ...files, ...checkHistory(reader, config)];
-    } finally {
-      reader.close();
+    using reader = openReader(path);
+    const identity = reader.identity();
+    if (identity !== null && identity.database !== origin.database) {
+      const message = `${path} holds database ${identity.database}, the configuration names ${origin.database}`;
+      return [fail('replica', message, 'Give each database a replica of its own (replica.path).')];
     }
+    if (reader.isOlder())
+      return [ok('replica', `${path} is of an earlier version; the next pull brings it up to date`)];
+    const tables = reader.status();
+    const found = ok('replica', `${path} has ${plural(tables.length, 'table')}`);
+    const files = findFileFacts(reader, config).map(({ message, hint }) =>
+      hint === '' ? ok('files', message) : warn('files', message, hint),
+    );
+    return [found, ...checkTriggers(reader), ...files, ...checkHistory(reader, config)];
   } catch (thrown) {
     return [failed('replica', asRowsyncError(thrown))];
   }

@@ -137,17 +137,13 @@ export function readKnownTables({ replica: { path } }: Config): {
   const none = { choices: new Map(), described: [] };
   if (!existsSync(path)) return none;
   try {
-    const reader = openReader(path);
-    try {
-      if (reader.isOlder()) return none;
-      const tables = readTables(reader);
-      const choices = new Map(
-        tables.map(({ id }) => [id, { leftOut: readSelection(reader, id).leftOut, known: readColumns(reader, id) }]),
-      );
-      return { choices, described: readDescribed(reader) };
-    } finally {
-      reader.close();
-    }
+    using reader = openReader(path);
+    if (reader.isOlder()) return none;
+    const tables = readTables(reader);
+    const choices = new Map(
+      tables.map(({ id }) => [id, { leftOut: readSelection(reader, id).leftOut, known: readColumns(reader, id) }]),
+    );
+    return { choices, described: readDescribed(reader) };
   } catch {
     return none; // the check of the replica says what is wrong with it
   }

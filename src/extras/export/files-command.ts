@@ -37,21 +37,17 @@ async function exportAndPrint(
 ): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { session, isJson } = invocation;
-  const reader = openReader(config.replica.path);
-  try {
-    const folder = resolve(session.folder, options.folder);
-    const { files: store, shared: isShared } = config.replica;
-    const report = await exportFiles(reader, { ...options, folder, store, isShared }, session.stopSignal());
-    const failures = exportFailures(report);
-    const exitCode = exitCodeOf(failures);
-    const errors = failures;
-    await (isJson
-      ? printJson(invocation, { exitCode, folder, ...report, errors })
-      : session.stdout.write(exportText(report, folder)));
-    return exitCode;
-  } finally {
-    reader.close();
-  }
+  using reader = openReader(config.replica.path);
+  const folder = resolve(session.folder, options.folder);
+  const { files: store, shared: isShared } = config.replica;
+  const report = await exportFiles(reader, { ...options, folder, store, isShared }, session.stopSignal());
+  const failures = exportFailures(report);
+  const exitCode = exitCodeOf(failures);
+  const errors = failures;
+  await (isJson
+    ? printJson(invocation, { exitCode, folder, ...report, errors })
+    : session.stdout.write(exportText(report, folder)));
+  return exitCode;
 }
 
 /** What went wrong in an export. */

@@ -53,19 +53,15 @@ async function showLife(invocation: Invocation, name: string, id: string): Promi
       hint: 'rowsync sql shows it: SELECT _id, * FROM the table. Write -- before a negative one.',
     });
   }
-  const reader = openReader(config.replica.path);
-  try {
-    const known = findKnownTable(readKnownTables(reader), name);
-    const entries = readRowEntries(reader, known.table, rowId);
-    const { stdout } = invocation.session;
-    for (const chunk of invocation.isJson ? lifeJson(known, rowId, entries) : lifeText(known, rowId, entries)) {
-      if (stdout.isClosed) break;
-      await stdout.write(chunk);
-    }
-    return EXIT.done;
-  } finally {
-    reader.close();
+  using reader = openReader(config.replica.path);
+  const known = findKnownTable(readKnownTables(reader), name);
+  const entries = readRowEntries(reader, known.table, rowId);
+  const { stdout } = invocation.session;
+  for (const chunk of invocation.isJson ? lifeJson(known, rowId, entries) : lifeText(known, rowId, entries)) {
+    if (stdout.isClosed) break;
+    await stdout.write(chunk);
   }
+  return EXIT.done;
 }
 
 function* lifeJson({ table, since }: KnownTable, rowId: number, entries: readonly HistoryEntry[]): Generator<string> {
@@ -116,27 +112,23 @@ async function forget(invocation: Invocation, wish: ForgetSelection): Promise<nu
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { extras } = invocation;
   const { clock } = invocation.session;
-  const replica = await openExistingReplica(invocation, config);
-  try {
-    const row = findRow(replica, wish);
-    const ids = [row.rowId, ...formerIds(replica, row)];
-    // What is removed now is overwritten, and the log is emptied; what was deleted earlier may stay in unused parts of the file.
-    replica.prepare(sql`PRAGMA secure_delete = ON`).get();
-    const at = stampFromMs(clock.nowMs());
-    const report = await replica.writeDurably('Forgetting a row', (tx) => forgetRow(tx, row, at));
-    replica.prepare(sql`PRAGMA wal_checkpoint(TRUNCATE)`).get();
-    // After a crash before this, `rowsync files prune` finds them.
-    const removedCount = await removeUnnamed(replica, config.replica.files, report.contents);
-    const { table, tableId, column } = row;
-    const sought = { table, tableId, ids, column: column?.name ?? null };
-    const elsewhere = await Promise.all(extras.flatMap((extra) => extra.forget?.(config, sought, clock.nowMs()) ?? []));
-    await (invocation.isJson
-      ? printJson(invocation, reportJson(row, { report, removedCount, elsewhere }))
-      : invocation.session.stdout.write(reportText(row, { report, removedCount, elsewhere })));
-    return EXIT.done;
-  } finally {
-    replica.close();
-  }
+  using replica = await openExistingReplica(invocation, config);
+  const row = findRow(replica, wish);
+  const ids = [row.rowId, ...formerIds(replica, row)];
+  // What is removed now is overwritten, and the log is emptied; what was deleted earlier may stay in unused parts of the file.
+  replica.prepare(sql`PRAGMA secure_delete = ON`).get();
+  const at = stampFromMs(clock.nowMs());
+  const report = await replica.writeDurably('Forgetting a row', (tx) => forgetRow(tx, row, at));
+  replica.prepare(sql`PRAGMA wal_checkpoint(TRUNCATE)`).get();
+  // After a crash before this, `rowsync files prune` finds them.
+  const removedCount = await removeUnnamed(replica, config.replica.files, report.contents);
+  const { table, tableId, column } = row;
+  const sought = { table, tableId, ids, column: column?.name ?? null };
+  const elsewhere = await Promise.all(extras.flatMap((extra) => extra.forget?.(config, sought, clock.nowMs()) ?? []));
+  await (invocation.isJson
+    ? printJson(invocation, reportJson(row, { report, removedCount, elsewhere }))
+    : invocation.session.stdout.write(reportText(row, { report, removedCount, elsewhere })));
+  return EXIT.done;
 }
 
 /** @throws RowsyncError `usage.invalid`, `history.unknown`. */

@@ -61,22 +61,18 @@ async function showDiff(invocation: Invocation, name: string | undefined, option
       hint: 'Give the earlier time with --from.',
     });
   }
-  const reader = openReader(config.replica.path);
-  try {
-    const known = readKnownTables(reader);
-    const tables = name === undefined ? known.filter(({ since }) => since !== null) : [findKnownTable(known, name)];
-    for (const table of tables) for (const moment of [from, to]) checkKnown(reader, table, { moment, nowMs });
-    const span = { after: lastSeqAt(reader, from), upTo: lastSeqAt(reader, to) };
-    const times = { from: stampFromMs(from * 1000), to: stampFromMs(to * 1000) };
-    const chunks = invocation.isJson ? diffJson(reader, tables, { span, times }) : diffText(reader, tables, { span });
-    for (const chunk of chunks) {
-      if (stdout.isClosed) break;
-      await stdout.write(chunk);
-    }
-    return EXIT.done;
-  } finally {
-    reader.close();
+  using reader = openReader(config.replica.path);
+  const known = readKnownTables(reader);
+  const tables = name === undefined ? known.filter(({ since }) => since !== null) : [findKnownTable(known, name)];
+  for (const table of tables) for (const moment of [from, to]) checkKnown(reader, table, { moment, nowMs });
+  const span = { after: lastSeqAt(reader, from), upTo: lastSeqAt(reader, to) };
+  const times = { from: stampFromMs(from * 1000), to: stampFromMs(to * 1000) };
+  const chunks = invocation.isJson ? diffJson(reader, tables, { span, times }) : diffText(reader, tables, { span });
+  for (const chunk of chunks) {
+    if (stdout.isClosed) break;
+    await stdout.write(chunk);
   }
+  return EXIT.done;
 }
 
 function* rowsOf(from: Connection, tables: readonly KnownTable[], span: Span): Generator<[string, RowDifference]> {

@@ -79,35 +79,31 @@ async function showLog(invocation: Invocation, options: LogOptions): Promise<num
   const stamp = (text: string | undefined, name: string): string | null =>
     text === undefined ? null : stampFromMs(momentOf(text, { name, nowMs: clock.nowMs() }) * 1000);
   const [since, until] = [stamp(options.since, '--since'), stamp(options.until, '--until')];
-  const reader = openReader(config.replica.path);
-  try {
-    const known = readKnownTables(reader);
-    const table = options.table === undefined ? null : findKnownTable(known, options.table).table;
-    const filter = { table, runId: options.run ?? null, since, until };
-    const schemaFilter = { ...filter, table: table === null ? null : originName(reader, table) };
-    const runs = runsOf(readRunCounts(reader, filter), readSchemaChanges(reader, schemaFilter));
-    if (options.run !== undefined && runs.length === 0 && findRun(reader, options.run) === null) {
-      const hint = 'rowsync log lists the runs with changes, SELECT * FROM sync_runs all.';
-      throw new RowsyncError('usage', 'usage.invalid', { message: `There is no run ${options.run}`, hint });
-    }
-    const withRows = table !== null || filter.runId !== null;
-    const isKept = known.some((one) => one.since !== null && (table === null || one.table === table));
-    if (runs.length === 0 && !isKept && !invocation.isJson) {
-      await stdout.write(
-        `History is off${table === null ? '' : ` for ${printable(table)}`}, so no change was recorded\n`,
-      );
-      await stdout.write('  what to do: set history: true in the configuration, for all tables or for one\n');
-      return EXIT.done;
-    }
-    const write = invocation.isJson ? logJson : logText;
-    for (const chunk of write(reader, runs, { filter, withRows })) {
-      if (stdout.isClosed) break;
-      await stdout.write(chunk);
-    }
-    return EXIT.done;
-  } finally {
-    reader.close();
+  using reader = openReader(config.replica.path);
+  const known = readKnownTables(reader);
+  const table = options.table === undefined ? null : findKnownTable(known, options.table).table;
+  const filter = { table, runId: options.run ?? null, since, until };
+  const schemaFilter = { ...filter, table: table === null ? null : originName(reader, table) };
+  const runs = runsOf(readRunCounts(reader, filter), readSchemaChanges(reader, schemaFilter));
+  if (options.run !== undefined && runs.length === 0 && findRun(reader, options.run) === null) {
+    const hint = 'rowsync log lists the runs with changes, SELECT * FROM sync_runs all.';
+    throw new RowsyncError('usage', 'usage.invalid', { message: `There is no run ${options.run}`, hint });
   }
+  const withRows = table !== null || filter.runId !== null;
+  const isKept = known.some((one) => one.since !== null && (table === null || one.table === table));
+  if (runs.length === 0 && !isKept && !invocation.isJson) {
+    await stdout.write(
+      `History is off${table === null ? '' : ` for ${printable(table)}`}, so no change was recorded\n`,
+    );
+    await stdout.write('  what to do: set history: true in the configuration, for all tables or for one\n');
+    return EXIT.done;
+  }
+  const write = invocation.isJson ? logJson : logText;
+  for (const chunk of write(reader, runs, { filter, withRows })) {
+    if (stdout.isClosed) break;
+    await stdout.write(chunk);
+  }
+  return EXIT.done;
 }
 
 /** Counts and changes of the schema by run, the newest first. What belongs to no run is a group for each time. */
@@ -247,16 +243,12 @@ async function printChanges(invocation: Invocation, { after, follow = false }: C
 /** Prints what there is behind a number; returns the last one. Opens the file anew each time: another may be there by now. */
 async function printAfter({ session: { stdout } }: Invocation, path: string, after: number): Promise<number> {
   const source = pathToFileURL(resolve(path)).href;
-  const reader = openReader(path);
+  using reader = openReader(path);
   let seq = after;
-  try {
-    for (;;) {
-      const events = readEvents(reader, seq, source);
-      await stdout.write(events.map(({ json }) => `${printableJson(json)}\n`).join(''));
-      seq = events.at(-1)?.seq ?? seq;
-      if (events.length === 0 || stdout.isClosed) return seq; // ends: every block lies behind the last one
-    }
-  } finally {
-    reader.close();
+  for (;;) {
+    const events = readEvents(reader, seq, source);
+    await stdout.write(events.map(({ json }) => `${printableJson(json)}\n`).join(''));
+    seq = events.at(-1)?.seq ?? seq;
+    if (events.length === 0 || stdout.isClosed) return seq; // ends: every block lies behind the last one
   }
 }

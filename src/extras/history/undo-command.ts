@@ -83,24 +83,18 @@ function readUndoSelection(
   readonly editsSince: string | null;
 } {
   const rowId = options.row === undefined ? null : numberOf(options.row, '--row');
-  const reader = openReader(path);
-  try {
-    const known = readKnownTables(reader);
-    const tables =
-      options.table === undefined
-        ? known.filter(({ since }) => since !== null)
-        : [findKnownTable(known, options.table)];
-    if (run !== undefined) {
-      const runId = numberOf(run, 'a run');
-      return { tables, wish: { which: { runId }, rowId }, editsSince: editsOfPushSince(reader, runId) };
-    }
-    const nowMs = session.clock.nowMs();
-    const moment = momentOf(options.since ?? '', { name: '--since', nowMs });
-    for (const table of tables) checkKnown(reader, table, { moment, nowMs });
-    return { tables, wish: { which: { afterSeq: lastSeqAt(reader, moment - 1) }, rowId }, editsSince: null };
-  } finally {
-    reader.close();
+  using reader = openReader(path);
+  const known = readKnownTables(reader);
+  const tables =
+    options.table === undefined ? known.filter(({ since }) => since !== null) : [findKnownTable(known, options.table)];
+  if (run !== undefined) {
+    const runId = numberOf(run, 'a run');
+    return { tables, wish: { which: { runId }, rowId }, editsSince: editsOfPushSince(reader, runId) };
   }
+  const nowMs = session.clock.nowMs();
+  const moment = momentOf(options.since ?? '', { name: '--since', nowMs });
+  for (const table of tables) checkKnown(reader, table, { moment, nowMs });
+  return { tables, wish: { which: { afterSeq: lastSeqAt(reader, moment - 1) }, rowId }, editsSince: null };
 }
 
 function numberOf(text: string, what: string): number {

@@ -2,7 +2,7 @@
  * Takes changes back, those of a run or all since a moment, as ordinary edits of two-way tables, which triggers
  * capture like any client's.
  */
-import { allOf, ident, joinSql, sql } from '../../base/sql.ts';
+import { allOf, ident, sql } from '../../base/sql.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import type { Connection } from '../../replica/connection.ts';
@@ -12,6 +12,7 @@ import { findJournal } from '../../replica/bookkeeping/history.ts';
 import { readTable, type LedgerTable, readEditing } from '../../replica/bookkeeping/tables.ts';
 import { queryRows } from '../../replica/query.ts';
 import { hasBase } from '../../replica/tables.ts';
+import { writeCells } from '../shared/sql-client.ts';
 import { readExactEntries } from './exact-entries.ts';
 import {
   inverseOf,
@@ -143,15 +144,9 @@ function bindable(value: Exact): null | string | number | bigint | Buffer {
 
 /** Writes an edit as any SQL client would. @throws what SQLite or a trigger says against it. */
 export function writeEdit(from: Connection, table: string, { rowId, kind, cells }: InverseEdit): void {
-  const name = ident(table);
-  const values = cells.map(({ edited }) => bindable(edited));
-  if (kind === 'delete') from.prepare(sql`DELETE FROM ${name} WHERE _id = ?`).run(rowId);
-  else if (kind === 'update') {
-    const sets = joinSql(cells.map(({ column }) => sql`${ident(column)} = ?`));
-    from.prepare(sql`UPDATE ${name} SET ${sets} WHERE _id = ?`).run(...values, rowId);
-  } else if (cells.length === 0) from.prepare(sql`INSERT INTO ${name} DEFAULT VALUES`).run();
+  if (kind === 'delete') from.prepare(sql`DELETE FROM ${ident(table)} WHERE _id = ?`).run(rowId);
   else {
-    const list = joinSql(cells.map(({ column }) => ident(column)));
-    from.prepare(sql`INSERT INTO ${name} (${list}) VALUES (${joinSql(cells.map(() => sql`?`))})`).run(...values);
+    const written = cells.map(({ column, edited }) => ({ column, value: bindable(edited) }));
+    writeCells(from, table, kind === 'insert' ? null : rowId, written);
   }
 }

@@ -160,12 +160,8 @@ async function metricsOf(
 }
 
 async function read<T>(path: string, ask: (reader: ReplicaReader) => T | Promise<T>): Promise<T> {
-  const reader = openReader(path);
-  try {
-    return await ask(reader);
-  } finally {
-    reader.close();
-  }
+  using reader = openReader(path);
+  return await ask(reader);
 }
 
 function sizeOf(path: string): number {

@@ -155,13 +155,9 @@ async function apply(
 /** Asks a person at a terminal; a program that runs the command has decided. */
 async function isAgreed({ session, isJson }: Invocation, { edits }: Proposal): Promise<boolean> {
   if (isJson || session.stdin.isTTY !== true || !session.stdout.isTerminal) return true;
-  const prompter = new Prompter(session);
-  try {
-    const question = `${countsText(edits)}. Make these edits? (yes or no)`;
-    return /^y(?:es)?$/i.test(await prompter.ask(question, { preset: 'no' }));
-  } finally {
-    prompter.close();
-  }
+  using prompter = new Prompter(session);
+  const question = `${countsText(edits)}. Make these edits? (yes or no)`;
+  return /^y(?:es)?$/i.test(await prompter.ask(question, { preset: 'no' }));
 }
 
 /** How many rows are edited, by kind and table, deletes first. */

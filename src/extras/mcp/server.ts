@@ -48,7 +48,7 @@ export interface ServerSettings {
 /** Serves until the input ends or the signal comes. */
 export async function serveAgents(settings: ServerSettings): Promise<void> {
   const { input, output, signal, version } = settings;
-  const host = new ChildPool<ToolRequest>(PROCESSES_MAX, TOOL_PROCESS);
+  using host = new ChildPool<ToolRequest>(PROCESSES_MAX, TOOL_PROCESS);
   const server = new Server({ name: 'rowsync', version }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: TOOLS.map(toolJson) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
@@ -61,13 +61,9 @@ export async function serveAgents(settings: ServerSettings): Promise<void> {
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way
     server.onclose = resolve;
   });
-  try {
-    await server.connect(new StdioServerTransport(input, output, { maxBufferSize: MESSAGE_BYTES_MAX }));
-    await ended;
-    await server.close();
-  } finally {
-    host.close();
-  }
+  await server.connect(new StdioServerTransport(input, output, { maxBufferSize: MESSAGE_BYTES_MAX }));
+  await ended;
+  await server.close();
 }
 
 interface AgentServerContext {

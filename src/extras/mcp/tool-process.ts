@@ -29,13 +29,9 @@ function answerRequest({ replicaPath, question, nowMs, problems }: ToolRequest):
     chunks: [JSON.stringify(value)],
   });
   try {
-    const reader = openReader(replicaPath);
-    try {
-      boundMemory(reader, SQLITE_BYTES_MAX);
-      return reply(200, answerQuestion(reader, question, { nowMs, problems }));
-    } finally {
-      reader.close();
-    }
+    using reader = openReader(replicaPath);
+    boundMemory(reader, SQLITE_BYTES_MAX);
+    return reply(200, answerQuestion(reader, question, { nowMs, problems }));
   } catch (thrown) {
     const { message, hint, code } = asRowsyncError(thrown);
     return reply(400, { error: message, hint, code });

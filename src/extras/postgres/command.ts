@@ -102,19 +102,14 @@ function chosen(config: Config, name: string | undefined): SinkSettings {
 
 async function status(invocation: Invocation): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const reader = openReader(config.replica.path);
-  try {
-    const sinks = readSinkStatus(reader);
-    const { stdout } = invocation.session;
-    const text =
-      sinks.length === 0 ? 'The replica is streamed to no sink\n' : `${sinks.flatMap(sinkLines).join('\n')}\n`;
-    await (invocation.isJson ? printJson(invocation, { sinks }) : stdout.write(text));
-    return sinks.some(({ problem, tables }) => problem !== null || tables.some((table) => table.state === 'held'))
-      ? EXIT.needsPerson
-      : EXIT.done;
-  } finally {
-    reader.close();
-  }
+  using reader = openReader(config.replica.path);
+  const sinks = readSinkStatus(reader);
+  const { stdout } = invocation.session;
+  const text = sinks.length === 0 ? 'The replica is streamed to no sink\n' : `${sinks.flatMap(sinkLines).join('\n')}\n`;
+  await (invocation.isJson ? printJson(invocation, { sinks }) : stdout.write(text));
+  return sinks.some(({ problem, tables }) => problem !== null || tables.some((table) => table.state === 'held'))
+    ? EXIT.needsPerson
+    : EXIT.done;
 }
 
 async function check(invocation: Invocation, { settings }: { readonly settings: SinkSettings }): Promise<number> {
@@ -137,30 +132,25 @@ async function send(
   choice: SinkChoice,
 ): Promise<number> {
   const { session, isVerbose } = invocation;
-  const replica = await openExistingReplica(invocation, config);
+  using replica = await openExistingReplica(invocation, config);
   const log = createLogger({
     level: isVerbose ? 'debug' : 'silent',
     destination: { write: (line) => void session.stderr.write(line) },
     secrets: sinkSecrets(config),
   });
-  const writer = new SinkWriter({ replica, clock: session.clock, log, settings, signal: session.stopSignal() });
-  try {
-    const report = await writer.work(choice);
-    const held = report.tables.filter(({ state }) => state === 'held');
-    const lines = [
-      `${settings.name} is up to date: ${plural(report.tables.filter(({ state }) => state === 'live').length, 'table')}, ${plural(report.loadedRows, 'row')} loaded`,
-      ...held.map(
-        ({ tableName, problem }) => `${tableName}: ${problem?.message ?? ''}\n  what to do: ${problem?.hint ?? ''}`,
-      ),
-    ];
-    await (invocation.isJson
-      ? printJson(invocation, report)
-      : session.stdout.write(`${lines.map(printable).join('\n')}\n`));
-    return held.length === 0 ? EXIT.done : EXIT.needsPerson;
-  } finally {
-    await writer.close();
-    replica.close();
-  }
+  await using writer = new SinkWriter({ replica, clock: session.clock, log, settings, signal: session.stopSignal() });
+  const report = await writer.work(choice);
+  const held = report.tables.filter(({ state }) => state === 'held');
+  const lines = [
+    `${settings.name} is up to date: ${plural(report.tables.filter(({ state }) => state === 'live').length, 'table')}, ${plural(report.loadedRows, 'row')} loaded`,
+    ...held.map(
+      ({ tableName, problem }) => `${tableName}: ${problem?.message ?? ''}\n  what to do: ${problem?.hint ?? ''}`,
+    ),
+  ];
+  await (invocation.isJson
+    ? printJson(invocation, report)
+    : session.stdout.write(`${lines.map(printable).join('\n')}\n`));
+  return held.length === 0 ? EXIT.done : EXIT.needsPerson;
 }
 
 async function load(invocation: Invocation, input: SinkCommandInput, names: readonly string[]): Promise<number> {

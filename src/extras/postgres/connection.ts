@@ -130,6 +130,10 @@ export class PgConnection implements PgSession {
   async close(): Promise<void> {
     await this.#client.end().catch(() => undefined); // it is closed already
   }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
 }
 
 /** Waits until a stream takes more, or the connection is over. */

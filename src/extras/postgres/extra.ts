@@ -19,13 +19,9 @@ export const POSTGRES: Extra = {
   status: async ({ replica }) => {
     const { readSinkStatus } = await import('../../replica/bookkeeping/sinks.ts');
     const { sinkLines } = await import('../shared/sink-text.ts');
-    const reader = openReader(replica.path);
-    try {
-      const sinks = readSinkStatus(reader);
-      return { lines: sinks.flatMap(sinkLines), json: { sinks } };
-    } finally {
-      reader.close();
-    }
+    using reader = openReader(replica.path);
+    const sinks = readSinkStatus(reader);
+    return { lines: sinks.flatMap(sinkLines), json: { sinks } };
   },
   metrics: async (_config, { reader }) => {
     const { readSinkStatus } = await import('../../replica/bookkeeping/sinks.ts');

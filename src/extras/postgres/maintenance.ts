@@ -25,12 +25,8 @@ async function withTarget<T>(
   settings: SinkSettings,
   work: (session: PgConnection, target: PgSchema) => Promise<T>,
 ): Promise<T> {
-  const session = await connect(settings.address);
-  try {
-    return await work(session, new PgSchema(settings.schema));
-  } finally {
-    await session.close();
-  }
+  await using session = await connect(settings.address);
+  return await work(session, new PgSchema(settings.schema));
 }
 
 /** Connects, and checks whether the user has all rights that a sink needs. */
@@ -81,33 +77,29 @@ export function verifySink(
   names: readonly string[],
 ): Promise<readonly TableComparison[]> {
   return withTarget(settings, async (session, target) => {
-    const reader = openReader(path);
-    try {
-      const sources = readSources(reader).filter(({ table }) => settings.takes(table.name));
-      const chosen = sources.filter(({ table }) => names.length === 0 || names.includes(table.localName));
-      const relations = await readRelations(session, target);
-      const known = await readOwnColumns(session, target);
-      const compared: TableComparison[] = [];
-      for (const table of chosen.map(sentTable)) {
-        const isThere = relations.some(({ tableId, name }) => tableId === table.id && name === table.name);
-        const columns = new Set((known.get(table.id) ?? []).map(({ name }) => name));
-        const isShaped = table.columns.every(({ name }) => columns.has(name));
-        compared.push(
-          isThere && isShaped
-            ? await compareTable({ session, target, reader, settings }, table)
-            : {
-                table: table.name,
-                rowCount: 0,
-                differing: [],
-                differingCount: 0,
-                skipped: isThere ? 'its columns are on their way' : 'it is not there yet',
-              },
-        );
-      }
-      return compared;
-    } finally {
-      reader.close();
+    using reader = openReader(path);
+    const sources = readSources(reader).filter(({ table }) => settings.takes(table.name));
+    const chosen = sources.filter(({ table }) => names.length === 0 || names.includes(table.localName));
+    const relations = await readRelations(session, target);
+    const known = await readOwnColumns(session, target);
+    const compared: TableComparison[] = [];
+    for (const table of chosen.map(sentTable)) {
+      const isThere = relations.some(({ tableId, name }) => tableId === table.id && name === table.name);
+      const columns = new Set((known.get(table.id) ?? []).map(({ name }) => name));
+      const isShaped = table.columns.every(({ name }) => columns.has(name));
+      compared.push(
+        isThere && isShaped
+          ? await compareTable({ session, target, reader, settings }, table)
+          : {
+              table: table.name,
+              rowCount: 0,
+              differing: [],
+              differingCount: 0,
+              skipped: isThere ? 'its columns are on their way' : 'it is not there yet',
+            },
+      );
     }
+    return compared;
   });
 }
 

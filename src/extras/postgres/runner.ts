@@ -42,22 +42,18 @@ export function startSinks(
 
 async function follow(context: SinkContext & { readonly signal: AbortSignal }): Promise<void> {
   const { clock, signal, log, settings } = context;
-  const writer = new SinkWriter(context);
+  await using writer = new SinkWriter(context);
   let workedAtMs = -Infinity;
   let held: ReadonlySet<string> = new Set();
-  try {
-    while (!signal.aborted) {
-      await retried({ ...context, sink: settings.name }, async () => {
-        if (!writer.isBehind() && clock.monotonicMs() - workedAtMs < QUIET_MS) return;
-        const { loadedRows, tables } = await writer.work();
-        workedAtMs = clock.monotonicMs();
-        if (loadedRows > 0) log.info('sink.sent', { sink: settings.name, rowCount: loadedRows });
-        held = tellHeld({ log, settings }, tables, held);
-      });
-      await clock.sleep(PAUSE_MS, signal).catch(() => undefined); // asked to stop
-    }
-  } finally {
-    await writer.close();
+  while (!signal.aborted) {
+    await retried({ ...context, sink: settings.name }, async () => {
+      if (!writer.isBehind() && clock.monotonicMs() - workedAtMs < QUIET_MS) return;
+      const { loadedRows, tables } = await writer.work();
+      workedAtMs = clock.monotonicMs();
+      if (loadedRows > 0) log.info('sink.sent', { sink: settings.name, rowCount: loadedRows });
+      held = tellHeld({ log, settings }, tables, held);
+    });
+    await clock.sleep(PAUSE_MS, signal).catch(() => undefined); // asked to stop
   }
 }
 

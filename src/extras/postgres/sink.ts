@@ -106,17 +106,17 @@ export class SinkWriter {
     } catch (thrown) {
       const isStopped = this.#context.signal?.aborted === true;
       const error = isStopped ? stoppedError() : asRowsyncError(thrown);
-      await this.#disconnect();
+      await this.close();
       if (!isStopped) await this.#note(error, null);
       throw error;
     }
   }
 
-  async close(): Promise<void> {
-    await this.#disconnect();
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
-  async #disconnect(): Promise<void> {
+  async close(): Promise<void> {
     this.#reader?.close();
     this.#reader = null;
     const connection = this.#connection;

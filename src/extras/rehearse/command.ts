@@ -65,28 +65,24 @@ async function rehearse(
   const folder = mkdtempSync(join(tmpdir(), 'rowsync-rehearsal-'));
   try {
     const path = await copyInto(folder, config.replica.path);
-    const sandbox = await startSandbox({ clock, replica: { path } });
-    try {
-      const report = await pushTo(sandbox, invocation, { config: configFor(sandbox, config, folder), options });
-      const exitCode = pushExitCode(report.push, false);
-      if (invocation.isJson) {
-        const { unknown, rules } = sandbox;
-        const { refused, sideEffects } = report;
-        await printJson(invocation, {
-          ...pushJson(report.push, false),
-          exitCode,
-          refused,
-          sideEffects,
-          unknown,
-          rules,
-        });
-      } else {
-        await stdout.write(reportText(report, stdout.width()) + limitsText(sandbox));
-      }
-      return exitCode;
-    } finally {
-      await sandbox.stop();
+    await using sandbox = await startSandbox({ clock, replica: { path } });
+    const report = await pushTo(sandbox, invocation, { config: configFor(sandbox, config, folder), options });
+    const exitCode = pushExitCode(report.push, false);
+    if (invocation.isJson) {
+      const { unknown, rules } = sandbox;
+      const { refused, sideEffects } = report;
+      await printJson(invocation, {
+        ...pushJson(report.push, false),
+        exitCode,
+        refused,
+        sideEffects,
+        unknown,
+        rules,
+      });
+    } else {
+      await stdout.write(reportText(report, stdout.width()) + limitsText(sandbox));
     }
+    return exitCode;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -115,34 +111,26 @@ async function pushTo(
   const { clock } = invocation.session;
   const { path } = config.replica;
   const signal = invocation.session.stopSignal();
-  const replica = openReplica(path, { clock, shared: false });
-  try {
-    const known = must(readIdentity(replica), 'a sandbox was made of it');
-    const { email: userEmail } = sandbox.user;
-    const caller = { ...known, url: sandbox.url, userEmail };
-    await replica.write('Pointing the copy at the sandbox', (tx) =>
-      storeIdentity(tx, caller, { changed: false, at: stampFromMs(clock.nowMs()) }),
-    );
-    const settings = pushSettings(withBoundNames(config, (name) => boundNameOf(replica, name)));
-    const refusedBefore = new Set(failuresOf(path).map(({ id }) => id));
-    const before = snapshot(sandbox);
-    const report = await withOrigin(invocation, config, ({ origin, log }) =>
-      push({ origin, replica, clock, log, signal, settings, files: { keep: undefined } }, options),
-    );
-    const refused = failuresOf(path).filter(({ id }) => !refusedBefore.has(id));
-    return { push: report, refused, sideEffects: sideEffectsOf(sandbox, before) };
-  } finally {
-    replica.close();
-  }
+  using replica = openReplica(path, { clock, shared: false });
+  const known = must(readIdentity(replica), 'a sandbox was made of it');
+  const { email: userEmail } = sandbox.user;
+  const caller = { ...known, url: sandbox.url, userEmail };
+  await replica.write('Pointing the copy at the sandbox', (tx) =>
+    storeIdentity(tx, caller, { changed: false, at: stampFromMs(clock.nowMs()) }),
+  );
+  const settings = pushSettings(withBoundNames(config, (name) => boundNameOf(replica, name)));
+  const refusedBefore = new Set(failuresOf(path).map(({ id }) => id));
+  const before = snapshot(sandbox);
+  const report = await withOrigin(invocation, config, ({ origin, log }) =>
+    push({ origin, replica, clock, log, signal, settings, files: { keep: undefined } }, options),
+  );
+  const refused = failuresOf(path).filter(({ id }) => !refusedBefore.has(id));
+  return { push: report, refused, sideEffects: sideEffectsOf(sandbox, before) };
 }
 
 function failuresOf(path: string): readonly FailureLine[] {
-  const reader = openReader(path);
-  try {
-    return reader.failures().filter(({ kind }) => kind !== 'read');
-  } finally {
-    reader.close();
-  }
+  using reader = openReader(path);
+  return reader.failures().filter(({ kind }) => kind !== 'read');
 }
 
 /** The ids of all rows by table. */

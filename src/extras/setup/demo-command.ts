@@ -60,12 +60,8 @@ export function addDemoCommand(program: Command, runner: Runner): void {
 }
 
 async function runDemo(invocation: Invocation): Promise<number> {
-  const sandbox = await startSandbox({ clock: invocation.session.clock, seed: SEED });
-  try {
-    return await tellStory(invocation, sandbox);
-  } finally {
-    await sandbox.stop();
-  }
+  await using sandbox = await startSandbox({ clock: invocation.session.clock, seed: SEED });
+  return await tellStory(invocation, sandbox);
 }
 
 async function tellStory(invocation: Invocation, sandbox: RunningSandbox): Promise<number> {
@@ -172,15 +168,11 @@ function makeFolder({ url, database, token }: RunningSandbox, port: number): str
 
 /** The answer to a question, without the number of its rows: a table, or plain lines where its only column is a text to be read whole. */
 function answerText(path: string, query: string, width: number | null): string {
-  const reader = openReader(path);
-  try {
-    const answer = reader.query(query);
-    if (answer.columns.length === 1)
-      return [...answer.rows].map(([text]) => `${printableLines(String(text))}\n`).join('');
-    return [...answerAsTable(answer, width)].join('').replace(/\d+ rows?\n$/, '');
-  } finally {
-    reader.close();
-  }
+  using reader = openReader(path);
+  const answer = reader.query(query);
+  if (answer.columns.length === 1)
+    return [...answer.rows].map(([text]) => `${printableLines(String(text))}\n`).join('');
+  return [...answerAsTable(answer, width)].join('').replace(/\d+ rows?\n$/, '');
 }
 
 function skippedText(first: PullReport, second: PullReport): string {

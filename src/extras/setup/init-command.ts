@@ -99,13 +99,9 @@ function nextText(configPath: string | undefined): string {
 }
 
 async function askAll(invocation: Invocation, options: InitOptions, file: string): Promise<FirstFiles> {
-  const prompter = new Prompter(invocation.session);
-  try {
-    await prompter.say(`This writes ${file}; nothing is written before the last question.`);
-    return await askAnswers(prompter, invocation, { ...options, file, pushed: options.push?.map(pushedTable) });
-  } finally {
-    prompter.close();
-  }
+  using prompter = new Prompter(invocation.session);
+  await prompter.say(`This writes ${file}; nothing is written before the last question.`);
+  return await askAnswers(prompter, invocation, { ...options, file, pushed: options.push?.map(pushedTable) });
 }
 
 /** Who gives the token where its file belongs must not get a file of that name. */

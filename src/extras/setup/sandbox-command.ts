@@ -107,7 +107,7 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
   const signal = session.stopSignal();
   const inFolder = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : resolve(session.folder, path);
-  const sandbox = await startSandbox({
+  await using sandbox = await startSandbox({
     clock: session.clock,
     host: options.host,
     port: options.port,
@@ -129,19 +129,15 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
     widthsOfTextOnly: options.textWidthsOnly,
     lenientDates: options.lenient,
   });
-  try {
-    const { url, database, token, session: cookie, users, controlUrl, unknown, rules } = sandbox;
-    const control = controlUrl === null ? {} : { control: controlUrl };
-    await session.stdout.write(
-      invocation.isJson
-        ? `${JSON.stringify({ url, database, token, session: cookie, users, ...control, ...(options.replica === undefined ? {} : { unknown, rules }) })}\n`
-        : readyText(sandbox, options),
-    );
-    if (!signal.aborted) await once(signal, 'abort');
-    return EXIT.done;
-  } finally {
-    await sandbox.stop();
-  }
+  const { url, database, token, session: cookie, users, controlUrl, unknown, rules } = sandbox;
+  const control = controlUrl === null ? {} : { control: controlUrl };
+  await session.stdout.write(
+    invocation.isJson
+      ? `${JSON.stringify({ url, database, token, session: cookie, users, ...control, ...(options.replica === undefined ? {} : { unknown, rules }) })}\n`
+      : readyText(sandbox, options),
+  );
+  if (!signal.aborted) await once(signal, 'abort');
+  return EXIT.done;
 }
 
 function replicaChoice(

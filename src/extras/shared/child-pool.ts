@@ -80,6 +80,10 @@ export class ChildPool<Request> {
     }
   }
 
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
   /** Ends every process. */
   close(): void {
     this.#isClosed = true;

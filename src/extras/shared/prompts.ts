@@ -76,7 +76,7 @@ export class Prompter {
   }
 
   /** Gives the terminal back. */
-  close(): void {
+  [Symbol.dispose](): void {
     this.#lines.close();
   }
 

@@ -8,16 +8,24 @@ import type { Connection, Stored } from '../../replica/connection.ts';
 import { replicaError, sqliteCode } from '../../replica/failures.ts';
 import type { Exact } from '../../replica/history-cells.ts';
 
-/** Runs statements in one transaction. @throws RowsyncError `replica.failed` with the words of SQLite or of a trigger. */
-export function executeAsClient(path: string, statements: string): void {
-  const db = new Database(path, { fileMustExist: true });
+/** The daemon writes in short transactions. */
+const BUSY_MS_MAX = 5_000;
+
+function asClient<T>(path: string, work: (db: Database.Database) => T): T {
+  const db = new Database(path, { fileMustExist: true, timeout: BUSY_MS_MAX });
   try {
-    db.transaction(() => db.exec(statements)).immediate();
+    db.pragma('trusted_schema = OFF');
+    return work(db);
   } catch (thrown) {
     throw replicaError(thrown, `Editing ${path}`);
   } finally {
-    db.close();
+    db.close(); // takes back what was not kept
   }
+}
+
+/** Runs statements in one transaction. @throws RowsyncError `replica.failed` with the words of SQLite or of a trigger. */
+export function executeAsClient(path: string, statements: string): void {
+  asClient(path, (db) => db.transaction(() => db.exec(statements)).immediate());
 }
 
 /**
@@ -29,31 +37,19 @@ export function workAsClient<T>(
   work: (from: Connection) => T,
   { isKept }: { readonly isKept: boolean | ((result: T) => boolean) },
 ): T {
-  const db = new Database(path, { fileMustExist: true, timeout: BUSY_MS_MAX });
-  try {
-    db.pragma('trusted_schema = OFF');
+  return asClient(path, (db) => {
     db.exec('BEGIN IMMEDIATE');
     const result = work(db);
     db.exec((typeof isKept === 'boolean' ? isKept : isKept(result)) ? 'COMMIT' : 'ROLLBACK');
     return result;
-  } catch (thrown) {
-    throw replicaError(thrown, `Editing ${path}`);
-  } finally {
-    db.close(); // takes back what was not kept
-  }
+  });
 }
 
 /** Keeps a query under a name, as a view, or drops it for null. @throws RowsyncError `replica.failed` if it is no single query. */
 export function storeView(path: string, { name, text }: { readonly name: string; readonly text: string | null }): void {
-  const db = new Database(path, { fileMustExist: true, timeout: BUSY_MS_MAX });
-  try {
-    // Only one statement is prepared, whatever the text holds.
-    db.prepare(text === null ? `DROP VIEW ${ident(name)}` : `CREATE VIEW ${ident(name)} AS ${text}`).run();
-  } catch (thrown) {
-    throw replicaError(thrown, `Editing ${path}`);
-  } finally {
-    db.close();
-  }
+  // Only one statement is prepared, whatever the text holds.
+  const statement = text === null ? `DROP VIEW ${ident(name)}` : `CREATE VIEW ${ident(name)} AS ${text}`;
+  asClient(path, (db) => db.prepare(statement).run());
 }
 
 /** An edit of one row, as a form says it; a column that is not named keeps its value. */
@@ -96,21 +92,16 @@ export function editRowAsClient(
   edit: RowEdit,
   isSame: (stored: Stored, was: string) => boolean,
 ): EditOutcome {
-  const db = new Database(path, { fileMustExist: true, timeout: BUSY_MS_MAX });
-  try {
-    db.pragma('trusted_schema = OFF');
-    return db.transaction(() => editRow(db, edit, isSame)).immediate();
-  } catch (thrown) {
-    const isRefused = sqliteCode(thrown)?.startsWith('SQLITE_CONSTRAINT') === true;
-    if (isRefused && thrown instanceof Error) return { kind: 'refused', words: thrown.message };
-    throw replicaError(thrown, `Editing ${path}`);
-  } finally {
-    db.close();
-  }
+  return asClient(path, (db) => {
+    try {
+      return db.transaction(() => editRow(db, edit, isSame)).immediate();
+    } catch (thrown) {
+      const isRefused = sqliteCode(thrown)?.startsWith('SQLITE_CONSTRAINT') === true;
+      if (isRefused && thrown instanceof Error) return { kind: 'refused', words: thrown.message };
+      throw thrown;
+    }
+  });
 }
-
-/** The daemon writes in short transactions. */
-const BUSY_MS_MAX = 5_000;
 
 function editRow(db: Database.Database, edit: RowEdit, isSame: (stored: Stored, was: string) => boolean): EditOutcome {
   const table = ident(edit.table);
@@ -146,7 +137,7 @@ export function writeCells(
   to: Connection,
   table: string,
   id: number | null,
-  cells: readonly { readonly column: string; readonly value: Stored }[],
+  cells: readonly { readonly column: string; readonly value: Stored | Buffer }[],
 ): number {
   const values = cells.map(({ value }) => value);
   if (id !== null) {
