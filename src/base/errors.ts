@@ -205,6 +205,11 @@ export class RowsyncError extends Error {
   }
 }
 
+/** The error of a command line, a form or a call that cannot be carried out as it was given. */
+export function usageError(message: string, hint: string, code: ErrorCode = 'usage.invalid'): RowsyncError {
+  return new RowsyncError('usage', code, { message, hint });
+}
+
 /** What helps where the system opens no more files or connections. */
 export const HINT_DESCRIPTORS = 'Raise the limit (ulimit -n, or LimitNOFILE= of the service); rowsync needs some 100.';
 

@@ -4,7 +4,7 @@
  * output can be piped.
  */
 import { Command, CommanderError, Help, Option } from 'commander';
-import { asRowsyncError, EXIT, RowsyncError } from '../base/errors.ts';
+import { asRowsyncError, EXIT, RowsyncError, usageError } from '../base/errors.ts';
 import { CONFIG_PATHS, serviceConfig } from '../config/paths.ts';
 import { withPriorities } from '../base/log-form.ts';
 import { messageText } from './report/error-text.ts';
@@ -74,7 +74,8 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
       return EXIT.done;
     }
     const named = namedCommand(program, given);
-    const error = thrown instanceof CommanderError ? usageError(thrown, usageOf(named, help)) : asRowsyncError(thrown);
+    const error =
+      thrown instanceof CommanderError ? commanderError(thrown, usageOf(named, help)) : asRowsyncError(thrown);
     const modes = modesOf(args);
     const isHelp = thrown instanceof CommanderError && thrown.code === 'commander.help' && !modes.isJson;
     if (isHelp) await session.stderr.write(usage.join(''));
@@ -144,13 +145,13 @@ function usageOf(command: Command, help: readonly string[]): string | null {
   return `write ${usage}${example === undefined ? '' : `, such as: ${example}`}`;
 }
 
-function usageError(error: CommanderError, usage: string | null): RowsyncError {
+function commanderError(error: CommanderError, usage: string | null): RowsyncError {
   // Commander reports "no command" by the whole help and an empty message.
   const isHelp = error.code === 'commander.help';
-  return new RowsyncError('usage', 'usage.invalid', {
-    message: isHelp ? 'No command was given' : error.message.replace(/^error: /, '').replaceAll('\n', ' '),
-    hint: usage ?? '`rowsync --help` lists the commands, `rowsync COMMAND --help` the options of one.',
-  });
+  return usageError(
+    isHelp ? 'No command was given' : error.message.replace(/^error: /, '').replaceAll('\n', ' '),
+    usage ?? '`rowsync --help` lists the commands, `rowsync COMMAND --help` the options of one.',
+  );
 }
 
 async function printError(

@@ -3,7 +3,7 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { RowsyncError } from '../base/errors.ts';
+import { RowsyncError, usageError } from '../base/errors.ts';
 
 /** Where services have their configurations, a file for each. */
 const SERVICES_FOLDER = '/etc/rowsync';
@@ -50,10 +50,10 @@ export function serviceName(path: string): string {
 /** The configuration of a service, by its name. @throws RowsyncError `usage.invalid`. */
 export function serviceConfig(name: string): string {
   if (SERVICE_NAME.test(name)) return join(SERVICES_FOLDER, `${name}.yaml`);
-  throw new RowsyncError('usage', 'usage.invalid', {
-    message: `--service is not the name of a service: ${name}`,
-    hint: `Give the name of a file in ${SERVICES_FOLDER} without .yaml, such as --service main.`,
-  });
+  throw usageError(
+    `--service is not the name of a service: ${name}`,
+    `Give the name of a file in ${SERVICES_FOLDER} without .yaml, such as --service main.`,
+  );
 }
 
 /** The configurations in a folder; null where there is no such folder, or it cannot be listed. */

@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { RowsyncError } from '../base/errors.ts';
+import { usageError } from '../base/errors.ts';
 import { fileError } from './failures.ts';
 import { FileStore, openStore, type CompleteFile, type StoredContent } from './store.ts';
 
@@ -44,10 +44,11 @@ export async function carryToBackup(
 ): Promise<CarryReport> {
   const folder = filesBeside(place.backup);
   if (existsSync(folder)) {
-    throw new RowsyncError('usage', 'backup.exists', {
-      message: `${folder} exists already, without the backup that it would belong to`,
-      hint: 'Name another file, or remove the folder; a backup never replaces anything.',
-    });
+    throw usageError(
+      `${folder} exists already, without the backup that it would belong to`,
+      'Name another file, or remove the folder; a backup never replaces anything.',
+      'backup.exists',
+    );
   }
   if (contents.length === 0) return { ...NOTHING, folder: null };
   const partial = `${folder}.partial`;

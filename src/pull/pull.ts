@@ -3,7 +3,7 @@
  * origin that is down or refuses the credentials does, because every further answer would be the same. The pull is recorded as a run.
  */
 import { must } from '../base/assert.ts';
-import { RowsyncError } from '../base/errors.ts';
+import { RowsyncError, usageError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { withFacts } from '../base/log.ts';
 import { someOf } from '../base/text.ts';
@@ -257,10 +257,10 @@ function chooseTables(
     isNamed({ name: recordName, localName: localById.get(id) ?? recordName }, name);
   const unknown = names.filter((name) => !configured.some((table) => isMeant(table, name)));
   if (unknown.length > 0) {
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: `No table is called ${unknown.map((name) => `"${name}"`).join(', ')}`,
-      hint: `The configuration matches: ${configured.map(({ recordName }) => recordName).join(', ') || 'no table'}.`,
-    });
+    throw usageError(
+      `No table is called ${unknown.map((name) => `"${name}"`).join(', ')}`,
+      `The configuration matches: ${configured.map(({ recordName }) => recordName).join(', ') || 'no table'}.`,
+    );
   }
   return configured.filter((table) => names.some((name) => isMeant(table, name)));
 }

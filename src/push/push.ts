@@ -3,7 +3,7 @@
  * the credentials does, because every further answer would be the same. The push is recorded in `sync_runs` before its first changing request, so that
  * one that is killed is visible. One process never runs a push and a pull at the same time.
  */
-import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { asRowsyncError, RowsyncError, usageError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { runAll } from '../base/pool.ts';
 import { applyEvent } from '../capture/writer/apply.ts';
@@ -259,12 +259,12 @@ export function chooseTables(
   const others = names.filter((name) => ![...pushed, ...broken].some((table) => isNamed(table, name)));
   if (others.length > 0) {
     const isKnown = readTables(replica).some((table) => others.some((name) => isNamed(table, name)));
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: `No table whose edits are pushed is called ${others.map((name) => `"${name}"`).join(', ')}`,
-      hint: isKnown
+    throw usageError(
+      `No table whose edits are pushed is called ${others.map((name) => `"${name}"`).join(', ')}`,
+      isKnown
         ? MIRROR_HINT
         : `Pushed are: ${pushed.map(({ localName }) => localName).join(', ') || 'none; set push: true for a table'}.`,
-    });
+    );
   }
   return names.length === 0 ? pushed : pushed.filter((table) => names.some((name) => isNamed(table, name)));
 }

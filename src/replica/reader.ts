@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import Database from 'better-sqlite3';
-import { RowsyncError } from '../base/errors.ts';
+import { RowsyncError, usageError } from '../base/errors.ts';
 import { SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import { CONFLICT_LINE, type ConflictLine } from './bookkeeping/conflicts.ts';
 import type { Connection } from './connection.ts';
@@ -281,10 +281,11 @@ export class ReplicaReader implements Connection {
       throw queryError(thrown, this.#path);
     }
     if (!statement.reader || !statement.readonly) {
-      throw new RowsyncError('usage', 'replica.query', {
-        message: 'The statement returns no rows or would write',
-        hint: 'rowsync sql only reads. Rows of tables with push: true are edited with any other SQLite client, such as sqlite3.',
-      });
+      throw usageError(
+        'The statement returns no rows or would write',
+        'rowsync sql only reads. Rows of tables with push: true are edited with any other SQLite client, such as sqlite3.',
+        'replica.query',
+      );
     }
     const columns = statement.columns().map(({ name }) => name);
     return { columns, rows: readAll(statement, this.#path) };

@@ -3,7 +3,7 @@
  * the origin; the next run carries the result there.
  */
 import type { Command } from 'commander';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, type RowsyncError, usageError } from '../../base/errors.ts';
 import type { PersonDecision } from '../../capture/decide.ts';
 import { type ConflictLine, readUnseen, shownSince } from '../../replica/bookkeeping/conflicts.ts';
 import { openReader } from '../../replica/reader.ts';
@@ -148,10 +148,10 @@ function boxText(conflicts: readonly ConflictLine[], { width, nameOf }: ListForm
 }
 
 function needsOneOf(): RowsyncError {
-  return new RowsyncError('usage', 'usage.invalid', {
-    message: 'discard takes either the _id of a row or --all',
-    hint: '`rowsync plan` lists edited rows with their _id.',
-  });
+  return usageError(
+    'discard takes either the _id of a row or --all',
+    '`rowsync plan` lists edited rows with their _id.',
+  );
 }
 
 function takeFrom(text: string): Pick<PersonDecision & { kind: 'resolve' }, 'take' | 'value'> {
@@ -162,8 +162,8 @@ function takeFrom(text: string): Pick<PersonDecision & { kind: 'resolve' }, 'tak
 function numberOf(text: string, what: string): number {
   const number = integerFromText(text);
   if (number !== null) return number;
-  throw new RowsyncError('usage', 'usage.invalid', {
-    message: `The number of a ${what} is a whole number`,
-    hint: '`rowsync conflicts` lists conflicts with their numbers, SELECT * FROM sync_changes edited rows.',
-  });
+  throw usageError(
+    `The number of a ${what} is a whole number`,
+    '`rowsync conflicts` lists conflicts with their numbers, SELECT * FROM sync_changes edited rows.',
+  );
 }

@@ -3,7 +3,7 @@
  * end in capture/decide.ts.
  */
 import { stampFromMs } from '../../base/clock.ts';
-import { asRowsyncError, EXIT, RowsyncError } from '../../base/errors.ts';
+import { asRowsyncError, EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { printable } from '../../base/text.ts';
 import { carryOutDecision, type PersonDecision } from '../../capture/decide.ts';
 import type { Config } from '../../config/load.ts';
@@ -23,12 +23,11 @@ export async function decide(invocation: Invocation, decision: PersonDecision): 
     });
   }
   if (answer.kind === 'problem') {
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: `Nothing was changed: ${answer.words}`,
-      hint:
-        answer.hint ??
+    throw usageError(
+      `Nothing was changed: ${answer.words}`,
+      answer.hint ??
         '`rowsync conflicts --all` lists conflicts, `rowsync failures` rows that wait, SELECT * FROM sync_changes edits.',
-    });
+    );
   }
   await (invocation.isJson
     ? printJson(invocation, { rowCount: answer.rowCount, decided: answer.decided })

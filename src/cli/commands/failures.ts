@@ -3,7 +3,7 @@
  * those that were refused. They never ask the origin; the next push carries the rows.
  */
 import type { Command } from 'commander';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, usageError } from '../../base/errors.ts';
 import { openReader, type FailureLine } from '../../replica/reader.ts';
 import { decide } from './decide.ts';
 import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
@@ -85,10 +85,7 @@ function whenTriedAgain({ kind }: FailureLine): string {
 async function retry(invocation: Invocation, texts: readonly string[]): Promise<number> {
   const ids = texts.map((text) => {
     if (/^\d{1,15}$/.test(text)) return Number(text);
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: `There is no failure ${printable(text)}`,
-      hint: '`rowsync failures` lists them.',
-    });
+    throw usageError(`There is no failure ${printable(text)}`, '`rowsync failures` lists them.');
   });
   return decide(invocation, { kind: 'retry', ids });
 }

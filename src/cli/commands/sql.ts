@@ -3,7 +3,7 @@
  */
 import { Option, type Command } from 'commander';
 import { answerAsCsv, answerAsJson, type ResultTable } from '../../base/answer.ts';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, usageError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { loadNamedConfig } from '../runtime/invocation.ts';
@@ -74,10 +74,7 @@ async function hold(
   const [holdReader] = invocation.extras.flatMap((extra) => extra.hold ?? []);
   const { at, fresh, moment } = options;
   if (at !== undefined && (fresh !== undefined || moment === true)) {
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: 'A query is of an earlier time (--at), or of now (--fresh, --moment)',
-      hint: 'Give one of them.',
-    });
+    throw usageError('A query is of an earlier time (--at), or of now (--fresh, --moment)', 'Give one of them.');
   }
   return (await holdReader?.(invocation, config, { reader, reads: () => reader.tablesOf(text), options })) ?? null;
 }
@@ -118,8 +115,8 @@ function* heldJson(held: object, answer: ResultTable): Iterable<string> {
 async function queryFromInput({ session }: Invocation): Promise<string> {
   const text = session.stdin.isTTY === true ? '' : await readAll(session.stdin, QUERY_CHARS_MAX);
   if (text !== null && text.trim() !== '') return text;
-  throw new RowsyncError('usage', 'usage.invalid', {
-    message: text === null ? `The query on stdin is longer than ${QUERY_CHARS_MAX} characters` : 'No query was given',
-    hint: 'Give it as one argument, in quotes, or on stdin: rowsync sql < report.sql',
-  });
+  throw usageError(
+    text === null ? `The query on stdin is longer than ${QUERY_CHARS_MAX} characters` : 'No query was given',
+    'Give it as one argument, in quotes, or on stdin: rowsync sql < report.sql',
+  );
 }

@@ -4,7 +4,7 @@
 import { resolve, join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { countText, plural, printable } from '../../base/text.ts';
 import { type WrittenColumn, writeParquet, type ParquetColumn } from './parquet.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
@@ -195,10 +195,7 @@ function chooseSources(reader: ReplicaReader, names: readonly string[]): ReturnT
     table.localName === name || table.name === name;
   const unknown = names.find((name) => !sources.some((source) => isNamed(source, name)));
   if (unknown !== undefined) {
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: `There is no table ${unknown} in the replica`,
-      hint: 'rowsync status lists them.',
-    });
+    throw usageError(`There is no table ${unknown} in the replica`, 'rowsync status lists them.');
   }
   return sources.filter((source) => names.length === 0 || names.some((name) => isNamed(source, name)));
 }

@@ -3,7 +3,7 @@
  * copies still have it.
  */
 import type { Command } from 'commander';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, type RowsyncError, usageError } from '../../base/errors.ts';
 import { plural, printable, printableJson } from '../../base/text.ts';
 import { cellsOf } from './difference.ts';
 import { entryJson, readRowEntries, type HistoryEntry } from './entries.ts';
@@ -48,10 +48,10 @@ async function showLife(invocation: Invocation, name: string, id: string): Promi
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const rowId = /^-?\d+$/.test(id) ? Number(id) : Number.NaN;
   if (!Number.isSafeInteger(rowId)) {
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: `"${id}" is not the _id of a row, a whole number`,
-      hint: 'rowsync sql shows it: SELECT _id, * FROM the table. Write -- before a negative one.',
-    });
+    throw usageError(
+      `"${id}" is not the _id of a row, a whole number`,
+      'rowsync sql shows it: SELECT _id, * FROM the table. Write -- before a negative one.',
+    );
   }
   using reader = openReader(config.replica.path);
   const known = findKnownTable(readKnownTables(reader), name);
@@ -157,7 +157,7 @@ function findRow(replica: Replica, { table: name, id, column: columnName }: Forg
 }
 
 function refusal(code: 'usage.invalid' | 'history.unknown', message: string, hint: string): RowsyncError {
-  return new RowsyncError('usage', code, { message, hint });
+  return usageError(message, hint, code);
 }
 
 interface ForgetOutcome {

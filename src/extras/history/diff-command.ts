@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, usageError } from '../../base/errors.ts';
 import { plural, printable, printableJson } from '../../base/text.ts';
 import { differencesOf, type RowDifference } from './difference.ts';
 import { readTableEntries } from './entries.ts';
@@ -56,10 +56,10 @@ async function showDiff(invocation: Invocation, name: string | undefined, option
   const from = momentOf(options.from, { name: '--from', nowMs });
   const to = momentOf(options.to, { name: '--to', nowMs });
   if (from > to) {
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: `--from ${stampFromMs(from * 1000)} is later than --to ${stampFromMs(to * 1000)}`,
-      hint: 'Give the earlier time with --from.',
-    });
+    throw usageError(
+      `--from ${stampFromMs(from * 1000)} is later than --to ${stampFromMs(to * 1000)}`,
+      'Give the earlier time with --from.',
+    );
   }
   using reader = openReader(config.replica.path);
   const known = readKnownTables(reader);

@@ -2,7 +2,7 @@
  * Entries of the history as events: CloudEvents 1.0 in its JSON format (github.com/cloudevents/spec). `id` is the
  * number of the entry, `source` the file that holds the history.
  */
-import { RowsyncError } from '../../base/errors.ts';
+import { type RowsyncError, usageError } from '../../base/errors.ts';
 import { entryJson, iterateEntriesAfter, lastSeq, type HistoryEntry } from './entries.ts';
 import { requireHistory } from './known.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
@@ -49,10 +49,11 @@ export function readEvents(reader: ReplicaReader, after: number, source: string)
 }
 
 function endsBefore(after: number, last: number): RowsyncError {
-  return new RowsyncError('usage', 'history.unknown', {
-    message: `The history ends at ${last}, before ${after}`,
-    hint: 'It is the number of another replica. Read what this one has with `--after 0`, and begin again with it.',
-  });
+  return usageError(
+    `The history ends at ${last}, before ${after}`,
+    'It is the number of another replica. Read what this one has with `--after 0`, and begin again with it.',
+    'history.unknown',
+  );
 }
 
 /** One line of JSON, without its end. */

@@ -3,7 +3,7 @@
  * known only after pruned entries and the last `begin`. Queries about earlier times are refused.
  */
 import { stampFromMs } from '../../base/clock.ts';
-import { RowsyncError } from '../../base/errors.ts';
+import { RowsyncError, usageError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
@@ -56,13 +56,13 @@ export function findKnownTable(known: readonly KnownTable[], name: string): Know
   const found =
     known.find(({ table }) => table === name) ?? known.find(({ table }) => table.toLowerCase() === name.toLowerCase());
   if (found !== undefined) return found;
-  throw new RowsyncError('usage', 'history.unknown', {
-    message: `No history is kept of a table "${name}"`,
-    hint:
-      known.length === 0
-        ? 'Set `history: true` for the table in the configuration, and pull.'
-        : `There is one of: ${known.map(({ table }) => table).join(', ')}. For others, set \`history: true\`, and pull.`,
-  });
+  throw usageError(
+    `No history is kept of a table "${name}"`,
+    known.length === 0
+      ? 'Set `history: true` for the table in the configuration, and pull.'
+      : `There is one of: ${known.map(({ table }) => table).join(', ')}. For others, set \`history: true\`, and pull.`,
+    'history.unknown',
+  );
 }
 
 /**
@@ -109,5 +109,5 @@ export function checkKnown(
 }
 
 function unknown(message: string, hint: string): RowsyncError {
-  return new RowsyncError('usage', 'history.unknown', { message, hint });
+  return usageError(message, hint, 'history.unknown');
 }

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, usageError } from '../../base/errors.ts';
 import { countText, plural, printable, printableJson, integerFromText } from '../../base/text.ts';
 import { entryJson, findRun, readRunCounts, readRunEntries, type EntryFilter, type RunCount } from './entries.ts';
 import { findKnownTable, readKnownTables } from './known.ts';
@@ -87,7 +87,7 @@ async function showLog(invocation: Invocation, options: LogOptions): Promise<num
   const runs = runsOf(readRunCounts(reader, filter), readSchemaChanges(reader, schemaFilter));
   if (options.run !== undefined && runs.length === 0 && findRun(reader, options.run) === null) {
     const hint = 'rowsync log lists the runs with changes, SELECT * FROM sync_runs all.';
-    throw new RowsyncError('usage', 'usage.invalid', { message: `There is no run ${options.run}`, hint });
+    throw usageError(`There is no run ${options.run}`, hint);
   }
   const withRows = table !== null || filter.runId !== null;
   const isKept = known.some((one) => one.since !== null && (table === null || one.table === table));

@@ -6,7 +6,7 @@
  *    temp._rowsync_then_N       those of them that existed, as they were
  *    temp."the table"           both, and the other rows of the table
  */
-import { RowsyncError } from '../../base/errors.ts';
+import { usageError } from '../../base/errors.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import type { Exact, Version } from '../../replica/history-cells.ts';
@@ -56,10 +56,11 @@ export function showTableAt(reader: ReplicaReader, { id, table }: Pick<KnownTabl
   const journal = findJournal(reader, id);
   const rows = journal === null ? null : openKnownRows(reader, journal);
   if (rows === null) {
-    throw new RowsyncError('usage', 'history.unknown', {
-      message: `There is no table ${table} here now`,
-      hint: 'rowsync history and rowsync log tell what is known of it.',
-    });
+    throw usageError(
+      `There is no table ${table} here now`,
+      'rowsync history and rowsync log tell what is known of it.',
+      'history.unknown',
+    );
   }
   const then = new ThenTable(reader, id, rows);
   const ids = ident(`_rowsync_then_${id}_ids`);

@@ -2,7 +2,7 @@
  * Reads times as people write them: `2026-11-01 08:00`, `2026-11-01T08:00:00Z`, `yesterday`, `2h` (ago). Without a
  * zone, a time is one of this machine's.
  */
-import { RowsyncError } from '../../base/errors.ts';
+import { usageError } from '../../base/errors.ts';
 import { processEnvironment } from '../../config/secrets.ts';
 import { isZone } from '../../wire/zone.ts';
 
@@ -23,10 +23,7 @@ export function momentOf(text: string, { name, nowMs }: { readonly name: string;
   const ms = wordMs(given.toLowerCase(), nowMs) ?? agoMs(given, nowMs) ?? writtenMs(given);
   if (ms !== null && isLocal(given)) requireMachineZone(name);
   if (ms !== null) return Math.floor(ms / 1000);
-  throw new RowsyncError('usage', 'usage.invalid', {
-    message: `${name}: cannot read "${text}" as a time`,
-    hint: `Write it as one of: ${MOMENT_FORMS}.`,
-  });
+  throw usageError(`${name}: cannot read "${text}" as a time`, `Write it as one of: ${MOMENT_FORMS}.`);
 }
 
 function isLocal(text: string): boolean {
@@ -38,10 +35,10 @@ function isLocal(text: string): boolean {
 function requireMachineZone(name: string): void {
   const zone = processEnvironment()['TZ']?.replace(/^:/, '') ?? '';
   if (zone === '' || isZone(zone)) return;
-  throw new RowsyncError('usage', 'usage.invalid', {
-    message: `The time zone of this machine is "${zone}" (TZ), which is not the name of a time zone: ${name} cannot be a local time`,
-    hint: 'Set TZ to a name, such as Europe/Paris, or write the time in UTC: 2026-11-01T08:00:00Z.',
-  });
+  throw usageError(
+    `The time zone of this machine is "${zone}" (TZ), which is not the name of a time zone: ${name} cannot be a local time`,
+    'Set TZ to a name, such as Europe/Paris, or write the time in UTC: 2026-11-01T08:00:00Z.',
+  );
 }
 
 function wordMs(word: string, nowMs: number): number | null {

@@ -2,7 +2,7 @@
  * `rowsync undo`: takes the changes of a run, or since a moment, back as edits of two-way tables.
  */
 import type { Command } from 'commander';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, usageError } from '../../base/errors.ts';
 import { integerFromText, plural, shellWord } from '../../base/text.ts';
 import { undoTable, type TableUndo, type UndoSelection } from './undo.ts';
 import { workAsClient } from '../shared/sql-client.ts';
@@ -52,10 +52,13 @@ export function addUndoCommand(program: Command, runner: Runner): void {
 
 async function undo(invocation: Invocation, run: string | undefined, options: UndoOptions): Promise<number> {
   if ((run === undefined) === (options.since === undefined)) {
-    throw usage('undo takes either the number of a run or --since', 'rowsync log lists runs, with what each changed.');
+    throw usageError(
+      'undo takes either the number of a run or --since',
+      'rowsync log lists runs, with what each changed.',
+    );
   }
   if (options.row !== undefined && options.table === undefined)
-    throw usage('--row needs --table', 'Name the table of the row.');
+    throw usageError('--row needs --table', 'Name the table of the row.');
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { path } = config.replica;
   const { tables, wish, editsSince } = readUndoSelection(invocation, path, { run, options });
@@ -64,7 +67,7 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
   const undone = all.filter(({ changeCount }) => changeCount > 0);
   const ofPush = editsSince === null ? null : ofPushText(editsSince);
   if (undone.length === 0 && run !== undefined)
-    throw usage(`No change of run ${run} is known`, ofPush ?? 'rowsync log lists runs.');
+    throw usageError(`No change of run ${run} is known`, ofPush ?? 'rowsync log lists runs.');
   await (invocation.isJson
     ? printJson(invocation, undoJson(undone, isKept))
     : invocation.session.stdout.write(undoText(undone, isKept) + (ofPush === null ? '' : `${ofPush}\n`)));
@@ -100,11 +103,7 @@ function readUndoSelection(
 function numberOf(text: string, what: string): number {
   const number = integerFromText(text);
   if (number !== null) return number;
-  throw usage(`"${text}" is not the number of ${what}`, 'Write a whole number.');
-}
-
-function usage(message: string, hint: string): RowsyncError {
-  return new RowsyncError('usage', 'usage.invalid', { message, hint });
+  throw usageError(`"${text}" is not the number of ${what}`, 'Write a whole number.');
 }
 
 function undoJson(undone: readonly TableUndo[], isKept: boolean): unknown {

@@ -2,7 +2,7 @@
  * A database and its tables by name, for programs: rows are objects of values by column, pages are iterated, and what is written follows from the
  * table's description. It asks for that description, and for the calling user's time zone, once.
  */
-import { RowsyncError } from '../../base/errors.ts';
+import { RowsyncError, usageError } from '../../base/errors.ts';
 import { KEYS_MAX, TOP_MAX, type SortKey } from '../../wire/query.ts';
 import {
   columnType,
@@ -239,5 +239,5 @@ function unknown(what: string, name: string, names: readonly string[]): RowsyncE
 }
 
 function misused(message: string): RowsyncError {
-  return new RowsyncError('usage', 'usage.invalid', { message, hint: 'Nothing was sent. Correct the call.' });
+  return usageError(message, 'Nothing was sent. Correct the call.');
 }

@@ -7,7 +7,7 @@
  */
 import { chmodSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RowsyncError } from '../../base/errors.ts';
+import { usageError } from '../../base/errors.ts';
 import { makeFolders } from '../../base/file-system.ts';
 import { replicaError } from '../../replica/failures.ts';
 import { ENDINGS, proposalNames, type ProposalState } from './proposal-names.ts';
@@ -35,7 +35,7 @@ export function listProposals(folder: string): readonly FoundProposal[] {
 /** A proposal by its name. @throws RowsyncError `usage.invalid` where there is none. */
 export function findProposal(folder: string, name: string): FoundProposal {
   const found = listProposals(folder).find((each) => each.name === name);
-  if (found === undefined) throw usage(`There is no proposal ${name}`, 'rowsync proposals lists them.');
+  if (found === undefined) throw usageError(`There is no proposal ${name}`, 'rowsync proposals lists them.');
   return found;
 }
 
@@ -45,10 +45,10 @@ export function findProposal(folder: string, name: string): FoundProposal {
 export function keepProposal(folder: string, proposal: Proposal, { isShared }: { readonly isShared: boolean }): void {
   const found = listProposals(folder);
   if (found.some(({ name }) => name === proposal.name)) {
-    throw usage(`There is a proposal ${proposal.name} already`, 'Choose another name.');
+    throw usageError(`There is a proposal ${proposal.name} already`, 'Choose another name.');
   }
   if (found.length >= PROPOSALS_MAX) {
-    throw usage(
+    throw usageError(
       `There are ${found.length} proposals already`,
       'A person has to drop some: rowsync proposals drop NAME.',
     );
@@ -160,8 +160,4 @@ function readProposal(path: string, name: string): Proposal | null {
   } catch {
     return null;
   }
-}
-
-function usage(message: string, hint: string): RowsyncError {
-  return new RowsyncError('usage', 'usage.invalid', { message, hint });
 }

@@ -2,7 +2,7 @@
  * `rowsync proposals`: what agents proposed (`rowsync mcp`), for a person who applies or drops it.
  */
 import type { Command } from 'commander';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, usageError } from '../../base/errors.ts';
 import { countText, plural, printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import { type TableUndo, writeEdit } from '../history/undo.ts';
@@ -112,9 +112,9 @@ function lineText({ name, state, proposal }: FoundProposal): string {
 
 /** A proposal that can be looked at or applied. @throws RowsyncError where it cannot. */
 function waiting({ name, state, proposal }: FoundProposal): Proposal {
-  if (proposal === null) throw usage(`The proposal ${name} cannot be read`, 'Drop it.');
+  if (proposal === null) throw usageError(`The proposal ${name} cannot be read`, 'Drop it.');
   if (state === 'waiting') return proposal;
-  throw usage(`The proposal ${name} ${STATE_WORDS[state]}`, `rowsync proposals drop ${name} forgets it.`);
+  throw usageError(`The proposal ${name} ${STATE_WORDS[state]}`, `rowsync proposals drop ${name} forgets it.`);
 }
 
 async function show(
@@ -217,10 +217,6 @@ async function report(
   const plan = isShort ? planText(previews) : reviewText(previews, session.stdout.width());
   const text = `${note === '' ? '' : `${printable(note)}\n`}${busy.length === 0 ? '' : plan}${end}`;
   return isApplied ? session.stdout.write(text) : writePaged(session, text);
-}
-
-function usage(message: string, hint: string): RowsyncError {
-  return new RowsyncError('usage', 'usage.invalid', { message, hint });
 }
 
 /**

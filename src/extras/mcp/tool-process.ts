@@ -2,7 +2,7 @@
  * Answers one question of an agent at a time, over a replica that is opened read-only for it. Its parent ends it if an answer takes too long
  * (extras/shared/child-pool.ts). A wrong question gets status 400.
  */
-import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
+import { asRowsyncError, usageError } from '../../base/errors.ts';
 import { serveQuestions, type AnswerChunks } from '../shared/child-process.ts';
 import { boundMemory, findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../shared/browse.ts';
 import { openReader, type ReplicaReader, type TableStatus } from '../../replica/reader.ts';
@@ -75,7 +75,7 @@ function bounded(answer: Readonly<Record<string, unknown>>): unknown {
   }
   const isEmptied = shown['row_count'] === 0 && answer['row_count'] !== 0;
   if (lengthOf(shown) <= ANSWER_CHARS_MAX && !isEmptied) return shown;
-  throw usage(
+  throw usageError(
     `The answer has more than ${ANSWER_CHARS_MAX} characters`,
     'Ask for fewer columns, or for parts of long values.',
   );
@@ -175,7 +175,7 @@ function problemOf({ code, severity, table, count, since, sentence, hint }: Prob
 
 function describeTable(reader: ReplicaReader, name: string, present: AnswerFacts): Readonly<Record<string, unknown>> {
   const table = findBrowsedTable(reader, name);
-  if (table === null) throw usage(`There is no table ${cut(name, NAME_CHARS_MAX)}`, 'list_tables lists them.');
+  if (table === null) throw usageError(`There is no table ${cut(name, NAME_CHARS_MAX)}`, 'list_tables lists them.');
   const status = reader.status().filter((each) => each.table === name);
   return {
     now: stampFromMs(present.nowMs),
@@ -204,7 +204,7 @@ function columnsOf(table: BrowsedTable): readonly object[] {
 const ASKS = /^(?:\s|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:SELECT|WITH|VALUES)\b/i;
 
 function requireSelect(sql: string): void {
-  if (!ASKS.test(sql)) throw usage('Only one SELECT is answered', 'Edits are proposed with propose_edits.');
+  if (!ASKS.test(sql)) throw usageError('Only one SELECT is answered', 'Edits are proposed with propose_edits.');
 }
 
 function query(
@@ -263,8 +263,4 @@ function cut(text: string, charsMax: number): string {
   return text.length <= charsMax
     ? text.toWellFormed()
     : `${text.slice(0, charsMax).toWellFormed()}… (${text.length} characters)`;
-}
-
-function usage(message: string, hint: string): RowsyncError {
-  return new RowsyncError('usage', 'usage.invalid', { message, hint });
 }

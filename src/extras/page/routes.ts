@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { answerAsCsv, answerAsJson } from '../../base/answer.ts';
-import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
+import { asRowsyncError, usageError } from '../../base/errors.ts';
 import { countText, bytesText } from '../../base/text.ts';
 import {
   boundMemory,
@@ -229,17 +229,11 @@ function queryAt(
     const names = (): readonly string[] => reader.tablesOf(sql);
     const tables = fresh === '' ? [] : requireFresh(reader, { names, bound: ageBound(fresh, nowMs) });
     if (at === '') return { ...reader.query(sql), asOf: oldestOf(tables) };
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: 'A question is of an earlier time, or fresh',
-      hint: 'Leave one of them empty.',
-    });
+    throw usageError('A question is of an earlier time, or fresh', 'Leave one of them empty.');
   }
   const ms = Date.parse(at);
   if (!Number.isNaN(ms)) return { ...queryPast(reader, sql, { moment: Math.floor(ms / 1000), nowMs }), asOf: null };
-  throw new RowsyncError('usage', 'usage.invalid', {
-    message: `Cannot read "${at}" as a time`,
-    hint: 'Write it as 2026-11-01T08:00, or leave it empty.',
-  });
+  throw usageError(`Cannot read "${at}" as a time`, 'Write it as 2026-11-01T08:00, or leave it empty.');
 }
 
 function ask(reader: ReplicaReader, question: QueryRequest): QueryOutcome {
@@ -308,10 +302,7 @@ function ofQuery({ reader, query, request }: PageInput): Exported {
 function ofTable(reader: ReplicaReader, part: string, query: URLSearchParams): Exported {
   const table = findBrowsedTable(reader, nameOfPart(part) ?? '');
   if (table === null) {
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: 'There is no such table',
-      hint: 'It may have another name now.',
-    });
+    throw usageError('There is no such table', 'It may have another name now.');
   }
   const wish = queryFromAddress(query, table);
   const columns = shownColumns(table, wish);

@@ -3,7 +3,7 @@
  * daemon. A command that changes the replica's memory of a sink needs the replica for itself; otherwise it leaves a note for the daemon.
  */
 import type { Command } from 'commander';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { createLogger } from '../../base/log.ts';
 import { plural, printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
@@ -89,15 +89,14 @@ function chosen(config: Config, name: string | undefined): SinkSettings {
   const found = name === undefined && sinks.length === 1 ? sinks[0] : sinks.find((sink) => sink.name === name);
   if (found !== undefined) return found;
   const names = sinks.map((sink) => sink.name).join(', ');
-  throw new RowsyncError('usage', 'usage.invalid', {
-    message:
-      sinks.length === 0
-        ? `${config.file} has no sinks`
-        : name === undefined
-          ? `There are several sinks: ${names}`
-          : `There is no sink ${name}: ${names}`,
-    hint: sinks.length === 0 ? 'docs/postgres.md shows how to set one up.' : 'Name one with --sink.',
-  });
+  throw usageError(
+    sinks.length === 0
+      ? `${config.file} has no sinks`
+      : name === undefined
+        ? `There are several sinks: ${names}`
+        : `There is no sink ${name}: ${names}`,
+    sinks.length === 0 ? 'docs/postgres.md shows how to set one up.' : 'Name one with --sink.',
+  );
 }
 
 async function status(invocation: Invocation): Promise<number> {

@@ -2,7 +2,7 @@
  * Maintenance of a sink: checks rights, compares every cell with the replica, drops tables, prints grants. Only
  * `dropSink` changes anything in PostgreSQL.
  */
-import { RowsyncError } from '../../base/errors.ts';
+import { usageError } from '../../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readPlace } from '../../replica/bookkeeping/sinks.ts';
@@ -177,10 +177,10 @@ export function dropSink(settings: SinkSettings, names: readonly string[]): Prom
       const chosen = ours.filter(({ name }) => names.length === 0 || names.includes(name));
       const unknown = names.find((name) => !ours.some((relation) => relation.name === name));
       if (unknown !== undefined) {
-        throw new RowsyncError('usage', 'usage.invalid', {
-          message: `rowsync made no table ${unknown} in the schema ${target.schema}`,
-          hint: 'rowsync sink status lists them, by their names there.',
-        });
+        throw usageError(
+          `rowsync made no table ${unknown} in the schema ${target.schema}`,
+          'rowsync sink status lists them, by their names there.',
+        );
       }
       for (const { name, tableId } of chosen) {
         await session.query(sql`DROP TABLE ${target.of(name)}`);

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { asRowsyncError, EXIT, RowsyncError } from '../../base/errors.ts';
+import { asRowsyncError, EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { makeFolders } from '../../base/file-system.ts';
 import { NODE_FLAGS } from '../../base/node-flags.ts';
 import { newMaskKey } from '../../config/mask-key.ts';
@@ -110,14 +110,17 @@ function installSteps(name: string, options: ServiceOptions): readonly ServiceSt
   const { url, database } = options;
   const hasConfig = existsSync(join(root, paths.config));
   if (!hasConfig && (url === undefined || database === undefined)) {
-    throw usage(`There is no ${paths.config} yet`, 'Write it, or give --url and --database for one to begin with.');
+    throw usageError(
+      `There is no ${paths.config} yet`,
+      'Write it, or give --url and --database for one to begin with.',
+    );
   }
   if (!existsSync(join(root, paths.token)) && options.tokenFile === undefined) {
-    throw usage(`There is no ${paths.token} yet`, 'Give --token-file FILE with the API token.');
+    throw usageError(`There is no ${paths.token} yet`, 'Give --token-file FILE with the API token.');
   }
   const origin = { url: url ?? '', database: database ?? '' };
   if (!hasConfig && !originOptions.safeParse({ ...origin, tokenFile: 'x' }).success) {
-    throw usage(
+    throw usageError(
       '--url or --database is not what an origin has',
       'Such as --url https://www.teamdesk.net --database 21995.',
     );
@@ -169,11 +172,7 @@ function keptText(name: string, root: string): string {
 
 function checkedName(name: string): string {
   if (SERVICE_NAME.test(name)) return name;
-  throw usage(`"${name}" cannot name a service`, 'Use lower-case letters, digits, - and _.');
-}
-
-function usage(message: string, hint: string): RowsyncError {
-  return new RowsyncError('usage', 'usage.invalid', { message, hint });
+  throw usageError(`"${name}" cannot name a service`, 'Use lower-case letters, digits, - and _.');
 }
 
 function readUnits(): ReadonlyMap<string, string> {
@@ -186,7 +185,10 @@ function readToken(file: string): string {
   } catch (cause) {
     throw failed(`Reading ${file} failed: ${systemCode(cause)}`, 'Check the path given with --token-file.');
   }
-  throw usage('The file given with --token-file is too large for a token', 'Name the file that holds the token alone.');
+  throw usageError(
+    'The file given with --token-file is too large for a token',
+    'Name the file that holds the token alone.',
+  );
 }
 
 function failed(message: string, hint: string): RowsyncError {

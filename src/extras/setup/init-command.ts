@@ -7,7 +7,7 @@ import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type InitOptions, askAnswers, routeOptions, type FirstFiles } from './init-questions.ts';
 import type { Runner, Invocation } from '../../extra.ts';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, usageError } from '../../base/errors.ts';
 import { ROWSYNC } from '../../cli/runtime/installation.ts';
 import { looksLikeToken, systemCode } from '../../config/secrets.ts';
 import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from './init-config.ts';
@@ -52,13 +52,13 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
   const { session } = invocation;
   const file = resolve(session.folder, invocation.configPath ?? 'rowsync.yaml');
   if (existsSync(file)) {
-    throw usage(`${file} exists already`, 'Edit it and run rowsync check, or name another file with --config.');
+    throw usageError(`${file} exists already`, 'Edit it and run rowsync check, or name another file with --config.');
   }
   requireFileName(options.tokenFile, session.folder);
   const { answers, token } =
     session.stdin.isTTY === true ? await askAll(invocation, options, file) : fromOptions(options, session.folder);
   const complaints = complaintsAbout(answers);
-  if (complaints.length > 0) throw usage(complaints.join('; '), 'Nothing was written.');
+  if (complaints.length > 0) throw usageError(complaints.join('; '), 'Nothing was written.');
   // Relative paths of a configuration start from its folder.
   const inFolder = (path: string): string => shortPath(dirname(file), resolve(session.folder, path));
   const { tokenFile, replicaPath } = answers;
@@ -107,7 +107,7 @@ async function askAll(invocation: Invocation, options: InitOptions, file: string
 /** Who gives the token where its file belongs must not get a file of that name. */
 function requireFileName(tokenFile: string | undefined, folder: string): void {
   if (tokenFile === undefined || !looksLikeToken(tokenFile) || existsSync(resolve(folder, tokenFile))) return;
-  throw usage(
+  throw usageError(
     '--token-file takes the name of a file, and what was given looks like a token itself',
     'Leave the option out: rowsync init asks for the token and keeps it in a file. The history of your shell may hold the token now.',
   );
@@ -124,13 +124,13 @@ function fromOptions(options: InitOptions, folder: string): FirstFiles {
     ...(tokenFile === undefined ? ['--token-file FILE (that holds an API token)'] : []),
   ];
   if (address === null || database === null || tokenFile === undefined) {
-    throw usage(
+    throw usageError(
       `Not running in a terminal, so these options are required: ${missing.join(', ')}`,
       'Nothing was written.',
     );
   }
   if (!existsSync(resolve(folder, tokenFile))) {
-    throw usage(`There is no file ${tokenFile}`, 'Put the API token into it first: (umask 077 && cat > FILE).');
+    throw usageError(`There is no file ${tokenFile}`, 'Put the API token into it first: (umask 077 && cat > FILE).');
   }
   const pushed = (options.push ?? []).map(pushedTable);
   const replicaPath = options.replica ?? 'replica.db';
@@ -154,10 +154,6 @@ function write(path: string, text: string, mode: number): void {
   try {
     writeFileSync(path, text, { mode, flag: 'wx' });
   } catch (cause) {
-    throw usage(`Writing ${path} failed: ${systemCode(cause)}`, 'Check its folder, or name another file.');
+    throw usageError(`Writing ${path} failed: ${systemCode(cause)}`, 'Check its folder, or name another file.');
   }
-}
-
-function usage(message: string, hint: string): RowsyncError {
-  return new RowsyncError('usage', 'usage.invalid', { message, hint });
 }

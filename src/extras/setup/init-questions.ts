@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
+import { asRowsyncError, RowsyncError, usageError } from '../../base/errors.ts';
 import { createLogger } from '../../base/log.ts';
 import { origin as originOptions } from '../../config/origin-options.ts';
 import { processEnvironment, readCredentials } from '../../config/secrets.ts';
@@ -90,10 +90,10 @@ export function routeOptions(options: InitOptions): Pick<Answers, 'proxy' | 'caF
   const parsed = originOptions.shape.proxy.safeParse(proxy);
   const [complaint] = parsed.success ? [] : parsed.error.issues.map(({ message }) => message);
   if (complaint === undefined && (isAlone || url !== undefined)) return { proxy, caFile };
-  throw new RowsyncError('usage', 'usage.invalid', {
-    message: complaint === undefined ? '--proxy-user and --proxy-password-file need --proxy' : `--proxy ${complaint}`,
-    hint: 'A login goes into --proxy-user and --proxy-password-file.',
-  });
+  throw usageError(
+    complaint === undefined ? '--proxy-user and --proxy-password-file need --proxy' : `--proxy ${complaint}`,
+    'A login goes into --proxy-user and --proxy-password-file.',
+  );
 }
 
 /** The way itself. @throws RowsyncError `config.secret` with all that is wrong with it. */
@@ -291,10 +291,10 @@ async function goOn(prompter: Prompter): Promise<void> {
     complain: (text) => (/^(?:yes|no)$/.test(text) ? null : 'Possible are yes and no.'),
   });
   if (answer === 'yes') return;
-  throw new RowsyncError('usage', 'usage.invalid', {
-    message: 'Nothing was written: a table that is pushed has no match column',
-    hint: 'Make a column unique and writable at the origin, then run rowsync init again.',
-  });
+  throw usageError(
+    'Nothing was written: a table that is pushed has no match column',
+    'Make a column unique and writable at the origin, then run rowsync init again.',
+  );
 }
 
 function splitNames(text: string): readonly string[] {

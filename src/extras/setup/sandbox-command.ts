@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { parseYaml } from '../../config/yaml.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
@@ -150,10 +150,11 @@ function replicaChoice(
     return { path, masks: mask ?? [], rows };
   }
   if (mask === undefined && rows === undefined) return undefined;
-  throw new RowsyncError('usage', 'sandbox.option', {
-    message: '--mask and --rows are for a replica',
-    hint: 'Name it: rowsync sandbox --replica replica.db',
-  });
+  throw usageError(
+    '--mask and --rows are for a replica',
+    'Name it: rowsync sandbox --replica replica.db',
+    'sandbox.option',
+  );
 }
 
 /** The sandbox checks what is in the file, since a test may give it the same without one. */
@@ -174,18 +175,20 @@ function readFaults(path: string): unknown {
 function ringFrom(text: string): { readonly table: string | null; readonly url: string } {
   const [, table = null, url = ''] = /^(?:(.+?)=)?(https?:\/\/\S+)$/.exec(text) ?? [];
   if (URL.canParse(url)) return { table, url };
-  throw new RowsyncError('usage', 'sandbox.option', {
-    message: `--ring ${text} is no address`,
-    hint: "Give an address such as http://127.0.0.1:8787/ring/SECRET/{table}, or 'Order=http://…' for one table.",
-  });
+  throw usageError(
+    `--ring ${text} is no address`,
+    "Give an address such as http://127.0.0.1:8787/ring/SECRET/{table}, or 'Order=http://…' for one table.",
+    'sandbox.option',
+  );
 }
 
 function tlsFiles([certPath, keyPath, ...others]: readonly string[]): TlsFiles {
   if (certPath !== undefined && keyPath !== undefined && others.length === 0) return { certPath, keyPath };
-  throw new RowsyncError('usage', 'sandbox.option', {
-    message: '--tls takes two files',
-    hint: 'Name the certificate first and then its key: --tls cert.pem key.pem',
-  });
+  throw usageError(
+    '--tls takes two files',
+    'Name the certificate first and then its key: --tls cert.pem key.pem',
+    'sandbox.option',
+  );
 }
 
 /** What a rehearsal on a replica cannot show, and what is known of the rules of its origin. */

@@ -1,7 +1,7 @@
 /**
  * Refuses to answer from tables that are older than a question allows; for whoever answers questions.
  */
-import { RowsyncError } from '../../base/errors.ts';
+import { RowsyncError, usageError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
 import { AGE_FORMS, agesText, ageMsOf, staleAmong, type AgedTable } from '../../reconcile/fresh.ts';
 import { readAges } from '../../replica/bookkeeping/following.ts';
@@ -18,10 +18,7 @@ export interface AgeBound {
 export function ageBound(text: string, askedMs: number): AgeBound {
   const withinMs = ageMsOf(text);
   if (withinMs !== null) return { text, askedMs, withinMs };
-  throw new RowsyncError('usage', 'usage.invalid', {
-    message: `Cannot read "${text}" as an age`,
-    hint: `Write it as ${AGE_FORMS}.`,
-  });
+  throw usageError(`Cannot read "${text}" as an age`, `Write it as ${AGE_FORMS}.`);
 }
 
 /** The tables among those of the file that are too old, to be read now. */

@@ -4,7 +4,7 @@
  */
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { RowsyncError } from '../../base/errors.ts';
+import { type RowsyncError, usageError } from '../../base/errors.ts';
 import type { Session } from '../../cli/terminal/session.ts';
 import { printable } from '../../base/text.ts';
 
@@ -91,8 +91,8 @@ export class Prompter {
 }
 
 function ended(): RowsyncError {
-  return new RowsyncError('usage', 'usage.invalid', {
-    message: 'The input ended before all questions were answered; nothing was written',
-    hint: 'Run it again, or give the answers as options: rowsync init --help.',
-  });
+  return usageError(
+    'The input ended before all questions were answered; nothing was written',
+    'Run it again, or give the answers as options: rowsync init --help.',
+  );
 }

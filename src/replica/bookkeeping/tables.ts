@@ -2,7 +2,7 @@
  * Every table that was ever replicated: its names, how far its sweep is, what went wrong, and how it is read and edited.
  */
 import { must } from '../../base/assert.ts';
-import { RowsyncError } from '../../base/errors.ts';
+import { usageError } from '../../base/errors.ts';
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAll, queryFirst, withFlags } from '../query.ts';
@@ -125,10 +125,10 @@ export function chooseTables(from: Connection, names: readonly string[]): readon
   const tables = readTables(from);
   const unknown = names.filter((name) => !tables.some((table) => isNamed(table, name)));
   if (unknown.length > 0) {
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: `The replica has no table called ${unknown.map((name) => `"${name}"`).join(', ')}`,
-      hint: `It has: ${tables.map(({ localName }) => localName).join(', ') || 'none yet; run rowsync pull'}.`,
-    });
+    throw usageError(
+      `The replica has no table called ${unknown.map((name) => `"${name}"`).join(', ')}`,
+      `It has: ${tables.map(({ localName }) => localName).join(', ') || 'none yet; run rowsync pull'}.`,
+    );
   }
   return tables.filter((table) => names.length === 0 || names.some((name) => isNamed(table, name)));
 }
