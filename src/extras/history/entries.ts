@@ -90,6 +90,18 @@ export function readRowEntries(from: Connection, table: string, rowId: number): 
   return [...former, ...own];
 }
 
+/** The last entries of a row, or of all rows for null, the newest first. */
+export function readNewestEntries(
+  from: Connection,
+  row: { readonly table: string; readonly id: number } | null,
+  countMax: number,
+): readonly HistoryEntry[] {
+  const which = row === null ? sql`row_id IS NOT NULL` : sql`row_id = @id AND "table" = @table`;
+  return from
+    .prepare(sql`SELECT ${COLUMNS} FROM sync_history WHERE ${which} ORDER BY id DESC LIMIT ${countMax}`)
+    .all(row ?? {}) as HistoryEntry[]; // the columns just listed
+}
+
 /** Entries behind a number, in order; at most `countMax`. */
 export function iterateEntriesAfter(from: Connection, seq: number, countMax: number): IterableIterator<HistoryEntry> {
   return from

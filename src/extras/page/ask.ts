@@ -6,6 +6,7 @@ import type { BrowsedTable } from '../shared/browse.ts';
 import { ident } from '../../base/sql.ts';
 import { pathPart } from './address.ts';
 import { exact, html, type Html } from './html.ts';
+import { hiddenHtml } from './layout.ts';
 
 /** Rows of an answer that the page shows; an export has all. */
 export const ANSWER_ROWS_MAX = 1_000;
@@ -84,7 +85,6 @@ ${exact(sql)}</textarea>
 /** The saved questions, and a form that saves this one, or drops it. */
 function savingHtml({ sql, at, fresh, name, saved, asked, formToken }: AskView): Html {
   const isNew = name === null && asked?.kind === 'answer' && at === '' && fresh === '';
-  const hidden = html`<input type="hidden" name="token" value="${formToken}" />`;
   return html`${
     saved.length === 0
       ? null
@@ -104,11 +104,7 @@ function savingHtml({ sql, at, fresh, name, saved, asked, formToken }: AskView):
       ? html`<details>
           <summary>Save this question</summary>
           <form method="post" action="/edit" class="buttons">
-            ${hidden}<input type="hidden" name="kind" value="save" /><input
-              type="hidden"
-              name="sql"
-              value="${exact(sql)}"
-            />
+            ${hiddenHtml(formToken, { kind: 'save', sql: exact(sql) })}
             <label for="name">Name</label> <input id="name" name="name" maxlength="100" required autocomplete="off" />
             <button>Save</button>
           </form>
@@ -121,11 +117,7 @@ function savingHtml({ sql, at, fresh, name, saved, asked, formToken }: AskView):
       : html`<details>
           <summary>Drop this question</summary>
           <form method="post" action="/edit">
-            ${hidden}<input type="hidden" name="kind" value="drop" /><input
-              type="hidden"
-              name="name"
-              value="${exact(name)}"
-            />
+            ${hiddenHtml(formToken, { kind: 'drop', name: exact(name) })}
             <button>Drop the view</button>
           </form>
         </details>`

@@ -16,6 +16,7 @@ import type { Reference } from '../shared/browse-row.ts';
 import type { TableStatus } from '../../replica/reader.ts';
 import { filterText, pathPart, queryOf, type TableQuery } from './address.ts';
 import { exact, html, type Html } from './html.ts';
+import { tableHtml } from './layout.ts';
 import { fileNameOf, momentHtml, shownValue } from './values.ts';
 
 /** The list of all tables. */
@@ -26,33 +27,24 @@ export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly T
       <p class="about">They are listed here as soon as the first pull has begun.</p>`;
   }
   return html`<h1>${plural(tables.length, 'table')}</h1>
-    <table class="tables list">
-      <caption class="unseen">
-        Tables to look through
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Table</th>
-          <th scope="col" class="number">Rows</th>
-          <th scope="col" class="number">Columns</th>
-          <th scope="col" class="number">Checked</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${tables.map((table) => {
-          const status = statusByName.get(table.name);
-          return html`<tr>
-            <th scope="row">
-              <a href="/browse/${pathPart(table.name)}"><bdi>${table.name}</bdi></a
-              >${table.isTwoWay ? html` <small class="mode">two-way</small>` : null}
-            </th>
-            <td class="number" data-label="Rows">${countText(table.rowCount)}</td>
-            <td class="number" data-label="Columns">${countText(table.columns.length)}</td>
-            <td class="number" data-label="Checked">${ageText(status?.freshSince ?? null, nowMs)}</td>
-          </tr>`;
-        })}
-      </tbody>
-    </table>`;
+    ${tableHtml('tables list', 'Tables to look through', {
+      rows: tables,
+      columns: [
+        {
+          title: 'Table',
+          cell: ({ name, isTwoWay }) =>
+            html`<a href="/browse/${pathPart(name)}"><bdi>${name}</bdi></a
+              >${isTwoWay ? html` <small class="mode">two-way</small>` : null}`,
+        },
+        { title: 'Rows', isNumber: true, cell: ({ rowCount }) => countText(rowCount) },
+        { title: 'Columns', isNumber: true, cell: ({ columns }) => countText(columns.length) },
+        {
+          title: 'Checked',
+          isNumber: true,
+          cell: ({ name }) => ageText(statusByName.get(name)?.freshSince ?? null, nowMs),
+        },
+      ],
+    })}`;
 }
 
 /** What the page of one table shows. */
@@ -77,7 +69,7 @@ export interface TableView {
 }
 
 /** The page of one table. */
-export function tableHtml(view: TableView): Html {
+export function rowsHtml(view: TableView): Html {
   const { table, wish, page } = view;
   return html`<p class="crumbs"><a href="/browse">Tables</a></p>
     <h1><bdi>${table.name}</bdi></h1>

@@ -9,7 +9,7 @@ import type { Connection } from '../../replica/connection.ts';
 import type { FailureLine } from '../../replica/reader.ts';
 import { readBrowsedTables } from '../shared/browse.ts';
 import { readStamp } from '../shared/browse-row.ts';
-import { buttonForm } from './layout.ts';
+import { buttonForm, hiddenHtml } from './layout.ts';
 import { pathPart } from './address.ts';
 import { html, type Html, type HtmlPart } from './html.ts';
 import { markedHtml, rowHtml, shortName, timeHtml, valueHtml } from './values.ts';
@@ -125,15 +125,7 @@ export function conflictHtml(line: ShownConflict, formToken: string, nowMs: numb
     </div>`;
   const button = (take: string, label: string, look = ''): Html =>
     html`<button name="take" value="${take}" class="${look}">${label}</button>`;
-  const hidden = html`<input type="hidden" name="token" value="${formToken}" /><input
-      type="hidden"
-      name="kind"
-      value="resolve"
-    /><input type="hidden" name="id" value="${id}" /><input
-      type="hidden"
-      name="seen"
-      value="${conflictVersion(line)}"
-    />`;
+  const hidden = hiddenHtml(formToken, { kind: 'resolve', id, seen: conflictVersion(line) });
   return html`<article class="card conflict" aria-labelledby="conflict-${id}" tabindex="-1">
     <h3 id="conflict-${id}">${rowHeading(line)}</h3>
     <p class="meta">Conflict ${id}, ${ageText(at, nowMs)}: ${words.what}</p>

@@ -13,6 +13,7 @@ import { TYPE_RULES } from '../../wire/column-types.ts';
 import { columnType } from '../../wire/schema.ts';
 import { pathPart, nameOfPart } from './address.ts';
 import { exact, html, type Html } from './html.ts';
+import { hiddenHtml } from './layout.ts';
 import { readRowCells } from '../shared/browse-row.ts';
 import { framed, problem, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
@@ -53,6 +54,7 @@ function isAsSeen(stored: Stored, was: string): boolean {
 /** The whole part. */
 function editHtml({ table, id, cells, typed, trouble, formToken }: EditView): Html {
   const path = pathPart(table.name);
+  const place = { table: encodeURIComponent(table.name), ...(id === null ? {} : { row: id }) };
   let room = FORM_CHARS_MAX;
   const seen: Html[] = [];
   const fields = table.columns.flatMap((column, index) => {
@@ -81,10 +83,7 @@ function editHtml({ table, id, cells, typed, trouble, formToken }: EditView): Ht
       It is the same edit as any SQL client makes. It goes to the origin with the next push; the row shows what is sent.
     </p>
     <form method="post" action="/edit" class="card edit">
-      <input type="hidden" name="token" value="${formToken}" />
-      <input type="hidden" name="kind" value="${id === null ? 'insert' : 'update'}" />
-      <input type="hidden" name="table" value="${encodeURIComponent(table.name)}" />
-      ${id === null ? null : html`<input type="hidden" name="row" value="${id}" />`} ${fields}
+      ${hiddenHtml(formToken, { kind: id === null ? 'insert' : 'update', ...place })} ${fields}
       <p class="buttons"><button class="main">${id === null ? 'Add the row' : 'Save'}</button></p>
     </form>
     ${
@@ -93,10 +92,7 @@ function editHtml({ table, id, cells, typed, trouble, formToken }: EditView): Ht
         : html`<details>
             <summary>Delete this row</summary>
             <form method="post" action="/edit" class="card">
-              <input type="hidden" name="token" value="${formToken}" />
-              <input type="hidden" name="kind" value="delete" />
-              <input type="hidden" name="table" value="${encodeURIComponent(table.name)}" />
-              <input type="hidden" name="row" value="${id}" />${seen}
+              ${hiddenHtml(formToken, { kind: 'delete', ...place })}${seen}
               <p>The next push deletes it at the origin as well. Until then the edit can be taken back.</p>
               <button>Delete row ${id}</button>
             </form>

@@ -11,7 +11,8 @@ import { readWaitingCells, readWaitingIds, type WaitingCell } from '../shared/br
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { pathPart } from './address.ts';
 import { framed, type PageInput } from './context.ts';
-import { cellsHtml, KINDS } from './history.ts';
+import { kindText } from '../history/history-text.ts';
+import { cellsHtml } from './history.ts';
 import { html, type Html } from './html.ts';
 import { buttonForm } from './layout.ts';
 import { shownValue, type ShownValue } from './values.ts';
@@ -104,7 +105,7 @@ function rowHtml({
   return html`<li>
     <p>
       <a href="/browse/${path}/${id}">Row ${id}</a> <bdi>${name}</bdi>
-      <b>${KINDS[kind] ?? kind}</b>${state === 'edited' ? '' : `, ${state}`}
+      <b>${kindText(kind)}</b>${state === 'edited' ? '' : `, ${state}`}
     </p>
     ${cellsHtml({ kind, old: valuesOf('base'), now: valuesOf('local') }, { cellsMax: CELLS_MAX, stamps: new Set() })}
     ${buttonForm({

@@ -2,7 +2,8 @@
  * Shows entries of the history as people read them: who, when, why, and each cell with its old and its new value.
  */
 import { ageText, plural } from '../../base/text.ts';
-import { CAUSE_WORDS } from '../history/entries.ts';
+import { CAUSE_WORDS, type HistoryEntry } from '../history/entries.ts';
+import { kindText } from '../history/history-text.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
 import { cellsOf, shortName, valueHtml, type ShownValue } from './values.ts';
@@ -11,14 +12,6 @@ import type { Connection } from '../../replica/connection.ts';
 
 /** Cells of one change in a list of many rows, and in the life of one. */
 const CELLS_MAX = { many: 4, one: 60 } as const;
-
-/** What happened to a row, by the kind of its change. */
-export const KINDS: Readonly<Record<string, string>> = {
-  insert: 'new',
-  update: 'changed',
-  delete: 'deleted',
-  forgotten: 'values were removed on request',
-};
 
 /** The context of a list of changes. */
 export interface ChangesView {
@@ -30,20 +23,21 @@ export interface ChangesView {
 }
 
 /** A list of changes. */
-export function changesHtml(lines: readonly HistoryLine[], view: ChangesView): Html {
+export function changesHtml(lines: readonly HistoryEntry[], view: ChangesView): Html {
   return html`<ol class="notes changes">
     ${lines.map((line) => lineHtml(line, view))}
   </ol>`;
 }
 
-function lineHtml(line: HistoryLine, { of, stampsOf, nowMs }: ChangesView): Html {
-  const { table, rowId, kind, at, originBy, cause, runId, stamped, notAfter } = line;
+function lineHtml(line: HistoryEntry, { of, stampsOf, nowMs }: ChangesView): Html {
+  const { rowId, kind, at, originBy, cause, runId, stamped, notAfter } = line;
+  const table = line.table ?? '';
   const when = stamped === 1 && notAfter !== null ? notAfter : at;
   const why = `${CAUSE_WORDS[cause] ?? cause}${runId === null ? '' : ` (run ${runId})`}${whenText(line)}`;
   const by = originBy === null || cause === 'edit' ? null : shortName(originBy);
   return html`<li>
     <p>
-      ${of === 'many' ? html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> ${rowId}</a> ` : null}<b>${KINDS[kind] ?? kind}</b>${by === null ? null : html` by <bdi title="${originBy}">${by}</bdi>`},
+      ${of === 'many' ? html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> ${rowId}</a> ` : null}<b>${kindText(kind)}</b>${by === null ? null : html` by <bdi title="${originBy}">${by}</bdi>`},
       <time datetime="${when}" title="${`${when}; ${why}`}">${ageText(when, nowMs)}</time>
       ${of === 'many' ? null : html`<small>${why}</small>`}
     </p>
@@ -57,7 +51,7 @@ function lineHtml(line: HistoryLine, { of, stampsOf, nowMs }: ChangesView): Html
 const NO_CELLS: ReadonlyMap<string, ShownValue> = new Map();
 
 /** When it happened at the origin, as exactly as known. */
-function whenText({ notBefore, notAfter, stamped, at }: HistoryLine): string {
+function whenText({ notBefore, notAfter, stamped, at }: HistoryEntry): string {
   if (notAfter === null || notAfter === at) return notBefore === null ? '' : `, after ${notBefore}`;
   if (stamped === 1) return `, at ${notAfter} as the origin says`;
   return notBefore === null ? `, before ${notAfter}` : `, between ${notBefore} and ${notAfter}`;
@@ -90,28 +84,6 @@ export function cellsHtml(
     ${rest <= 0 ? null : html`<p class="none">${plural(rest, 'more cell')}</p>`}`;
 }
 
-/** One change of a row. */
-interface HistoryLine {
-  readonly id: number;
-  readonly table: string;
-  readonly rowId: number;
-  /** insert · update · delete · forgotten. */
-  readonly kind: string;
-  /** When it happened here. */
-  readonly at: string;
-  readonly notBefore: string | null;
-  readonly notAfter: string | null;
-  readonly originBy: string | null;
-  /** 1 where the time that the origin says is `notAfter`. */
-  readonly stamped: number | null;
-  /** pull · push · edit · decision · schema · restore. */
-  readonly cause: string;
-  readonly runId: number | null;
-  /** JSON objects of the changed cells; null where there was or is no row. */
-  readonly before: string | null;
-  readonly after: string | null;
-}
-
 /** Changes of an hour, by table and person; `by` is null if the origin names no person. */
 export interface HistoryHour {
   readonly table: string;
@@ -121,9 +93,6 @@ export interface HistoryHour {
   readonly kind: string;
   readonly count: number;
 }
-
-/** Entries of one row that are shown. */
-const LIFE_MAX = 200;
 
 /** Tables whose changes are kept, by their names here. */
 export function readJournalled(from: Connection): ReadonlySet<string> {
@@ -135,26 +104,6 @@ export function readJournalled(from: Connection): ReadonlySet<string> {
     .pluck()
     .all() as string[]; // names are text
   return new Set(names);
-}
-
-const LINES = sql`
-  SELECT id, "table", row_id AS rowId, kind, at, not_before AS notBefore, not_after AS notAfter, origin_by AS originBy,
-         stamped, cause, run_id AS runId, before, after
-  FROM sync_history`;
-
-/** What happened to a row, the newest first. */
-export function readLife(
-  from: Connection,
-  { table, id }: { readonly table: string; readonly id: number },
-): readonly HistoryLine[] {
-  return from
-    .prepare(sql`${LINES} WHERE row_id = ? AND "table" = ? ORDER BY id DESC LIMIT ${LIFE_MAX}`)
-    .all(id, table) as HistoryLine[]; // the columns just listed
-}
-
-/** The last changes of any row. */
-export function readLastChanges(from: Connection, countMax: number): readonly HistoryLine[] {
-  return from.prepare(sql`${LINES} WHERE row_id IS NOT NULL ORDER BY id DESC LIMIT ?`).all(countMax) as HistoryLine[]; // the columns just listed
 }
 
 /** Counts of all changes since a moment; edits that were made here have no author at the origin. */

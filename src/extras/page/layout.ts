@@ -3,7 +3,7 @@
  * sentence.
  */
 import type { ReplicaIdentity } from '../../replica/reader.ts';
-import { html, type Html } from './html.ts';
+import { html, type Html, type HtmlPart } from './html.ts';
 
 /** The pages that the bar leads to. */
 export type PageName = 'Today' | 'Browse' | 'Ask' | 'Work';
@@ -106,11 +106,20 @@ export function sentenceHtml(bar: Bar, sentence: string, hint: string | null = n
   );
 }
 
+/** Fields of a form that nobody sees; the first one proves that the form is of this daemon. */
+export function hiddenHtml(
+  formToken: string,
+  fields: Readonly<Record<string, string | number | Html>>,
+): readonly Html[] {
+  return Object.entries({ token: formToken, ...fields }).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+  );
+}
+
 /** The opening tags of forms, by their target. */
 const BEGINNINGS = {
   decide: html`<form method="post" action="/decide">`,
   cycle: html`<form method="post" action="/cycle">`,
-  edit: html`<form method="post" action="/edit">`,
 } as const;
 
 /** A form of one button. */
@@ -122,10 +131,46 @@ export function buttonForm(options: {
   readonly look?: string;
 }): Html {
   const { action, fields, label, formToken, look = '' } = options;
-  return html`${BEGINNINGS[action]}<input type="hidden" name="token" value="${formToken}" />${Object.entries(
-    fields,
-  ).map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
-  )}<button class="${look}">${label}</button>
-  </form>`;
+  return html`${BEGINNINGS[action]}${hiddenHtml(formToken, fields)}<button class="${look}">${label}</button></form>`;
+}
+
+/** A column of a table; the first one names the row. */
+export interface PageColumn<Row> {
+  readonly title: string;
+  readonly isNumber?: boolean;
+  readonly look?: (row: Row) => string;
+  readonly cell: (row: Row) => HtmlPart;
+}
+
+/** A table; in a narrow window each cell of `tables` has the title of its column. */
+export function tableHtml<Row>(
+  look: string,
+  caption: string,
+  { columns, rows }: { readonly columns: readonly PageColumn<Row>[]; readonly rows: readonly Row[] },
+): Html {
+  const numberOf = ({ isNumber = false }: PageColumn<Row>): string => (isNumber ? 'number' : '');
+  const cellHtml = (column: PageColumn<Row>, row: Row, index: number): Html =>
+    index === 0
+      ? html`<th scope="row">${column.cell(row)}</th>`
+      : html`<td class="${numberOf(column)} ${column.look?.(row) ?? ''}" data-label="${column.title}">
+          ${column.cell(row)}
+        </td>`;
+  return html`<table class="${look}">
+    <caption class="unseen">
+      ${caption}
+    </caption>
+    <thead>
+      <tr>
+        ${columns.map((column) => html`<th scope="col" class="${numberOf(column)}">${column.title}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        (row) =>
+          html`<tr>
+            ${columns.map((column, index) => cellHtml(column, row, index))}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
 }

@@ -30,7 +30,7 @@ import { mistakesIn, nameOfPart, pathPart, queryOf, shownColumns, queryFromAddre
 import { answerEdit, answerEditForm } from './edit.ts';
 import { answerEdits } from './edits.ts';
 import { ANSWER_ROWS_MAX, askHtml, type QueryOutcome } from './ask.ts';
-import { tableHtml, tablesHtml } from './browse.ts';
+import { rowsHtml, tablesHtml } from './browse.ts';
 import { framed, problem, readReferences, saveAs, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
@@ -144,7 +144,7 @@ function answerTable(desk: PageInput, table: BrowsedTable): AnswerChunks {
     page.rows.map(({ cells }) => cells[index]?.value ?? null),
   );
   const status = reader.status().find((each) => each.table === table.name) ?? null;
-  const body = tableHtml({
+  const body = rowsHtml({
     table,
     status,
     wish,

@@ -19,13 +19,17 @@ import {
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import { pathPart } from './address.ts';
 import { conflictHtml, failureHtml, showConflicts, type ShownConflict, type ShownFailure } from './decisions.ts';
-import { buttonForm } from './layout.ts';
+import { buttonForm, tableHtml } from './layout.ts';
 import { html, type Html } from './html.ts';
 import { fileNameOf, momentHtml, rowHtml, shownValue, valueHtml } from './values.ts';
-import { readJournalled, readLife, changesHtml } from './history.ts';
+import { readJournalled, changesHtml } from './history.ts';
+import { readNewestEntries } from '../history/entries.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { framed, readReferences, stampColumns, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
+
+/** Entries of the history of one row that are shown. */
+const LIFE_MAX = 200;
 
 /** What the page of a row shows. */
 export interface RowView {
@@ -134,28 +138,18 @@ function waitingHtml({ table, id, waiting, seen, formToken, nowMs }: RowView): H
     ${
       cells.length === 0
         ? null
-        : html`<table>
-            <caption class="unseen">
-              What is sent
-            </caption>
-            <thead>
-              <tr>
-                <th scope="col">Column</th>
-                <th scope="col">At the origin</th>
-                <th scope="col">Here</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${cells.map(
-                ({ column, base, local }) =>
-                  html`<tr>
-                    <th scope="row"><bdi>${column}</bdi></th>
-                    <td>${first.kind === 'insert' ? html`<em class="none">new</em>` : valueHtml(shownValue(base))}</td>
-                    <td><ins>${valueHtml(shownValue(local))}</ins></td>
-                  </tr>`,
-              )}
-            </tbody>
-          </table>`
+        : tableHtml('', 'What is sent', {
+            rows: cells,
+            columns: [
+              { title: 'Column', cell: ({ column }) => html`<bdi>${column}</bdi>` },
+              {
+                title: 'At the origin',
+                cell: ({ kind, base }) =>
+                  kind === 'insert' ? html`<em class="none">new</em>` : valueHtml(shownValue(base)),
+              },
+              { title: 'Here', cell: ({ local }) => html`<ins>${valueHtml(shownValue(local))}</ins>` },
+            ],
+          })
     }
     ${buttonForm({
       action: 'decide',
@@ -268,7 +262,9 @@ export function answerRow(desk: PageInput, table: BrowsedTable, id: number): Ans
   const waiting = readWaitingCells(reader, table, [id]);
   const called = rowNamer(reader)(table.name, id);
   const seen = editVersion(reader, { table: table.name, rowId: id });
-  const lines = readJournalled(reader).has(table.name) ? readLife(reader, { table: table.name, id }) : [];
+  const lines = readJournalled(reader).has(table.name)
+    ? readNewestEntries(reader, { table: table.name, id }, LIFE_MAX)
+    : [];
   const names = table.columns.map(({ name }) => name);
   const body = rowPageHtml({
     table,

@@ -12,6 +12,7 @@ import type { OpenDecisions } from './decisions.ts';
 import type { Headline } from './headline.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
+import { buttonForm } from './layout.ts';
 import { QUARTERS_KEPT, type Quarter, type Try } from '../../replica/bookkeeping/runs.ts';
 
 /** Problems in the list. */
@@ -29,10 +30,7 @@ export function headlineHtml({ tone, sentence, note, problems }: Headline, desk:
             ${problems.slice(0, LISTED_MAX).map((problem) => problemHtml(problem, desk))}
           </ul>`
     }
-    <form method="post" action="/cycle">
-      <input type="hidden" name="token" value="${desk.formToken}" />
-      <button>Synchronise now</button>
-    </form>
+    ${buttonForm({ action: 'cycle', fields: {}, label: 'Synchronise now', formToken: desk.formToken })}
   </section>`;
 }
 
@@ -61,19 +59,16 @@ function problemHtml({ code, table, sentence, hint }: Problem, desk: OpenDecisio
     ${
       (code !== 'table.held' && code !== 'run.held') || isHeldPush
         ? null
-        : html`<form method="post" action="/decide">
-            <input type="hidden" name="token" value="${desk.formToken}" /><input
-              type="hidden"
-              name="kind"
-              value="confirm"
-            />${
-              table === null
-                ? null
-                : html`<input type="hidden" name="table" value="${encodeURIComponent(table.toWellFormed())}" />`
-            }
-            <input type="hidden" name="shown" value="${encodeURIComponent(sentence.toWellFormed())}" />
-            <button>Let it through</button>
-          </form>`
+        : buttonForm({
+            action: 'decide',
+            fields: {
+              kind: 'confirm',
+              shown: encodeURIComponent(sentence.toWellFormed()),
+              ...(table === null ? {} : { table: encodeURIComponent(table.toWellFormed()) }),
+            },
+            label: 'Let it through',
+            formToken: desk.formToken,
+          })
     }
   </li>`;
 }

@@ -14,7 +14,8 @@ import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { troubledTables } from '../../reconcile/account/account.ts';
 import { readBrowsedTables, type BrowsedTable } from '../shared/browse.ts';
-import { readHistoryHours, readJournalled, readLastChanges, type HistoryHour, changesHtml } from './history.ts';
+import { readNewestEntries } from '../history/entries.ts';
+import { readHistoryHours, readJournalled, type HistoryHour, changesHtml } from './history.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { readQuarters, readTries } from '../../replica/bookkeeping/runs.ts';
 import { readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
@@ -25,6 +26,7 @@ import { framed, stampColumns, type PageInput } from './context.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import { openDecisionsHtml, showConflicts } from './decisions.ts';
 import { headlineOf } from './headline.ts';
+import { tableHtml, type PageColumn } from './layout.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { ident, sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
@@ -81,22 +83,7 @@ function dayHtml(day: DayView): Html {
     ${
       total === 0
         ? null
-        : html`<table class="tables day">
-            <caption class="unseen">
-              Changes by table and person
-            </caption>
-            <thead>
-              <tr>
-                <th scope="col">Table</th>
-                <th scope="col" class="number">${day.source === 'stamps' ? 'Rows' : 'Changes'}</th>
-                <th scope="col">By hour</th>
-                <th scope="col">By whom</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${day.tables.map((table) => tableDayHtml(table, max))}
-            </tbody>
-          </table>`
+        : tableHtml('tables day', 'Changes by table and person', { columns: dayColumns(day, max), rows: day.tables })
     }
     ${runsText(day.runs)}
   </section>`;
@@ -118,27 +105,28 @@ function sourceText({ source, unstampedCount, unreadCount }: DayView): string {
   return parts.join(' ');
 }
 
-function tableDayHtml({ table, byHour, people, deletedCount }: TableDay, max: number): Html {
-  const changed = sumOf(byHour);
-  const named = people.slice(0, PEOPLE_MAX);
-  const rest = people.slice(PEOPLE_MAX).reduce((sum, { count }) => sum + count, 0);
-  return html`<tr>
-    <th scope="row">
-      <a href="/browse/${pathPart(table)}"><bdi>${table}</bdi></a>
-    </th>
-    <td class="number" data-label="Changed">
-      ${countText(changed)}${deletedCount === 0 ? null : html` <small class="gone">${countText(deletedCount)} deleted</small>`}
-    </td>
-    <td data-label="By hour">${sparkHtml(byHour, max)}</td>
-    <td data-label="By whom">
-      ${named.map(
-        ({ name, count }) =>
-          html`<span class="person"
-            ><bdi>${name === null ? 'not shown' : shortName(name)}</bdi> <b>${countText(count)}</b></span
-          > `,
-      )}${rest === 0 ? null : html`<span class="person">others <b>${countText(rest)}</b></span>`}
-    </td>
-  </tr>`;
+function dayColumns({ source }: DayView, max: number): readonly PageColumn<TableDay>[] {
+  return [
+    { title: 'Table', cell: ({ table }) => html`<a href="/browse/${pathPart(table)}"><bdi>${table}</bdi></a>` },
+    {
+      title: source === 'stamps' ? 'Rows' : 'Changes',
+      isNumber: true,
+      cell: ({ byHour, deletedCount }) =>
+        html`${countText(sumOf(byHour))}${deletedCount === 0 ? null : html` <small class="gone">${countText(deletedCount)} deleted</small>`}`,
+    },
+    { title: 'By hour', cell: ({ byHour }) => sparkHtml(byHour, max) },
+    { title: 'By whom', cell: ({ people }) => peopleHtml(people) },
+  ];
+}
+
+function peopleHtml(people: TableDay['people']): readonly Html[] {
+  const rest = sumOf(people.slice(PEOPLE_MAX).map(({ count }) => count));
+  const shown = people
+    .slice(0, PEOPLE_MAX)
+    .map(({ name, count }) => ({ who: name === null ? 'not shown' : shortName(name), count }));
+  return [...shown, ...(rest === 0 ? [] : [{ who: 'others', count: rest }])].map(
+    ({ who, count }) => html`<span class="person"><bdi>${who}</bdi> <b>${countText(count)}</b></span> `,
+  );
 }
 
 const BAR = 6;
@@ -216,24 +204,10 @@ function freshnessHtml(
   if (tables.length === 0)
     return html`<p class="about">Tables are listed here as soon as the first pull has begun.</p>`;
   const ordered = tables.toSorted((a, b) => Number(troubled.has(b.table)) - Number(troubled.has(a.table)));
-  return html`<table class="tables fresh">
-      <caption class="unseen">
-        Tables with their state
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Table</th>
-          <th scope="col">State</th>
-          <th scope="col" class="number">Rows</th>
-          <th scope="col" class="number">Checked</th>
-          <th scope="col">Last 24 hours</th>
-          <th scope="col" class="number">Waiting</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${ordered.slice(0, TABLES_MAX).map((table) => freshLineHtml(table, { fares: fares.get(table.table) ?? [], way: refreshByTable.get(table.table) ?? '', nowMs }))}
-      </tbody>
-    </table>
+  return html`${tableHtml('tables fresh', 'Tables with their state', {
+      rows: ordered.slice(0, TABLES_MAX),
+      columns: freshColumns(fares, refreshByTable, nowMs),
+    })}
     <p class="legend">
       ${(['fresh', 'followed', 'late', 'failed', 'calm', 'unknown'] as const).map(
         (fare) => html`<span class="key ${fare}">${FARES[fare]}</span> `,
@@ -244,31 +218,46 @@ function freshnessHtml(
 /** The tone of a table's state. */
 const TONES: Readonly<Record<string, string>> = { steady: 'ok', loading: 'busy', held: 'warn', failed: 'bad' };
 
-function freshLineHtml(
-  table: TableStatus,
-  { fares, way, nowMs }: { readonly fares: readonly Fare[]; readonly way: string; readonly nowMs: number },
-): Html {
-  const { state, mode, rowCount, freshSince, followedAt, pendingCount, parkedCount } = table;
-  const waiting = [
-    pendingCount === 0 ? null : `${countText(pendingCount)} to push`,
-    parkedCount === 0 ? null : `${countText(parkedCount)} parked`,
-  ].filter((text) => text !== null);
-  return html`<tr>
-    <th scope="row">
-      <a href="/browse/${pathPart(table.table)}"><bdi>${table.table}</bdi></a
-      >${mode === 'mirror' ? null : html` <small class="mode">${mode}</small>`}
-    </th>
-    <td data-label="State"><span class="state ${TONES[state] ?? 'warn'}" title="${way}">${state}</span></td>
-    <td class="number" data-label="Rows">${countText(rowCount)}</td>
-    <td class="number" data-label="Checked">
-      ${freshSince === null ? 'never' : timeHtml(freshSince, nowMs)}
-      ${followedAt === null || followedAt <= (freshSince ?? '') ? null : html`<small>followed ${ageText(followedAt, nowMs)}</small>`}
-    </td>
-    <td data-label="Last 24 hours">${stripHtml(fares)}</td>
-    <td class="number ${waiting.length === 0 ? 'zero' : 'some'}" data-label="Waiting">
-      ${waiting.length === 0 ? '–' : waiting.join(', ')}
-    </td>
-  </tr>`;
+function freshColumns(
+  fares: ReadonlyMap<string, readonly Fare[]>,
+  refreshByTable: ReadonlyMap<string, string>,
+  nowMs: number,
+): readonly PageColumn<TableStatus>[] {
+  return [
+    {
+      title: 'Table',
+      cell: ({ table, mode }) =>
+        html`<a href="/browse/${pathPart(table)}"><bdi>${table}</bdi></a
+          >${mode === 'mirror' ? null : html` <small class="mode">${mode}</small>`}`,
+    },
+    {
+      title: 'State',
+      cell: ({ table, state }) =>
+        html`<span class="state ${TONES[state] ?? 'warn'}" title="${refreshByTable.get(table) ?? ''}">${state}</span>`,
+    },
+    { title: 'Rows', isNumber: true, cell: ({ rowCount }) => countText(rowCount) },
+    {
+      title: 'Checked',
+      isNumber: true,
+      cell: ({ freshSince, followedAt }) =>
+        html`${freshSince === null ? 'never' : timeHtml(freshSince, nowMs)}
+        ${followedAt === null || followedAt <= (freshSince ?? '') ? null : html`<small>followed ${ageText(followedAt, nowMs)}</small>`}`,
+    },
+    { title: 'Last 24 hours', cell: ({ table }) => stripHtml(fares.get(table) ?? []) },
+    {
+      title: 'Waiting',
+      isNumber: true,
+      look: (table) => (waitingText(table) === '' ? 'zero' : 'some'),
+      cell: (table) => waitingText(table) || '–',
+    },
+  ];
+}
+
+function waitingText({ pendingCount, parkedCount }: TableStatus): string {
+  return [
+    ...(pendingCount === 0 ? [] : [`${countText(pendingCount)} to push`]),
+    ...(parkedCount === 0 ? [] : [`${countText(parkedCount)} parked`]),
+  ].join(', ');
 }
 
 /** Neighbours of one kind are one rectangle. */
@@ -347,7 +336,7 @@ export function answerToday(desk: PageInput): AnswerChunks {
 
 /** The last changes of all rows, with authors and old values; nothing without a journal. */
 function lastChangesHtml({ reader, request }: PageInput): Html | null {
-  const lines = readJournalled(reader).size === 0 ? [] : readLastChanges(reader, CHANGES_MAX);
+  const lines = readJournalled(reader).size === 0 ? [] : readNewestEntries(reader, null, CHANGES_MAX);
   if (lines.length === 0) return null;
   return html`<section aria-labelledby="changes">
     <h2 id="changes">Last changes</h2>

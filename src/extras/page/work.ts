@@ -9,7 +9,7 @@ import { type TableResult, readRunResults } from '../../replica/bookkeeping/runs
 import type { WorkKind } from '../../daemon/jobs.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 import type { WorkProgress, WorkSnapshot, WorkNote } from '../../daemon/work-log.ts';
-import { buttonForm } from './layout.ts';
+import { buttonForm, tableHtml, type PageColumn } from './layout.ts';
 import { html, type Html } from './html.ts';
 import { framed, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
@@ -101,36 +101,27 @@ function progressHtml(progress: WorkProgress | null, nowMs: number): Html {
 function scheduleHtml({ jobs, lastByWork }: DaemonState, nowMs: number): Html {
   if (jobs.length === 0) return html`<p class="about">Nothing is scheduled.</p>`;
   return html`<div class="scroll" role="region" aria-label="Jobs" tabindex="0">
-    <table>
-      <caption class="unseen">
-        What is done when
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Work</th>
-          <th scope="col">Next</th>
-          <th scope="col">Last</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${jobs.map(({ id, nextAtMs, isDue }) => {
-          const last = [...lastByWork].find(([kind]) => kind === id)?.[1];
-          const next = isDue ? 'due now' : `in ${durationText(Math.max(0, nextAtMs - nowMs))}`;
-          return html`<tr>
-            <th scope="row"><bdi>${id}</bdi></th>
-            <td title="${stampFromMs(nextAtMs)}">${next}</td>
-            <td>
-              ${
-                last === undefined
-                  ? '–'
-                  : `${last.outcome} ${ageText(stampFromMs(last.finishedAtMs), nowMs)}, took ${durationText(last.durationMs)}`
-              }
-            </td>
-          </tr>`;
-        })}
-      </tbody>
-    </table>
+    ${tableHtml('', 'What is done when', {
+      rows: jobs,
+      columns: [
+        { title: 'Work', cell: ({ id }) => html`<bdi>${id}</bdi>` },
+        {
+          title: 'Next',
+          cell: ({ nextAtMs, isDue }) =>
+            html`<span title="${stampFromMs(nextAtMs)}"
+              >${isDue ? 'due now' : `in ${durationText(Math.max(0, nextAtMs - nowMs))}`}</span
+            >`,
+        },
+        { title: 'Last', cell: ({ id }) => lastText(lastByWork, id, nowMs) },
+      ],
+    })}
   </div>`;
+}
+
+function lastText(lastByWork: DaemonState['lastByWork'], id: string, nowMs: number): string {
+  const last = [...lastByWork].find(([kind]) => kind === id)?.[1];
+  if (last === undefined) return '–';
+  return `${last.outcome} ${ageText(stampFromMs(last.finishedAtMs), nowMs)}, took ${durationText(last.durationMs)}`;
 }
 
 /** Reads and makes it. */
@@ -373,7 +364,9 @@ export function runsHtml(runs: readonly RunRecord[], nowMs: number): Html {
     </figure>
     <details>
       <summary>The last ${plural(Math.min(runs.length, LINES_MAX), 'run')} as a table</summary>
-      ${tableHtml(runs.slice(0, LINES_MAX), nowMs)}
+      <div class="scroll" role="region" aria-label="Recent runs" tabindex="0">
+        ${tableHtml('wide', 'Recent runs', { columns: runColumns(nowMs), rows: runs.slice(0, LINES_MAX) })}
+      </div>
     </details>`;
 }
 
@@ -421,44 +414,26 @@ function sentenceOf(run: RunRecord): string {
   return `${startedAt} ${kind}, ${outcome}: ${plural(requestCount, 'request')}, ${countText(notModifiedCount)} not modified, ${timeText(run)}`;
 }
 
-function tableHtml(runs: readonly RunRecord[], nowMs: number): Html {
-  return html`<div class="scroll" role="region" aria-label="Recent runs" tabindex="0">
-    <table class="wide">
-      <caption class="unseen">
-        Recent runs
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Run</th>
-          <th scope="col">Began</th>
-          <th scope="col">Outcome</th>
-          <th scope="col" class="number">Took</th>
-          <th scope="col" class="number">Read</th>
-          <th scope="col" class="number">Skipped</th>
-          <th scope="col" class="number">New</th>
-          <th scope="col" class="number">Changed</th>
-          <th scope="col" class="number">Deleted</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${runs.map(
-          (run) =>
-            html`<tr>
-              <th scope="row">${run.id} ${run.kind}</th>
-              <td title="${run.startedAt}">${ageText(run.startedAt, nowMs)}</td>
-              <td>
-                <span class="state ${toneOf(run)}">${run.outcome}</span>
-                ${run.errorMessage === null ? null : html`<span class="reason">${run.errorMessage}</span>`}
-              </td>
-              <td class="number">${timeText(run)}</td>
-              <td class="number">${countText(run.requestCount - run.notModifiedCount)}</td>
-              <td class="number">${countText(run.notModifiedCount)}</td>
-              <td class="number">${countText(run.insertedCount)}</td>
-              <td class="number">${countText(run.updatedCount)}</td>
-              <td class="number">${countText(run.deletedCount)}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+function runColumns(nowMs: number): readonly PageColumn<RunRecord>[] {
+  const count = (title: string, of: (run: RunRecord) => number): PageColumn<RunRecord> => ({
+    title,
+    isNumber: true,
+    cell: (run) => countText(of(run)),
+  });
+  return [
+    { title: 'Run', cell: ({ id, kind }) => `${id} ${kind}` },
+    { title: 'Began', cell: ({ startedAt }) => timeHtml(startedAt, nowMs) },
+    {
+      title: 'Outcome',
+      cell: (run) =>
+        html`<span class="state ${toneOf(run)}">${run.outcome}</span>
+          ${run.errorMessage === null ? null : html`<span class="reason">${run.errorMessage}</span>`}`,
+    },
+    { title: 'Took', isNumber: true, cell: timeText },
+    count('Read', ({ requestCount, notModifiedCount }) => requestCount - notModifiedCount),
+    count('Skipped', ({ notModifiedCount }) => notModifiedCount),
+    count('New', ({ insertedCount }) => insertedCount),
+    count('Changed', ({ updatedCount }) => updatedCount),
+    count('Deleted', ({ deletedCount }) => deletedCount),
+  ];
 }
