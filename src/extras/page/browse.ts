@@ -11,10 +11,15 @@ import {
   type CutCell,
   type Facet,
   type RowsPage,
+  countRows,
+  readFacet,
+  readRowsPage,
+  shownCountSql,
+  shownSql,
 } from '../shared/browse.ts';
-import type { Reference } from '../shared/browse-row.ts';
 import type { TableStatus } from '../../replica/reader.ts';
-import { filterText, pathPart, queryOf, type TableQuery } from './address.ts';
+import { filterText, mistakesIn, pathPart, queryOf, shownColumns, type TableQuery } from './address.ts';
+import { readReferences, type PageInput } from './context.ts';
 import { exact, html, type Html } from './html.ts';
 import { tableHtml } from './layout.ts';
 import { fileNameOf, momentHtml, shownValue } from './values.ts';
@@ -48,24 +53,28 @@ export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly T
 }
 
 /** What the page of one table shows. */
-export interface TableView {
-  readonly table: BrowsedTable;
-  readonly status: TableStatus | null;
-  readonly wish: TableQuery;
-  /** Names of the columns that are shown. */
-  readonly columns: readonly string[];
-  readonly page: RowsPage;
-  /** By the name of the column. */
-  readonly references: ReadonlyMap<string, Reference>;
-  readonly sql: string;
-  /** The number of rows that match the filters, as SQL. */
-  readonly countSql: string;
-  /** Null without filters, and where counting takes long. */
-  readonly matchCount: number | null;
-  readonly facets: readonly Facet[];
-  /** What of the address has no effect, in words. */
-  readonly mistakes: readonly string[];
-  readonly nowMs: number;
+type TableView = ReturnType<typeof readTableView>;
+
+/** Reads it. */
+export function readTableView({ reader, query, request }: PageInput, table: BrowsedTable, wish: TableQuery) {
+  const columns = shownColumns(table, wish);
+  const page = readRowsPage(reader, table, columns, wish);
+  const valuesOf = (index: number): readonly Cell[] => page.rows.map(({ cells }) => cells[index]?.value ?? null);
+  return {
+    table,
+    status: reader.status().find((each) => each.table === table.name) ?? null,
+    wish,
+    columns,
+    page,
+    references: readReferences(reader, table, columns, valuesOf),
+    sql: shownSql(table, columns, wish),
+    countSql: shownCountSql(table, wish),
+    /** Null without filters, and where counting takes long. */
+    matchCount: wish.filters.length === 0 && wish.search === '' ? null : countRows(reader, table, wish),
+    facets: wish.facets.map((column) => readFacet(reader, table, column, wish)),
+    mistakes: mistakesIn(query, table),
+    nowMs: request.nowMs,
+  };
 }
 
 /** The page of one table. */

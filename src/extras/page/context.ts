@@ -5,7 +5,7 @@ import { readBrowsedTables, type BrowsedTable, type Cell } from '../shared/brows
 import { findReference, type Reference } from '../shared/browse-row.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import { framedHtml, sentenceHtml, type PageLayout } from './layout.ts';
-import type { Html } from './html.ts';
+import { html, type Html } from './html.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
 
@@ -27,14 +27,16 @@ export function problem(
   return { status, type: 'text/html; charset=utf-8', chunks: [sentenceHtml(frame, words, hint)] };
 }
 
-/** A page with the bar at its top. */
+/** A page with the bar at its top, and the result of the last decision. */
 export function framed(
   { request, reader }: PageInput,
   frame: Pick<PageLayout, 'title' | 'place' | 'isWide' | 'liveSeconds' | 'refreshSeconds'>,
   body: Html,
   status = 200,
 ): AnswerChunks {
-  const page = framedHtml({ ...frame, identity: reader.identity(), formToken: request.formToken }, body);
+  const said = request.said === null ? null : html`<p class="said" role="status">${request.said}</p>`;
+  const layout = { ...frame, identity: reader.identity(), formToken: request.formToken };
+  const page = framedHtml(layout, html`${said}${body}`);
   return { status, type: 'text/html; charset=utf-8', chunks: [page] };
 }
 

@@ -6,7 +6,10 @@ import { ageText, countText, plural } from '../../base/text.ts';
 import { conflictVersion, type ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import type { Connection } from '../../replica/connection.ts';
-import type { FailureLine } from '../../replica/reader.ts';
+import type { FailureLine, ReplicaReader, TableStatus } from '../../replica/reader.ts';
+import type { Problem } from '../../reconcile/account/account.ts';
+import { editVersion } from '../../replica/bookkeeping/row-states.ts';
+import { kindOfHold } from '../../replica/confirmation.ts';
 import { readBrowsedTables } from '../shared/browse.ts';
 import { readStamp } from '../shared/browse-row.ts';
 import { buttonForm, hiddenHtml } from './layout.ts';
@@ -41,16 +44,36 @@ export function showConflicts(from: Connection, lines: readonly ConflictLine[]):
 }
 
 /** The input of both parts. */
-export interface OpenDecisions {
-  readonly conflicts: readonly ShownConflict[];
-  readonly failures: readonly ShownFailure[];
-  /** In all tables, including those that are not listed. */
-  readonly conflictCount: number;
-  readonly failureCount: number;
-  /** Tables whose push a guard holds. */
-  readonly heldPushes: ReadonlySet<string>;
-  readonly formToken: string;
+export type OpenDecisions = ReturnType<typeof readDecisions>;
+
+/** Reads conflicts and failures, at most LISTED_MAX of each, and counts all of them. */
+export function readDecisions(reader: ReplicaReader, problems: readonly Problem[], formToken: string) {
+  const tables = reader.status();
+  const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
+  const nameOf = rowNamer(reader);
+  return {
+    conflicts: showConflicts(reader, reader.conflicts({ all: false, limit: LISTED_MAX })),
+    failures: reader.failures({ limit: LISTED_MAX }).map((line): ShownFailure => ({
+      ...line,
+      seen: editVersion(reader, line),
+      name: nameOf(line.table, line.rowId),
+    })),
+    conflictCount: sum(({ conflictCount }) => conflictCount),
+    failureCount: sum(({ refusedCount, unreadableCount }) => refusedCount + unreadableCount),
+    /** Tables whose push a guard holds. */
+    heldPushes: new Set(
+      problems.flatMap(({ code, table, sentence }) =>
+        code === 'table.held' && table !== null && kindOfHold(reader, { table, problem: sentence }) === 'push'
+          ? [table]
+          : [],
+      ),
+    ),
+    formToken,
+  };
 }
+
+/** Conflicts and failures on one page, each. */
+const LISTED_MAX = 50;
 
 /** Both parts; an empty part is left out. */
 export function openDecisionsHtml(desk: OpenDecisions, nowMs: number): Html {

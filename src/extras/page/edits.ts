@@ -24,15 +24,14 @@ const CELLS_MAX = 12;
 
 /** Reads and makes it. */
 export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks {
-  const { reader, request, query } = desk;
+  const { reader, query } = desk;
   const given = query.get('after') ?? '';
   const after = /^-?\d{1,15}$/.test(given) ? Number(given) : Number.MIN_SAFE_INTEGER;
   const { ids, count } = readWaitingIds(reader, table, { after, limit: ROWS_MAX });
   const cells = Map.groupBy(readWaitingCells(reader, table, ids), ({ rowId }) => rowId);
   const nameOf = rowNamer(reader);
   const last = ids.at(-1);
-  const body = html`${request.said === null ? null : html`<p class="said" role="status">${request.said}</p>`}
-    <p class="crumbs">
+  const body = html`<p class="crumbs">
       <a href="/browse">Tables</a> <a href="/browse/${pathPart(table.name)}"><bdi>${table.name}</bdi></a>
     </p>
     <h1>${plural(count, 'edited row')} in <bdi>${table.name}</bdi></h1>

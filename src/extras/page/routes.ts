@@ -9,29 +9,24 @@ import { asRowsyncError, usageError } from '../../base/errors.ts';
 import { countText, bytesText } from '../../base/text.ts';
 import {
   boundMemory,
-  countRows,
   findBrowsedTable,
   iterateRows,
   readBrowsedTables,
-  readFacet,
-  readRowsPage,
   readSaved,
   readViews,
   rowsStatement,
-  shownCountSql,
-  shownSql,
   type BrowsedTable,
 } from '../shared/browse.ts';
 import { readFullCell, readFileLine } from '../shared/browse-row.ts';
 import { readKnownTables } from '../history/known.ts';
 import { queryPast } from '../history/past.ts';
 import { openReader, type QueryAnswer, type ReplicaReader } from '../../replica/reader.ts';
-import { mistakesIn, nameOfPart, pathPart, queryOf, shownColumns, queryFromAddress } from './address.ts';
+import { nameOfPart, pathPart, queryOf, shownColumns, queryFromAddress } from './address.ts';
 import { answerEdit, answerEditForm } from './edit.ts';
 import { answerEdits } from './edits.ts';
 import { ANSWER_ROWS_MAX, askHtml, type QueryOutcome } from './ask.ts';
-import { rowsHtml, tablesHtml } from './browse.ts';
-import { framed, problem, readReferences, saveAs, type PageInput } from './context.ts';
+import { readTableView, rowsHtml, tablesHtml } from './browse.ts';
+import { framed, problem, saveAs, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
 import { machineZone } from '../../wire/zone.ts';
@@ -134,30 +129,11 @@ function answerTables(desk: PageInput): AnswerChunks {
 }
 
 function answerTable(desk: PageInput, table: BrowsedTable): AnswerChunks {
-  const { reader, query, request } = desk;
+  const { query } = desk;
   const wish = queryFromAddress(query, table);
   // A form sends every field; the address keeps only the fields that were filled in.
   if ([...query].some(([, value]) => value === '')) return redirect(`/browse/${pathPart(table.name)}${queryOf(wish)}`);
-  const columns = shownColumns(table, wish);
-  const page = readRowsPage(reader, table, columns, wish);
-  const references = readReferences(reader, table, columns, (index) =>
-    page.rows.map(({ cells }) => cells[index]?.value ?? null),
-  );
-  const status = reader.status().find((each) => each.table === table.name) ?? null;
-  const body = rowsHtml({
-    table,
-    status,
-    wish,
-    columns,
-    page,
-    references,
-    sql: shownSql(table, columns, wish),
-    countSql: shownCountSql(table, wish),
-    matchCount: wish.filters.length === 0 && wish.search === '' ? null : countRows(reader, table, wish),
-    facets: wish.facets.map((column) => readFacet(reader, table, column, wish)),
-    mistakes: mistakesIn(query, table),
-    nowMs: request.nowMs,
-  });
+  const body = rowsHtml(readTableView(desk, table, wish));
   return framed(desk, { title: `${table.name} · rowsync`, place: 'Browse', isWide: true, liveSeconds: 60 }, body);
 }
 

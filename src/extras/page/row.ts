@@ -5,9 +5,6 @@
 import { ageText, bytesText, shellWord } from '../../base/text.ts';
 import type { BrowsedColumn, BrowsedTable, CutCell } from '../shared/browse.ts';
 import {
-  type Reference,
-  type RowFile,
-  type WaitingCell,
   readDeletedRow,
   readNeighbours,
   readRowCells,
@@ -18,7 +15,7 @@ import {
 } from '../shared/browse-row.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import { pathPart } from './address.ts';
-import { conflictHtml, failureHtml, showConflicts, type ShownConflict, type ShownFailure } from './decisions.ts';
+import { conflictHtml, failureHtml, showConflicts } from './decisions.ts';
 import { buttonForm, tableHtml } from './layout.ts';
 import { html, type Html } from './html.ts';
 import { fileNameOf, momentHtml, rowHtml, shownValue, valueHtml } from './values.ts';
@@ -32,29 +29,7 @@ import type { AnswerChunks } from '../shared/child-process.ts';
 const LIFE_MAX = 200;
 
 /** What the page of a row shows. */
-export interface RowView {
-  readonly table: BrowsedTable;
-  readonly id: number;
-  /** What people call the row; empty if nothing tells. */
-  readonly name: string;
-  /** In the order of the table's columns; null where the row is not here. */
-  readonly cells: readonly CutCell[] | null;
-  readonly deleted: { readonly at: string; readonly reason: string; readonly lastValues: string } | null;
-  readonly waiting: readonly WaitingCell[];
-  /** The digest of what waits (replica/bookkeeping/row-states.ts). */
-  readonly seen: string;
-  readonly conflicts: readonly ShownConflict[];
-  readonly failures: readonly ShownFailure[];
-  readonly files: readonly RowFile[];
-  readonly references: ReadonlyMap<string, Reference>;
-  readonly neighbours: { readonly before: number | null; readonly after: number | null };
-  /** Changes of the row from the journal; null without a journal. */
-  readonly life: Html | null;
-  /** Whether its address at the origin is known. */
-  readonly isAtOrigin: boolean;
-  readonly formToken: string;
-  readonly nowMs: number;
-}
+type RowView = ReturnType<typeof readRow>;
 
 /** The whole part. */
 function rowPageHtml(view: RowView): Html {
@@ -256,44 +231,39 @@ function filesHtml({ files, nowMs }: RowView): Html | null {
 
 /** Reads and makes it. */
 export function answerRow(desk: PageInput, table: BrowsedTable, id: number): AnswerChunks {
-  const { reader, request } = desk;
+  const view = readRow(desk, table, id);
+  const isKnown = view.cells !== null || view.deleted !== null || view.waiting.length > 0;
+  const title = `${table.name} ${id} · rowsync`;
+  return framed(desk, { title, place: 'Browse', liveSeconds: 60 }, rowPageHtml(view), isKnown ? 200 : 404);
+}
+
+function readRow({ reader, request }: PageInput, table: BrowsedTable, id: number) {
+  const { formToken, nowMs } = request;
   const cells = readRowCells(reader, table, id);
-  const deleted = cells === null ? readDeletedRow(reader, table, id) : null;
-  const waiting = readWaitingCells(reader, table, [id]);
-  const called = rowNamer(reader)(table.name, id);
+  const name = rowNamer(reader)(table.name, id);
   const seen = editVersion(reader, { table: table.name, rowId: id });
   const lines = readJournalled(reader).has(table.name)
     ? readNewestEntries(reader, { table: table.name, id }, LIFE_MAX)
     : [];
-  const names = table.columns.map(({ name }) => name);
-  const body = rowPageHtml({
+  const names = table.columns.map((column) => column.name);
+  return {
     table,
     id,
-    name: called,
+    name,
+    /** In the order of the table's columns; null where the row is not here. */
     cells,
-    deleted,
-    waiting,
+    deleted: cells === null ? readDeletedRow(reader, table, id) : null,
+    waiting: readWaitingCells(reader, table, [id]),
     seen,
     conflicts: showConflicts(reader, readRowConflicts(reader, table, id)),
-    failures: readRowFailures(reader, table, id).map((line) => ({ ...line, seen, name: called })),
+    failures: readRowFailures(reader, table, id).map((line) => ({ ...line, seen, name })),
     files: readRowFiles(reader, table, id),
-    references:
-      cells === null ? new Map() : readReferences(reader, table, names, (index) => [cells[index]?.value ?? null]),
+    references: readReferences(reader, table, cells === null ? [] : names, (index) => [cells?.[index]?.value ?? null]),
     neighbours: readNeighbours(reader, table, id),
-    life:
-      lines.length === 0
-        ? null
-        : changesHtml(lines, { of: 'one', stampsOf: stampColumns([table]), nowMs: request.nowMs }),
+    /** Null without a history. */
+    life: lines.length === 0 ? null : changesHtml(lines, { of: 'one', stampsOf: stampColumns([table]), nowMs }),
     isAtOrigin: cells !== null && id > 0 && request.recordUrl !== null,
-    formToken: request.formToken,
-    nowMs: request.nowMs,
-  });
-  const said = request.said === null ? null : html`<p class="said" role="status">${request.said}</p>`;
-  const isKnown = cells !== null || deleted !== null || waiting.length > 0;
-  return framed(
-    desk,
-    { title: `${table.name} ${id} · rowsync`, place: 'Browse', liveSeconds: 60 },
-    html`${said}${body}`,
-    isKnown ? 200 : 404,
-  );
+    formToken,
+    nowMs,
+  };
 }

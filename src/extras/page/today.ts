@@ -16,15 +16,12 @@ import { troubledTables } from '../../reconcile/account/account.ts';
 import { readBrowsedTables, type BrowsedTable } from '../shared/browse.ts';
 import { readNewestEntries } from '../history/entries.ts';
 import { readHistoryHours, readJournalled, type HistoryHour, changesHtml } from './history.ts';
-import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { readQuarters, readTries } from '../../replica/bookkeeping/runs.ts';
 import { readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
 import { sinkSentence } from '../shared/sink-text.ts';
-import { kindOfHold } from '../../replica/confirmation.ts';
 import { readProblems } from '../../daemon/account.ts';
 import { framed, stampColumns, type PageInput } from './context.ts';
-import { rowNamer } from '../../replica/bookkeeping/columns.ts';
-import { openDecisionsHtml, showConflicts } from './decisions.ts';
+import { openDecisionsHtml, readDecisions } from './decisions.ts';
 import { headlineOf } from './headline.ts';
 import { tableHtml, type PageColumn } from './layout.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
@@ -59,15 +56,7 @@ export type DaySource =
   | 'both';
 
 /** What changed. */
-export interface DayView {
-  readonly source: DaySource;
-  /** Tables with changes, the most first. */
-  readonly tables: readonly TableDay[];
-  readonly runs: readonly RunHour[];
-  /** Tables without a stamp, and those beyond the time limit. */
-  readonly unstampedCount: number;
-  readonly unreadCount: number;
-}
+type DayView = ReturnType<typeof readDay>;
 
 /** Hours of the day that is shown. */
 const HOURS = 24;
@@ -283,8 +272,6 @@ function stripHtml(fares: readonly Fare[]): Html {
   </svg>`;
 }
 
-/** Conflicts and failures on one page, each. */
-const LISTED_MAX = 50;
 /** Changes that are listed. */
 const CHANGES_MAX = 15;
 /** How long tables are counted. */
@@ -294,7 +281,7 @@ const HOUR_MS = 3_600_000;
 /** Reads and makes it. */
 export function answerToday(desk: PageInput): AnswerChunks {
   const { request, reader } = desk;
-  const { state, nowMs, said, formToken } = request;
+  const { state, nowMs, formToken } = request;
   const around = must(request.around, 'the daemon sends it with the first page');
   const tables = reader.status();
   const identity = reader.identity();
@@ -302,27 +289,10 @@ export function answerToday(desk: PageInput): AnswerChunks {
   const replica = { path, bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0 };
   const problems = readProblems(reader, around);
   const headline = headlineOf(problems, { state, tables, nowMs });
-  const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
-  const nameOf = rowNamer(reader);
-  const waiting = {
-    conflicts: showConflicts(reader, reader.conflicts({ all: false, limit: LISTED_MAX })),
-    failures: reader
-      .failures({ limit: LISTED_MAX })
-      .map((line) => ({ ...line, seen: editVersion(reader, line), name: nameOf(line.table, line.rowId) })),
-    conflictCount: sum(({ conflictCount }) => conflictCount),
-    failureCount: sum(({ refusedCount, unreadableCount }) => refusedCount + unreadableCount),
-    heldPushes: new Set(
-      problems.flatMap(({ code, table, sentence }) =>
-        code === 'table.held' && table !== null && kindOfHold(reader, { table, problem: sentence }) === 'push'
-          ? [table]
-          : [],
-      ),
-    ),
-    formToken,
-  };
+  const waiting = readDecisions(reader, problems, formToken);
   const outages = outagesOf(readTries(reader, stampFromMs(nowMs - HOURS * HOUR_MS)));
-  const body = html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
-    ${headlineHtml(headline, waiting)} ${openDecisionsHtml(waiting, nowMs)} ${dayHtml(readDay(reader, nowMs))}
+  const body = html`${headlineHtml(headline, waiting)} ${openDecisionsHtml(waiting, nowMs)}
+    ${dayHtml(readDay(reader, nowMs))}
     <section aria-labelledby="tables">
       <h2 id="tables">Freshness</h2>
       ${freshnessHtml(tables, faresOf(readQuarters(reader), { nowMs, lateAfterMs: around.lateAfterMs, outages }), { nowMs, refreshByTable: state.refreshByTable, troubled: troubledTables(problems) })}
@@ -344,7 +314,7 @@ function lastChangesHtml({ reader, request }: PageInput): Html | null {
   </section>`;
 }
 
-function readDay(reader: ReplicaReader, nowMs: number): DayView {
+function readDay(reader: ReplicaReader, nowMs: number) {
   const firstHourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS - (HOURS - 1) * HOUR_MS;
   const since = stampFromMs(firstHourMs);
   const deleted = readDeletedCounts(reader, since);
@@ -367,12 +337,16 @@ function readDay(reader: ReplicaReader, nowMs: number): DayView {
     if ((hours ?? []).length === 0 && deletedCount === 0) return [];
     return [{ table: name, deletedCount, ...byHourAndPerson(hours ?? [], firstHourMs) }];
   });
+  const source: DaySource =
+    journalled.size === 0 ? 'stamps' : all.every(({ name }) => journalled.has(name)) ? 'journal' : 'both';
   const sizeOf = ({ byHour, deletedCount }: TableDay): number =>
     byHour.reduce((sum, count) => sum + count, deletedCount);
   return {
-    source: journalled.size === 0 ? 'stamps' : all.every(({ name }) => journalled.has(name)) ? 'journal' : 'both',
+    source,
+    /** Those with changes, the most first. */
     tables: tables.toSorted((a, b) => sizeOf(b) - sizeOf(a)),
     runs: readRunHours(reader, since),
+    /** Tables without a stamp, and those beyond the time limit. */
     unstampedCount,
     unreadCount,
   };

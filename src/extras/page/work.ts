@@ -8,27 +8,13 @@ import type { RunRecord } from '../../replica/reader.ts';
 import { type TableResult, readRunResults } from '../../replica/bookkeeping/runs.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import type { DaemonState } from '../../daemon/state.ts';
-import type { WorkProgress, WorkSnapshot, WorkNote } from '../../daemon/work-log.ts';
+import type { WorkProgress, WorkNote } from '../../daemon/work-log.ts';
 import { buttonForm, tableHtml, type PageColumn } from './layout.ts';
 import { html, type Html } from './html.ts';
 import { framed, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { pathPart } from './address.ts';
 import { timeHtml } from './values.ts';
-
-/** What the page shows. */
-export interface WorkView {
-  readonly state: DaemonState;
-  readonly work: WorkSnapshot;
-  /** The newest first. */
-  readonly runs: readonly RunRecord[];
-  /** What runs did to each table, by their ids. */
-  readonly results: ReadonlyMap<number, readonly TableResult[]>;
-  /** Rows that the origin refused, or that cannot be sent. */
-  readonly refusedCount: number;
-  readonly formToken: string;
-  readonly nowMs: number;
-}
 
 /** Work that a button begins, and its words. */
 const BUTTONS: readonly { readonly work: WorkKind; readonly label: string }[] = [
@@ -39,44 +25,6 @@ const BUTTONS: readonly { readonly work: WorkKind; readonly label: string }[] = 
   { work: 'verify', label: 'Compare now' },
   { work: 'backup', label: 'Back up now' },
 ];
-
-/** The whole part. */
-function workHtml({ state, work, runs, results, refusedCount, formToken, nowMs }: WorkView): Html {
-  const kinds = new Set(state.jobs.map(({ id }) => id.split(' ')[0]));
-  return html`<h1>Work</h1>
-    <section class="card" aria-labelledby="now">
-      <h2 id="now">Under way</h2>
-      <div id="progress" aria-live="polite">${progressHtml(work.progress, nowMs)}</div>
-      <div class="buttons">
-        ${buttonForm({ action: 'cycle', fields: {}, label: 'Synchronise now', formToken, look: 'main' })}
-        ${BUTTONS.filter((button) => kinds.has(button.work)).map(({ work: kind, label }) =>
-          buttonForm({ action: 'cycle', fields: { work: kind }, label, formToken }),
-        )}
-        ${
-          refusedCount === 0
-            ? null
-            : buttonForm({
-                action: 'decide',
-                fields: { kind: 'retryAll' },
-                label: `Send ${plural(refusedCount, 'refused row')} again`,
-                formToken,
-              })
-        }
-      </div>
-    </section>
-    <section aria-labelledby="schedule">
-      <h2 id="schedule">Schedule</h2>
-      ${scheduleHtml(state, nowMs)}
-    </section>
-    <section aria-labelledby="done">
-      <h2 id="done">Done lately</h2>
-      ${doneHtml({ runs, results, notes: work.notes }, nowMs)}
-    </section>
-    <section aria-labelledby="runs">
-      <h2 id="runs">Recorded runs</h2>
-      ${runsHtml(runs, nowMs)}
-    </section>`;
-}
 
 function progressHtml(progress: WorkProgress | null, nowMs: number): Html {
   if (progress === null) return html`<p>Nothing at the moment.</p>`;
@@ -127,10 +75,45 @@ function lastText(lastByWork: DaemonState['lastByWork'], id: string, nowMs: numb
 /** Reads and makes it. */
 export function answerWork(desk: PageInput): AnswerChunks {
   const { reader, request } = desk;
-  const { state, work, formToken, nowMs, said } = request;
+  const { state, work, formToken, nowMs } = request;
+  const kinds = new Set(state.jobs.map(({ id }) => id.split(' ')[0]));
+  const runs = reader.runs(RUNS_READ_MAX);
+  const results = readRunResults(reader, RUNS_READ_MAX);
+  // Rows that the origin refused, or that cannot be sent.
   const refusedCount = reader.status().reduce((sum, table) => sum + table.refusedCount - table.inDoubtCount, 0);
-  const body = html`${said === null ? null : html`<p class="said" role="status">${said}</p>`}
-  ${workHtml({ state, work, refusedCount, runs: reader.runs(RUNS_READ_MAX), results: readRunResults(reader, RUNS_READ_MAX), formToken, nowMs })}`;
+  const body = html`<h1>Work</h1>
+    <section class="card" aria-labelledby="now">
+      <h2 id="now">Under way</h2>
+      <div id="progress" aria-live="polite">${progressHtml(work.progress, nowMs)}</div>
+      <div class="buttons">
+        ${buttonForm({ action: 'cycle', fields: {}, label: 'Synchronise now', formToken, look: 'main' })}
+        ${BUTTONS.filter((button) => kinds.has(button.work)).map(({ work: kind, label }) =>
+          buttonForm({ action: 'cycle', fields: { work: kind }, label, formToken }),
+        )}
+        ${
+          refusedCount === 0
+            ? null
+            : buttonForm({
+                action: 'decide',
+                fields: { kind: 'retryAll' },
+                label: `Send ${plural(refusedCount, 'refused row')} again`,
+                formToken,
+              })
+        }
+      </div>
+    </section>
+    <section aria-labelledby="schedule">
+      <h2 id="schedule">Schedule</h2>
+      ${scheduleHtml(state, nowMs)}
+    </section>
+    <section aria-labelledby="done">
+      <h2 id="done">Done lately</h2>
+      ${doneHtml({ runs, results, notes: work.notes }, nowMs)}
+    </section>
+    <section aria-labelledby="runs">
+      <h2 id="runs">Recorded runs</h2>
+      ${runsHtml(runs, nowMs)}
+    </section>`;
   const refreshSeconds = state.working === null ? 60 : 5;
   return framed(desk, { title: 'Work · rowsync', place: 'Work', liveSeconds: 15, refreshSeconds }, body);
 }
