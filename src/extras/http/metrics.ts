@@ -76,6 +76,25 @@ function daemonMetrics({ state, loopDelaySeconds }: Measures): readonly Metric[]
   ];
 }
 
+/** What is said of every table: the name, the help, and the value, which is absent where it is null. */
+const OF_TABLE: readonly (readonly [string, string, (table: TableStatus) => number | null])[] = [
+  [
+    'last_success_timestamp_seconds',
+    'End of the last pull that went through the whole table.',
+    ({ lastSweepAt }) => secondsOf(lastSweepAt),
+  ],
+  [
+    'fresh_since_timestamp_seconds',
+    'Every row of the table was equal to the origin at this time or later; absent while a row cannot be read.',
+    ({ freshSince }) => secondsOf(freshSince),
+  ],
+  ['rows', 'Rows in the replica.', ({ rowCount }) => rowCount],
+  ['unreadable_rows', 'Rows that could not be read.', ({ unreadableCount }) => unreadableCount],
+  ['pending_edits', 'Edited rows that are still to be pushed.', ({ pendingCount }) => pendingCount],
+  ['parked_rows', 'Edited rows that wait for a person or a timer.', ({ parkedCount }) => parkedCount],
+  ['conflicts', 'Conflicts that wait for a person.', ({ conflictCount }) => conflictCount],
+];
+
 function tableMetrics({ problems, tables, replica, nowMs }: Measures): readonly Metric[] {
   const perTable = (valueOf: (table: TableStatus) => number | null): readonly Sample[] =>
     tables.flatMap((table) => {
@@ -85,54 +104,17 @@ function tableMetrics({ problems, tables, replica, nowMs }: Measures): readonly 
   const counted = (counts: ReplicaMeasures['sweeps']): readonly Sample[] =>
     counts.map(({ table, count }) => ({ labels: { table }, value: count }));
   const conflicts = replica.conflicts.map(({ table, winner, count }) => ({ labels: { table, winner }, value: count }));
+  const oldest = perTable(({ oldestChangeAt }) => ageOf(oldestChangeAt, nowMs));
   return [
-    gauge(
-      'last_success_timestamp_seconds',
-      'End of the last pull that went through the whole table.',
-      perTable(({ lastSweepAt }) => secondsOf(lastSweepAt)),
-    ),
-    gauge(
-      'fresh_since_timestamp_seconds',
-      'Every row of the table was equal to the origin at this time or later; absent while a row cannot be read.',
-      perTable(({ freshSince }) => secondsOf(freshSince)),
-    ),
-    gauge(
-      'rows',
-      'Rows in the replica.',
-      perTable(({ rowCount }) => rowCount),
-    ),
+    ...OF_TABLE.map(([name, help, valueOf]) => gauge(name, help, perTable(valueOf))),
     gauge(
       'problems',
       'What is wrong, by code and severity as in problems.md: rows, conflicts or tables, 1 where nothing is counted.',
       problemSamples(problems),
     ),
-    gauge(
-      'unreadable_rows',
-      'Rows that could not be read.',
-      perTable(({ unreadableCount }) => unreadableCount),
-    ),
-    gauge(
-      'pending_edits',
-      'Edited rows that are still to be pushed.',
-      perTable(({ pendingCount }) => pendingCount),
-    ),
-    gauge(
-      'parked_rows',
-      'Edited rows that wait for a person or a timer.',
-      perTable(({ parkedCount }) => parkedCount),
-    ),
     gauge('uncertain_creates', 'Rows that may or may not have been created at the origin.', counted(replica.inDoubt)),
-    gauge(
-      'conflicts',
-      'Conflicts that wait for a person.',
-      perTable(({ conflictCount }) => conflictCount),
-    ),
     counter('conflicts_total', 'Conflicts so far, by who won when they came up.', conflicts),
-    gauge(
-      'oldest_pending_seconds',
-      'Age of the oldest edit that the origin has not taken.',
-      perTable(({ oldestChangeAt }) => ageOf(oldestChangeAt, nowMs)),
-    ),
+    gauge('oldest_pending_seconds', 'Age of the oldest edit that the origin has not taken.', oldest),
     counter('sweeps_total', 'Sweeps that were begun, over the life of the replica.', counted(replica.sweeps)),
     gauge(
       'schema_drift',

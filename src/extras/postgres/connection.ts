@@ -2,8 +2,8 @@
  * One connection to PostgreSQL. The driver is loaded only when a connection is opened. Messages never have a value of
  * a row in them (I16), so the words of the server about values are left out.
  */
-import type { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
 import { checkServerIdentity, getCACertificates, type ConnectionOptions } from 'node:tls';
 import type { Client } from 'pg';
 import { RowsyncError } from '../../base/errors.ts';
@@ -87,31 +87,11 @@ export class PgConnection implements PgSession {
   async copy(text: Sql, chunks: Iterable<string> | AsyncIterable<string>): Promise<void> {
     // A bundle has nothing but the default of a package that is CommonJS.
     const { default: copyStreams } = await import('pg-copy-streams');
-    const stream = this.#client.query(copyStreams.from(text));
-    const state: { thrown: unknown } = { thrown: null };
-    const { promise: ended, resolve } = Promise.withResolvers<void>();
-    stream.once('finish', resolve);
-    stream.on('error', (thrown) => {
-      state.thrown ??= thrown;
-      resolve();
-    });
-    // A broken connection does not end a stream.
-    this.#client.once('end', resolve);
     try {
-      for await (const chunk of chunks) {
-        if (state.thrown !== null || this.#isBroken) break;
-        if (!stream.write(chunk)) await untilDrained(stream, this.#client);
-      }
+      await pipeline(chunks, this.#client.query(copyStreams.from(text)));
     } catch (thrown) {
-      stream.destroy(new Error('the rows could not be read'));
-      await ended;
-      throw thrown;
+      throw pgError(thrown);
     }
-    if (state.thrown === null) stream.end();
-    await ended;
-    this.#client.off('end', resolve);
-    if (state.thrown !== null) throw pgError(state.thrown);
-    if (this.#isBroken) throw pgError(new Error('Connection terminated unexpectedly'));
   }
 
   /** Runs `work` in one transaction, which any error rolls back. */
@@ -134,19 +114,6 @@ export class PgConnection implements PgSession {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-/** Waits until a stream takes more, or the connection is over. */
-function untilDrained(stream: EventEmitter, client: EventEmitter): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const done = (): void => {
-    for (const event of ['drain', 'error', 'close']) stream.off(event, done);
-    client.off('end', done);
-    resolve();
-  };
-  for (const event of ['drain', 'error', 'close']) stream.on(event, done);
-  client.on('end', done);
-  return promise;
 }
 
 /** Opens a connection. @throws RowsyncError `sink.unreachable`, `sink.login`, `sink.tls`, `sink.version`. */
