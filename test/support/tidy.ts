@@ -41,7 +41,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   cron: ['src/config/'],
   pino: ['src/base/'],
   commander: ['src/cli/', 'src/extras/'],
-  zod: ['src/config/', 'src/extras/mcp/', 'src/extras/postgres/', 'src/extras/backup/'],
+  zod: ['src/config/', 'src/extras/mcp/', 'src/extras/http/', 'src/extras/postgres/', 'src/extras/backup/'],
   '@modelcontextprotocol/sdk': ['src/extras/mcp/'],
   yaml: ['src/config/'],
   table: ['src/cli/terminal/'],

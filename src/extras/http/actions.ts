@@ -7,6 +7,7 @@
  */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import * as z from 'zod';
 import type { PersonDecision, SeenEdits } from '../../capture/decide.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
 import { WORK_KINDS, type WorkKind } from '../../daemon/jobs.ts';
@@ -203,28 +204,52 @@ const DONE = 303;
 /** The status of each answer to a decision. */
 const STATUS = { done: 200, problem: 409, busy: 503, failed: 503 } as const;
 
-/** Whether a value of JSON is a list of names. */
-export function isNames(given: unknown): given is readonly string[] {
-  return Array.isArray(given) && given.every((name) => typeof name === 'string');
+/** Names of tables, as a program sends them. */
+export const TABLE_NAMES = z.array(z.string());
+const READ = z.object({ tables: TABLE_NAMES });
+const WORK = z.object({ work: z.enum(WORK_KINDS) });
+
+const TAKES = ['local', 'remote', 'base', 'value'] as const;
+
+/** A decision as the command line sends it. */
+const DECISION = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('resolve'),
+    id: z.int(),
+    take: z.enum(TAKES),
+    value: z.string().nullable(),
+    isAgain: z.boolean().optional(),
+  }),
+  z.object({ kind: z.literal('discard'), table: z.string(), rowId: z.int().nullable() }),
+  z.object({ kind: z.literal('retry'), ids: z.array(z.int()) }),
+  z.object({ kind: z.literal('seen'), upToId: z.int() }),
+]);
+
+/** What a program sent; null for anything else. */
+function parsed<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> | null {
+  try {
+    return schema.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
 }
 
 async function readTables(text: string, actions: Actions): Promise<Reply> {
-  const given = jsonParts(text)?.get('tables');
-  if (!isNames(given)) return { status: 400, type: TYPES.text, body: 'no names of tables\n' };
-  await actions.refresh(given);
+  const given = parsed(READ, text);
+  if (given === null) return { status: 400, type: TYPES.text, body: 'no names of tables\n' };
+  await actions.refresh(given.tables);
   return { status: 200, type: TYPES.json, body: '{}\n' };
 }
 
 function startWork(text: string, actions: Actions): Reply {
-  const given = jsonParts(text)?.get('work');
-  const work = WORK_KINDS.find((kind) => kind === given);
-  if (work === undefined) return { status: 400, type: TYPES.text, body: 'no kind of work\n' };
-  actions.cycle(work);
+  const given = parsed(WORK, text);
+  if (given === null) return { status: 400, type: TYPES.text, body: 'no kind of work\n' };
+  actions.cycle(given.work);
   return { status: 200, type: TYPES.json, body: '{}\n' };
 }
 
 async function answerProgram(text: string, actions: Actions): Promise<Reply> {
-  const decision = decisionFromJson(text);
+  const decision = parsed(DECISION, text);
   if (decision === null) return { status: 400, type: TYPES.text, body: 'not a decision\n' };
   const answer = await actions.decide(decision);
   return { status: STATUS[answer.kind], type: TYPES.json, body: `${JSON.stringify(answer)}\n` };
@@ -277,8 +302,6 @@ function readBody(request: IncomingMessage): Promise<string | null> {
   });
 }
 
-const TAKES = ['local', 'remote', 'base', 'value'] as const;
-
 function decisionFromForm(form: URLSearchParams): PersonDecision | null {
   const id = integerFromText(form.get('id') ?? '');
   const row = seenEdits(form);
@@ -323,47 +346,6 @@ function decoded(text: string | null): string | null {
   } catch {
     return null;
   }
-}
-
-/** The parts of an object as a program sends it; null for anything else. */
-function jsonParts(text: string): ReadonlyMap<string, unknown> | null {
-  try {
-    const given: unknown = JSON.parse(text);
-    return typeof given !== 'object' || given === null ? null : new Map(Object.entries(given));
-  } catch {
-    return null;
-  }
-}
-
-/** A decision as the command line sends it; null for anything else. */
-function decisionFromJson(text: string): PersonDecision | null {
-  const parts = jsonParts(text);
-  if (parts === null) return null;
-  const [id, take, value, table, rowId, ids, upToId] = ['id', 'take', 'value', 'table', 'rowId', 'ids', 'upToId'].map(
-    (name) => parts.get(name),
-  );
-  const isAgain = parts.get('isAgain') === true;
-  switch (parts.get('kind')) {
-    case 'resolve': {
-      const known = TAKES.find((name) => name === take);
-      if (!isInteger(id) || known === undefined || (typeof value !== 'string' && value !== null)) return null;
-      return { kind: 'resolve', id, take: known, value, isAgain };
-    }
-    case 'discard':
-      return typeof table === 'string' && (rowId === null || isInteger(rowId))
-        ? { kind: 'discard', table, rowId }
-        : null;
-    case 'retry':
-      return Array.isArray(ids) && ids.every(isInteger) ? { kind: 'retry', ids } : null;
-    case 'seen':
-      return isInteger(upToId) ? { kind: 'seen', upToId } : null;
-    default:
-      return null;
-  }
-}
-
-function isInteger(value: unknown): value is number {
-  return Number.isSafeInteger(value);
 }
 
 /** What each state is called on the page, and its tone. */

@@ -9,7 +9,7 @@ import { machineZone } from '../../wire/zone.ts';
 import { askHtml } from '../page/ask.ts';
 import { framedHtml, sentenceHtml, type Bar } from '../page/layout.ts';
 import { ChildFailure } from '../shared/child-pool.ts';
-import { barOf, isNames, SAID, TYPES, type Actions, type Reply } from './actions.ts';
+import { barOf, SAID, TABLE_NAMES, TYPES, type Actions, type Reply } from './actions.ts';
 
 /** First parts of the addresses that are answered here. */
 const PLACES: ReadonlySet<string> = new Set(['browse', 'ask', 'work', 'edit', 'edits', 'file', 'export', 'origin']);
@@ -67,8 +67,7 @@ async function readStale(
   if (!isQuestion || !['sql', 'fresh'].every((name) => new URLSearchParams(query).get(name))) return;
   const { status, body } = await ask('/stale');
   const names = typeof body === 'string' ? body : await text(body);
-  const stale: unknown = status === 200 ? JSON.parse(names) : [];
-  if (isNames(stale)) await actions.refresh(stale);
+  if (status === 200) await actions.refresh(TABLE_NAMES.parse(JSON.parse(names)));
 }
 
 /** The answer when the page process fails; a question comes back as it was typed. @throws every other error. */

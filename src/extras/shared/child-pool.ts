@@ -6,6 +6,7 @@
  * its parent nor its secrets.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { on } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { isSea } from 'node:sea';
@@ -58,20 +59,26 @@ export class ChildPool<Request> {
     const late = AbortSignal.timeout(options.msMax);
     const ended = AbortSignal.any([late, options.signal]);
     const child = await this.#take(ended);
-    const inbox = new Inbox(child, () => failureOf(late, options.signal, this.#isClosed));
+    const inbox = on(child, 'message', { close: ['exit'] });
+    const next = async (): Promise<FromChild> => {
+      const { value, done } = await inbox.next().catch(() => ({ value: undefined, done: true }));
+      if (done === true) throw failureOf(late, options.signal, this.#isClosed);
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own program sends nothing else
+      return value?.[0] as FromChild;
+    };
     const stop = (): void => void child.kill('SIGKILL');
     ended.addEventListener('abort', stop, { once: true });
     if (ended.aborted) stop(); // while a process was waited for
     const release = (isWell: boolean): void => {
       ended.removeEventListener('abort', stop);
-      inbox.close();
+      void inbox.return?.();
       this.#release(child, isWell && !ended.aborted);
     };
     try {
       send(child, { kind: 'ask', request });
-      const head = await inbox.next();
+      const head = await next();
       if (head.kind !== 'head') throw new ChildFailure('ended');
-      const body = bodyOf(child, inbox, release);
+      const body = bodyOf(child, next, release);
       await body.next(); // begun, so that it also ends where nobody takes anything of it
       return { status: head.status, type: head.type, headers: head.headers, body };
     } catch (thrown) {
@@ -164,13 +171,13 @@ function lowerPriority(pid: number): void {
 }
 
 function send(child: ChildProcess, message: ToChild<unknown>): void {
-  // If the channel is closed, the process ends, and the inbox reports it.
+  // If the channel is closed, the process ends, and that is what comes next.
   if (child.connected) child.send(message, () => undefined);
 }
 
 async function* bodyOf(
   child: ChildProcess,
-  inbox: Inbox,
+  next: () => Promise<FromChild>,
   release: (isWell: boolean) => void,
 ): AsyncGenerator<string | Uint8Array, void> {
   let isWell = false;
@@ -178,7 +185,7 @@ async function* bodyOf(
     yield '';
     // Ends with the answer, or with the process at its time limit.
     for (;;) {
-      const message = await inbox.next();
+      const message = await next();
       if (message.kind !== 'chunk') {
         isWell = message.kind === 'end';
         return;
@@ -188,44 +195,5 @@ async function* bodyOf(
     }
   } finally {
     release(isWell);
-  }
-}
-
-/** Messages of a process in their order. */
-class Inbox {
-  readonly #child: ChildProcess;
-  readonly #failure: () => ChildFailure;
-  readonly #messages: FromChild[] = [];
-  #hasEnded = false;
-  #wake: () => void = () => undefined;
-  readonly #onMessage = (message: unknown): void => {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own program sends nothing else
-    this.#messages.push(message as FromChild);
-    this.#wake();
-  };
-  readonly #onExit = (): void => {
-    this.#hasEnded = true;
-    this.#wake();
-  };
-
-  constructor(child: ChildProcess, failure: () => ChildFailure) {
-    this.#child = child;
-    this.#failure = failure;
-    this.#hasEnded = child.exitCode !== null || child.signalCode !== null;
-    child.on('message', this.#onMessage).once('exit', this.#onExit).once('error', this.#onExit);
-  }
-
-  async next(): Promise<FromChild> {
-    while (this.#messages.length === 0) {
-      if (this.#hasEnded) throw this.#failure();
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-    return this.#messages.shift() ?? { kind: 'end' };
-  }
-
-  close(): void {
-    this.#child.off('message', this.#onMessage).off('exit', this.#onExit).off('error', this.#onExit);
   }
 }
