@@ -85,16 +85,10 @@ async function callTool(
   const found = TOOLS.find((each) => each.name === name);
   if (found === undefined)
     return failed(`There is no tool of this name; there are ${TOOLS.map((each) => each.name).join(', ')}`);
-  let asked: ToolCall;
   try {
-    asked = found.ask(given);
+    return await found.answer(given, surroundings);
   } catch (thrown) {
-    return failed('The arguments are wrong', { problems: argumentProblems(thrown).slice(0, 20) });
-  }
-  try {
-    if (asked.kind === 'question') return await ask(asked.question, surroundings);
-    return asked.kind === 'propose' ? await propose(asked.wish, surroundings) : proposals(surroundings.settings);
-  } catch (thrown) {
+    if (thrown instanceof z.ZodError) return failed('The arguments are wrong', { problems: argumentProblems(thrown) });
     if (thrown instanceof ChildFailure) return failed(failureWords(thrown));
     const { message, hint } = asRowsyncError(thrown);
     return failed(message, { hint });
@@ -119,7 +113,7 @@ async function ask(question: ToolQuestion, { host, settings, signal }: AgentServ
 }
 
 async function propose(
-  { name, note, edits }: Extract<ToolCall, { kind: 'propose' }>['wish'],
+  { name, note, edits }: z.output<typeof PROPOSE>,
   surroundings: AgentServerContext,
 ): Promise<ToolAnswer> {
   const { clock, replica } = surroundings.settings;
@@ -140,7 +134,7 @@ async function propose(
   };
 }
 
-function proposals({ replica }: ServerSettings): ToolAnswer {
+async function proposals({ replica }: ServerSettings): Promise<ToolAnswer> {
   const found = listProposals(proposalsFolder(replica.path)).map(({ name, state, proposal }) => ({
     name,
     state,
@@ -166,12 +160,6 @@ const ROWS_MAX = 1_000;
 /** Characters of a query. */
 const SQL_CHARS_MAX = 20_000;
 
-/** What a call of a tool asks for. */
-type ToolCall =
-  | { readonly kind: 'question'; readonly question: ToolQuestion }
-  | { readonly kind: 'propose'; readonly wish: z.output<typeof PROPOSE> }
-  | { readonly kind: 'proposals' };
-
 interface Tool {
   readonly name: string;
   readonly title: string;
@@ -179,7 +167,8 @@ interface Tool {
   readonly takes: z.ZodType;
   /** Only propose_edits keeps something. */
   readonly isReadOnly: boolean;
-  readonly ask: (given: unknown) => ToolCall;
+  /** @throws z.ZodError for other arguments than it takes. */
+  readonly answer: (given: unknown, surroundings: AgentServerContext) => Promise<ToolAnswer>;
 }
 
 const NOTHING = z.strictObject({});
@@ -210,18 +199,20 @@ const PROPOSE = z.strictObject({
   edits: proposedEdits.describe(`At most ${EDITS_MAX} edits; one for a row.`),
 });
 
-/** A tool whose arguments `takes` checks before `ask` sees them. */
+/** A tool whose arguments `takes` checks before `answer` sees them. */
 function tool<Takes extends z.ZodType>(
-  given: Omit<Tool, 'ask' | 'takes' | 'isReadOnly'> & {
+  given: Omit<Tool, 'answer' | 'takes' | 'isReadOnly'> & {
     readonly takes: Takes;
     readonly isReadOnly?: boolean;
-    readonly ask: (given: z.output<Takes>) => ToolCall;
+    readonly answer: (given: z.output<Takes>, surroundings: AgentServerContext) => Promise<ToolAnswer>;
   },
 ): Tool {
-  return { isReadOnly: true, ...given, ask: (raw) => given.ask(given.takes.parse(raw)) };
+  return {
+    isReadOnly: true,
+    ...given,
+    answer: async (raw, surroundings) => given.answer(given.takes.parse(raw), surroundings),
+  };
 }
-
-const question = (of: ToolQuestion): ToolCall => ({ kind: 'question', question: of });
 
 /** Every tool. */
 const TOOLS: readonly Tool[] = [
@@ -230,14 +221,14 @@ const TOOLS: readonly Tool[] = [
     title: 'List tables',
     description: 'Lists the tables with their rows and columns, how old each is, and whether edits may be proposed.',
     takes: NOTHING,
-    ask: () => question({ tool: 'list_tables' }),
+    answer: (_given, surroundings) => ask({ tool: 'list_tables' }, surroundings),
   }),
   tool({
     name: 'describe_table',
     title: 'Describe a table',
     description: 'Says which columns a table has, with their types, and which may be written.',
     takes: DESCRIBE,
-    ask: ({ table }) => question({ tool: 'describe_table', table }),
+    answer: ({ table }, surroundings) => ask({ tool: 'describe_table', table }, surroundings),
   }),
   tool({
     name: 'query',
@@ -245,7 +236,8 @@ const TOOLS: readonly Tool[] = [
     description:
       'Answers one SELECT over the copy. Says how old the tables are that it read, and whether rows were cut. Only reads, for ten seconds at most.',
     takes: QUERY,
-    ask: ({ sql, max_rows: rowsMax, fresh_within: within }) => question({ tool: 'query', sql, rowsMax, within }),
+    answer: ({ sql, max_rows: rowsMax, fresh_within: within }, surroundings) =>
+      ask({ tool: 'query', sql, rowsMax, within }, surroundings),
   }),
   tool({
     name: 'freshness',
@@ -253,7 +245,7 @@ const TOOLS: readonly Tool[] = [
     description:
       'For each table: every row was equal to the origin at fresh_since or later (null while a row cannot be read); changed rows were last asked for at followed_at.',
     takes: NOTHING,
-    ask: () => question({ tool: 'freshness' }),
+    answer: (_given, surroundings) => ask({ tool: 'freshness' }, surroundings),
   }),
   tool({
     name: 'propose_edits',
@@ -262,14 +254,14 @@ const TOOLS: readonly Tool[] = [
       'Keeps edits as a named plan. Nothing is changed: a person looks at the plan with "rowsync proposals show NAME", and applies or drops it.',
     takes: PROPOSE,
     isReadOnly: false,
-    ask: (wish) => ({ kind: 'propose', wish }),
+    answer: propose,
   }),
   tool({
     name: 'list_proposals',
     title: 'List proposals',
     description: 'Lists proposals that wait for a person, and those that were applied. Dropped ones are gone.',
     takes: NOTHING,
-    ask: () => ({ kind: 'proposals' }),
+    answer: (_given, { settings }) => proposals(settings),
   }),
 ];
 
@@ -286,7 +278,6 @@ function toolJson({ name, title, description, takes, isReadOnly }: Tool) {
 }
 
 /** What is wrong with arguments, in one sentence for each. */
-function argumentProblems(error: unknown): readonly string[] {
-  if (!(error instanceof z.ZodError)) throw error;
-  return error.issues.map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`);
+function argumentProblems({ issues }: z.ZodError): readonly string[] {
+  return issues.slice(0, 20).map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`);
 }
