@@ -26,9 +26,9 @@ export function printable(text: string): string {
 }
 
 /** The first names of a list, and how many more there are. */
-export function someOf(names: readonly string[]): string {
-  const rest = names.length - NAMES_MAX;
-  return rest > 0 ? `${names.slice(0, NAMES_MAX).join(', ')} and ${rest} more` : names.join(', ');
+export function someOf(names: readonly string[], most = NAMES_MAX): string {
+  const rest = names.length - most;
+  return rest > 0 ? `${names.slice(0, most).join(', ')} and ${rest} more` : names.join(', ');
 }
 
 /** A name as one word of a command that someone copies into a shell: nothing in it is run there, or taken for an option. */

@@ -91,7 +91,11 @@ export function findFileFacts(reader: ReplicaReader, config: Config): readonly F
   });
   const wanted = columns.filter(({ mode }) => mode !== 'none');
   if (wanted.length === 0) return [];
-  const named = (list: readonly { readonly name: string }[]): string => namesText(list.map(({ name }) => name));
+  const named = (list: readonly { readonly name: string }[]): string =>
+    someOf(
+      list.map(({ name }) => name),
+      NAMES_MAX,
+    );
   const all = wanted.filter(({ mode }) => mode === 'all');
   const latest = wanted.filter(({ mode }) => mode === 'latest');
   const kinds = [
@@ -119,11 +123,6 @@ export function findFileFacts(reader: ReplicaReader, config: Config): readonly F
     });
   }
   return findings;
-}
-
-function namesText(names: readonly string[]): string {
-  const rest = names.length - NAMES_MAX;
-  return rest > 0 ? `${names.slice(0, NAMES_MAX).join(', ')} and ${rest} more` : names.join(', ');
 }
 
 /** What the replica remembers of the columns of a table, by its id. */

@@ -20,7 +20,7 @@ export function addCompletionCommand(program: Command, runner: Runner): void {
     .addHelpText('after', EXAMPLES)
     .action((shell: Shell, _options: unknown, command: Command) =>
       runner(command, async ({ session }) => {
-        await session.stdout.write(completionScript(shell, nodeOf(program)));
+        await session.stdout.write(SCRIPTS[shell](nodeOf(program)));
         return EXIT.done;
       }),
     );
@@ -48,11 +48,6 @@ interface CommandNode {
   /** With their dashes, such as `--json`. */
   readonly options: readonly { readonly flag: string; readonly description: string }[];
   readonly commands: readonly CommandNode[];
-}
-
-/** The script for a shell; `root` is the program with all its commands. */
-function completionScript(shell: Shell, root: CommandNode): string {
-  return SCRIPTS[shell](root);
 }
 
 const SCRIPTS: Readonly<Record<Shell, (root: CommandNode) => string>> = { bash, zsh, fish };

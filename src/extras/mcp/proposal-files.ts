@@ -68,19 +68,13 @@ export function keepProposal(folder: string, proposal: Proposal, { isShared }: {
   }
 }
 
-/** Claims a waiting proposal, to apply it. @throws RowsyncError `usage.invalid` if another process was faster. */
-export function takeProposal(folder: string, name: string): void {
-  move(folder, name, ['waiting', 'interrupted']);
-}
-
-/** Returns a claimed proposal, of which nothing was applied. */
-export function putProposalBack(folder: string, name: string): void {
-  move(folder, name, ['interrupted', 'waiting']);
-}
-
-/** Marks a claimed proposal as applied. */
-export function markProposalApplied(folder: string, name: string): void {
-  move(folder, name, ['interrupted', 'applied']);
+/** Moves a proposal to another state: claims a waiting one, gives it back, or marks it as applied. @throws RowsyncError if another process was faster. */
+export function moveProposal(folder: string, name: string, [from, to]: readonly [ProposalState, ProposalState]): void {
+  try {
+    renameSync(join(folder, `${name}${ENDINGS[from]}`), join(folder, `${name}${ENDINGS[to]}`));
+  } catch (thrown) {
+    throw replicaError(thrown, `Taking the proposal ${name}`);
+  }
 }
 
 /** Forgets a proposal. */
@@ -139,14 +133,6 @@ function replaceProposal(path: string, proposal: Proposal): void {
     throw replicaError(thrown, `Removing values from the proposal ${path}`);
   } finally {
     rmSync(partial, { force: true });
-  }
-}
-
-function move(folder: string, name: string, [from, to]: readonly [ProposalState, ProposalState]): void {
-  try {
-    renameSync(join(folder, `${name}${ENDINGS[from]}`), join(folder, `${name}${ENDINGS[to]}`));
-  } catch (thrown) {
-    throw replicaError(thrown, `Taking the proposal ${name}`);
   }
 }
 

@@ -6,15 +6,7 @@ import { EXIT, usageError } from '../../base/errors.ts';
 import { countText, plural, printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import { type TableUndo, writeEdit } from '../history/undo.ts';
-import {
-  dropProposal,
-  findProposal,
-  listProposals,
-  markProposalApplied,
-  putProposalBack,
-  takeProposal,
-  type FoundProposal,
-} from './proposal-files.ts';
+import { dropProposal, findProposal, listProposals, moveProposal, type FoundProposal } from './proposal-files.ts';
 import { proposalsFolder } from './proposal-names.ts';
 import type { Proposal, StoredEdit } from './proposal.ts';
 import { workAsClient, readExactCells } from '../shared/sql-client.ts';
@@ -138,16 +130,16 @@ async function apply(
     await invocation.session.stdout.write('Nothing was edited\n');
     return EXIT.needsPerson;
   }
-  takeProposal(folder, found.name);
+  moveProposal(folder, found.name, ['waiting', 'interrupted']);
   let tables: readonly TableUndo[];
   let isApplied = false;
   try {
     tables = workAsClient(replica.path, (from) => applyEdits(from, proposal), { isKept: (done) => !hasRefusals(done) });
     isApplied = !hasRefusals(tables);
   } finally {
-    if (!isApplied) putProposalBack(folder, found.name);
+    if (!isApplied) moveProposal(folder, found.name, ['interrupted', 'waiting']);
   }
-  if (isApplied) markProposalApplied(folder, found.name);
+  if (isApplied) moveProposal(folder, found.name, ['interrupted', 'applied']);
   await report(invocation, { found, tables, isApplied, isShort: summary === true });
   return isApplied ? EXIT.done : EXIT.needsPerson;
 }

@@ -7,6 +7,7 @@ import { ident } from '../../base/sql.ts';
 import { pathPart } from './address.ts';
 import { exact, html, type Html } from './html.ts';
 import { hiddenHtml } from './layout.ts';
+import { cutText } from './values.ts';
 
 /** Rows of an answer that the page shows; an export has all. */
 export const ANSWER_ROWS_MAX = 1_000;
@@ -209,19 +210,11 @@ function answerCellHtml(value: unknown): Html {
     return html`<td class="null"><span class="unseen">no value</span></td>`;
   if (typeof value === 'number' || typeof value === 'bigint') return html`<td class="number">${String(value)}</td>`;
   if (value instanceof Uint8Array) return html`<td><em class="none">${bytesText(value.length)} of bytes</em></td>`;
-  const cut = value
-    .slice(0, CELL_CHARS_MAX)
-    .toWellFormed()
-    .replace(/\uFFFD$/, '');
   const more =
     value.length > CELL_CHARS_MAX ? html` <em class="none">… ${countText(value.length)} characters</em>` : null;
   return html`<td>
-    <div class="cut"><bdi>${cut}</bdi>${more}</div>
+    <div class="cut"><bdi>${cutText(value, CELL_CHARS_MAX)}</bdi>${more}</div>
   </td>`;
-}
-
-function firstSql(name: string): string {
-  return `SELECT * FROM ${ident(name)} LIMIT 100`;
 }
 
 function namesHtml({ tables, views }: AskView): Html {
@@ -235,7 +228,11 @@ function namesHtml({ tables, views }: AskView): Html {
       ({ name, columns }) =>
         html`<details>
           <summary><bdi>${name}</bdi></summary>
-          <p><a href="/ask?sql=${encodeURIComponent(firstSql(name).toWellFormed())}">First rows</a></p>
+          <p>
+            <a href="/ask?sql=${encodeURIComponent(`SELECT * FROM ${ident(name).toWellFormed()} LIMIT 100`)}"
+              >First rows</a
+            >
+          </p>
           <ul class="names">
             ${columns.map((column) => html`<li><bdi>${column}</bdi></li>`)}
           </ul>

@@ -22,7 +22,7 @@ import { filterText, mistakesIn, pathPart, queryOf, shownColumns, type TableQuer
 import { readReferences, type PageInput } from './context.ts';
 import { exact, html, type Html } from './html.ts';
 import { tableHtml } from './layout.ts';
-import { fileNameOf, momentHtml, shownValue } from './values.ts';
+import { cutText, fileNameOf, momentHtml, shownValue } from './values.ts';
 
 /** The list of all tables. */
 export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly TableStatus[], nowMs: number): Html {
@@ -360,13 +360,8 @@ function cellHtml(view: TableView, name: string, { value, bytes }: CutCell): Htm
   const text = column?.type.toLowerCase() === 'attachment' ? fileNameOf(String(value)) : String(value);
   const cut = bytes === null ? null : html` <em class="none">… ${bytesText(bytes)}</em>`;
   return html`<td class="${isNumeric(column) ? 'number' : ''}">
-    <div class="cut"><bdi>${momentHtml(withoutHalf(text))}</bdi>${cut}</div>
+    <div class="cut"><bdi>${momentHtml(cutText(text))}</bdi>${cut}</div>
   </td>`;
-}
-
-/** A text that was cut may end in half a character. */
-function withoutHalf(text: string): string {
-  return text.toWellFormed().replace(/\uFFFD$/, '');
 }
 
 function turnHtml(table: BrowsedTable, wish: TableQuery, { rows, hasBefore, hasAfter }: RowsPage): Html | null {

@@ -21,17 +21,21 @@ export function valueHtml(value: ShownValue): Html {
   const text = String(value);
   if (text === '') return html`<em class="none">empty text</em>`;
   if (text.length <= VALUE_CHARS_MAX) return html`<bdi class="value">${text}</bdi>`;
-  const cut = text
-    .slice(0, VALUE_CHARS_MAX)
-    .toWellFormed()
-    .replace(/\uFFFD$/, '');
-  const start = html`<bdi class="value">${cut}…</bdi>`;
+  const start = html`<bdi class="value">${cutText(text, VALUE_CHARS_MAX)}…</bdi>`;
   if (text.length > OPENED_CHARS_MAX)
     return html`${start} <em class="none">more than ${countText(OPENED_CHARS_MAX)} characters; SQL has all</em>`;
   return html`<details>
     <summary>${start} <em class="none">${countText(text.length)} characters</em></summary>
     <bdi class="value">${text}</bdi>
   </details>`;
+}
+
+/** The beginning of a text, without half a character at its end. */
+export function cutText(text: string, charsMax = Infinity): string {
+  return text
+    .slice(0, charsMax)
+    .toWellFormed()
+    .replace(/\uFFFD$/, '');
 }
 
 const WORDS = new Intl.Segmenter('en', { granularity: 'word' });

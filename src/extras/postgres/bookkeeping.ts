@@ -90,9 +90,9 @@ export function sideName(tableId: number): string {
   return `_rowsync_load_${tableId}`;
 }
 
-/** Whether rowsync has been here. */
-export async function isPrepared(session: PgSession, target: PgSchema): Promise<boolean> {
-  const [row] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [target.cursor]);
+/** Whether there is a relation of this name. */
+export async function isThere(session: PgSession, relation: Sql): Promise<boolean> {
+  const [row] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [relation]);
   return row?.['found'] === true;
 }
 
@@ -140,8 +140,7 @@ export async function beginSeries(
   );
   // Numbers of journal entries belong to the file that they come from.
   const history = target.of('sync_history');
-  const [found] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [history]);
-  if (found?.['found'] === true) await session.query(sql`DELETE FROM ${history}`);
+  if (await isThere(session, history)) await session.query(sql`DELETE FROM ${history}`);
   for (const { tableId } of await readPlaces(session, target)) await dropSide(session, target, tableId);
   await session.query(
     sql`UPDATE ${target.tables} SET seq = NULL, whole = NULL, load_seq = NULL, load_id = NULL, load_done = false, load_shape = NULL`,

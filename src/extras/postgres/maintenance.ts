@@ -11,7 +11,7 @@ import { copyRowsText } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkSettings } from './context.ts';
 import { columnNames, sentTable, type SentTable } from './shape-tables.ts';
-import { isPrepared, readOwnColumns, readRelations, sideName, PgSchema } from './bookkeeping.ts';
+import { isThere, readOwnColumns, readRelations, sideName, PgSchema } from './bookkeeping.ts';
 
 /** What a check found; nothing was changed. */
 export interface SinkCheck {
@@ -84,18 +84,18 @@ export function verifySink(
     const known = await readOwnColumns(session, target);
     const compared: TableComparison[] = [];
     for (const table of chosen.map(sentTable)) {
-      const isThere = relations.some(({ tableId, name }) => tableId === table.id && name === table.name);
+      const isFound = relations.some(({ tableId, name }) => tableId === table.id && name === table.name);
       const columns = new Set((known.get(table.id) ?? []).map(({ name }) => name));
       const isShaped = table.columns.every(({ name }) => columns.has(name));
       compared.push(
-        isThere && isShaped
+        isFound && isShaped
           ? await compareTable({ session, target, reader, settings }, table)
           : {
               table: table.name,
               rowCount: 0,
               differing: [],
               differingCount: 0,
-              skipped: isThere ? 'its columns are on their way' : 'it is not there yet',
+              skipped: isFound ? 'its columns are on their way' : 'it is not there yet',
             },
       );
     }
@@ -171,7 +171,7 @@ function changedRowsSince(reader: ReplicaReader, tableId: number, start: number)
 /** Drops tables of a sink, or all that rowsync made there; returns their names. @throws RowsyncError `sink.inTheWay` where views depend on one. */
 export function dropSink(settings: SinkSettings, names: readonly string[]): Promise<readonly string[]> {
   return withTarget(settings, async (session, target) => {
-    if (!(await isPrepared(session, target))) return [];
+    if (!(await isThere(session, target.cursor))) return [];
     return session.transact(async () => {
       const ours = (await readRelations(session, target)).filter(({ tableId }) => tableId !== null);
       const chosen = ours.filter(({ name }) => names.length === 0 || names.includes(name));

@@ -9,7 +9,7 @@ import type { Connection, Stored } from '../../replica/connection.ts';
 import { readView, readHistory } from '../shared/confirmed-rows.ts';
 import { freshTemporary, mergeSql, type CopyTarget } from './copy-rows.ts';
 import type { PgSession } from './connection.ts';
-import { readRelations, TYPE_SQL, type PgSchema } from './bookkeeping.ts';
+import { isThere, readRelations, TYPE_SQL, type PgSchema } from './bookkeeping.ts';
 import { copyLine } from '../shared/copy-text.ts';
 
 /** A view of the replica, as a table of the target. */
@@ -208,8 +208,7 @@ export function hasHistoryAfter(from: Connection, id: number): boolean {
 /** The last entry of the target; 0 if there is none, or no table. */
 export async function readLastEntry(session: PgSession, target: PgSchema): Promise<number> {
   const here = target.of('sync_history');
-  const [found] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [here]);
-  if (found?.['found'] !== true) return 0;
+  if (!(await isThere(session, here))) return 0;
   const [row] = await session.query(sql`SELECT coalesce(max(id), 0) AS last FROM ${here}`);
   return Number(row?.['last']);
 }

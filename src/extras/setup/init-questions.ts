@@ -19,7 +19,7 @@ import type { DatabaseDescriptor, TableSummary } from '../../wire/schema.ts';
 import { readAddress, type Answers, type PushedTable } from './init-config.ts';
 import type { Invocation } from '../../extra.ts';
 import type { Prompter } from '../shared/prompts.ts';
-import { plural } from '../../base/text.ts';
+import { plural, someOf } from '../../base/text.ts';
 
 /** The options of `init`, as Commander gives them. */
 export interface InitOptions {
@@ -139,7 +139,7 @@ async function reachOrigin(prompter: Prompter, { session }: Invocation, options:
       const names = described.tables.map(({ recordName }) => recordName);
       const count = plural(names.length, 'table');
       await prompter.say(
-        `Hello ${user.email} (role ${user.role}). ${described.name} has ${count}: ${listText(names)}.`,
+        `Hello ${user.email} (role ${user.role}). ${described.name} has ${count}: ${someOf(names, NAMES_MAX)}.`,
       );
       return { origin, address, tokenFile, token: isThere ? null : token, described };
     } catch (thrown) {
@@ -203,7 +203,7 @@ async function askTables(prompter: Prompter, tables: readonly TableSummary[]): P
       const rules = tableRules({});
       const isUsed = (name: string): boolean => tables.some(({ recordName }) => rules.byName.matches(name, recordName));
       const unused = splitNames(given).filter((name) => !isUsed(name));
-      return unused.length === 0 ? null : `There is no table ${listText(unused)}; capital letters count.`;
+      return unused.length === 0 ? null : `There is no table ${someOf(unused, NAMES_MAX)}; capital letters count.`;
     },
   });
   return splitNames(text);
@@ -235,7 +235,7 @@ async function askPushed(asked: InitTables): Promise<readonly PushedTable[]> {
   const text = await prompter.ask('Tables to edit here with SQL, separated by commas (empty: none)', {
     complain: (given) => {
       const unknown = splitNames(given).filter((name) => find(name) === undefined);
-      return unknown.length === 0 ? null : `There is no table ${listText(unknown)}.`;
+      return unknown.length === 0 ? null : `There is no table ${someOf(unknown, NAMES_MAX)}.`;
     },
   });
   const chosen = splitNames(text).flatMap((name) => find(name) ?? []);
@@ -300,9 +300,4 @@ async function goOn(prompter: Prompter): Promise<void> {
 function splitNames(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
   return [...new Set(names.filter((name) => name !== ''))];
-}
-
-function listText(names: readonly string[]): string {
-  const rest = names.length - NAMES_MAX;
-  return rest > 0 ? `${names.slice(0, NAMES_MAX).join(', ')} and ${rest} more` : names.join(', ');
 }

@@ -8,9 +8,7 @@ import {
   findProposal,
   keepProposal,
   listProposals,
-  markProposalApplied,
-  putProposalBack,
-  takeProposal,
+  moveProposal,
 } from '../../../src/extras/mcp/proposal-files.ts';
 import { proposalsFolder } from '../../../src/extras/mcp/proposal-names.ts';
 import type { Proposal } from '../../../src/extras/mcp/proposal.ts';
@@ -41,12 +39,12 @@ test('a proposal is taken by one, put back, applied, and its name stays taken', 
 
   keepProposal(folder, PROPOSAL, { isShared: false });
   expect(findProposal(folder, 'one')).toEqual({ name: 'one', state: 'waiting', proposal: PROPOSAL });
-  takeProposal(folder, 'one');
+  moveProposal(folder, 'one', ['waiting', 'interrupted']);
   expect(states()).toEqual(['one interrupted']);
-  expect(refusalOf(() => takeProposal(folder, 'one')).code).toBe('replica.path');
-  putProposalBack(folder, 'one');
-  takeProposal(folder, 'one');
-  markProposalApplied(folder, 'one');
+  expect(refusalOf(() => moveProposal(folder, 'one', ['waiting', 'interrupted'])).code).toBe('replica.path');
+  moveProposal(folder, 'one', ['interrupted', 'waiting']);
+  moveProposal(folder, 'one', ['waiting', 'interrupted']);
+  moveProposal(folder, 'one', ['interrupted', 'applied']);
   expect(states()).toEqual(['one applied']);
   expect(refusalOf(() => keepProposal(folder, PROPOSAL, { isShared: false })).code).toBe('usage.invalid');
   dropProposal(folder, findProposal(folder, 'one'));
