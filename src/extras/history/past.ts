@@ -16,7 +16,7 @@ import { findJournal } from '../../replica/bookkeeping/history.ts';
 import { BLOCK_ROWS, queryNumbers, queryRows } from '../../replica/query.ts';
 import type { QueryAnswer, ReplicaReader } from '../../replica/reader.ts';
 import { isStrict } from '../../replica/tables.ts';
-import { readExactEntries } from './exact-entries.ts';
+import { readExactEntries, type ExactCell, type ExactEntry } from './exact-entries.ts';
 
 /**
  * Queries the tables as they were at a moment, in seconds since 1970; called once for a connection. @throws RowsyncError `history.unknown` if the
@@ -170,18 +170,15 @@ function isRaw(value: Exact): value is { readonly raw: string } {
   return value !== null && typeof value === 'object' && !Buffer.isBuffer(value);
 }
 
-/** An entry of a row; cells go by the place of their column, without those of columns that are gone. */
-interface ReversibleEntry {
-  readonly kind: 'insert' | 'update' | 'delete' | 'forgotten';
-  /** What the cells were before. */
-  readonly cells: readonly { readonly index: number; readonly before: Exact }[];
-}
-
 /**
  * The state before an entry, from the state after it. `width`: how many columns a state has. Forgotten values are unknown before the entry too, so
  * those cells are empty.
  */
-export function reverseEntry(after: Version, { kind, cells }: ReversibleEntry, width: number): Version {
+export function reverseEntry(
+  after: Version,
+  { kind, cells }: Pick<ExactEntry, 'kind'> & { readonly cells: readonly Omit<ExactCell, 'after'>[] },
+  width: number,
+): Version {
   if (kind === 'insert') return null;
   if (kind === 'forgotten' && after === null) return null;
   const before: Exact[] = after === null ? Array.from({ length: width }, () => null) : [...after];

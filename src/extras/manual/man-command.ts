@@ -23,13 +23,10 @@ export function addManCommand(program: Command, runner: Runner): void {
     .action((_options: unknown, command: Command) =>
       runner(command, async (invocation) => {
         const { optionsJsonSchema } = await import('../../config/options.ts');
-        const parts = {
-          version: program.version() ?? '',
-          program: manCommand(program, ''),
-          options: manOptions(optionsJsonSchema(await loadSections(invocation))),
-          events: LOG_EVENTS,
-        };
-        await invocation.session.stdout.write(manPage(parts));
+        const options = manOptions(optionsJsonSchema(await loadSections(invocation)));
+        await invocation.session.stdout.write(
+          manPage({ version: program.version() ?? '', program: manCommand(program, ''), options, events: LOG_EVENTS }),
+        );
         return EXIT.done;
       }),
     );

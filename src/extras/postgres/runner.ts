@@ -13,17 +13,11 @@ const PAUSE_MS = 1_000;
 /** A quiet sink still has a round after this time, for the views about the replica and for tables that failed. */
 const QUIET_MS = 30_000;
 
-/** Sinks at work. */
-export interface RunningSinks {
-  /** Ends when what is under way has ended. */
-  stop(): Promise<void>;
-}
-
 /** Starts the sinks of a configuration; without any, the replica forgets its former sinks. */
 export function startSinks(
   sinks: readonly SinkSettings[],
   parts: Pick<SinkContext, 'replica' | 'clock' | 'log'>,
-): RunningSinks {
+): { readonly stop: () => Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;
   const names = sinks.map(({ name }) => name);
@@ -33,6 +27,7 @@ export function startSinks(
     await follow({ ...parts, settings, signal });
   });
   return {
+    /** Ends when what is under way has ended. */
     stop: async () => {
       stopping.abort();
       await Promise.allSettled([ready, ...loops]);

@@ -57,16 +57,8 @@ export const UNIT_FILES = [...SERVICE_UNITS, 'rowsync.sysusers.conf', 'rowsync.t
 /** The token and the key of masks are root's: systemd reads them, and hands copies to the service. */
 const TOKEN_MODE = 0o600;
 
-/** Where things of an instance are. */
-export interface ServicePaths {
-  readonly config: string;
-  readonly token: string;
-  readonly maskKey: string;
-  readonly state: string;
-}
-
 /** Where the configuration, the token and the files of an instance are. */
-export function servicePaths(name: string): ServicePaths {
+export function servicePaths(name: string) {
   return {
     config: `/etc/rowsync/${name}.yaml`,
     token: `/etc/rowsync/${name}.token`,
