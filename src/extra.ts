@@ -11,6 +11,7 @@ import type { DaemonExtra } from './daemon/parts.ts';
 import type { PullContext } from './pull/context.ts';
 import type { PullReport } from './pull/report.ts';
 import type { ProvenMoment } from './replica/bookkeeping/touched.ts';
+import type { Stored } from './replica/connection.ts';
 import type { Replica } from './replica/database.ts';
 import type { QueryAnswer, ReplicaReader } from './replica/reader.ts';
 
@@ -69,6 +70,24 @@ export interface ForgottenCopies {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
+/** A row that was deleted, with the values that are to come back by the origin's ids of their columns. */
+export interface DeletedRow {
+  readonly tableId: number;
+  readonly oldId: number;
+  readonly values: ReadonlyMap<number, Stored>;
+  readonly deletedAt: string | null;
+}
+
+/** How deleted rows come back at the origin, or did. */
+export interface PutBackAnswer {
+  readonly text: string;
+  readonly json: object;
+  /** Whether a row waits for a person, if only for their consent. */
+  readonly needsPerson: boolean;
+  /** Cells that would refer to a key that none of the rows gets again, as `TABLE ID, COLUMN ID, KEY`. */
+  readonly goneKeys: ReadonlySet<string>;
+}
+
 /** A question to the replica that may be answered from young tables only, or only while it is of one moment. */
 export interface HeldQuestion {
   readonly reader: ReplicaReader;
@@ -106,6 +125,12 @@ export interface Extra extends DaemonExtra {
   readonly hold?: (invocation: Invocation, config: Config, question: HeldQuestion) => Promise<object | null>;
   /** Proves after a pull that all tables are as they were at one moment; nothing may be written in between. @throws RowsyncError `fresh.moved`. */
   readonly proveMoment?: (context: PullContext, report: PullReport) => Promise<ProvenMoment>;
+  /** Plans how deleted rows come back at the origin, and creates them there if a person agrees. @throws RowsyncError of the origin. */
+  readonly putBack?: (
+    invocation: Invocation,
+    rows: readonly DeletedRow[],
+    options: { readonly isConfirmed: boolean },
+  ) => Promise<PutBackAnswer>;
   /** Removes what it keeps of a forgotten row outside of the replica, and finds who else has it. */
   readonly forget?: (config: Config, row: ForgottenRow, nowMs: number) => Promise<ForgottenCopies>;
 }

@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
-import { integerFromText, plural, shellWord } from '../../base/text.ts';
+import { integerFromText, plural } from '../../base/text.ts';
 import { undoTable, type TableUndo, type UndoSelection } from './undo.ts';
 import { workAsClient } from '../shared/sql-client.ts';
 import { editsOfPushSince } from './entries.ts';
@@ -11,20 +11,22 @@ import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable
 import { openReader } from '../../replica/reader.ts';
 import { editJson, previewOf, refusalLines } from './edit-report.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import type { DeletedRow, Invocation, PutBackAnswer, Runner } from '../../extra.ts';
 import { momentOf, MOMENT_FORMS } from './time-argument.ts';
 import { planText } from '../../cli/report/push-report.ts';
 
 const EXAMPLES = `
 A cell that changed since is listed and never overwritten; the exit code is then 3. The edits are ordinary ones: rowsync plan shows
-them, rowsync push carries them under all its guards. A deleted row is created again with another id. In a mirror
-nothing is written: the list says what to change at the origin.
+them, rowsync push carries them under all its guards. In a mirror nothing is written: the list says what to change at the
+origin. A row that is deleted at the origin, too, is put back there as rowsync putback does it, from mirrors as well: the plan is
+shown, and --confirm carries it out.
 
 Times: ${MOMENT_FORMS}.
 
 Examples:
   rowsync undo 512 --dry-run                     what would be taken back of run 512; rowsync log lists runs
   rowsync undo 512
+  rowsync undo 512 --confirm                     also puts its deleted rows back at the origin
   rowsync undo --since 2h --table Order --row 42`;
 
 interface UndoOptions {
@@ -32,6 +34,7 @@ interface UndoOptions {
   readonly table?: string;
   readonly row?: string;
   readonly dryRun?: boolean;
+  readonly confirm?: boolean;
 }
 
 /** Adds the command. */
@@ -44,6 +47,7 @@ export function addUndoCommand(program: Command, runner: Runner): void {
     .option('--table <name>', 'only of this table')
     .option('--row <id>', 'only of the row with this _id')
     .option('--dry-run', 'show what would be edited, without editing')
+    .option('--confirm', 'put deleted rows back at the origin')
     .addHelpText('after', EXAMPLES)
     .action((run: string | undefined, options: UndoOptions, command: Command) =>
       runner(command, (invocation) => undo(invocation, run, options)),
@@ -59,19 +63,38 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
   }
   if (options.row !== undefined && options.table === undefined)
     throw usageError('--row needs --table', 'Name the table of the row.');
+  if (options.dryRun === true && options.confirm === true)
+    throw usageError('--dry-run and --confirm exclude each other', 'Look first, then confirm.');
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { path } = config.replica;
   const { tables, wish, editsSince } = readUndoSelection(invocation, path, { run, options });
   const isKept = options.dryRun !== true;
-  const all = workAsClient(path, (from) => tables.map((table) => undoTable(from, table, wish)), { isKept });
-  const undone = all.filter(({ changeCount }) => changeCount > 0);
+  const work = (kept: boolean, goneKeys: ReadonlySet<string>): readonly TableUndo[] =>
+    workAsClient(path, (from) => tables.map((table) => undoTable(from, table, wish, goneKeys)), { isKept: kept });
+  const deleted = work(false, new Set()).flatMap((table) => table.deleted);
+  const back = await putBack(invocation, deleted, options.confirm === true);
+  const undone = work(isKept, back?.goneKeys ?? new Set()).filter(({ changeCount }) => changeCount > 0);
   const ofPush = editsSince === null ? null : ofPushText(editsSince);
   if (undone.length === 0 && run !== undefined)
     throw usageError(`No change of run ${run} is known`, ofPush ?? 'rowsync log lists runs.');
   await (invocation.isJson
-    ? printJson(invocation, undoJson(undone, isKept))
-    : invocation.session.stdout.write(undoText(undone, isKept) + (ofPush === null ? '' : `${ofPush}\n`)));
-  return undone.some(({ refusals }) => refusals.length > 0) ? EXIT.needsPerson : EXIT.done;
+    ? printJson(invocation, { ...undoJson(undone, isKept), putback: back?.json ?? null })
+    : invocation.session.stdout.write(undoText(undone, back, isKept) + (ofPush === null ? '' : `${ofPush}\n`)));
+  const isLeft = undone.some(({ refusals }) => refusals.length > 0) || (isKept && back?.needsPerson === true);
+  return isLeft ? EXIT.needsPerson : EXIT.done;
+}
+
+/** Plans how deleted rows come back at the origin, or puts them back; null if there are none. @throws RowsyncError of the origin. */
+async function putBack(
+  invocation: Invocation,
+  deleted: readonly DeletedRow[],
+  isConfirmed: boolean,
+): Promise<PutBackAnswer | null> {
+  const engine = invocation.extras.find((extra) => extra.putBack !== undefined)?.putBack;
+  if (deleted.length === 0) return null;
+  if (engine !== undefined) return engine(invocation, deleted, { isConfirmed });
+  const text = `${plural(deleted.length, 'deleted row')}: cannot be put back by this rowsync\n`;
+  return { text, json: {}, needsPerson: true, goneKeys: new Set() };
 }
 
 /** The changes to take back, by table. @throws RowsyncError `usage.invalid`, `history.unknown`. */
@@ -106,7 +129,7 @@ function numberOf(text: string, what: string): number {
   throw usageError(`"${text}" is not the number of ${what}`, 'Write a whole number.');
 }
 
-function undoJson(undone: readonly TableUndo[], isKept: boolean): unknown {
+function undoJson(undone: readonly TableUndo[], isKept: boolean): object {
   return {
     tables: undone.map(({ table, isTwoWay, edits, refusals }) => ({
       table,
@@ -122,10 +145,10 @@ function ofPushText(editsSince: string): string {
   return `What a push sent was edited before its run: rowsync undo --since ${editsSince} --dry-run shows these edits, with all changes since.`;
 }
 
-function undoText(undone: readonly TableUndo[], isKept: boolean): string {
+function undoText(undone: readonly TableUndo[], back: PutBackAnswer | null, isKept: boolean): string {
   const busy = undone.filter(({ edits }) => edits.length > 0);
   const lines: string[] = [];
-  if (busy.length === 0) lines.push('Nothing to take back\n');
+  if (busy.length === 0 && back === null) lines.push('Nothing to take back\n');
   for (const [isTwoWay, end] of [
     [true, isKept ? 'edited here; rowsync push carries it\n' : 'nothing was edited\n'],
     [false, 'of mirrors, where nothing is written: change it at the origin\n'],
@@ -135,21 +158,8 @@ function undoText(undone: readonly TableUndo[], isKept: boolean): string {
     const rowCount = those.reduce((sum, { edits }) => sum + edits.length, 0);
     lines.push(planText(those.map(previewOf)), `${plural(rowCount, 'row')}: ${end}`);
   }
-  lines.push(...busy.flatMap((table) => putbackLines(table, isKept)));
+  if (back !== null) lines.push('deleted rows, back at the origin:\n', back.text);
   const refused = refusalLines(undone);
   if (refused.length > 0) lines.push('not taken back:\n', ...refused);
   return lines.join('');
-}
-
-/** Ids in a command; --run and --deleted-since of putback take more. */
-const IDS_MAX = 20;
-
-/** How deleted rows come back with their files and children, which edits do not bring. */
-function putbackLines({ table, isTwoWay, edits }: TableUndo, isKept: boolean): readonly string[] {
-  const ids = edits.filter(({ kind }) => kind === 'insert').map(({ rowId }) => rowId);
-  if (ids.length === 0) return [];
-  const command = ['rowsync putback', shellWord(table), ...ids.slice(0, IDS_MAX)].join(' ');
-  const more = ids.length > IDS_MAX ? ' ...' : '';
-  const instead = isTwoWay ? (isKept ? ', once these new rows are discarded' : ', instead') : '';
-  return [`with files, and with rows that refer to them (--with)${instead}: ${command}${more}\n`];
 }

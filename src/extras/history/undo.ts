@@ -5,13 +5,14 @@
 import { allOf, ident, sql } from '../../base/sql.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
-import type { Connection } from '../../replica/connection.ts';
+import type { DeletedRow } from '../../extra.ts';
+import type { Connection, Stored } from '../../replica/connection.ts';
 import type { Exact } from '../../replica/history-cells.ts';
 import { openKnownRows, type KnownRows } from '../../replica/journal.ts';
 import { findJournal } from '../../replica/bookkeeping/history.ts';
 import { readTable, type LedgerTable, readEditing } from '../../replica/bookkeeping/tables.ts';
 import { queryRows } from '../../replica/query.ts';
-import { hasBase } from '../../replica/tables.ts';
+import { baseName, hasBase } from '../../replica/tables.ts';
 import { writeCells } from '../shared/sql-client.ts';
 import { readExactEntries } from './exact-entries.ts';
 import {
@@ -37,26 +38,31 @@ export interface TableUndo {
   /** Changes that were looked at. */
   readonly changeCount: number;
   readonly edits: readonly InverseEdit[];
+  /** Rows that are gone at the origin, too, and are put back there. */
+  readonly deleted: readonly DeletedRow[];
   readonly refusals: readonly UndoRefusal[];
 }
 
 /**
- * Takes changes of a table back, except where cells changed since. Deleted rows are created again and get another id.
- * @throws what SQLite or a trigger says against an edit; the caller then takes the transaction back.
+ * Takes changes of a table back, except where cells changed since. A row whose delete has not reached the origin is inserted again. `goneKeys`: keys
+ * that none of the deleted rows gets again, so that no cell may refer to them. @throws what SQLite or a trigger says against an edit; the caller then takes the transaction back.
  */
 export function undoTable(
   from: Connection,
   { id, table }: { readonly id: number; readonly table: string },
   wish: UndoSelection,
+  goneKeys: ReadonlySet<string>,
 ): TableUndo {
   const ledger = readTable(from, id);
   const isTwoWay = ledger.push === 'on' && hasBase(from, id);
   const journal = findJournal(from, id);
   const rows = journal === null ? null : openKnownRows(from, journal);
-  if (rows === null) return { table, isTwoWay, changeCount: 0, edits: [], refusals: [] };
+  if (rows === null) return { table, isTwoWay, changeCount: 0, edits: [], deleted: [], refusals: [] };
   const columns = writableColumns(from, ledger, rows);
   const changes = readChanges(from, { id, rows }, wish);
   const edits: InverseEdit[] = [];
+  const deleted: DeletedRow[] = [];
+  const columnIds = new Map(readColumns(from, id).map((column) => [column.localName, column.id]));
   const refusals: UndoRefusal[] = [];
   for (const change of changes) {
     const { rowId } = change;
@@ -67,16 +73,74 @@ export function undoTable(
       isForgotten: isDelete && isForgotten(from, id, rowId),
       twinId: isDelete ? findTwin(from, change, { ledger, columns }) : null,
     });
+    if (found.edit?.kind === 'insert' && !(isTwoWay && (rowId < 0 || isInBase(from, id, rowId)))) {
+      deleted.push(deletedRow(from, id, { change, rows }));
+      continue;
+    }
     refusals.push(...found.refusals);
-    if (found.edit === null) continue;
-    if (found.edit.kind === 'insert' && isTwoWay && !readEditing(from, id).allowsAdd) {
+    const edit =
+      found.edit === null ? null : withoutGoneKeys(found.edit, { tableId: id, columnIds, goneKeys, refusals });
+    if (edit === null) continue;
+    if (edit.kind === 'insert' && !readEditing(from, id).allowsAdd) {
       refusals.push({ rowId, column: null, why: NO_INSERTS });
       continue;
     }
-    edits.push(found.edit);
-    if (isTwoWay) writeEdit(from, ledger.localName, found.edit);
+    edits.push(edit);
+    if (isTwoWay) writeEdit(from, ledger.localName, edit);
   }
-  return { table: ledger.localName, isTwoWay, changeCount: changes.length, edits, refusals };
+  return { table: ledger.localName, isTwoWay, changeCount: changes.length, edits, deleted, refusals };
+}
+
+/** Whether the origin has a row that is deleted here. */
+function isInBase(from: Connection, tableId: number, rowId: number): boolean {
+  return from.prepare(sql`SELECT 1 FROM ${ident(baseName(tableId))} WHERE _id = ?`).get(rowId) !== undefined;
+}
+
+function deletedRow(
+  from: Connection,
+  tableId: number,
+  { change: { rowId, cells }, rows }: { readonly change: NetChange; readonly rows: KnownRows },
+): DeletedRow {
+  const idBySeq = new Map(readColumns(from, tableId).map((column) => [column.seq, column.id]));
+  const values = cells.flatMap(({ index, before }): readonly (readonly [number, Stored])[] => {
+    const columnId = idBySeq.get(rows.columns[index]?.seq ?? -1);
+    // What is no text in UTF-8 cannot be sent.
+    return columnId === undefined || (typeof before === 'object' && before !== null) ? [] : [[columnId, before]];
+  });
+  const last = sql`SELECT strftime('%Y-%m-%dT%H:%M:%SZ', max(at), 'unixepoch') FROM _rowsync_history
+      WHERE row_id = ? AND table_id = ? AND kind = 'delete'`;
+  const deletedAt = from.prepare(last).pluck().get(rowId, tableId);
+  return {
+    tableId,
+    oldId: rowId,
+    values: new Map(values),
+    deletedAt: typeof deletedAt === 'string' ? deletedAt : null,
+  };
+}
+
+/** An edit without the cells that would refer to a key which is gone; null if none is left. An empty one is linked again where the row is put back. */
+function withoutGoneKeys(
+  edit: InverseEdit,
+  {
+    tableId,
+    columnIds,
+    goneKeys,
+    refusals,
+  }: {
+    readonly tableId: number;
+    readonly columnIds: ReadonlyMap<string, number>;
+    readonly goneKeys: ReadonlySet<string>;
+    readonly refusals: UndoRefusal[];
+  },
+): InverseEdit | null {
+  if (edit.kind !== 'update' || goneKeys.size === 0) return edit;
+  const cells = edit.cells.filter(({ column, today, edited }) => {
+    const isGone = goneKeys.has(`${tableId} ${columnIds.get(column)} ${typeof edited === 'object' ? '' : edited}`);
+    if (isGone && (today ?? '') !== '')
+      refusals.push({ rowId: edit.rowId, column, why: 'it referred to a row that gets a new key' });
+    return !isGone;
+  });
+  return cells.length === 0 ? null : { ...edit, cells };
 }
 
 function writableColumns(from: Connection, { id }: LedgerTable, { columns }: KnownRows): readonly WritableColumn[] {

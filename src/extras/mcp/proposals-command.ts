@@ -226,7 +226,7 @@ function applyEdits(from: Connection, { edits }: Proposal): readonly TableUndo[]
     writeEdit(from, edit.table, found.edit);
     group.edits.push(found.edit);
   }
-  return [...byTable].map(([table, group]) => ({ table, isTwoWay: true, changeCount: 0, ...group }));
+  return [...byTable].map(([table, group]) => ({ table, isTwoWay: true, changeCount: 0, deleted: [], ...group }));
 }
 
 interface PlannedEdit {

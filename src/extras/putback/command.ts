@@ -19,8 +19,8 @@ import { LostRows, type LostSource } from './lost-rows.ts';
 import { chooseRows, makePlan, type PutbackPlan, type PutbackChoice } from './planning.ts';
 import { describeTables, putbackPath, withPutback, type PutbackPlace } from './putback-file.ts';
 import { planJson, planText, statusJson, statusText } from './putback-text.ts';
-import { addRecords, hasOpenLinks, hasRecords, needsPerson, readRecords } from './records.ts';
-import { runPutback } from './run.ts';
+import { needsPerson, readRecords, readRecordsOf } from './records.ts';
+import { carryOut } from './run.ts';
 import { integerFromText } from '../../base/text.ts';
 
 const EXAMPLES = `
@@ -84,9 +84,6 @@ export function addPutbackCommand(program: Command, runner: Runner): void {
     );
 }
 
-/** States of rows that a run may bring further. */
-const OPEN: ReadonlySet<string> = new Set(['waiting', 'sent']);
-
 interface PutbackArguments {
   readonly table: string | undefined;
   readonly ids: readonly string[];
@@ -108,17 +105,10 @@ async function putback(invocation: Invocation, given: PutbackArguments): Promise
   const main = openReader(configs.config.replica.path);
   try {
     return await withPutback(invocation, configs, { main, workflow }, async (place) => {
-      if (isResume) await describeAgain(place);
-      else {
-        const plan = await planOf(invocation, configs, { main, place, given });
-        if (options.confirm !== true) return showPlan(invocation, place, plan);
-        await place.push.replica.writeDurably('Noting what is put back', (tx) => {
-          addRecords(tx, 'row', plan.rows);
-          addRecords(tx, 'link', plan.orphans);
-        });
-      }
-      const isOpen = readRecords(place.push.replica).some((record) => OPEN.has(record.state) || hasOpenLinks(record));
-      if (isOpen || isResume) await runPutback(place, { again: options.again === true });
+      const plan = isResume ? null : await planOf(invocation, configs, { main, place, given });
+      if (plan === null) await describeAgain(place);
+      else if (options.confirm !== true) return showPlan(invocation, place, plan);
+      await carryOut(place, plan, { again: options.again === true });
       const verified = place.isElsewhere ? await verifyInto(place) : null;
       return showStatus(invocation, path, verified);
     });
@@ -241,11 +231,10 @@ function usage(message: string): RowsyncError {
   return new RowsyncError('usage', 'usage.invalid', { message, hint: 'rowsync putback --help has examples.' });
 }
 
-async function showPlan(invocation: Invocation, { push, workflow }: PutbackPlace, plan: PutbackPlan): Promise<number> {
-  const { maxPushRows } = push.settings;
+async function showPlan(invocation: Invocation, place: PutbackPlace, plan: PutbackPlan): Promise<number> {
   await (invocation.isJson
     ? printJson(invocation, planJson(plan))
-    : invocation.session.stdout.write(planText(plan, { workflow, maxPushRows })));
+    : invocation.session.stdout.write(planText(plan, place)));
   return EXIT.done;
 }
 
@@ -255,15 +244,10 @@ async function showStatus(
   path: string,
   verified: Awaited<ReturnType<typeof verifyInto>> | null = null,
 ): Promise<number> {
-  const reader = existsSync(path) ? openReader(path) : null;
-  try {
-    const records = reader !== null && hasRecords(reader) ? readRecords(reader) : [];
-    await (invocation.isJson
-      ? printJson(invocation, { ...statusJson(records), verified })
-      : invocation.session.stdout.write(statusText(records, { path, verified })));
-    const isBad = records.some((record) => needsPerson(record));
-    return isBad || (verified?.differences.length ?? 0) > 0 ? EXIT.needsPerson : EXIT.done;
-  } finally {
-    reader?.close();
-  }
+  const records = existsSync(path) ? readRecordsOf(path) : [];
+  await (invocation.isJson
+    ? printJson(invocation, { ...statusJson(records), verified })
+    : invocation.session.stdout.write(statusText(records, { path, verified })));
+  const isBad = records.some((record) => needsPerson(record));
+  return isBad || (verified?.differences.length ?? 0) > 0 ? EXIT.needsPerson : EXIT.done;
 }

@@ -11,6 +11,7 @@ export const PUTBACK: Extra = {
   commands: [
     { group: 'Look back', names: ['putback'], load: async () => (await import('./command.ts')).addPutbackCommand },
   ],
+  putBack: async (...rows) => (await import('./deleted-rows.ts')).putBackDeleted(...rows),
   forget: async ({ replica }, row) => {
     const path = `${replica.path}.putback`;
     const has = existsSync(path) && (await import('./records.ts')).hasRecordOf(path, row);

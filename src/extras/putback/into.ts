@@ -2,6 +2,7 @@
  * Whole tables into another database, such as a test database or a rebuilt one: tables and columns are matched by name, since their ids differ there.
  * Nothing is made there but rows. Afterwards every row is read back and compared.
  */
+import type { DeletedRow } from '../../extra.ts';
 import { must } from '../../base/assert.ts';
 import type { Config } from '../../config/load.ts';
 import { findById } from '../../push/find.ts';
@@ -14,7 +15,7 @@ import type { Row } from '../../wire/schema.ts';
 import { findFile, nameThere } from './attached.ts';
 import type { LostRows } from './lost-rows.ts';
 import { knownMatch, planRows, uniqueColumn, type PutbackPlan } from './planning.ts';
-import { rowName, type LostRow } from './plan.ts';
+import { rowName } from './plan.ts';
 import { describeTables, keyColumnOf, lookAt, type PutbackPlace } from './putback-file.ts';
 import { readCells, readRecords, type PutbackRecord } from './records.ts';
 import { referencesOf } from './references.ts';
@@ -83,7 +84,7 @@ export async function planInto(
   };
 }
 
-function translated({ oldId, values }: LostRow, { there, columnIds }: SharedTable): LostRow {
+function translated({ oldId, values }: DeletedRow, { there, columnIds }: SharedTable): DeletedRow {
   const moved = [...values].flatMap(([id, value]) => {
     const to = columnIds.get(id);
     return to === undefined ? [] : [[to, value] as const];

@@ -2,6 +2,7 @@
  * Rows that are no longer here, with their last values: from `sync_deleted`, from a backup, or as they stood at a moment of the history. Values go by
  * the origin's ids of their columns, which survive a rename.
  */
+import type { DeletedRow } from '../../extra.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import { RowsyncError } from '../../base/errors.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
@@ -11,7 +12,7 @@ import type { Stored } from '../../replica/connection.ts';
 import { queryNumbers, queryRows } from '../../replica/query.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import type { Extension } from '../../wire/format.ts';
-import { rowName, type LostRow } from './plan.ts';
+import { rowName } from './plan.ts';
 import { checkKnown, lastSeqAt, readKnownTables } from '../history/known.ts';
 import { showTableAt } from '../history/past.ts';
 
@@ -22,10 +23,12 @@ export interface EmptiedCell {
   readonly emptiedAt: string | null;
 }
 
-/** Where last values come from: the evidence of deletes, another file, a moment in seconds since 1970, or all rows that are here. */
+/** Where last values come from: the evidence of deletes, another file, a moment in seconds since 1970, all rows that are here, or rows that are
+ * known already. */
 export type LostSource =
   | { readonly kind: 'all' }
   | { readonly kind: 'deleted' }
+  | { readonly kind: 'given'; readonly rows: readonly DeletedRow[] }
   | { readonly kind: 'backup'; readonly reader: ReplicaReader }
   | { readonly kind: 'moment'; readonly moment: number; readonly nowMs: number };
 
@@ -37,7 +40,7 @@ export class LostRows {
   readonly tables: readonly LedgerTable[];
   readonly #source: LostSource;
   readonly #format: Extension;
-  readonly #lost = new Map<number, readonly LostRow[]>();
+  readonly #lost = new Map<number, readonly DeletedRow[]>();
   readonly #keys = new Map<number, LedgerColumn | null>();
 
   constructor(main: ReplicaReader, source: LostSource, format: Extension) {
@@ -77,7 +80,7 @@ export class LostRows {
   }
 
   /** The lost rows of a table, the oldest first. @throws RowsyncError `history.unknown` for a moment that is not known. */
-  rows(tableId: number): readonly LostRow[] {
+  rows(tableId: number): readonly DeletedRow[] {
     const known = this.#lost.get(tableId);
     if (known !== undefined) return known;
     const table = this.tables.find(({ id }) => id === tableId);
@@ -94,7 +97,7 @@ export class LostRows {
   }
 
   /** The name of a row by its key, in maps; null if its key is not known. */
-  keyName({ tableId, values }: LostRow): string | null {
+  keyName({ tableId, values }: DeletedRow): string | null {
     const key = values.get(this.keyOf(tableId)?.id ?? -1) ?? null;
     return key === null ? null : rowName(tableId, String(key));
   }
@@ -105,7 +108,7 @@ export class LostRows {
     if (source.kind === 'all') return [];
     const own = ident(column.localName);
     const empty = sql`SELECT _id FROM main.${ident(table.localName)} WHERE _id > 0 AND coalesce(${own}, '') = ''`;
-    if (source.kind === 'deleted') {
+    if (source.kind === 'deleted' || source.kind === 'given') {
       const text = sql`SELECT row_id, value, stamp FROM (
           SELECT h.row_id, ${stampSql} AS stamp, json_extract(c.value, '$[1]') AS value,
             json_extract(c.value, '$[2]') AS later, max(h.seq)
@@ -124,9 +127,10 @@ export class LostRows {
     return emptiedCells(queryRows(reader, text, [])).filter(({ rowId }) => ids.has(rowId));
   }
 
-  #read(table: LedgerTable): readonly LostRow[] {
+  #read(table: LedgerTable): readonly DeletedRow[] {
     const source = this.#source;
     if (source.kind === 'all') return this.#readTable(this.main, table, null);
+    if (source.kind === 'given') return source.rows.filter(({ tableId }) => tableId === table.id);
     if (source.kind === 'deleted') return this.#readDeleted(table);
     if (source.kind === 'backup') {
       const there = findTable(source.reader, table.id);
@@ -139,7 +143,7 @@ export class LostRows {
   }
 
   /** Rows of a table in another file, or in the view of a moment, that are not `here`; null for all rows. */
-  #readTable(reader: ReplicaReader, there: LedgerTable, here: LedgerTable | null): readonly LostRow[] {
+  #readTable(reader: ReplicaReader, there: LedgerTable, here: LedgerTable | null): readonly DeletedRow[] {
     const columns = readColumns(reader, there.id).filter(({ state }) => state === 'live');
     const ids = here === null ? [] : queryNumbers(this.main, sql`SELECT _id FROM main.${ident(here.localName)}`, []);
     const live = new Set(ids);
@@ -154,7 +158,7 @@ export class LostRows {
   }
 
   /** The evidence of deletes, and in tables with history the deletes of rows that left by an edit here; of a row that left more than once, the last one. */
-  #readDeleted({ id, localName }: LedgerTable): readonly LostRow[] {
+  #readDeleted({ id, localName }: LedgerTable): readonly DeletedRow[] {
     const columns = readColumns(this.main, id);
     const isGone = sql`row_id > 0 AND row_id NOT IN (SELECT _id FROM main.${ident(localName)})`;
     const evidence = sql`SELECT d.row_id, d.deleted_at, j.key, j.value

@@ -2,19 +2,9 @@
  * What becomes of each lost row: created, left alone because it is there, or not possible, and why. A reference to another row that is put back becomes
  * a link, so that it can be written once that row has its new key. Pure.
  */
+import type { DeletedRow } from '../../extra.ts';
 import type { Stored } from '../../replica/connection.ts';
 import type { ColumnType } from '../../wire/schema.ts';
-
-/** A row that was lost. */
-export interface LostRow {
-  readonly tableId: number;
-  /** `_id` that it had. */
-  readonly oldId: number;
-  /** By the origin's id of the column. */
-  readonly values: ReadonlyMap<number, Stored>;
-  /** Stamp of its delete; null if the source does not say. */
-  readonly deletedAt: string | null;
-}
 
 /** A table as its rows can be written at the origin. */
 export interface PlanTable {
@@ -82,11 +72,11 @@ export interface PlanFacts {
   /** Whether a row that is here has a key. */
   readonly isLiveKey: (tableId: number, key: string) => boolean;
   /** Why a row is left alone: the origin has it, or it was put back before; null for neither. */
-  readonly thereOf: (row: LostRow) => ThereRow | null;
+  readonly thereOf: (row: DeletedRow) => ThereRow | null;
   /** Rows that were put back earlier, by table and the key that they had. */
   readonly earlier: ReadonlyMap<string, number>;
   /** The file of a cell; null if its content is not here. */
-  readonly fileOf: (row: LostRow, columnId: number) => PlannedFile | null;
+  readonly fileOf: (row: DeletedRow, columnId: number) => PlannedFile | null;
 }
 
 /** The name of a row, or of a row by its key, in maps. */
@@ -95,7 +85,7 @@ export function rowName(tableId: number, idOrKey: number | string): string {
 }
 
 /** Plans lost rows. */
-export function planPutback(rows: readonly LostRow[], facts: PlanFacts): readonly PlannedPutback[] {
+export function planPutback(rows: readonly DeletedRow[], facts: PlanFacts): readonly PlannedPutback[] {
   const oldIdByKey = new Map(facts.earlier);
   for (const row of rows) {
     const key = keyText(row, facts);
@@ -117,12 +107,12 @@ interface RowPlanFacts extends PlanFacts {
   readonly hopeless: ReadonlySet<string>;
 }
 
-function keyText({ tableId, values }: LostRow, { tables }: PlanFacts): string | null {
+function keyText({ tableId, values }: DeletedRow, { tables }: PlanFacts): string | null {
   const key = values.get(tables.get(tableId)?.keyId ?? -1) ?? null;
   return key === null ? null : String(key);
 }
 
-function planRow(row: LostRow, facts: RowPlanFacts): PlannedPutback {
+function planRow(row: DeletedRow, facts: RowPlanFacts): PlannedPutback {
   const { tableId, oldId, values } = row;
   const table = facts.tables.get(tableId);
   const plain = { tableId, oldId, oldKey: keyText(row, facts), there: null, cells: new Map(), links: [], files: [] };

@@ -3,6 +3,7 @@
  */
 import { bytesText, plural, printable } from '../../base/text.ts';
 import { rowName, type PlannedPutback } from './plan.ts';
+import type { PutbackPlace } from './putback-file.ts';
 import type { PutbackPlan } from './planning.ts';
 import { needsPerson, type PutbackRecord } from './records.ts';
 
@@ -13,10 +14,8 @@ const TREE_LINES_MAX = 60;
 const REQUEST_ROWS = 500;
 
 /** The plan for a person. */
-export function planText(
-  plan: PutbackPlan,
-  place: { readonly workflow: 'run' | 'suppress'; readonly maxPushRows: number },
-): string {
+export function planText(plan: PutbackPlan, { workflow, push }: PutbackPlace): string {
+  const { maxPushRows } = push.settings;
   const { rows, orphans, guessed, unwritable, missing, nameOf } = plan;
   const created = rows.filter(({ fate }) => fate === 'create');
   const lines =
@@ -56,9 +55,9 @@ export function planText(
   for (const [table, names] of unwritable) lines.push(`left to the origin in ${table}: ${names.join(', ')}`);
   if (created.length > 0) {
     lines.push(
-      `${plural(created.length, 'row')}, about ${plural(requestCount(created), 'request')}; ${filesText(created)}workflow rules ${place.workflow === 'run' ? 'run' : 'are suppressed'}`,
-      ...(created.length > place.maxPushRows
-        ? [`more than safety.maxPushRows (${place.maxPushRows}): --confirm lets them through`]
+      `${plural(created.length, 'row')}, about ${plural(requestCount(created), 'request')}; ${filesText(created)}workflow rules ${workflow === 'run' ? 'run' : 'are suppressed'}`,
+      ...(created.length > maxPushRows
+        ? [`more than safety.maxPushRows (${maxPushRows}): --confirm lets them through`]
         : []),
       'Nothing was sent: --confirm puts them back',
     );

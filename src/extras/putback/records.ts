@@ -58,18 +58,22 @@ export function createRecords(tx: Tx): void {
 
 /** Whether the file of what is put back has something of a row, by the ids that it had. */
 export function hasRecordOf(path: string, { tableId, ids }: Pick<ForgottenRow, 'tableId' | 'ids'>): boolean {
+  const records = readRecordsOf(path).filter((record) => record.tableId === tableId);
+  return records.some(({ oldId, newId }) => ids.includes(oldId) || (newId !== null && ids.includes(newId)));
+}
+
+/** Every line of a file that is there. */
+export function readRecordsOf(path: string): readonly PutbackRecord[] {
   const reader = openReader(path);
   try {
-    if (!hasRecords(reader)) return false;
-    const records = readRecords(reader).filter((record) => record.tableId === tableId);
-    return records.some(({ oldId, newId }) => ids.includes(oldId) || (newId !== null && ids.includes(newId)));
+    return hasRecords(reader) ? readRecords(reader) : [];
   } finally {
     reader.close();
   }
 }
 
 /** Whether anything was ever put back in this file. */
-export function hasRecords(from: Connection): boolean {
+function hasRecords(from: Connection): boolean {
   return from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE name = 'sync_putback'`).get() !== undefined;
 }
 

@@ -18,15 +18,34 @@ import { blocks } from '../../replica/query.ts';
 import { readRowsById, valueFromStored } from '../../replica/rows.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import { stageFile } from './attached.ts';
-import { readyRows, rowName, type KeyLink, type ThereRow } from './plan.ts';
+import { readyRows, rowName, type KeyLink, type PlannedPutback, type ThereRow } from './plan.ts';
 import { keyColumnOf, lookAt, pushStaged, stagedTable, type PutbackPlace } from './putback-file.ts';
-import { changeRecords, hasOpenLinks, readCells, readRecords, type PutbackRecord } from './records.ts';
+import { addRecords, changeRecords, hasOpenLinks, readCells, readRecords, type PutbackRecord } from './records.ts';
 
 /** Rounds of one run: no chain of references is longer, and the rest waits for `--resume`. */
 const ROUNDS_MAX = 200;
 
+/** Notes a plan, or null for what was noted before, and puts back what waits. @throws RowsyncError what stopped a push. */
+export async function carryOut(
+  place: PutbackPlace,
+  plan: { readonly rows: readonly PlannedPutback[]; readonly orphans: readonly PlannedPutback[] } | null,
+  options: { readonly again: boolean },
+): Promise<void> {
+  const { replica } = place.push;
+  if (plan !== null) {
+    await replica.writeDurably('Noting what is put back', (tx) => {
+      addRecords(tx, 'row', plan.rows);
+      addRecords(tx, 'link', plan.orphans);
+    });
+  }
+  const isOpen = readRecords(replica).some(
+    (record) => record.state === 'waiting' || record.state === 'sent' || hasOpenLinks(record),
+  );
+  if (isOpen || plan === null) await runPutback(place, options);
+}
+
 /** Puts back what waits. `again`: rows in doubt are sent once more, since a person has looked. @throws RowsyncError what stopped a push. */
-export async function runPutback(place: PutbackPlace, { again }: { readonly again: boolean }): Promise<void> {
+async function runPutback(place: PutbackPlace, { again }: { readonly again: boolean }): Promise<void> {
   await retryParked(place, again);
   await pushStaged(place);
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {

@@ -17,6 +17,7 @@ const START_MS = Date.parse('2026-11-25T08:00:00Z');
 const CELLS = `SELECT "Title", "Code", "Body", "Count", "Done", "Due" FROM "Note" ORDER BY "Code", _id`;
 
 interface Undone {
+  readonly putback: { readonly rows: readonly { oldId: number; state?: string; fate?: string }[] } | null;
   readonly tables: readonly {
     readonly table: string;
     readonly written: boolean;
@@ -54,7 +55,7 @@ async function startWorld(yaml = TWO_WAY) {
     undo: async (...args: readonly string[]) => {
       const { exitCode, stdout, stderr } = await run(['undo', ...args, '--json']);
       if (stderr !== '') throw new Error(stderr);
-      return { exitCode, tables: (JSON.parse(stdout) as Undone).tables };
+      return { exitCode, ...(JSON.parse(stdout) as Undone) };
     },
     lastRun: async () =>
       (JSON.parse((await run(['log', '--json'])).stdout) as { runs: { runId: number }[] }).runs[0]?.runId.toString() ??
@@ -66,7 +67,7 @@ async function startWorld(yaml = TWO_WAY) {
   };
 }
 
-test('a run is taken back: changes are changed back, new rows deleted, deleted rows made anew, and pushed as edits', async () => {
+test('a run is taken back: changes are changed back, new rows deleted, deleted rows put back at the origin after a plan', async () => {
   await using world = await startWorld();
   const { store } = world;
   const before = await world.cells();
@@ -78,24 +79,37 @@ test('a run is taken back: changes are changed back, new rows deleted, deleted r
   const run = await world.lastRun();
   const shown = await world.run(['undo', run, '--dry-run']);
   const untouched = await world.run(['plan']);
-  const undone = await world.undo(run);
-  const after = await world.cells();
-  const pushed = await world.run(['push', '--confirm']);
+  const edited = await world.run(['undo', run]);
+  const rowCount = store.rows('Note').length;
+  const undone = await world.undo(run, '--confirm');
+  const again = await world.undo(run, '--confirm');
+  await world.run(['push', '--confirm']);
+  await world.run(['pull']);
 
   expect(shown.stdout).toContain('  update 1  Title: "theirs" -> "title 1", Count: 12.5 -> 1\n');
-  expect(shown.stdout).toContain('3 rows: nothing was edited\n');
-  expect(shown.stdout).toContain('that refer to them (--with), instead: rowsync putback "Note" 2\n');
+  expect(shown.stdout).toContain('2 rows: nothing was edited\n');
+  expect(shown.stdout).toContain('deleted rows, back at the origin:\nwould be created, parents first:\n  Note 2');
   expect(untouched.stdout).toBe('Nothing to push\n');
-  expect(undone.exitCode).toBe(0);
-  expect(undone.tables[0]?.rows.map(({ kind, rowId }) => `${kind} ${rowId}`)).toEqual([
-    'update 1',
-    'insert 2',
-    'delete 7',
-  ]);
-  expect(after).toBe(before);
-  expect(pushed.exitCode).toBe(0);
+  expect([edited.exitCode, rowCount]).toEqual([3, 6]);
+  expect(edited.stdout).toContain('Nothing was sent: --confirm puts them back\n');
+  expect([undone.exitCode, undone.tables[0]?.rows]).toEqual([0, []]);
+  expect(undone.putback?.rows).toMatchObject([{ oldId: 2, state: 'done' }]);
+  expect(again.putback?.rows).toEqual(undone.putback?.rows);
   expect(await world.cells()).toBe(before);
   expect(store.rows('Note')).toHaveLength(6);
+});
+
+test('a delete that has not reached the origin is taken back here, and nothing is asked there', async () => {
+  await using world = await startWorld();
+  const before = await world.cells();
+  world.execute('DELETE FROM "Note" WHERE _id = 2');
+  await world.run(['pull']);
+
+  const undone = await world.undo('--since', '2026-11-25T08:01:30Z');
+
+  expect([undone.exitCode, undone.putback]).toEqual([0, null]);
+  expect(undone.tables[0]?.rows).toMatchObject([{ kind: 'insert', rowId: 2 }]);
+  expect(await world.cells()).toBe(before);
 });
 
 test('what changed since is refused and listed, and the rest is taken back', async () => {
@@ -127,7 +141,8 @@ test('the second time there is nothing to take back', async () => {
   world.store.delete('Note', 2);
   await world.run(['pull', '--confirm']);
   const run = await world.lastRun();
-  await world.undo(run);
+  await world.undo(run, '--confirm');
+  await world.run(['pull']);
 
   const again = await world.undo(run);
   await world.run(['push', '--confirm']);
@@ -177,11 +192,14 @@ test.each(seeds(4))('undo of undo is nothing, seed %i', async (seed) => {
   await world.run(['pull', '--confirm']);
   const changed = await world.cells();
 
-  const first = await world.undo(await world.lastRun());
-  const back = await world.cells();
   const undoneAt = world.now();
+  const first = await world.undo(await world.lastRun(), '--confirm');
   await world.run(['push', '--confirm']);
-  const second = await world.undo('--since', undoneAt);
+  await world.run(['pull']);
+  const back = await world.cells();
+  const second = await world.undo('--since', undoneAt, '--confirm');
+  await world.run(['push', '--confirm']);
+  await world.run(['pull']);
 
   expect([...first.tables, ...second.tables].flatMap(({ refused }) => refused)).toEqual([]);
   expect(back).toBe(before);

@@ -316,6 +316,28 @@ test('finds rows that were deleted here and pushed, in tables with history', asy
   expect(links(world.graph())).toEqual(links(before));
 });
 
+test('undo puts deleted rows back with their files, and links emptied references to the new keys', async () => {
+  await using world = await startWorld({ yaml: 'tables: { "*": { push: true, history: true } }\n' });
+  const before = world.graph();
+  for (const { id, values } of world.store.rows('Line'))
+    if (values['Order Id'] === '2') world.store.delete('Line', id, { purge: true });
+  world.store.delete('Order', 2, { purge: true });
+  world.store.update('Link', 1, { Order: '' });
+  world.store.delete('Customer', 3, { purge: true });
+  world.store.update('Order', 3, { Customer: '6' });
+  await world.run('pull', '--confirm');
+
+  const undone = await world.run('undo', '2', '--confirm');
+  await world.run('push', '--confirm');
+  await world.run('pull');
+
+  expect([undone.stderr, undone.exitCode]).toEqual(['', 3]);
+  expect(undone.stdout).toContain('Order 3 Customer: it referred to a row that gets a new key\n');
+  expect(world.graph()).toEqual(
+    before.map((row) => (row === '["Order","o3","c3"]' ? '["Order","o3","stays"]' : row)).toSorted(),
+  );
+});
+
 test('killed at any request, it continues, and no row is there twice', async () => {
   await using world = await startWorld({ isUnique: true });
   const before = world.graph();

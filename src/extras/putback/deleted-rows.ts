@@ -1,0 +1,47 @@
+/**
+ * Puts rows back whose deletes are taken back by another command: with its own plan first, and with the same engine.
+ */
+import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
+import type { DeletedRow, Invocation, PutBackAnswer } from '../../extra.ts';
+import { openReader } from '../../replica/reader.ts';
+import { LostRows } from './lost-rows.ts';
+import { makePlan } from './planning.ts';
+import { withPutback } from './putback-file.ts';
+import { planJson, planText, statusJson, statusText } from './putback-text.ts';
+import { needsPerson, readRecords } from './records.ts';
+import { referencesOf } from './references.ts';
+import { carryOut } from './run.ts';
+
+/** Plans rows, and puts them back if a person agrees. @throws RowsyncError of the origin. */
+export async function putBackDeleted(
+  invocation: Invocation,
+  rows: readonly DeletedRow[],
+  { isConfirmed }: { readonly isConfirmed: boolean },
+): Promise<PutBackAnswer> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: true });
+  const main = openReader(config.replica.path);
+  try {
+    return await withPutback(invocation, { config, into: null }, { main, workflow: null }, async (place) => {
+      const lost = new LostRows(main, { kind: 'given', rows }, config.origin.format);
+      const references = lost.tables.flatMap((table) => referencesOf(lost, table, config.tables));
+      const plan = await makePlan(place, lost, { rows, references, config, folders: [config.replica.files] });
+      const goneKeys = new Set(
+        references.flatMap(({ tableId, column, toId }) => {
+          const key = lost.keyOf(toId);
+          const own = key?.type === 'Autonumber' ? lost.rows(toId) : [];
+          return own.map(({ values }) => `${tableId} ${column.id} ${values.get(key?.id ?? 0) ?? ''}`);
+        }),
+      );
+      if (!isConfirmed) {
+        const isToCreate = plan.rows.some(({ fate }) => fate === 'create');
+        return { text: planText(plan, place), json: planJson(plan), needsPerson: isToCreate, goneKeys };
+      }
+      await carryOut(place, plan, { again: false });
+      const records = readRecords(place.push.replica);
+      const text = statusText(records, { path: place.push.replica.path, verified: null });
+      return { text, json: statusJson(records), needsPerson: records.some((record) => needsPerson(record)), goneKeys };
+    });
+  } finally {
+    main.close();
+  }
+}
