@@ -14,6 +14,7 @@ import type { DaemonServer, DaemonView } from '../../daemon/parts.ts';
 import { statfsSync, statSync } from 'node:fs';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
+import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { readProblems, type Surroundings } from '../../daemon/account.ts';
 import { metricsText } from './metrics.ts';
 import type { Resources } from '../../daemon/resources.ts';
@@ -48,7 +49,7 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
     }),
     metrics: seldom(() => metricsOf(view.state(), view.resources(), { around: view.surroundings(), view }), clock),
     document: ({ msMax, signal, isStream, ...asked }) => {
-      const { replica, http } = view.resources().config;
+      const { replica, http, origin, tables } = view.resources().config;
       const nowMs = clock.nowMs();
       const request = {
         ...asked,
@@ -57,6 +58,12 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
         replicaPath: resolve(replica.path),
         filesFolder: replica.files,
         recordUrl: http.recordUrl,
+        putback: {
+          format: origin.format,
+          references: Object.fromEntries(
+            readTables(view.resources().replica).map(({ name }) => [name, tables.find(name)?.options.references ?? {}]),
+          ),
+        },
         state: plainState(view.state()),
         work: view.work(),
         around: asked.path === '/' ? view.surroundings() : null,

@@ -19,6 +19,7 @@ import { conflictHtml, failureHtml, showConflicts } from './decisions.ts';
 import { buttonForm, tableHtml } from './layout.ts';
 import { html, type Html } from './html.ts';
 import { fileNameOf, momentHtml, rowHtml, shownValue, valueHtml } from './values.ts';
+import { planLocally } from '../putback/local-plan.ts';
 import { readJournalled, changesHtml } from './history.ts';
 import { readNewestEntries } from '../history/entries.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
@@ -79,16 +80,30 @@ function crumbsHtml({ table, neighbours: { before, after } }: RowView): Html {
   </p>`;
 }
 
-function deletedHtml({ table, id, cells, deleted, nowMs }: RowView): Html | null {
+function deletedHtml(view: RowView): Html | null {
+  const { cells, deleted, nowMs } = view;
   if (cells !== null) return null;
   if (deleted === null) return html`<p class="nothing">There is no such row here.</p>`;
   return html`<section>
     <p class="problem">Deleted here ${ageText(deleted.at, nowMs)}: ${deleted.reason}. Its last values:</p>
-    ${rowHtml(deleted.lastValues, null)}
+    ${rowHtml(deleted.lastValues, null)} ${putbackHtml(view)}
+  </section>`;
+}
+
+/** How the row comes back at the origin. The plan is made when it is asked for, since it reads all that refers to the row. */
+function putbackHtml({ table, id, putback }: RowView): Html {
+  if (putback === null)
+    return html`<p><a class="button" href="/browse/${pathPart(table.name)}/${id}?_putback=1#putback">Put back…</a></p>`;
+  const along = putback.along.length === 0 ? '' : ` --with ${shellWord(putback.along.join(','))}`;
+  const command = `rowsync putback ${shellWord(table.name)} ${id}${along}`;
+  return html`<section aria-labelledby="putback">
+    <h2 id="putback">Put back at the origin</h2>
+    <pre class="sql">${putback.text}</pre>
     <p>
-      <code>rowsync putback ${shellWord(table.name)} ${id}</code> shows how it comes back at the origin, with its files,
-      and with <code>--with</code> the rows that referred to it.
+      This is the plan by what is here. The command asks the origin what it has by now, and shows the plan again; with
+      <code>--confirm</code> it puts the rows back.
     </p>
+    <pre class="sql">${command}</pre>
   </section>`;
 }
 
@@ -237,9 +252,10 @@ export function answerRow(desk: PageInput, table: BrowsedTable, id: number): Ans
   return framed(desk, { title, place: 'Browse', liveSeconds: 60 }, rowPageHtml(view), isKnown ? 200 : 404);
 }
 
-function readRow({ reader, request }: PageInput, table: BrowsedTable, id: number) {
+function readRow({ reader, request, query }: PageInput, table: BrowsedTable, id: number) {
   const { formToken, nowMs } = request;
   const cells = readRowCells(reader, table, id);
+  const deleted = cells === null ? readDeletedRow(reader, table, id) : null;
   const name = rowNamer(reader)(table.name, id);
   const seen = editVersion(reader, { table: table.name, rowId: id });
   const lines = readJournalled(reader).has(table.name)
@@ -252,7 +268,12 @@ function readRow({ reader, request }: PageInput, table: BrowsedTable, id: number
     name,
     /** In the order of the table's columns; null where the row is not here. */
     cells,
-    deleted: cells === null ? readDeletedRow(reader, table, id) : null,
+    deleted,
+    /** How it would come back; null if nobody asked. */
+    putback:
+      deleted !== null && query.get('_putback') !== null
+        ? planLocally(reader, { table: table.name, id }, { ...request.putback, filesFolder: request.filesFolder })
+        : null,
     waiting: readWaitingCells(reader, table, [id]),
     seen,
     conflicts: showConflicts(reader, readRowConflicts(reader, table, id)),

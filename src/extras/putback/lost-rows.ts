@@ -41,6 +41,7 @@ export class LostRows {
   readonly #source: LostSource;
   readonly #format: Extension;
   readonly #lost = new Map<number, readonly DeletedRow[]>();
+  readonly #live = new Map<number, ReadonlySet<string>>();
   readonly #keys = new Map<number, LedgerColumn | null>();
 
   constructor(main: ReplicaReader, source: LostSource, format: Extension) {
@@ -91,9 +92,20 @@ export class LostRows {
 
   /** Values of a column in the rows that are here, each once, as text. */
   liveValues({ localName }: LedgerTable, column: LedgerColumn): ReadonlySet<string> {
+    const known = this.#live.get(column.seq);
+    if (known !== undefined) return known;
     const name = ident(column.localName);
     const text = sql`SELECT DISTINCT ${name} FROM main.${ident(localName)} WHERE ${name} IS NOT NULL AND ${name} <> ''`;
-    return new Set(queryRows(this.main, text, []).map(([value]) => String(value)));
+    const values = new Set(queryRows(this.main, text, []).map(([value]) => String(value)));
+    this.#live.set(column.seq, values);
+    return values;
+  }
+
+  /** Whether a row that is here has a key. */
+  isLiveKey(tableId: number, key: string): boolean {
+    const table = this.tables.find(({ id }) => id === tableId);
+    const column = this.keyOf(tableId);
+    return table !== undefined && column !== null && this.liveValues(table, column).has(key);
   }
 
   /** The name of a row by its key, in maps; null if its key is not known. */

@@ -16,7 +16,7 @@ import { findOrphans } from './orphans.ts';
 import { planPutback, rowName, type PlanFacts, type PlannedPutback, type PlanTable, type ThereRow } from './plan.ts';
 import { describeTables, keyColumnOf, stagedTable, type PutbackPlace } from './putback-file.ts';
 import { readRecords } from './records.ts';
-import { referencesOf, type TableReference } from './references.ts';
+import { referencesOf, type ReferenceRules, type TableReference } from './references.ts';
 import { findThere } from './run.ts';
 
 /** What a person names. */
@@ -49,7 +49,7 @@ export interface PutbackPlan {
 export function chooseRows(
   lost: LostRows,
   choice: PutbackChoice,
-  config: Pick<Config, 'tables'>,
+  config: { readonly tables: ReferenceRules },
 ): { readonly rows: readonly DeletedRow[]; readonly references: readonly TableReference[] } {
   const root = lost.table(choice.table);
   const known = lost.rows(root.id);
@@ -132,16 +132,9 @@ export async function makePlan(
       return { name, match: knownMatch(place.push.replica, name, config.tables) ?? unique };
     }),
   );
-  const live = new Map<number, ReadonlySet<string>>();
   const { planned, unwritable } = await planRows(place, rows, {
     references: references.map(({ tableId, column, toId }) => ({ tableId, columnId: column.id, toId })),
-    isLiveKey: (tableId, key) => {
-      const column = lost.keyOf(tableId);
-      const keys =
-        live.get(tableId) ?? (column === null ? new Set<string>() : lost.liveValues(tableOf(lost, tableId), column));
-      live.set(tableId, keys);
-      return keys.has(key);
-    },
+    isLiveKey: (tableId, key) => lost.isLiveKey(tableId, key),
     fileOf: ({ tableId, oldId, values }, columnId) =>
       findFile(lost.readers(), folders, { tableId, rowId: oldId, columnId, value: values.get(columnId) ?? null }),
   });

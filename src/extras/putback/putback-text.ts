@@ -13,9 +13,8 @@ const TREE_LINES_MAX = 60;
 /** Rows of one request. */
 const REQUEST_ROWS = 500;
 
-/** The plan for a person. */
-export function planText(plan: PutbackPlan, { workflow, push }: PutbackPlace): string {
-  const { maxPushRows } = push.settings;
+/** The plan for a person; without a place it was made from what is here alone. */
+export function planText(plan: PutbackPlan, place: PutbackPlace | null): string {
   const { rows, orphans, guessed, unwritable, missing, nameOf } = plan;
   const created = rows.filter(({ fate }) => fate === 'create');
   const lines =
@@ -54,13 +53,15 @@ export function planText(plan: PutbackPlan, { workflow, push }: PutbackPlace): s
   if (missing.length > 0) lines.push('not there, and not made:', ...missing.map((what) => `  ${what}`));
   for (const [table, names] of unwritable) lines.push(`left to the origin in ${table}: ${names.join(', ')}`);
   if (created.length > 0) {
-    lines.push(
-      `${plural(created.length, 'row')}, about ${plural(requestCount(created), 'request')}; ${filesText(created)}workflow rules ${workflow === 'run' ? 'run' : 'are suppressed'}`,
-      ...(created.length > maxPushRows
-        ? [`more than safety.maxPushRows (${maxPushRows}): --confirm lets them through`]
-        : []),
-      'Nothing was sent: --confirm puts them back',
-    );
+    const rules = place === null ? '' : `workflow rules ${place.workflow === 'run' ? 'run' : 'are suppressed'}`;
+    const counts = `${plural(created.length, 'row')}, about ${plural(requestCount(created), 'request')}`;
+    lines.push([counts, filesText(created), rules].filter((part) => part !== '').join('; '));
+  }
+  if (created.length > 0 && place !== null) {
+    const { maxPushRows } = place.push.settings;
+    if (created.length > maxPushRows)
+      lines.push(`more than safety.maxPushRows (${maxPushRows}): --confirm lets them through`);
+    lines.push('Nothing was sent: --confirm puts them back');
   }
   return lines.map((line) => `${printable(line)}\n`).join('');
 }
@@ -99,7 +100,7 @@ function filesText(rows: readonly PlannedPutback[]): string {
   const files = rows.flatMap((row) => row.files);
   if (files.length === 0) return '';
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  return `${plural(files.length, 'file')} of ${bytesText(bytes)}; `;
+  return `${plural(files.length, 'file')} of ${bytesText(bytes)}`;
 }
 
 /** For each table and request: a look, the create, and reading it back. */

@@ -3,7 +3,6 @@
  * the name of a column, and proven by its values: each must be a key of that table, or of one of its lost rows.
  */
 import { RowsyncError } from '../../base/errors.ts';
-import type { TableRules } from '../../config/tables.ts';
 import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
 import type { LedgerTable } from '../../replica/bookkeeping/tables.ts';
 import type { LostRows } from './lost-rows.ts';
@@ -17,11 +16,18 @@ export interface TableReference {
   readonly isConfigured: boolean;
 }
 
+/** What the configuration says of the references of a table, by its name at the origin. */
+export interface ReferenceRules {
+  find(
+    name: string,
+  ): { readonly options: { readonly references?: Readonly<Record<string, string>> | undefined } } | null;
+}
+
 /** Types that can hold a key. */
 const KEY_TYPES = new Set(['Text', 'Numeric', 'Autonumber', 'EMail', 'Phone', 'URL', 'User']);
 
 /** The references of a table. @throws RowsyncError `config.invalid` for a name that is not there. */
-export function referencesOf(lost: LostRows, table: LedgerTable, rules: TableRules): readonly TableReference[] {
+export function referencesOf(lost: LostRows, table: LedgerTable, rules: ReferenceRules): readonly TableReference[] {
   const columns = readColumns(lost.main, table.id).filter(({ state }) => state === 'live');
   const configured = Object.entries(rules.find(table.name)?.options.references ?? {}).map(([from, to]) => {
     const column = columns.find(({ name }) => name.toLowerCase() === from.toLowerCase());

@@ -1,0 +1,74 @@
+/**
+ * Plans how one deleted row comes back with all lost rows that refer to it, from what is here alone: the origin is not asked, and nothing is written.
+ */
+import { readColumns } from '../../replica/bookkeeping/columns.ts';
+import { readTables } from '../../replica/bookkeeping/tables.ts';
+import type { ReplicaReader } from '../../replica/reader.ts';
+import type { Extension } from '../../wire/format.ts';
+import { hasOption } from '../../wire/schema.ts';
+import { findFile } from './attached.ts';
+import { LostRows } from './lost-rows.ts';
+import { findOrphans } from './orphans.ts';
+import { planPutback, type PlanTable } from './plan.ts';
+import { chooseRows } from './planning.ts';
+import { planText } from './putback-text.ts';
+
+/** The plan in words, and the tables whose rows come along. @throws RowsyncError `usage.invalid` for a row that was not lost. */
+export function planLocally(
+  reader: ReplicaReader,
+  row: { readonly table: string; readonly id: number },
+  {
+    references,
+    format,
+    filesFolder,
+  }: {
+    /** What the configuration says, by the names of tables. */
+    readonly references: Readonly<Record<string, Readonly<Record<string, string>>>>;
+    readonly format: Extension;
+    readonly filesFolder: string;
+  },
+): { readonly text: string; readonly along: readonly string[] } {
+  const lost = new LostRows(reader, { kind: 'deleted' }, format);
+  const choice = {
+    table: row.table,
+    ids: [row.id],
+    with: lost.tables.map(({ name }) => name),
+    from: null,
+    until: null,
+  };
+  const { rows, references: all } = chooseRows(lost, choice, {
+    tables: { find: (name) => ({ options: { references: references[name] } }) },
+  });
+  const nameOf = (id: number): string => lost.tables.find((table) => table.id === id)?.localName ?? String(id);
+  const tables = readTables(reader).map(({ id, localName }): readonly [number, PlanTable] => [
+    id,
+    {
+      id,
+      localName,
+      keyId: lost.keyOf(id)?.id ?? null,
+      allowsAdd: true,
+      matchId: null,
+      columns: readColumns(reader, id)
+        .filter(({ state }) => state === 'live')
+        .map((column) => ({
+          ...column,
+          required: hasOption(column.options.split(', '), 'Required'),
+          automatic: column.type === 'Autonumber' || column.kind === 'Key' || column.kind === 'RecordOwner',
+        })),
+    },
+  ]);
+  const planned = planPutback(rows, {
+    tables: new Map(tables),
+    references: all.map(({ tableId, column, toId }) => ({ tableId, columnId: column.id, toId })),
+    isLiveKey: (tableId, key) => lost.isLiveKey(tableId, key),
+    thereOf: () => null,
+    earlier: new Map(),
+    fileOf: ({ tableId, oldId, values }, columnId) =>
+      findFile([reader], [filesFolder], { tableId, rowId: oldId, columnId, value: values.get(columnId) ?? null }),
+  });
+  const ids = new Set(rows.map(({ tableId }) => tableId));
+  const guessed = all.filter(({ isConfigured, tableId, toId }) => !isConfigured && (ids.has(tableId) || ids.has(toId)));
+  const orphans = findOrphans(lost, rows, all);
+  const text = planText({ rows: planned, orphans, guessed, unwritable: new Map(), missing: [], nameOf }, null);
+  return { text, along: [...ids].map((id) => nameOf(id)).filter((name) => name !== row.table) };
+}

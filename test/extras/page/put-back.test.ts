@@ -1,0 +1,44 @@
+/**
+ * The page of a deleted row shows how it comes back at the origin, and sends nothing.
+ */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { answerPage } from '../../../src/extras/page/routes.ts';
+import { requestOf } from '../../support/page-request.ts';
+import { startFamily } from '../../support/putback.ts';
+
+function pageOf(folder: string, query: string, references = {}): string {
+  const request = requestOf(join(folder, 'replica.db'), '/browse/Customer/2', query);
+  const filesFolder = join(folder, 'replica.db.files');
+  const { chunks } = answerPage({ ...request, filesFolder, putback: { references, format: 'json' } });
+  return [...chunks].join('');
+}
+
+test('the page of a deleted row leads to the plan with the rows that referred to it, and to the command', async () => {
+  await using world = await startFamily();
+  await world.purge();
+  world.sandbox.requests.clear();
+
+  const plain = pageOf(world.folder, '');
+  const planned = pageOf(world.folder, '_putback=1');
+  const told = pageOf(world.folder, '_putback=1', { Order: { Number: 'Customer' } });
+
+  expect(plain).toContain('<a class="button" href="/browse/Customer/2?_putback=1#putback">Put back…</a>');
+  expect(planned).toContain('would be created, parents first:\n  Customer 2 ');
+  expect(planned).toContain('\n    Order 2\n      Line 4\n');
+  expect(planned).toContain('1 file of 12 B');
+  expect(planned).toContain('rowsync putback &quot;Customer&quot; 2 --with &quot;Order,Line,Link&quot;');
+  expect(planned).not.toContain('--confirm puts them back');
+  expect(told).not.toContain('guessed: Order.&quot;Number&quot;');
+  expect(world.sandbox.requests.all).toEqual([]);
+});
+
+test('the plan on the page names rows that stayed and would be linked again', async () => {
+  await using world = await startFamily();
+  world.store.delete('Customer', 2, { purge: true });
+  await world.run('pull', '--confirm');
+
+  const planned = pageOf(world.folder, '_putback=1');
+
+  expect(planned).toContain('would be linked again to a new key: 2 rows that stayed at the origin');
+});
