@@ -49,7 +49,11 @@ function familyOf(groupCount: number, isUnique: boolean): readonly TableSpec[] {
     },
     {
       name: 'Line',
-      columns: [text('What', own), text('Order Id'), { name: 'Scan', type: 'Attachment' }],
+      columns: [
+        text('What', own),
+        text('Order Id'),
+        { name: 'Scan', type: 'Attachment', options: ['AllowSeeRevisionHistory'] },
+      ],
       rows: numbers.flatMap((at) =>
         ['a', 'b', 'c'].map((line) => ({
           What: `${line}${at}`,

@@ -1,5 +1,5 @@
 /**
- * Finds the newest file of each cell of a lost row, in the content store or beside the backup. A push attaches it under its own name, from a folder
+ * Finds the files of each cell of a lost row, in the content store or beside the backup. A push attaches each one under its own name, from a folder
  * that is made for that.
  */
 import { existsSync, statSync } from 'node:fs';
@@ -16,26 +16,31 @@ import { UPLOAD_PREFIX } from '../../wire/column-types.ts';
 import { isHeaderText } from '../../wire/mime.ts';
 import type { PlannedFile } from './plan.ts';
 
-/** Finds the file that a cell names; null if its content is not in one of the folders. */
-export function findFile(
+/** Finds the file that a cell names, and with `revisions` those before it, the oldest first; none if the content of the newest is not in one of the folders. */
+export function findFiles(
   from: readonly Connection[],
   folders: readonly string[],
   cell: { readonly tableId: number; readonly rowId: number; readonly columnId: number; readonly value: Stored },
-): PlannedFile | null {
+  { revisions }: { readonly revisions: boolean },
+): readonly PlannedFile[] {
   const { tableId, rowId, columnId } = cell;
   const shown = fileFromCell(String(cell.value ?? ''));
-  if (shown === null) return null;
-  const text = sql`SELECT sha256, bytes FROM _rowsync_files
-      WHERE table_id = ? AND column_id = ? AND row_id = ? AND guid = ? AND sha256 IS NOT NULL`;
+  if (shown === null) return [];
+  const text = sql`SELECT revision, name, sha256, bytes FROM _rowsync_files
+      WHERE table_id = ? AND column_id = ? AND row_id = ? AND sha256 IS NOT NULL AND (guid = ? OR (? AND revision < ?))`;
+  const found = new Map<number, PlannedFile>();
   for (const connection of from) {
-    const [found] = queryRows(connection, text, [tableId, columnId, rowId, shown.guid]);
-    if (found === undefined) continue;
-    const known = { sha256: String(found[0]), bytes: Number(found[1]) };
-    const paths = folders.map((folder) => new FileStore(folder).pathOf(known.sha256));
-    const path = paths.find((one) => existsSync(one) && statSync(one).size === known.bytes);
-    if (path !== undefined) return { columnId, name: shown.name, path, ...known };
+    const values = [tableId, columnId, rowId, shown.guid, revisions ? 1 : 0, shown.revision];
+    for (const [revision, name, hash, size] of queryRows(connection, text, values)) {
+      const known = { sha256: String(hash), bytes: Number(size) };
+      const paths = folders.map((folder) => new FileStore(folder).pathOf(known.sha256));
+      const path = paths.find((one) => existsSync(one) && statSync(one).size === known.bytes);
+      if (path === undefined || found.has(Number(revision))) continue;
+      found.set(Number(revision), { columnId, name: String(name), path, ...known });
+    }
   }
-  return null;
+  if (!found.has(shown.revision)) return [];
+  return [...found].toSorted(([one], [other]) => one - other).map(([, file]) => file);
 }
 
 /** Puts a file where the push finds it under its own name; the value that attaches it. */

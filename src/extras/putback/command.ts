@@ -51,6 +51,7 @@ interface PutbackOptions {
   readonly status?: boolean;
   readonly resume?: boolean;
   readonly again?: boolean;
+  readonly revisions?: boolean;
 }
 
 /** Adds the command. */
@@ -69,6 +70,7 @@ export function addPutbackCommand(program: Command, runner: Runner): void {
     .option('--at <time>', 'take rows and values as they stood then, from the history')
     .option('--deleted-since <time>', 'only rows that left since then')
     .option('--run <number>', 'only rows that left in this run')
+    .option('--revisions', 'attach older revisions of files, too, the oldest first, where they are here')
     .option(
       '--workflow <run|suppress>',
       "whether the origin's workflow runs (default: suppress, with the right to manage data)",
@@ -158,6 +160,7 @@ async function planOf(
   }: { readonly main: ReplicaReader; readonly place: PutbackPlace; readonly given: PutbackArguments },
 ): Promise<PutbackPlan> {
   const { options, ids, table = '' } = given;
+  const revisions = options.revisions === true;
   const nowMs = session.clock.nowMs();
   const backupPath = resolve(session.folder, options.from);
   const backup = options.from === 'deleted' ? null : openReader(existing(backupPath));
@@ -168,11 +171,11 @@ async function planOf(
         throw usage('--into takes all rows that are here, or in the backup --from');
       const source = new LostRows(backup ?? main, { kind: 'all' }, config.origin.format);
       const names = table === '' ? [] : [table, ...ids];
-      return await planInto(place, source, { names, config, into, folders });
+      return await planInto(place, source, { names, config, into, folders, revisions });
     }
     const lost = new LostRows(main, sourceOf(options, backup, nowMs), config.origin.format);
     const choice = choiceOf(main, given, nowMs);
-    return await makePlan(place, lost, { ...chooseRows(lost, choice, config), config, folders });
+    return await makePlan(place, lost, { ...chooseRows(lost, choice, config), config, folders, revisions });
   } finally {
     backup?.close();
   }

@@ -24,7 +24,13 @@ export async function putBackDeleted(
     return await withPutback(invocation, { config, into: null }, { main, workflow: null }, async (place) => {
       const lost = new LostRows(main, { kind: 'given', rows }, config.origin.format);
       const references = lost.tables.flatMap((table) => referencesOf(lost, table, config.tables));
-      const plan = await makePlan(place, lost, { rows, references, config, folders: [config.replica.files] });
+      const plan = await makePlan(place, lost, {
+        rows,
+        references,
+        config,
+        folders: [config.replica.files],
+        revisions: false,
+      });
       const goneKeys = new Set(
         references.flatMap(({ tableId, column, toId }) => {
           const key = lost.keyOf(toId);

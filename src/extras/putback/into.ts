@@ -12,7 +12,7 @@ import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
 import { valueFromStored } from '../../replica/rows.ts';
 import type { Row } from '../../wire/schema.ts';
-import { findFile, nameThere } from './attached.ts';
+import { findFiles, nameThere } from './attached.ts';
 import type { LostRows } from './lost-rows.ts';
 import { knownMatch, planRows, uniqueColumn, type PutbackPlan } from './planning.ts';
 import { rowName } from './plan.ts';
@@ -37,7 +37,9 @@ export async function planInto(
     config,
     into,
     folders,
+    revisions,
   }: {
+    readonly revisions: boolean;
     readonly names: readonly string[];
     readonly config: Config;
     readonly into: Config;
@@ -65,12 +67,11 @@ export async function planInto(
     {
       references,
       isLiveKey: () => false,
-      fileOf: ({ tableId, oldId, values }, columnId) => {
+      filesOf: ({ tableId, oldId, values }, columnId) => {
         const { here, columnIds } = must(sharedThere.get(tableId), 'a planned row is of a shared table');
         const [own = 0] = [...columnIds].find(([, to]) => to === columnId) ?? [];
-        const value = values.get(columnId) ?? null;
-        const file = findFile(source.readers(), folders, { tableId: here.id, rowId: oldId, columnId: own, value });
-        return file === null ? null : { ...file, columnId };
+        const cell = { tableId: here.id, rowId: oldId, columnId: own, value: values.get(columnId) ?? null };
+        return findFiles(source.readers(), folders, cell, { revisions }).map((file) => ({ ...file, columnId }));
       },
     },
   );
@@ -187,7 +188,7 @@ function differingColumns(
 ): readonly string[] {
   return columns.flatMap(({ id, type, localName }, index) => {
     const there = row.values[index] ?? null;
-    const file = record.files.find(({ columnId }) => columnId === id);
+    const file = record.files.findLast(({ columnId }) => columnId === id);
     const isSame =
       file !== undefined
         ? fileFromCell(String(there))?.name === nameThere(file.name)

@@ -6,7 +6,7 @@ import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import type { Extension } from '../../wire/format.ts';
 import { hasOption } from '../../wire/schema.ts';
-import { findFile } from './attached.ts';
+import { findFiles } from './attached.ts';
 import { LostRows } from './lost-rows.ts';
 import { findOrphans } from './orphans.ts';
 import { planPutback, type PlanTable } from './plan.ts';
@@ -63,8 +63,10 @@ export function planLocally(
     isLiveKey: (tableId, key) => lost.isLiveKey(tableId, key),
     thereOf: () => null,
     earlier: new Map(),
-    fileOf: ({ tableId, oldId, values }, columnId) =>
-      findFile([reader], [filesFolder], { tableId, rowId: oldId, columnId, value: values.get(columnId) ?? null }),
+    filesOf: ({ tableId, oldId, values }, columnId) => {
+      const cell = { tableId, rowId: oldId, columnId, value: values.get(columnId) ?? null };
+      return findFiles([reader], [filesFolder], cell, { revisions: false });
+    },
   });
   const ids = new Set(rows.map(({ tableId }) => tableId));
   const guessed = all.filter(({ isConfigured, tableId, toId }) => !isConfigured && (ids.has(tableId) || ids.has(toId)));

@@ -41,6 +41,8 @@ export interface PlannedFile {
   readonly sha256: string;
   readonly bytes: number;
   readonly path: string;
+  /** Whether it is on its way, or there. Of a cell they go one by one, the oldest first. */
+  readonly sent?: true;
 }
 
 /** A lost row and its fate. */
@@ -75,8 +77,8 @@ export interface PlanFacts {
   readonly thereOf: (row: DeletedRow) => ThereRow | null;
   /** Rows that were put back earlier, by table and the key that they had. */
   readonly earlier: ReadonlyMap<string, number>;
-  /** The file of a cell; null if its content is not here. */
-  readonly fileOf: (row: DeletedRow, columnId: number) => PlannedFile | null;
+  /** The files of a cell, the newest last; none if its content is not here. */
+  readonly filesOf: (row: DeletedRow, columnId: number) => readonly PlannedFile[];
 }
 
 /** The name of a row, or of a row by its key, in maps. */
@@ -128,9 +130,9 @@ function planRow(row: DeletedRow, facts: RowPlanFacts): PlannedPutback {
     const value = values.get(id) ?? null;
     if (value === null || !writable || type === 'Autonumber') continue;
     if (type === 'Attachment') {
-      const file = facts.fileOf(row, id);
-      if (file === null) without.push(`the file in ${localName} is not here`);
-      else files.push(file);
+      const found = facts.filesOf(row, id);
+      if (found.length === 0) without.push(`the file in ${localName} is not here`);
+      files.push(...found);
       continue;
     }
     const reference = facts.references.find((one) => one.tableId === tableId && one.columnId === id);

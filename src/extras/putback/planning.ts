@@ -10,7 +10,7 @@ import { readEditing, readTables, type LedgerTable } from '../../replica/bookkee
 import type { Connection } from '../../replica/connection.ts';
 import { valueFromStored } from '../../replica/rows.ts';
 import { hasOption } from '../../wire/schema.ts';
-import { findFile } from './attached.ts';
+import { findFiles } from './attached.ts';
 import type { LostRows } from './lost-rows.ts';
 import { findOrphans } from './orphans.ts';
 import { planPutback, rowName, type PlanFacts, type PlannedPutback, type PlanTable, type ThereRow } from './plan.ts';
@@ -115,10 +115,13 @@ export async function makePlan(
     references,
     config,
     folders,
+    revisions,
   }: ReturnType<typeof chooseRows> & {
     readonly config: Pick<Config, 'tables'>;
     /** Where the content of attached files may be. */
     readonly folders: readonly string[];
+    /** Whether older revisions of files are attached, too. */
+    readonly revisions: boolean;
   },
 ): Promise<PutbackPlan> {
   const orphaned = findOrphans(lost, rows, references);
@@ -135,8 +138,10 @@ export async function makePlan(
   const { planned, unwritable } = await planRows(place, rows, {
     references: references.map(({ tableId, column, toId }) => ({ tableId, columnId: column.id, toId })),
     isLiveKey: (tableId, key) => lost.isLiveKey(tableId, key),
-    fileOf: ({ tableId, oldId, values }, columnId) =>
-      findFile(lost.readers(), folders, { tableId, rowId: oldId, columnId, value: values.get(columnId) ?? null }),
+    filesOf: ({ tableId, oldId, values }, columnId) => {
+      const cell = { tableId, rowId: oldId, columnId, value: values.get(columnId) ?? null };
+      return findFiles(lost.readers(), folders, cell, { revisions });
+    },
   });
   return {
     rows: planned,
@@ -154,7 +159,7 @@ export async function makePlan(
 export async function planRows(
   place: PutbackPlace,
   rows: readonly DeletedRow[],
-  facts: Pick<PlanFacts, 'references' | 'isLiveKey' | 'fileOf'>,
+  facts: Pick<PlanFacts, 'references' | 'isLiveKey' | 'filesOf'>,
 ): Promise<Pick<PutbackPlan, 'unwritable'> & { readonly planned: readonly PlannedPutback[] }> {
   const tableIds = new Set(rows.map(({ tableId }) => tableId));
   const tables = new Map([...tableIds].map((id) => [id, planTable(place, id)]));

@@ -123,9 +123,10 @@ function isFile(item: unknown): item is PlannedFile {
   return typeof item === 'object' && item !== null && 'sha256' in item;
 }
 
-/** Whether a reference of a row that is there is still to be filled in. */
-export function hasOpenLinks({ state, newId, links }: PutbackRecord): boolean {
-  return newId !== null && ['done', 'refused', 'inDoubt'].includes(state) && links.some(({ later }) => later === true);
+/** Whether references of a row that is there are still to be filled in, or files to be attached. */
+export function isUnfinished({ state, newId, links, files }: PutbackRecord): boolean {
+  const isThere = newId !== null && ['done', 'refused', 'inDoubt'].includes(state);
+  return isThere && (links.some(({ later }) => later === true) || files.some(({ sent }) => sent !== true));
 }
 
 /** Whether the origin refused a row or one of its references, or nobody knows whether it arrived. */
@@ -189,6 +190,7 @@ export function noteSent(tx: Tx, keyColumnOf: (tableId: number) => number | null
   const open = readRecords(tx).filter(
     ({ kind, state, newId }) => kind === 'row' && newId === null && ['sent', 'refused', 'inDoubt'].includes(state),
   );
+  noteParked(tx);
   if (open.length === 0) return;
   const moved = sql`SELECT table_id, was_id, row_id FROM _rowsync_history WHERE was_id < 0 ORDER BY seq`;
   const idNow = new Map(
@@ -216,6 +218,22 @@ export function noteSent(tx: Tx, keyColumnOf: (tableId: number) => number | null
       if (state === 'refused' || state === 'inDoubt')
         return [record, { state, reason: reasons.get(id)?.reason ?? null }];
       return [record, row === undefined ? { state: 'given up' } : { state: 'sent' }];
+    });
+    changeRecords(tx, changes);
+  }
+}
+
+/** Notes rows that are there, and whose file or reference the origin has refused. */
+function noteParked(tx: Tx): void {
+  const there = readRecords(tx).filter(({ newId, state }) => newId !== null && state === 'done');
+  for (const [tableId, records] of Map.groupBy(there, (record) => record.tableId)) {
+    const ids = records.flatMap(({ newId }) => newId ?? []);
+    const states = readRowStates(tx, tableId, ids);
+    const reasons = readReasons(tx, tableId);
+    const changes = records.flatMap((record): readonly (readonly [PutbackRecord, RecordChange])[] => {
+      const state = states.get(record.newId ?? 0);
+      const reason = reasons.get(record.newId ?? 0)?.reason ?? null;
+      return state === 'refused' || state === 'inDoubt' ? [[record, { state, reason }]] : [];
     });
     changeRecords(tx, changes);
   }

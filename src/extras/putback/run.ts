@@ -18,9 +18,12 @@ import { blocks } from '../../replica/query.ts';
 import { readRowsById, valueFromStored } from '../../replica/rows.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import { stageFile } from './attached.ts';
-import { readyRows, rowName, type KeyLink, type PlannedPutback, type ThereRow } from './plan.ts';
+import { readyRows, rowName, type KeyLink, type PlannedFile, type PlannedPutback, type ThereRow } from './plan.ts';
 import { keyColumnOf, lookAt, pushStaged, stagedTable, type PutbackPlace } from './putback-file.ts';
-import { addRecords, changeRecords, hasOpenLinks, readCells, readRecords, type PutbackRecord } from './records.ts';
+import { addRecords, changeRecords, isUnfinished, readCells, readRecords, type PutbackRecord } from './records.ts';
+
+/** Files of one cell that are attached one after the other. */
+const REVISIONS_MAX = 1_000;
 
 /** Rounds of one run: no chain of references is longer, and the rest waits for `--resume`. */
 const ROUNDS_MAX = 200;
@@ -39,7 +42,7 @@ export async function carryOut(
     });
   }
   const isOpen = readRecords(replica).some(
-    (record) => record.state === 'waiting' || record.state === 'sent' || hasOpenLinks(record),
+    (record) => record.state === 'waiting' || record.state === 'sent' || isUnfinished(record),
   );
   if (isOpen || plan === null) await runPutback(place, options);
 }
@@ -63,7 +66,7 @@ async function runPutback(place: PutbackPlace, { again }: { readonly again: bool
     await stageRows(place, left, done);
     await pushStaged(place);
   }
-  await fillLinks(place);
+  await finishRows(place);
   const isOpen = readRecords(place.push.replica).some(
     ({ stagedId, state }) => stagedId !== null && state !== 'given up',
   );
@@ -86,7 +89,7 @@ async function retryParked({ push: { replica, clock } }: PutbackPlace, again: bo
   await replica.write('Trying rows again', (tx) => {
     for (const [tableId, records] of Map.groupBy(readRecords(tx), (record) => record.tableId)) {
       const known = records.flatMap((record) => {
-        const id = record.stagedId ?? (hasOpenLinks(record) ? record.newId : null);
+        const id = record.stagedId ?? record.newId;
         return id === null ? [] : [{ record, id }];
       });
       const states = readRowStates(
@@ -176,7 +179,8 @@ async function stageRows(
     ready.map(({ id }) => id),
   );
   const values = new Map<string, string>();
-  for (const { id, files } of ready) {
+  const first = new Map(ready.map(({ id, files }) => [id, nextFiles(files)]));
+  for (const [id, files] of first) {
     for (const file of files) values.set(`${id} ${file.columnId}`, await stageFile(filesFolder(place), file, id));
   }
   await replica.writeDurably('Preparing rows to put back', (tx) => {
@@ -195,7 +199,10 @@ async function stageRows(
       apply(tx, table, { outcomes, nowMs: clock.nowMs() });
       changeRecords(
         tx,
-        staged.map(({ record, id }) => [record, { state: 'sent', stagedId: id }] as const),
+        staged.map(({ record, id }) => [
+          record,
+          { state: 'sent', stagedId: id, files: withSent(record.files, first.get(record.id) ?? []) },
+        ]),
       );
     }
   });
@@ -205,29 +212,42 @@ function keyOfLink({ toId, oldId }: KeyLink, done: ReadonlyMap<string, PutbackRe
   return must(done.get(rowName(toId, oldId)), 'a link that is written leads to a row that is there').newKey;
 }
 
-/** Fills in references that had to wait: of rows in a circle, and of rows that stayed at the origin. */
-async function fillLinks(place: PutbackPlace): Promise<void> {
-  const { replica } = place.push;
-  const records = readRecords(replica);
-  const done = doneRows(records);
-  const open = records.filter(
-    (record) => hasOpenLinks(record) && record.links.some((link) => done.has(rowName(link.toId, link.oldId))),
-  );
-  for (const [tableId, own] of Map.groupBy(open, (record) => record.tableId)) {
-    const run = lookAt(place, tableId);
-    const { byId } = await findById(
-      run,
-      own.flatMap(({ newId }) => newId ?? []),
-    );
-    await stageLinks(place, { records: own, rows: [...byId.values()], done });
-  }
-  if (open.length === 0) return;
-  await pushStaged(place);
-  await noteLinks(place, open, done);
+/** Of each cell the file that is attached next. */
+function nextFiles(files: readonly PlannedFile[]): readonly PlannedFile[] {
+  const open = files.filter(({ sent }) => sent !== true);
+  return open.filter((file) => open.find(({ columnId }) => columnId === file.columnId) === file);
 }
 
-/** Brings rows into the file as the origin has them, and edits the references that are empty or hold the old key. */
-async function stageLinks(
+function withSent(files: readonly PlannedFile[], sent: readonly PlannedFile[]): readonly PlannedFile[] {
+  return files.map((file) => (sent.includes(file) ? { ...file, sent: true } : file));
+}
+
+/** Fills in what had to wait until rows are there: references of rows in a circle and of rows that stayed at the origin, and newer revisions of files. */
+async function finishRows(place: PutbackPlace): Promise<void> {
+  for (let round = 1; round <= REVISIONS_MAX; round += 1) {
+    const records = readRecords(place.push.replica);
+    const done = doneRows(records);
+    const open = records.filter((record) => {
+      const isOpen = record.links.some((link) => link.later === true && done.has(rowName(link.toId, link.oldId)));
+      const isTried = round > 1 && record.state !== 'done';
+      return isUnfinished(record) && !isTried && (isOpen || nextFiles(record.files).length > 0);
+    });
+    if (open.length === 0) return;
+    for (const [tableId, own] of Map.groupBy(open, (record) => record.tableId)) {
+      const run = lookAt(place, tableId);
+      const { byId } = await findById(
+        run,
+        own.flatMap(({ newId }) => newId ?? []),
+      );
+      await stageCells(place, { records: own, rows: [...byId.values()], done });
+    }
+    await pushStaged(place);
+    await noteCells(place, open, done);
+  }
+}
+
+/** Brings rows into the file as the origin has them, and edits references that are empty or hold the old key, and cells that get their next file. */
+async function stageCells(
   place: PutbackPlace,
   {
     records,
@@ -241,7 +261,10 @@ async function stageLinks(
 ): Promise<void> {
   const { replica, clock } = place.push;
   const nowMs = clock.nowMs();
-  await replica.write('Preparing references', (tx) => {
+  const uploads = new Map<PlannedFile, string>();
+  for (const { id, files } of records)
+    for (const file of nextFiles(files)) uploads.set(file, await stageFile(filesFolder(place), file, id));
+  await replica.writeDurably('Preparing cells', (tx) => {
     const table = stagedTable(place, must(records[0], 'there is a record').tableId);
     storeRemoteRows(tx, { target: table, twoWay: { table, policy: 'origin' } }, rows, { at: stampFromMs(nowMs) });
     const facts = readFacts(
@@ -252,9 +275,18 @@ async function stageLinks(
     const outcomes = facts.flatMap(({ local, ...known }) => {
       const record = records.find(({ newId }) => newId === known.id);
       if (local === null || known.state !== 'clean' || record === undefined) return [];
+      const files = nextFiles(record.files);
+      const cells = [
+        ...openCells(table, { record, row: local, done }).map(({ column, newKey }) => ({ column, stored: newKey })),
+        ...files.map((file) => ({
+          column: table.columns.findIndex(({ id }) => id === file.columnId),
+          stored: uploads.get(file) ?? null,
+        })),
+      ];
+      changeRecords(tx, [[record, { files: withSent(record.files, files) }]]);
       let edited: RowOutcome | null = null;
-      for (const { column, newKey } of openCells(table, { record, row: local, done })) {
-        const value = valueFromStored(newKey, table.columns[column]?.type ?? 'Text');
+      for (const { column, stored } of cells.filter(({ column: at }) => at >= 0)) {
+        const value = valueFromStored(stored, table.columns[column]?.type ?? 'Text');
         const before: Row = typeof edited?.local === 'object' && edited.local !== null ? edited.local : local;
         edited = { ...decideCell({ ...known, local: before }, { column, value, overwrites: false }), state: 'edited' };
       }
@@ -282,14 +314,15 @@ function openCells(
   });
 }
 
-/** Closes the links that were filled in, or that somebody filled meanwhile. */
-async function noteLinks(
+/** Closes the links that were filled in, or that somebody filled meanwhile; a cell that the origin did not take is tried again by a later run. */
+async function noteCells(
   place: PutbackPlace,
   open: readonly PutbackRecord[],
   done: ReadonlyMap<string, PutbackRecord>,
 ): Promise<void> {
   const { replica, clock } = place.push;
-  await replica.write('Noting references', (tx) => {
+  await replica.write('Noting cells', (tx) => {
+    const now = new Map(readRecords(tx).map((record) => [record.id, record]));
     for (const [tableId, records] of Map.groupBy(open, (record) => record.tableId)) {
       const table = stagedTable(place, tableId);
       const ids = records.flatMap(({ newId }) => newId ?? []);
@@ -298,17 +331,21 @@ async function noteLinks(
       const reasons = readReasons(tx, tableId);
       const changes = records.flatMap((record): Parameters<typeof changeRecords>[1] => {
         const row = rows.get(record.newId ?? 0);
-        if (row === undefined) return [[record, { reason: 'the origin does not have the row any more' }]];
+        const { files } = now.get(record.id) ?? record;
+        if (row === undefined) return [[record, { files, reason: 'the origin does not have the row any more' }]];
         const waits = states.get(row.id) ?? 'clean';
         const [left] = openCells(table, { record, row, done });
         const name = left === undefined ? undefined : table.columns[left.column]?.localName;
         if (waits !== 'clean' || name !== undefined) {
           const reason = reasons.get(row.id)?.reason ?? `the origin did not take ${name ?? 'its reference'}`;
-          discardRow(tx, table, row.id, stampFromMs(clock.nowMs())); // the link stays, and is tried again from the row as it is then
-          return [[record, { state: waits === 'inDoubt' ? waits : 'refused', reason }]];
+          const isInDoubt = waits === 'inDoubt';
+          // What is refused stays in the line, and is tried again from the row as it is then.
+          discardRow(tx, table, row.id, stampFromMs(clock.nowMs()));
+          const state = isInDoubt ? 'inDoubt' : 'refused';
+          return [[record, { state, reason, files: isInDoubt ? files : record.files }]];
         }
         const links = record.links.filter((link) => link.later === true && !done.has(rowName(link.toId, link.oldId)));
-        return [[record, { links, state: 'done', reason: null }]];
+        return [[record, { links, files, state: 'done', reason: record.state === 'done' ? record.reason : null }]];
       });
       changeRecords(tx, changes);
     }
