@@ -14,7 +14,7 @@ import { findFiles } from './attached.ts';
 import type { LostRows } from './lost-rows.ts';
 import { findOrphans } from './orphans.ts';
 import { planPutback, rowName, type PlanFacts, type PlannedPutback, type PlanTable, type ThereRow } from './plan.ts';
-import { describeTables, keyColumnOf, stagedTable, type PutbackPlace } from './putback-file.ts';
+import { describeTables, keyColumnOf, requiredColumnsOf, stagedTable, type PutbackPlace } from './putback-file.ts';
 import { readRecords } from './records.ts';
 import { referencesOf, type ReferenceRules, type TableReference } from './references.ts';
 import { findThere } from './run.ts';
@@ -213,7 +213,16 @@ function tableOf(lost: LostRows, tableId: number): LedgerTable {
 function planTable(place: PutbackPlace, tableId: number): PlanTable {
   const { localName, allowsAdd, matchColumn, columns } = stagedTable(place, tableId);
   const matchId = columns.find(({ name }) => name === matchColumn)?.id ?? null;
-  return { id: tableId, localName, keyId: keyColumnOf(place, tableId), allowsAdd, matchId, columns };
+  // A masked column has no options here, but the origin may require it.
+  const required = requiredColumnsOf(place, tableId);
+  return {
+    id: tableId,
+    localName,
+    keyId: keyColumnOf(place, tableId),
+    allowsAdd,
+    matchId,
+    columns: columns.map((column) => ({ ...column, required: column.required || required.has(column.id) })),
+  };
 }
 
 async function findAtOrigin(

@@ -131,6 +131,12 @@ export function keyColumnOf({ pull: { replica, origin } }: PutbackPlace, tableId
   return descriptor?.columns.find(({ name }) => name === descriptor.key)?.id ?? null;
 }
 
+/** The origin's ids of the columns that must have a value. */
+export function requiredColumnsOf({ pull: { replica, origin } }: PutbackPlace, tableId: number): ReadonlySet<number> {
+  const columns = readTableDescriptor(replica, tableId, origin.format)?.descriptor.columns ?? [];
+  return new Set(columns.filter(({ dataOptions }) => hasOption(dataOptions, 'Required')).map(({ id }) => id));
+}
+
 /** Notes what became of the rows that were sent. */
 async function noteSentRows(place: PutbackPlace): Promise<void> {
   await place.push.replica.write('Noting what was put back', (tx) => {

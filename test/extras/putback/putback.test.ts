@@ -240,6 +240,15 @@ test('a reference that was emptied long before the row left stays empty, and one
   expect(planned.stdout).not.toContain('Link 3');
 });
 
+test('a required column that is masked here keeps its rows from coming back, and the plan says so', async () => {
+  await using world = await startWorld({ yaml: 'tables: { Order: { mask: { Number: hash } }, "*": {} }\n' });
+  await world.purge();
+
+  const { stdout } = await world.run('putback', 'Customer', '1', '--with', 'Order,Line');
+
+  expect(stdout).toContain('cannot be put back:\n  Order 1: Number must have a value, and may not be written\n');
+});
+
 test('says which rows cannot be put back, and which references are left out', async () => {
   await using world = await startWorld();
   await world.purge();
