@@ -451,7 +451,7 @@ test('with a journal the first page tells who changed what, and a row tells its 
   expect(row.body).toMatch(/<del>.*title 2.*<\/del>[^]*<ins>.*theirs &lt;b&gt;.*<\/ins>/);
   expect(row.body).toContain('found by a pull');
   expect(gone.body).toContain('Deleted here');
-  expect(gone.body).toMatch(/<code>rowsync putback (&quot;|&#34;)\w+\1 \d+<\/code>/);
+  expect(gone.body).toMatch(/<a class="button" href="\/browse\/\w+\/\d+\?_putback=1#putback">Put back…<\/a>/);
   expect(gone.body).toContain('<b>deleted</b>');
   expect(edited.body).toContain('edited here with SQL');
 });
