@@ -68,7 +68,7 @@ async function runPutback(place: PutbackPlace, { again }: { readonly again: bool
   }
   await finishRows(place);
   const isOpen = readRecords(place.push.replica).some(
-    ({ stagedId, state }) => stagedId !== null && state !== 'given up',
+    ({ stagedId, state }) => (stagedId !== null && state !== 'given up') || state === 'refused' || state === 'inDoubt',
   );
   if (!isOpen) await rm(filesFolder(place), { recursive: true, force: true });
 }
