@@ -70,8 +70,8 @@ export interface ForgottenCopies {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-/** A row that was deleted, with the values that are to come back by the origin's ids of their columns. */
-export interface DeletedRow {
+/** A row that was lost, with the values that are to come back by the origin's ids of their columns. */
+export interface LostRow {
   readonly tableId: number;
   readonly oldId: number;
   readonly values: ReadonlyMap<number, Stored>;
@@ -128,7 +128,7 @@ export interface Extra extends DaemonExtra {
   /** Plans how deleted rows come back at the origin, and creates them there if a person agrees. @throws RowsyncError of the origin. */
   readonly putBack?: (
     invocation: Invocation,
-    rows: readonly DeletedRow[],
+    rows: readonly LostRow[],
     options: { readonly isConfirmed: boolean },
   ) => Promise<PutBackAnswer>;
   /** Removes what it keeps of a forgotten row outside of the replica, and finds who else has it. */

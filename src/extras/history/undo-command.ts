@@ -11,7 +11,7 @@ import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable
 import { openReader } from '../../replica/reader.ts';
 import { editJson, previewOf, refusalLines } from './edit-report.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
-import type { DeletedRow, Invocation, PutBackAnswer, Runner } from '../../extra.ts';
+import type { LostRow, Invocation, PutBackAnswer, Runner } from '../../extra.ts';
 import { momentOf, MOMENT_FORMS } from './time-argument.ts';
 import { planText } from '../../cli/report/push-report.ts';
 
@@ -87,7 +87,7 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
 /** Plans how deleted rows come back at the origin, or puts them back; null if there are none. @throws RowsyncError of the origin. */
 async function putBack(
   invocation: Invocation,
-  deleted: readonly DeletedRow[],
+  deleted: readonly LostRow[],
   isConfirmed: boolean,
 ): Promise<PutBackAnswer | null> {
   const engine = invocation.extras.find((extra) => extra.putBack !== undefined)?.putBack;

@@ -5,7 +5,7 @@
 import { allOf, ident, sql } from '../../base/sql.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
-import type { DeletedRow } from '../../extra.ts';
+import type { LostRow } from '../../extra.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import type { Exact } from '../../replica/history-cells.ts';
 import { openKnownRows, type KnownRows } from '../../replica/journal.ts';
@@ -39,7 +39,7 @@ export interface TableUndo {
   readonly changeCount: number;
   readonly edits: readonly InverseEdit[];
   /** Rows that are gone at the origin, too, and are put back there. */
-  readonly deleted: readonly DeletedRow[];
+  readonly deleted: readonly LostRow[];
   readonly refusals: readonly UndoRefusal[];
 }
 
@@ -61,7 +61,7 @@ export function undoTable(
   const columns = writableColumns(from, ledger, rows);
   const changes = readChanges(from, { id, rows }, wish);
   const edits: InverseEdit[] = [];
-  const deleted: DeletedRow[] = [];
+  const deleted: LostRow[] = [];
   const columnIds = new Map(readColumns(from, id).map((column) => [column.localName, column.id]));
   const refusals: UndoRefusal[] = [];
   for (const change of changes) {
@@ -100,7 +100,7 @@ function deletedRow(
   from: Connection,
   tableId: number,
   { change: { rowId, cells }, rows }: { readonly change: NetChange; readonly rows: KnownRows },
-): DeletedRow {
+): LostRow {
   const idBySeq = new Map(readColumns(from, tableId).map((column) => [column.seq, column.id]));
   const values = cells.flatMap(({ index, before }): readonly (readonly [number, Stored])[] => {
     const columnId = idBySeq.get(rows.columns[index]?.seq ?? -1);

@@ -2,7 +2,7 @@
  * Puts rows back whose deletes are taken back by another command: with its own plan first, and with the same engine.
  */
 import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
-import type { DeletedRow, Invocation, PutBackAnswer } from '../../extra.ts';
+import type { LostRow, Invocation, PutBackAnswer } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
 import { LostRows } from './lost-rows.ts';
 import { makePlan } from './planning.ts';
@@ -15,7 +15,7 @@ import { carryOut } from './run.ts';
 /** Plans rows, and puts them back if a person agrees. @throws RowsyncError of the origin. */
 export async function putBackDeleted(
   invocation: Invocation,
-  rows: readonly DeletedRow[],
+  rows: readonly LostRow[],
   { isConfirmed }: { readonly isConfirmed: boolean },
 ): Promise<PutBackAnswer> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });

@@ -2,7 +2,7 @@
  * Whole tables into another database, such as a test database or a rebuilt one: tables and columns are matched by name, since their ids differ there.
  * Nothing is made there but rows. Afterwards every row is read back and compared.
  */
-import type { DeletedRow } from '../../extra.ts';
+import type { LostRow } from '../../extra.ts';
 import { must } from '../../base/assert.ts';
 import type { Config } from '../../config/load.ts';
 import { findById } from '../../push/find.ts';
@@ -85,7 +85,7 @@ export async function planInto(
   };
 }
 
-function translated({ oldId, values }: DeletedRow, { there, columnIds }: SharedTable): DeletedRow {
+function translated({ oldId, values }: LostRow, { there, columnIds }: SharedTable): LostRow {
   const moved = [...values].flatMap(([id, value]) => {
     const to = columnIds.get(id);
     return to === undefined ? [] : [[to, value] as const];

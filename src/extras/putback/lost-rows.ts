@@ -2,7 +2,7 @@
  * Rows that are no longer here, with their last values: from `sync_deleted`, from a backup, or as they stood at a moment of the history. Values go by
  * the origin's ids of their columns, which survive a rename.
  */
-import type { DeletedRow } from '../../extra.ts';
+import type { LostRow } from '../../extra.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import { RowsyncError } from '../../base/errors.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
@@ -28,7 +28,7 @@ export interface EmptiedCell {
 export type LostSource =
   | { readonly kind: 'all' }
   | { readonly kind: 'deleted' }
-  | { readonly kind: 'given'; readonly rows: readonly DeletedRow[] }
+  | { readonly kind: 'given'; readonly rows: readonly LostRow[] }
   | { readonly kind: 'backup'; readonly reader: ReplicaReader }
   | { readonly kind: 'moment'; readonly moment: number; readonly nowMs: number };
 
@@ -40,7 +40,7 @@ export class LostRows {
   readonly tables: readonly LedgerTable[];
   readonly #source: LostSource;
   readonly #format: Extension;
-  readonly #lost = new Map<number, readonly DeletedRow[]>();
+  readonly #lost = new Map<number, readonly LostRow[]>();
   readonly #live = new Map<number, ReadonlySet<string>>();
   readonly #keys = new Map<number, LedgerColumn | null>();
 
@@ -81,7 +81,7 @@ export class LostRows {
   }
 
   /** The lost rows of a table, the oldest first. @throws RowsyncError `history.unknown` for a moment that is not known. */
-  rows(tableId: number): readonly DeletedRow[] {
+  rows(tableId: number): readonly LostRow[] {
     const known = this.#lost.get(tableId);
     if (known !== undefined) return known;
     const table = this.tables.find(({ id }) => id === tableId);
@@ -109,7 +109,7 @@ export class LostRows {
   }
 
   /** The name of a row by its key, in maps; null if its key is not known. */
-  keyName({ tableId, values }: DeletedRow): string | null {
+  keyName({ tableId, values }: LostRow): string | null {
     const key = values.get(this.keyOf(tableId)?.id ?? -1) ?? null;
     return key === null ? null : rowName(tableId, String(key));
   }
@@ -139,7 +139,7 @@ export class LostRows {
     return emptiedCells(queryRows(reader, text, [])).filter(({ rowId }) => ids.has(rowId));
   }
 
-  #read(table: LedgerTable): readonly DeletedRow[] {
+  #read(table: LedgerTable): readonly LostRow[] {
     const source = this.#source;
     if (source.kind === 'all') return this.#readTable(this.main, table, null);
     if (source.kind === 'given') return source.rows.filter(({ tableId }) => tableId === table.id);
@@ -155,7 +155,7 @@ export class LostRows {
   }
 
   /** Rows of a table in another file, or in the view of a moment, that are not `here`; null for all rows. */
-  #readTable(reader: ReplicaReader, there: LedgerTable, here: LedgerTable | null): readonly DeletedRow[] {
+  #readTable(reader: ReplicaReader, there: LedgerTable, here: LedgerTable | null): readonly LostRow[] {
     const columns = readColumns(reader, there.id).filter(({ state }) => state === 'live');
     const ids = here === null ? [] : queryNumbers(this.main, sql`SELECT _id FROM main.${ident(here.localName)}`, []);
     const live = new Set(ids);
@@ -170,7 +170,7 @@ export class LostRows {
   }
 
   /** The evidence of deletes, and in tables with history the deletes of rows that left by an edit here; of a row that left more than once, the last one. */
-  #readDeleted({ id, localName }: LedgerTable): readonly DeletedRow[] {
+  #readDeleted({ id, localName }: LedgerTable): readonly LostRow[] {
     const columns = readColumns(this.main, id);
     const isGone = sql`row_id > 0 AND row_id NOT IN (SELECT _id FROM main.${ident(localName)})`;
     const evidence = sql`SELECT d.row_id, d.deleted_at, j.key, j.value

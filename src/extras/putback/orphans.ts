@@ -1,7 +1,7 @@
 /**
  * Finds rows that stayed at the origin while a row that they refer to was lost: their reference holds its old key, or was emptied since.
  */
-import type { DeletedRow } from '../../extra.ts';
+import type { LostRow } from '../../extra.ts';
 import { ident, sql } from '../../base/sql.ts';
 import { queryRows } from '../../replica/query.ts';
 import type { LedgerTable } from '../../replica/bookkeeping/tables.ts';
@@ -15,7 +15,7 @@ const EMPTIED_BEFORE_MS_MAX = 7 * 86_400_000;
 /** Rows to link again, with the reason where a reference was emptied. They are decided by what is here; the origin is asked before one is written. */
 export function findOrphans(
   lost: LostRows,
-  rows: readonly DeletedRow[],
+  rows: readonly LostRow[],
   references: readonly TableReference[],
 ): readonly PlannedPutback[] {
   const byKey = new Map(rows.flatMap((row) => (lost.keyName(row) === null ? [] : [[lost.keyName(row) ?? '', row]])));
@@ -86,7 +86,7 @@ function emptied(lost: LostRows, table: LedgerTable, { column }: TableReference)
   }));
 }
 
-function isOfDelete(emptiedAt: string | null, { deletedAt }: DeletedRow): boolean {
+function isOfDelete(emptiedAt: string | null, { deletedAt }: LostRow): boolean {
   if (emptiedAt === null || deletedAt === null) return true;
   return Date.parse(emptiedAt) >= Date.parse(deletedAt) - EMPTIED_BEFORE_MS_MAX;
 }

@@ -2,7 +2,7 @@
  * What becomes of each lost row: created, left alone because it is there, or not possible, and why. A reference to another row that is put back becomes
  * a link, so that it can be written once that row has its new key. Pure.
  */
-import type { DeletedRow } from '../../extra.ts';
+import type { LostRow } from '../../extra.ts';
 import type { Stored } from '../../replica/connection.ts';
 import type { ColumnType } from '../../wire/schema.ts';
 
@@ -74,11 +74,11 @@ export interface PlanFacts {
   /** Whether a row that is here has a key. */
   readonly isLiveKey: (tableId: number, key: string) => boolean;
   /** Why a row is left alone: the origin has it, or it was put back before; null for neither. */
-  readonly thereOf: (row: DeletedRow) => ThereRow | null;
+  readonly thereOf: (row: LostRow) => ThereRow | null;
   /** Rows that were put back earlier, by table and the key that they had. */
   readonly earlier: ReadonlyMap<string, number>;
   /** The files of a cell, the newest last; none if its content is not here. */
-  readonly filesOf: (row: DeletedRow, columnId: number) => readonly PlannedFile[];
+  readonly filesOf: (row: LostRow, columnId: number) => readonly PlannedFile[];
 }
 
 /** The name of a row, or of a row by its key, in maps. */
@@ -87,7 +87,7 @@ export function rowName(tableId: number, idOrKey: number | string): string {
 }
 
 /** Plans lost rows. */
-export function planPutback(rows: readonly DeletedRow[], facts: PlanFacts): readonly PlannedPutback[] {
+export function planPutback(rows: readonly LostRow[], facts: PlanFacts): readonly PlannedPutback[] {
   const oldIdByKey = new Map(facts.earlier);
   for (const row of rows) {
     const key = keyText(row, facts);
@@ -109,12 +109,12 @@ interface RowPlanFacts extends PlanFacts {
   readonly hopeless: ReadonlySet<string>;
 }
 
-function keyText({ tableId, values }: DeletedRow, { tables }: PlanFacts): string | null {
+function keyText({ tableId, values }: LostRow, { tables }: PlanFacts): string | null {
   const key = values.get(tables.get(tableId)?.keyId ?? -1) ?? null;
   return key === null ? null : String(key);
 }
 
-function planRow(row: DeletedRow, facts: RowPlanFacts): PlannedPutback {
+function planRow(row: LostRow, facts: RowPlanFacts): PlannedPutback {
   const { tableId, oldId, values } = row;
   const table = facts.tables.get(tableId);
   const plain = { tableId, oldId, oldKey: keyText(row, facts), there: null, cells: new Map(), links: [], files: [] };

@@ -2,7 +2,7 @@
  * Makes a plan: which lost rows are meant, what hangs on them, and what the origin says of them now. Reads the replica and the origin, and writes only
  * the descriptions of tables into the file of what is put back.
  */
-import type { DeletedRow } from '../../extra.ts';
+import type { LostRow } from '../../extra.ts';
 import { RowsyncError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
 import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
@@ -50,7 +50,7 @@ export function chooseRows(
   lost: LostRows,
   choice: PutbackChoice,
   config: { readonly tables: ReferenceRules },
-): { readonly rows: readonly DeletedRow[]; readonly references: readonly TableReference[] } {
+): { readonly rows: readonly LostRow[]; readonly references: readonly TableReference[] } {
   const root = lost.table(choice.table);
   const known = lost.rows(root.id);
   const unknown = choice.ids.filter((id) => !known.some(({ oldId }) => oldId === id));
@@ -61,7 +61,7 @@ export function chooseRows(
     });
   }
   const { from, until } = choice;
-  const isMeant = ({ oldId, deletedAt }: DeletedRow): boolean =>
+  const isMeant = ({ oldId, deletedAt }: LostRow): boolean =>
     (choice.ids.length === 0 || choice.ids.includes(oldId)) &&
     (from === null || (deletedAt ?? '') >= from) &&
     (until === null || (deletedAt ?? '') <= until);
@@ -90,7 +90,7 @@ export function chooseRows(
 export function uniqueColumn(
   columns: readonly LedgerColumn[],
   keyId: number | null,
-  rows: readonly DeletedRow[],
+  rows: readonly LostRow[],
 ): string | null {
   const column = columns.find(({ id, state, writable, type, options, mask }) => {
     const isUnique = id === keyId || hasOption(options.split(', '), 'Unique');
@@ -158,7 +158,7 @@ export async function makePlan(
 /** Plans rows of tables that the file has by now. Ids of tables and columns are those of the file. @throws RowsyncError of the origin. */
 export async function planRows(
   place: PutbackPlace,
-  rows: readonly DeletedRow[],
+  rows: readonly LostRow[],
   facts: Pick<PlanFacts, 'references' | 'isLiveKey' | 'filesOf'>,
 ): Promise<Pick<PutbackPlan, 'unwritable'> & { readonly planned: readonly PlannedPutback[] }> {
   const tableIds = new Set(rows.map(({ tableId }) => tableId));
@@ -227,7 +227,7 @@ function planTable(place: PutbackPlace, tableId: number): PlanTable {
 
 async function findAtOrigin(
   place: PutbackPlace,
-  rows: readonly DeletedRow[],
+  rows: readonly LostRow[],
   tables: ReadonlyMap<number, PlanTable>,
 ): Promise<ReadonlyMap<string, ThereRow>> {
   const there = new Map<string, ThereRow>();
@@ -243,7 +243,7 @@ async function findAtOrigin(
 }
 
 function unwritableValues(
-  rows: readonly DeletedRow[],
+  rows: readonly LostRow[],
   tables: ReadonlyMap<number, PlanTable>,
 ): ReadonlyMap<string, readonly string[]> {
   const left = [...tables.values()].map(({ id, localName, columns }) => {
