@@ -4,17 +4,18 @@
  * (LONE_REFUSALS_MAX). A request with an unknown outcome is never sent again (I4).
  */
 import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
-import type { OriginWords, RowRefusal } from '../reconcile/outcome.ts';
 import {
   areStatusesInOrder,
   isRightLost,
   isRowAtFault,
+  judgeAnswer,
   judgeRefusal,
-  judgeStatus,
   LONE_REFUSALS_MAX,
   madeIds,
   NO_STATUS,
   UNANSWERED_MAX,
+  type OriginWords,
+  type RowEnd,
 } from '../reconcile/push-outcome.ts';
 import type { WriteMethod } from '../reconcile/push-plan.ts';
 import type { BatchRow } from '../reconcile/push-settle.ts';
@@ -28,12 +29,6 @@ import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
 import { must } from '../base/assert.ts';
 import { step, type TablePush } from './context.ts';
 import type { Batch } from '../replica/bookkeeping/batches.ts';
-
-/** The end of a row after sending. left: to be settled · again: nothing happened, and the row is planned anew · refused: parked. */
-export type RowEnd =
-  | ({ readonly kind: 'left' } & Pick<BatchRow, 'answer' | 'unanswered'>)
-  | { readonly kind: 'again' }
-  | { readonly kind: 'refused'; readonly why: Pick<RowRefusal, 'reason' | 'words' | 'hope'> };
 
 /** The end of each row that was reached, and what stopped the table or the whole push. */
 export interface Sent {
@@ -284,27 +279,3 @@ const CHANGING: RowEnd = {
   kind: 'refused',
   why: { reason: 'the file to attach changed while it was sent', words: null, hope: 'soon' },
 };
-
-function judgeAnswer(row: BatchRow, status: StatusDescriptor): RowEnd {
-  // A failing origin may have accepted the file: it is looked up, and not sent twice.
-  const mayHaveFile = status.status >= 500 && row.kind === 'update' && row.cells.some(({ file }) => file !== undefined);
-  if (mayHaveFile) return { kind: 'left', answer: null };
-  const verdict = judgeStatus(row.kind, status);
-  const words = wordsOf(status);
-  if (typeof verdict === 'object') {
-    return { kind: 'refused', why: { reason: words.message, words, hope: verdict.retry } };
-  }
-  const isTaken = verdict === 'accepted' || verdict === 'matched';
-  return { kind: 'left', answer: { as: verdict, id: isTaken ? status.id : null, refusal: isTaken ? null : words } };
-}
-
-function wordsOf({ status, errors }: StatusDescriptor): OriginWords {
-  const [first] = errors;
-  const message = errors.map((error) => error.message).join('; ');
-  return {
-    status,
-    code: first?.code ?? null,
-    message: message === '' ? `the origin answered ${status} without a message` : message,
-    source: first?.source ?? null,
-  };
-}

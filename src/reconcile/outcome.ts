@@ -15,7 +15,7 @@ import {
   type MergeDecision,
   isSameValue,
 } from './merge.ts';
-import type { RetryHope } from './push-outcome.ts';
+import type { OriginWords, RetryHope } from './push-outcome.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
 import { isInFlight, nextRowState, type RowEvent, type RowState } from './row-state.ts';
 
@@ -51,15 +51,6 @@ export interface KeptConflict {
   readonly state: 'open' | 'decided' | 'discarded';
   /** The open question that the line renews; its first base is kept. Null for a new line. */
   readonly renews: number | null;
-}
-
-/** The origin's refusal of a row. */
-export interface OriginWords {
-  readonly status: number;
-  readonly code: number | null;
-  readonly message: string;
-  /** The column, if the origin names one. */
-  readonly source: string | null;
 }
 
 /** Why a row waits. */

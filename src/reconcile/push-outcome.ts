@@ -5,11 +5,42 @@
  *
  * Sources: specification 2.6, 4.6, 4.7 and 7; origin facts 4.1 and 4.2. Pure.
  */
-import type { ChangeKind } from './push-plan.ts';
+import type { StatusDescriptor } from '../wire/writes.ts';
+import type { ChangeKind, SentCell } from './push-plan.ts';
 import type { RowAnswer } from './row-state.ts';
 
-/** What a row's status means for the row; `refused`: nothing was done, and `retry` says whether waiting can help. */
-export type RowVerdict = Exclude<RowAnswer, 'lost'> | { readonly kind: 'refused'; readonly retry: RetryHope };
+/** The origin's refusal of a row. */
+export interface OriginWords {
+  readonly status: number;
+  readonly code: number | null;
+  readonly message: string;
+  /** The column, if the origin names one. */
+  readonly source: string | null;
+}
+
+/** An answer about a row, which is to be settled. */
+export interface RowReply {
+  readonly as: Exclude<RowAnswer, 'lost'>;
+  readonly id: number | null;
+  /** The origin's words against the row. */
+  readonly refusal: OriginWords | null;
+}
+
+/** A request that ended without an answer about its rows. */
+export interface Unanswered {
+  readonly rowCount: number;
+  /** What came instead of an answer. */
+  readonly words: OriginWords;
+}
+
+/** The end of a row after sending. left: to be settled · again: nothing happened, and the row is planned anew · refused: parked. */
+export type RowEnd =
+  | { readonly kind: 'left'; readonly answer: RowReply | null; readonly unanswered?: Unanswered }
+  | { readonly kind: 'again' }
+  | {
+      readonly kind: 'refused';
+      readonly why: { readonly reason: string; readonly words: OriginWords | null; readonly hope: RetryHope };
+    };
 
 /** soon: the origin was busy · later: a right is missing, which may be granted · never: the same row gives the same answer. */
 export type RetryHope = 'soon' | 'later' | 'never';
@@ -23,8 +54,24 @@ export interface JudgedStatus {
   readonly errors: readonly { readonly code: number | null }[];
 }
 
-/** Judges the status of one row. */
-export function judgeStatus(kind: ChangeKind, answer: JudgedStatus): RowVerdict {
+/** What an answer means for a row that was sent. */
+export function judgeAnswer(
+  { kind, cells }: { readonly kind: ChangeKind; readonly cells: readonly SentCell[] },
+  answer: StatusDescriptor,
+): RowEnd {
+  const { status, id } = answer;
+  // A failing origin may have accepted the file: it is looked up, and not sent twice.
+  const mayHaveFile = status >= 500 && kind === 'update' && cells.some(({ file }) => file !== undefined);
+  if (mayHaveFile) return { kind: 'left', answer: null };
+  const words = wordsOf(answer);
+  const as = meaningOf(kind, answer);
+  if (as === 'refused') return { kind: 'refused', why: { reason: words.message, words, hope: retryHope(status) } };
+  const isTaken = as === 'accepted' || as === 'matched';
+  return { kind: 'left', answer: { as, id: isTaken ? id : null, refusal: isTaken ? null : words } };
+}
+
+/** `refused`: nothing was done. */
+function meaningOf(kind: ChangeKind, answer: JudgedStatus): RowReply['as'] | 'refused' {
   const { status } = answer;
   if (status < 300 || status === 304) {
     // 304: a row with the same values was there, so no value was lost.
@@ -34,7 +81,18 @@ export function judgeStatus(kind: ChangeKind, answer: JudgedStatus): RowVerdict 
   if (status >= 500 && kind === 'insert') return 'failed';
   const isMissing = status === 404 || answer.errors.some(({ code }) => code === NOT_FOUND_CODE);
   if (isMissing && kind !== 'insert') return 'missing';
-  return { kind: 'refused', retry: retryHope(status) };
+  return 'refused';
+}
+
+function wordsOf({ status, errors }: StatusDescriptor): OriginWords {
+  const [first] = errors;
+  const message = errors.map((error) => error.message).join('; ');
+  return {
+    status,
+    code: first?.code ?? null,
+    message: message === '' ? `the origin answered ${status} without a message` : message,
+    source: first?.source ?? null,
+  };
 }
 
 /** When a refused row may be tried again, by its status. */

@@ -12,14 +12,13 @@ import {
   discardedLines,
   lineOf,
   type OpenQuestion,
-  type OriginWords,
   type RowRefusal,
   type RowFacts,
   type RowOutcome,
 } from './outcome.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
-import { nextRowState, settlementOf, type RowAnswer, type RowFinding, type Settlement } from './row-state.ts';
-import { afterUnanswered, unansweredHope, type RowLimit } from './push-outcome.ts';
+import { nextRowState, settlementOf, type RowFinding, type Settlement } from './row-state.ts';
+import { afterUnanswered, unansweredHope, type RowLimit, type RowReply, type Unanswered } from './push-outcome.ts';
 
 /** One row of a batch. */
 export interface BatchRow {
@@ -28,21 +27,10 @@ export interface BatchRow {
   readonly kind: ChangeKind;
   /** As sent; the columns are indexes of the table's. */
   readonly cells: readonly SentCell[];
-  /** Null while no answer is known; `refusal` are the origin's words against a row. */
-  readonly answer: {
-    readonly as: Exclude<RowAnswer, 'lost'>;
-    readonly id: number | null;
-    readonly refusal: OriginWords | null;
-  } | null;
+  /** Null while no answer is known. */
+  readonly answer: RowReply | null;
   /** Its request ended without an answer about it; known until the process ends. */
   readonly unanswered?: Unanswered | undefined;
-}
-
-/** A request that ended without an answer about its rows. */
-export interface Unanswered {
-  readonly rowCount: number;
-  /** What came instead of an answer. */
-  readonly words: OriginWords;
 }
 
 /** The origin's answer about one sent row. */

@@ -4,9 +4,10 @@ import {
   isRightLost,
   isRowAtFault,
   judgeRefusal,
-  judgeStatus,
+  judgeAnswer,
   type BatchVerdict,
-  type RowVerdict,
+  type RetryHope,
+  type RowReply,
   afterUnanswered,
   ALONE,
   unansweredHope,
@@ -15,38 +16,73 @@ import {
   retryHope,
   type RowLimit,
 } from '../../src/reconcile/push-outcome.ts';
-import type { ChangeKind } from '../../src/reconcile/push-plan.ts';
+import type { ChangeKind, SentCell } from '../../src/reconcile/push-plan.ts';
 
-const never: RowVerdict = { kind: 'refused', retry: 'never' };
-const later: RowVerdict = { kind: 'refused', retry: 'later' };
-const soon: RowVerdict = { kind: 'refused', retry: 'soon' };
-
-test.each<[ChangeKind, number, number | null, RowVerdict]>([
+test.each<[ChangeKind, number, number | null, RowReply['as'] | RetryHope]>([
   ['insert', 201, null, 'accepted'],
   ['insert', 200, null, 'matched'],
   ['insert', 304, null, 'accepted'],
-  ['insert', 300, null, never],
-  ['insert', 400, 409, never],
-  ['insert', 404, null, never],
-  ['insert', 403, 4000, later],
+  ['insert', 300, null, 'never'],
+  ['insert', 400, 409, 'never'],
+  ['insert', 404, null, 'never'],
+  ['insert', 403, 4000, 'later'],
   ['update', 200, null, 'accepted'],
   ['update', 304, null, 'accepted'],
-  ['update', 400, 0, never],
-  ['update', 403, 0, later],
+  ['update', 400, 0, 'never'],
+  ['update', 403, 0, 'later'],
   ['update', 403, 4000, 'missing'],
   ['update', 404, 0, 'missing'],
-  ['update', 409, 0, never],
-  ['update', 429, 0, soon],
-  ['update', 500, 0, soon],
+  ['update', 409, 0, 'never'],
+  ['update', 429, 0, 'soon'],
+  ['update', 500, 0, 'soon'],
   ['insert', 500, 0, 'failed'],
-  ['delete', 500, 0, soon],
+  ['delete', 500, 0, 'soon'],
   ['delete', 200, null, 'accepted'],
   ['delete', 403, 4000, 'missing'],
   ['delete', 404, null, 'missing'],
-  ['delete', 403, 12, later],
-  ['delete', 409, 12, never],
-])('%s that is answered %i (code %s) is %j', (kind, status, code, verdict) => {
-  expect(judgeStatus(kind, { status, errors: code === null ? [] : [{ code }] })).toEqual(verdict);
+  ['delete', 403, 12, 'later'],
+  ['delete', 409, 12, 'never'],
+])('%s that is answered %i (code %s) is %s', (kind, status, code, expected) => {
+  const errors = code === null ? [] : [{ error: status, code, message: 'No', source: 'B' }];
+  const end = judgeAnswer({ kind, cells: [] }, { status, id: 7, key: null, errors });
+  const found = end.kind === 'left' ? end.answer?.as : end.kind === 'refused' ? end.why.hope : null;
+  expect(found).toBe(expected);
+});
+
+describe('the answer about a row', () => {
+  const source = 'B';
+  const errors = [
+    { error: 400, code: 3100, message: 'Too long', source },
+    { error: 400, code: 0, message: 'and wrong', source: null },
+  ];
+  const file: SentCell = {
+    column: 0,
+    value: 'x',
+    file: { path: 'x.txt', name: 'x.txt', type: 'text/plain', bytes: 1, sha256: 'ab', before: null },
+  };
+
+  test('is kept with its id if the row was taken', () => {
+    const end = judgeAnswer({ kind: 'insert', cells: [] }, { status: 201, id: 7, key: null, errors: [] });
+    expect(end).toEqual({ kind: 'left', answer: { as: 'accepted', id: 7, refusal: null } });
+  });
+
+  test('is kept with its words and without its id if the row may be there all the same', () => {
+    const end = judgeAnswer({ kind: 'insert', cells: [] }, { status: 500, id: 7, key: null, errors: [] });
+    const refusal = { status: 500, code: null, message: 'the origin answered 500 without a message', source: null };
+    expect(end).toEqual({ kind: 'left', answer: { as: 'failed', id: null, refusal } });
+  });
+
+  test('is the reason of a refused row, with the words of all its errors', () => {
+    const end = judgeAnswer({ kind: 'update', cells: [file] }, { status: 400, id: 7, key: null, errors });
+    const words = { status: 400, code: 3100, message: 'Too long; and wrong', source };
+    expect(end).toEqual({ kind: 'refused', why: { reason: words.message, words, hope: 'never' } });
+  });
+
+  test('is none if the origin failed over an update with a file', () => {
+    const failed = { status: 503, id: 7, key: null, errors };
+    expect(judgeAnswer({ kind: 'update', cells: [file] }, failed)).toEqual({ kind: 'left', answer: null });
+    expect(judgeAnswer({ kind: 'update', cells: [] }, failed)).toMatchObject({ kind: 'refused' });
+  });
 });
 
 type Answered = { readonly status: number; readonly id: number | null };

@@ -260,9 +260,9 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A status of 500 for an updated row is taken for a refusal, though the origin may have taken its file.',
     edits: [
       {
-        file: 'push/send.ts',
+        file: 'reconcile/push-outcome.ts',
         find: 'if (mayHaveFile) return',
-        replace: 'if (mayHaveFile && status.status < 0) return',
+        replace: 'if (mayHaveFile && status < 0) return',
       },
     ],
   },
@@ -271,12 +271,10 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'An update that the origin refuses counts as taken.',
     edits: [
       {
-        file: 'push/send.ts',
-        find: `  if (typeof verdict === 'object') {
-`,
-        replace: `  if (typeof verdict === 'object' && row.kind === 'update') return { kind: 'left', answer: { as: 'accepted', id: row.id, refusal: null } };
-  if (typeof verdict === 'object') {
-`,
+        file: 'reconcile/push-outcome.ts',
+        find: `  if (as === 'refused') return {`,
+        replace: `  if (as === 'refused' && kind === 'update') return { kind: 'left', answer: { as: 'accepted', id, refusal: null } };
+  if (as === 'refused') return {`,
       },
     ],
   },
