@@ -11,7 +11,7 @@ import type { RemoteTable } from '../capture/writer/remote.ts';
 import type { Bounds as HistoryBounds } from '../reconcile/retention.ts';
 import type { ConfiguredTables } from '../reconcile/bindings.ts';
 import type { ColumnChoice, Selection } from '../reconcile/choose.ts';
-import type { ConflictPolicy } from '../reconcile/merge.ts';
+import type { PushTableOptions } from '../reconcile/push-plan.ts';
 import type { NameStyle } from '../reconcile/naming.ts';
 import type { Replica } from '../replica/database.ts';
 import type { ColumnShape, TableDescriptor } from '../wire/schema.ts';
@@ -51,18 +51,10 @@ export interface TableSettings {
   readonly history?: HistoryBounds | null | undefined;
 }
 
-/** The configuration of a table whose edits are pushed. */
-export interface EditingOptions {
+/** The configuration of a table that is edited here. */
+export interface EditingOptions extends PushTableOptions {
   /** Origin's name of the unique column that identifies rows; null without one. */
   readonly match: string | null;
-  /** Who wins where both sides changed a cell. */
-  readonly conflict: ConflictPolicy;
-  /** Whether the origin's workflow runs for what is pushed. */
-  readonly workflow: 'run' | 'suppress';
-  /** Whether deleted rows go past the origin's recycle bin. */
-  readonly purges?: boolean | undefined;
-  /** Whether rows may be added here; so unless it is false. */
-  readonly inserts?: boolean | undefined;
 }
 
 /** The surroundings of a pull. */

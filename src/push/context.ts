@@ -10,25 +10,12 @@ import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
 import type { RequireShape } from '../origin/shape-watch.ts';
 import type { ColumnChoice } from '../reconcile/choose.ts';
-import type { ConflictPolicy } from '../reconcile/merge.ts';
-import type { BatchLimits, ChangeKind, PushTable } from '../reconcile/push-plan.ts';
+import type { BatchLimits, ChangeKind, PushTable, PushTableOptions } from '../reconcile/push-plan.ts';
 import type { RowLimit } from '../reconcile/push-outcome.ts';
 import type { Replica } from '../replica/database.ts';
 import type { ColumnShape } from '../wire/schema.ts';
 import type { TablePushCounts, BeganEdits } from './report.ts';
 import type { SentFile } from '../reconcile/files.ts';
-
-/** The configuration of a table whose edits are pushed. */
-export interface PushTableOptions {
-  /** Who wins where both sides changed a cell. */
-  readonly conflict: ConflictPolicy;
-  /** Whether the origin's workflow rules run on what is pushed. */
-  readonly workflow: 'run' | 'suppress';
-  /** Whether deleted rows go past the origin's recycle bin. */
-  readonly purges?: boolean | undefined;
-  /** Whether rows may be added here; so unless it is false. */
-  readonly inserts?: boolean | undefined;
-}
 
 /** Settings of a push. */
 export interface PushSettings {

@@ -23,15 +23,9 @@ import { UPLOAD_PREFIX } from '../wire/column-types.ts';
 import type { Row } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
 import type { Contents } from './send.ts';
-import { uploadName } from '../reconcile/files.ts';
+import { uploadName, type SentFile } from '../reconcile/files.ts';
 
-interface ReadFile {
-  readonly path: string;
-  readonly name: string;
-  readonly type: string;
-  readonly bytes: number;
-  readonly sha256: string;
-}
+type ReadFile = Omit<SentFile, 'before'>;
 
 /** The files of a batch, by the values that name them. */
 export interface Uploads {

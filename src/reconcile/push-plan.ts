@@ -11,7 +11,7 @@
 import { must } from '../base/assert.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
-import { isSameValue } from './merge.ts';
+import { isSameValue, type ConflictPolicy } from './merge.ts';
 import { filterOfValue, matchKey } from './findable.ts';
 import { uploadName, type SentFile } from './files.ts';
 
@@ -32,6 +32,18 @@ export interface PushTable {
   readonly match: number | null;
   /** Whether the calling user and the configuration let rows be added. */
   readonly allowAdd: boolean;
+}
+
+/** The configuration of a table whose edits are pushed. */
+export interface PushTableOptions {
+  /** Who wins where both sides changed a cell. */
+  readonly conflict: ConflictPolicy;
+  /** Whether the origin's workflow rules run on what is pushed. */
+  readonly workflow: 'run' | 'suppress';
+  /** Whether deleted rows go past the origin's recycle bin. */
+  readonly purges?: boolean | undefined;
+  /** Whether rows may be added here; so unless it is false. */
+  readonly inserts?: boolean | undefined;
 }
 
 /** Why a new row is refused, on every surface. */

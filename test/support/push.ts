@@ -7,7 +7,8 @@
  *    origin(fixture)                                  // rows at the origin, some columns of them
  */
 import { silentLogger } from '../../src/base/log.ts';
-import type { KeepUpload, PushContext, PushSettings, PushTableOptions } from '../../src/push/context.ts';
+import type { KeepUpload, PushContext, PushSettings } from '../../src/push/context.ts';
+import type { PushTableOptions } from '../../src/reconcile/push-plan.ts';
 import { finishPushes, push, type PushOptions } from '../../src/push/push.ts';
 import type { PullReport } from '../../src/pull/report.ts';
 import type { PushReport } from '../../src/push/report.ts';

@@ -3,6 +3,7 @@
  * (reconcile/bindings.ts).
  */
 import { sql } from '../../base/sql.ts';
+import type { Binding } from '../../reconcile/bindings.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAll, queryText, withFlags } from '../query.ts';
 
@@ -23,17 +24,8 @@ export const DESCRIBED_TABLES = [
   sql`CREATE INDEX _rowsync_described_by_name ON _rowsync_described (name)`,
 ];
 
-/** A table of the origin, and what of the configuration applies to it. */
-interface StoredBinding {
-  readonly id: number;
-  readonly name: string;
-  readonly boundName: string | null;
-  readonly boundKey: string | null;
-  readonly seenKey: string | null;
-}
-
 /** A table, and whether the origin still shows it. */
-export interface DescribedTable extends StoredBinding {
+export interface DescribedTable extends Binding {
   readonly isDescribed: boolean;
 }
 
@@ -45,7 +37,7 @@ export function readDescribed(from: Connection): readonly DescribedTable[] {
 }
 
 /** Stores what is described now; tables that are no longer keep their bindings. */
-export function storeDescribed(tx: Tx, bindings: readonly StoredBinding[]): void {
+export function storeDescribed(tx: Tx, bindings: readonly Binding[]): void {
   tx.prepare(sql`UPDATE _rowsync_described SET is_described = 0`).run();
   const store = tx.prepare(
     sql`INSERT INTO _rowsync_described (id, name, bound_name, bound_key, seen_key, is_described)

@@ -32,19 +32,16 @@ export interface Complaint {
 
 /** Stores why a table could not be finished; null forgets it. */
 export function storeProblem(tx: Tx, tableId: number, problem: Complaint | null): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET problem_code = ?, problem_message = ?, problem_hint = ? WHERE id = ?`).run(
-    problem?.code ?? null,
-    problem?.message ?? null,
-    problem?.hint ?? null,
-    tableId,
-  );
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET problem_code = @code, problem_message = @message, problem_hint = @hint WHERE id = @tableId`,
+  ).run(parametersOf(tableId, problem));
 }
 
 /** Stores what kept the push of a table from its end; null forgets it. */
 export function storePushProblem(tx: Tx, tableId: number, problem: Complaint | null): void {
   tx.prepare(
     sql`UPDATE _rowsync_tables SET push_code = @code, push_message = @message, push_hint = @hint WHERE id = @tableId`,
-  ).run(pushProblemParameters(tableId, problem));
+  ).run(parametersOf(tableId, problem));
 }
 
 /**
@@ -62,19 +59,11 @@ export function endPushHold(tx: Tx, tableId: number): void {
 export function isPushProblemStored(from: Connection, tableId: number, problem: Complaint | null): boolean {
   const text = sql`SELECT 1 FROM _rowsync_tables
                    WHERE id = @tableId AND (push_code, push_message, push_hint) IS (@code, @message, @hint)`;
-  return queryAny(from, text, [pushProblemParameters(tableId, problem)]);
+  return queryAny(from, text, [parametersOf(tableId, problem)]);
 }
 
-function pushProblemParameters(
-  tableId: number,
-  problem: Complaint | null,
-): Readonly<Record<string, number | string | null>> {
-  return {
-    tableId,
-    code: problem?.code ?? null,
-    message: problem?.message ?? null,
-    hint: problem?.hint ?? null,
-  };
+function parametersOf(tableId: number, problem: Complaint | null): Readonly<Record<string, number | string | null>> {
+  return { tableId, code: problem?.code ?? null, message: problem?.message ?? null, hint: problem?.hint ?? null };
 }
 
 /** Stores why a table waits for a person; the time of the first such stop is kept. Null lets it continue. */
@@ -82,7 +71,7 @@ export function storeHold(tx: Tx, tableId: number, hold: Complaint | null, at: s
   tx.prepare(
     sql`UPDATE _rowsync_tables SET held_code = @code, held_message = @message, held_hint = @hint,
           held_at = CASE WHEN @code IS NULL THEN NULL ELSE coalesce(held_at, @at) END WHERE id = @tableId`,
-  ).run({ tableId, code: hold?.code ?? null, message: hold?.message ?? null, hint: hold?.hint ?? null, at });
+  ).run({ ...parametersOf(tableId, hold), at });
 }
 
 /** What waits for a consent: deletes and schemas of pulls, or edits on their way to the origin. */
