@@ -9,9 +9,10 @@ import { withFacts } from '../base/log.ts';
 import { someOf } from '../base/text.ts';
 import { refuseRequests } from '../capture/resolve.ts';
 import { pruneHistories } from '../history/prune.ts';
-import { isMassRemoval, identityOf, judgeIdentity } from '../reconcile/guards.ts';
+import { isMassRemoval, identityOf } from '../reconcile/guards.ts';
 import {
   isIdentityStored,
+  isOtherCaller,
   readIdentity,
   storeIdentity,
   readNameStyle,
@@ -214,15 +215,7 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
     origin.describeDatabase({ etag: etagFor(url, stored?.etag), signal }),
   ]);
   const present = identityOf(origin, caller);
-  const identity = readIdentity(replica);
-  const verdict = judgeIdentity(identity, present);
-  if (verdict === 'otherDatabase') {
-    throw new RowsyncError('replica', 'replica.otherDatabase', {
-      message: `${replica.path} holds database ${must(identity, 'it is of another one').database}, the configuration names ${origin.database}`,
-      hint: 'Nothing was changed. Give each database a replica of its own (replica.path).',
-    });
-  }
-  const changed = verdict === 'changed';
+  const changed = isOtherCaller(replica, present);
   if (changed) context.log.warn('identity.changed', { userId: caller.id, role: caller.role, ...IDENTITY_NOTE });
   // Answers to the former caller prove nothing for this one.
   const answer = changed && first.kind === 'notModified' ? await origin.describeDatabase({ signal }) : first;

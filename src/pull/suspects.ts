@@ -14,9 +14,8 @@ import {
   type DeletionHold,
   type DeletionVerdict,
   identityOf,
-  judgeIdentity,
 } from '../reconcile/guards.ts';
-import { readIdentity } from '../replica/bookkeeping/identity.ts';
+import { isOtherCaller } from '../replica/bookkeeping/identity.ts';
 import {
   type LedgerTable,
   readSelection,
@@ -274,7 +273,7 @@ async function lookUp(
  */
 async function requireSameCaller({ origin, replica, signal }: PullContext): Promise<void> {
   const { value: caller } = await origin.user({ signal });
-  if (judgeIdentity(readIdentity(replica), identityOf(origin, caller)) === 'same') return;
+  if (!isOtherCaller(replica, identityOf(origin, caller))) return;
   throw new RowsyncError('originDown', 'origin.moving', {
     message: 'The calling user, its role, permissions or time zone changed while rows were read; none was deleted',
     hint: 'The next run reads the tables as the present user sees them, and deletes wait for a person.',

@@ -4,11 +4,11 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
-import { readIdentity } from '../replica/bookkeeping/identity.ts';
+import { isOtherCaller } from '../replica/bookkeeping/identity.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, TablePush } from './context.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
-import { identityOf, judgeIdentity } from '../reconcile/guards.ts';
+import { identityOf } from '../reconcile/guards.ts';
 
 /**
  * Asks for the calling user. Another user may see other rows: the rows here were read with other rights.
@@ -16,14 +16,7 @@ import { identityOf, judgeIdentity } from '../reconcile/guards.ts';
  */
 export async function identify({ origin, replica, signal }: PushContext): Promise<UserDescriptor> {
   const { value: caller } = await origin.user({ signal });
-  const verdict = judgeIdentity(readIdentity(replica), identityOf(origin, caller));
-  if (verdict === 'otherDatabase') {
-    throw new RowsyncError('replica', 'replica.otherDatabase', {
-      message: `${replica.path} holds another database than the configuration names; nothing was sent`,
-      hint: 'Give each database a replica of its own (replica.path).',
-    });
-  }
-  if (verdict === 'changed') {
+  if (isOtherCaller(replica, identityOf(origin, caller))) {
     throw new RowsyncError('needsPerson', 'push.identity', {
       message:
         'The calling user, its role, permissions or time zone, or the address of the origin changed since the last pull; nothing was sent',

@@ -101,19 +101,10 @@ export function identityOf(
   return { url, database, userId: id, role, timeZone: timezone, admin };
 }
 
-/**
- * first: nothing was pulled yet · same · changed: trust no ETag, and let a person confirm deletes ·
- * otherDatabase: the replica must not be touched.
- */
-export type IdentityVerdict = 'first' | 'same' | 'changed' | 'otherDatabase';
-
-/** Compares the identity of the last pull with the present one. */
-export function judgeIdentity(stored: Identity | null, present: Identity): IdentityVerdict {
-  if (stored === null) return 'first';
-  if (stored.database !== present.database) return 'otherDatabase';
+/** Whether the caller of the last pull saw other rows than the present one may: no ETag is trusted, and a person confirms deletes. */
+export function isCallerChanged(stored: Identity, present: Identity): boolean {
   const keys = ['url', 'userId', 'role', 'timeZone'] as const;
-  const isSame = keys.every((key) => stored[key] === present[key]) && !isPermissionLost(stored.admin, present.admin);
-  return isSame ? 'same' : 'changed';
+  return keys.some((key) => stored[key] !== present[key]) || isPermissionLost(stored.admin, present.admin);
 }
 
 /** Whether a permission was lost: its rows may be missing now. A new permission hides nothing. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isMassRemoval, isNarrowed, judgeDeletion, judgeIdentity } from '../../src/reconcile/guards.ts';
+import { isMassRemoval, isCallerChanged, isNarrowed, judgeDeletion } from '../../src/reconcile/guards.ts';
 import { planSelection } from '../../src/reconcile/choose.ts';
 import type { ColumnDescriptor } from '../../src/wire/schema.ts';
 import { changedIndexes } from '../../src/reconcile/merge.ts';
@@ -82,18 +82,16 @@ const ME = {
 };
 
 test.each([
-  ['nobody before', null, 'first'],
-  ['the same caller', ME, 'same'],
-  ['another user', { ...ME, userId: 8 }, 'changed'],
-  ['another role', { ...ME, role: 'Reader' }, 'changed'],
-  ['another time zone', { ...ME, timeZone: 'Asia/Tokyo' }, 'changed'],
-  ['a permission more', { ...ME, admin: ['ManageData', 'ManageUsers'] }, 'changed'],
-  ['a permission less', { ...ME, admin: [] }, 'same'],
-  ['permissions that were not noted', { ...ME, admin: null }, 'same'],
-  ['another host', { ...ME, url: 'https://b.example' }, 'changed'],
-  ['another database', { ...ME, database: '2' }, 'otherDatabase'],
-])('judges the identity against %s', (_name, stored, expected) => {
-  expect(judgeIdentity(stored, ME)).toBe(expected);
+  ['the same caller', ME, false],
+  ['another user', { ...ME, userId: 8 }, true],
+  ['another role', { ...ME, role: 'Reader' }, true],
+  ['another time zone', { ...ME, timeZone: 'Asia/Tokyo' }, true],
+  ['a permission more', { ...ME, admin: ['ManageData', 'ManageUsers'] }, true],
+  ['a permission less', { ...ME, admin: [] }, false],
+  ['permissions that were not noted', { ...ME, admin: null }, false],
+  ['another host', { ...ME, url: 'https://b.example' }, true],
+])('after %s, the caller counts as changed: %s', (_name, stored, expected) => {
+  expect(isCallerChanged(stored, ME)).toBe(expected);
 });
 
 function column(name: string, more: Partial<ColumnDescriptor> = {}): ColumnDescriptor {

@@ -1,7 +1,8 @@
 /**
  * Whom the replica was last pulled as. An ETag says something only to the caller who got it, so all of them go when the caller changes.
  */
-import type { Identity } from '../../reconcile/guards.ts';
+import { RowsyncError } from '../../base/errors.ts';
+import { isCallerChanged, type Identity } from '../../reconcile/guards.ts';
 import type { NameStyle } from '../../reconcile/naming.ts';
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
@@ -33,6 +34,19 @@ export function readIdentity(from: Connection): Identity | null {
   const row = queryFirst(from, text) as (Omit<Identity, 'admin'> & { readonly admin: string | null }) | null;
   if (row === null) return null;
   return { ...row, admin: row.admin === null ? null : row.admin.split(',').filter((name) => name !== '') };
+}
+
+/** Whether the caller changed since the last pull. @throws RowsyncError `replica.otherDatabase`: the replica must not be touched. */
+export function isOtherCaller(replica: Connection & { readonly path: string }, present: Identity): boolean {
+  const stored = readIdentity(replica);
+  if (stored === null) return false;
+  if (stored.database !== present.database) {
+    throw new RowsyncError('replica', 'replica.otherDatabase', {
+      message: `${replica.path} holds database ${stored.database}, the configuration names ${present.database}`,
+      hint: 'Nothing was changed. Give each database a replica of its own (replica.path).',
+    });
+  }
+  return isCallerChanged(stored, present);
 }
 
 /** How tables and columns are called here. */
