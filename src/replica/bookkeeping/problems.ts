@@ -30,18 +30,23 @@ export interface Complaint {
   readonly hint: string;
 }
 
+/** What is bound to store an error, or that there is none. */
+export function complaintParameters(problem: Complaint | null): Readonly<Record<keyof Complaint, string | null>> {
+  return { code: problem?.code ?? null, message: problem?.message ?? null, hint: problem?.hint ?? null };
+}
+
 /** Stores why a table could not be finished; null forgets it. */
 export function storeProblem(tx: Tx, tableId: number, problem: Complaint | null): void {
   tx.prepare(
     sql`UPDATE _rowsync_tables SET problem_code = @code, problem_message = @message, problem_hint = @hint WHERE id = @tableId`,
-  ).run(parametersOf(tableId, problem));
+  ).run({ tableId, ...complaintParameters(problem) });
 }
 
 /** Stores what kept the push of a table from its end; null forgets it. */
 export function storePushProblem(tx: Tx, tableId: number, problem: Complaint | null): void {
   tx.prepare(
     sql`UPDATE _rowsync_tables SET push_code = @code, push_message = @message, push_hint = @hint WHERE id = @tableId`,
-  ).run(parametersOf(tableId, problem));
+  ).run({ tableId, ...complaintParameters(problem) });
 }
 
 /**
@@ -59,11 +64,7 @@ export function endPushHold(tx: Tx, tableId: number): void {
 export function isPushProblemStored(from: Connection, tableId: number, problem: Complaint | null): boolean {
   const text = sql`SELECT 1 FROM _rowsync_tables
                    WHERE id = @tableId AND (push_code, push_message, push_hint) IS (@code, @message, @hint)`;
-  return queryAny(from, text, [parametersOf(tableId, problem)]);
-}
-
-function parametersOf(tableId: number, problem: Complaint | null): Readonly<Record<string, number | string | null>> {
-  return { tableId, code: problem?.code ?? null, message: problem?.message ?? null, hint: problem?.hint ?? null };
+  return queryAny(from, text, [{ tableId, ...complaintParameters(problem) }]);
 }
 
 /** Stores why a table waits for a person; the time of the first such stop is kept. Null lets it continue. */
@@ -71,7 +72,7 @@ export function storeHold(tx: Tx, tableId: number, hold: Complaint | null, at: s
   tx.prepare(
     sql`UPDATE _rowsync_tables SET held_code = @code, held_message = @message, held_hint = @hint,
           held_at = CASE WHEN @code IS NULL THEN NULL ELSE coalesce(held_at, @at) END WHERE id = @tableId`,
-  ).run({ ...parametersOf(tableId, hold), at });
+  ).run({ tableId, ...complaintParameters(hold), at });
 }
 
 /** What waits for a consent: deletes and schemas of pulls, or edits on their way to the origin. */

@@ -4,7 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { sql } from '../../base/sql.ts';
-import type { Complaint } from './problems.ts';
+import { complaintParameters, type Complaint } from './problems.ts';
 import { noteTouches } from './touched.ts';
 import type { Connection, Tx } from '../connection.ts';
 import type { Replica } from '../database.ts';
@@ -138,7 +138,7 @@ export async function storeSinkState(
       tx.prepare(
         sql`UPDATE _rowsync_sinks SET problem_code = @code, problem_message = @message, problem_hint = @hint,
               problem_since = CASE WHEN @code IS NULL THEN NULL ELSE coalesce(problem_since, @at) END WHERE name = @name`,
-      ).run({ name, at: state.at, ...columnsOf(problem) });
+      ).run({ name, at: state.at, ...complaintParameters(problem) });
     }
     if (isSame) return;
     tx.prepare(sql`DELETE FROM _rowsync_sink_tables WHERE sink = ?`).run(name);
@@ -147,13 +147,9 @@ export async function storeSinkState(
           VALUES (@name, @tableId, @tableName, @state, @code, @message, @hint)`,
     );
     for (const { tableId, tableName, state: ofTable, problem: own } of tables) {
-      insert.run({ name, tableId, tableName, state: ofTable, ...columnsOf(own) });
+      insert.run({ name, tableId, tableName, state: ofTable, ...complaintParameters(own) });
     }
   });
-}
-
-function columnsOf(problem: Complaint | null): Record<'code' | 'message' | 'hint', string | null> {
-  return { code: problem?.code ?? null, message: problem?.message ?? null, hint: problem?.hint ?? null };
 }
 
 function sameProblem(one: Complaint | null, other: Complaint | null): boolean {
