@@ -58,6 +58,17 @@ describe.each([
   });
 });
 
+test('goes to no other database', async () => {
+  await using fixture = await startTwoWay();
+  await using other = await startTwoWay({ database: '777' });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+
+  const report = await pushNow({ ...fixture, origin: other.origin });
+
+  expect(codesOf(report)).toEqual(['replica.otherDatabase']);
+  expect(changesSent(other)).toEqual([]);
+});
+
 test.each([
   ['a new row, in a cell that was not sent', `INSERT INTO "Note" ("Title") VALUES ('new')`, 7, null],
   ['a new row, in a cell that was sent', `INSERT INTO "Note" ("Title", "Body") VALUES ('new', 'sent')`, 7, 'sent'],
