@@ -23,8 +23,8 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'wire/xml.ts',
-        find: "if (element.attributes.has('type')) continue;",
-        replace: "if ([...element.attributes.keys()].some((name) => name !== 'id' && name !== 'allow')) continue;",
+        find: "if (element.attributes.has('type')) return;",
+        replace: "if ([...element.attributes.keys()].some((name) => name !== 'id' && name !== 'allow')) return;",
       },
     ],
   },
