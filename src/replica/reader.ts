@@ -13,7 +13,7 @@ import { requireFile } from './copies.ts';
 import { checkOwner } from './database.ts';
 import { errorFromReading, replicaError, sqliteCode } from './failures.ts';
 import { sql, type Sql } from '../base/sql.ts';
-import { withFlags } from './query.ts';
+import { queryTexts, withFlags } from './query.ts';
 
 /** No limit, as SQLite has it. */
 const ALL = -1;
@@ -289,6 +289,11 @@ export class ReplicaReader implements Connection {
     }
     const columns = statement.columns().map(({ name }) => name);
     return { columns, rows: readAll(statement, this.#path) };
+  }
+
+  /** Tables that have only some of their rows, since their first pull has not ended. */
+  loadingTables(): readonly string[] {
+    return queryTexts(this, sql`SELECT local_name FROM _rowsync_tables WHERE state = 'loading'`);
   }
 
   /**

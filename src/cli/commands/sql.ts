@@ -4,6 +4,7 @@
 import { Option, type Command } from 'commander';
 import { answerAsCsv, answerAsJson, type ResultTable } from '../../base/answer.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
+import { printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { loadNamedConfig } from '../runtime/invocation.ts';
@@ -62,6 +63,7 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
     await stdout.write(chunk);
     if (stdout.isClosed) break;
   }
+  await noteUnread(invocation, reader, text);
   return EXIT.done;
 }
 
@@ -77,6 +79,13 @@ async function hold(
     throw usageError('A query is of an earlier time (--at), or of now (--fresh, --moment)', 'Give one of them.');
   }
   return (await holdReader?.(invocation, config, { reader, reads: () => reader.tablesOf(text), options })) ?? null;
+}
+
+/** Says which of the tables that a query reads have only some of their rows, since their first pull has not ended. */
+async function noteUnread({ session }: Invocation, reader: ReplicaReader, text: string): Promise<void> {
+  const loading = reader.loadingTables();
+  const unread = loading.length === 0 ? [] : reader.tablesOf(text).filter((table) => loading.includes(table));
+  if (unread.length > 0) await session.stderr.write(`not read to the end yet: ${unread.map(printable).join(', ')}\n`);
 }
 
 /** The answer of today, or of a time. @throws RowsyncError `history.unknown`, and as a query. */

@@ -17,6 +17,7 @@ import { FolderNames, safeName } from '../shared/file-names.ts';
 import { pgType } from '../shared/column-shape.ts';
 import { makePrivate, takeName } from '../../replica/copy-file.ts';
 import { replicaError } from '../../replica/failures.ts';
+import { queryText } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readAllRows, readSources } from '../shared/confirmed-rows.ts';
 import type { Stored } from '../../replica/connection.ts';
@@ -52,7 +53,7 @@ export function addExportCommand(program: Command, runner: Runner): void {
         });
         const at = stampFromMs(session.clock.nowMs());
         const [hold] = invocation.extras.flatMap((extra) => extra.hold ?? []);
-        const exported = await exportTables(config.replica.path, {
+        const { tables: exported, removed } = await exportTables(config.replica.path, {
           folder: resolve(session.folder, folder),
           format: options.format,
           tables,
@@ -66,9 +67,10 @@ export function addExportCommand(program: Command, runner: Runner): void {
             ...columns.flatMap((column) => emptiedText(column)),
           ]),
           `${plural(exported.length, 'table')}, ${plural(rowCount, 'row')}`,
+          ...(removed.length === 0 ? [] : [`removed, of the export before: ${removed.join(', ')}`]),
         ];
         await (invocation.isJson
-          ? printJson(invocation, { tables: exported })
+          ? printJson(invocation, { tables: exported, removed })
           : session.stdout.write(`${lines.map(printable).join('\n')}\n`));
         return EXIT.done;
       }),
@@ -93,6 +95,8 @@ interface ExportedTable {
   readonly table: string;
   /** Within the folder. */
   readonly file: string;
+  /** Every row was so at the origin then, or later; null while a row cannot be read. */
+  readonly freshSince: string | null;
   readonly rowCount: number;
   readonly columns: readonly WrittenColumn[];
 }
@@ -110,7 +114,7 @@ export async function exportTables(
     /** Leaves the reader in a transaction over all tables, and returns what the manifest says of it; null for one transaction a table. */
     readonly hold?: (reader: ReplicaReader, reads: () => readonly string[]) => Promise<object | null>;
   },
-): Promise<readonly ExportedTable[]> {
+): Promise<{ readonly tables: readonly ExportedTable[]; readonly removed: readonly string[] }> {
   const { folder, format, tables, at } = options;
   const reader = openReader(path);
   /** The folder where files are until all are written. */
@@ -120,6 +124,7 @@ export async function exportTables(
     choose();
     const held = (await options.hold?.(reader, () => choose().map(({ table }) => table.localName))) ?? null;
     const sources = choose();
+    requireRead(sources);
     openExportFolder(folder, 0o700);
     const before = readManifest(folder);
     const names = new FolderNames();
@@ -142,17 +147,29 @@ export async function exportTables(
       const result = await (format === 'parquet'
         ? writeParquet(unnamed, columns, rows)
         : writeCsv(unnamed, columns, rows));
+      const { localName } = source.table;
+      const freshSince = queryText(reader, sql`SELECT fresh_since FROM sync_status WHERE "table" = ?`, [localName]);
       if (held === null) reader.prepare(sql`COMMIT`).run();
-      written.push({ table: source.table.localName, file, rowCount: counted.count, columns: result });
+      written.push({ table: localName, file, freshSince, rowCount: counted.count, columns: result });
     }
-    replaceFiles(folder, { aside, before, written, manifest: { exportedAt: at, ...held, format, tables: written } });
-    return written;
+    const manifest = { exportedAt: at, ...held, format, tables: written };
+    return { tables: written, removed: replaceFiles(folder, { aside, before, written, manifest }) };
   } catch (thrown) {
     throw replicaError(thrown, `Exporting to ${folder}`);
   } finally {
     if (aside !== null) rmSync(aside, { recursive: true, force: true });
     reader.close();
   }
+}
+
+/** A table whose first pull has not ended has only some of its rows. @throws RowsyncError `fresh.stale`. */
+function requireRead(sources: ReturnType<typeof readSources>): void {
+  const unread = sources.filter(({ table }) => table.state === 'loading').map(({ table }) => table.localName);
+  if (unread.length === 0) return;
+  throw new RowsyncError('originDown', 'fresh.stale', {
+    message: `Not read to the end yet, so nothing was exported: ${unread.join(', ')}`,
+    hint: 'Let rowsync pull end first (rowsync status says what is in its way), or name the tables to export.',
+  });
 }
 
 /** A file of that name that no export made is not replaced. @throws RowsyncError `files.store`. */
@@ -164,7 +181,7 @@ function requireOwn(folder: string, file: string, before: readonly string[]): vo
   });
 }
 
-/** Puts the files of an export in the place of those of the one before. */
+/** Puts the files of an export in the place of those of the one before; returns those that had to go. */
 function replaceFiles(
   folder: string,
   parts: {
@@ -173,7 +190,7 @@ function replaceFiles(
     readonly written: readonly ExportedTable[];
     readonly manifest: object;
   },
-): void {
+): readonly string[] {
   const { aside, before, written, manifest } = parts;
   const writeManifest = (content: object): void => {
     makePrivate(join(aside, MANIFEST));
@@ -185,7 +202,9 @@ function replaceFiles(
   writeManifest({ exportedAt: null, tables: [...new Set([...before, ...now])].map((file) => ({ file })) });
   for (const file of now) takeName(join(aside, file), join(folder, file));
   writeManifest(manifest);
-  for (const file of before) if (!now.includes(file)) rmSync(join(folder, file), { force: true });
+  const removed = before.filter((file) => !now.includes(file));
+  for (const file of removed) rmSync(join(folder, file), { force: true });
+  return removed;
 }
 
 /** Tables by their names at the origin or here, or all for none. @throws RowsyncError `usage.invalid`. */

@@ -77,7 +77,7 @@ export const STATUS_VIEW = sql`
          (SELECT count(*) FROM _rowsync_pages p WHERE p.table_id = t.id) AS pages,
          (SELECT count(DISTINCT "window") FROM _rowsync_pages p WHERE p.table_id = t.id) AS windows, t.one_window, t.rows_filter, t.page_rows,
          t.swept_at AS last_sweep,
-         CASE WHEN NOT EXISTS (SELECT 1 FROM _rowsync_unreadable u WHERE u.table_id = t.id)
+         CASE WHEN t.state <> 'loading' AND NOT EXISTS (SELECT 1 FROM _rowsync_unreadable u WHERE u.table_id = t.id)
            THEN (SELECT min(p.verified_at) FROM _rowsync_pages p WHERE p.table_id = t.id) END AS fresh_since,
          t.followed_at,
          (SELECT count(*) FROM _rowsync_unreadable u WHERE u.table_id = t.id) AS unreadable,

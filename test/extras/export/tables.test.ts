@@ -21,7 +21,9 @@ test('a Parquet file has every cell with its type and all its digits', async () 
   await fixture.pull();
   const folder = join(fixture.folder, 'lake');
 
-  const [table] = await exportTables(fixture.path, {
+  const {
+    tables: [table],
+  } = await exportTables(fixture.path, {
     folder,
     format: 'parquet',
     tables: [],
@@ -52,8 +54,12 @@ test('values that a type of Parquet cannot hold are counted', async () => {
     UPDATE "Note" SET "Seen" = '0000-01-01T00:00:00Z' WHERE _id < 3; DELETE FROM _rowsync_writer; COMMIT`);
   const options = { folder: join(fixture.folder, 'lake'), tables: [], at: '2026-11-21T12:00:00Z' };
 
-  const [parquet] = await exportTables(fixture.path, { ...options, format: 'parquet' });
-  const [csv] = await exportTables(fixture.path, { ...options, format: 'csv' });
+  const {
+    tables: [parquet],
+  } = await exportTables(fixture.path, { ...options, format: 'parquet' });
+  const {
+    tables: [csv],
+  } = await exportTables(fixture.path, { ...options, format: 'csv' });
 
   const emptied = parquet?.columns.filter((column) => column.emptiedCount !== undefined);
   expect(emptied).toEqual([{ name: 'Seen', type: 'timestamp with time zone', emptiedCount: 2 }]);
@@ -66,8 +72,14 @@ test('an export takes the place of the one before, and leaves other files alone'
   const folder = join(fixture.folder, 'lake');
   await exportTables(fixture.path, { folder, format: 'parquet', tables: [], at: '2026-11-21T12:00:00Z' });
 
-  await exportTables(fixture.path, { folder, format: 'csv', tables: ['Note'], at: '2026-11-21T12:00:01Z' });
+  const { removed } = await exportTables(fixture.path, {
+    folder,
+    format: 'csv',
+    tables: ['Note'],
+    at: '2026-11-21T12:00:01Z',
+  });
 
+  expect(removed).toEqual(['Note.parquet']);
   expect(readdirSync(folder).toSorted()).toEqual(['Note.csv', 'manifest.json']);
   expect(readFileSync(join(folder, 'Note.csv'), 'utf8')).toMatch(/^_id,_allow,Id,Title,.*\n1,.*title 1/);
   const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as unknown;
@@ -78,6 +90,25 @@ test('an export takes the place of the one before, and leaves other files alone'
   await expect(
     exportTables(fixture.path, { folder, format: 'csv', tables: ['None'], at: '2026-11-21T12:00:02Z' }),
   ).rejects.toMatchObject({ code: 'usage.invalid' });
+});
+
+test('exports no table that was not read to its end, and says how old the others are', async () => {
+  const second = { ...NOTE, name: 'Other' };
+  await using fixture = await startFixture({ tables: [NOTE, second] });
+  await fixture.pull();
+  fixture.execute(`UPDATE _rowsync_tables SET state = 'loading' WHERE name = 'Other'`); // as a first pull that was cut short
+  const options = { folder: join(fixture.folder, 'lake'), format: 'csv' as const, at: '2026-11-21T12:00:00Z' };
+
+  await expect(exportTables(fixture.path, { ...options, tables: [] })).rejects.toMatchObject({
+    code: 'fresh.stale',
+    message: 'Not read to the end yet, so nothing was exported: Other',
+  });
+  const {
+    tables: [table],
+  } = await exportTables(fixture.path, { ...options, tables: ['Note'] });
+
+  expect(table).toMatchObject({ table: 'Note', freshSince: expect.stringMatching(/^\d{4}-.*Z$/) as string });
+  expect(fixture.rows('SELECT "table" FROM sync_status WHERE fresh_since IS NULL')).toEqual([{ table: 'Other' }]);
 });
 
 test('keeps the names of files, replaces none that is not its own, and says while it replaces them', async () => {
@@ -115,7 +146,9 @@ test('a table without numbers becomes a Parquet file too', async () => {
   await fixture.pull({ settings });
   const folder = join(fixture.folder, 'lake');
 
-  const [table] = await exportTables(fixture.path, {
+  const {
+    tables: [table],
+  } = await exportTables(fixture.path, {
     folder,
     format: 'parquet',
     tables: [],
