@@ -19,7 +19,7 @@ import {
   storeNameStyle,
 } from '../replica/bookkeeping/identity.ts';
 import { readDatabaseDescriptor, storeDescriptor } from '../replica/bookkeeping/descriptors.ts';
-import { isNamed, readTables, storeGone } from '../replica/bookkeeping/tables.ts';
+import { changedFilters, isNamed, readTables, storeGone, storeRowsWanted } from '../replica/bookkeeping/tables.ts';
 import { readDescribed } from '../replica/bookkeeping/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { hasTable } from '../replica/objects.ts';
@@ -69,6 +69,7 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
   let stop: RowsyncError | null = null;
   let removedEntryCount = 0;
   try {
+    await noteFilters(context);
     ({ error, stop } = await pullTables(context, options, { tables, notes }));
     const { clockAheadMs, ...counters } = origin.counters();
     // Without an answer nothing is known of the clock, and nothing new came that needs space.
@@ -96,6 +97,18 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
   const done = tables.map((table) => ({ ...table, deletedCount: table.deletedCount + table.filteredCount }));
   const unrecorded = await recordRun(context, runId, { ...report, tables: done }, isDecision);
   return { ...report, error: report.error ?? unrecorded };
+}
+
+/** Notes filters that the configuration did not have in the last pull. */
+async function noteFilters({ replica, settings }: PullContext): Promise<void> {
+  const changed = changedFilters(replica, (name) => {
+    const options = settings.tableOptions(name);
+    return options === null ? undefined : (options.rows ?? null);
+  });
+  if (changed.length === 0) return;
+  await replica.write('Noting filters', (tx) => {
+    for (const { id, filter } of changed) storeRowsWanted(tx, id, filter);
+  });
 }
 
 /** What this run saw of changes in the schema; a person is told, except of tables that are gone, which have an event of their own. */

@@ -30,6 +30,7 @@ export const MIGRATIONS: Readonly<Record<number, Migration>> = {
     sql`ALTER TABLE _rowsync_tables ADD COLUMN ignored_measures TEXT`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN compared_at TEXT`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN rows_filter TEXT`,
+    sql`ALTER TABLE _rowsync_tables ADD COLUMN rows_wanted TEXT`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN left_out TEXT`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN page_rows INTEGER`,
     sql`ALTER TABLE _rowsync_tables ADD COLUMN row_colors TEXT`,

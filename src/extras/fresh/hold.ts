@@ -8,6 +8,8 @@ import { printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import type { HeldQuestion, Invocation } from '../../extra.ts';
 import { oldestOf, type AgedTable } from '../../reconcile/fresh.ts';
+import { boundTo } from '../../daemon/account.ts';
+import { readRefiltered, type FilterOf } from '../../replica/bookkeeping/following.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { readLastMoment, type ProvenMoment } from '../../replica/bookkeeping/touched.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
@@ -32,7 +34,7 @@ export async function hold(
   }
   if (moment) {
     reader.prepare(sql`BEGIN`).run();
-    const { at, notCovered } = requireMoment(reader);
+    const { at, notCovered } = requireMoment(reader, filtersOf(reader, config));
     showConfirmed(reader);
     await invocation.session.stderr.write(`as of the moment ${at}\n`);
     return { moment: at, notCovered };
@@ -46,15 +48,27 @@ export async function hold(
   return { asOf, tables: tables.map(({ localName: table, asOf: of }) => ({ table, asOf: of })) };
 }
 
+/** What a configuration selects, of tables as they are called now. */
+function filtersOf(reader: ReplicaReader, config: Config): FilterOf {
+  const { tables } = boundTo(reader, config);
+  return (name) => {
+    const rule = tables.find(name);
+    return rule === null ? undefined : (rule.options.rows ?? null);
+  };
+}
+
 /** The moment that the replica is now. @throws RowsyncError `fresh.moved`. */
-export function requireMoment(reader: ReplicaReader): ProvenMoment {
+export function requireMoment(reader: ReplicaReader, filterOf?: FilterOf): ProvenMoment {
   const last = reader.isOlder() ? null : readLastMoment(reader);
-  if (last?.holds === true) return last;
+  const refiltered = last?.tables.filter((table) => readRefiltered(reader, filterOf).has(table)) ?? [];
+  if (last?.holds === true && refiltered.length === 0) return last;
   throw new RowsyncError('originDown', 'fresh.moved', {
     message:
       last === null
         ? 'The replica was never proven to be as the origin was at one moment'
-        : `Rows have changed since the last moment, which was ${last.at}`,
+        : refiltered.length > 0
+          ? `The configuration has another filter now (rows) than when ${refiltered.join(', ')} was read`
+          : `Rows have changed since the last moment, which was ${last.at}`,
     hint: 'rowsync pull --moment proves one; schedule.moment does so by night.',
   });
 }
@@ -84,7 +98,7 @@ async function freshen(
   config: Config,
   { reader, reads, within }: FreshQuestion,
 ): Promise<readonly AgedTable[]> {
-  const bound = ageBound(within, invocation.session.clock.nowMs());
+  const bound = ageBound(within, invocation.session.clock.nowMs(), filtersOf(reader, config));
   const stale = staleTables(reader, reads(), bound);
   const failure = stale.length === 0 ? null : await readNow(invocation, config, stale);
   return requireFresh(reader, { names: reads, bound, failure });

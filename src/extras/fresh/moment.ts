@@ -13,6 +13,7 @@ import { stampColumn } from '../../reconcile/follow.ts';
 import { judgeMoment, movesUnstamped, type AskingAgain } from '../../reconcile/fresh.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readSelection, readTables } from '../../replica/bookkeeping/tables.ts';
+import { readRefiltered } from '../../replica/bookkeeping/following.ts';
 import { storeMoment, type ProvenMoment, readLastMoment } from '../../replica/bookkeeping/touched.ts';
 import { openReader } from '../../replica/reader.ts';
 
@@ -43,6 +44,10 @@ export async function proveMoment(around: PullContext, before: PullReport): Prom
     readUntilMs = clock.monotonicMs();
     if (judged.kind === 'askAgain') continue; // ends: the decision gives up after some rounds
     if (judged.kind !== 'moment') throw noMoment(judged);
+    const refiltered = readRefiltered(replica);
+    const others = tables.flatMap(({ localName }) => (refiltered.has(localName) ? [localName] : []));
+    if (others.length > 0)
+      throw noMoment({ kind: 'failed', tables: others, why: 'its rows are not all chosen by the new filter yet' });
     const moment = { at, tables: tables.map(({ localName }) => localName), notCovered };
     await replica.write('Storing a moment', (tx) => storeMoment(tx, moment));
     return moment;

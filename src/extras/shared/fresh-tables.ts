@@ -4,7 +4,7 @@
 import { RowsyncError, usageError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
 import { AGE_FORMS, agesText, ageMsOf, staleAmong, type AgedTable } from '../../reconcile/fresh.ts';
-import { readAges } from '../../replica/bookkeeping/following.ts';
+import { readAges, type FilterOf } from '../../replica/bookkeeping/following.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 
 /** How old tables may be, from when the question was asked. */
@@ -12,18 +12,20 @@ export interface AgeBound {
   readonly text: string;
   readonly askedMs: number;
   readonly withinMs: number;
+  /** What a configuration selects that may be newer than the last pull. */
+  readonly filterOf?: FilterOf | undefined;
 }
 
 /** Reads a bound as people write it. @throws RowsyncError `usage.invalid`. */
-export function ageBound(text: string, askedMs: number): AgeBound {
+export function ageBound(text: string, askedMs: number, filterOf?: FilterOf): AgeBound {
   const withinMs = ageMsOf(text);
-  if (withinMs !== null) return { text, askedMs, withinMs };
+  if (withinMs !== null) return { text, askedMs, withinMs, filterOf };
   throw usageError(`Cannot read "${text}" as an age`, `Write it as ${AGE_FORMS}.`);
 }
 
 /** The tables among those of the file that are too old, to be read now. */
 export function staleTables(reader: ReplicaReader, names: readonly string[], bound: AgeBound): readonly AgedTable[] {
-  return staleAmong(readAges(reader, names), bound);
+  return staleAmong(readAges(reader, names, bound.filterOf), bound);
 }
 
 /**
@@ -35,7 +37,7 @@ export function requireFresh(
   { names, bound, failure = null }: { names: () => readonly string[]; bound: AgeBound; failure?: RowsyncError | null },
 ): readonly AgedTable[] {
   reader.prepare(sql`BEGIN`).run();
-  const tables = readAges(reader, names());
+  const tables = readAges(reader, names(), bound.filterOf);
   const stale = staleAmong(tables, bound);
   if (stale.length === 0) return tables;
   const reason = failure === null ? '' : ` (${failure.message})`;

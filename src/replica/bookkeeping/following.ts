@@ -71,11 +71,26 @@ export function readFollowable(from: Connection, table: LedgerTable): Followable
   return { ...table, ...readSweep(from, table.id), heldCode, pushCode, ...readFollowing(from, table.id) };
 }
 
+/** What the configuration selects of a table, by its name at the origin; null for all rows, undefined where it leaves the table out. */
+export type FilterOf = (name: string) => string | null | undefined;
+
+/** Tables whose rows were chosen by another filter than the configuration has, by their names here: that of the last pull, or the one given. */
+export function readRefiltered(from: Connection, filterOf?: FilterOf): ReadonlySet<string> {
+  const text = sql`SELECT name, local_name AS localName, rows_filter AS isBy, rows_wanted AS wanted FROM _rowsync_tables`;
+  const tables = queryAll(from, text) as Record<'name' | 'localName' | 'isBy' | 'wanted', string | null>[]; // as selected
+  const isOther = ({ name, isBy, wanted }: (typeof tables)[number]): boolean => {
+    const filter = filterOf?.(name ?? '');
+    return isBy !== wanted || (filter !== undefined && isBy !== filter);
+  };
+  return new Set(tables.filter(isOther).map(({ localName }) => localName ?? ''));
+}
+
 /**
  * The tables that a query reads, by the names of tables in the file, with the time when each was last read to the end. A read is as of its beginning.
- * While a sweep is open, the one before it is no longer known. A table of ours tells of all tables; one that people made has no age.
+ * While a sweep is open, the one before it is no longer known. One whose rows
+ * were chosen by another filter than the configuration has is of no age. A table of ours tells of all tables; one that people made has no age.
  */
-export function readAges(from: Connection, names: readonly string[]): readonly AgedTable[] {
+export function readAges(from: Connection, names: readonly string[], filterOf?: FilterOf): readonly AgedTable[] {
   const text = sql`SELECT id, name, local_name AS localName, state = 'gone' AS isGone,
             iif(state = 'steady' AND end_proven = 1 AND identity_checked = 1 AND doubted = 0 AND held_code IS NULL
                 AND missing_columns IS NULL AND push <> 'waiting'
@@ -84,9 +99,10 @@ export function readAges(from: Connection, names: readonly string[]): readonly A
           FROM _rowsync_tables t ORDER BY id`;
   const tables = queryAll(from, text) as (AgedTable & { readonly isGone: 0 | 1 })[];
   const read = new Set(names);
+  const refiltered = readRefiltered(from, filterOf);
   const bases = new Set(tables.map(({ id }) => baseName(id)));
   const isOfAll = names.some((name) => name.startsWith('_rowsync_') && !bases.has(name));
   return tables
     .filter(({ id, localName, isGone }) => read.has(localName) || read.has(baseName(id)) || (isOfAll && isGone === 0))
-    .map(({ id, name, localName, asOf }) => ({ id, name, localName, asOf }));
+    .map(({ id, name, localName, asOf }) => ({ id, name, localName, asOf: refiltered.has(localName) ? null : asOf }));
 }

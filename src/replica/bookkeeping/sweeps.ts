@@ -63,7 +63,7 @@ export function closeSweep(
   if (readTable(tx, tableId).state === 'loading') touchTable(tx, tableId);
   tx.prepare(
     sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = @at, end_proven = 1,
-          rows_filter = iif(swept_at IS NULL, @filter, rows_filter),
+          rows_filter = iif(swept_at IS NULL, @filter, rows_filter), rows_wanted = iif(swept_at IS NULL, @filter, rows_wanted),
           watermark = coalesce(@watermark, watermark), ignored_measures = NULL, compared_at = @at, doubted = 0,
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
   ).run({ at, watermark, filter, tableId });

@@ -6,6 +6,7 @@ import { usageError } from '../../base/errors.ts';
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAll, queryFirst, withFlags } from '../query.ts';
+import { endMoment } from './touched.ts';
 
 /**
  * One row per origin table that was ever replicated, by origin id.
@@ -40,6 +41,7 @@ import { queryAll, queryFirst, withFlags } from '../query.ts';
  *    ignored_measures          JSON: measures of a fingerprint that say nothing until the next whole sweep (reconcile/fingerprint.ts), null for none
  *    compared_at               when what days add up to was last asked for, or the end of the last finished sweep where that is later
  *    rows_filter               the filter of the configuration by which the rows here were chosen when the table was last settled, null for all rows
+ *    rows_wanted               the filter that the configuration had in the last pull, null for all rows; another one than rows_filter until it is settled
  *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
  *                              pruned. Null where none did
  *    left_out                  JSON: the columns that the configuration leaves out, by id, each with the pattern that did so (reconcile/choose.ts)
@@ -62,7 +64,7 @@ export const TABLES = sql`
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
     push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
     pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT,
-    large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT, rows_filter TEXT,
+    large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT, rows_filter TEXT, rows_wanted TEXT,
     left_out TEXT, page_rows INTEGER, row_colors TEXT,
     older_copy TEXT
   ) STRICT`;
@@ -199,6 +201,29 @@ export function readEditing(from: Connection, tableId: number): TableEditing {
 /** Notes by which filter the rows that are here were chosen; null for all rows. */
 export function storeRowsFilter(tx: Tx, tableId: number, filter: string | null): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET rows_filter = ? WHERE id = ?`).run(filter, tableId);
+}
+
+/** Tables for which a configuration has another filter than in the last pull; it says undefined of those that it leaves out. */
+export function changedFilters(
+  from: Connection,
+  filterOf: (name: string) => string | null | undefined,
+): readonly { readonly id: number; readonly filter: string | null }[] {
+  const text = sql`SELECT id, name, rows_wanted AS wanted FROM _rowsync_tables WHERE swept_at IS NOT NULL`;
+  const tables = queryAll(from, text) as {
+    readonly id: number;
+    readonly name: string;
+    readonly wanted: string | null;
+  }[]; // as selected
+  return tables.flatMap(({ id, name, wanted }) => {
+    const filter = filterOf(name);
+    return filter === undefined || filter === wanted ? [] : [{ id, filter }];
+  });
+}
+
+/** Notes the filter of the configuration: until rows are chosen by it, the table is of no age, and of no moment. */
+export function storeRowsWanted(tx: Tx, tableId: number, filter: string | null): void {
+  tx.prepare(sql`UPDATE _rowsync_tables SET rows_wanted = ? WHERE id = ?`).run(filter, tableId);
+  endMoment(tx);
 }
 
 /** Stores whether edits of a table are captured. */

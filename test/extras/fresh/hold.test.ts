@@ -63,6 +63,38 @@ test('answers without a request where the tables are young enough, and says of w
   expect(world.sandbox.requests.count()).toBe(0);
 });
 
+test('a table is of no age and of no moment while the configuration has another filter than its rows were chosen by', async () => {
+  const filter = `'[Title] <> "row 0"'`;
+  await using world = await startWorld(`tables: { "*": {}, Small: { rows: ${filter} } }\n`);
+  const file = join(world.folder, 'rowsync.yaml');
+  const titles = 'SELECT "Title" FROM "Small"';
+  expect((await world.run('pull', '--moment')).exitCode).toBe(0);
+  expect((await world.run('sql', '--moment', titles)).exitCode).toBe(0);
+  writeFileSync(file, readFileSync(file, 'utf8').replace(`{ rows: ${filter} }`, '{}'));
+
+  const moment = await world.run('sql', '--moment', titles);
+  const answer = await world.run('sql', '--json', '--fresh', '1h', titles);
+
+  expect({ exitCode: moment.exitCode, stdout: moment.stdout }).toEqual({ exitCode: 75, stdout: '' });
+  expect(moment.stderr).toContain('another filter now (rows) than when Small was read');
+  expect(JSON.parse(answer.stdout)).toMatchObject({ rows: [{ Title: 'row 0' }, { Title: 'row 1' }] });
+  expect((await world.run('pull', '--moment')).exitCode).toBe(0);
+  expect((await world.run('sql', '--moment', titles)).exitCode).toBe(0);
+});
+
+test('while rows cannot be chosen by a new filter there is no answer', async () => {
+  const filter = `'[Title] <> "row 0"'`;
+  await using world = await startWorld(`tables: { "*": {}, Small: { rows: ${filter} } }\n`);
+  const file = join(world.folder, 'rowsync.yaml');
+  writeFileSync(file, readFileSync(file, 'utf8').replace(filter, `'[Title] <> "row 1"'`));
+  world.sandbox.store.revokeToken(world.sandbox.token);
+
+  const refused = await world.run('sql', '--fresh', '1h', 'SELECT "Title" FROM "Small"');
+
+  expect({ exitCode: refused.exitCode, stdout: refused.stdout }).toEqual({ exitCode: 75, stdout: '' });
+  expect(refused.stderr).toContain('Small is not proven');
+});
+
 test('reads a large table that is too old with two requests, and leaves the others alone', async () => {
   await using world = await startWorld();
   world.later(30);

@@ -158,6 +158,17 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'fresh-by-another-filter',
+    without: 'A table whose rows were chosen by another filter than the configuration has is as young as it was.',
+    edits: [
+      {
+        file: 'replica/bookkeeping/following.ts',
+        find: 'asOf: refiltered.has(localName) ? null : asOf',
+        replace: 'asOf',
+      },
+    ],
+  },
+  {
     name: 'followed-without-a-count',
     without: 'A table whose rows were not counted is as young as one whose deletes would have been seen.',
     edits: [{ file: 'pull/follow.ts', find: 'at: isCounted ? at : null', replace: 'at' }],

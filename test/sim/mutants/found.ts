@@ -143,6 +143,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'moment-begun-too-early': { seed: 389 },
   'moment-by-the-number-of-rows': { test: 'test/extras/fresh/moment.test.ts' },
   'answers-older-than-allowed': { seed: 164 },
+  'fresh-by-another-filter': { seed: 10714 },
   'followed-without-a-count': { test: 'test/pull/follow.test.ts' },
   'window-begins-behind-its-first-second': { seed: 631109, follows: true },
   'seconds-that-were-hardly-over': { test: 'test/pull/mass-edits.test.ts' },

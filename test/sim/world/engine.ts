@@ -319,7 +319,11 @@ export class Life {
   ): Promise<RowsyncError | null> {
     const { modules, disk } = this.#parts;
     const sides = { pull: this.#pullContext(), push: this.#pushContext() };
-    const bound = modules.ageBound(within, this.#clock.nowMs());
+    const { tableOptions } = sides.pull.settings;
+    const bound = modules.ageBound(within, this.#clock.nowMs(), (name) => {
+      const options = tableOptions(name);
+      return options === null ? undefined : (options.rows ?? null);
+    });
     const readerNow = (): ReplicaReader => new modules.ReplicaReader(db(), disk.path);
     const names = (): readonly string[] => readTables(readerNow()).map(({ localName }) => localName);
     try {

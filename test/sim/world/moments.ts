@@ -57,12 +57,8 @@ export function withMoments(setup: Setup, moments: MomentsSetup): Setup {
   );
   const beside = { weight: moments.besideWeight, isSteady: true } as const;
   const weather = new Map([...setup.weather].filter(([fault]) => !LIES.has(fault)));
-  // Under another filter, rows stay here, or are missing, until a pull has asked for them.
-  const { rows, ...others } = setup;
-  const steady = rows !== undefined && rows[0] === rows[1] ? { rows } : {};
   return {
-    ...others,
-    ...steady,
+    ...setup,
     moments,
     actors,
     weather,
