@@ -68,9 +68,12 @@ export function noteOpenness(tx: Tx, target: Pick<RowTarget, 'id' | 'localName'>
 }
 
 function wantedTriggers(from: Connection, tableId: number, table: TwoWayTable | null): readonly Trigger[] {
-  return table === null
-    ? guardsOf(readTable(from, tableId), guardSentence(readTable(from, tableId)))
-    : captureTriggers(table);
+  if (table !== null) return captureTriggers(table);
+  const ledger = readTable(from, tableId);
+  const [insert, ...others] = guardsOf(ledger, guardSentence(ledger));
+  // Before its columns are known, a table has no row that could be changed.
+  const isShell = ledger.state === 'loading' && readColumns(from, tableId).length === 0;
+  return isShell ? [insert] : [insert, ...others];
 }
 
 function guardSentence({ localName, push }: LedgerTable): string {

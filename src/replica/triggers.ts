@@ -24,23 +24,21 @@ export interface Trigger extends FoundTrigger {
 /** True in a trigger unless the statement is ours: the daemon's own writes are told by a flag row. */
 export const NOT_OURS = sql`NOT EXISTS (SELECT 1 FROM _rowsync_writer)`;
 
-const GUARDED = ['INSERT', 'UPDATE', 'DELETE'] as const;
-
 /**
- * The guards of a table that may not be edited; `sentence` says why. AFTER, because it costs our own writes half of what BEFORE
+ * The guards of a table that may not be edited, that of inserts first; `sentence` says why. AFTER, because it costs our own writes half of what BEFORE
  * does; an abort undoes the whole statement either way.
  */
 export function guardsOf(
   table: { readonly id: number; readonly localName: string },
   sentence: string,
-): readonly Trigger[] {
-  return GUARDED.map((event) => {
+): readonly [Trigger, ...Trigger[]] {
+  const guard = (event: Sql): Trigger => {
     const name = `_rowsync_guard_${event.toLowerCase()}_${table.id}`;
-    const when = { INSERT: sql`INSERT`, UPDATE: sql`UPDATE`, DELETE: sql`DELETE` }[event];
-    const text = sql`CREATE TRIGGER ${ident(name)} AFTER ${when} ON ${ident(table.localName)}
+    const text = sql`CREATE TRIGGER ${ident(name)} AFTER ${event} ON ${ident(table.localName)}
     WHEN ${NOT_OURS} BEGIN SELECT RAISE(ABORT, ${literal(sentence)}); END`;
     return { name, text };
-  });
+  };
+  return [guard(sql`INSERT`), guard(sql`UPDATE`), guard(sql`DELETE`)];
 }
 
 /** Whether exactly the wanted triggers of ours are on a table. */
