@@ -89,7 +89,7 @@ export function truncate(text: string, widthMax: number): string {
   return `${cut}…`;
 }
 
-/** A printable text cut into lines of so many columns; nothing is left out. */
+/** A printable text cut into lines of so many columns, behind a blank where there is one; nothing is left out. */
 export function wrap(text: string, width: number): readonly string[] {
   if (text.length <= width && displayWidth(text) <= width) return [text];
   const lines: string[] = [];
@@ -98,14 +98,27 @@ export function wrap(text: string, width: number): readonly string[] {
   for (const { segment } of graphemesOf(text)) {
     const segmentWidth = WIDE.test(segment) ? 2 : 1;
     if (lineWidth + segmentWidth > width) {
-      lines.push(line);
-      line = '';
-      lineWidth = 0;
+      const words = line.lastIndexOf(' ') + 1;
+      lines.push(words === 0 ? line : line.slice(0, words));
+      line = words === 0 ? '' : line.slice(words);
+      lineWidth = displayWidth(line);
     }
     line += segment;
     lineWidth += segmentWidth;
   }
   return [...lines, line];
+}
+
+/** Lines of prose that fit into so many columns, with what follows below the first word; tables and null leave them as they are. */
+export function wrapProse(text: string, width: number | null): string {
+  if (width === null) return text;
+  const lines = text.split('\n').flatMap((line) => {
+    if (displayWidth(line) <= width || /[│┌├└]/.test(line)) return [line];
+    const [lead] = /^ *(?:\S+ {2,})?/.exec(line) ?? [''];
+    const [first = '', ...others] = wrap(line.slice(lead.length), Math.max(1, width - lead.length));
+    return [lead + first, ...others.map((other) => ' '.repeat(lead.length) + other)].map((one) => one.trimEnd());
+  });
+  return lines.join('\n');
 }
 
 /** `12,345`, for whole numbers. */

@@ -12,7 +12,7 @@ import { versionOf } from './runtime/installation.ts';
 import { type Extra, type Runner, COMMAND_GROUPS, type CommandModule } from '../extra.ts';
 import type { GlobalOptions } from './runtime/invocation.ts';
 import { optimiseCode } from './runtime/memory.ts';
-import type { Session } from './terminal/session.ts';
+import { writeProse, type Session } from './terminal/session.ts';
 import { printable, printableJson, printableLines } from '../base/text.ts';
 
 const EXIT_CODES_HELP = `
@@ -164,7 +164,7 @@ async function printError(
     return;
   }
   const text = `error: ${messageText(error)}\n  what to do: ${printable(error.hint)}\n  code: ${error.code}\n`;
-  await stderr.write(stderr.isSystemdStream ? withPriorities('error', text) : text);
+  await writeProse(stderr, stderr.isSystemdStream ? withPriorities('error', text) : text);
   // Only for a defect of ours, a stack helps the reader of a report.
   if (isVerbose && error.kind === 'bug') await stderr.write(printableLines(`${stackOf(error)}\n`));
 }

@@ -14,6 +14,8 @@ import {
   printableJson,
   printableLines,
   truncate,
+  wrap,
+  wrapProse,
 } from '../../src/base/text.ts';
 
 test.each([
@@ -112,4 +114,31 @@ test('writes counts and sizes as people do', () => {
     '1.0 MiB',
     '5.0 GiB',
   ]);
+});
+
+test('a long value is cut behind a blank where it has one, and loses nothing', () => {
+  expect(wrap('Customer names Employee', 12)).toEqual(['Customer ', 'names ', 'Employee']);
+  expect(wrap('abcdefgh', 3)).toEqual(['abc', 'def', 'gh']);
+  assert(
+    property(string({ unit: 'grapheme' }), (text) => {
+      expect(wrap(text, 7).join('')).toBe(text);
+    }),
+  );
+});
+
+test('prose keeps its words whole, and what follows is below its first word', () => {
+  const text =
+    'error: no such table\n  what to do: choose another of the tables\nuser      alice.martin@example.com, Administrator\n';
+
+  expect(wrapProse(text, null)).toBe(text);
+  expect(wrapProse(text, 24).split('\n')).toEqual([
+    'error: no such table',
+    '  what to do: choose',
+    '  another of the tables',
+    'user      alice.martin@e',
+    '          xample.com,',
+    '          Administrator',
+    '',
+  ]);
+  expect(wrapProse('│ a table, which fits │', 10)).toBe('│ a table, which fits │');
 });

@@ -16,6 +16,7 @@ import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
 import { accountExitCode, accountText } from '../runtime/account-text.ts';
 import { boxTable, listTable } from '../terminal/table.ts';
 import { hearDaemon, type DaemonAnswer } from '../runtime/daemon-client.ts';
+import { writeProse } from '../terminal/session.ts';
 import { ageText, bytesText, countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 
 /** Tables listed on a terminal, so that a large database still fits on one screen; what is wrong is always listed. */
@@ -86,7 +87,7 @@ async function showStatus(invocation: Invocation, wantsCode: boolean): Promise<n
   const { status, json, error } = await gather(invocation);
   await (invocation.isJson
     ? printJson(invocation, json)
-    : stdout.write(statusText(status, { nowMs: clock.nowMs(), width: stdout.width() })));
+    : writeProse(stdout, statusText(status, { nowMs: clock.nowMs(), width: stdout.width() })));
   if (wantsCode) return accountExitCode(status.problems);
   return error?.exitCode ?? EXIT.done;
 }

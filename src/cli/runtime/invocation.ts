@@ -19,7 +19,7 @@ import { become, ownerOf } from './owner.ts';
 import type { Owner } from '../../reconcile/owner.ts';
 import type { Invocation } from '../../extra.ts';
 import { printable, printableJson } from '../../base/text.ts';
-import type { Session } from '../terminal/session.ts';
+import { writeProse, type Session } from '../terminal/session.ts';
 
 /** The options that every command takes, as Commander gives them. */
 export interface GlobalOptions {
@@ -94,7 +94,7 @@ export async function writeWithAccount(
   const problems = accountAfter(config, session.clock.nowMs());
   if (isJson) return printJson(invocation, { ...json(), problems });
   const said = text();
-  return session.stdout.write(said + accountBeside(problems, said));
+  return writeProse(session.stdout, said + accountBeside(problems, said));
 }
 
 /** The side of the origin, loaded once a command needs it. */

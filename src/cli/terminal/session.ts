@@ -5,6 +5,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
+import { wrapProse } from '../../base/text.ts';
 import { processEnvironment } from '../../config/secrets.ts';
 
 /** One of the two streams that a command writes to. */
@@ -93,6 +94,11 @@ export function outputTo(
       if (thrown !== null) fail(thrown);
     },
   };
+}
+
+/** Writes what is for people to read. */
+export async function writeProse(output: Output, text: string): Promise<void> {
+  await output.write(wrapProse(text, output.width()));
 }
 
 function writeTo(stream: Writable, text: string): Promise<Error | null> {

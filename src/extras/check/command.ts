@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
+import { writeProse } from '../../cli/terminal/session.ts';
 import { ok, type CheckResult } from '../../cli/runtime/check-result.ts';
 import { hearDaemon } from '../../cli/runtime/daemon-client.ts';
 import type { Config } from '../../config/load.ts';
@@ -51,7 +52,7 @@ export async function checkAndPrint(invocation: Invocation): Promise<number> {
   const results: CheckResult[] = [];
   const add = async (result: CheckResult): Promise<void> => {
     results.push(result);
-    if (!isJson) await session.stdout.write(resultText(result, session.stdout.isTerminal));
+    if (!isJson) await writeProse(session.stdout, resultText(result, session.stdout.isTerminal));
   };
   await add({ name: 'config', outcome: 'ok', message: config.file, hint: '' });
   for (const result of [...checkReplica(config), ...(await checkDamage(config))]) await add(result);
@@ -63,7 +64,7 @@ export async function checkAndPrint(invocation: Invocation): Promise<number> {
   const count = (outcome: CheckResult['outcome']): number => results.filter((it) => it.outcome === outcome).length;
   const exitCode = count('fail') === 0 ? EXIT.done : EXIT.failed;
   const verdict = `${plural(count('ok'), 'check')} ok, ${plural(count('warn'), 'warning')}, ${count('fail')} failed\n`;
-  await (isJson ? printJson(invocation, { exitCode, checks: results }) : session.stdout.write(verdict));
+  await (isJson ? printJson(invocation, { exitCode, checks: results }) : writeProse(session.stdout, verdict));
   return exitCode;
 }
 
