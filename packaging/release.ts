@@ -1,6 +1,6 @@
 /**
  * Everything that is handed to users: the package of npm, one executable, a Debian package, what a container is built from, the list of
- * what is in them (CycloneDX), and checksums. Input: the checkout. Output: files in a folder; the same commit gives the same bytes.
+ * what is in them (CycloneDX), checksums, and their signature. The same commit gives the same bytes.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,8 +11,8 @@ import { packageAt, writeLicenses } from './bundle.ts';
 import { buildDebian } from './debian.ts';
 import { buildExecutable } from './executable.ts';
 import { packForNpm } from './npm-package.ts';
-import { TOP } from './paths.ts';
-import { ARM64, X64 } from './platforms.ts';
+import { runProgram, TOP } from './paths.ts';
+import { ARM64, X64, type Platform } from './platforms.ts';
 import { sbomText } from './sbom.ts';
 
 /** When the commit was made, in seconds since 1970; what is built has this time. */
@@ -22,8 +22,18 @@ export function commitTime(): number {
   return Number(text.trim());
 }
 
-/** Fills a folder, which is emptied first. */
-export async function makeRelease(release: string): Promise<void> {
+/** What a release is made of beside the checkout. */
+export interface ReleaseOptions {
+  /** File of an SSH key that signs the checksums; they are not signed without one. */
+  readonly signingKey?: string | undefined;
+  readonly platforms?: readonly Platform[];
+}
+
+/** Fills a folder, which is emptied first. docs/install.md says how users verify the signature. */
+export async function makeRelease(
+  release: string,
+  { signingKey, platforms = [X64, ARM64] }: ReleaseOptions = {},
+): Promise<void> {
   rmSync(release, { recursive: true, force: true });
   mkdirSync(release);
   const builtAt = commitTime();
@@ -33,17 +43,21 @@ export async function makeRelease(release: string): Promise<void> {
     await packForNpm(['--silent', '--pack-destination', release]);
     const printer = join(release, 'rowsync-linux-x64');
     const packages = await buildExecutable(printer, X64);
-    await buildExecutable(join(release, 'rowsync-linux-arm64'), ARM64);
+    for (const platform of platforms.filter((each) => each !== X64))
+      await buildExecutable(join(release, `rowsync-${platform.name}`), platform);
     const licenses = join(folder, 'licenses.txt');
     writeLicenses(licenses, [...packages, packageAt('node_modules/node')]);
-    for (const platform of [X64, ARM64]) {
+    for (const platform of platforms) {
       const executable = join(release, `rowsync-${platform.name}`);
       const parts = { platform, executable, printer, version, builtAt, licenses: readFileSync(licenses, 'utf8') };
       buildDebian(parts, join(folder, platform.debian), join(release, `rowsync_${version}_${platform.debian}.deb`));
     }
     for (const name of ['Containerfile', 'image-setup.sh']) cpSync(join(TOP, 'packaging', name), join(release, name));
     writeFileSync(join(release, 'rowsync.cdx.json'), sbomText(packages, version, builtAt));
-    writeFileSync(join(release, 'SHA256SUMS'), sumsOf(release));
+    const sums = join(release, 'SHA256SUMS');
+    writeFileSync(sums, sumsOf(release));
+    if (signingKey !== undefined)
+      runProgram('ssh-keygen', ['-q', '-Y', 'sign', '-f', signingKey, '-n', 'rowsync-release', sums]);
   } finally {
     rmSync(folder, { recursive: true });
   }
