@@ -354,8 +354,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'replica/bookkeeping/tables.ts',
-        find: 'CASE WHEN NOT EXISTS (SELECT 1 FROM _rowsync_unreadable u WHERE u.table_id = t.id)',
-        replace: 'CASE WHEN 1',
+        find: "t.state <> 'loading' AND NOT EXISTS (SELECT 1 FROM _rowsync_unreadable u WHERE u.table_id = t.id)",
+        replace: "t.state <> 'loading'",
       },
     ],
   },
