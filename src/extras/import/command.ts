@@ -22,21 +22,22 @@ const EXAMPLES = `
 Without --confirm nothing is written. The rows become edits as of any SQL client: rowsync plan shows them, rowsync push carries them under
 all its guards, and until then rowsync discard takes them back. One cell that cannot be read, and nothing is done at all; each is listed.
 
---match tells which rows are here already: they are updated where the file says otherwise, the others are new. Without it, the match column of
-the configuration is used if the file has it; else each row is a new one. An empty cell empties the one here; a column that the file does
-not have is left alone. docs/import.md has more.
+--match tells which rows are here already: they are updated where the file says otherwise, the others are new. Without it, rows are matched by
+_id if the file has it, or else by the match column of the configuration; in a file that has neither, each row is a new one. An empty cell
+empties the one here; a column that the file does not have is left alone. docs/import.md has more.
 
 Examples:
   rowsync import Customer new.csv                             what would be done
   rowsync import Customer new.csv --confirm
   rowsync import Customer prices.csv --match Code --update-only --locale de-DE
-  rowsync import Order orders.tsv --dates DD/MM/YYYY --match _id`;
+  rowsync import Order orders.tsv --dates DD/MM/YYYY --ignore Remarks`;
 
 /** Problems that are listed for people; --json has all. */
 const PROBLEMS_SHOWN_MAX = 200;
 
 interface ImportOptions {
   readonly match?: string;
+  readonly ignore?: readonly string[];
   readonly updateOnly?: boolean;
   readonly locale?: string;
   readonly dates?: string;
@@ -52,6 +53,7 @@ export function addImportCommand(program: Command, runner: Runner): void {
     .argument('<file>', 'CSV, TSV, JSON Lines or Parquet, with the names of columns')
     .description('make the rows of a file edits of a table, shown first')
     .option('--match <column>', 'the column that tells which rows are here already, or _id')
+    .option('--ignore <column...>', 'columns of the file that are left out')
     .option('--update-only', 'leave out rows that are not here')
     .option('--locale <locale>', 'how numbers and dates are written, such as de-DE')
     .option('--dates <form>', 'how dates are written, such as DD/MM/YYYY')
@@ -82,8 +84,8 @@ async function importAndPrint(
     if (table === null) throw usage(`${name} cannot be edited here`, MIRROR_HINT);
     const zone = readIdentity(from)?.timeZone ?? null;
     const forms = formsOf({ locale: options.locale, dates: options.dates, zone });
-    const { match = null, updateOnly: updatesOnly = false } = options;
-    return importRows(from, table, { file: rows, forms, match, updatesOnly });
+    const { match = null, ignore = [], updateOnly: updatesOnly = false } = options;
+    return importRows(from, table, { file: rows, forms, match, ignore, updatesOnly });
   };
   const report = workAsClient(path, work, { isKept: ({ problems }) => wantsEdits && problems.length === 0 });
   const isDone = wantsEdits && report.problems.length === 0;
@@ -103,13 +105,16 @@ function readBytes(path: string): Buffer {
 }
 
 function reportJson(report: ImportReport, isDone: boolean): object {
-  const { table, matchedBy, matched, unknown, rows, equalCount, leftOutCount, problems } = report;
+  const { table, matchedBy, matched, rows, equalCount, leftOutCount, problems } = report;
   return {
     table,
     written: isDone,
     matchedBy,
-    columns: matched.map(({ header, column, reason }) => ({ header, column: column.localName, notWritten: reason })),
-    unknown,
+    columns: matched.map(({ header, column, reason }) => ({
+      header,
+      column: column?.localName ?? null,
+      notWritten: reason,
+    })),
     insertedCount: rows.filter(({ kind }) => kind === 'insert').length,
     updatedCount: rows.filter(({ kind }) => kind === 'update').length,
     equalCount,
@@ -120,10 +125,9 @@ function reportJson(report: ImportReport, isDone: boolean): object {
 }
 
 function reportText(report: ImportReport, isDone: boolean): string {
-  const { table, matchedBy, matched, unknown, rows, equalCount, leftOutCount, problems } = report;
+  const { table, matchedBy, matched, rows, equalCount, leftOutCount, problems } = report;
   const lines = [
     `columns: ${matched.flatMap(({ header, reason }) => (reason === null ? [header] : [])).join(', ') || 'none'}`,
-    ...unknown.map((header) => `  not in ${table}: ${header}`),
     ...matched.flatMap(({ header, reason }) => (reason === null ? [] : [`  not written: ${header} (${reason})`])),
     matchedBy === null ? 'each row of the file is a new one' : `rows are matched by ${matchedBy}`,
   ];
@@ -144,7 +148,8 @@ function reportText(report: ImportReport, isDone: boolean): string {
 
 function problemsText(problems: ImportReport['problems']): string {
   const shown = problems.slice(0, PROBLEMS_SHOWN_MAX).map(({ line, column, problem }) => {
-    return `  line ${line}${column === null ? '' : `, ${printable(column)}`}: ${printable(problem)}\n`;
+    const place = [line === null ? [] : `line ${line}`, column === null ? [] : printable(column)].flat().join(', ');
+    return `  ${place}: ${printable(problem)}\n`;
   });
   const hidden = problems.length - shown.length;
   const more = hidden === 0 ? '' : `  and ${hidden} more (--json lists them)\n`;

@@ -14,45 +14,47 @@ import type { Value } from '../../wire/schema.ts';
 import { readCell, usage, type RawCell, type Forms } from './cell-value.ts';
 import type { FileRow, FileRows } from './read-file.ts';
 import { readStored, writeCells } from '../shared/sql-client.ts';
+import { nearestName } from '../../reconcile/bindings.ts';
 import { isSameValue } from '../../reconcile/merge.ts';
 
 /** What a person asked for. */
 export interface ImportRequest {
   readonly file: FileRows;
   readonly forms: Forms;
-  /** The column that tells which rows are here; null for the one of the configuration, if the file has it. */
+  /** The column that tells which rows are here; null for `_id` or else the one of the configuration, if the file has it. */
   readonly match: string | null;
+  /** Columns of the file that are left out. */
+  readonly ignore: readonly string[];
   readonly updatesOnly: boolean;
 }
 
-/** Why a row of the file stops the import; `column` is null where it is about the whole row. */
+/** Why a row or a column of the file stops the import; `column` is null where it is about a whole row, `line` where it is about all. */
 export interface ImportProblem {
-  readonly line: number;
+  readonly line: number | null;
   readonly column: string | null;
   readonly problem: string;
 }
 
-/** A column of the file that is one of the table. */
-interface MatchedColumn {
+/** A column of the file. */
+interface ImportColumn {
   readonly header: string;
   /** Where it is in the file. */
   readonly index: number;
-  readonly column: TwoWayColumn;
+  /** The one of the table; null for `_id`, `_allow` and what is left out. */
+  readonly column: TwoWayColumn | null;
   /** Why its values are not written; null where they are. */
   readonly reason: string | null;
 }
 
 /** The columns of a file. */
-interface MatchedColumns {
-  readonly matched: readonly MatchedColumn[];
-  /** Where the column `_id` is in the file; null without one. */
-  readonly idIndex: number | null;
+interface ImportColumns {
+  readonly matched: readonly ImportColumn[];
   /** Those that are none of the table. */
-  readonly unknown: readonly string[];
+  readonly problems: readonly ImportProblem[];
 }
 
 /** What an import does. */
-export interface ImportReport extends Omit<MatchedColumns, 'idIndex'> {
+export interface ImportReport extends ImportColumns {
   readonly table: string;
   /** The column by which rows were matched; null where each row is a new one. */
   readonly matchedBy: string | null;
@@ -61,7 +63,6 @@ export interface ImportReport extends Omit<MatchedColumns, 'idIndex'> {
   readonly equalCount: number;
   /** Rows of the file that are not here, with updatesOnly. */
   readonly leftOutCount: number;
-  readonly problems: readonly ImportProblem[];
 }
 
 /** How the rows of a file are found here. */
@@ -82,16 +83,16 @@ interface RowCell {
 /** @throws RowsyncError `usage.invalid`. */
 export function importRows(from: Connection, table: TwoWayTable, wish: ImportRequest): ImportReport {
   const { file, forms, updatesOnly } = wish;
-  const columns = matchHeaders(table, file.headers);
-  const match = findMatch(from, table, columns, wish);
+  const { matched, problems: unknown } = matchHeaders(table, file.headers, wish.ignore);
+  const match = findMatch(from, table, matched, wish);
   if (match === null && updatesOnly)
     throw usage('--update-only needs --match', 'Name the column that tells which rows are here.');
-  const problems: ImportProblem[] = file.problems.map((it) => ({ ...it, column: null }));
+  const problems: ImportProblem[] = [...unknown, ...file.problems.map((it) => ({ ...it, column: null }))];
   const rows: PreviewRow[] = [];
   const counts = { equalCount: 0, leftOutCount: 0 };
   const lineByKey = new Map<string, number>();
   for (const row of file.rows) {
-    const { cells, problems: own } = readCells(row, columns.matched, forms);
+    const { cells, problems: own } = readCells(row, matched, forms);
     problems.push(...own);
     const found = match === null ? null : findRow(row, match, { forms, lineByKey });
     if (found !== null && typeof found === 'object')
@@ -106,20 +107,19 @@ export function importRows(from: Connection, table: TwoWayTable, wish: ImportReq
     else if (written === null) counts.equalCount += 1;
     else rows.push(written);
   }
-  const { matched, unknown } = columns;
-  problems.sort((a, b) => a.line - b.line);
-  return { table: table.localName, matchedBy: match?.name ?? null, matched, unknown, rows, ...counts, problems };
+  problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+  return { table: table.localName, matchedBy: match?.name ?? null, matched, rows, ...counts, problems };
 }
 
 function readCells(
   { line, cells }: FileRow,
-  matched: readonly MatchedColumn[],
+  matched: readonly ImportColumn[],
   forms: Forms,
 ): { readonly cells: readonly RowCell[]; readonly problems: readonly ImportProblem[] } {
   const problems: ImportProblem[] = [];
   const read = matched.flatMap(({ header, index, column, reason }): readonly RowCell[] => {
     const cell = cells[index];
-    if (cell === undefined || reason !== null) return [];
+    if (cell === undefined || column === null || reason !== null) return [];
     const found = readCell(column.type, cell, forms);
     if ('value' in found) return [{ column, value: found.value }];
     problems.push({ line, column: header, problem: found.problem });
@@ -131,24 +131,31 @@ function readCells(
 function findMatch(
   from: Connection,
   table: TwoWayTable,
-  { matched, idIndex }: MatchedColumns,
+  matched: readonly ImportColumn[],
   { match }: ImportRequest,
 ): Match | null {
-  if (match !== null && folded(match) === '_id') {
-    if (idIndex === null) throw usage('The file has no column _id', 'Name a column of the file with --match.');
-    return { name: '_id', index: idIndex, column: null, isGiven: true, idsByKey: readKeys(from, table, null) };
+  const id = matched.find(({ header, reason }) => folded(header) === '_id' && reason === OURS.get('_id'));
+  if (match === null ? id !== undefined : folded(match) === '_id') {
+    if (id === undefined) throw usage('The file has no column _id', 'Name a column of the file with --match.');
+    return { name: '_id', index: id.index, column: null, isGiven: true, idsByKey: readKeys(from, table, null) };
   }
   const wished =
     match === null ? table.columns.find(({ name }) => name === table.matchColumn) : findColumn(table, match);
-  const found = matched.find(({ column }) => column === wished);
+  const found = matched.find(({ column }) => column !== null && column === wished);
   if (found === undefined && match === null) return null;
   if (wished === null || wished === undefined)
     throw usage(`${table.localName} has no column ${match ?? ''}`, 'Name one with --match.');
   if (found === undefined)
     throw usage(`The file has no column ${wished.name}`, 'Name a column of the file with --match.');
   if (wished.mask !== null) throw usage(`"${wished.name}" is masked, and tells no rows apart`, 'Name another column.');
-  const { index, column, reason } = found;
-  return { name: column.name, index, column, isGiven: reason !== null, idsByKey: readKeys(from, table, column) };
+  const { index, reason } = found;
+  return {
+    name: wished.name,
+    index,
+    column: wished,
+    isGiven: reason !== null,
+    idsByKey: readKeys(from, table, wished),
+  };
 }
 
 /** The rows here by what is in a column, or by `_id`. */
@@ -226,33 +233,55 @@ function readValues(from: Connection, localName: string, rowId: number, cells: r
 }
 
 /** Finds the columns by their names at the origin, then aliases, then names here. @throws RowsyncError `usage.invalid`. */
-function matchHeaders(table: TwoWayTable, headers: readonly string[]): MatchedColumns {
-  const matched: MatchedColumn[] = [];
-  const unknown: string[] = [];
-  const indexOf = new Map<string, number>();
+function matchHeaders(table: TwoWayTable, headers: readonly string[], ignored: readonly string[]): ImportColumns {
+  const matched: ImportColumn[] = [];
+  const problems: ImportProblem[] = [];
+  const given = new Set<string>();
+  const left = new Set(ignored.map(folded));
   for (const [index, header] of headers.entries()) {
-    const own = OURS.find((name) => folded(name) === folded(header));
-    const column = own === undefined ? findColumn(table, header) : null;
-    const name = own ?? column?.localName;
-    if (name === undefined) {
-      unknown.push(header.trim() === '' ? `column ${index + 1}, which has no name` : header);
+    const reason = reasonLeftOut(header, left);
+    const column = reason === null ? findColumn(table, header) : null;
+    const name = column?.localName ?? folded(header);
+    if (reason === null && column === null) {
+      problems.push({ line: null, column: header, problem: unknownSentence(table, header) });
       continue;
     }
-    if (indexOf.has(name)) {
+    if (name !== '' && given.has(name))
       throw usage(`Two columns of the file are "${name}" of ${table.localName}`, 'Remove one of them, or rename it.');
-    }
-    indexOf.set(name, index);
-    if (column !== null) matched.push({ header, index, column, reason: reasonNotWritten(table, column) });
+    given.add(name);
+    const own = reason ?? (column === null ? null : reasonNotWritten(table, column));
+    matched.push({ header: header.trim() === '' ? `column ${index + 1}` : header, index, column, reason: own });
   }
-  if (indexOf.size > 0) return { matched, idIndex: indexOf.get('_id') ?? null, unknown };
+  const missing = ignored.find((name) => !headers.some((header) => folded(header) === folded(name)));
+  if (missing !== undefined) throw usage(`The file has no column "${missing}"`, '--ignore names a column of the file.');
+  if (matched.some(({ column, header }) => column !== null || OURS.has(folded(header)))) return { matched, problems };
   throw usage(
     `No column of the file is one of ${table.localName}`,
     `The first line has the names of columns, such as ${table.columns[1]?.name ?? '_id'}.`,
   );
 }
 
-/** Columns that rowsync adds to each table. */
-const OURS = ['_id', '_allow'];
+/** Columns that rowsync adds to each table, and why they are not written. */
+const OURS: ReadonlyMap<string, string> = new Map([
+  ['_id', 'the origin numbers the rows'],
+  ['_allow', 'the origin says what you may do'],
+]);
+
+/** Why a column of the file is none to look for in the table; null where it is. */
+function reasonLeftOut(header: string, ignored: ReadonlySet<string>): string | null {
+  const name = folded(header);
+  if (ignored.has(name)) return 'ignored';
+  return name === '' ? 'it has no name' : (OURS.get(name) ?? null);
+}
+
+function unknownSentence({ columns, localName }: TwoWayTable, header: string): string {
+  const near = nearestName(
+    header,
+    columns.map(({ name }) => name),
+  );
+  const hint = near === null ? '' : `; did you mean "${near}"?`;
+  return `is not a column of ${localName}${hint} (--ignore leaves it out)`;
+}
 
 /** Finds a column as people write its name; null for none. @throws RowsyncError `usage.invalid` where it may be one of two. */
 function findColumn({ columns, localName }: TwoWayTable, given: string): TwoWayColumn | null {

@@ -16,13 +16,12 @@ const MIRROR: TableSpec = { name: 'Mirror', columns: [{ name: 'Title', type: 'Te
 interface Imported {
   readonly written: boolean;
   readonly matchedBy: string | null;
-  readonly unknown: readonly string[];
-  readonly columns: readonly { header: string; column: string; notWritten: string | null }[];
+  readonly columns: readonly { header: string; column: string | null; notWritten: string | null }[];
   readonly insertedCount: number;
   readonly updatedCount: number;
   readonly equalCount: number;
   readonly leftOutCount: number;
-  readonly problems: readonly { line: number; column: string | null; problem: string }[];
+  readonly problems: readonly { line: number | null; column: string | null; problem: string }[];
   readonly rows: readonly { rowId: number; kind: string; cells: readonly { column: string; local: unknown }[] }[];
 }
 
@@ -97,20 +96,51 @@ test('every cell that cannot be read is listed with its line, and so is what a t
   expect(await world.rows('count(*) AS n')).toEqual([{ n: 6 }]);
 });
 
-test('columns that are not written are named with the reason, and those that are not there', async () => {
+test('columns that are not written are named with the reason', async () => {
   await using world = await startWorld('tables: { Note: { push: true, match: Code, mask: { Body: hash } } }\n');
 
-  world.write('a.csv', 'title,CODE,Id,Total,Body,Photo,Titel,_id,_allow\nx,c9,77,5,b,p.jpg,t,1,Edit\n');
-  const { stdout } = await world.run(['import', 'Note', 'a.csv']);
+  world.write('a.csv', 'title,CODE,Id,Total,Body,Photo,Titel,_id,_allow,\nx,c9,77,5,b,p.jpg,t,,Edit,0\n');
+  const { stdout } = await world.run(['import', 'Note', 'a.csv', '--ignore', 'Titel']);
 
   expect(stdout).toContain('columns: title, CODE\n');
-  expect(stdout).toContain('  not in Note: Titel\n');
   expect(stdout).toContain('  not written: Id (the origin numbers the rows)\n');
   expect(stdout).toContain('  not written: Total (the origin computes it, or does not let you write it)\n');
   expect(stdout).toContain('  not written: Body (it is masked)\n');
   expect(stdout).toContain('  not written: Photo (files are attached with SQL (docs/files.md))\n');
-  expect(stdout).toContain('rows are matched by Code\n');
+  expect(stdout).toContain('  not written: Titel (ignored)\n');
+  expect(stdout).toContain('  not written: _id (the origin numbers the rows)\n');
+  expect(stdout).toContain('  not written: _allow (the origin says what you may do)\n');
+  expect(stdout).toContain('  not written: column 10 (it has no name)\n');
+  expect(stdout).toContain('rows are matched by _id\n');
   expect(stdout).toContain('1 row: nothing was written; --confirm does it\n');
+});
+
+test('a column that the table does not have stops the import, with the nearest name', async () => {
+  await using world = await startWorld();
+  world.write('a.csv', 'Titel,Code\nx,c9\n');
+
+  const { exitCode, stdout } = await world.run(['import', 'Note', 'a.csv', '--confirm']);
+  const unknown = await world.run(['import', 'Note', 'a.csv', '--ignore', 'Title']);
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toContain('  Titel: is not a column of Note; did you mean "Title"? (--ignore leaves it out)\n');
+  expect(await world.rows('count(*) AS n')).toEqual([{ n: 6 }]);
+  expect(unknown.stderr).toContain('The file has no column "Title"');
+});
+
+test('a file with _id is matched by it: what is not here is listed, and no value is a new row', async () => {
+  await using world = await startWorld();
+
+  const foreign = await world.take('a.csv', '_id,Title\n1,one\n99,x\n', '--confirm');
+  const taken = await world.take('a.csv', '_id,Title,Code\n1,one,c1\n,new,c9\n', '--confirm');
+  const byCode = await world.take('a.csv', '_id,Title,Code\n99,two,c2\n', '--match', 'Code');
+
+  expect(foreign).toMatchObject({ exitCode: 1, written: false });
+  expect(foreign.problems).toEqual([
+    { line: 3, column: '_id', problem: 'is not here, and the origin gives it: leave it empty for a new row' },
+  ]);
+  expect(taken).toMatchObject({ matchedBy: '_id', insertedCount: 1, updatedCount: 1, problems: [] });
+  expect(byCode).toMatchObject({ matchedBy: 'Code', insertedCount: 0, updatedCount: 1, problems: [] });
 });
 
 test('rows that may be several are listed, and nothing is done', async () => {
@@ -135,7 +165,7 @@ test('an export that was edited comes back by _id, and only what is different is
   await using world = await startWorld();
   const { stdout } = await world.run(['sql', '--format', 'csv', 'SELECT * FROM Note']);
 
-  const taken = await world.take('a.csv', stdout.replace('title 3', 'three'), '--match', '_id', '--confirm');
+  const taken = await world.take('a.csv', stdout.replace('title 3', 'three'), '--confirm');
 
   expect(taken).toMatchObject({ insertedCount: 0, updatedCount: 1, equalCount: 5, problems: [] });
   expect(taken.rows?.[0]).toMatchObject({ rowId: 3, cells: [{ column: 'Title', local: 'three' }] });
