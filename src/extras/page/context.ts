@@ -40,6 +40,11 @@ export function framed(
   return { status, type: 'text/html; charset=utf-8', chunks: [page] };
 }
 
+/** Sends the browser to another page. */
+export function redirect(location: string): AnswerChunks {
+  return { status: 303, type: 'text/plain; charset=utf-8', headers: { Location: location }, chunks: [] };
+}
+
 /** The columns that the origin updates with every change of a row, by the name of the table. */
 export function stampColumns(tables: readonly BrowsedTable[]): (table: string) => ReadonlySet<string> {
   const kinds = new Set(['DateModified', 'LastModifiedBy']);

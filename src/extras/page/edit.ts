@@ -15,7 +15,7 @@ import { pathPart, nameOfPart } from './address.ts';
 import { exact, html, type Html } from './html.ts';
 import { hiddenHtml } from './layout.ts';
 import { readRowCells } from '../shared/browse-row.ts';
-import { framed, problem, type PageInput } from './context.ts';
+import { framed, problem, redirect, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 
 /** Longer texts are edited with SQL: a form is sent whole. */
@@ -241,12 +241,7 @@ export function answerEdit(desk: PageInput, fields: NonNullable<PageInput['reque
   const outcome = editRowAsClient(desk.request.replicaPath, edit, isAsSeen);
   if (outcome.kind === 'done') {
     const said = outcome.changedCount === 0 ? 'same' : edit.kind;
-    return {
-      status: 303,
-      type: 'text/plain; charset=utf-8',
-      headers: { Location: `/browse/${pathPart(table.name)}/${outcome.id}?_said=${said}` },
-      chunks: [],
-    };
+    return redirect(`/browse/${pathPart(table.name)}/${outcome.id}?_said=${said}`);
   }
   const words = {
     refused: outcome.kind === 'refused' ? outcome.words : '',

@@ -26,7 +26,7 @@ import { answerEdit, answerEditForm } from './edit.ts';
 import { answerEdits } from './edits.ts';
 import { ANSWER_ROWS_MAX, askHtml, type QueryOutcome } from './ask.ts';
 import { readTableView, rowsHtml, tablesHtml } from './browse.ts';
-import { framed, problem, saveAs, type PageInput } from './context.ts';
+import { framed, problem, redirect, saveAs, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
 import { machineZone } from '../../wire/zone.ts';
@@ -100,10 +100,6 @@ function answer(desk: PageInput, [place = '', first = '', ...rest]: readonly str
   return column === undefined
     ? answerRow(desk, table, Number(row))
     : answerCell(desk, table, { id: Number(row), column });
-}
-
-function redirect(location: string): AnswerChunks {
-  return { status: 303, type: 'text/plain; charset=utf-8', headers: { Location: location }, chunks: [] };
 }
 
 /** Redirects to a row in the web application of the origin. */

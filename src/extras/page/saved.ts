@@ -8,7 +8,7 @@ import { readSaved } from '../shared/browse.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { storeView } from '../shared/sql-client.ts';
 import { pathPart } from './address.ts';
-import { problem, type PageInput } from './context.ts';
+import { problem, redirect, type PageInput } from './context.ts';
 
 const CHARS_MAX = 100;
 
@@ -20,7 +20,7 @@ export function answerSaving(desk: PageInput, fields: ReadonlyMap<string, string
   try {
     if (fields.get('kind') === 'drop') {
       if (isKnown) storeView(request.replicaPath, { name, text: null });
-      return { status: 303, type: 'text/plain; charset=utf-8', headers: { Location: '/ask' }, chunks: [] };
+      return redirect('/ask');
     }
     const taken = sql`SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE`;
     if (reader.prepare(taken).get(name) !== undefined)
@@ -35,8 +35,7 @@ export function answerSaving(desk: PageInput, fields: ReadonlyMap<string, string
     const text = (fields.get('sql') ?? '').replaceAll('\r\n', '\n');
     reader.query(text); // refuses what is no single query
     storeView(request.replicaPath, { name, text });
-    const headers = { Location: `/ask/${pathPart(name)}` };
-    return { status: 303, type: 'text/plain; charset=utf-8', headers, chunks: [] };
+    return redirect(`/ask/${pathPart(name)}`);
   } catch (thrown) {
     return problem(desk, 400, 'The question was not saved', asRowsyncError(thrown).message);
   }
