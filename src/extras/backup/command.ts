@@ -86,18 +86,14 @@ async function drillAndPrint(invocation: Invocation, file: string | undefined): 
       path === undefined ? 'There is no backup of this replica in backup.folder' : `There is no file ${path}`,
       'Name the file that rowsync backup made.',
     );
-  const main = existsSync(config.replica.path) ? openReader(config.replica.path) : null;
-  try {
-    const drill = await drillBackup(path, { main, nowMs });
-    if (file === undefined) storeDrill(config, drill);
-    const exitCode = drill.problem === null ? EXIT.done : EXIT.failed;
-    await (invocation.isJson
-      ? printJson(invocation, { exitCode, ...drill })
-      : session.stdout.write(linesText([drillText(drill)])));
-    return exitCode;
-  } finally {
-    main?.close();
-  }
+  using main = existsSync(config.replica.path) ? openReader(config.replica.path) : null;
+  const drill = await drillBackup(path, { main, nowMs });
+  if (file === undefined) storeDrill(config, drill);
+  const exitCode = drill.problem === null ? EXIT.done : EXIT.failed;
+  await (invocation.isJson
+    ? printJson(invocation, { exitCode, ...drill })
+    : session.stdout.write(linesText([drillText(drill)])));
+  return exitCode;
 }
 
 function usage(message: string, hint: string): RowsyncError {
@@ -206,12 +202,8 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
 /** Edited rows that the origin does not have; 0 also if the replica cannot be read, which is why people restore. */
 function countUnpushed(path: string): number {
   try {
-    const reader = openReader(path);
-    try {
-      return queryNumber(reader, sql`SELECT count(*) FROM _rowsync_rows`);
-    } finally {
-      reader.close();
-    }
+    using reader = openReader(path);
+    return queryNumber(reader, sql`SELECT count(*) FROM _rowsync_rows`);
   } catch {
     return 0;
   }

@@ -52,23 +52,19 @@ export async function drillBackup(
   const nothing = { tableCount: 0, rowCount: 0, tracedCount: 0, fileCount: 0, readFileCount: 0 };
   const about = { at: stampFromMs(nowMs), path };
   try {
-    const reader = openReader(path);
-    try {
-      const verdict = String(
-        reader
-          .prepare(sql`SELECT integrity_check FROM pragma_integrity_check LIMIT 1`)
-          .pluck()
-          .get(),
-      );
-      if (verdict !== 'ok') return { ...about, ...nothing, problem: `SQLite finds it damaged: ${verdict}` };
-      onAdvance?.();
-      // A file of an earlier version has other tables of ours.
-      const rows = reader.isOlder() ? { ...nothing, problem: null } : countRows(reader, main);
-      const files = await readFiles(reader, path, { start: Math.floor(nowMs / 1000), onAdvance });
-      return { ...about, ...nothing, ...rows, ...files, problem: rows.problem ?? files.problem };
-    } finally {
-      reader.close();
-    }
+    using reader = openReader(path);
+    const verdict = String(
+      reader
+        .prepare(sql`SELECT integrity_check FROM pragma_integrity_check LIMIT 1`)
+        .pluck()
+        .get(),
+    );
+    if (verdict !== 'ok') return { ...about, ...nothing, problem: `SQLite finds it damaged: ${verdict}` };
+    onAdvance?.();
+    // A file of an earlier version has other tables of ours.
+    const rows = reader.isOlder() ? { ...nothing, problem: null } : countRows(reader, main);
+    const files = await readFiles(reader, path, { start: Math.floor(nowMs / 1000), onAdvance });
+    return { ...about, ...nothing, ...rows, ...files, problem: rows.problem ?? files.problem };
   } catch (thrown) {
     return { ...about, ...nothing, problem: errorFromReading(thrown, path).message };
   }

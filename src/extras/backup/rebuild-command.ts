@@ -103,29 +103,25 @@ function writeEdits(path: string, tally: RebuildCounts, write: (line: string) =>
     }
   };
   attempt('the file', () => {
-    const reader = openReader(path);
-    try {
-      const lost = standInForBooks(reader);
-      for (const name of lost) write(`-- ${name} is missing: new rows may have reached the origin already`);
-      const isCopy = lost.length > 0 || isUnopenedCopy(reader, path);
-      for (const { id, localName } of readTwoWayTables(reader)) {
-        attempt(`the edits of ${localName}`, () => {
-          const names = [localName, baseName(id), '_rowsync_rows', '_rowsync_columns'];
-          const damage = damagedAmong(path, names);
-          if (damage.length > 0) {
-            tally.unread.push(`${localName}: damaged parts: ${damage.join(', ')}`);
-            write(`-- ${printable(localName)} is damaged: rows may be missing that were not deleted; check each line`);
-          }
-          for (const line of scriptOfTable(reader, id, { isDamaged: damage.length > 0, isCopy })) {
-            if (!line.startsWith('SELECT')) tally.editCount += 1;
-            write(line);
-          }
-        });
-      }
-      writeProblems(reader, { tally, write, attempt });
-    } finally {
-      reader.close();
+    using reader = openReader(path);
+    const lost = standInForBooks(reader);
+    for (const name of lost) write(`-- ${name} is missing: new rows may have reached the origin already`);
+    const isCopy = lost.length > 0 || isUnopenedCopy(reader, path);
+    for (const { id, localName } of readTwoWayTables(reader)) {
+      attempt(`the edits of ${localName}`, () => {
+        const names = [localName, baseName(id), '_rowsync_rows', '_rowsync_columns'];
+        const damage = damagedAmong(path, names);
+        if (damage.length > 0) {
+          tally.unread.push(`${localName}: damaged parts: ${damage.join(', ')}`);
+          write(`-- ${printable(localName)} is damaged: rows may be missing that were not deleted; check each line`);
+        }
+        for (const line of scriptOfTable(reader, id, { isDamaged: damage.length > 0, isCopy })) {
+          if (!line.startsWith('SELECT')) tally.editCount += 1;
+          write(line);
+        }
+      });
     }
+    writeProblems(reader, { tally, write, attempt });
   });
 }
 
