@@ -1,11 +1,9 @@
 /**
  * An agent: the SDK's client, connected to `rowsync mcp` as a child process, over a workspace that was pulled from a sandbox.
  */
-import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+import { PROGRAM } from './program.ts';
 
 /** What a tool answered. */
 export interface ToolResult {
@@ -24,11 +22,8 @@ export interface Agent {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Starts a server in a folder, from the sources unless another program is named, and connects to it. */
-export async function startAgent(
-  folder: string,
-  program: readonly string[] = [process.execPath, MAIN],
-): Promise<Agent> {
+/** Starts a server in a folder, as program.ts says unless another program is named, and connects to it. */
+export async function startAgent(folder: string, program: readonly string[] = PROGRAM): Promise<Agent> {
   const [command = '', ...args] = program;
   const transport = new StdioClientTransport({ command, args: [...args, 'mcp'], cwd: folder, stderr: 'pipe' });
   let said = '';

@@ -1,5 +1,5 @@
 /**
- * The command line as its users run it: a process of its own, from the sources. Never blocks, because the sandbox that the
+ * The command line as its users run it: a process of its own (program.ts). Never blocks, because the sandbox that the
  * child talks to lives in this process.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -7,10 +7,8 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { PROGRAM } from './program.ts';
 import type { RunResult } from './session.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 /** A child under way. */
 export interface Child {
@@ -26,7 +24,8 @@ export function startRowsync(
   args: readonly string[],
   options: { folder: string; input?: string; env?: Readonly<Record<string, string>> },
 ): Child {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const [command, ...first] = PROGRAM;
+  const child = spawn(command, [...first, ...args], {
     cwd: options.folder,
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },

@@ -10,9 +10,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { request } from 'node:http';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { PROGRAM } from './program.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const LINES_KEPT = 200;
 
 /** One line of the log. */
@@ -79,7 +78,8 @@ export function startDaemonProcess(
   folder: string,
   options: { readonly logPath?: string; readonly env?: Readonly<Record<string, string>> } = {},
 ): DaemonProcess {
-  const child = spawn(process.execPath, [MAIN, 'daemon'], {
+  const [command, ...first] = PROGRAM;
+  const child = spawn(command, [...first, 'daemon'], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },

@@ -6,6 +6,8 @@ import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { run } from '../../src/cli/program.ts';
 import { EXTRAS } from '../../src/extras.ts';
 import type { Output, Session } from '../../src/cli/terminal/session.ts';
+import { runRowsync } from './child.ts';
+import { IS_PACKED } from './program.ts';
 
 /** What a command did. */
 export interface RunResult {
@@ -62,7 +64,10 @@ function typingPerson(answers: readonly string[], stderr: { onText: (text: strin
   return Object.assign(stream, { isTTY: true });
 }
 
-/** Runs the command line in this process; `typed` are answers at a terminal. */
+/**
+ * Runs the command line in this process; `typed` are answers at a terminal. If a packed program is to be tested, it runs that one, unless the world
+ * is one that only this process can make.
+ */
 export async function runCli(
   args: readonly string[],
   world: {
@@ -74,9 +79,12 @@ export async function runCli(
     width?: number | null;
   } = {},
 ): Promise<RunResult> {
+  const { folder = process.cwd(), input } = world;
+  const isPlain = [world.typed, world.clock, world.signal, world.width ?? undefined].every((it) => it === undefined);
+  if (IS_PACKED && isPlain) return await runRowsync(args, { folder, ...(input === undefined ? {} : { input }) });
   const stdout = collectingOutput(world.width);
   const stderr = collectingOutput();
-  const stdin = world.typed === undefined ? inputOf(world.input) : typingPerson(world.typed, stderr);
+  const stdin = world.typed === undefined ? inputOf(input) : typingPerson(world.typed, stderr);
   const exitCode = await run(
     args,
     {
@@ -87,7 +95,7 @@ export async function runCli(
       stopSignal: () => world.signal ?? new AbortController().signal,
       hasTerminal: () => false,
       onSignal: () => undefined,
-      folder: world.folder ?? process.cwd(),
+      folder,
     },
     EXTRAS,
   );

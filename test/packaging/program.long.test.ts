@@ -1,0 +1,63 @@
+/**
+ * The tests of commands, against what users run: the packed program of npm, and the executable. ROWSYNC_PROGRAM tells them which one
+ * (support/program.ts).
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test, vi } from 'vitest';
+import { buildExecutable } from '../../packaging/executable.ts';
+import { X64 } from '../../packaging/platforms.ts';
+import { packInto } from '../support/packed.ts';
+
+vi.setConfig({ testTimeout: 900_000 });
+
+const TOP = fileURLToPath(new URL('../../', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'rowsync-program-'));
+
+/** Pulls, pushes, conflicts, exports and what comes back of them, a sink, and the daemon. */
+const SUITES = [
+  'test/cli/commands.test.ts',
+  'test/cli/commands/push.test.ts',
+  'test/cli/commands/conflicts.test.ts',
+  'test/extras/import/import.test.ts',
+  'test/extras/postgres/command.long.test.ts',
+  'test/security/process.test.ts',
+];
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The package without a registry: what it installs beside its bundle comes from the checkout, and nothing else. */
+async function packed(): Promise<string> {
+  execFileSync('tar', ['-xzf', await packInto(folder)], { cwd: folder });
+  mkdirSync(join(folder, 'package/node_modules'));
+  symlinkSync(join(TOP, 'node_modules/better-sqlite3'), join(folder, 'package/node_modules/better-sqlite3'));
+  return join(folder, 'package/dist/cli/main.cjs');
+}
+
+async function executable(): Promise<string> {
+  const path = join(folder, 'rowsync');
+  await buildExecutable(path, X64);
+  return path;
+}
+
+test.each([
+  ['the package of npm', packed],
+  ['the executable', executable],
+])('%s does what the sources do', async (_what, make) => {
+  const vitest = join(TOP, 'node_modules/vitest/vitest.mjs');
+  const child = spawn(process.execPath, [vitest, 'run', '--maxWorkers=1', '--testTimeout=120000', ...SUITES], {
+    cwd: TOP,
+    env: { ...process.env, ROWSYNC_PROGRAM: await make() },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += String(chunk)));
+  child.stderr.on('data', (chunk: Buffer) => (output += String(chunk)));
+  const [code] = (await once(child, 'close')) as [number];
+
+  expect(code === 0 ? '' : output.slice(-8_000)).toBe('');
+});
