@@ -220,6 +220,12 @@ describe('a download', () => {
     ['is a page', { type: null }, { type: 'text/html; charset=utf-8' }, 'a page of HTML came in place of the file'],
     ['is a page that should be one by its name', { name: 'a.HTM', type: null }, { type: 'text/html' }, null],
     ['is a page that should be one by its name, not by its type', { name: 'a.html' }, { type: 'text/html' }, null],
+    [
+      'is a page in place of an image that is named after one',
+      { name: 'a.html.png', type: null },
+      { type: 'text/html' },
+      'a page of HTML came in place of the file',
+    ],
     ['has a type that only begins like that of a page', { type: null }, { type: 'text/html5' }, null],
     ['has a type that only ends like that of a page', { type: null }, { type: 'x-text/html' }, null],
     ['is a page that should be one by its type', { type: 'text/html' }, { type: 'text/html' }, null],

@@ -82,6 +82,14 @@ describe('the answer about a row', () => {
     const failed = { status: 503, id: 7, key: null, errors };
     expect(judgeAnswer({ kind: 'update', cells: [file] }, failed)).toEqual({ kind: 'left', answer: null });
     expect(judgeAnswer({ kind: 'update', cells: [] }, failed)).toMatchObject({ kind: 'refused' });
+    expect(judgeAnswer({ kind: 'update', cells: [file] }, { ...failed, status: 500 })).toMatchObject({ answer: null });
+    expect(judgeAnswer({ kind: 'update', cells: [{ column: 0, value: 'x' }] }, failed).kind).toBe('refused');
+    expect(judgeAnswer({ kind: 'insert', cells: [file] }, failed)).toMatchObject({ answer: { as: 'failed' } });
+  });
+
+  test('has the id of the row that a new one met', () => {
+    const end = judgeAnswer({ kind: 'insert', cells: [] }, { status: 200, id: 7, key: null, errors: [] });
+    expect(end).toEqual({ kind: 'left', answer: { as: 'matched', id: 7, refusal: null } });
   });
 });
 
