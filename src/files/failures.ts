@@ -12,7 +12,7 @@ export function fileError(thrown: unknown, what: string): RowsyncError {
   const reason = thrown instanceof Error ? thrown.message : code;
   const message = `${what}: ${reason}`;
   if (code === 'ENOSPC' || code === 'EDQUOT') {
-    const hint = 'Free some space; what was stored is whole, and the next run continues from there.';
+    const hint = 'Free some space, then run the command again; what the replica holds is whole.';
     return new RowsyncError('replica', 'replica.full', { message, hint, cause: thrown });
   }
   const hint = 'Give this user read and write access to the folder, or change replica.files.';

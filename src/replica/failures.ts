@@ -17,7 +17,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
   [
     // The -shm file is the first to find no space.
     /^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|ENOSPC|EDQUOT)/,
-    { code: 'replica.full', hint: 'Free some space; what was stored is whole, and the next run continues from there.' },
+    { code: 'replica.full', hint: 'Free some space, then run the command again; what the replica holds is whole.' },
   ],
   [
     /^(SQLITE_BUSY|SQLITE_LOCKED)/,

@@ -375,7 +375,9 @@ function queryError(thrown: unknown, path: string): RowsyncError {
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   return new RowsyncError('usage', 'replica.query', {
     message: `SQLite does not accept the query: ${reason}`,
-    hint: 'Put names with spaces in double quotes. `rowsync sql "SELECT * FROM sync_columns"` lists tables and columns.',
+    hint: /contains more than one statement/.test(reason)
+      ? 'One statement is allowed: run each on its own.'
+      : 'Put names with spaces in double quotes. `rowsync sql "SELECT * FROM sync_columns"` lists tables and columns.',
     cause: thrown,
   });
 }

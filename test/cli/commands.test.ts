@@ -124,12 +124,14 @@ test('a query comes from stdin, reads only, and says what SQLite says', async ()
   const fromInput = await runRowsync(['sql', '-f', 'csv'], { ...workspace, input: 'SELECT 1 AS one;\n' });
   const wrong = await runCli(['sql', 'SELECT nonsense'], workspace);
   const writing = await runCli(['sql', 'DELETE FROM "Note"'], workspace);
+  const two = await runCli(['sql', 'SELECT 1; SELECT 2'], workspace);
 
   expect(fromInput.stdout).toBe('one\n1\n');
   expect(wrong.exitCode).toBe(2);
   expect(wrong.stderr).toContain('no such column: nonsense');
   expect(wrong.stderr).toContain('code: replica.query');
   expect(writing.stderr).toContain('code: replica.query');
+  expect(two.stderr).toContain('One statement is allowed: run each on its own.');
 });
 
 test('an answer stops when its reader goes away', async () => {

@@ -23,7 +23,7 @@ Examples:
   rowsync schema prune --confirm`;
 
 const SHOW_EXAMPLES = `
-Works on the replica alone: it shows what the last pulls found. Renames and new columns are followed without a message.
+Works on the replica alone: it shows what the last pulls found. Renames and new columns are followed; the pull that follows them says so.
 
 Examples:
   rowsync schema
