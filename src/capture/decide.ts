@@ -29,7 +29,7 @@ import { retryRows } from './writer/apply.ts';
 /** What a person wants. */
 export type PersonDecision =
   | ResolveDecision
-  /** Puts a row of a table back to its base; with null, every edited row. */
+  /** Puts a row of a table back to its base; with null, every edited row that is neither in conflict nor refused. */
   | { readonly kind: 'discard'; readonly table: string; readonly rowId: number | null; readonly seen?: SeenEdits }
   /** Lets rows be pushed again, by the numbers of their failures; without numbers, all refused rows that are not in doubt. */
   | { readonly kind: 'retry'; readonly ids: readonly number[]; readonly seen?: SeenEdits }
@@ -203,9 +203,10 @@ function carryOutDiscard(
     const problem = discardRow(tx, table, rowId, at);
     return problem === null ? done(`Put row ${rowId} of ${name} back`, 1, kept()) : { kind: 'problem', words: problem };
   }
-  const { discardedCount, waitingCount } = discardAll(tx, table, at);
+  const { discardedCount, waitingCount, undecidedCount } = discardAll(tx, table, at);
   const rest = waitingCount === 0 ? '' : `; ${plural(waitingCount, 'row')} sent before wait for an answer`;
-  return done(`Put ${plural(discardedCount, 'row')} of ${name} back${rest}`, discardedCount, kept());
+  const left = undecidedCount === 0 ? '' : `; left alone: ${plural(undecidedCount, 'row')} in conflict or refused`;
+  return done(`Put ${plural(discardedCount, 'row')} of ${name} back${rest}${left}`, discardedCount, kept());
 }
 
 /** The table of that name: the name here wins over the one at the origin, and an exact name over another case. */

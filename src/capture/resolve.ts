@@ -91,11 +91,23 @@ export function discardRow(tx: Tx, table: TwoWayTable, rowId: number, at: string
   return discard(tx, table, changes, at) === 0 ? `row ${rowId} of ${table.localName} ${WAITS}` : null;
 }
 
-/** Puts every edited row of a table back, except rows that were sent and wait for an answer; returns both counts. */
-export function discardAll(tx: Tx, table: TwoWayTable, at: string): Record<'discardedCount' | 'waitingCount', number> {
+/**
+ * Puts every edited row of a table back, except those that were sent and wait for an answer, and those that a person decides one by one: in conflict,
+ * or refused.
+ */
+export function discardAll(
+  tx: Tx,
+  table: TwoWayTable,
+  at: string,
+): Record<'discardedCount' | 'waitingCount' | 'undecidedCount', number> {
   const changes = [...readAllChanges(tx, table)];
-  const discardedCount = discard(tx, table, changes, at);
-  return { discardedCount, waitingCount: changes.length - discardedCount };
+  const meant = changes.filter(({ state }) => state !== 'conflicted' && state !== 'refused');
+  const discardedCount = discard(tx, table, meant, at);
+  return {
+    discardedCount,
+    waitingCount: meant.length - discardedCount,
+    undecidedCount: changes.length - meant.length,
+  };
 }
 
 /** Discards changes that wait for no answer; returns how many. */

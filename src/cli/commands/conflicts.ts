@@ -34,7 +34,8 @@ Examples:
   UPDATE sync_conflicts SET resolution = 'remote' WHERE id = 12 AND state = 'open'    in SQL, carried out by the next run`;
 
 const DISCARD_EXAMPLES = `
-What is given up stays in sync_conflicts, where "rowsync resolve ID --take local --again" takes it again.
+What is given up stays in sync_conflicts, where "rowsync resolve ID --take local --again" takes it again. --all leaves rows alone that are in
+conflict or were refused: name each of them.
 
 Examples:
   rowsync discard Customer 17
@@ -76,7 +77,7 @@ export function addConflictCommands(program: Command, runner: Runner): void {
     .command('discard')
     .argument('<table>', 'name of the table')
     .argument('[id]', '_id of the row; behind -- if it is negative')
-    .option('--all', 'every edited row of the table')
+    .option('--all', 'every edited row of the table that is neither in conflict nor refused')
     .description('put an edited row back to what the origin last confirmed')
     .addHelpText('after', DISCARD_EXAMPLES)
     .action((table: string, id: string | undefined, options: { all?: boolean }, command: Command) =>

@@ -5,7 +5,7 @@
 import { plural } from '../../base/text.ts';
 import { readHeldPush } from '../../replica/confirmation.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
-import { editVersion } from '../../replica/bookkeeping/row-states.ts';
+import { countWaiting, editVersion } from '../../replica/bookkeeping/row-states.ts';
 import type { BrowsedTable } from '../shared/browse.ts';
 import { readWaitingCells, readWaitingIds, type WaitingCell } from '../shared/browse-row.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
@@ -28,13 +28,18 @@ export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks 
   const given = query.get('after') ?? '';
   const after = /^-?\d{1,15}$/.test(given) ? Number(given) : Number.MIN_SAFE_INTEGER;
   const { ids, count } = readWaitingIds(reader, table, { after, limit: ROWS_MAX });
+  const { waitingCount, parkedCount, openConflictCount } = countWaiting(reader, table.id);
+  const others = [
+    openConflictCount === 0 ? [] : `${openConflictCount} in conflict`,
+    parkedCount === 0 ? [] : `${parkedCount} refused or in doubt`,
+  ].flat();
   const cells = Map.groupBy(readWaitingCells(reader, table, ids), ({ rowId }) => rowId);
   const nameOf = rowNamer(reader);
   const last = ids.at(-1);
   const body = html`<p class="crumbs">
       <a href="/browse">Tables</a> <a href="/browse/${pathPart(table.name)}"><bdi>${table.name}</bdi></a>
     </p>
-    <h1>${plural(count, 'edited row')} in <bdi>${table.name}</bdi></h1>
+    <h1>${[plural(waitingCount, 'edited row'), ...others].join(', ')} in <bdi>${table.name}</bdi></h1>
     ${count === 0 ? html`<p class="about">The origin has all that was edited here.</p>` : allHtml(desk, table, count)}
     <ol class="notes changes">
       ${[...cells].map(([id, lines]) => rowHtml({ table, id, name: nameOf(table.name, id), lines, desk }))}
@@ -57,6 +62,8 @@ export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks 
 function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTable, count: number): Html {
   const held = readHeldPush(reader, table.id);
   const encoded = encodeURIComponent(table.name.toWellFormed());
+  const { waitingCount, parkedInDoubtCount } = countWaiting(reader, table.id);
+  const discardable = waitingCount + parkedInDoubtCount;
   const fields = { table: encoded, seen: editVersion(reader, { table: table.name, rowId: null }) };
   return html`<p class="about">
       ${held === null ? 'The next push sends what is not refused or in conflict.' : held} What you discard is kept in
@@ -74,12 +81,16 @@ function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTa
               formToken,
             })
       }
-      ${buttonForm({
-        action: 'decide',
-        fields: { kind: 'discardAll', ...fields },
-        label: `Discard ${count === 1 ? 'it' : `all ${plural(count, 'edit')}`}`,
-        formToken,
-      })}
+      ${
+        discardable === 0
+          ? null
+          : buttonForm({
+              action: 'decide',
+              fields: { kind: 'discardAll', ...fields },
+              label: `Discard ${count === 1 ? 'it' : `all ${plural(discardable, 'edit')}`}`,
+              formToken,
+            })
+      }
     </div>`;
 }
 

@@ -54,7 +54,9 @@ test('resolve, discard and seen say as JSON what was decided, and what waits now
     rowCount: 1,
     decided: [{ ...cell, value: 'theirs', state: null }],
   });
-  expect(await json('discard', 'Note', '--all')).toEqual({
+  // Row 2 was refused, which a person decides by itself.
+  expect(await json('discard', 'Note', '--all')).toEqual({ rowCount: 0, decided: [] });
+  expect(await json('discard', 'Note', '2')).toEqual({
     rowCount: 1,
     decided: [{ table: 'Note', rowId: 2, column: 'Code', value: 'c2', conflict: 3, state: null }],
   });
