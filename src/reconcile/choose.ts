@@ -14,6 +14,7 @@ import {
   type TableDescriptor,
   isWritable,
 } from '../wire/schema.ts';
+import { nearestName } from './bindings.ts';
 import { stampColumn } from './follow.ts';
 import { createdColumn } from './windows.ts';
 
@@ -30,7 +31,7 @@ export interface ColumnChoice {
   readonly include: readonly string[] | null;
   readonly exclude: readonly string[];
   readonly masks: readonly MaskRule[];
-  /** Whether the configuration names this table, so that a mask without a column is a mistake. */
+  /** Whether the configuration names this table, so that a name without a column is a mistake. */
   readonly isOfOneTable: boolean;
   /** The columns in `match` and `sort` of the table, which come as they are. */
   readonly match: string | null;
@@ -95,8 +96,8 @@ export function chooseColumns(descriptor: TableDescriptor, choosing: Choosing): 
     problems.push(`mask.${rule.pattern}: the column "${column.name}" ${is}`);
     return [];
   });
-  problems.push(...strayMasks(descriptor, choosing));
   leftOut.push(...unseenLeftOut(descriptor, choosing));
+  problems.push(...strayNames(descriptor, choosing, leftOut));
   const isChosen = leftOut.length > 0 || columns.some(({ mask }) => mask !== undefined);
   return { descriptor: isChosen ? { ...descriptor, columns, asksByName: true } : descriptor, leftOut, kept, problems };
 }
@@ -179,15 +180,22 @@ function leftOutBy(
     return choice.include.some((pattern) => isMatch(pattern, name)) ? null : { pattern: null };
   }
   const before = leftOut.find((one) => one.id === id)?.pattern;
-  const pattern = choice.exclude.find((one) => isMatch(one, name) || one === before);
+  const [pattern] = choice.exclude.filter((one) => isMatch(one, name) || one === before).toSorted(comparePatterns);
   return pattern === undefined ? null : { pattern };
 }
 
-/** Columns left out before that are not described now: a role may hide them, and show them again under another name. */
-function unseenLeftOut({ columns }: TableDescriptor, { choice, leftOut }: Choosing): readonly LeftOut[] {
+/** Columns to leave out that are not described now: a role may hide them, and show them again under another name. */
+function unseenLeftOut({ columns }: TableDescriptor, choosing: Choosing): readonly LeftOut[] {
+  const { choice, leftOut, known } = choosing;
   if (choice === null || choice.include !== null) return [];
   const described = new Set(columns.map(({ id }) => id));
-  return leftOut.filter(({ id, pattern }) => !described.has(id) && choice.exclude.some((one) => one === pattern));
+  const before = leftOut.filter(({ pattern }) => choice.exclude.some((one) => one === pattern));
+  const hidden = known.flatMap((column) => {
+    const out = leftOutBy(column, choosing);
+    return out === null ? [] : [{ id: column.id, pattern: out.pattern }];
+  });
+  const unseen = new Map([...hidden, ...before].map((one) => [one.id, one]));
+  return [...unseen.values()].filter(({ id }) => !described.has(id));
 }
 
 /** The most specific rule that masks a column; null for none. */
@@ -215,14 +223,31 @@ function maskedAs(column: ColumnDescriptor, mask: Mask): ColumnDescriptor {
   return { ...column, type: maskedType(mask.kind), kind: null, readOnly: true, width: null, dataOptions: [], mask };
 }
 
-/** Masks of missing columns in a table that the configuration names: a typing error would let values through. */
-function strayMasks({ columns }: TableDescriptor, { choice, known }: Choosing): readonly string[] {
+/**
+ * Names under `exclude` and `mask` that no column of a table has, where the configuration names the table: a typing error would let values through.
+ * A column that had such a name here stays bound to it, also when it is gone.
+ */
+function strayNames(
+  { columns }: TableDescriptor,
+  { choice, known }: Choosing,
+  leftOut: readonly LeftOut[],
+): readonly string[] {
   if (choice?.isOfOneTable !== true) return [];
-  return choice.masks
-    .filter(({ pattern }) => !pattern.includes('*'))
-    .filter(({ pattern }) => ![...columns, ...known].some(({ name }) => isMatch(pattern, name)))
-    .filter(({ pattern }) => !known.some(({ mask }) => mask?.pattern === pattern))
-    .map(({ pattern }) => `mask.${pattern}: the table has no such column`);
+  const described = new Set(columns.map(({ id }) => id));
+  const names = [...columns, ...known.filter(({ id }) => !described.has(id))].map(({ name }) => name);
+  const isStray = (pattern: string): boolean => !pattern.includes('*') && !names.some((name) => isMatch(pattern, name));
+  const guess = (pattern: string): string => {
+    const nearest = nearestName(pattern, names);
+    return nearest === null ? '' : `; is it "${nearest}"?`;
+  };
+  const excludes = choice.exclude.filter((one) => isStray(one) && !leftOut.some(({ pattern }) => pattern === one));
+  const masks = choice.masks
+    .map(({ pattern }) => pattern)
+    .filter((one) => isStray(one) && !known.some(({ mask }) => mask?.pattern === one));
+  return [
+    ...excludes.map((one) => `columns.exclude: the table has no column "${one}"${guess(one)}`),
+    ...masks.map((one) => `mask.${one}: the table has no such column${guess(one)}`),
+  ];
 }
 
 /** The parameters of `select`. */

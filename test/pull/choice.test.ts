@@ -254,9 +254,37 @@ test('a mask that names no column is refused, since a slip would let the values 
 
   const report = await pullAs(fixture, { masks: [{ pattern: 'EMail', kind: 'hash' }] });
 
-  expect(report.tables[0]?.error?.message).toContain('the table has no such column');
+  expect(report.tables[0]?.error?.message).toContain('the table has no such column; is it "E-Mail"?');
   expect(filesWith(fixture, 'person1@')).toEqual([]);
 });
+
+test('a name to leave out that no column has is refused, with the nearest name', async () => {
+  await using fixture = await startFixture({ tables: [CUSTOMER] });
+
+  const report = await pullAs(fixture, { exclude: ['Phne', 'Notes'] });
+
+  expect(report.tables[0]?.error).toMatchObject({ code: 'config.invalid' });
+  expect(report.tables[0]?.error?.message).toBe(
+    'tables.Customer.columns.exclude: the table has no column "Phne"; is it "Phone"?',
+  );
+  expect(filesWith(fixture, '+1 555')).toEqual([]);
+});
+
+test.each(['left out from the beginning', 'left out once it was gone'])(
+  'a column that vanished at the origin, %s, does not hold its table',
+  async (when) => {
+    await using fixture = await startFixture({ tables: [CUSTOMER] });
+    const isFromBeginning = when === 'left out from the beginning';
+    await pullAs(fixture, isFromBeginning ? { exclude: ['Phone'] } : {});
+    fixture.sandbox.store.dropColumn('Customer', 'Phone');
+
+    const first = await pullAs(fixture, { exclude: ['Phone'] }, { confirm: true });
+    const second = await pullAs(fixture, { exclude: ['Phone'] });
+
+    expect([first, second].map(({ tables }) => tables[0]?.error ?? null)).toEqual([null, null]);
+    expect(filesWith(fixture, '+1 555')).toEqual([]);
+  },
+);
 
 test('a masked column cannot be edited here, and a push sends nothing of it', async () => {
   await using fixture = await startFixture({ tables: [CUSTOMER] });

@@ -64,6 +64,25 @@ test('a choice that matches nothing asks as before', () => {
   expect(uselessPatterns(TABLE, choosing({ exclude: ['Other', 'notes*'] }).choice as ColumnChoice)).toEqual(['Other']);
 });
 
+test.each([
+  { what: 'a typing error', choice: { exclude: ['Noets', 'Code'] }, problem: 'no column "Noets"; is it "Notes"?' },
+  { what: 'a name like no other', choice: { exclude: ['Salary'] }, problem: 'no column "Salary"' },
+  { what: 'a pattern', choice: { exclude: ['Salary*'] }, problem: null },
+  { what: 'a key that means several tables', choice: { exclude: ['Noets'], isOfOneTable: false }, problem: null },
+  { what: 'the key, which comes', choice: { exclude: ['id'] }, problem: null },
+])('a name to leave out that no column has is a problem: $what', ({ choice, problem }) => {
+  const problems = problem === null ? [] : [`columns.exclude: the table has ${problem}`];
+
+  expect(chooseColumns(TABLE, choosing(choice)).problems).toEqual(problems);
+});
+
+test('a name to leave out that a column had before it was renamed is a problem, since the column would come', () => {
+  const known = [{ id: 4, name: 'Remarks', state: 'live' as const, mask: null }];
+  const renamed = { ...TABLE, columns: TABLE.columns.map((one) => (one.id === 4 ? { ...one, name: 'Text' } : one)) };
+
+  expect(chooseColumns(renamed, choosing({ exclude: ['Remarks'] }, { known })).problems).toHaveLength(1);
+});
+
 test('columns that are left out are not described, and the others are asked for by name', () => {
   const { descriptor, leftOut, kept } = chooseColumns(
     TABLE,
@@ -124,7 +143,7 @@ test('a masked column has the type of its mask, and can neither be written nor m
 test.each([
   ['Id', 'mask.Id: the column "Id" is needed as it is at the origin, as the key'],
   ['date c*', 'mask.date c*: the column "Date Created" is needed as it is at the origin, as the time of creation'],
-  ['Nmae', 'mask.Nmae: the table has no such column'],
+  ['Nmae', 'mask.Nmae: the table has no such column; is it "Name"?'],
 ])('refuses a mask of %s', (pattern, problem) => {
   expect(chooseColumns(TABLE, choosing({ masks: [{ pattern, kind: 'hash' }] })).problems).toEqual([problem]);
 });

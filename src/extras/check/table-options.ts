@@ -162,7 +162,7 @@ export function checkChoice(
     ...before,
     keyDigest: () => (key === null ? '' : maskKeyDigest(key)),
   });
-  const useless = uselessPatterns(described, choice);
+  const useless = chosen.problems.length > 0 ? [] : uselessPatterns(described, choice);
   const name = described.recordName;
   return {
     descriptor: key === null ? withoutHashes(chosen.descriptor) : chosen.descriptor,
