@@ -12,7 +12,7 @@ import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { listTable } from '../terminal/table.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
-import { plural, integerFromText } from '../../base/text.ts';
+import { integerFromText, plural, printable, shellWord } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `
 Open conflicts wait for you and hold up their row only. Edits of the last seven days that lost to a change at the origin, by the
@@ -25,11 +25,11 @@ Examples:
   rowsync conflicts --all --json               those that were decided long ago, too`;
 
 const RESOLVE_EXAMPLES = `
-VERSION is local, remote or base, NULL, or a value of its own (=local for the text "local").
+VERSION is local, remote or base, NULL for no value, or a value of your own behind an equals sign.
 
 Examples:
   rowsync resolve 12 --take local
-  rowsync resolve 12 --take 'Main Street 5'
+  rowsync resolve 12 --take '=Main Street 5'
   rowsync resolve 12 --take remote --again                         what is decided already needs --again
   UPDATE sync_conflicts SET resolution = 'remote' WHERE id = 12 AND state = 'open'    in SQL, carried out by the next run`;
 
@@ -59,7 +59,7 @@ export function addConflictCommands(program: Command, runner: Runner): void {
   program
     .command('resolve')
     .argument('<id>', 'number of the conflict')
-    .requiredOption('--take <version>', 'local, remote, base, or a value')
+    .requiredOption('--take <version>', 'local, remote, base, NULL, or =VALUE')
     .option('--again', 'decide anew what is decided, discarded or settled already')
     .description('decide a conflict')
     .addHelpText('after', RESOLVE_EXAMPLES)
@@ -107,7 +107,7 @@ interface ListForm {
   readonly nameOf: ReturnType<typeof rowNamer>;
 }
 
-const RESOLVE = 'rowsync resolve ID --take local|remote|base|VALUE';
+const RESOLVE = 'rowsync resolve ID --take local|remote|base|NULL|=VALUE';
 
 /** Open conflicts, then the edits that lost. */
 function openText(open: readonly ConflictLine[], lost: readonly ConflictLine[], form: ListForm): string {
@@ -157,7 +157,12 @@ function needsOneOf(): RowsyncError {
 
 function takeFrom(text: string): Pick<PersonDecision & { kind: 'resolve' }, 'take' | 'value'> {
   if (text === 'local' || text === 'remote' || text === 'base') return { take: text, value: null };
-  return { take: 'value', value: text === 'NULL' ? null : text.replace(/^=/, '') };
+  if (text === 'NULL') return { take: 'value', value: null };
+  if (text.startsWith('=')) return { take: 'value', value: text.slice(1) };
+  throw usageError(
+    `--take is local, remote, base, NULL, or a value behind "=", and not ${printable(text)}`,
+    `Nothing was decided. For this text itself: --take ${shellWord(`=${text}`)}`,
+  );
 }
 
 function numberOf(text: string, what: string): number {

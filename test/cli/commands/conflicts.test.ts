@@ -47,7 +47,7 @@ test('lists an open conflict, and says with the exit code that somebody is neede
 
   expect(text.exitCode).toBe(3);
   expect(text.stdout).toContain('theirs');
-  expect(text.stdout).toContain('1 conflict; decide one with: rowsync resolve ID --take local|remote|base|VALUE');
+  expect(text.stdout).toContain('1 conflict; decide one with: rowsync resolve ID --take local|remote|base|NULL|=VALUE');
   expect(piped.stdout).toContain('1\tNote\t1\t1 mine\tTitle\ttitle 1\tmine\ttheirs\t');
   expect(JSON.parse(json.stdout)).toMatchObject({
     conflicts: [{ id: 1, table: 'Note', rowId: 1, column: 'Title', local: 'mine', remote: 'theirs', state: 'open' }],
@@ -58,7 +58,7 @@ test.each([
   ['local', 'mine'],
   ['remote', 'theirs'],
   ['base', 'title 1'],
-  ['something else', 'something else'],
+  ['=something else', 'something else'],
   ['=local', 'local'],
 ])('resolves a conflict with --take %s', async (take, title) => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
@@ -83,6 +83,8 @@ test.each([
   { args: ['resolve', '99', '--take', 'local'], says: 'there is no conflict 99' },
   { args: ['resolve', '1', '--take', 'NULL'], says: '"Title" of Note must have a value' },
   { args: ['resolve', 'x', '--take', 'local'], says: 'a whole number' },
+  { args: ['resolve', '1', '--take', 'loacl'], says: '--take is local, remote, base, NULL, or a value behind "="' },
+  { args: ['resolve', '1', '--take', 'Local'], says: 'For this text itself: --take "=Local"' },
   { args: ['discard', 'Note', '2'], says: 'row 2 of Note has no edit that the origin does not have' },
   { args: ['discard', 'Nope', '2'], says: 'no two-way table is called "Nope"' },
 ])('$args changes nothing and says why', async ({ args, says }) => {

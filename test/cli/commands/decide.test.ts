@@ -46,7 +46,7 @@ test('resolve, discard and seen say as JSON what was decided, and what waits now
     JSON.parse((await runCli([...command, '--json'], daemon)).stdout);
   const cell = { table: 'Note', rowId: 1, column: 'Title', conflict: 1 };
 
-  expect(await json('resolve', '1', '--take', 'ours')).toEqual({
+  expect(await json('resolve', '1', '--take', '=ours')).toEqual({
     rowCount: 1,
     decided: [{ ...cell, value: 'ours', state: 'edited' }],
   });
