@@ -56,7 +56,7 @@ export function judgeOlderCopy(
   const name = shellWord(localName);
   return new RowsyncError('needsPerson', 'guard.olderCopy', {
     message: `${localName}: ${plural(rowCount, 'edited row')} of an older copy that was put back may be outdated; nothing was sent`,
-    hint: `Look at rowsync plan ${name}. If they are meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`,
+    hint: `rowsync plan ${name} lists them. If they are meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`,
   });
 }
 

@@ -4,15 +4,17 @@
  */
 import { type Clock, stampFromMs } from '../base/clock.ts';
 import { captureChanges, readAllChanges, type RowChange } from '../capture/changes.ts';
-import { judgeOlderCopy } from '../capture/older-copy.ts';
 import { carryOutRequests } from '../capture/resolve.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import { BATCH_LIMITS, CHANGE_KINDS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { Rehearsal } from '../replica/database.ts';
+import { countEdits } from '../replica/bookkeeping/row-states.ts';
 import { readReasons } from '../replica/bookkeeping/refusals.ts';
 import type { Value } from '../wire/schema.ts';
 import { matchMaker, planChanges, pushTable } from './plan.ts';
+import type { PushSettings } from './context.ts';
+import { judgeEdits } from './table.ts';
 import { fileMeasurer } from './upload.ts';
 import { retryDue } from '../capture/writer/apply.ts';
 
@@ -48,28 +50,27 @@ export interface TablePreview {
   /** Changing requests, and reads before and after; the numbers vary if rows changed at the origin. */
   readonly writeCallCount: number;
   readonly readCallCount: number;
-  /** Why every push waits for a person, as in an older copy; null if it does not. */
+  /** Why a push waits for a person, and which commands let it through or discard the edits; null if it does not. */
   readonly held: string | null;
 }
 
+/** What a preview needs besides the replica. */
+type PreviewSettings = Pick<PushSettings, 'maxPushRows' | 'maxDeletePercent'> & {
+  readonly clock: Clock;
+  readonly uploadDir: string | null;
+};
+
 /** Previews tables; those without any change are left out. */
 export async function previewPush(
-  {
-    replica,
-    ...surroundings
-  }: { readonly replica: Rehearsal; readonly clock: Clock; readonly uploadDir: string | null },
+  { replica, ...previewSettings }: PreviewSettings & { readonly replica: Rehearsal },
   tables: readonly TwoWayTable[],
 ): Promise<readonly TablePreview[]> {
   return replica.rehearse('Planning a push', (tx) =>
-    tables.map((table) => previewTable(tx, table, surroundings)).filter(({ rows }) => rows.length > 0),
+    tables.map((table) => previewTable(tx, table, previewSettings)).filter(({ rows }) => rows.length > 0),
   );
 }
 
-function previewTable(
-  tx: Tx,
-  table: TwoWayTable,
-  { clock, uploadDir }: { readonly clock: Clock; readonly uploadDir: string | null },
-): TablePreview {
+function previewTable(tx: Tx, table: TwoWayTable, { clock, uploadDir, ...limits }: PreviewSettings): TablePreview {
   const nowMs = clock.nowMs();
   const at = stampFromMs(nowMs);
   carryOutRequests(tx, table, at);
@@ -108,11 +109,12 @@ function previewTable(
     const before = rows.some(({ id, madeMatch }) => id > 0 || madeMatch === null) ? 1 : 0;
     return before + (method === 'delete' ? 0 : 1);
   });
+  const held = judgeEdits(tx, table, { edits: countEdits(tx, table), limits });
   return {
     table: table.localName,
     rows: [...sent, ...waiting],
     writeCallCount: plan.batches.length,
-    held: sent.length === 0 ? null : (judgeOlderCopy(tx, table, sent.length)?.message ?? null),
+    held: held === null ? null : `${held.message}. ${held.hint}`,
     // The requests for the calling user and the description of the table.
     readCallCount: reads.reduce((sum, count) => sum + count, 0) + (plan.batches.length === 0 ? 0 : 2),
   };

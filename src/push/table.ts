@@ -17,11 +17,12 @@ import {
   isPushProblemStored,
   storePushProblem,
 } from '../replica/bookkeeping/problems.ts';
+import type { Connection } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readSelection, readTable } from '../replica/bookkeeping/tables.ts';
 import { countEdits, countWaiting } from '../replica/bookkeeping/row-states.ts';
 import { type UserDescriptor, hasOption } from '../wire/schema.ts';
-import { step, type PushContext, type PushTally, type TablePush } from './context.ts';
+import { step, type PushContext, type PushSettings, type PushTally, type TablePush } from './context.ts';
 import type { PushTableOptions } from '../reconcile/push-plan.ts';
 import { noCounts, type TablePushReport, type TablePushCounts, BeganEdits } from './report.ts';
 import { pushRound, type Edits } from './round.ts';
@@ -177,11 +178,9 @@ async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncErro
     isFirst = false;
     const rowCount = edits.insert + edits.update + edits.delete;
     if (rowCount === 0) return null;
-    const confirmed = confirm || rowCount <= (readProblems(context.replica, table.id).pushConsent ?? 0);
-    if (!confirmed) {
-      const held = judgeOlderCopy(context.replica, table, rowCount) ?? judgeSize(run, edits);
-      if (held !== null) return held;
-    }
+    const confirmed = confirm || isConsented(context.replica, table, rowCount);
+    const held = confirmed ? null : judgeEdits(context.replica, table, { edits, limits: context.settings });
+    if (held !== null) return held;
     await letOlderCopyGo(context.replica, table);
     const failedBefore = progress.unansweredCount;
     const stop = await pushRound(run, { edits, confirmed, isLast: round === ROUNDS_MAX });
@@ -208,16 +207,28 @@ async function captureEdits({ context, table, progress }: TablePush, isFirst: bo
   });
 }
 
-/** Why so many edits wait for a person; null if they do not. */
-function judgeSize({ context, table }: TablePush, edits: Edits): RowsyncError | null {
-  const { maxPushRows, maxDeletePercent } = context.settings;
+/** Whether a person agreed beforehand to a push of so many rows. */
+function isConsented(from: Connection, { id }: TwoWayTable, rowCount: number): boolean {
+  return rowCount <= (readProblems(from, id).pushConsent ?? 0);
+}
+
+/** Why a push of these edits waits for a person; null if it does not. */
+export function judgeEdits(
+  from: Connection,
+  table: TwoWayTable,
+  { edits, limits }: { readonly edits: Edits; readonly limits: Pick<PushSettings, 'maxPushRows' | 'maxDeletePercent'> },
+): RowsyncError | null {
+  const { maxPushRows, maxDeletePercent } = limits;
   const changeCount = edits.insert + edits.update + edits.delete;
-  const { rowCount } = readTable(context.replica, table.id);
+  if (changeCount === 0 || isConsented(from, table, changeCount)) return null;
+  const olderCopy = judgeOlderCopy(from, table, changeCount);
+  if (olderCopy !== null) return olderCopy;
+  const { rowCount } = readTable(from, table.id);
   const facts = { rowCount, changeCount, deleteCount: edits.delete, maxPushRows, maxDeletePercent, confirmed: false };
   const verdict = judgePush(facts);
   if (verdict.kind === 'go') return null;
   const name = shellWord(table.localName);
-  const hint = `Look at rowsync plan ${name}. If it is meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`;
+  const hint = `rowsync plan ${name} lists them. If they are meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`;
   if (verdict.reason === 'deletes') {
     return new RowsyncError('needsPerson', 'guard.pushDeletes', {
       message: `${table.localName}: ${edits.delete} of ${rowCount} rows would be deleted at the origin, more than ${maxDeletePercent} % (safety.maxDeletePercent); nothing was sent`,

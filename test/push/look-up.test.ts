@@ -40,7 +40,10 @@ async function unreadableAnswer(fixture: Fixture, code: string): Promise<RawAnsw
 /** What a plan says of the rows of the table, so long from now. */
 async function fatesIn({ replica }: Fixture, ms: number): Promise<readonly string[]> {
   const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + ms };
-  const previews = await previewPush({ replica, clock, uploadDir: null }, readTwoWayTables(replica));
+  const previews = await previewPush(
+    { replica, clock, uploadDir: null, maxPushRows: 500, maxDeletePercent: 50 },
+    readTwoWayTables(replica),
+  );
   return previews.flatMap(({ rows }) => rows.map(({ fate }) => fate));
 }
 

@@ -22,7 +22,7 @@ describe('a match value', () => {
     fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('a', 'n'), ('b', 'n'), ('c', 'other')`);
 
     const [planned] = await previewPush(
-      { replica: fixture.replica, clock: systemClock, uploadDir: null },
+      { replica: fixture.replica, clock: systemClock, uploadDir: null, maxPushRows: 500, maxDeletePercent: 50 },
       readTwoWayTables(fixture.replica),
     );
     expect(planned?.rows.map(({ rowId, fate }) => [rowId, fate])).toEqual([

@@ -182,7 +182,9 @@ describe('a file that cannot be sent parks its row, and no other', () => {
       `UPDATE "Album" SET "Photo" = '${value}' WHERE _id = 1; UPDATE "Album" SET "Title" = 'x' WHERE _id = 2`,
     );
 
-    const report = await fixture.upload(hasFolder ? {} : { settings: { uploadDir: null } });
+    const report = await fixture.upload(
+      hasFolder ? {} : { settings: { uploadDir: null, maxPushRows: 500, maxDeletePercent: 50 } },
+    );
 
     expect(countsOf(report)).toEqual({ updated: 1, refused: 1, parked: 1 });
     expect(failures(fixture)).toEqual([
@@ -448,7 +450,10 @@ test('a plan and sync_changes show the file that is to be attached, and a plan w
   );
 
   const { replica, uploads: uploadDir } = fixture;
-  const [preview] = await previewPush({ replica, clock: systemClock, uploadDir }, [twoWayTable(fixture, 'Album')]);
+  const [preview] = await previewPush(
+    { replica, clock: systemClock, uploadDir, maxPushRows: 500, maxDeletePercent: 50 },
+    [twoWayTable(fixture, 'Album')],
+  );
 
   expect(preview?.rows).toMatchObject([
     { rowId: 1, fate: 'sent', method: 'update', cells: [{ column: 'Photo', base: null, local: 'file:a.txt' }] },

@@ -183,9 +183,10 @@ describe('edits of a copy that is put back', () => {
   test('stand in the plan, which says that they are held', async () => {
     await using fixture = await startHeld();
 
-    const plans = await previewPush({ replica: fixture.replica, clock: systemClock, uploadDir: null }, [
-      twoWayTable(fixture),
-    ]);
+    const plans = await previewPush(
+      { replica: fixture.replica, clock: systemClock, uploadDir: null, maxPushRows: 500, maxDeletePercent: 50 },
+      [twoWayTable(fixture)],
+    );
 
     expect(plans.map(({ rows }) => rows.map(({ kind, fate }) => `${kind} ${fate}`).toSorted())).toEqual([
       ['insert inDoubt', 'insert sent', 'update sent'],

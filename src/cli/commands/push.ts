@@ -102,7 +102,7 @@ export async function runPlan(invocation: Invocation, names: readonly string[]):
   const tables = chooseTables({ replica, settings }, names);
   const [broken] = brokenAmong(replica, names);
   if (broken !== undefined) throw broken.error;
-  return await previewPush({ replica, clock, uploadDir: settings.uploadDir }, tables);
+  return await previewPush({ ...settings, replica, clock }, tables);
 }
 
 /** A daemon keeps the replica for as long as it runs, and what a guard of it holds is to be looked at meanwhile. */

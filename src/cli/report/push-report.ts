@@ -146,7 +146,7 @@ export function tableHead({ table, rows, writeCallCount, readCallCount, held }: 
       ? []
       : [`${plural(writeCallCount, 'write call')}, about ${plural(readCallCount, 'read call')}`]),
   ];
-  const waits = held === null ? '' : `  held: ${printable(held)}\n`;
+  const waits = held === null ? '' : `  a push is held: ${printable(held)}\n`;
   return `${printable(table)}: ${head.join('; ')}\n${waits}`;
 }
 

@@ -153,6 +153,23 @@ test('a guard exits with 3 and is lifted by --confirm', async () => {
   expect((await desk.run('status')).stdout).not.toContain('safety.maxPushRows');
 });
 
+test.each([
+  { guard: 'maxPushRows: 1', edit: `UPDATE "Note" SET "Title" = 'x' WHERE _id < 3`, words: '2 rows would be changed' },
+  { guard: 'maxDeletePercent: 20', edit: 'DELETE FROM "Note" WHERE _id = 1', words: '1 of 4 rows would be deleted' },
+])('plan says that a push is held by $guard, and what lets it through', async ({ guard, edit, words }) => {
+  await using desk = await startDesk(`tables: { "*": { push: true } }\nsafety: { ${guard} }\n`);
+  desk.sql(edit);
+
+  const text = await desk.run('plan');
+  const { stdout: json } = await desk.run('plan', '--json');
+  await desk.run('push', '--confirm');
+
+  expect(text.stdout).toContain(`a push is held: Note: ${words}`);
+  expect(text.stdout).toContain('rowsync push "Note" --confirm');
+  expect(json).toMatch(/"held": "Note: .*rowsync discard \\"Note\\" --all/);
+  expect((await desk.run('plan')).stdout).toBe('Nothing to push\n');
+});
+
 test('a conflict that is asked about exits with 3 until it is resolved', async () => {
   await using desk = await startDesk('tables: { "*": { push: true, conflict: ask } }\n');
   desk.sql(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
