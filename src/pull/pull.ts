@@ -9,6 +9,7 @@ import { withFacts } from '../base/log.ts';
 import { someOf } from '../base/text.ts';
 import { refuseRequests } from '../capture/resolve.ts';
 import { pruneHistories } from '../history/prune.ts';
+import { guessText } from '../reconcile/bindings.ts';
 import { isMassRemoval, identityOf } from '../reconcile/guards.ts';
 import {
   isIdentityStored,
@@ -263,9 +264,10 @@ function chooseTables(
     isNamed({ name: recordName, localName: localById.get(id) ?? recordName }, name);
   const unknown = names.filter((name) => !configured.some((table) => isMeant(table, name)));
   if (unknown.length > 0) {
+    const there = configured.map(({ recordName }) => recordName);
     throw usageError(
-      `No table is called ${unknown.map((name) => `"${name}"`).join(', ')}`,
-      `The configuration matches: ${configured.map(({ recordName }) => recordName).join(', ') || 'no table'}.`,
+      `No table is called ${unknown.map((name) => `"${name}"${guessText(name, there)}`).join(', ')}`,
+      `The configuration matches: ${there.join(', ') || 'no table'}.`,
     );
   }
   return configured.filter((table) => names.some((name) => isMeant(table, name)));

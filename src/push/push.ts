@@ -9,6 +9,7 @@ import { runAll } from '../base/pool.ts';
 import { applyEvent } from '../capture/writer/apply.ts';
 import { MIRROR_HINT, readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
+import { guessText } from '../reconcile/bindings.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readDropped } from '../replica/complaints.ts';
 import { errorFromReading } from '../replica/failures.ts';
@@ -260,11 +261,11 @@ export function chooseTables(
   const others = names.filter((name) => ![...pushed, ...broken].some((table) => isNamed(table, name)));
   if (others.length > 0) {
     const isKnown = readTables(replica).some((table) => others.some((name) => isNamed(table, name)));
+    const there = pushed.map(({ localName }) => localName);
+    const guess = (name: string): string => (isKnown ? '' : guessText(name, there));
     throw usageError(
-      `No table whose edits are pushed is called ${others.map((name) => `"${name}"`).join(', ')}`,
-      isKnown
-        ? MIRROR_HINT
-        : `Pushed are: ${pushed.map(({ localName }) => localName).join(', ') || 'none; set push: true for a table'}.`,
+      `No table whose edits are pushed is called ${others.map((name) => `"${name}"${guess(name)}`).join(', ')}`,
+      isKnown ? MIRROR_HINT : `Pushed are: ${there.join(', ') || 'none; set push: true for a table'}.`,
     );
   }
   return names.length === 0 ? pushed : pushed.filter((table) => names.some((name) => isNamed(table, name)));

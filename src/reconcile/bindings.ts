@@ -178,6 +178,12 @@ export function nearestName(key: string, names: readonly string[]): string | nul
   return near.toSorted((a, b) => a.distance - b.distance)[0]?.name ?? null;
 }
 
+/** What a misspelt name may mean, to put behind it; empty where no name is alike. */
+export function guessText(key: string, names: readonly string[]): string {
+  const nearest = nearestName(key, names);
+  return nearest === null ? '' : ` (did you mean ${printable(nearest)}?)`;
+}
+
 /** How many letters have to be added, dropped or exchanged (Levenshtein). */
 function distanceBetween(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);

@@ -12,6 +12,7 @@ import type { Connection } from './connection.ts';
 import { requireFile } from './copies.ts';
 import { checkOwner } from './database.ts';
 import { errorFromReading, replicaError, sqliteCode } from './failures.ts';
+import { guessText } from '../reconcile/bindings.ts';
 import { sql, type Sql } from '../base/sql.ts';
 import { queryTexts, withFlags } from './query.ts';
 
@@ -278,7 +279,7 @@ export class ReplicaReader implements Connection {
     try {
       statement = this.#db.prepare(text);
     } catch (thrown) {
-      throw queryError(thrown, this.#path);
+      throw queryError(thrown, this.#path, () => this.#tableNames());
     }
     if (!statement.reader || !statement.readonly) {
       throw usageError(
@@ -296,6 +297,12 @@ export class ReplicaReader implements Connection {
     return queryTexts(this, sql`SELECT local_name FROM _rowsync_tables WHERE state = 'loading'`);
   }
 
+  /** Tables and views that people ask. */
+  #tableNames(): readonly string[] {
+    const names = sql`SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') AND substr(name, 1, 1) <> '_'`;
+    return this.#db.prepare(names).pluck().all() as string[]; // names are text
+  }
+
   /**
    * Tables of the file that a statement reads, also by way of views and indexes, by name: those that SQLite opens for it.
    * @throws RowsyncError `replica.query`.
@@ -308,7 +315,7 @@ export class ReplicaReader implements Connection {
       const names = sql`SELECT DISTINCT tbl_name FROM main.sqlite_schema WHERE rootpage IN (SELECT value FROM json_each(?))`;
       return this.#db.prepare(names).pluck().all(JSON.stringify(roots)) as string[]; // names are text
     } catch (thrown) {
-      throw queryError(thrown, this.#path);
+      throw queryError(thrown, this.#path, () => this.#tableNames());
     }
   }
 
@@ -370,11 +377,13 @@ function plainInteger(value: unknown): unknown {
 /** Failures of the file, which no other query would avoid. */
 const OF_THE_FILE = /^SQLITE_(CORRUPT|NOTADB|IOERR|CANTOPEN|BUSY|FULL)/;
 
-function queryError(thrown: unknown, path: string): RowsyncError {
+function queryError(thrown: unknown, path: string, tableNames: () => readonly string[] = () => []): RowsyncError {
   if (OF_THE_FILE.test(sqliteCode(thrown) ?? '')) return readerError(errorFromReading(thrown, path));
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  const [, missing] = /^no such table: (?:main\.)?(.+)$/s.exec(reason) ?? [];
+  const guess = missing === undefined ? '' : guessText(missing, tableNames());
   return new RowsyncError('usage', 'replica.query', {
-    message: `SQLite does not accept the query: ${reason}`,
+    message: `SQLite does not accept the query: ${reason}${guess}`,
     hint: /contains more than one statement/.test(reason)
       ? 'One statement is allowed: run each on its own.'
       : 'Put names with spaces in double quotes. `rowsync sql "SELECT * FROM sync_columns"` lists tables and columns.',

@@ -170,6 +170,18 @@ test.each([
   expect((await desk.run('plan')).stdout).toBe('Nothing to push\n');
 });
 
+test.each([[['pull', 'Noet']], [['push', 'Noet']], [['sql', 'SELECT * FROM Noet']]])(
+  '%j asks whether the nearest table was meant',
+  async (command) => {
+    await using desk = await startDesk();
+
+    const { exitCode, stdout, stderr } = await desk.run(...command);
+
+    expect(exitCode).toBe(2);
+    expect(stdout + stderr).toContain('(did you mean Note?)');
+  },
+);
+
 test('a conflict that is asked about exits with 3 until it is resolved', async () => {
   await using desk = await startDesk('tables: { "*": { push: true, conflict: ask } }\n');
   desk.sql(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
