@@ -5,7 +5,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type InitOptions, askAnswers, routeOptions, type FirstFiles } from './init-questions.ts';
+import { type InitOptions, askAnswers, checkAnswers, routeOptions, type FirstFiles } from './init-questions.ts';
 import type { Runner, Invocation } from '../../extra.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { ROWSYNC } from '../../cli/runtime/installation.ts';
@@ -19,7 +19,8 @@ import { checkAndPrint } from '../check/command.ts';
 const EXAMPLES = `
 At a terminal it asks for what no option says. The token is not shown while you type or paste it. It goes into the file "token" beside
 the configuration, or into the one that --token-file names, which only you may read. A token that is already there is used.
-The configuration is written to the file that --config names (default: rowsync.yaml), which must not exist yet.
+The configuration is written to the file that --config names (default: rowsync.yaml), which must not exist yet, once the origin
+has answered and has the tables of --push.
 
 Examples:
   rowsync init
@@ -55,8 +56,11 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
     throw usageError(`${file} exists already`, 'Edit it and run rowsync check, or name another file with --config.');
   }
   requireFileName(options.tokenFile, session.folder);
+  // Root reads and writes nothing of its own in the folder of another user.
+  const owner = ownerOf(dirname(file));
+  if (owner !== null) become(owner);
   const { answers, token } =
-    session.stdin.isTTY === true ? await askAll(invocation, options, file) : fromOptions(options, session.folder);
+    session.stdin.isTTY === true ? await askAll(invocation, options, file) : await fromOptions(invocation, options);
   const complaints = complaintsAbout(answers);
   if (complaints.length > 0) throw usageError(complaints.join('; '), 'Nothing was written.');
   // Relative paths of a configuration start from its folder.
@@ -74,9 +78,6 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
         : proxy,
   };
   const tokenPath = resolve(session.folder, tokenFile);
-  // Root writes nothing of its own into the folder of another user.
-  const owner = ownerOf(dirname(file));
-  if (owner !== null) become(owner);
   if (token !== null) write(tokenPath, `${token}\n`, 0o600);
   write(file, firstConfigText(written), 0o644);
   for (const path of token === null ? [file] : [tokenPath, file]) {
@@ -113,8 +114,9 @@ function requireFileName(tokenFile: string | undefined, folder: string): void {
   );
 }
 
-/** Without a terminal no person can be asked. */
-function fromOptions(options: InitOptions, folder: string): FirstFiles {
+/** Without a terminal no person can be asked, so what the options say has to be right. @throws RowsyncError as `checkAnswers`. */
+async function fromOptions(invocation: Invocation, options: InitOptions): Promise<FirstFiles> {
+  const { folder } = invocation.session;
   const address = options.url === undefined ? null : readAddress(options.url);
   const database = options.database ?? address?.database ?? null;
   const { tokenFile } = options;
@@ -136,7 +138,7 @@ function fromOptions(options: InitOptions, folder: string): FirstFiles {
   const replicaPath = options.replica ?? 'replica.db';
   const tables = options.table ?? ['*'];
   const answers = { url: address.url, database, tokenFile, ...routeOptions(options), replicaPath, tables, pushed };
-  return { answers, token: null };
+  return { answers: { ...answers, pushed: await checkAnswers(invocation, options, answers) }, token: null };
 }
 
 /** `Customer=External Id`, or `Customer`. */

@@ -13,7 +13,8 @@ import { readOriginRoute } from '../../config/proxy.ts';
 import { describeWithRights, openOrigin, type Origin } from '../../origin/client.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
 import type { OriginRoute } from '../../origin/proxy.ts';
-import { judgeMatch } from '../../reconcile/match.ts';
+import { guessText } from '../../reconcile/bindings.ts';
+import { judgeMatch, matchError } from '../../reconcile/match.ts';
 import { areRightsUnknown } from '../../wire/rights.ts';
 import type { DatabaseDescriptor, TableSummary } from '../../wire/schema.ts';
 import { readAddress, type Answers, type PushedTable } from './init-config.ts';
@@ -48,6 +49,24 @@ type KnownAnswers = Omit<InitOptions, 'push'> & {
   readonly pushed: readonly PushedTable[] | undefined;
 };
 
+/** Checks answers of options at the origin, before anything is written. @throws RowsyncError of the origin, and as `requirePushed`. */
+export async function checkAnswers(
+  { session }: Invocation,
+  options: InitOptions,
+  answers: Answers,
+): Promise<readonly PushedTable[]> {
+  const token = readToken(resolve(session.folder, answers.tokenFile));
+  const origin = openAt(session, options, { address: answers, token });
+  try {
+    const signal = session.stopSignal();
+    await origin.user({ signal });
+    const { value } = await origin.describeDatabase({ signal });
+    return await requirePushed(origin, value.tables, answers.pushed);
+  } finally {
+    await origin.close();
+  }
+}
+
 /** Tables named in one line. */
 const NAMES_MAX = 40;
 
@@ -64,7 +83,7 @@ export async function askAnswers(
     const pushed =
       options.pushed === undefined
         ? await askPurge(prompter, await askPushed(asked))
-        : await proposeMatches(asked, options.pushed);
+        : await proposeMatches(asked, await requirePushed(origin, described.tables, options.pushed));
     const replicaPath = options.replica ?? (await prompter.ask('SQLite file to keep', { preset: 'replica.db' }));
     return { answers: { ...address, ...routeOptions(options), tokenFile, replicaPath, tables, pushed }, token };
   } finally {
@@ -120,19 +139,10 @@ async function reachOrigin(prompter: Prompter, { session }: Invocation, options:
   const isThere = existsSync(tokenPath);
   if (isThere) await prompter.say(`The token in ${tokenPath} is used.`);
   let token = isThere ? readToken(tokenPath) : await askToken(prompter);
-  const { clock } = session;
   const signal = session.stopSignal();
   // Ends with an answer of the origin, with what no answer can mend, or with the input.
   for (;;) {
-    const log = createLogger({ level: 'silent', destination: { write: () => undefined }, secrets: [token] });
-    const way = readRouteTo(address.url, options, session.folder);
-    const settings = {
-      ...address,
-      ...way,
-      credentials: { kind: 'bearer', token },
-      limits: { retry: FEW_RETRIES },
-    } as const;
-    const origin = openOrigin(settings, { clock, log });
+    const origin = openAt(session, options, { address, token });
     try {
       const { value: user } = await origin.user({ signal });
       const { value: described } = await origin.describeDatabase({ signal });
@@ -155,6 +165,17 @@ async function reachOrigin(prompter: Prompter, { session }: Invocation, options:
       else address = await askAddress(prompter, options);
     }
   }
+}
+
+function openAt(
+  { clock, folder }: Invocation['session'],
+  options: InitOptions,
+  { address: { url, database }, token }: { readonly address: AddressAnswers; readonly token: string },
+): Origin {
+  const log = createLogger({ level: 'silent', destination: { write: () => undefined }, secrets: [token] });
+  const way = readRouteTo(url, options, folder);
+  const credentials = { kind: 'bearer', token } as const;
+  return openOrigin({ url, database, ...way, credentials, limits: { retry: FEW_RETRIES } }, { clock, log });
 }
 
 interface AddressAnswers {
@@ -219,7 +240,42 @@ function tableNamed(tables: readonly TableSummary[], name: string): TableSummary
   return tables.find(({ recordName }) => recordName.toLowerCase() === name.toLowerCase());
 }
 
-/** Asks for the match column of each table that was named without one; a name that is none of the origin's is left to the check. */
+/**
+ * The tables of --push under their names at the origin; patterns are left to the check. @throws RowsyncError `usage.invalid` for a table that is not
+ * there, and as `matchError`.
+ */
+async function requirePushed(
+  origin: Origin,
+  tables: readonly TableSummary[],
+  given: readonly PushedTable[],
+): Promise<readonly PushedTable[]> {
+  const names = tables.map(({ recordName }) => recordName);
+  const pushed: PushedTable[] = [];
+  for (const one of given) {
+    const found = tableNamed(tables, one.table);
+    if (found === undefined && !one.table.includes('*')) {
+      throw usageError(
+        `--push: there is no table "${one.table}"${guessText(one.table, names)}`,
+        `Nothing was written. The database has ${someOf(names, NAMES_MAX)}.`,
+      );
+    }
+    if (found !== undefined && one.match !== null) await requireMatchColumn(origin, found, one.match);
+    pushed.push({ ...one, table: found?.recordName ?? one.table });
+  }
+  return pushed;
+}
+
+async function requireMatchColumn(
+  origin: Origin,
+  { recordName: name, alias }: TableSummary,
+  match: string,
+): Promise<void> {
+  const { descriptor } = await describeWithRights(origin, { name, alias });
+  const verdict = judgeMatch(descriptor, match);
+  if (verdict.problem !== null && !areRightsUnknown(descriptor)) throw matchError(name, match, verdict);
+}
+
+/** Asks for the match column of each table that was named without one. */
 async function proposeMatches(asked: InitTables, given: readonly PushedTable[]): Promise<readonly PushedTable[]> {
   const pushed: PushedTable[] = [];
   for (const table of given) {

@@ -195,6 +195,23 @@ test('takes options without a terminal, and names all that are missing', async (
   expect(tables.find('Customer')?.options).toMatchObject({ push: true, match: 'External Id' });
 });
 
+test.each([
+  { what: 'a table that is not there', token: null, push: 'Custmer', exit: 2, says: '(did you mean Customer?)' },
+  { what: 'a column that is not there', token: null, push: 'Customer=Cod', exit: 2, says: 'Cod' },
+  { what: 'a token that is refused', token: 'wrong', push: 'Customer', exit: 1, says: 'origin.forbidden' },
+])('writes nothing from options for $what', async ({ token, push, exit, says }) => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using folder = temporaryFolder();
+  writeFileSync(join(folder.path, 'token'), token ?? sandbox.token, { mode: 0o600 });
+  const given = ['--url', sandbox.url, '--database', sandbox.database, '--token-file', 'token'];
+
+  const { exitCode, stderr } = await runCli(['init', ...given, '--push', push], { folder: folder.path });
+
+  expect(exitCode).toBe(exit);
+  expect(stderr).toContain(says);
+  expect(readdirSync(folder.path)).toEqual(['token']);
+});
+
 test('never replaces a configuration', async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'mine.yaml');
