@@ -290,8 +290,21 @@ async function copyBackup(backup: string, partial: string): Promise<Pick<CopyRep
       hint: 'Name the file that rowsync backup made.',
     });
   }
-  const { tableCount, rowCount } = await backUp(backup, partial);
-  return { tableCount, rowCount };
+  try {
+    const { tableCount, rowCount } = await backUp(backup, partial);
+    return { tableCount, rowCount };
+  } catch (thrown) {
+    throw ofBackup(replicaError(thrown, `Reading ${backup}`));
+  }
+}
+
+/** What a person does about a file that cannot be restored, where the error speaks of the file as if it were the replica. */
+function ofBackup(error: RowsyncError): RowsyncError {
+  const { kind, code, message } = error;
+  if (!['backup.damaged', 'replica.damaged', 'replica.foreign'].includes(code)) return error;
+  const hint =
+    'The replica was left as it is. Restore another backup; rowsync backup --drill says whether the newest one is whole.';
+  return new RowsyncError(kind, code, { message, hint, cause: error });
 }
 
 /** Rows of two-way tables that the origin had not seen; of tables that someone dropped there are none. */

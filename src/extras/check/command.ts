@@ -6,8 +6,8 @@ import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import { writeProse } from '../../cli/terminal/session.ts';
-import { ok, type CheckResult } from '../../cli/runtime/check-result.ts';
-import { hearDaemon } from '../../cli/runtime/daemon-client.ts';
+import { ok, warn, type CheckResult } from '../../cli/runtime/check-result.ts';
+import { hearDaemon, type DaemonAnswer } from '../../cli/runtime/daemon-client.ts';
 import type { Config } from '../../config/load.ts';
 import { problemsAt } from '../../daemon/account.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
@@ -75,9 +75,14 @@ async function checkDaemon(config: Config, extras: readonly Extra[], nowMs: numb
   const problems = problemsAt(config, { word, nowMs });
   return [
     ...services.flatMap((found) => found?.findings ?? []),
-    ...(answer === null ? [] : [ok('daemon', answer.status)]),
+    ...(answer === null ? [] : [answer.failure === null ? ok('daemon', answer.status) : daemonFailure(answer)]),
     ...problems.map(accountResult),
   ];
+}
+
+/** A daemon that answers and cannot work. */
+function daemonFailure({ status, failure }: DaemonAnswer): CheckResult {
+  return warn('daemon', status, failure?.hint ?? '');
 }
 
 const OUTCOMES = { damaged: 'fail', person: 'warn', late: 'warn', notice: 'ok' } as const;

@@ -106,7 +106,8 @@ function lineText({ name, state, proposal }: FoundProposal): string {
 function waiting({ name, state, proposal }: FoundProposal): Proposal {
   if (proposal === null) throw usageError(`The proposal ${name} cannot be read`, 'Drop it.');
   if (state === 'waiting') return proposal;
-  throw usageError(`The proposal ${name} ${STATE_WORDS[state]}`, `rowsync proposals drop ${name} forgets it.`);
+  const what = state === 'applied' ? 'was applied already' : STATE_WORDS[state];
+  throw usageError(`The proposal ${name} ${what}`, `rowsync proposals drop ${name} forgets it.`);
 }
 
 async function show(

@@ -1,7 +1,16 @@
 /**
  * Backups of a replica that is in use, and restores: what is copied, what is checked, what is no longer trusted.
  */
-import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -143,6 +152,31 @@ test('a restore moves the replica aside, trusts no ETag, and the next pull makes
   expect(fixture.sandbox.requests.count({ method: 'select', status: 304 })).toBe(0);
   expect(titlesIn(fixture.path)).toEqual(originTitles(fixture));
 });
+
+test.each([
+  ['damaged', (path: string) => damage(path), 'replica.damaged'],
+  ['no database', (path: string) => writeFileSync(path, 'a text'.repeat(1_000)), 'replica.foreign'],
+])('a backup that is %s is refused in words about the backup, and the replica stays', async (_what, spoil, code) => {
+  await using fixture = await startFixture({ tables: [notes(500)] });
+  await fixture.pull();
+  const target = join(fixture.folder, 'copy.db');
+  await backUp(fixture.path, target);
+  spoil(target);
+  fixture.replica.close();
+
+  await expect(restore(target, { path: fixture.path, stamp: STAMP })).rejects.toMatchObject({
+    code,
+    hint: expect.stringMatching(/^The replica was left as it is. Restore another backup/) as string,
+  });
+  expect(titlesIn(fixture.path)).toHaveLength(500);
+});
+
+/** Overwrites all pages of a file but the first. */
+function damage(path: string): void {
+  const bytes = readFileSync(path);
+  bytes.fill(0x55, 4_096);
+  writeFileSync(path, bytes);
+}
 
 test('a backup from which a two-way table was dropped is restored, and the next pull makes the table again', async () => {
   await using fixture = await startTwoWay({ tables: [notes(3)] });

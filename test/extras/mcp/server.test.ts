@@ -359,6 +359,9 @@ describe('a proposal', () => {
     expect((await other.call('list_proposals')).value).toMatchObject({
       proposals: [{ name: 'tidy-notes', state: 'applied' }],
     });
+    const again = await runCli(['proposals', 'apply', 'tidy-notes'], place);
+    expect(again).toMatchObject({ exitCode: 2 });
+    expect(again.stderr).toContain('The proposal tidy-notes was applied already');
   });
 
   test('is refused whole where a cell or a row changed since, and waits on', async () => {
