@@ -3,9 +3,11 @@
  * change for users.
  */
 import { systemClock } from '../base/clock.ts';
+import { RowsyncError } from '../base/errors.ts';
+import { columnType } from '../wire/schema.ts';
 import type { FaultPlan } from './server/faults.ts';
 import type { AnsweredRequest } from './server/requests.ts';
-import type { Cells, SandboxUser, TableSpec } from './store/spec.ts';
+import type { Cells, ColumnSpec, SandboxUser, TableSpec } from './store/spec.ts';
 import { startSandbox as start } from './main.ts';
 
 /** What to serve, and how; everything has a default. */
@@ -54,6 +56,7 @@ export interface TestSandbox extends AsyncDisposable {
  * @throws RowsyncError `sandbox.option`, `sandbox.data` or `sandbox.listen`.
  */
 export async function startSandbox({ data, ...options }: TestSandboxOptions = {}): Promise<TestSandbox> {
+  for (const table of options.tables ?? []) requireKnownWords(table);
   const sandbox = await start({ ...options, dataPath: data, clock: systemClock });
   const { url, database, token, users, requests, store, faults } = sandbox;
   const stop = (): Promise<void> => sandbox.stop();
@@ -70,6 +73,67 @@ export async function startSandbox({ data, ...options }: TestSandboxOptions = {}
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+const TABLE_WORDS = {
+  name: true,
+  plural: true,
+  color: true,
+  showTab: true,
+  allowAdd: true,
+  key: true,
+  columns: true,
+  systemColumns: true,
+  views: true,
+  rules: true,
+  described: true,
+  rows: true,
+  createdFromMs: true,
+} as const satisfies Record<keyof TableSpec, true>;
+
+const COLUMN_WORDS = {
+  name: true,
+  type: true,
+  kind: true,
+  options: true,
+  displayOptions: true,
+  width: true,
+  readOnly: true,
+  defaultValue: true,
+  format: true,
+  computed: true,
+  described: true,
+} as const satisfies Record<keyof ColumnSpec, true>;
+
+const OPTIONS = [
+  'Required',
+  'Unique',
+  'AllowFind',
+  'AllowAddSimilar',
+  'AllowSeeRevisionHistory',
+  'PublicAttachment',
+  'RowColor',
+];
+
+/** A misspelt word would do nothing, and a test would pass against other tables than its author wrote. @throws RowsyncError `sandbox.data`. */
+function requireKnownWords(table: Partial<TableSpec>): void {
+  const { name, columns } = table;
+  const unknownIn = (words: object, known: object): readonly string[] =>
+    Object.keys(words).filter((word) => !Object.hasOwn(known, word));
+  const [problem] = [
+    ...unknownIn(table, TABLE_WORDS).map((word) => `a table has no "${word}"`),
+    ...(name === undefined || columns === undefined ? ['a table needs a name and columns'] : []),
+    ...(columns ?? []).flatMap((column: Partial<ColumnSpec>) => [
+      ...unknownIn(column, COLUMN_WORDS).map((word) => `a column has no "${word}"`),
+      ...(columnType(column.type ?? '') === 'Unknown' ? [`no type is called "${column.type ?? ''}"`] : []),
+      ...(column.options ?? []).filter((one) => !OPTIONS.includes(one)).map((one) => `no option is called "${one}"`),
+    ]),
+  ];
+  if (problem === undefined) return;
+  throw new RowsyncError('usage', 'sandbox.data', {
+    message: `${name ?? 'A table'} cannot be served: ${problem}`,
+    hint: 'Correct the table; the types of rowsync/sandbox list the words.',
+  });
 }
 
 export type { AnsweredRequest, Cells, FaultPlan, SandboxUser, TableSpec };

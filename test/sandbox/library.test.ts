@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startSandbox } from '../../src/sandbox/library.ts';
+import { startSandbox, type TableSpec } from '../../src/sandbox/library.ts';
 
 test('serves the tables of a test, answers badly when told to, and says what it was asked', async () => {
   const columns = [{ name: 'Name', type: 'Text', options: ['Required'] }];
@@ -37,4 +37,22 @@ test('has users with tokens and passwords, whose roles differ', async () => {
   });
 
   expect(await answer.json()).toMatchObject({ email: reader?.email, role: 'Reader' });
+});
+
+test.each([
+  [{ nam: 'Customer', columns: [] }, 'a table has no "nam"'],
+  [{ name: 'Customer' }, 'a table needs a name and columns'],
+  [{ name: 'Customer', columns: [{ name: 'Name', type: 'Txt' }] }, 'no type is called "Txt"'],
+  [
+    { name: 'Customer', columns: [{ name: 'Name', type: 'Text', options: ['Requird'] }] },
+    'no option is called "Requird"',
+  ],
+  [{ name: 'Customer', columns: [{ name: 'Name', type: 'Text', readonly: true }] }, 'a column has no "readonly"'],
+])('refuses tables with a word that would do nothing: %j', async (table, problem) => {
+  const tables = [table] as unknown as readonly TableSpec[];
+
+  await expect(startSandbox({ tables })).rejects.toMatchObject({
+    code: 'sandbox.data',
+    message: expect.stringContaining(problem) as string,
+  });
 });
