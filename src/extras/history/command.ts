@@ -56,6 +56,9 @@ async function showLife(invocation: Invocation, name: string, id: string): Promi
   using reader = openReader(config.replica.path);
   const known = findKnownTable(readKnownTables(reader), name);
   const entries = readRowEntries(reader, known.table, rowId);
+  if (entries.length === 0 && !hasRow(reader, known.table, rowId)) {
+    throw usageError(`${known.table} has no row ${rowId}, and no history of one`, 'Look for its _id with rowsync sql.');
+  }
   const { stdout } = invocation.session;
   for (const chunk of invocation.isJson ? lifeJson(known, rowId, entries) : lifeText(known, rowId, entries)) {
     if (stdout.isClosed) break;
@@ -320,9 +323,14 @@ function forgetConflicts(tx: Tx, { tableId, column }: ForgettableRow, rowId: num
 /** Whether the row is in its table: then its files are those of the origin. */
 function isHere(from: Connection, { tableId, rowId }: ForgettableRow): boolean {
   const [name] = queryRows(from, sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`, [tableId]);
-  const table = name === undefined ? null : String(name[0]);
-  if (table === null || !hasTable(from, table)) return false;
-  return from.prepare(sql`SELECT 1 FROM ${ident(table)} WHERE _id = ?`).get(rowId) !== undefined;
+  return name !== undefined && hasRow(from, String(name[0]), rowId);
+}
+
+/** Whether a table of the file has a row; false without such a table. */
+function hasRow(from: Connection, table: string, rowId: number): boolean {
+  return (
+    hasTable(from, table) && from.prepare(sql`SELECT 1 FROM ${ident(table)} WHERE _id = ?`).get(rowId) !== undefined
+  );
 }
 
 function forgetFiles(

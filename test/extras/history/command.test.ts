@@ -62,6 +62,15 @@ async function startHistory(yaml = CONFIG): Promise<History> {
   };
 }
 
+test('history of a row that never was is an error', async () => {
+  await using history = await startHistory();
+
+  const { exitCode, stderr } = await history.run(['history', 'Note', '999999']);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('Note has no row 999999, and no history of one');
+});
+
 test('history tells the life of a row, with intervals, and old and new values', async () => {
   await using history = await startHistory();
 
