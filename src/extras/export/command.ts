@@ -9,7 +9,7 @@ import { countText, plural, printable } from '../../base/text.ts';
 import { type WrittenColumn, writeParquet, type ParquetColumn } from './parquet.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Runner } from '../../extra.ts';
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { answerAsCsv } from '../../base/answer.ts';
 import { openExportFolder } from '../../base/file-system.ts';
 import { sql } from '../../base/sql.ts';
@@ -128,7 +128,9 @@ export async function exportTables(
     openExportFolder(folder, 0o700);
     const before = readManifest(folder);
     const names = new FolderNames();
-    aside = mkdtempSync(join(folder, '.export-'));
+    aside = join(folder, `.export-${process.pid}`);
+    rmSync(aside, { recursive: true, force: true }); // of a process that had this number and was killed
+    mkdirSync(aside, { mode: 0o700 });
     const written: ExportedTable[] = [];
     for (const source of sources) {
       const file = `${names.take(safeName(source.table.localName, String(source.table.id)))}.${format}`;
