@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { isMassRemoval, isCallerChanged, isNarrowed, judgeDeletion } from '../../src/reconcile/guards.ts';
 import { planSelection } from '../../src/reconcile/choose.ts';
-import type { ColumnDescriptor } from '../../src/wire/schema.ts';
 import { changedIndexes } from '../../src/reconcile/merge.ts';
+import { describedColumn } from '../support/described.ts';
 
 const DELETION = {
   rowCount: 100,
@@ -94,29 +94,13 @@ test.each([
   expect(isCallerChanged(stored, ME)).toBe(expected);
 });
 
-function column(name: string, more: Partial<ColumnDescriptor> = {}): ColumnDescriptor {
-  return {
-    id: 1,
-    name,
-    alias: '',
-    type: 'Text',
-    dataOptions: [],
-    displayOptions: [],
-    width: null,
-    kind: 'Updatable',
-    readOnly: false,
-    other: {},
-    ...more,
-  };
-}
-
 test('names every column that the star leaves out, and sorts by creation time, then key', () => {
   const columns = [
-    column('Id', { kind: 'Key' }),
-    column('Name'),
-    column('Locked', { readOnly: true }),
-    column('Total', { kind: 'Summary' }),
-    column('Date Created', { kind: 'DateCreated', type: 'Timestamp' }),
+    describedColumn('Id', { kind: 'Key' }),
+    describedColumn('Name'),
+    describedColumn('Locked', { readOnly: true }),
+    describedColumn('Total', { kind: 'Summary' }),
+    describedColumn('Date Created', { kind: 'DateCreated', type: 'Timestamp' }),
   ];
 
   const plan = planSelection({ key: 'Id', columns }, null);
@@ -128,13 +112,13 @@ test('names every column that the star leaves out, and sorts by creation time, t
 });
 
 test('names every column where the origin does not say which ones can be written', () => {
-  const plan = planSelection({ key: 'Id', columns: [column('Id', { kind: null, readOnly: null })] }, null);
+  const plan = planSelection({ key: 'Id', columns: [describedColumn('Id', { kind: null, readOnly: null })] }, null);
 
   expect(plan.selection).toEqual({ columns: ['*', 'Id'], sort: ['Id'] });
 });
 
 test('takes a configured order, ends it with the key and reports names that do not exist', () => {
-  const columns = [column('Id', { kind: 'Key' }), column('Position')];
+  const columns = [describedColumn('Id', { kind: 'Key' }), describedColumn('Position')];
 
   const plan = planSelection({ key: 'Id', columns }, ['position', 'Nowhere']);
 

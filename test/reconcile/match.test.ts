@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { judgeHolder, judgeMatch, matchError } from '../../src/reconcile/match.ts';
-import type { ColumnDescriptor, Row, Value } from '../../src/wire/schema.ts';
+import type { Row, Value } from '../../src/wire/schema.ts';
+import { describedColumn } from '../support/described.ts';
 
 const COLUMNS = [
   { type: 'Text', writable: true },
@@ -41,30 +42,14 @@ test('a match value in another spelling of the same number is not given up here'
   expect(judgeHolder({ id: 1 }, known, { match: 0, columns, isLast: false })).toMatchObject({ hope: 'later' });
 });
 
-function described(name: string, change: Partial<ColumnDescriptor> = {}): ColumnDescriptor {
-  return {
-    id: 1,
-    name,
-    alias: name,
-    type: 'Text',
-    dataOptions: [],
-    displayOptions: [],
-    width: null,
-    kind: 'Updatable',
-    readOnly: false,
-    other: {},
-    ...change,
-  };
-}
-
 const TABLE = {
   key: 'Number',
   columns: [
-    described('Number', { type: 'Autonumber', readOnly: true, kind: 'Key' }),
-    described('Code', { dataOptions: ['unique'] }),
-    described('Locked', { dataOptions: ['Unique'], readOnly: true }),
-    described('Serial', { type: 'Autonumber', dataOptions: ['Unique'] }),
-    described('Title'),
+    describedColumn('Number', { type: 'Autonumber', readOnly: true, kind: 'Key' }),
+    describedColumn('Code', { dataOptions: ['unique'] }),
+    describedColumn('Locked', { dataOptions: ['Unique'], readOnly: true }),
+    describedColumn('Serial', { type: 'Autonumber', dataOptions: ['Unique'] }),
+    describedColumn('Title'),
   ],
 };
 

@@ -2,22 +2,12 @@ import { expect, test } from 'vitest';
 
 import { planSchema, type KnownColumn, type SchemaAction } from '../../src/reconcile/schema.ts';
 import type { ColumnDescriptor } from '../../src/wire/schema.ts';
+import { describedColumn } from '../support/described.ts';
 
 const OPTIONS = { style: 'origin' as const, day: '2026-11-21', foreign: new Set<string>(), confirmed: false };
 
 function described(id: number, name: string, type = 'Text'): ColumnDescriptor {
-  return {
-    id,
-    name,
-    alias: `f_${id}`,
-    type,
-    dataOptions: [],
-    displayOptions: [],
-    width: null,
-    kind: 'Updatable',
-    readOnly: false,
-    other: {},
-  };
+  return describedColumn(name, { id, alias: `f_${id}`, type });
 }
 
 function known(id: number, name: string, more: Partial<KnownColumn> = {}): KnownColumn {

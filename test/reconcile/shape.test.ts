@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { MergeColumn } from '../../src/reconcile/merge.ts';
 import { changedColumns, isAsAccepted, isAsExpected, isSameShape } from '../../src/reconcile/shape.ts';
 import type { ColumnDescriptor, Row, TableDescriptor, Value } from '../../src/wire/schema.ts';
+import { describedColumn } from '../support/described.ts';
 
 const COLUMNS: readonly MergeColumn[] = [
   { type: 'Text', writable: true },
@@ -60,19 +61,7 @@ test.each([
 });
 
 function described(change: Partial<ColumnDescriptor> = {}): TableDescriptor {
-  const column: ColumnDescriptor = {
-    id: 1,
-    name: 'Title',
-    alias: 'f_1',
-    type: 'Text',
-    dataOptions: [],
-    displayOptions: [],
-    width: null,
-    kind: 'Updatable',
-    readOnly: false,
-    other: {},
-    ...change,
-  };
+  const column = describedColumn('Title', { alias: 'f_1', ...change });
   return { id: 1, name: 'T', alias: 't', key: 'Id', columns: [column] } as unknown as TableDescriptor;
 }
 
