@@ -5,12 +5,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pictureType } from '../../../src/extras/page/routes.ts';
 import { ChildPool } from '../../../src/extras/shared/child-pool.ts';
 import { PAGE_PROCESS, type PageRequest } from '../../../src/extras/page/request.ts';
 import { requestOf } from '../../support/page-request.ts';
-import { startFixture } from '../../support/replica.ts';
+import { startFixture, type Fixture } from '../../support/replica.ts';
 
 const ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
 
@@ -109,44 +109,55 @@ const PNG = Buffer.from(
 );
 const HTML = Buffer.from('<script>alert(1)</script>');
 
-test.each([
-  ['a picture', PNG, '', 'image/png', 'inline'],
-  ['a page that calls itself a picture', HTML, '', 'application/octet-stream', 'attachment'],
-  ['a picture to keep', PNG, '/save', 'application/octet-stream', 'attachment'],
-  ['a page as text', HTML, '/text', 'text/html; charset=utf-8', undefined],
-])('%s comes as what it is, never as what a browser runs', async (_what, content, how, type, disposition) => {
-  await using fixture = await startFixture({ tables: [] });
-  const folder = join(fixture.replica.path, '..', 'files');
+describe('files of the store come as what they are, never as what a browser runs', () => {
   const sha256 = 'ab'.repeat(32);
-  mkdirSync(join(folder, 'ab'), { recursive: true });
-  writeFileSync(join(folder, 'ab', sha256), content);
-  fixture.execute(`INSERT INTO _rowsync_files (id, table_id, column_id, row_id, table_name, column_name, revision, guid, name, type, sha256, state)
-    VALUES (7, 1, 1, 1, 'T', 'C', 1, 'g', '../x".html', 'image/png', '${sha256}', 'here'),
-           (8, 1, 1, 2, 'T', 'C', 1, 'h', 'x', 'image/png', '../../etc/passwd', 'here'),
-           (9, 1, 1, 3, 'T', 'C', 1, 'i', 'x', 'image/png', '${'cd'.repeat(32)}', 'here')`);
-  mkdirSync(join(folder, 'cd'));
-  symlinkSync('/etc/passwd', join(folder, 'cd', 'cd'.repeat(32)));
-  const host = new ChildPool<PageRequest>(2, PAGE_PROCESS);
-  try {
-    const ask = (path: string): ReturnType<typeof host.ask> =>
-      host.ask(requestOf(fixture.replica.path, path), { msMax: 60_000, signal: never });
+  const outside = 'cd'.repeat(32);
+  let fixture: Fixture;
+  let host: ChildPool<PageRequest>;
+
+  const ask = (path: string): ReturnType<typeof host.ask> =>
+    host.ask(requestOf(fixture.replica.path, path), { msMax: 60_000, signal: never });
+
+  beforeAll(async () => {
+    fixture = await startFixture({ tables: [] });
+    host = new ChildPool<PageRequest>(2, PAGE_PROCESS);
+    const folder = join(fixture.replica.path, '..', 'files');
+    for (const shard of ['ab', 'cd']) mkdirSync(join(folder, shard), { recursive: true });
+    symlinkSync('/etc/passwd', join(folder, 'cd', outside));
+    fixture.execute(`INSERT INTO _rowsync_files (id, table_id, column_id, row_id, table_name, column_name, revision, guid, name, type, sha256, state)
+      VALUES (7, 1, 1, 1, 'T', 'C', 1, 'g', '../x".html', 'image/png', '${sha256}', 'here'),
+             (8, 1, 1, 2, 'T', 'C', 1, 'h', 'x', 'image/png', '../../etc/passwd', 'here'),
+             (9, 1, 1, 3, 'T', 'C', 1, 'i', 'x', 'image/png', '${outside}', 'here')`);
+  });
+
+  afterAll(async () => {
+    host.close();
+    await fixture[Symbol.asyncDispose]();
+  });
+
+  test.each([
+    ['a picture', PNG, '', 'image/png', 'inline'],
+    ['a page that calls itself a picture', HTML, '', 'application/octet-stream', 'attachment'],
+    ['a picture to keep', PNG, '/save', 'application/octet-stream', 'attachment'],
+    ['a page as text', HTML, '/text', 'text/html; charset=utf-8', undefined],
+  ])('%s', async (_what, content, how, type, disposition) => {
+    writeFileSync(join(fixture.replica.path, '..', 'files', 'ab', sha256), content);
+
     const answer = await ask(`/file/7${how}`);
     const body = await text(answer.body);
-    const statusOf = async (path: string): Promise<number> => {
-      const { status, body: rest } = await ask(path);
-      await rest.return();
-      return status;
-    };
-    const strangers = [await statusOf('/file/8'), await statusOf('/file/9'), await statusOf('/file/10')];
 
     expect(answer.type).toBe(type);
     expect(answer.headers['Content-Disposition']?.split(';')[0]).toBe(disposition);
     expect(answer.headers['Content-Disposition'] ?? '').not.toMatch(/[\\/]/);
     expect(body.includes('&lt;script&gt;')).toBe(how === '/text');
-    expect(strangers).toEqual([404, 404, 404]);
-  } finally {
-    host.close();
-  }
+  });
+
+  test.each([8, 9, 10])('file %i, which is outside of the store or nowhere, is not there', async (id) => {
+    const { status, body } = await ask(`/file/${id}`);
+    await body.return();
+
+    expect(status).toBe(404);
+  });
 });
 
 test.each([

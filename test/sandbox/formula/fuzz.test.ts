@@ -62,7 +62,7 @@ function expectAnswer(text: string): void {
 
 describe('any text gives an answer, or a fault inside of it', () => {
   test('random characters', { timeout: LONG_MS }, () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 60 }), expectAnswer), fuzzRuns(2_000));
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 60 }), expectAnswer), fuzzRuns(500));
   });
 
   test('random pieces of formulas', { timeout: LONG_MS }, () => {
