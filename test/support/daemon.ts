@@ -59,12 +59,13 @@ export function startDaemon(
     readonly notifier?: Notifier;
     readonly prepare?: (folder: string) => void;
     readonly startMs?: number;
+    readonly clock?: TestClock;
   } = {},
 ): TestDaemon {
   const workspace = makeWorkspace(sandbox, yaml);
   const { folder } = workspace;
   extra.prepare?.(folder);
-  const clock = testClock({ sleepsAdvance: false, startMs: extra.startMs ?? STARTED_MS });
+  const clock = extra.clock ?? testClock({ sleepsAdvance: false, startMs: extra.startMs ?? STARTED_MS });
   const lines: LoggedEvent[] = [];
   const stop = new AbortController();
   const listeners = { reload: () => {}, cycle: () => {} };

@@ -21,6 +21,11 @@ function ring(daemon: TestDaemon, path: string, method = 'POST', body = ''): Pro
   return ask({ port: portOf(daemon) }, path, { method, body, headers: { Host: 'bell.example.com' } });
 }
 
+/** Everything that a caller sees, but for the time. */
+function wholeAnswer({ headers, ...answer }: Asked): string {
+  return JSON.stringify({ ...answer, headers: { ...headers, date: '' } });
+}
+
 /** Waits until the tables are here, and known to the doorbell. */
 async function begin(daemon: TestDaemon): Promise<void> {
   await daemon.idle();
@@ -80,8 +85,7 @@ test('a wrong secret, an unknown table and another method get one and the same a
   answers.push(await ring(daemon, `/ring/${secret}/Note`, 'PUT'));
   await rungSeconds(daemon, 3);
 
-  const unlike = (answer: Asked): unknown => ({ ...answer, headers: { ...answer.headers, date: '' } });
-  expect(new Set(answers.map((answer) => JSON.stringify(unlike(answer)))).size).toBe(1);
+  expect(new Set(answers.map(wholeAnswer)).size).toBe(1);
   expect(answers[0]).toMatchObject({ status: 404, body: 'not found\n' });
   expect(sandbox.requests.all).toEqual([]);
   const metrics = (await ask({ port: portOf(daemon) }, '/metrics')).body;
@@ -89,17 +93,25 @@ test('a wrong secret, an unknown table and another method get one and the same a
   expect(metrics).toContain('rowsync_doorbell_rings_total{outcome="table"} 4\n');
 });
 
-test('more rings in a second than a trigger can mean are refused, and counted', async () => {
+test('more rings in a second than a trigger can mean are refused as forged ones are, and counted', async () => {
   await using sandbox = await startTestSandbox({ tables });
   await using daemon = startDaemon(sandbox, YAML);
   await begin(daemon);
   const secret = secretOf(daemon);
 
   const [{ id }] = daemon.rows(`SELECT id FROM _rowsync_tables WHERE name = 'Note'`) as [{ id: number }];
-  const statuses = [];
-  for (let count = 0; count < 502; count += 1) statuses.push((await ring(daemon, `/ring/${secret}/${id}`)).status);
+  const answers: Asked[] = [];
+  const forged = await ring(daemon, '/ring/wrong/Note'); // takes no room from those that count
+  for (let count = 0; count < 502; count += 1) answers.push(await ring(daemon, `/ring/${secret}/${id}`));
+  daemon.clock.advance(1_000);
+  const later = await ring(daemon, `/ring/${secret}/${id}`);
 
-  expect([statuses[499], statuses[500], statuses[501]]).toEqual([200, 404, 404]);
+  expect(answers.map(({ status }) => status)).toEqual([...Array<number>(500).fill(200), 404, 404]);
+  expect(answers.slice(500).map(wholeAnswer)).toEqual([wholeAnswer(forged), wholeAnswer(forged)]);
+  expect(later.status).toBe(200);
+  const metrics = (await ask({ port: portOf(daemon) }, '/metrics')).body;
+  expect(metrics).toContain('rowsync_doorbell_rings_total{outcome="many"} 2\n');
+  expect(metrics).toContain('rowsync_doorbell_rings_total{outcome="rung"} 501\n');
 });
 
 test('another secret counts within a second, without a restart', async () => {
