@@ -3,6 +3,7 @@
  * those in force at that time, in all tables. It stays that as long as the moment holds. And whether an answer is as young as it says: each row
  * of it was so at the origin at that time or later. Input: the origin after every turn, rows of the replica. Output: sentences.
  */
+import { sql } from '../../../src/base/sql.ts';
 import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
 import type { AgedTable } from '../../../src/reconcile/fresh.ts';
 import { readLastMoment } from '../../../src/replica/bookkeeping/touched.ts';
@@ -71,7 +72,11 @@ export class Moments {
         ? []
         : [`"${what}" changes rows, and the moment holds`];
     this.#proven = textOf(here);
-    const states = this.#there(last.tables, Date.parse(last.at), Date.parse(last.at) + SECOND_MS);
+    const between = [last.tables, Date.parse(last.at), Date.parse(last.at) + SECOND_MS] as const;
+    const unfiltered = this.#there(...between, () => true);
+    const states = this.#there(...between).map((state, index) =>
+      this.#withStaying(state, { here, unfiltered: unfiltered[index], edited: editedIn(replica) }),
+    );
     if (states.some((state) => textOf(state) === this.#proven)) return [];
     const differences = states.map((state) => differing(here, state).join(', '));
     return [`at ${last.at} the origin was not what is here: ${differences.join('; or ')}`];
@@ -100,6 +105,19 @@ export class Moments {
           return `row ${id} is ${here.get(id) ?? 'missing'}; since ${asOf} it was ${was}`;
         });
     });
+  }
+
+  /** A state with the rows that left the filter and stay here for an edit that waits, as they were at the origin before. */
+  #withStaying(
+    state: Rows,
+    { here, unfiltered, edited }: Record<'here', Rows> & { unfiltered?: Rows | undefined; edited: ReadonlySet<number> },
+  ): Rows {
+    const wasSo = (id: number, row: string): boolean =>
+      this.#states.some(({ rows }) => rowsOf(rows.filter((there) => there.id === id)).get(id) === row);
+    const staying = [...here].filter(
+      ([id, row]) => !state.has(id) && unfiltered?.has(id) === true && edited.has(id) && wasSo(id, row),
+    );
+    return new Map([...state, ...staying]);
   }
 
   /** Whether a push of ours created a row that nothing has shown since: until a sweep asks for it, it is here as it was sent. */
@@ -138,6 +156,17 @@ export class Moments {
     );
     return rowsOf(rows);
   }
+}
+
+/** The rows with an edit that waits. */
+function editedIn(replica: Replica): ReadonlySet<number> {
+  return new Set(
+    replica
+      .prepare(sql`SELECT row_id FROM sync_changes`)
+      .pluck()
+      .all()
+      .map(Number),
+  );
 }
 
 function rowsOf(rows: readonly LocalRow[]): Rows {
