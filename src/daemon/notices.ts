@@ -1,11 +1,13 @@
 /**
  * Notices: which problems of the account people are told of, and when. A problem for a person is told at once, one that may pass once it has lasted
- * some minutes, and the end of either if it was told. What has happened, such as a lost edit, is told once, and again when more of it does. Other notices
- * are repeated only after a while, and their number in an hour is bounded: people do not read a storm of messages. Times are monotonic, so that setting the clock suppresses nothing. Pure.
+ * some minutes, and the end of either if it was told. What has happened, such as a lost edit, is told once, and again when more of it does. More of what
+ * a person has to do is told after half an hour, and the same again only after `repeatMs`; the number of notices in an hour is bounded, since people do
+ * not read a storm of messages. Times are monotonic, so that setting the clock suppresses nothing. Pure.
  */
 import type { LogEvent } from '../base/log-events.ts';
 import type { LogFacts, Logger } from '../base/log.ts';
 import { NOTIFIED, type Problem } from '../reconcile/account/account.ts';
+import type { Severity } from '../reconcile/account/problems.ts';
 
 /** Why a notice is sent. */
 export type NoticeKind = 'needsPerson' | 'failing' | 'recovered' | 'changed';
@@ -24,7 +26,7 @@ export interface Notice {
 interface SeenProblem {
   readonly problem: Problem;
   readonly sinceMs: number;
-  /** When it was last told, and with which count; null for not yet. */
+  /** When it was last told, and the lowest count since; null for not yet. */
   readonly told: { readonly ms: number; readonly count: number } | null;
 }
 
@@ -40,6 +42,8 @@ export const NO_NOTICES_SENT: SentNotices = { seenByKey: new Map(), recentMs: []
 
 /** How long a problem that may pass has to last: longer than a restart of the origin. */
 const LATE_MS_MIN = 180_000;
+/** After which time people are told that there is more of a problem that they were told of. */
+const GROWN_MS: Readonly<Record<Severity, number>> = { damaged: 0, notice: 0, person: 1_800_000, late: Infinity };
 const HOUR_MS = 3_600_000;
 /** Notices in an hour. */
 const PER_HOUR_MAX = 12;
@@ -62,10 +66,16 @@ export function judgeNotices(
     const { sinceMs = nowMs, told: last = null } = told.seenByKey.get(key) ?? {};
     const { severity, count } = problem;
     const isDue = severity === 'late' ? nowMs - sinceMs >= LATE_MS_MIN : true;
-    const isNews = last === null || (severity === 'notice' ? count > last.count : nowMs - last.ms >= repeatMs);
+    const againMs = severity === 'notice' ? Infinity : repeatMs;
+    const waitMs = last !== null && count > last.count ? Math.min(GROWN_MS[severity], againMs) : againMs;
+    const isNews = last === null || nowMs - last.ms >= waitMs;
     const isTold = isDue && isNews && recentMs.length < PER_HOUR_MAX;
     if (isTold) tell(noticeOf(severity === 'late' ? 'failing' : 'needsPerson', problem));
-    seenByKey.set(key, { problem, sinceMs, told: isTold ? { ms: nowMs, count } : last });
+    seenByKey.set(key, {
+      problem,
+      sinceMs,
+      told: isTold ? { ms: nowMs, count } : last && { ...last, count: Math.min(last.count, count) },
+    });
   }
   for (const [key, { problem, told: last }] of told.seenByKey) {
     if (last !== null && problem.severity !== 'notice' && !present.has(key)) tell(noticeOf('recovered', problem));

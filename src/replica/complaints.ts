@@ -74,7 +74,8 @@ function waitText(editCount: number): string {
 }
 
 /**
- * What the last run in each direction, and the last work on files, failed of as a whole. What was wrong with one command line says nothing of the next run.
+ * What the last run in each direction, and the last work on files, failed of as a whole. What was wrong with one command line says nothing of the next run;
+ * that the calling user changed is over once a pull has noted it.
  */
 function ofRuns(from: Connection): readonly RememberedComplaint[] {
   const text = sql`SELECT kind, finished_at AS since, error_code AS code, result ->> 'problem' AS message, coalesce(result ->> 'hint', '') AS hint
@@ -82,7 +83,8 @@ function ofRuns(from: Connection): readonly RememberedComplaint[] {
                   (SELECT value FROM json_each(per_table) WHERE value ->> 'table' IS NULL) AS result FROM _rowsync_runs)
           WHERE id IN (SELECT max(id) FROM _rowsync_runs WHERE finished_at IS NOT NULL AND outcome NOT IN ('stopped', 'interrupted')
                        GROUP BY replace(kind, 'follow', 'pull'))
-            AND message IS NOT NULL AND code <> 'usage.invalid' ORDER BY id DESC`;
+            AND message IS NOT NULL AND code <> 'usage.invalid'
+            AND NOT (code = 'push.identity' AND since <= (SELECT changed_at FROM _rowsync_identity)) ORDER BY id DESC`;
   const rows = queryAll(from, text) as (Complaint & { kind: string; since: string })[];
   return rows.map(({ kind, ...row }) => ({
     ...row,

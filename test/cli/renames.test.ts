@@ -1,7 +1,9 @@
 /** What the commands say of a table that was renamed at the origin, and of names that match nothing. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import type { Store } from '../../src/sandbox/store/store.ts';
 import { makeWorkspace } from '../support/child.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
 import { runCli } from '../support/session.ts';
@@ -71,4 +73,24 @@ test('a misspelt key that keeps a table out holds the first pull, and status say
   for (const { stdout } of [status, check]) expect(stdout).toContain('No table matches Notes');
   expect(confirmed.exitCode).toBe(0);
   expect(after.stdout).toContain('No table matches Notes under tables; is it Note?');
+});
+
+test.each([
+  ['a renamed column', (store: Store) => store.renameColumn('Note', 'Title', 'Headline'), 'columns were renamed'],
+  ['another calling user', (store: Store) => store.changeUser({ id: 4711 }), 'The calling user'],
+])('a push that stops for %s is said until the pull that ends it', async (_what, change, words) => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using workspace = makeWorkspace(sandbox, 'tables: { Note: { push: true, match: Code } }\n');
+  await runCli(['pull'], workspace);
+  change(sandbox.store);
+  const db = new Database(join(workspace.folder, 'replica.db'));
+  db.exec(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);
+  db.close();
+  await runCli(['push'], workspace);
+  const before = await runCli(['status'], workspace);
+  const pulled = await runCli(['pull', '--confirm'], workspace);
+
+  expect(before.stdout).toContain(words);
+  expect(pulled.exitCode).toBe(0);
+  expect(pulled.stdout).not.toContain(words);
 });

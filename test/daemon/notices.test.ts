@@ -83,6 +83,23 @@ test.each<[string, readonly (readonly [number, ...string[]])[], readonly string[
     ['needsPerson A', 'recovered A'],
   ],
   [
+    'that there are more conflicts, half an hour after the last notice of them at the earliest',
+    [
+      [0, 'person rows.conflicts A 1'],
+      [0.1, 'person rows.conflicts A 2'],
+      [0.6, 'person rows.conflicts A 3'],
+      [1.5, 'person rows.conflicts A 3'],
+      [1.6, 'person rows.conflicts A 2'],
+      [1.7, 'person rows.conflicts A 3'],
+    ],
+    ['needsPerson A', 'needsPerson A', 'needsPerson A'],
+  ],
+  [
+    'that more is late only as often as that it is',
+    [0, 0.1, 1, 2].map((at) => [at, `late tables.late - ${1 + at * 10}`] as const),
+    ['failing -'],
+  ],
+  [
     'nothing of what nobody can hasten',
     [
       [0, 'late tables.loading'],

@@ -4,6 +4,7 @@
  */
 import { sql } from '../../base/sql.ts';
 import { vouchJournal } from './history.ts';
+import { readProblems, storePushProblem } from './problems.ts';
 import { touchTable } from './touched.ts';
 import { queryNumber, withFlags } from '../query.ts';
 import { readTable, readPart } from './tables.ts';
@@ -54,7 +55,7 @@ export function storePageRows(tx: Tx, tableId: number, pageRows: number | null):
   tx.prepare(sql`UPDATE _rowsync_tables SET page_rows = ? WHERE id = ?`).run(pageRows, tableId);
 }
 
-/** Ends a sweep: the table is steady, and the last failure is forgotten. */
+/** Ends a sweep: the table is steady, and the last failure is forgotten, also that a push found other columns than were read. */
 export function closeSweep(
   tx: Tx,
   tableId: number,
@@ -67,6 +68,7 @@ export function closeSweep(
           watermark = coalesce(@watermark, watermark), ignored_measures = NULL, compared_at = @at, doubted = 0,
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
   ).run({ at, watermark, filter, tableId });
+  if (readProblems(tx, tableId).pushCode === 'push.shape') storePushProblem(tx, tableId, null);
   vouchJournal(tx, tableId, at);
 }
 
