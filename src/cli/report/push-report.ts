@@ -37,16 +37,17 @@ export function pushJson(report: PushReport, isStrict: boolean): object {
   return { exitCode: pushExitCode(report, isStrict), ...report };
 }
 
-/** The counts of a table, in the order of the columns; rare ones are shown only where there are any. */
+/** The counts of a table in this push, and what waits after it, in the order of the columns; rare ones are shown only where there are any. */
 const PUSH_COUNTS: readonly { title: string; count: (table: TablePushReport) => number; isRare?: true }[] = [
   { title: 'inserted', count: ({ insertedCount }) => insertedCount },
   { title: 'updated', count: ({ updatedCount }) => updatedCount },
   { title: 'deleted', count: ({ deletedCount }) => deletedCount },
-  { title: 'refused', count: (table) => waitOf(table).refusedCount },
-  { title: 'in doubt', count: (table) => waitOf(table).inDoubtCount, isRare: true },
-  { title: 'unsendable', count: (table) => waitOf(table).unsendableCount, isRare: true },
+  { title: 'refused', count: ({ account }) => account.refused },
+  { title: 'in doubt', count: ({ account }) => account.inDoubt, isRare: true },
+  { title: 'unsendable', count: ({ account }) => account.unsendable, isRare: true },
   { title: 'conflicts', count: ({ conflictCount }) => conflictCount },
   { title: 'waiting', count: ({ waitingCount }) => waitingCount },
+  { title: 'still parked', count: parkedBefore, isRare: true },
 ];
 
 /** A push for people: the tables in which something happened or waits, the sums, then what is wrong and what to do. */
@@ -87,16 +88,9 @@ function accountText({ tables }: PushReport): string {
   return `${plural(account.began, 'edit')}: ${parts.join(', ')}${because}\n`;
 }
 
-/** Rows that wait and are in no conflict, by what they wait for. */
-interface Wait {
-  readonly refusedCount: number;
-  readonly inDoubtCount: number;
-  readonly unsendableCount: number;
-}
-
-function waitOf({ parkedCount, parkedInDoubtCount, parkedUnsendableCount }: TablePushReport): Wait {
-  const refusedCount = parkedCount - parkedInDoubtCount - parkedUnsendableCount;
-  return { refusedCount, inDoubtCount: parkedInDoubtCount, unsendableCount: parkedUnsendableCount };
+/** Rows that earlier pushes parked and that wait for a person since then. */
+function parkedBefore({ parkedCount, account: { refused, inDoubt, unsendable } }: TablePushReport): number {
+  return Math.max(0, parkedCount - refused - inDoubt - unsendable);
 }
 
 function sumOf<T>(items: readonly T[], pick: (item: T) => number): number {

@@ -100,8 +100,6 @@ export interface WaitingCounts {
   readonly parkedCount: number;
   /** Those of the parked rows that may have been taken. */
   readonly parkedInDoubtCount: number;
-  /** Those of the parked rows that were stopped here, before they were sent. */
-  readonly parkedUnsendableCount: number;
   readonly openConflictCount: number;
 }
 
@@ -110,11 +108,8 @@ export function countWaiting(from: Connection, tableId: number): WaitingCounts {
   const text = sql`SELECT count(*) FILTER (WHERE state IN ('edited', 'sending', 'unknown')) AS waitingCount,
             count(*) FILTER (WHERE state IN ('refused', 'inDoubt')) AS parkedCount,
             count(*) FILTER (WHERE state = 'inDoubt') AS parkedInDoubtCount,
-            count(*) FILTER (WHERE state = 'refused' AND f.id IS NOT NULL AND f.status IS NULL) AS parkedUnsendableCount,
             count(*) FILTER (WHERE state = 'conflicted') AS openConflictCount
-          FROM _rowsync_rows r
-          LEFT JOIN _rowsync_refusals f ON r.state = 'refused' AND f.table_id = r.table_id AND f.row_id = r.row_id
-          WHERE r.table_id = ?`;
+          FROM _rowsync_rows WHERE table_id = ?`;
   return must(queryFirst(from, text, [tableId]) as WaitingCounts | null, 'an aggregate always has one row');
 }
 

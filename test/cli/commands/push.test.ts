@@ -218,6 +218,26 @@ test('a refused row is listed with the words of the origin, and tried again on d
   expect((await desk.run('failures')).stdout).toBe('No failures\n');
 });
 
+test('a later push says of a row that was refused before that it is still parked', async () => {
+  await using desk = await startDesk();
+  desk.sandbox.store.insert('Note', { Title: 'theirs', Code: 'taken' });
+  desk.sql(`UPDATE "Note" SET "Code" = 'taken' WHERE _id = 1`);
+  const first = await desk.run('push');
+  desk.sql(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 2`);
+  const second = await desk.run('push');
+
+  const countsOf = ({ stdout }: RunResult): readonly string[] =>
+    stdout
+      .split('\n')
+      .filter((line) => /^│ (?:table|Note) /.test(line))
+      .map((line) => line.replaceAll(/\s*│\s*/g, ' ').trim());
+  expect(countsOf(first)).toEqual(['table inserted updated deleted refused conflicts waiting', 'Note 0 0 0 1 0 0']);
+  expect(countsOf(second)).toEqual([
+    'table inserted updated deleted refused conflicts waiting still parked',
+    'Note 0 1 0 0 0 0 1',
+  ]);
+});
+
 test('retry of what does not wait is an error of usage', async () => {
   await using desk = await startDesk();
 
