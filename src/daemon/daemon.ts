@@ -9,7 +9,7 @@ import { errorFacts, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { pullSettings, pushSettings } from '../config/settings.ts';
 import { AccountWatch } from './notices.ts';
-import { problemsAt, readKept, wordOf, type DaemonWord, type Surroundings } from './account.ts';
+import { problemsAt, readKept, wordOf, type Surroundings } from './account.ts';
 import { jobsOf, ScheduledJobs, type Jobs, type WorkKind } from './jobs.ts';
 import {
   questionOf,
@@ -26,6 +26,7 @@ import { errorFromReading } from '../replica/failures.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import { NotificationSender } from './notifications.ts';
+import { noteFilters } from '../pull/pull.ts';
 import { endsInTime, LoopDelay, ProgressWatchdog, watch } from './process-health.ts';
 import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
@@ -145,6 +146,7 @@ class Daemon {
     this.#log.info('daemon.started', { path: this.#resources.config.replica.path });
     try {
       this.#joined = await Promise.all(this.#parts.extras.flatMap(({ join }) => join?.(this.#view) ?? []));
+      await this.#noteFilters();
       await (await this.#servers.prepare(this.#resources.config, this.#log)).use();
     } catch (thrown) {
       await this.#resources.close();
@@ -340,8 +342,8 @@ class Daemon {
     const { clock, signals } = this.#parts;
     const end = { durationMs, finishedAtMs: clock.nowMs(), isStopped: signals.stop.aborted };
     this.#results.note(work, outcome, end, this.#log);
-    if (outcome.error !== null) return; // the replica itself may be what cannot be used
-    this.#refreshWatch.tell(this.#resources, this.#jobs, this.#log);
+    // After a failure, the replica itself may be what cannot be used.
+    if (outcome.error === null) this.#refreshWatch.tell(this.#resources, this.#jobs, this.#log);
   }
 
   /** Everything failed: the jobs stay due, and are tried again when the circuit lets them. */
@@ -353,13 +355,8 @@ class Daemon {
     this.#circuit = afterFailure(this.#circuit, causeOf(error), { nowMs, random: clock.random() });
     const { kind, code, message, hint } = error;
     this.#failure = { kind, code, message, hint, since: this.#failure?.since ?? stampFromMs(clock.nowMs()) };
-    const { failureCount, retryAtMs, cause } = this.#circuit;
-    this.#log.error('circuit.opened', {
-      ...errorFacts(error),
-      reason: cause,
-      attempt: failureCount,
-      waitMs: retryAtMs - nowMs,
-    });
+    const { failureCount: attempt, retryAtMs, cause: reason } = this.#circuit;
+    this.#log.error('circuit.opened', { ...errorFacts(error), reason, attempt, waitMs: retryAtMs - nowMs });
   }
 
   #succeed(run: Run, { tables }: WorkOutcome, included: ReadonlySet<string>): void {
@@ -381,9 +378,8 @@ class Daemon {
   /** Applies a changed configuration, or keeps the present one if the new one has a problem. */
   async #reload(): Promise<void> {
     this.#isReloadAsked = false;
-    const { load } = this.#parts;
     try {
-      await this.#changeTo(load());
+      await this.#changeTo(this.#parts.load());
     } catch (thrown) {
       const error = asRowsyncError(thrown);
       const { code, hint } = error;
@@ -397,9 +393,9 @@ class Daemon {
     this.#edits = new EditWatch(this.#resources.replica);
     this.#refreshWatch = new RefreshWatch();
     this.#circuit = halfOpen(this.#circuit); // the credentials may be what was changed
-    const settings = pullSettings(this.#resources.config);
+    const { tableOptions } = pullSettings(this.#resources.config);
     const pushing = pushSettings(this.#resources.config);
-    this.#troubles.tryAgain((table) => settings.tableOptions(table) !== null);
+    this.#troubles.tryAgain((table) => tableOptions(table) !== null);
     this.#pushTroubles.tryAgain((table) => pushing.tableOptions(table) !== null);
     this.#log.info('config.reloaded', { path: this.#resources.config.file });
     this.#arm();
@@ -416,7 +412,15 @@ class Daemon {
       await servers.giveBack();
       throw thrown;
     }
+    await this.#noteFilters();
     await servers.use();
+  }
+
+  /** The page and agents do not know the configuration; without this, they would answer by a former filter until the next pull. */
+  async #noteFilters(): Promise<void> {
+    const { replica, config } = this.#resources;
+    const noted = noteFilters({ replica, settings: pullSettings(config) });
+    await noted.catch((thrown: unknown) => this.#fail(asRowsyncError(thrown)));
   }
 
   #makeView(): DaemonView {
@@ -447,15 +451,11 @@ class Daemon {
   /** What the account has from outside of the replica. */
   #surroundings(): Surroundings {
     const nowMs = this.#parts.clock.nowMs();
-    return { word: this.#word(), ...readKept(this.#resources.replica, this.#resources.config, nowMs), nowMs };
-  }
-
-  #word(): DaemonWord {
-    return wordOf(this.#state());
+    return { word: wordOf(this.#state()), ...readKept(this.#resources.replica, this.#resources.config, nowMs), nowMs };
   }
 
   #readProblems(): readonly Problem[] {
-    const around = { word: this.#word(), nowMs: this.#parts.clock.nowMs() };
+    const around = { word: wordOf(this.#state()), nowMs: this.#parts.clock.nowMs() };
     return problemsAt(this.#resources.config, around, () => this.#resources.config);
   }
 

@@ -100,8 +100,8 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
   return { ...report, error: report.error ?? unrecorded };
 }
 
-/** Notes filters that the configuration did not have in the last pull. */
-async function noteFilters({ replica, settings }: PullContext): Promise<void> {
+/** Notes filters that the configuration did not have in the last pull: their tables are of no age until rows are chosen by them. */
+export async function noteFilters({ replica, settings }: Pick<PullContext, 'replica' | 'settings'>): Promise<void> {
   const changed = changedFilters(replica, (name) => {
     const options = settings.tableOptions(name);
     return options === null ? undefined : (options.rows ?? null);

@@ -1,14 +1,16 @@
 /**
  * How each table is kept up to date, in words, and when the log is told.
  */
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { refreshText, type RefreshFacts } from '../../src/daemon/refresh.ts';
 import { readTables } from '../../src/replica/bookkeeping/tables.ts';
 import { must } from '../../src/base/assert.ts';
+import { openReader } from '../../src/replica/reader.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { startFixture } from '../support/replica.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
-import { readFollowable, type FollowableTable } from '../../src/replica/bookkeeping/following.ts';
+import { readAges, readFollowable, type FollowableTable } from '../../src/replica/bookkeeping/following.ts';
 
 const columns = [{ name: 'Title', type: 'Text' }];
 const note = { name: 'Note', columns, rows: [{ Title: 'a' }, { Title: 'b' }] };
@@ -64,4 +66,30 @@ test('the log is told once, and again where something else is done', async () =>
 
   expect(ways().at(-1)).toEqual(['Note', 'swept every 5 minutes']);
   expect(ways()).toHaveLength(2);
+});
+
+test('a reload leaves tables with another filter without an age, also while the origin is away', async () => {
+  await using sandbox = await startTestSandbox({ tables: [note, { ...note, name: 'Other' }] });
+  const yaml = 'http: { listen: "127.0.0.1:0" }\nschedule: { sync: "0 0 * * *", follow: false }\n';
+  await using daemon = startDaemon(sandbox, yaml);
+  await daemon.idle();
+  const ages = (): readonly unknown[] => {
+    const reader = openReader(join(daemon.folder, 'replica.db'));
+    try {
+      return readAges(reader, ['Note', 'Other']).map(({ asOf }) => asOf !== null);
+    } finally {
+      reader.close();
+    }
+  };
+  await sandbox.stop();
+  daemon.cycle();
+  await daemon.elapse(10);
+  expect(daemon.events('circuit.opened').length).toBeGreaterThan(0);
+  expect(ages()).toEqual([true, true]);
+
+  daemon.reload(`${yaml}tables: { '*': {}, Note: { rows: '[Title] = "a"' } }\n`);
+  await expect.poll(() => daemon.events('config.reloaded').length).toBe(1);
+
+  await daemon.idle();
+  expect(ages()).toEqual([false, true]);
 });
