@@ -25,7 +25,6 @@ const TABLES_SHOWN_MAX = 25;
 /** Tables that a line about ways names, the width of each name, and that of the line. */
 const REFRESH_NAMES_MAX = 3;
 const REFRESH_NAME_WIDTH = 20;
-const REFRESH_WIDTH = 100;
 
 /** Runs in the JSON form. */
 const RUNS_MAX = 10;
@@ -262,7 +261,7 @@ function refreshSums(tables: readonly KeptTable[], keeper: Status['keeper']): st
     const rest = of.length - names.length;
     const who =
       of.length === tables.length && rest > 0 ? 'all' : names.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
-    return truncate(`  ${printable(way)}: ${who}`, REFRESH_WIDTH);
+    return `  ${printable(way)}: ${who}`;
   });
   const by =
     keeper === 'nobody' ? 'once a daemon runs (rowsync daemon, or rowsync service install):' : 'by the daemon:';

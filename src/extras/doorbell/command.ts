@@ -4,7 +4,7 @@
 import { request as requestHttp, type RequestOptions } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Command } from 'commander';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { printable } from '../../base/text.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
@@ -65,7 +65,7 @@ async function show(
   { at, make }: { readonly at: string | undefined; readonly make: typeof makeSecret },
 ): Promise<number> {
   const { config, address } = await loadDoorbell(invocation);
-  const tables = readNames(config, names);
+  const tables = requireTables(config, names);
   const secret = make(config.replica);
   const rings = tables.map((table) => ({ table, url: ringUrl(at ?? baseOf(address), secret, table) }));
   const file = secretPath(config.replica.path);
@@ -108,8 +108,7 @@ Then print the addresses again with --at https://bell.example.com
 
 async function ring(invocation: Invocation, names: readonly string[], { at }: DoorbellOptions): Promise<number> {
   const { config, address } = await loadDoorbell(invocation);
-  const [table] = readNames(config, names);
-  if (table === undefined) throw noTable();
+  const [table = ''] = requireTables(config, names);
   const isSocket = at === undefined && address.kind === 'socket';
   const url = ringUrl(at ?? baseOf(address), makeSecret(config.replica), table);
   const { arrived, found } = await callOnce(url, isSocket ? { socketPath: address.path } : {});
@@ -168,23 +167,18 @@ async function loadDoorbell(
   });
 }
 
-function readNames(config: Config, names: readonly string[]): readonly string[] {
+/** The names of tables at the origin, one at least. @throws RowsyncError `usage.invalid`. */
+function requireTables(config: Config, names: readonly string[]): readonly string[] {
   const reader = openReader(config.replica.path);
   try {
     const kept = chooseTables(reader, names).filter(
       ({ name, state }) => state !== 'gone' && config.tables.find(name) !== null,
     );
-    return kept.map(({ name }) => name);
+    if (kept.length > 0) return kept.map(({ name }) => name);
   } finally {
     reader.close();
   }
-}
-
-function noTable(): RowsyncError {
-  return new RowsyncError('usage', 'usage.invalid', {
-    message: 'There is no table that could ring',
-    hint: 'Run rowsync pull first.',
-  });
+  throw usageError('There is no table that could ring', 'Run rowsync pull first.');
 }
 
 function baseOf(address: ListenAddress): string {

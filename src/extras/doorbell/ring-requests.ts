@@ -98,10 +98,10 @@ export function doorbellMetrics(
       name: 'doorbell_seconds',
       kind: 'gauge',
       help: "Seconds from the origin's stamp to here of the last 1000 followed rows after rings, as percentiles.",
-      samples: [0.5, 0.99].map((share) => ({
-        labels: { percentile: String(share * 100) },
-        value: (percentileMs(share) ?? 0) / 1_000,
-      })),
+      samples: [0.5, 0.99].flatMap((share) => {
+        const ms = percentileMs(share);
+        return ms === null ? [] : [{ labels: { percentile: String(share * 100) }, value: ms / 1_000 }];
+      }),
     },
   ];
 }

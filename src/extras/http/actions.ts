@@ -350,9 +350,9 @@ function decoded(text: string | null): string | null {
 
 /** What each state is called on the page, and its tone. */
 const STATES: Readonly<Record<PublicState['state'], readonly [tone: string, sentence: string]>> = {
-  works: ['ok', 'rowsync works'],
-  late: ['busy', 'rowsync is late'],
-  failed: ['bad', 'rowsync has failed'],
+  works: ['ok', 'Syncing works'],
+  late: ['busy', 'Syncing is late'],
+  failed: ['bad', 'Syncing has failed'],
 };
 
 /** Asks to sign in; afterwards the browser returns to the same address. Until then it is told one sentence, and why a key did not do. */
@@ -377,9 +377,8 @@ export function signInReply(
           <button class="main">Sign in</button>
         </form>
         <p>
-          Sign in with the key. Whoever can read the replica can read it: it is in the file beside the replica that ends
-          in
-          <code>.page-key</code>.
+          The key is in the file beside the replica that ends in <code>.page-key</code>. Whoever may read the replica
+          may read it.
         </p>
       </section>
     </main>`;

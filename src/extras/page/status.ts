@@ -98,9 +98,9 @@ export function bottomHtml({
     ${
       lastMoment === null
         ? null
-        : html`<p>moment ${lastMoment.at}, ${lastMoment.holds ? 'unchanged since' : 'rows have changed since'}</p>`
+        : html`<p>moment: ${lastMoment.at}, ${lastMoment.holds ? 'unchanged since' : 'rows have changed since'}</p>`
     }
-    ${state.notes.map((note) => html`<p>${note}</p>`)}
+    ${state.notes.map((note) => html`<p>${note.replace(/ {2,}/, ': ')}</p>`)}
     <p>
       running for ${durationText(nowMs - state.startedAtMs)} · shown at ${stampFromMs(nowMs)} ·
       <a href="/status">status as JSON</a> · <a href="/metrics">metrics</a>

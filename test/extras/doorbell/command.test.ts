@@ -85,3 +85,16 @@ test('without a doorbell in the configuration it says how to get one', async () 
   expect((await runCli(['doorbell'], workspace)).stderr).toContain('Set http.doorbell to true beside http.listen');
   expect((await runCli(['status'], other)).stderr).toContain('http.doorbell');
 });
+
+test('without a table it asks for a pull, and shows no empty list', async () => {
+  await using sandbox = await startTestSandbox({ tables });
+  const yaml = 'http: { listen: "127.0.0.1:8787", doorbell: true }\ntables: { Other: {} }\n';
+  using workspace = makeWorkspace(sandbox, yaml);
+  const { folder } = workspace;
+  await runCli(['pull'], { folder });
+
+  const { exitCode, stdout, stderr } = await runCli(['doorbell'], { folder });
+
+  expect([exitCode, stdout]).toEqual([2, '']);
+  expect(stderr).toContain('There is no table that could ring\n  what to do: Run rowsync pull first.');
+});

@@ -4,6 +4,7 @@
 import { expect, test } from 'vitest';
 import type { TableOutcome } from '../../../src/daemon/work.ts';
 import { Doorbell } from '../../../src/extras/doorbell/doorbell.ts';
+import { doorbellMetrics } from '../../../src/extras/doorbell/ring-requests.ts';
 import { testClock } from '../../support/clock.ts';
 
 /** A doorbell whose reads bring `brings` rows each. */
@@ -82,6 +83,23 @@ test('it is not tried again once something came', async () => {
   expect(reads).toEqual(['200 Order', '1200 Order']);
   expect([doorbell.readCount, doorbell.broughtCount]).toEqual([2, 1]);
   expect(doorbell.percentileMs(0.99)).toBe(1_200);
+});
+
+test('before a row came there is no time from stamp to here, and no sample of it', async () => {
+  const { doorbell, pass, asked } = openDoorbell({ brings: 0 });
+  const samples = (): readonly unknown[] =>
+    doorbellMetrics({}, doorbell).flatMap(({ name, samples: all }) => (name === 'doorbell_seconds' ? all : []));
+
+  doorbell.ring('Order');
+  await pass(500);
+  expect(samples()).toEqual([]);
+  asked.brings = 1;
+  await pass(1_000);
+
+  expect(samples()).toEqual([
+    { labels: { percentile: '50' }, value: 1.2 },
+    { labels: { percentile: '99' }, value: 1.2 },
+  ]);
 });
 
 test('a table that waits does not hold up another one', async () => {
