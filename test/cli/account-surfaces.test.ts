@@ -62,6 +62,8 @@ const SURFACES: readonly [string, (problem: Problem, entry: Entry) => string | n
     (problem) =>
       headlineHtml(headlineOf([problem], { state: RESTING_STATE, tables: [TABLE_STATUS], nowMs: 0 }), {
         conflicts: [],
+        lost: [],
+        lostCount: 0,
         failures: [],
         conflictCount: 0,
         failureCount: 0,

@@ -87,6 +87,7 @@ const EDIT_MS_MAX = 10_000;
 export const SAID: ReadonlyMap<string, string> = new Map([
   ['resolve', 'The conflict is decided. What differs from the origin goes there with the next push.'],
   ['discard', 'The edit is discarded; its values are kept in sync_conflicts.'],
+  ['seen', 'They are not listed any more; they are kept in sync_conflicts.'],
   ['retry', 'The row is sent again with the next push.'],
   ['confirm', 'What was held is let through; a cycle begins now.'],
   ['cycle', 'A cycle begins now.'],
@@ -306,16 +307,20 @@ function decisionFromForm(form: URLSearchParams): PersonDecision | null {
   const id = integerFromText(form.get('id') ?? '');
   const row = seenEdits(form);
   switch (form.get('kind')) {
-    case 'resolve': {
+    case 'resolve':
+    case 'takeBack': {
       const given = form.get('take');
       const take = given === 'null' ? 'value' : TAKES.find((name) => name === given);
       if (id === null || take === undefined) return null;
       // Browsers send every line break of a field as two characters.
       const value = given === 'value' ? (form.get('value') ?? '').replaceAll('\r\n', '\n') : null;
-      return { kind: 'resolve', id, take, value, seen: form.get('seen') ?? '' };
+      const isAgain = form.get('kind') === 'takeBack';
+      return { kind: 'resolve', id, take, value, seen: form.get('seen') ?? '', isAgain };
     }
     case 'retry':
       return id === null || row?.rowId == null ? null : { kind: 'retry', ids: [id], seen: row };
+    case 'seen':
+      return id === null ? null : { kind: 'seen', upToId: id };
     case 'retryAll':
       return { kind: 'retry', ids: [] };
     case 'confirm': {

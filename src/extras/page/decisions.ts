@@ -3,7 +3,7 @@
  * unreadable rows with the origin's words. Every button is a separate form, so the page works without scripts.
  */
 import { ageText, countText, plural } from '../../base/text.ts';
-import { conflictVersion, type ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
+import { conflictVersion, readUnseen, shownSince, type ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import type { Connection } from '../../replica/connection.ts';
 import type { FailureLine, ReplicaReader, TableStatus } from '../../replica/reader.ts';
@@ -47,12 +47,23 @@ export function showConflicts(from: Connection, lines: readonly ConflictLine[]):
 export type OpenDecisions = ReturnType<typeof readDecisions>;
 
 /** Reads conflicts and failures, at most LISTED_MAX of each, and counts all of them. */
-export function readDecisions(reader: ReplicaReader, problems: readonly Problem[], formToken: string) {
+export function readDecisions(
+  reader: ReplicaReader,
+  {
+    problems,
+    formToken,
+    nowMs,
+  }: { readonly problems: readonly Problem[]; readonly formToken: string; readonly nowMs: number },
+) {
   const tables = reader.status();
   const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
   const nameOf = rowNamer(reader);
+  const lost = reader.isOlder() ? [] : readUnseen(reader, shownSince(nowMs));
   return {
     conflicts: showConflicts(reader, reader.conflicts({ all: false, limit: LISTED_MAX })),
+    /** Edits that lost, the oldest first. */
+    lost: showConflicts(reader, lost.slice(0, LISTED_MAX)),
+    lostCount: lost.length,
     failures: reader.failures({ limit: LISTED_MAX }).map((line): ShownFailure => ({
       ...line,
       seen: editVersion(reader, line),
@@ -72,10 +83,10 @@ export function readDecisions(reader: ReplicaReader, problems: readonly Problem[
   };
 }
 
-/** Conflicts and failures on one page, each. */
+/** Conflicts, failures and lost edits on one page, each. */
 const LISTED_MAX = 50;
 
-/** Both parts; an empty part is left out. */
+/** All parts; an empty part is left out. */
 export function openDecisionsHtml(desk: OpenDecisions, nowMs: number): Html {
   const { conflicts, failures, conflictCount, failureCount, formToken } = desk;
   return html`${
@@ -110,7 +121,20 @@ export function openDecisionsHtml(desk: OpenDecisions, nowMs: number): Html {
                 })
           }
         </section>`
-  }`;
+  }${lostHtml(desk, nowMs)}`;
+}
+
+/** Edits that lost by the policy of their table, until somebody says that they saw them. */
+function lostHtml({ lost, lostCount, formToken }: OpenDecisions, nowMs: number): Html | null {
+  const last = lost.at(-1);
+  if (last === undefined) return null;
+  return html`<section aria-labelledby="lost">
+    <h2 id="lost">${plural(lostCount, 'edit')} lost to a change at the origin</h2>
+    <p class="about">The policy of the table decided. What you take back goes to the origin with the next push.</p>
+    ${lost.map((line) => conflictHtml(line, formToken, nowMs))}
+    ${lostCount === lost.length ? null : html`<p class="more">and ${countText(lostCount - lost.length)} more</p>`}
+    ${buttonForm({ action: 'decide', fields: { kind: 'seen', id: last.id }, label: 'I have seen these', formToken })}
+  </section>`;
 }
 
 function moreHtml(count: number): Html | null {
@@ -132,11 +156,12 @@ function rowHeading(line: Pick<ShownFailure, 'table' | 'rowId' | 'column' | 'nam
     }`;
 }
 
-/** One conflict with its versions and buttons. */
+/** One conflict with its versions and buttons; of one that is decided, the version here can be taken again. */
 export function conflictHtml(line: ShownConflict, formToken: string, nowMs: number): Html {
   const { id, column, kind, base, local, remote, at, problem, changedBy, changedAt } = line;
   const words = KINDS[kind] ?? { what: kind, local: 'Keep local', remote: 'Take remote' };
   const isCell = kind === 'cell';
+  const isOpen = line.state === 'open';
   const show = (value: ConflictLine['base'], other: ConflictLine['base']): Html =>
     isCell ? markedHtml(value, other) : rowHtml(value, base);
   const who = changedBy === null ? '' : `, by ${shortName(changedBy)}`;
@@ -148,8 +173,12 @@ export function conflictHtml(line: ShownConflict, formToken: string, nowMs: numb
     </div>`;
   const button = (take: string, label: string, look = ''): Html =>
     html`<button name="take" value="${take}" class="${look}">${label}</button>`;
-  const hidden = hiddenHtml(formToken, { kind: 'resolve', id, seen: conflictVersion(line) });
-  return html`<article class="card conflict" aria-labelledby="conflict-${id}" tabindex="-1">
+  const hidden = hiddenHtml(formToken, {
+    kind: isOpen ? 'resolve' : 'takeBack',
+    id,
+    seen: conflictVersion(line),
+  });
+  return html`<article class="card${isOpen ? ' conflict' : ''}" aria-labelledby="conflict-${id}" tabindex="-1">
     <h3 id="conflict-${id}">${rowHeading(line)}</h3>
     <p class="meta">Conflict ${id}, ${ageText(at, nowMs)}: ${words.what}</p>
     ${problem === null ? null : html`<p class="problem">It could not be decided: ${problem}</p>`}
@@ -158,11 +187,19 @@ export function conflictHtml(line: ShownConflict, formToken: string, nowMs: numb
       ${version('Local', 'edited here', show(local, remote))} ${version('Remote', there, show(remote, local))}
     </dl>
     <form method="post" action="/decide" class="buttons">
-      ${hidden} ${button('local', words.local, 'main')} ${button('remote', words.remote, 'main')}
-      ${button('base', 'Back to base')}
+      ${hidden}
+      ${
+        isOpen
+          ? [
+              button('local', words.local, 'main'),
+              button('remote', words.remote, 'main'),
+              button('base', 'Back to base'),
+            ]
+          : button('local', 'Take it back')
+      }
     </form>
     ${
-      isCell
+      isCell && isOpen
         ? html`<details>
             <summary>Another value</summary>
             <form method="post" action="/decide" class="other">

@@ -38,6 +38,7 @@ export function headlineHtml({ tone, sentence, note, problems }: Headline, desk:
 const PARTS: Partial<Readonly<Record<ProblemCode, string>>> = {
   'rows.conflicts': 'conflicts',
   'rows.inDoubt': 'waiting',
+  'rows.lost': 'lost',
   'rows.refused': 'waiting',
   'rows.unreadable': 'waiting',
   'rows.unsendable': 'waiting',

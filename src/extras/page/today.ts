@@ -289,7 +289,7 @@ export function answerToday(desk: PageInput): AnswerChunks {
   const replica = { path, bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0 };
   const problems = readProblems(reader, around);
   const headline = headlineOf(problems, { state, tables, nowMs });
-  const waiting = readDecisions(reader, problems, formToken);
+  const waiting = readDecisions(reader, { problems, formToken, nowMs });
   const outages = outagesOf(readTries(reader, stampFromMs(nowMs - HOURS * HOUR_MS)));
   const body = html`${headlineHtml(headline, waiting)} ${openDecisionsHtml(waiting, nowMs)}
     ${dayHtml(readDay(reader, nowMs))}

@@ -77,6 +77,31 @@ test('a decision by button is carried out and pushed within seconds', async () =
   expect(open(daemon)).toEqual([{ conflicts: 0, failures: 1 }]);
 });
 
+test('an edit that lost is taken back by its button, or put away as seen', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox, PAGE_YAML.replace('ask', 'origin'));
+  const person = await signIn(daemon);
+  const page = async (): Promise<string> =>
+    (await ask({ port: person.port }, '/', { headers: { Cookie: person.cookie } })).body;
+  const [, shown = ''] = (await page()).split('1 edit lost to a change at the origin</h2>');
+  const seen = /name="seen" value="([^"]+)"/.exec(shown)?.[1] ?? '';
+  expect((await send(person, '/decide', { ...RESOLVE, seen })).status).toBe(409); // it is decided already
+
+  const { status, headers } = await send(person, '/decide', { ...RESOLVE, kind: 'takeBack', seen });
+  expect([status, headers.location]).toEqual([303, '/?said=resolve']);
+  expect(await page()).not.toContain('lost to a change');
+  await daemon.seconds(8);
+  expect(sandbox.store.rows('Note')[0]?.values['Title']).toBe('mine');
+
+  daemon.execute(`UPDATE "Note" SET "Title" = 'mine again' WHERE _id = 1`);
+  sandbox.store.update('Note', 1, { Title: 'theirs again' });
+  await daemon.elapse(5);
+  expect(await page()).toContain('1 edit lost to a change at the origin</h2>');
+  const [{ id }] = daemon.rows('SELECT max(id) AS id FROM sync_conflicts') as [{ id: number }];
+  expect((await send(person, '/decide', { kind: 'seen', id: String(id) })).headers.location).toBe('/?said=seen');
+  expect(await page()).not.toContain('lost to a change');
+});
+
 test('the later of two people who decide one conflict is told, and changes nothing', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   await using daemon = await startTroubled(sandbox);

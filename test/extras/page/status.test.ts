@@ -171,6 +171,8 @@ const RUN: RunRecord = {
 const DESK: OpenDecisions = {
   conflicts: [CONFLICT],
   failures: [REFUSAL],
+  lost: [],
+  lostCount: 0,
   conflictCount: 1,
   failureCount: 1,
   heldPushes: new Set(),
@@ -311,6 +313,33 @@ test('a conflict names its row and who changed it there, and marks what differs'
   expect(text).toContain('at the origin, by Bo Berg, <time datetime="2026-06-01T10:00:00Z"');
   expect(text).toContain('<bdi class="value">Main Street <mark>5, 😀</mark> Paris</bdi>');
   expect(text).toContain('<bdi class="value">Main Street <mark>7, 😁</mark> Paris</bdi>');
+});
+
+test('each edit that lost can be taken back, and all of them be left', () => {
+  const lost = [7, 9].map((id) => ({ ...CONFLICT, id, state: 'decided', winner: 'origin' }));
+  const problem: Problem = {
+    code: 'rows.lost',
+    table: 'Note',
+    severity: 'notice',
+    count: 3,
+    sentence: '3 edits lost',
+    hint: 'rowsync conflicts',
+    since: null,
+  };
+
+  const text = pageHtml({
+    ...VIEW,
+    problems: [problem],
+    desk: { ...DESK, conflicts: [], failures: [], lost, lostCount: 3 },
+  });
+
+  expect(text).toContain('<a href="#lost">3 edits lost</a>');
+  expect(text).not.toContain('rowsync conflicts');
+  expect(text.match(/name="kind" value="takeBack"/g)).toHaveLength(2);
+  expect(text.match(/<button name="take" value="local" class="">Take it back</g)).toHaveLength(2);
+  expect(text).not.toContain('value="remote"');
+  expect(text).toContain('and 1 more');
+  expect(text).toMatch(/name="kind" value="seen" \/><input type="hidden" name="id" value="9"/);
 });
 
 test('a row that cannot be read has no buttons, and one in doubt a warning', () => {
