@@ -6,18 +6,20 @@ import { existsSync } from 'node:fs';
 import type { RowsyncError } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import type { Config } from '../config/load.ts';
-import { filesSettings } from '../config/settings.ts';
+import { columnChoice, filesSettings } from '../config/settings.ts';
 import { withBoundNames } from '../config/tables.ts';
 import { mayFollow } from '../reconcile/follow.ts';
 import type { AccountFacts, FoundComplaint } from '../reconcile/account/facts.ts';
 import { accountOf, type Problem } from '../reconcile/account/account.ts';
 import { misnamedIn } from '../reconcile/bindings.ts';
+import { misnamedColumns } from '../reconcile/choose.ts';
 import { readComplaints, readFirstUnreadable } from '../replica/complaints.ts';
 import type { Connection } from '../replica/connection.ts';
 import { boundNameOf, readDescribed } from '../replica/bookkeeping/described.ts';
+import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { readFilesByTable } from '../replica/bookkeeping/files.ts';
-import { readTables, type LedgerTable } from '../replica/bookkeeping/tables.ts';
+import { readSelection, readTables, type LedgerTable } from '../replica/bookkeeping/tables.ts';
 import { countUnseen, shownSince } from '../replica/bookkeeping/conflicts.ts';
 import { readOldestPending } from '../replica/bookkeeping/row-states.ts';
 import { readPutBack } from '../replica/copies.ts';
@@ -170,6 +172,22 @@ export function readKept(from: Connection, bound: Config, nowMs: number): KeptTa
     editsLateAfterMs: agesOf(({ name }) => twoTicks(name, 'push')),
     withoutFiles: named((name) => rule(name)?.mode === 'none'),
     leftOut: named((name) => bound.tables.find(name) === null),
-    misnamed: misnamedIn(bound.tables.byName, readDescribed(from)),
+    misnamed: [
+      ...misnamedIn(bound.tables.byName, readDescribed(from)),
+      ...tables.flatMap((table) => readMisnamedColumns(from, table, bound)),
+    ],
   };
+}
+
+/** Names of columns of one table that the configuration leaves out and that no column has any more. */
+function readMisnamedColumns(from: Connection, table: LedgerTable, bound: Config): AccountFacts['misnamed'] {
+  const rule = bound.tables.find(table.name);
+  const choice = rule === null ? null : columnChoice(rule);
+  if (rule === null || choice?.isOfOneTable !== true || choice.exclude.length === 0 || table.state === 'gone')
+    return [];
+  const described = readTableDescriptor(from, table.id, bound.origin.format)?.descriptor;
+  if (described === undefined) return [];
+  const { leftOut } = readSelection(from, table.id);
+  const found = misnamedColumns(described, { exclude: choice.exclude, leftOut });
+  return found.map(({ kind, words }) => ({ kind, sentence: `tables.${rule.pattern}.columns.exclude: ${words}` }));
 }

@@ -250,6 +250,27 @@ function strayNames(
   ];
 }
 
+interface MisnamedColumn {
+  readonly kind: 'renamed' | 'stray';
+  readonly words: string;
+}
+
+/** Names to leave out that no column has any more, in words: the column that had the name is called otherwise, or not shown any more. */
+export function misnamedColumns(
+  { columns }: TableDescriptor,
+  { exclude, leftOut }: Pick<ColumnChoice, 'exclude'> & Pick<Choosing, 'leftOut'>,
+): readonly MisnamedColumn[] {
+  const isNamed = (one: string): boolean => columns.some(({ name }) => isMatch(one, name));
+  return exclude.flatMap((one): readonly MisnamedColumn[] => {
+    const bound = leftOut.filter(({ pattern }) => pattern === one);
+    if (bound.length === 0 || one.includes('*') || isNamed(one)) return [];
+    const now = columns.find(({ id }) => bound.some((out) => out.id === id));
+    return now === undefined
+      ? [{ kind: 'stray', words: `the origin no longer shows a column "${one}"` }]
+      : [{ kind: 'renamed', words: `"${one}" is now called "${now.name}", which stays left out` }];
+  });
+}
+
 /** The parameters of `select`. */
 export interface Selection {
   readonly columns: readonly string[];

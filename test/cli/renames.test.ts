@@ -41,6 +41,27 @@ test('pull, status and check name the table that was renamed, and log says when;
   for (const { stdout } of corrected) expect(stdout).not.toContain('is now called');
 });
 
+test.each([
+  [(store: Store) => store.dropColumn('Note', 'Title'), 'the origin no longer shows a column "Title"'],
+  [(store: Store) => store.renameColumn('Note', 'Title', 'Heading'), '"Title" is now called "Heading"'],
+])(
+  'pull and status say that the configuration leaves out a column that is no more, or has another name',
+  async (change, words) => {
+    await using sandbox = await startTestSandbox({ tables: [NOTE] });
+    using made = makeWorkspace(sandbox, `tables: { Note: { columns: { exclude: [Title] } } }\n`);
+    const first = await runCli(['pull'], { folder: made.folder });
+    change(sandbox.store);
+    const second = await runCli(['pull'], { folder: made.folder });
+    const status = await runCli(['status'], { folder: made.folder });
+
+    expect(first.stdout).not.toContain('Title');
+    for (const { stdout, exitCode } of [second, status]) {
+      expect(exitCode).toBe(0);
+      expect(stdout).toContain(`tables.Note.columns.exclude: ${words}`);
+    }
+  },
+);
+
 test.each(['pull', 'push', 'sync', 'verify', 'status'])(
   '%s has the account, as text and with --json',
   async (command) => {

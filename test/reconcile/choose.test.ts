@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import {
   chooseColumns,
   chosenAsRead,
+  misnamedColumns,
   overtakenColumns,
   uselessPatterns,
   type Choosing,
@@ -178,6 +179,16 @@ test.each([
   const order = choosing(choice, { known });
 
   expect(overtakenColumns(known, chooseColumns(TABLE, order), order)).toEqual(isOvertaken ? known : []);
+});
+
+test.each([
+  ['Name', 3, []],
+  ['N*', 99, []],
+  ['Absent', 3, [{ kind: 'renamed', words: '"Absent" is now called "Name", which stays left out' }]],
+  ['Misspelt', 0, []],
+  ['Absent', 99, [{ kind: 'stray', words: 'the origin no longer shows a column "Absent"' }]],
+])('the name %s to leave out, which belongs to column %i', (pattern, id, expected) => {
+  expect(misnamedColumns(TABLE, { exclude: [pattern], leftOut: id === 0 ? [] : [{ id, pattern }] })).toEqual(expected);
 });
 
 test('values of a column that the origin hides now go as well', () => {

@@ -81,7 +81,7 @@ export interface TableFacts {
 }
 
 /**
- * A name in the configuration: renamed (what is under it still applies to the table that had it) · excluding (it matches nothing, so what it keeps
+ * A name in the configuration: renamed (what it says still applies to the table or column that had it) · excluding (it matches nothing, so what it keeps
  * out may come) · stray (it matches nothing).
  */
 export interface Misnamed {

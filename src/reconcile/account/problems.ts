@@ -202,15 +202,18 @@ export const CATALOGUE = [
     code: 'config.renamed',
     severity: 'notice',
     untold: 'Nothing is wrong, and the log has the change of the schema.',
-    why: 'A table was renamed at the origin, and the configuration has its former name. What it says there still applies.',
+    why: 'A table, or a column that is left out, was renamed at the origin, and the configuration has its former name. What it says there still applies.',
     find: misnamed('renamed', 'Change the name in the configuration.'),
   },
   {
     code: 'config.stray',
     severity: 'notice',
     untold: 'Nothing is wrong; every pull says it.',
-    why: 'A key under tables matches no table.',
-    find: misnamed('stray', 'Correct or remove the key: a name is singular, as at the origin, and case counts.'),
+    why: 'A key under tables matches no table, or a name under columns.exclude no column any more.',
+    find: misnamed(
+      'stray',
+      'Correct or remove the name: it is as at the origin; a table is singular, and case counts.',
+    ),
   },
   {
     code: 'rows.conflicts',
