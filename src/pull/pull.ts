@@ -6,11 +6,12 @@ import { must } from '../base/assert.ts';
 import { RowsyncError, usageError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { withFacts } from '../base/log.ts';
-import { someOf } from '../base/text.ts';
+import { printable, someOf } from '../base/text.ts';
 import { refuseRequests } from '../capture/resolve.ts';
 import { pruneHistories } from '../history/prune.ts';
 import { guessText } from '../reconcile/bindings.ts';
 import { isMassRemoval, identityOf } from '../reconcile/guards.ts';
+import { ownName, type NameStyle } from '../reconcile/naming.ts';
 import {
   isIdentityStored,
   isOtherCaller,
@@ -141,7 +142,10 @@ async function pullTables(
   const known = isFollow(options) ? knownDatabase(context) : null;
   let schemaHold: RowsyncError | null = null;
   const askDatabase = once(async () => {
+    const before = readTables(context.replica).length > 0 ? readNameStyle(context.replica) : null;
     const asked = await readDatabase(context);
+    const { names: style = 'origin' } = context.settings;
+    if (before !== null && before !== style) notes.push(restyledText(style, asked.tables));
     schemaHold = await markGoneTables(context, asked, options.confirm);
     return asked;
   });
@@ -217,6 +221,17 @@ function knownDatabase({ origin, replica }: PullContext): DatabaseDescriptor | n
   const identity = readIdentity(replica);
   if (identity === null || identity.url !== origin.url || identity.database !== origin.database) return null;
   return readDatabaseDescriptor(replica, origin.format)?.descriptor ?? null;
+}
+
+/** What a person reads when `replica.names` says otherwise than before. */
+function restyledText(style: NameStyle, tables: readonly TableSummary[]): string {
+  const [example] = tables.flatMap(({ recordName: name, id }) => {
+    const snake = ownName({ scope: 'table', style: 'snake' }, { name, id });
+    const [from, to] = style === 'snake' ? [name, snake] : [snake, name];
+    return from === to ? [] : [`: ${printable(from)} is ${printable(to)}`];
+  });
+  const kind = style === 'snake' ? 'snake names' : 'the names of the origin';
+  return `Tables and columns here have ${kind} from now on (replica.names)${example ?? ''}`;
 }
 
 /** Asks for the calling user and the database, and decides whether the stored ETags can be trusted. */

@@ -135,7 +135,7 @@ test('does not take a name that a table or view of the user has in the file', as
 
 test('writes names in snake case once that is asked for, and back, with an edit that waits and a view of another program', async () => {
   await using fixture = await startFixture({ tables: [table('Order Line', ['Unit Price', 'note'])] });
-  await fixture.pull({ settings: twoWaySettings() });
+  const first = await fixture.pull({ settings: twoWaySettings() });
   fixture.execute(`CREATE VIEW prices AS SELECT "Unit Price" AS price FROM "Order Line";
     UPDATE "Order Line" SET "Unit Price" = '7' WHERE _id = 1`);
 
@@ -154,8 +154,14 @@ test('writes names in snake case once that is asked for, and back, with an edit 
   expect(JSON.stringify(fixture.sandbox.store.rows('Order Line'))).toContain('"7"');
   expect(fixture.rows('SELECT unit_price FROM order_line')).toEqual([{ unit_price: '7' }]);
 
-  await fixture.pull({ settings: twoWaySettings() });
+  const back = await fixture.pull({ settings: twoWaySettings() });
   expect(fixture.rows('SELECT "Unit Price", note FROM "Order Line"')).toHaveLength(1);
+  expect([first, restyled, again, back].map(({ notes }) => notes)).toEqual([
+    [],
+    ['Tables and columns here have snake names from now on (replica.names): Order Line is order_line'],
+    [],
+    ['Tables and columns here have the names of the origin from now on (replica.names): order_line is Order Line'],
+  ]);
 });
 
 test('a name that differs in case alone is written in the style too', async () => {
