@@ -75,16 +75,17 @@ function waitText(editCount: number): string {
 
 /**
  * What the last run in each direction, and the last work on files, failed of as a whole. What was wrong with one command line says nothing of the next run;
- * that the calling user changed is over once a pull has noted it.
+ * that the calling user changed is over with the next whole pull, which notes it.
  */
 function ofRuns(from: Connection): readonly RememberedComplaint[] {
   const text = sql`SELECT kind, finished_at AS since, error_code AS code, result ->> 'problem' AS message, coalesce(result ->> 'hint', '') AS hint
           FROM (SELECT id, kind, finished_at, error_code,
-                  (SELECT value FROM json_each(per_table) WHERE value ->> 'table' IS NULL) AS result FROM _rowsync_runs)
+                  (SELECT value FROM json_each(per_table) WHERE value ->> 'table' IS NULL) AS result FROM _rowsync_runs) r
           WHERE id IN (SELECT max(id) FROM _rowsync_runs WHERE finished_at IS NOT NULL AND outcome NOT IN ('stopped', 'interrupted')
                        GROUP BY replace(kind, 'follow', 'pull'))
             AND message IS NOT NULL AND code <> 'usage.invalid'
-            AND NOT (code = 'push.identity' AND since <= (SELECT changed_at FROM _rowsync_identity)) ORDER BY id DESC`;
+            AND NOT (code = 'push.identity' AND EXISTS (SELECT 1 FROM _rowsync_runs later
+                     WHERE later.id > r.id AND later.kind = 'pull' AND later.outcome IN ('done', 'held'))) ORDER BY id DESC`;
   const rows = queryAll(from, text) as (Complaint & { kind: string; since: string })[];
   return rows.map(({ kind, ...row }) => ({
     ...row,
