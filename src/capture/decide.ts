@@ -4,7 +4,7 @@
  * nothing was.
  */
 import { plainText } from '../base/answer.ts';
-import { plural, truncate } from '../base/text.ts';
+import { plural, someOf, truncate } from '../base/text.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
 import {
@@ -18,10 +18,10 @@ import {
 } from '../replica/bookkeeping/conflicts.ts';
 import { kindOfHold, storeConfirmations } from '../replica/confirmation.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
-import { editVersion, readRowState, type EditedRow } from '../replica/bookkeeping/row-states.ts';
+import { editVersion, readRowState, readRowStates, type EditedRow } from '../replica/bookkeeping/row-states.ts';
 import { readWaiting, type WaitingRow } from '../replica/bookkeeping/refusals.ts';
 import { agreeToPull } from '../replica/bookkeeping/runs.ts';
-import { captureChanges, diffRows } from './changes.ts';
+import { captureChanges, diffRows, type RowChange } from './changes.ts';
 import { discardAll, discardRow, resolveConflict } from './resolve.ts';
 import { MIRROR_HINT, readTwoWayTable, readTwoWayTables, type TwoWayTable } from './table.ts';
 import { retryRows } from './writer/apply.ts';
@@ -200,13 +200,24 @@ function carryOutDiscard(
       state: readRowState(tx, line),
     }));
   if (rowId !== null) {
+    const state = readRowStates(tx, table.id, [rowId]).get(rowId) ?? 'clean';
     const problem = discardRow(tx, table, rowId, at);
-    return problem === null ? done(`Put row ${rowId} of ${name} back`, 1, kept()) : { kind: 'problem', words: problem };
+    if (problem !== null) return { kind: 'problem', words: problem };
+    return done(`Put row ${rowId} of ${name} back${doubtText([{ rowId, state }])}`, 1, kept());
   }
-  const { discardedCount, waitingCount, undecidedCount } = discardAll(tx, table, at);
+  const { discarded, waitingCount, undecidedCount } = discardAll(tx, table, at);
   const rest = waitingCount === 0 ? '' : `; ${plural(waitingCount, 'row')} sent before wait for an answer`;
   const left = undecidedCount === 0 ? '' : `; left alone: ${plural(undecidedCount, 'row')} in conflict or refused`;
-  return done(`Put ${plural(discardedCount, 'row')} of ${name} back${rest}${left}`, discardedCount, kept());
+  const words = `Put ${plural(discarded.length, 'row')} of ${name} back${doubtText(discarded)}${rest}${left}`;
+  return done(words, discarded.length, kept());
+}
+
+/** Which of the discarded edits the origin may have; empty for none. */
+function doubtText(discarded: readonly Pick<RowChange, 'rowId' | 'state'>[]): string {
+  const ids = discarded.flatMap(({ rowId, state }) => (state === 'inDoubt' ? [String(rowId)] : []));
+  if (ids.length === 0) return '';
+  const rows = ids.length === 1 ? `row ${ids[0]} was` : `rows ${someOf(ids)} were`;
+  return `; ${rows} in doubt, so the origin may have what you discarded: look there`;
 }
 
 /** The table of that name: the name here wins over the one at the origin, and an exact name over another case. */

@@ -88,7 +88,7 @@ export function resolveConflict(tx: Tx, id: number, { take, value }: Decision, a
 export function discardRow(tx: Tx, table: TwoWayTable, rowId: number, at: string): string | null {
   const changes = diffRows(tx, table, [rowId]);
   if (changes.length === 0) return `row ${rowId} of ${table.localName} has no edit that the origin does not have`;
-  return discard(tx, table, changes, at) === 0 ? `row ${rowId} of ${table.localName} ${WAITS}` : null;
+  return discard(tx, table, changes, at).length === 0 ? `row ${rowId} of ${table.localName} ${WAITS}` : null;
 }
 
 /**
@@ -99,25 +99,25 @@ export function discardAll(
   tx: Tx,
   table: TwoWayTable,
   at: string,
-): Record<'discardedCount' | 'waitingCount' | 'undecidedCount', number> {
+): Record<'waitingCount' | 'undecidedCount', number> & { readonly discarded: readonly RowChange[] } {
   const changes = [...readAllChanges(tx, table)];
   const meant = changes.filter(({ state }) => state !== 'conflicted' && state !== 'refused');
-  const discardedCount = discard(tx, table, meant, at);
+  const discarded = discard(tx, table, meant, at);
   return {
-    discardedCount,
-    waitingCount: meant.length - discardedCount,
+    discarded,
+    waitingCount: meant.length - discarded.length,
     undecidedCount: changes.length - meant.length,
   };
 }
 
-/** Discards changes that wait for no answer; returns how many. */
-function discard(tx: Tx, table: TwoWayTable, changes: readonly RowChange[], at: string): number {
+/** Discards changes that wait for no answer; returns them. */
+function discard(tx: Tx, table: TwoWayTable, changes: readonly RowChange[], at: string): readonly RowChange[] {
   const discarded = changes.filter(({ state }) => !isInFlight(state));
   discardChanges(tx, table, discarded, at);
   captureOlderCopy(tx, table, at);
   settleQuestions(tx, table, at);
   endPushHold(tx, table.id);
-  return discarded.length;
+  return discarded;
 }
 
 /** Why nothing can be taken in a table that is not two-way, or was pruned. */

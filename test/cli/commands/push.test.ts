@@ -294,6 +294,20 @@ test('failures says what helps a create that may have happened', async () => {
   expect(said[2]).toContain('  in doubt (insert) -2  Title: "new": ');
 });
 
+test('discard says which edits may have arrived', async () => {
+  await using desk = await startDesk('tables: { "*": { push: true } }\n');
+  desk.sandbox.faults.replace({ faults: [{ fault: 'resetBefore', method: 'create', count: 1 }] });
+  desk.sql(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+  await desk.run('push');
+  desk.sql(`UPDATE "Note" SET "Title" = 'x' WHERE _id < 3 AND _id > 0`);
+
+  const { stdout } = await desk.run('discard', 'Note', '--all');
+
+  expect(stdout).toBe(
+    'Put 3 rows of Note back; row -2 was in doubt, so the origin may have what you discarded: look there\n',
+  );
+});
+
 test('a row that cannot be sent is not said to be refused by the origin', async () => {
   await using desk = await startDesk('tables: { "*": { push: true } }\nfiles: { uploadDir: uploads }\n', [
     { name: 'Photo', type: 'Attachment' },
