@@ -4,6 +4,7 @@
 import type { Extra } from './extra.ts';
 import { BACKUP } from './extras/backup/extra.ts';
 import { CHECK } from './extras/check/extra.ts';
+import { CONTRACTS } from './extras/contracts/extra.ts';
 import { DOORBELL } from './extras/doorbell/extra.ts';
 import { EXPORT } from './extras/export/extra.ts';
 import { FRESH } from './extras/fresh/extra.ts';
@@ -30,6 +31,7 @@ export const EXTRAS: readonly Extra[] = [
   IMPORT,
   BACKUP,
   FRESH,
+  CONTRACTS,
   SERVICE,
   PAGE,
   HTTP,

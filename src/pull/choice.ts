@@ -17,7 +17,7 @@ import { chooseColumns, overtakenColumns, type Chosen, type Choosing } from '../
 import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';
 import { findTable, type LedgerTable, readSelection, storeLeftOut } from '../replica/bookkeeping/tables.ts';
-import { hasTable } from '../replica/objects.ts';
+import { hasTable, schemaWatch } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import { dropColumn } from '../replica/tables.ts';
 import { touchTable } from '../replica/bookkeeping/touched.ts';
@@ -120,11 +120,13 @@ async function removeColumns(
   const contents = await replica.writeDurably(`Removing columns of ${ledger.localName}`, (tx) => {
     const { id } = ledger;
     const wasTampered = hasTable(tx, ledger.localName) && isTampered(tx, id);
+    const onChanged = schemaWatch(tx)?.change(tx);
     const named = overtaken.flatMap((column) => {
       const hashes = forgetColumn(tx, id, column, at);
       dropColumn(tx, ledger, column);
       return hashes;
     });
+    onChanged?.();
     storeLeftOut(tx, id, chosen.leftOut);
     forgetEtags(tx, id);
     touchTable(tx, id);

@@ -10,7 +10,7 @@ import { watchShape } from '../origin/shape-watch.ts';
 import { apply, readFacts, retryRefused } from '../capture/writer/apply.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { decideNoRow } from '../reconcile/outcome.ts';
-import { foldName, isNameOf, planTableNames } from '../reconcile/naming.ts';
+import { foldName, isNameOf, newNames, planTableNames } from '../reconcile/naming.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/choose.ts';
@@ -26,7 +26,13 @@ import {
   type TwoWayTable,
 } from '../capture/table.ts';
 import { ensureChangesView, hasChangesView } from '../capture/view.ts';
-import { describeColumn, readColumns, storeColumnState, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
+import {
+  areRulesChanged,
+  describeColumn,
+  readColumns,
+  storeColumnState,
+  type LedgerColumn,
+} from '../replica/bookkeeping/columns.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import {
   findTable,
@@ -43,7 +49,7 @@ import {
 import { readNameStyle } from '../replica/bookkeeping/identity.ts';
 import { wantJournal } from '../replica/bookkeeping/history.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
-import { hasTable } from '../replica/objects.ts';
+import { hasTable, schemaWatch } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
 import { countUnsent } from '../replica/bookkeeping/row-states.ts';
@@ -52,6 +58,7 @@ import { storeSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import {
   addColorColumn,
   addColumns,
+  ALLOW_COLUMN,
   COLOR_COLUMN,
   createTable,
   hasBase,
@@ -297,9 +304,6 @@ interface Shaped {
   readonly wasDropped: boolean;
 }
 
-/** Our own column beside `_id`, which no client can drop. */
-const ALLOW: Pick<LedgerColumn, 'localName' | 'type'> = { localName: '_allow', type: 'Text' };
-
 /** `twoWay` is the table as it was captured so far; null if it was not. */
 function shapeTable(
   tx: Tx,
@@ -313,8 +317,10 @@ function shapeTable(
   for (const id of changedIds) if (id !== descriptor.id) ensureCapture(tx, id);
   const table = { ...readTable(tx, descriptor.id), changed: changedIds.includes(descriptor.id) };
   const known = readColumns(tx, descriptor.id);
+  const style = readNameStyle(tx);
+  schemaWatch(tx)?.free(tx, table.localName, newNames({ scope: 'column', style }, known, descriptor.columns));
   const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
-  const ours = new Set(['_id', ...[ALLOW, ...known].map((column) => foldName(column.localName))]);
+  const ours = new Set(['_id', ...[ALLOW_COLUMN, ...known].map((column) => foldName(column.localName))]);
   const colors = table.rowColors === 'kept' ? [COLOR_COLUMN] : [];
   // No column of the origin gets the name of the one for colors.
   const taken = [...physical, ...colors.map(({ localName }) => localName)];
@@ -324,7 +330,7 @@ function shapeTable(
     day,
     foreign,
     confirmed: options.confirmed,
-    style: readNameStyle(tx),
+    style,
   });
   if (plan.kind === 'hold') {
     throw new RowsyncError('needsPerson', 'guard.schema', {
@@ -332,7 +338,8 @@ function shapeTable(
       hint: `Check the rights of the calling user; if the columns are really gone, run rowsync pull ${shellWord(table.localName)} --confirm.`,
     });
   }
-  const dropped: readonly (typeof ALLOW | LedgerColumn)[] = [ALLOW, ...colors, ...known].filter(
+  const onChanged = known.length > 0 && plan.actions.some(isChange) ? schemaWatch(tx)?.change(tx) : undefined;
+  const dropped: readonly (typeof ALLOW_COLUMN | LedgerColumn)[] = [ALLOW_COLUMN, ...colors, ...known].filter(
     (column) => !physical.has(foldName(column.localName)),
   );
   for (const column of dropped) restoreColumn(tx, table, column, options.at);
@@ -357,6 +364,7 @@ function shapeTable(
   if (shapeChanged) forgetEtags(tx, descriptor.id);
   const live = columns.filter(({ state }) => state === 'live');
   const shapes = live.map(({ localName: local, name, type, mask }) => ({ localName: local, name, type, mask }));
+  onChanged?.();
   return {
     target: { id: descriptor.id, localName: table.localName, columns: shapes },
     live,
@@ -365,13 +373,6 @@ function shapeTable(
     wasOpenToEdits: wasTampered && !wasDropped,
     wasDropped,
   };
-}
-
-/** Whether the origin now accepts other values in a column. */
-function areRulesChanged(known: readonly LedgerColumn[], columns: readonly LedgerColumn[]): boolean {
-  const ruleOf = ({ width, options, writable }: LedgerColumn): string => JSON.stringify([width, options, writable]);
-  const before = new Map(known.map((column) => [column.seq, ruleOf(column)]));
-  return columns.some((column) => (before.get(column.seq) ?? ruleOf(column)) !== ruleOf(column));
 }
 
 function isChange({ kind }: SchemaAction): boolean {
@@ -384,12 +385,6 @@ function isInPlace(tx: Tx, { id, recordName, alias }: TableSummary): boolean {
   const isHere = known !== null && known.state !== 'gone' && hasTable(tx, known.localName);
   if (!isHere || known.name !== recordName || known.alias !== alias) return false;
   return isNameOf(known.localName, { scope: 'table', style: readNameStyle(tx) }, { id, name: recordName });
-}
-
-/** A table that gets another name here. */
-interface Move {
-  readonly table: LedgerTable;
-  readonly to: string;
 }
 
 function namesOf(from: Connection, tables: readonly TableSummary[], at: string): ReadonlyMap<number, string> {
@@ -410,7 +405,11 @@ function namesOf(from: Connection, tables: readonly TableSummary[], at: string):
 }
 
 /** Tables in the file that another name is due, be it to make room for one that the origin still shows. */
-function movesOf(from: Connection, tables: readonly TableSummary[], at: string): readonly Move[] {
+function movesOf(
+  from: Connection,
+  tables: readonly TableSummary[],
+  at: string,
+): readonly { readonly table: LedgerTable; readonly to: string }[] {
   const names = namesOf(from, tables, at);
   return readTables(from).flatMap((table) => {
     const to = names.get(table.id) ?? table.localName;
@@ -423,17 +422,22 @@ function movesOf(from: Connection, tables: readonly TableSummary[], at: string):
  * of those that changed: their triggers have to be made.
  */
 function placeAll(tx: Tx, tables: readonly TableSummary[], at: string): readonly number[] {
+  const watch = schemaWatch(tx);
+  const described = tables.map(({ id, recordName: name }) => ({ id, name }));
+  watch?.free(tx, null, newNames({ scope: 'table', style: readNameStyle(tx) }, readTables(tx), described));
   const moves = movesOf(tx, tables, at);
   const names = namesOf(tx, tables, at);
+  const onChanged = moves.length > 0 ? watch?.change(tx) : undefined;
   // Checked first: triggers are made again under another name, which would hide that one was missing.
   const tampered = moves.filter(({ table }) => isTampered(tx, table.id));
   const renames = moves.map(({ table, to }) => ({ id: table.id, from: table.localName, to }));
-  const described = new Set(tables.map(({ id }) => id));
-  renameTables(tx, renames, { makesRoom: moves.some(({ table }) => !described.has(table.id)) });
+  const describedIds = new Set(tables.map(({ id }) => id));
+  renameTables(tx, renames, { makesRoom: moves.some(({ table }) => !describedIds.has(table.id)) });
   for (const { table, to } of tampered) noteOpenness(tx, { id: table.id, localName: to }, at);
   const created = tables
     .toSorted((a, b) => a.id - b.id)
     .flatMap((table) => (placeTable(tx, table, names.get(table.id) ?? table.recordName, at) ? [table.id] : []));
+  onChanged?.();
   return [...new Set([...renames.map(({ id }) => id), ...created])];
 }
 

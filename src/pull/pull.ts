@@ -24,7 +24,7 @@ import { readDatabaseDescriptor, storeDescriptor } from '../replica/bookkeeping/
 import { changedFilters, isNamed, readTables, storeGone, storeRowsWanted } from '../replica/bookkeeping/tables.ts';
 import { readDescribed } from '../replica/bookkeeping/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { hasTable } from '../replica/objects.ts';
+import { hasTable, schemaWatch } from '../replica/objects.ts';
 import { isAgreedPull, openRun, recordRun } from '../replica/bookkeeping/runs.ts';
 import { readSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
@@ -77,6 +77,7 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
     // Without an answer nothing is known of the clock, and nothing new came that needs space.
     if (answerCount(counters) > answerCount(before))
       removedEntryCount = await pruneHistories({ ...context, clockAheadMs });
+    await schemaWatch(replica)?.pulled(new Set(tables.filter(isReadToEnd).map(({ table }) => table)));
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
   }
@@ -99,6 +100,11 @@ export async function pull(around: PullContext, options: PullOptions): Promise<P
   const done = tables.map((table) => ({ ...table, deletedCount: table.deletedCount + table.filteredCount }));
   const unrecorded = await recordRun(context, runId, { ...report, tables: done }, isDecision);
   return { ...report, error: report.error ?? unrecorded };
+}
+
+/** Whether a table is as the origin has it: read to its end, and not only followed. */
+function isReadToEnd({ error, held, isFollowed }: TablePullReport): boolean {
+  return error === null && held === null && !isFollowed;
 }
 
 /** Notes filters that the configuration did not have in the last pull: their tables are of no age until rows are chosen by them. */

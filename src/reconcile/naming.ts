@@ -74,6 +74,16 @@ export function isNameOf(local: string, naming: Naming, thing: Named): boolean {
   return local === own || local.startsWith(`${own}_${thing.id}`);
 }
 
+/** The names that described things have in the replica, without those that any known thing has already. */
+export function newNames(
+  naming: Naming,
+  known: readonly { readonly localName: string }[],
+  described: readonly Named[],
+): readonly string[] {
+  const here = new Set(known.map(({ localName: name }) => foldName(name)));
+  return described.map((thing) => ownName(naming, thing)).filter((name) => !here.has(foldName(name)));
+}
+
 /** The name of a column or table that makes room for another one; `why` is for example `removed`. */
 export function asideName(name: string, why: string, day: string, taken: ReadonlySet<string>): string {
   let candidate = `${name} (${why} ${day})`;

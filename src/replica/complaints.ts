@@ -1,24 +1,31 @@
 /**
- * The errors that the replica remembers and that are still true: of tables, of sinks, and of the last runs as a whole.
+ * The errors that the replica remembers and that are still true: of tables, of sinks, of registered queries, and of the last runs as a whole.
  */
 import { sql } from '../base/sql.ts';
 import { plural } from '../base/text.ts';
 import type { Connection } from './connection.ts';
-import type { Complaint } from './bookkeeping/problems.ts';
+import { readContractComplaints, type Complaint } from './bookkeeping/problems.ts';
 import { readSinkStatus } from './bookkeeping/sinks.ts';
 import { queryAll } from './query.ts';
 
 /** An error and what it is about; `since` is a stamp, null where it is not known. */
 export interface RememberedComplaint extends Complaint {
-  readonly about: 'pull' | 'push' | 'files' | 'table' | 'sink' | 'sinkTable' | 'history';
-  /** The table here, or the sink; null for a whole run. */
+  readonly about: 'pull' | 'push' | 'files' | 'table' | 'sink' | 'sinkTable' | 'history' | 'contract';
+  /** The table here, the sink, or the registered query; null for a whole run. */
   readonly subject: string | null;
   readonly since: string | null;
 }
 
 /** All of them; those of one table may be several: its read, its deletes and its push. */
 export function readComplaints(from: Connection): readonly RememberedComplaint[] {
-  return [...ofRuns(from), ...ofTables(from), ...readDropped(from), ...ofSinks(from), ...ofHistory(from)];
+  return [
+    ...ofRuns(from),
+    ...ofTables(from),
+    ...readDropped(from),
+    ...ofSinks(from),
+    ...ofHistory(from),
+    ...ofContracts(from),
+  ];
 }
 
 /** The first row of each table that cannot be read, in words. */
@@ -108,4 +115,8 @@ function ofHistory(from: Connection): readonly RememberedComplaint[] {
           WHERE h.pruning_held IS NOT NULL ORDER BY t.local_name COLLATE NOCASE`;
   const rows = queryAll(from, text) as { subject: string; message: string }[];
   return rows.map((row) => ({ ...row, about: 'history', code: 'history.held', hint: '', since: null }));
+}
+
+function ofContracts(from: Connection): readonly RememberedComplaint[] {
+  return readContractComplaints(from).map(({ name: subject, ...row }) => ({ ...row, about: 'contract', subject }));
 }

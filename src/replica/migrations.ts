@@ -104,5 +104,9 @@ export const MIGRATIONS: Readonly<Record<number, Migration>> = {
     sql`CREATE TABLE _rowsync_moments (
       seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, tables TEXT NOT NULL, not_covered TEXT NOT NULL, holds INTEGER NOT NULL
     ) STRICT`,
+    sql`CREATE TABLE _rowsync_contracts (
+      name TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL, hint TEXT NOT NULL, since TEXT NOT NULL,
+      PRIMARY KEY (name, code)
+    ) STRICT, WITHOUT ROWID`,
   ),
 };

@@ -137,3 +137,26 @@ export function readSchemaVersion(from: Connection): unknown {
     .pluck()
     .get();
 }
+
+/** Follows the names of tables and columns in a file; an extra may set one for an open replica. */
+export interface SchemaWatch {
+  /** Gives up old names that it keeps, before columns of this table (null: tables) get these names, or before what is called so goes. */
+  free(tx: Tx, table: string | null, names: readonly string[]): void;
+  /** Called before names change; what it returns is called after that, in the same transaction. */
+  change(tx: Tx): () => void;
+  /** Called at the end of a pull with the tables that it read to their end, by their names here. */
+  pulled(tables: ReadonlySet<string>): Promise<void>;
+}
+
+const watches = new WeakMap<object, SchemaWatch>();
+
+/** Sets who follows the names in an open replica; null for nobody. */
+export function watchSchema(replica: Connection, watch: SchemaWatch | null): void {
+  if (watch === null) watches.delete(replica.root ?? replica);
+  else watches.set(replica.root ?? replica, watch);
+}
+
+/** Who follows the names in an open replica; undefined for nobody. */
+export function schemaWatch(from: Connection): SchemaWatch | undefined {
+  return watches.get(from.root ?? from);
+}

@@ -29,7 +29,7 @@ import {
 } from './bookkeeping/tables.ts';
 import { endMoment, touchTable } from './bookkeeping/touched.ts';
 import type { Connection, Tx } from './connection.ts';
-import { changeSchema, hasTable, noteTriggers, readTableText } from './objects.ts';
+import { changeSchema, hasTable, noteTriggers, readTableText, schemaWatch } from './objects.ts';
 import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
 import { type StoredAs, TYPE_RULES } from '../wire/column-types.ts';
 import { columnType } from '../wire/schema.ts';
@@ -196,6 +196,9 @@ function copyTable(tx: Tx, { id, from, to }: { id: number; from: string; to: str
   tx.prepare(sql`INSERT INTO ${ident(to)} (${list}) SELECT ${list} FROM ${ident(from)}`).run();
 }
 
+/** Our own column beside `_id`, which no client can drop. */
+export const ALLOW_COLUMN: Pick<LedgerColumn, 'localName' | 'type'> = { localName: '_allow', type: 'Text' };
+
 /** Where the colors of rows are kept: a column of ours that the ledger does not have, and nobody may edit. */
 export const COLOR_COLUMN = { seq: 0, localName: '_color', type: 'Text', mask: null } as const;
 
@@ -355,11 +358,14 @@ export function restoreColumn(
  */
 export function pruneSchema(tx: Tx, at: string): readonly string[] {
   const dropped: string[] = [];
+  const watch = schemaWatch(tx);
+  const onChanged = watch?.change(tx);
   emptyChangesView(tx);
   const gone = tx.prepare(sql`SELECT id, local_name AS localName FROM _rowsync_tables WHERE state = 'gone'`).all();
   // columns and types are ours
   for (const { id, localName } of gone as { id: number; localName: string }[]) {
     endJournal(tx, id, { at, why: 'the table was pruned' });
+    watch?.free(tx, null, [localName]);
     if (isOwnTable(tx, localName)) tx.prepare(sql`DROP TABLE ${ident(localName)}`).run();
     dropBase(tx, id);
     forgetParts(tx, id);
@@ -376,6 +382,7 @@ export function pruneSchema(tx: Tx, at: string): readonly string[] {
     dropColumn(tx, { id, localName: localTable }, { seq, localName });
     dropped.push(`${localTable}.${localName}`);
   }
+  onChanged?.();
   return dropped;
 }
 
@@ -386,6 +393,7 @@ export function dropColumn(
   { seq, localName }: Pick<LedgerColumn, 'seq' | 'localName'>,
 ): void {
   dropDependents(tx, table.id);
+  schemaWatch(tx)?.free(tx, table.localName, [localName]);
   // Another client may have dropped the table, or the column.
   const parts = [table.localName, baseName(table.id)].filter((name) => readStanding(tx, name, [localName]).length > 0);
   for (const name of parts) tx.prepare(sql`ALTER TABLE ${ident(name)} DROP COLUMN ${ident(localName)}`).run();

@@ -34,7 +34,13 @@ const [INTERFACE, LIST] = ['src/extra.ts', 'src/extras.ts'];
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['src/origin/'],
   'p-queue': ['src/base/', 'src/origin/', 'src/files/'],
-  'better-sqlite3': ['src/replica/', 'src/sandbox/store/', 'src/extras/backup/', 'src/extras/shared/'],
+  'better-sqlite3': [
+    'src/replica/',
+    'src/sandbox/store/',
+    'src/extras/backup/',
+    'src/extras/contracts/',
+    'src/extras/shared/',
+  ],
   'fast-xml-parser': ['src/wire/'],
   saxes: ['src/wire/'],
   xmlchars: ['src/wire/'],

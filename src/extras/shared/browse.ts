@@ -393,7 +393,8 @@ export interface SavedQuestion {
 export function readSaved(from: Connection): readonly SavedQuestion[] {
   const lines = from
     .prepare(
-      sql`SELECT name, sql FROM sqlite_schema WHERE type = 'view' AND name NOT GLOB '_rowsync_*' AND name NOT GLOB 'sync_*' ORDER BY name`,
+      sql`SELECT name, sql FROM sqlite_schema WHERE type = 'view' AND name NOT GLOB '_rowsync_*' AND name NOT GLOB 'sync_*'
+          AND sql NOT LIKE '%/* rowsync: old name until %' ORDER BY name`,
     )
     .all() as readonly SavedQuestion[]; // the two columns just listed
   return lines.map(({ name, sql: text }) => {

@@ -30,12 +30,14 @@ export type FoundAbout =
   /** The log cannot be written. */
   | 'log'
   /** Calls of the origin that cannot be told from others. */
-  | 'doorbell';
+  | 'doorbell'
+  /** A registered query. */
+  | 'contract';
 
 /** An error that is still true. */
 export interface FoundComplaint {
   readonly about: FoundAbout;
-  /** The table, the sink, the kind of work, or the option under `notify`; null for everything. */
+  /** The table, the sink, the registered query, the kind of work, or the option under `notify`; null for everything. */
   readonly subject: string | null;
   readonly code: string;
   readonly message: string;

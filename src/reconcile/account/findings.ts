@@ -87,6 +87,12 @@ export function said({ message, hint, since }: FoundComplaint, table: string | n
   return { table, sentence, hint, since };
 }
 
+/** Complaints about registered queries, of one code. */
+export function ofContracts(code: string): Find {
+  return ({ complaints }) =>
+    complaints.filter((it) => it.about === 'contract' && it.code === code).map((it) => said(it, null));
+}
+
 /** What is counted of a table. */
 export function counted(
   countOf: (table: TableFacts) => number,

@@ -10,6 +10,7 @@ import {
   lateEdits,
   lateTables,
   misnamed,
+  ofContracts,
   ofFiles,
   ofRemade,
   ofSinks,
@@ -354,6 +355,30 @@ export const CATALOGUE = [
     severity: 'person',
     why: 'The daemon compared every cell, and a table differs from the origin although nothing changed meanwhile.',
     find: ({ complaints }) => complaints.filter(({ about }) => about === 'verify').map((it) => said(it, it.subject)),
+  },
+  {
+    code: 'contract.breaks',
+    severity: 'person',
+    why: 'A query that you registered (`contracts`) does not compile any more, or reads a column that the origin no longer shows.',
+    find: ofContracts('contract.breaks'),
+  },
+  {
+    code: 'contract.fails',
+    severity: 'person',
+    why: 'A check that you registered, a query that must return no row, returned rows after the last complete pull of its tables, or could not be run.',
+    find: ofContracts('contract.fails'),
+  },
+  {
+    code: 'contract.changed',
+    severity: 'notice',
+    why: 'In the last seven days a column that a registered query reads was exchanged for another one, or the columns of its answer got other names.',
+    find: ofContracts('contract.changed'),
+  },
+  {
+    code: 'contract.oldName',
+    severity: 'notice',
+    why: 'A registered query reads a table or column under an old name that `contracts.keepOldNames` keeps for a while, or an old name ends within seven days.',
+    find: ofContracts('contract.oldName'),
   },
   {
     code: 'work.failed',

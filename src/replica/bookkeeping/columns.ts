@@ -54,6 +54,13 @@ export interface LedgerColumn {
   readonly mask: Mask | null;
 }
 
+/** Whether the origin now accepts other values in a column. */
+export function areRulesChanged(known: readonly LedgerColumn[], columns: readonly LedgerColumn[]): boolean {
+  const ruleOf = ({ width, options, writable }: LedgerColumn): string => JSON.stringify([width, options, writable]);
+  const before = new Map(known.map((column) => [column.seq, ruleOf(column)]));
+  return columns.some((column) => (before.get(column.seq) ?? ruleOf(column)) !== ruleOf(column));
+}
+
 /** The columns of a table in the order in which they are in it; also those that are no longer described. */
 export function readColumns(from: Connection, tableId: number): readonly LedgerColumn[] {
   const text = sql`SELECT seq, id, name, alias, local_name AS localName, value_form AS type, state, writable, width, options, kind, mask

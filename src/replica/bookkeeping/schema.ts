@@ -17,6 +17,7 @@ import { FILE_TABLES, FILES_VIEW } from './files.ts';
 import { HISTORY_CELLS_VIEW, HISTORY_PARTS, HISTORY_VIEW } from './history.ts';
 import { IDENTITY } from './identity.ts';
 import { MIGRATIONS } from '../migrations.ts';
+import { CONTRACTS } from './problems.ts';
 import { FRESHNESS_VIEW, PAGE_ROWS, PAGES } from './pages.ts';
 import { FAILURES_VIEW, REFUSALS } from './refusals.ts';
 import { LOCAL_IDS, NO_CHANGES_VIEW, ROWS } from './row-states.ts';
@@ -77,6 +78,7 @@ const TABLES_OF_OURS = [
   ...DESCRIBED_TABLES,
   SCHEMA_CHANGES,
   MOMENTS,
+  CONTRACTS,
 ];
 
 /** Creates everything above in an empty file; called inside a transaction. */

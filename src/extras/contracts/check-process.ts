@@ -1,0 +1,78 @@
+/**
+ * Runs the checks in a process of their own, so that a slow query holds up nothing, and ends after a while.
+ */
+import { asRowsyncError } from '../../base/errors.ts';
+import { openReader } from '../../replica/reader.ts';
+import { serveQuestions, type AnswerChunks } from '../shared/child-process.ts';
+import { ChildFailure, ChildPool } from '../shared/child-pool.ts';
+import { CHECK_PROCESS } from './extra.ts';
+
+/** One check may take so long; checks of a large replica are no reason to wait for the next pull. */
+const CHECK_MS_MAX = 60_000;
+/** Rows that are counted, and those that are named. */
+const ROWS_MAX = 10_000;
+const NAMED_MAX = 5;
+
+interface CheckRequest {
+  readonly replicaPath: string;
+  readonly text: string;
+}
+
+/** The rows of a check, up to a bound; `ids` are some of their `_id`, or none where it returns none. */
+export type CheckRows =
+  | { readonly problem: null; readonly count: number; readonly isMore: boolean; readonly ids: readonly number[] }
+  | { readonly problem: string };
+
+/** Answers the parent process until it ends. */
+export function serveChecks(): void {
+  serveQuestions(answerCheck);
+}
+
+function answerCheck(request: CheckRequest): AnswerChunks {
+  return { status: 200, type: 'application/json', chunks: [JSON.stringify(runHere(request))] };
+}
+
+function runHere({ replicaPath, text }: CheckRequest): CheckRows {
+  try {
+    using reader = openReader(replicaPath);
+    const { columns, rows } = reader.query(text);
+    const place = columns.indexOf('_id');
+    const ids: number[] = [];
+    let count = 0;
+    for (const row of rows) {
+      if (count === ROWS_MAX) return { problem: null, count, isMore: true, ids };
+      count += 1;
+      if (place >= 0 && ids.length < NAMED_MAX) ids.push(Number(row[place]));
+    }
+    return { problem: null, count, isMore: false, ids };
+  } catch (thrown) {
+    return { problem: asRowsyncError(thrown).message };
+  }
+}
+
+/** Runs checks, one after another. */
+export async function runChecks(
+  replicaPath: string,
+  checks: readonly { readonly name: string; readonly text: string }[],
+): Promise<ReadonlyMap<string, CheckRows>> {
+  const results = new Map<string, CheckRows>();
+  if (checks.length === 0) return results;
+  using pool = new ChildPool<CheckRequest>(1, CHECK_PROCESS);
+  for (const { name, text } of checks) results.set(name, await ask(pool, { replicaPath, text }));
+  return results;
+}
+
+async function ask(pool: ChildPool<CheckRequest>, request: CheckRequest): Promise<CheckRows> {
+  try {
+    const { body } = await pool.ask(request, { msMax: CHECK_MS_MAX, signal: new AbortController().signal });
+    let answer = '';
+    for await (const chunk of body) answer += String(chunk);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own program sends nothing else
+    return JSON.parse(answer) as CheckRows;
+  } catch (thrown) {
+    if (!(thrown instanceof ChildFailure)) throw thrown;
+    return {
+      problem: thrown.reason === 'late' ? `it took more than ${CHECK_MS_MAX / 1000} seconds` : 'its process ended',
+    };
+  }
+}

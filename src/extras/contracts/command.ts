@@ -1,0 +1,78 @@
+/**
+ * `rowsync contracts`: lists the registered queries with their state.
+ */
+import type { Command } from 'commander';
+import { EXIT } from '../../base/errors.ts';
+import { printable } from '../../base/text.ts';
+import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
+import { openReader } from '../../replica/reader.ts';
+import type { JudgedContract } from './judge.ts';
+import { readOldNames, type OldName } from './old-names.ts';
+import { judgeAll } from './watch.ts';
+
+const EXAMPLES = `
+Compiles every query of contracts.folder and every view of the replica with the names of today; checks show how they ended after the last
+pull. The exit code is 3 if a query breaks or a check fails.
+
+Examples:
+  rowsync contracts
+  rowsync contracts --json | jq '.contracts[] | select(.state != "ok") | .name, .corrected'`;
+
+/** Adds the command. */
+export function addContractsCommand(program: Command, runner: Runner): void {
+  program
+    .command('contracts')
+    .description('list registered queries, and whether a change of the schema breaks them')
+    .addHelpText('after', EXAMPLES)
+    .action((_options: unknown, command: Command) => runner(command, list));
+}
+
+async function list(invocation: Invocation): Promise<number> {
+  const { clock, stdout } = invocation.session;
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const settings = config.extras.contracts ?? { folder: null, keepDays: 0 };
+  using reader = openReader(config.replica.path);
+  const { contracts, others } = judgeAll(reader, settings, clock.nowMs());
+  const oldNames = readOldNames(reader);
+  const isBad = [...contracts.flatMap(({ complaints }) => complaints), ...others].some(({ code }) => isOfPerson(code));
+  const json = contracts.map((contract) => ({ ...contract, state: stateOf(contract) }));
+  await (invocation.isJson
+    ? printJson(invocation, { contracts: json, others, oldNames })
+    : stdout.write(
+        [
+          ...contracts.map(contractText),
+          ...others.map(({ message }) => `${printable(message)}\n`),
+          ...oldNames.map(oldNameText),
+        ].join('') || 'No query is registered: contracts.folder in the configuration names a folder of .sql files.\n',
+      ));
+  return isBad ? EXIT.needsPerson : EXIT.done;
+}
+
+function isOfPerson(code: string): boolean {
+  return code === 'contract.breaks' || code === 'contract.fails';
+}
+
+/** ok, or the last part of the code of its worst problem. */
+function stateOf({ complaints }: JudgedContract): string {
+  const [worst] = complaints.toSorted((one, other) => Number(isOfPerson(other.code)) - Number(isOfPerson(one.code)));
+  return worst?.code.replace('contract.', '') ?? 'ok';
+}
+
+function contractText({ name, complaints, corrected }: JudgedContract): string {
+  if (complaints.length === 0) return `ok  ${printable(name)}\n`;
+  const lines = complaints.map(({ message }) => `!   ${printable(message)}\n`).join('');
+  const indented = corrected
+    ?.trimEnd()
+    .split('\n')
+    .map((line) => `      ${printable(line)}\n`)
+    .join('');
+  return indented === undefined ? lines : `${lines}    With the names of today:\n${indented}`;
+}
+
+function oldNameText({ table, name, now, until }: OldName): string {
+  return (
+    printable(`    ${table === null ? name : `${table}.${name}`} is kept as the old name of ${now} until ${until}`) +
+    '\n'
+  );
+}

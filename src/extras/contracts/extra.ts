@@ -1,0 +1,29 @@
+/**
+ * Contracts: registered queries, which are compiled whenever the schema changes; checks among them; and old names that stay readable for a while.
+ */
+import type { Extra } from '../../extra.ts';
+
+/** The first word of a command line that starts this program to run checks. */
+export const CHECK_PROCESS = 'check-process';
+
+export const CONTRACTS: Extra = {
+  name: 'contracts',
+  commands: [
+    { group: 'Look', names: ['contracts'], load: async () => (await import('./command.ts')).addContractsCommand },
+  ],
+  loadOptions: async () => (await import('./options.ts')).CONTRACT_OPTIONS,
+  processes: { [CHECK_PROCESS]: async () => (await import('./check-process.ts')).serveChecks },
+  prepare: async (replica, config) => {
+    const [{ watchContracts }, { systemClock }] = await Promise.all([
+      import('./watch.ts'),
+      import('../../base/clock.ts'),
+    ]);
+    await watchContracts(replica, config.extras.contracts, systemClock);
+  },
+  start: (config, { replica, clock }) => {
+    const begun = import('./watch.ts').then(({ watchContracts }) =>
+      watchContracts(replica, config.extras.contracts, clock),
+    );
+    return { stop: async () => (await begun)() };
+  },
+};

@@ -1,0 +1,191 @@
+/**
+ * Watches the names in an open replica: keeps old ones, and stores what a change breaks in the transaction that makes it, so that nobody meets a
+ * broken query before it is named. After each pull it runs the checks and ends what has had its time.
+ */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { stampFromMs, type Clock } from '../../base/clock.ts';
+import { asRowsyncError } from '../../base/errors.ts';
+import { plural } from '../../base/text.ts';
+import {
+  readContractComplaints,
+  storeContractComplaints,
+  type ContractComplaint,
+} from '../../replica/bookkeeping/problems.ts';
+import type { Connection, Tx } from '../../replica/connection.ts';
+import type { Replica } from '../../replica/database.ts';
+import { readSchemaVersion, watchSchema, type SchemaWatch } from '../../replica/objects.ts';
+import { changesSince, lookBefore } from './compare.ts';
+import { runChecks, type CheckRows } from './check-process.ts';
+import { announceEnds, judge, readContracts, type Contract, type JudgedContract } from './judge.ts';
+import { dropOldNames, followTables, freeOldNames, keepOldNames, readNames, readOldNames } from './old-names.ts';
+import type { ContractSettings } from './options.ts';
+import { SchemaModel } from './schema-model.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Begins to watch; without settings it ends what an earlier configuration began. Returns the end of it. */
+export async function watchContracts(
+  replica: Replica,
+  settings: ContractSettings | undefined,
+  clock: Clock,
+): Promise<() => void> {
+  if (settings !== undefined) {
+    watchSchema(replica, watchFor(replica, settings, clock));
+    return () => watchSchema(replica, null);
+  }
+  if (readContractComplaints(replica).length > 0 || readOldNames(replica).length > 0) {
+    await replica.write('Ending old names', (tx) => {
+      dropOldNames(tx, readOldNames(tx));
+      storeContractComplaints(tx, []);
+    });
+  }
+  return () => undefined;
+}
+
+/** The registered queries and their judgement, or why the folder cannot be read. */
+export function judgeAll(
+  from: Connection,
+  settings: ContractSettings,
+  nowMs: number,
+): { readonly contracts: readonly JudgedContract[]; readonly others: readonly ContractComplaint[] } {
+  using model = new SchemaModel(from);
+  return judgeWith(model, from, settings, nowMs);
+}
+
+function judgeWith(model: SchemaModel, from: Connection, settings: ContractSettings, nowMs: number) {
+  const { contracts, problem } = readAll(from, settings, nowMs);
+  return { contracts: judge(from, model, { contracts, nowMs }), others: [...problem, ...announceEnds(from, nowMs)] };
+}
+
+function readAll(
+  from: Connection,
+  settings: ContractSettings,
+  nowMs: number,
+): { readonly contracts: readonly Contract[]; readonly problem: readonly ContractComplaint[] } {
+  try {
+    return { contracts: readContracts(from, settings), problem: [] };
+  } catch (thrown) {
+    const message = `The folder of registered queries cannot be read: ${asRowsyncError(thrown).message}`;
+    const hint = 'Make it, or correct contracts.folder in the configuration.';
+    const problem = { name: settings.folder ?? '', code: 'contract.breaks', message, hint, since: stampFromMs(nowMs) };
+    return { contracts: readContracts(from, { ...settings, folder: null }), problem: [problem] };
+  }
+}
+
+function watchFor(replica: Replica, settings: ContractSettings, clock: Clock): SchemaWatch {
+  /** What was judged last: nothing that matters changed while it is the same. */
+  let judgedKey = '';
+  const keyNow = (): string =>
+    [readSchemaVersion(replica), folderState(settings.folder), stampFromMs(clock.nowMs()).slice(0, 10)].join(' ');
+  return {
+    free: freeOldNames,
+    change: (tx) => {
+      const { contracts } = readAll(tx, settings, clock.nowMs());
+      const before = lookBefore(tx, contracts);
+      const kept = readOldNames(tx);
+      return () => {
+        const nowMs = clock.nowMs();
+        const after = readNames(tx);
+        followTables(tx, kept, before.names, after);
+        const until = stampFromMs(nowMs + settings.keepDays * DAY_MS).slice(0, 10);
+        if (settings.keepDays > 0) keepOldNames(tx, before.names, after, until);
+        using model = new SchemaModel(tx);
+        store(tx, model, settings, {
+          nowMs,
+          fresh: changesSince(before, { contracts, model, after }, stampFromMs(nowMs)),
+        });
+      };
+    },
+    pulled: async (tables) => {
+      const results = await runChecks(
+        replica.path,
+        dueChecks(replica, readAll(replica, settings, 0).contracts, tables),
+      );
+      if (results.size === 0 && keyNow() === judgedKey) return;
+      await replica.write('Judging registered queries', (tx) => {
+        const nowMs = clock.nowMs();
+        endOldNames(tx, stampFromMs(nowMs).slice(0, 10));
+        const fresh = [...results].flatMap((result) => failureOf(result, tx, nowMs));
+        using model = new SchemaModel(tx);
+        store(tx, model, settings, { nowMs, fresh, answered: new Set(results.keys()) });
+      });
+      judgedKey = keyNow();
+    },
+  };
+}
+
+/** Stores the judgement, with what was just seen in place of what was seen before. */
+function store(
+  tx: Tx,
+  model: SchemaModel,
+  settings: ContractSettings,
+  seen: {
+    readonly nowMs: number;
+    readonly fresh: readonly ContractComplaint[];
+    /** Checks that were run. */
+    readonly answered?: ReadonlySet<string>;
+  },
+): void {
+  const { contracts, others } = judgeWith(model, tx, settings, seen.nowMs);
+  const keyOf = ({ name, code }: ContractComplaint): string => `${code} ${name}`;
+  const replaced = new Set(seen.fresh.map(keyOf));
+  const isPast = (one: ContractComplaint): boolean =>
+    replaced.has(keyOf(one)) || (one.code === 'contract.fails' && seen.answered?.has(one.name) === true);
+  const judged = contracts.flatMap(({ complaints }) => complaints).filter((one) => !isPast(one));
+  const all = [...judged, ...seen.fresh, ...others];
+  if (JSON.stringify(all.toSorted(byKey)) !== JSON.stringify(readContractComplaints(tx).toSorted(byKey)))
+    storeContractComplaints(tx, all);
+}
+
+function byKey(one: ContractComplaint, other: ContractComplaint): number {
+  return `${one.name} ${one.code}` < `${other.name} ${other.code}` ? -1 : 1;
+}
+
+/** The checks that compile, and whose tables were all read to their end just now. */
+function dueChecks(from: Connection, contracts: readonly Contract[], read: ReadonlySet<string>): readonly Contract[] {
+  const checks = contracts.filter(({ kind }) => kind === 'check');
+  if (checks.length === 0 || read.size === 0) return [];
+  using model = new SchemaModel(from);
+  const unread = [...readNames(from).tables.values()].filter(({ localName }) => !read.has(localName));
+  return checks.filter(
+    ({ text }) =>
+      model.compile(text).problem === null && !unread.some(({ localName }) => model.names(text, localName, null)),
+  );
+}
+
+function failureOf([name, result]: [string, CheckRows], from: Connection, nowMs: number): readonly ContractComplaint[] {
+  const known = readContractComplaints(from).find((one) => one.name === name && one.code === 'contract.fails');
+  const since = known?.since ?? stampFromMs(nowMs);
+  const hint = `rowsync sql "$(cat ${name})" in the folder of contracts shows the rows.`;
+  const fail = (message: string): readonly ContractComplaint[] => [
+    { name, code: 'contract.fails', message, hint, since },
+  ];
+  if (result.problem !== null) return fail(`The check ${name} could not be run: ${result.problem}`);
+  const { count, isMore, ids } = result;
+  if (count === 0) return [];
+  const named = ids.length === 0 ? '' : `; the first have _id ${ids.join(', ')}`;
+  return fail(`The check ${name} returned ${isMore ? 'more than ' : ''}${plural(count, 'row')}${named}`);
+}
+
+/** Ends old names whose day has come, unless a view of the user's reads them: SQLite changes no table while a view does not compile. */
+function endOldNames(tx: Tx, today: string): void {
+  const due = readOldNames(tx).filter(({ until }) => until <= today);
+  if (due.length === 0) return;
+  using model = new SchemaModel(tx);
+  const views = readContracts(tx, { folder: null, keepDays: 0 });
+  const isRead = (table: string, column: string | null): boolean =>
+    views.some(({ text }) => model.names(text, table, column));
+  dropOldNames(
+    tx,
+    due.filter(({ table, name }) => !isRead(table ?? name, table && name)),
+  );
+}
+
+/** A text that differs once a file of the folder is added, removed or changed. */
+function folderState(folder: string | null): string {
+  if (folder === null || !existsSync(folder)) return '';
+  return readdirSync(folder)
+    .map((name) => `${name} ${statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? ''}`)
+    .join('/');
+}

@@ -1,0 +1,62 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeWorkspace } from '../../support/child.ts';
+import { startTestSandbox } from '../../support/sandbox.ts';
+import { runCli } from '../../support/session.ts';
+import { NOTE } from '../../support/two-way.ts';
+
+test(
+  'pull, status and contracts name the query that a rename broke, until it is mended',
+  { timeout: 60_000 },
+  async () => {
+    await using sandbox = await startTestSandbox({ tables: [NOTE] });
+    using made = makeWorkspace(sandbox, `tables: { '*': {} }\ncontracts: { folder: queries }\n`);
+    const folder = join(made.folder, 'queries');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'titles.sql'), 'SELECT Title FROM Note\n');
+    writeFileSync(join(folder, 'empty.check.sql'), 'SELECT _id FROM Note WHERE Code IS NULL');
+    const run = (...args: readonly string[]) => runCli(args, { folder: made.folder });
+    const before = [await run('pull'), await run('contracts')];
+    sandbox.store.renameColumn('Note', 'Title', 'Heading');
+    sandbox.store.update('Note', 1, { Code: null });
+
+    const broken = [await run('pull'), await run('status'), await run('contracts')];
+    const json = await run('contracts', '--json');
+    writeFileSync(join(folder, 'titles.sql'), 'SELECT Heading FROM Note');
+    sandbox.store.update('Note', 1, { Code: 'c1' });
+    const mended = [await run('pull'), await run('status'), await run('contracts')];
+
+    expect(before.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
+    expect(before[1]?.stdout).toBe('ok  empty.check.sql\nok  titles.sql\n');
+    for (const { stdout } of broken) {
+      expect(stdout).toContain(
+        'titles.sql does not compile: no such column: Title; Note.Heading: the column was called Title',
+      );
+      expect(stdout).toContain('SELECT "Heading" FROM Note');
+      expect(stdout).toContain('The check empty.check.sql returned 1 row; the first have _id 1');
+    }
+    expect(broken[2]?.exitCode).toBe(3);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      contracts: [
+        { name: 'empty.check.sql', kind: 'check', state: 'fails' },
+        { name: 'titles.sql', kind: 'query', state: 'breaks', corrected: 'SELECT "Heading" FROM Note\n' },
+      ],
+      oldNames: [],
+    });
+    for (const { stdout } of mended) expect(stdout).not.toContain('titles.sql does');
+    for (const { stdout } of mended) expect(stdout).not.toContain('The check');
+    expect(mended[2]?.exitCode).toBe(0);
+  },
+);
+
+test('without queries, contracts says how to register one', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using made = makeWorkspace(sandbox, `tables: { '*': {} }\n`);
+  await runCli(['pull'], { folder: made.folder });
+
+  const { stdout, exitCode } = await runCli(['contracts'], { folder: made.folder });
+
+  expect(stdout).toContain('No query is registered');
+  expect(exitCode).toBe(0);
+});
