@@ -85,8 +85,8 @@ export function baseAfterAnswer(
     const there = remote.values[column] ?? null;
     const isHeld = file === undefined ? isTakenAs(type, value, there) : arrived.has(column);
     // A value that the origin had before, and that is also its form of the sent value, proves nothing.
-    const isProven = isHeld && (isSameValue(type, there, value) || !isSameValue(type, there, values[column] ?? null));
-    if (!isAccepted && (file === undefined ? !isProven : !isHeld)) continue;
+    const isAsBefore = file === undefined && isSameValue(type, there, values[column] ?? null);
+    if (!isAccepted && (!isHeld || isAsBefore)) continue;
     // REPLACE puts the origin's file back into the cell, which no client can request: that is no edit.
     const isPutBack = file !== undefined && values[column] !== null && local?.values[column] === values[column];
     if (isPutBack) continue;
@@ -213,7 +213,7 @@ function decideTaken(facts: RowFacts, settled: SettledRow, { columns, policy, ma
     lineOf({ kind: 'cell', column, base: null, local: value, remote: value, winner: 'local' }),
   );
   const hasArrived = row.unanswered === undefined || isThere(columns, row, news);
-  const suspect = outcome.newId === row.id ? (row.id > 0 ? 'changed' : null) : 'new';
+  const suspect = outcome.newId === row.id ? 'changed' : 'new';
   const conflicts = [...outcome.conflicts, ...lines];
   return { ...outcome, conflicts, refusal: hasArrived ? 'forget' : null, suspect };
 }

@@ -1,17 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { mergeRow, type MergeColumn, type MergeDecision } from '../../src/reconcile/merge.ts';
+import type { ConflictPolicy, MergeColumn } from '../../src/reconcile/merge.ts';
 import type { RowFacts, RowOutcome } from '../../src/reconcile/outcome.ts';
 import {
-  baseAfterAnswer,
-  baseAsSent,
   decideMergedInto,
   decideSettled,
-  isApplied,
-  isLeftAsSent,
+  isTaken,
+  otherIdOf,
   settledRow,
   type BatchRow,
   type RowNews,
-  type SentRow,
   type SettleRules,
 } from '../../src/reconcile/push-settle.ts';
 import {
@@ -32,347 +29,60 @@ const COLUMNS: readonly MergeColumn[] = [
 ];
 
 function row(id: number, ...values: readonly Value[]): Row {
-  return { id, allow: null, values };
+  return { id, allow: null, values: Object.freeze(values) };
 }
 
 const BEFORE = row(7, 'a', 'x', 'f');
-/** The first cell was sent as `b`. */
-const SENT: SentRow = { base: BEFORE, sent: [{ column: 0, value: 'b' }] };
-const NEW: SentRow = { base: null, sent: [{ column: 0, value: 'b' }] };
-
-test('the base as sent has the cells that were sent, and the others as they were', () => {
-  expect(baseAsSent(SENT, 7, 3)).toEqual(row(7, 'b', 'x', 'f'));
-  expect(baseAsSent(NEW, 9, 3)).toEqual(row(9, 'b', null, null));
-});
-
-/** What the one merge makes of a row, under the policy that the origin wins. */
-function settle(before: SentRow, now: { local: Row | null; remote: Row }, isAccepted: boolean): MergeDecision {
-  const base = baseAfterAnswer(before, now, { columns: COLUMNS, isAccepted, arrived: new Set() });
-  return mergeRow({ base, ...now }, COLUMNS, 'origin');
-}
-
-function textOf({ local, state, conflicts }: MergeDecision): string {
-  const values = local === null ? 'no row' : local.values.join();
-  return `${state} ${values} ${conflicts.map((conflict) => conflict.kind).join()}`.trim();
-}
-
-describe('a row that was accepted and read back', () => {
-  test.each<[string, SentRow, Row | null, Row, string]>([
-    ['is settled', SENT, row(7, 'b', 'x', 'f'), row(7, 'b', 'x', 'g'), 'settled b,x,g'],
-    ['takes what the origin made of the value', SENT, row(7, 'b', 'x', 'f'), row(7, 'B', 'x', 'g'), 'settled B,x,g'],
-    ['keeps a cell that was edited again', SENT, row(7, 'c', 'x', 'f'), row(7, 'b', 'x', 'g'), 'changed c,x,g'],
-    ['keeps an edit back to the old value', SENT, row(7, 'a', 'x', 'f'), row(7, 'b', 'x', 'g'), 'changed a,x,g'],
-    ['keeps an edit of another cell', SENT, row(7, 'b', 'y', 'f'), row(7, 'b', 'x', 'g'), 'changed b,y,g'],
-    ['takes what a workflow did to another cell', SENT, row(7, 'b', 'x', 'f'), row(7, 'b', 'z', 'g'), 'settled b,z,g'],
-    ['takes the defaults of a new row', NEW, row(-1, 'b', null, null), row(9, 'b', 'd', 'g'), 'settled b,d,g'],
-    [
-      'is a conflict in a cell that both sides changed',
-      SENT,
-      row(7, 'b', 'y', 'f'),
-      row(7, 'b', 'z', 'g'),
-      'settled b,z,g cell',
-    ],
-    [
-      'is a conflict in a sent cell that both sides changed since',
-      SENT,
-      row(7, 'c', 'x', 'f'),
-      row(7, 'd', 'x', 'g'),
-      'settled d,x,g cell',
-    ],
-    ['is still to be deleted where it was deleted since', SENT, null, row(7, 'b', 'x', 'f'), 'changed no row'],
-    ['is still to be deleted where it is new', NEW, null, row(9, 'b', null, 'g'), 'changed no row'],
-    [
-      'is a conflict where it was deleted, and others changed it',
-      SENT,
-      null,
-      row(7, 'b', 'z', 'f'),
-      'settled b,z,f deletedHere',
-    ],
-  ])('%s', (_what, before, local, remote, expected) => {
-    expect(textOf(settle(before, { local, remote }, true))).toBe(expected);
-  });
-});
-
-describe('a row that was looked up after its answer got lost', () => {
-  test.each<[string, SentRow, Row | null, Row, string]>([
-    ['was applied', SENT, row(7, 'b', 'x', 'f'), row(7, 'b', 'x', 'g'), 'settled b,x,g'],
-    ['was not applied', SENT, row(7, 'b', 'x', 'f'), row(7, 'a', 'x', 'f'), 'changed b,x,f'],
-    ['was applied and edited here since', SENT, row(7, 'c', 'x', 'f'), row(7, 'b', 'x', 'g'), 'changed c,x,g'],
-    ['was not applied and edited here since', SENT, row(7, 'c', 'x', 'f'), row(7, 'a', 'x', 'f'), 'changed c,x,f'],
-    ['was created', NEW, row(-1, 'b', null, null), row(9, 'b', 'd', 'g'), 'settled b,d,g'],
-    ['is to be deleted where it was deleted here since', NEW, null, row(9, 'b', null, 'g'), 'changed no row'],
-    [
-      'is a conflict where a colleague wrote another value',
-      SENT,
-      row(7, 'b', 'x', 'f'),
-      row(7, 'c', 'x', 'g'),
-      'settled c,x,g cell',
-    ],
-    [
-      'is a conflict where it was emptied here since, and a colleague wrote',
-      SENT,
-      row(7, null, 'x', 'f'),
-      row(7, 'c', 'x', 'g'),
-      'settled c,x,g cell',
-    ],
-    [
-      'is settled where both sides emptied it since',
-      SENT,
-      row(7, null, 'x', 'f'),
-      row(7, null, 'x', 'g'),
-      'settled ,x,g',
-    ],
-  ])('%s', (_what, before, local, remote, expected) => {
-    expect(textOf(settle(before, { local, remote }, false))).toBe(expected);
-  });
-});
-
-describe('the base of a cell with a file', () => {
-  const columns: readonly MergeColumn[] = [{ type: 'Attachment', writable: true }];
-  const [OLD, OURS, THEIRS] = ['old.txt;1;g1', 'a.txt;2;g2', 'b.txt;2;g3'];
-  const file: SentFile = { path: '/a.txt', name: 'a.txt', type: 'text/plain', bytes: 1, sha256: '00', before: OLD };
-  const before: SentRow = { base: row(7, OLD), sent: [{ column: 0, value: 'file:a.txt', file }] };
-
-  test.each<[string, Value, Value, boolean, boolean, Value]>([
-    [
-      'is the request where the row stands as sent, so that the answer settles it',
-      'file:a.txt',
-      OURS,
-      true,
-      true,
-      'file:a.txt',
-    ],
-    ['is what the origin shows where another file is asked for', 'file:b.txt', OURS, true, true, OURS],
-    ['is the former one where that was put back', OLD, OURS, true, true, OLD],
-    ['is the former one where the file did not arrive', 'file:a.txt', OLD, false, false, OLD],
-    ['is the request where the origin took it, and shows another one', 'file:a.txt', THEIRS, false, true, 'file:a.txt'],
-  ])('%s', (_what, local, remote, hasArrived, isAccepted, expected) => {
-    const arrived = new Set(hasArrived ? [0] : []);
-    const now = { local: row(7, local), remote: row(7, remote) };
-    expect(baseAfterAnswer(before, now, { columns, isAccepted, arrived }).values).toEqual([expected]);
-  });
-});
-
-test.each<[string, Value, Value, boolean]>([
-  ['as it was sent', 'b', 'b', true],
-  ['otherwise', 'b', 'c', false],
-  ['nothing of it', 'b', null, false],
-  ['nothing where nothing was sent', null, null, true],
-])('whether a row holds what was sent: %s', (_what, value, there, expected) => {
-  expect(isApplied([{ column: 0, value }], row(7, there, 'x', 'f'), COLUMNS, new Set())).toBe(expected);
-});
-
-test.each([
-  ['as it was sent', 'update', row(7, 'b', 'x', 'f'), true],
-  ['edited since', 'update', row(7, 'c', 'x', 'f'), false],
-  ['deleted since', 'update', null, false],
-  ['deleted, as was asked', 'delete', null, true],
-  ['put back, though its delete was asked', 'delete', row(7, 'b', 'x', 'f'), false],
-] as const)('whether a row is left as it was sent: %s', (_what, kind, local, expected) => {
-  expect(isLeftAsSent({ ...SENT, local }, kind, COLUMNS)).toBe(expected);
-});
+/** The first cell of a row is sent as `b`. */
+const SENT = [{ column: 0, value: 'b' }];
 
 describe('a row that was sent', () => {
   const RULES: SettleRules = { columns: COLUMNS, policy: 'origin', match: 1, limits: new Map() };
   type Case = readonly [ChangeKind, RowAnswer, RowFinding, asSent: string, editedSince: string];
-  // Settlement, state, id; base and local afterwards; lines for people, a refusal, why no page vouches for it.
-  const CASES: readonly Case[] = [
-    [
-      'insert',
-      'accepted',
-      'there',
-      'merge: clean 9 base b,,g local base forget new',
-      'merge: edited 9 base b,,g local c,,g forget new',
-    ],
-    [
-      'insert',
-      'accepted',
-      'absent',
-      'asSent: clean 9 base b,, local base forget new',
-      'asSent: edited 9 base b,, local c,, forget new',
-    ],
-    [
-      'insert',
-      'accepted',
-      'unclear',
-      'asSent: clean 9 base b,, local base forget new',
-      'asSent: edited 9 base b,, local c,, forget new',
-    ],
-    [
-      'insert',
-      'matched',
-      'there',
-      'merge: clean 9 base b,,g local base forget new',
-      'merge: edited 9 base b,,g local c,,g forget new',
-    ],
-    [
-      'insert',
-      'matched',
-      'absent',
-      'asSent: clean 9 base b,, local base forget new',
-      'asSent: edited 9 base b,, local c,, forget new',
-    ],
-    [
-      'insert',
-      'matched',
-      'unclear',
-      'asSent: clean 9 base b,, local base forget new',
-      'asSent: edited 9 base b,, local c,, forget new',
-    ],
-    [
-      'insert',
-      'failed',
-      'there',
-      'merge: clean 9 base b,,g local base forget new',
-      'merge: edited 9 base b,,g local c,,g forget new',
-    ],
-    [
-      'insert',
-      'failed',
-      'other',
-      'doubt: inDoubt -2 base same local same waits',
-      'doubt: inDoubt -2 base same local same waits',
-    ],
-    [
-      'insert',
-      'failed',
-      'absent',
-      'refuse: refused -2 base same local same waits',
-      'refuse: edited -2 base same local same',
-    ],
-    [
-      'insert',
-      'failed',
-      'unclear',
-      'doubt: inDoubt -2 base same local same waits',
-      'doubt: inDoubt -2 base same local same waits',
-    ],
-    [
-      'insert',
-      'lost',
-      'there',
-      'merge: clean 9 base b,,g local base forget new',
-      'merge: edited 9 base b,,g local c,,g forget new',
-    ],
-    [
-      'insert',
-      'lost',
-      'other',
-      'doubt: inDoubt -2 base same local same waits',
-      'doubt: inDoubt -2 base same local same waits',
-    ],
-    ['insert', 'lost', 'absent', 'again: edited -2 base same local same', 'again: edited -2 base same local same'],
-    [
-      'insert',
-      'lost',
-      'unclear',
-      'doubt: inDoubt -2 base same local same waits',
-      'doubt: inDoubt -2 base same local same waits',
-    ],
-    [
-      'update',
-      'accepted',
-      'there',
-      'merge: clean 7 base b,x,g local base forget changed',
-      'merge: edited 7 base b,x,g local c,x,g forget changed',
-    ],
-    [
-      'update',
-      'accepted',
-      'absent',
-      'asSent: clean 7 base b,x,f local base forget changed',
-      'asSent: edited 7 base b,x,f local c,x,f forget changed',
-    ],
-    [
-      'update',
-      'accepted',
-      'unclear',
-      'asSent: clean 7 base b,x,f local base forget changed',
-      'asSent: edited 7 base b,x,f local c,x,f forget changed',
-    ],
-    [
-      'update',
-      'missing',
-      'there',
-      'refuse: refused 7 base same local same waits',
-      'refuse: edited 7 base same local same',
-    ],
-    [
-      'update',
-      'missing',
-      'absent',
-      'gone: clean 7 base none local none deletedThere forget changed evidence',
-      'gone: clean 7 base none local none deletedThere forget changed evidence',
-    ],
-    ['update', 'missing', 'unclear', 'again: edited 7 base same local same', 'again: edited 7 base same local same'],
-    [
-      'update',
-      'lost',
-      'there',
-      'merge: clean 7 base b,x,g local base forget changed',
-      'merge: edited 7 base b,x,g local c,x,g forget changed',
-    ],
-    [
-      'update',
-      'lost',
-      'other',
-      'doubt: inDoubt 7 base same local same waits',
-      'doubt: inDoubt 7 base same local same waits',
-    ],
-    [
-      'update',
-      'lost',
-      'absent',
-      'gone: clean 7 base none local none deletedThere forget changed evidence',
-      'gone: clean 7 base none local none deletedThere forget changed evidence',
-    ],
-    ['update', 'lost', 'unclear', 'again: edited 7 base same local same', 'again: edited 7 base same local same'],
-    [
-      'delete',
-      'accepted',
-      'there',
-      'gone: clean 7 base none local none forget changed',
-      'gone: edited 7 base none local a,x,f forget changed',
-    ],
-    [
-      'delete',
-      'accepted',
-      'absent',
-      'gone: clean 7 base none local none forget changed',
-      'gone: edited 7 base none local a,x,f forget changed',
-    ],
-    [
-      'delete',
-      'accepted',
-      'unclear',
-      'gone: clean 7 base none local none forget changed',
-      'gone: edited 7 base none local a,x,f forget changed',
-    ],
-    [
-      'delete',
-      'missing',
-      'there',
-      'refuse: refused 7 base same local same waits',
-      'refuse: edited 7 base same local same',
-    ],
-    [
-      'delete',
-      'missing',
-      'absent',
-      'gone: clean 7 base none local none forget changed',
-      'gone: edited 7 base none local a,x,f forget changed',
-    ],
-    ['delete', 'missing', 'unclear', 'again: edited 7 base same local same', 'again: edited 7 base same local same'],
-    ['delete', 'lost', 'there', 'again: edited 7 base same local same', 'again: edited 7 base same local same'],
-    [
-      'delete',
-      'lost',
-      'absent',
-      'gone: clean 7 base none local none forget changed',
-      'gone: edited 7 base none local a,x,f forget changed',
-    ],
-    ['delete', 'lost', 'unclear', 'again: edited 7 base same local same', 'again: edited 7 base same local same'],
-  ];
+  // Settlement, state, id; base and local afterwards; lines for people, a refusal, why no page vouches for it: as it was sent | edited since.
+  const CASES = `
+    insert accepted there merge: clean 9 base b,,g local base forget new | edited 9 base b,,g local c,,g forget new
+    insert accepted absent asSent: clean 9 base b,, local base forget new | edited 9 base b,, local c,, forget new
+    insert accepted unclear asSent: clean 9 base b,, local base forget new | edited 9 base b,, local c,, forget new
+    insert matched there merge: clean 9 base b,,g local base forget new | edited 9 base b,,g local c,,g forget new
+    insert matched absent asSent: clean 9 base b,, local base forget new | edited 9 base b,, local c,, forget new
+    insert matched unclear asSent: clean 9 base b,, local base forget new | edited 9 base b,, local c,, forget new
+    insert failed there merge: clean 9 base b,,g local base forget new | edited 9 base b,,g local c,,g forget new
+    insert failed other doubt: inDoubt -2 base same local same waits | the same
+    insert failed absent refuse: refused -2 base same local same waits | edited -2 base same local same
+    insert failed unclear doubt: inDoubt -2 base same local same waits | the same
+    insert lost there merge: clean 9 base b,,g local base forget new | edited 9 base b,,g local c,,g forget new
+    insert lost other doubt: inDoubt -2 base same local same waits | the same
+    insert lost absent again: edited -2 base same local same | the same
+    insert lost unclear doubt: inDoubt -2 base same local same waits | the same
+    update accepted there merge: clean 7 base b,x,g local base forget changed | edited 7 base b,x,g local c,x,g forget changed
+    update accepted absent asSent: clean 7 base b,x,f local base forget changed | edited 7 base b,x,f local c,x,f forget changed
+    update accepted unclear asSent: clean 7 base b,x,f local base forget changed | edited 7 base b,x,f local c,x,f forget changed
+    update missing there refuse: refused 7 base same local same waits | edited 7 base same local same
+    update missing absent gone: clean 7 base none local none deletedThere forget changed evidence | the same
+    update missing unclear again: edited 7 base same local same | the same
+    update lost there merge: clean 7 base b,x,g local base forget changed | edited 7 base b,x,g local c,x,g forget changed
+    update lost other doubt: inDoubt 7 base same local same waits | the same
+    update lost absent gone: clean 7 base none local none deletedThere forget changed evidence | the same
+    update lost unclear again: edited 7 base same local same | the same
+    delete accepted there gone: clean 7 base none local none forget changed | edited 7 base none local a,x,f forget changed
+    delete accepted absent gone: clean 7 base none local none forget changed | edited 7 base none local a,x,f forget changed
+    delete accepted unclear gone: clean 7 base none local none forget changed | edited 7 base none local a,x,f forget changed
+    delete missing there refuse: refused 7 base same local same waits | edited 7 base same local same
+    delete missing absent gone: clean 7 base none local none forget changed | edited 7 base none local a,x,f forget changed
+    delete missing unclear again: edited 7 base same local same | the same
+    delete lost there again: edited 7 base same local same | the same
+    delete lost absent gone: clean 7 base none local none forget changed | edited 7 base none local a,x,f forget changed
+    delete lost unclear again: edited 7 base same local same | the same
+  `
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [, kind, answer, finding, settlement, asSent, now = ''] =
+        /^ *(\w+) (\w+) (\w+) (\w+: )(.+) \| (.+)$/.exec(line) ?? [];
+      const editedSince = now === 'the same' ? asSent : now;
+      return [kind, answer, finding, `${settlement}${asSent}`, `${settlement}${editedSince}`] as unknown as Case;
+    });
   const KINDS = ['insert', 'update', 'delete'] as const;
 
   function there(kind: ChangeKind): Row {
@@ -393,7 +103,7 @@ describe('a row that was sent', () => {
   function batchRow(kind: ChangeKind, answer: RowAnswer, more: Partial<BatchRow> = {}): BatchRow {
     const id = kind === 'insert' && answer !== 'failed' ? 9 : null;
     const known = answer === 'lost' ? null : { as: answer, id, refusal: null };
-    return { id: factsOf(kind, false).id, kind, cells: kind === 'delete' ? [] : SENT.sent, answer: known, ...more };
+    return { id: factsOf(kind, false).id, kind, cells: kind === 'delete' ? [] : SENT, answer: known, ...more };
   }
 
   function newsOf(kind: ChangeKind, finding: RowFinding): RowNews {
@@ -442,12 +152,14 @@ describe('a row that was sent', () => {
     ['with others, leaves in a smaller request', 4, null, 'edited', { rowsMax: 2, failureCount: 1 }],
     ['alone once, leaves alone again', 1, null, 'edited', { rowsMax: 1, failureCount: 1 }],
     ['alone twice, is parked', 1, { rowsMax: 1, failureCount: 1 }, 'refused', null],
-  ] as const)('without an answer, %s', (_what, rowCount, before, state, limit) => {
+    ['alone twice, leaves again as it is now', 1, { rowsMax: 1, failureCount: 1 }, 'edited', null],
+  ] as const)('without an answer, %s', (what, rowCount, before, state, limit) => {
     const words = { status: 0, code: null, message: 'cut', source: null };
     const lost = batchRow('insert', 'lost', { unanswered: { rowCount, words } });
     const limits = new Map(before === null ? [] : [[-2, before]]);
 
-    const decided = decideSettled(factsOf('insert', false), settledRow(lost, newsOf('insert', 'absent')), {
+    const facts = factsOf('insert', what.endsWith('as it is now'));
+    const decided = decideSettled(facts, settledRow(lost, newsOf('insert', 'absent')), {
       ...RULES,
       limits,
     });
@@ -466,6 +178,134 @@ describe('a row that was sent', () => {
       expect(outcome.suspect).toBe('changed');
     },
   );
+
+  test('takes the form that the origin gave to an accepted value', () => {
+    const news = { ...newsOf('update', 'there'), remote: row(7, 'B', 'x', 'f') };
+    const decided = decideSettled(factsOf('update', false), settledRow(batchRow('update', 'accepted'), news), RULES);
+
+    expect(decided.outcome).toMatchObject({ state: 'clean', base: { values: ['B', 'x', 'f'] }, conflicts: [] });
+  });
+
+  const WORDS = { status: 503, code: null, message: 'busy', source: null };
+
+  test.each<[ChangeKind, RowAnswer, RowFinding, Partial<RowNews>, taken: boolean, otherId: number | null]>([
+    ['insert', 'accepted', 'there', {}, true, 9],
+    ['insert', 'accepted', 'absent', {}, true, 9],
+    ['insert', 'matched', 'unclear', {}, true, 9],
+    ['insert', 'failed', 'absent', {}, false, null],
+    ['insert', 'failed', 'there', {}, true, 9],
+    ['insert', 'lost', 'there', {}, true, 9],
+    ['insert', 'lost', 'unclear', {}, false, null],
+    ['insert', 'lost', 'other', {}, false, null],
+    ['update', 'accepted', 'there', {}, true, null],
+    ['update', 'lost', 'there', {}, true, null],
+    ['update', 'lost', 'there', { remote: BEFORE }, false, null],
+    ['update', 'lost', 'absent', {}, false, null],
+    ['update', 'missing', 'there', {}, false, null],
+    ['delete', 'lost', 'absent', {}, true, null],
+    ['delete', 'missing', 'absent', {}, true, null],
+    ['delete', 'lost', 'there', {}, false, null],
+  ])('%s, %s, found %s %j: taken %s, under the id %s', (kind, answer, finding, more, taken, otherId) => {
+    const settled = settledRow(batchRow(kind, answer), { ...newsOf(kind, finding), ...more });
+
+    expect(isTaken(settled, COLUMNS)).toBe(taken);
+    expect(otherIdOf(settled)).toBe(otherId);
+  });
+
+  test('has no other id where it was not stored, whatever the answer names', () => {
+    const answer = { as: 'failed', id: 9, refusal: null } as const;
+
+    expect(otherIdOf(settledRow({ ...batchRow('insert', 'failed'), answer }, newsOf('insert', 'absent')))).toBeNull();
+  });
+
+  test.each<[ChangeKind, RowAnswer, RowFinding, Partial<BatchRow>, Partial<RowNews>, object]>([
+    [
+      'update',
+      'missing',
+      'there',
+      {},
+      {},
+      {
+        reason: 'the origin says that it has no such row, and returns it nevertheless',
+        words: null,
+        hope: 'later',
+      },
+    ],
+    [
+      'insert',
+      'failed',
+      'absent',
+      { answer: { as: 'failed', id: null, refusal: WORDS } },
+      {},
+      { reason: 'busy', words: WORDS, hope: 'soon' },
+    ],
+    [
+      'insert',
+      'failed',
+      'unclear',
+      {},
+      {},
+      {
+        reason:
+          'the origin failed when it was sent, and nothing at the origin proves that it was taken, or was not; look there, then retry or discard it',
+        words: null,
+        hope: 'never',
+      },
+    ],
+    [
+      'insert',
+      'lost',
+      'unclear',
+      { unanswered: { rowCount: 2, words: WORDS } },
+      { why: 'so' },
+      { reason: 'no answer came when it was sent (busy), and so; look there, then retry or discard it', words: WORDS },
+    ],
+    [
+      'insert',
+      'lost',
+      'other',
+      {},
+      { why: 'so' },
+      {
+        reason:
+          'no answer came when it was sent, and row 9 has its match value, but not all that was sent; look there, then retry or discard it',
+      },
+    ],
+    [
+      'update',
+      'lost',
+      'other',
+      {},
+      { why: 'so' },
+      { reason: 'no answer came when it was sent, and so; look there, then retry or discard it' },
+    ],
+  ])('says why it waits: %s, %s, %s', (kind, answer, finding, sent, news, refusal) => {
+    const settled = settledRow(batchRow(kind, answer, sent), { ...newsOf(kind, finding), ...news });
+
+    expect(decideSettled(factsOf(kind, false), settled, RULES).outcome.refusal).toMatchObject(refusal);
+  });
+
+  test.each([
+    ['forgets why it waited once it is as sent', there('update'), 'forget'],
+    ['keeps why it waited while it is not', BEFORE, null],
+  ] as const)('got no answer, and %s', (_what, remote, refusal) => {
+    const lost = batchRow('update', 'lost', { unanswered: { rowCount: 2, words: WORDS } });
+    const settled = settledRow(lost, { ...newsOf('update', 'there'), remote });
+
+    const { outcome, limit } = decideSettled(factsOf('update', false), settled, RULES);
+    expect(outcome.refusal).toBe(refusal);
+    expect(limit).toEqual(remote === BEFORE ? { rowsMax: 1, failureCount: 1 } : null);
+  });
+
+  test.each([
+    ['says that it overwrote a row with its match value', 'matched', [{ column: 1, base: null, winner: 'local' }]],
+    ['says nothing of that where the row is new', 'accepted', []],
+  ] as const)('%s', (_what, answer, conflicts) => {
+    const cells = [...SENT, { column: 1, value: 'm' }];
+    const settled = settledRow(batchRow('insert', answer, { cells }), newsOf('insert', 'absent'));
+
+    expect(decideSettled(factsOf('insert', false), settled, RULES).outcome.conflicts).toMatchObject(conflicts);
+  });
 
   test('and was merged into a known one is gone, and what it overwrote is kept', () => {
     const other: RowFacts = {
@@ -491,6 +331,79 @@ describe('a row that was sent', () => {
       state: 'clean',
       refusal: 'forget',
       conflicts: [{ kind: 'inserted' }],
+    });
+  });
+  describe('and was merged into a known one', () => {
+    const FILE: SentFile = { path: '/a', name: 'a', type: 'text/plain', bytes: 1, sha256: '00', before: null };
+    const columns: readonly MergeColumn[] = [
+      ...COLUMNS.slice(0, 2),
+      { type: 'Numeric', writable: true },
+      { type: 'Attachment', writable: true },
+    ];
+    const cellsOf = (text: string, number: string): BatchRow['cells'] => [
+      { column: 0, value: text },
+      { column: 1, value: 'm' },
+      { column: 2, value: number },
+      { column: 3, value: 'file:a', file: FILE },
+    ];
+    const base = row(9, 'a', 'M', 1, null);
+    const asked = { id: 1, kind: 'cell', column: 0 } as const;
+    const asAsked = { id: 2, kind: 'cell', column: 2 } as const;
+
+    function merged(
+      mine: Row,
+      finding: RowFinding,
+      remote: Row | null,
+      { known = row(9, 'a', 'M', 2, null), cells = cellsOf('b', '1.0'), policy = 'origin' as ConflictPolicy } = {},
+    ): readonly RowOutcome[] {
+      const other = { id: 9, base, local: known, state: 'conflicted', questions: [asked, asAsked] } as const;
+      const news = { ...newsOf('insert', finding), remote };
+      return decideMergedInto(
+        { row: { ...factsOf('insert', false), local: mine }, other },
+        settledRow(batchRow('insert', 'matched', { cells }), news),
+        { ...RULES, columns, policy },
+      );
+    }
+
+    test('keeps what was overwritten, but for the match value, files and other spellings, and closes the question about it', () => {
+      const [known] = merged(row(-2, 'b', 'm', 1, 'file:a'), 'there', row(9, 'b', 'm', 1, 'a;1;g'));
+
+      expect(known?.conflicts).toMatchObject([{ kind: 'cell', column: 0, base: 'a', winner: 'local' }]);
+      expect(known).toMatchObject({
+        base: { values: ['b', 'm', 1, 'a;1;g'] },
+        closed: [asked.id],
+        state: 'conflicted',
+      });
+    });
+
+    test.each([
+      ['of that cell is closed, and asked anew', cellsOf('b', '1.0'), [asked.id]],
+      ['of every such cell is closed', cellsOf('b', '5'), [asked.id, asAsked.id]],
+      ['stays where nothing was overwritten', cellsOf('a', '1.0'), []],
+    ])('and a question %s', (_what, cells, closed) => {
+      const [known] = merged(row(-2, 'b', 'm', 1, 'file:a'), 'absent', null, {
+        known: row(9, 'c', 'M', 3, null),
+        cells,
+        policy: 'ask',
+      });
+
+      expect(known?.closed).toEqual(closed);
+    });
+
+    test('is as sent where it was not read back', () => {
+      const [known] = merged(row(-2, 'b', 'm', 1, 'file:a'), 'absent', null);
+
+      expect(known?.base).toEqual(row(9, 'b', 'm', '1.0', 'file:a'));
+    });
+
+    test.each([
+      ['is removed', row(-2, 'b', 'm', 1, 'file:a'), []],
+      ['is kept where it was edited since', row(-2, 'c', 'm', 1, 'file:a'), [{ kind: 'inserted' }]],
+    ])('%s', (_what, local, conflicts) => {
+      const [, mine] = merged(local, 'absent', null);
+
+      expect(mine?.conflicts).toMatchObject(conflicts);
+      expect(mine?.conflicts).toHaveLength(conflicts.length);
     });
   });
 });
