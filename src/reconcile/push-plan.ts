@@ -225,18 +225,23 @@ interface PlannedWrite {
 
 /** Null for a row that has nothing to send. */
 function planRow(row: ChangedRow, table: PushTable, options: PlanOptions): PlannedWrite | UnsendableRow | null {
-  const { id, local } = row;
-  if (local === null) {
-    const planned = { id, kind: 'delete', cells: [], madeMatch: null } as const;
-    return { method: 'delete', row: planned, bytes: ROW_BYTES, fileBytes: 0 };
-  }
-  const planned = row.base === null ? planInsert(id, local, table, options.makeMatch) : planUpdate(row, local, table);
+  const { id, base, local } = row;
+  const planned =
+    local === null
+      ? planDelete(id)
+      : base === null
+        ? planInsert(id, local, table, options.makeMatch)
+        : planUpdate(row, local, table);
   if (planned === null || 'reason' in planned) return planned;
   const measured = measureRow(planned.row, table.columns, options);
   return 'reason' in measured ? measured : { ...planned, ...measured };
 }
 
 type Planned = { readonly method: WriteMethod; readonly row: PlannedRow } | UnsendableRow;
+
+function planDelete(id: number): Planned {
+  return { method: 'delete', row: { id, kind: 'delete', cells: [], madeMatch: null } };
+}
 
 function planUpdate({ id, base }: ChangedRow, local: Row, { columns }: PushTable): Planned | null {
   const cells = changedCells(base, local, columns);

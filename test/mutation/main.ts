@@ -60,7 +60,9 @@ async function run(vitest: Vitest, room: string, active: number | null, imported
   writeFileSync(ORDER_FILE, JSON.stringify({ active, reportFile: REPORT_FILE } satisfies Order));
   const all = await vitest.globTestSpecifications([`test/${room}/`]);
   const chosen = all.filter(({ moduleId }) => readFileSync(moduleId, 'utf8').includes(imported));
-  await vitest.runTestSpecifications(chosen.length > 0 ? chosen : all);
+  const { testModules } = await vitest.runTestSpecifications(chosen.length > 0 ? chosen : all);
+  const [error] = active === null ? testModules.flatMap((module) => module.errors()) : [];
+  if (error !== undefined) throw new Error(error.message);
   return JSON.parse(readFileSync(REPORT_FILE, 'utf8')) as Report;
 }
 

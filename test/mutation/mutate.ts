@@ -40,7 +40,12 @@ const SWAPPED: Readonly<Record<string, string>> = {
   '/': '*',
   '%': '*',
 };
-const CALLS: Readonly<Record<string, string>> = { some: 'every', every: 'some', min: 'max', max: 'min' };
+const CALLS = new Map([
+  ['some', 'every'],
+  ['every', 'some'],
+  ['min', 'max'],
+  ['max', 'min'],
+]);
 /** Calls whose result has the form of what they are called on. */
 const KEEPING = new Set(['filter', 'slice', 'toReversed', 'toSorted', 'trim']);
 const LOOPS = new Set(['ForStatement', 'ForOfStatement', 'ForInStatement', 'WhileStatement', 'DoWhileStatement']);
@@ -130,7 +135,7 @@ class Weaver {
     if (callee.type !== 'MemberExpression' || callee['computed'] === true) return [];
     const object = this.#text(callee['object'] as Node);
     const name = this.#text(callee['property'] as Node);
-    const other = CALLS[name];
+    const other = CALLS.get(name);
     if (KEEPING.has(name)) return [object];
     return other === undefined ? [] : [`${object}.${other}${this.#source.slice(callee.end, node.end)}`];
   }

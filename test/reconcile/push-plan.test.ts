@@ -129,7 +129,7 @@ describe('a plan', () => {
   });
 
   test('makes up a match value only where one that is unlikely to come twice has room', () => {
-    const wide = [100, 36, 20, 16, 15, 1].map((width) => {
+    const wide = [100, 36, 20, 16, 15, 1, 0].map((width) => {
       const columns = COLUMNS.map((column, index) => (index === 0 ? { ...column, width } : column));
       const options = {
         limits: BATCH_LIMITS,
@@ -143,6 +143,7 @@ describe('a plan', () => {
     expect(wide.flat()).toEqual([
       ...[100, 36, 20, 16].map((width) => `upsert -1[0=at most ${width},1=new]`),
       ...[15, 1].map(() => '"Code" is too narrow for a value made up here: fill it'),
+      'upsert -1[0=at most Infinity,1=new]',
     ]);
   });
 
@@ -198,6 +199,78 @@ describe('a plan', () => {
     ]);
   });
 
+  test('cuts at the very byte: 32 for a row, 8 for a cell, 3 for each character of its name and text, 24 for a number', () => {
+    // 32 + (4 · 3 + 8) + 3 and 32 + (4 · 3 + 8) + 3 + (5 · 3 + 8) + 24
+    const rows = [inserted(-1, 'a'), inserted(-2, 'b', null, 7)];
+
+    expect([157, 156].map((bytesMax) => plan(rows, MATCHED, { rowsMax: 9, bytesMax }).batches.length)).toEqual([1, 2]);
+  });
+
+  test('leaves a new row whose match value is on its way, and sends the others', () => {
+    const options = {
+      limits: BATCH_LIMITS,
+      makeMatch: () => 'made',
+      measureFile,
+      isLeaving: (key: string) => key === 'a',
+    };
+    const { batches, left } = planPush([inserted(-1, 'A'), inserted(-2, 'b')], MATCHED, options);
+
+    expect(said(batches)).toEqual(['upsert -2[0=b]']);
+    expect(left).toEqual([-1]);
+  });
+
+  test('takes the value of the match column for the match value, wherever that column is', () => {
+    const { batches, left } = plan([inserted(-1, 'x', 'a'), inserted(-2, 'x', 'b')], { ...MATCHED, match: 1 });
+
+    expect(said(batches)).toEqual(['upsert -1[0=x,1=a] -2[0=x,1=b]']);
+    expect(left).toEqual([]);
+  });
+
+  test('creates a row whose match value is too long to look it up', () => {
+    expect(plan([inserted(-1, 'x'.repeat(9_000))]).batches.map(({ method }) => method)).toEqual(['create']);
+  });
+
+  test.each<[string, number, readonly number[], readonly (readonly number[])[]]>([
+    ['a row leaves alone', 9, [9, 9, 1, 9], [[1, 2], [3], [4]]],
+    [
+      'a row leaves with few others',
+      9,
+      [2, 9, 9, 9],
+      [
+        [1, 2],
+        [3, 4],
+      ],
+    ],
+    [
+      'a row joins few others',
+      9,
+      [9, 2, 9, 9],
+      [
+        [1, 2],
+        [3, 4],
+      ],
+    ],
+    [
+      'the limit of the batch is smaller',
+      2,
+      [9, 9, 9, 9],
+      [
+        [1, 2],
+        [3, 4],
+      ],
+    ],
+  ])('cuts batches where %s', (_what, rowsMax, limits, expected) => {
+    const rows = limits.map((_, index) => updated(index + 1, ['a'], ['b']));
+    const { batches } = planPush(rows, MATCHED, {
+      limits: { ...BATCH_LIMITS, rowsMax },
+      makeMatch: () => 'made',
+      measureFile,
+      rowsMaxOf: (id) => limits[id - 1] ?? 0,
+    });
+
+    expect(batches.map((batch) => batch.rows.map(({ id }) => id))).toEqual(expected);
+  });
+
   describe('with files', () => {
     const columns = COLUMNS.with(1, { name: 'Photo', type: 'Attachment', writable: true, width: null });
     const table = { columns, match: null, allowAdd: true };
@@ -213,6 +286,17 @@ describe('a plan', () => {
         [3],
         [4],
       ]);
+    });
+
+    test('cuts at the very byte: 2048 for a file beside its own', () => {
+      // 32 + (4 · 3 + 8) + 3 + (5 · 3 + 8) + (7 · 3) and 2048 + 10 for its file.
+      const row = (id: number): ChangedRow => updated(id, ['a', null], ['b', 'file:10']);
+      const bytes = 32 + 20 + 3 + 23 + 21 + 2_048 + 10;
+      const batchesOf = (requestBytesMax: number, rowCount: number): PushPlan =>
+        plan([1, 2, 3].slice(0, rowCount).map(row), table, { rowsMax: 9, bytesMax: 9_999, requestBytesMax });
+
+      expect([bytes * 3, bytes * 3 - 1].map((max) => batchesOf(max, 3).batches.length)).toEqual([1, 2]);
+      expect([bytes, bytes - 1].map((max) => batchesOf(max, 1).unsendable.length)).toEqual([0, 1]);
     });
 
     test('leaves out a row whose file cannot be found, or with which it is too large, and says why', () => {
