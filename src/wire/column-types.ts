@@ -7,7 +7,7 @@
  * facts 2.1, 5.1 and 5.2. The SQL uses nothing that SQLite 3.37 does not know.
  */
 import { sql, type Sql } from '../base/sql.ts';
-import { isRoundedTo, isTooLong, numericFromText, numericToPlain, plainNumber, type Numeric } from './decimal.ts';
+import { isRoundedTo, isTooLong, numericFromText, numericToPlain, type Numeric } from './decimal.ts';
 import { ExactNumber } from './exact.ts';
 import { dateLiteral, numberLiteral, textLiteral, timeLiteral, timestampLiteral } from './formula.ts';
 import type { ColumnType, Value } from './schema.ts';
@@ -123,7 +123,7 @@ function secondsFromText(text: string): Numeric | undefined {
   const match = /^(-?)PT(-?)(\d[\d.]*)S$/.exec(text);
   if (match === null) return numericFromText(text);
   const [, before = '', after = '', digits = ''] = match;
-  return before !== '' && after !== '' ? undefined : numericFromText(`${before}${after}${digits}`);
+  return numericFromText(`${before}${after}${digits}`); // which takes no two signs
 }
 
 function isNumber(value: Given): boolean {
@@ -182,7 +182,7 @@ const USER: TypeRules = {
       emailOfUser(sent).toLowerCase() === emailOfUser(there).toLowerCase()),
 };
 
-const withoutReturns = (text: string): string => (text.includes('\r') ? text.replaceAll('\r\n', '\n') : text);
+const withoutReturns = (text: string): string => text.replaceAll('\r\n', '\n');
 
 const MULTILINE: TypeRules = {
   ...TEXT,
@@ -225,10 +225,10 @@ const NUMERIC: TypeRules = {
     sentence: 'takes a number such as 12.5, without exponent',
   },
   sendProblem: (value) => (isNumber(value) ? null : 'the value is not a number'),
-  isSame: (one, other) => plainNumber(one) === plainNumber(other),
+  isSame: (one, other) => numericToPlain(one) === numericToPlain(other),
   // The origin keeps six decimals.
   isTakenAs: (sent, there) => {
-    return sent !== null && there !== null && isRoundedTo(plainNumber(sent), plainNumber(there));
+    return sent !== null && there !== null && isRoundedTo(numericToPlain(sent), numericToPlain(there));
   },
   filterLiteral: (value) =>
     !isNumber(value) || typeof value === 'boolean' || isTooLong(value) ? null : numberLiteral(value),
@@ -275,7 +275,7 @@ const TIME: TypeRules = {
 };
 
 /** A moment in UTC without its part of a second. */
-export const withoutFraction = (utc: string): string => utc.replace(/\.\d+Z$/, 'Z');
+export const withoutFraction = (utc: string): string => utc.replace(/\.\d+/, '');
 
 const TIMESTAMP: TypeRules = {
   ...TEXT,

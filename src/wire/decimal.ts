@@ -46,12 +46,11 @@ export function numericFromText(text: string): Numeric | undefined {
   if (plain === undefined) return undefined;
   const double = Number(plain);
   if (!plain.includes('.')) return Number.isSafeInteger(double) ? double : BigInt(plain);
-  return Number.isFinite(double) && plainDecimal(String(double)) === plain ? double : plain;
+  return plainDecimal(String(double)) === plain ? double : plain;
 }
 
-/** A numeric value as plain decimal text, every digit kept. The number must be finite. */
-export function numericToPlain(value: Numeric): string {
-  if (typeof value === 'bigint') return value.toString();
+/** A numeric value as plain decimal text, every digit kept; anything else stays as it is and equals only itself. */
+export function numericToPlain(value: Numeric | boolean): string {
   const text = String(value);
   // Most numbers print plainly; only very small and very large ones print with an exponent.
   return typeof value === 'number' && !text.includes('e') ? text : (plainDecimal(text) ?? text);
@@ -62,14 +61,8 @@ const DECIMALS_MAX = 6;
 
 /** Whether the origin keeps another number than this one. */
 export function isTooLong(value: Numeric): boolean {
-  return (numericToPlain(value).split('.')[1]?.length ?? 0) > DECIMALS_MAX;
-}
-
-/** The digits of a number; any other text stays as it is and equals only itself. */
-export function plainNumber(value: Numeric | boolean): string {
-  if (typeof value === 'boolean') return String(value);
-  if (typeof value === 'string') return plainDecimal(value) ?? value;
-  return plainDecimal(numericToPlain(value)) ?? String(value);
+  const [, fraction = ''] = numericToPlain(value).split('.');
+  return fraction.length > DECIMALS_MAX;
 }
 
 /** Whether the second number is the first one without what follows its sixth decimal, rounded either way. */

@@ -1,7 +1,7 @@
 /** Exact decimals: plain text of every notation, and the JavaScript value that holds each one without a loss. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { numericFromText, numericToPlain, plainDecimal } from '../../src/wire/decimal.ts';
+import { isRoundedTo, isTooLong, numericFromText, numericToPlain, plainDecimal } from '../../src/wire/decimal.ts';
 
 test.each([
   ['0', '0'],
@@ -41,11 +41,16 @@ test.each([
   'NaN',
   'Infinity',
   '١',
-  '1e1101',
+  '1e1100',
+  `1.${'1'.repeat(1_100)}`,
   '1e-99999',
 ])('finds no decimal in %j', (text) => {
   expect(plainDecimal(text)).toBeUndefined();
   expect(numericFromText(text)).toBeUndefined();
+});
+
+test('writes up to 1,100 digits', () => {
+  expect(plainDecimal('1e1099')).toBe(`1${'0'.repeat(1_099)}`);
 });
 
 test('writes 1e400 out, digit by digit', () => {
@@ -78,8 +83,39 @@ test.each([
   [-0, '0'],
   [9_223_372_036_854_775_807n, '9223372036854775807'],
   ['1234567890.123456789', '1234567890.123456789'],
+  ['1.50', '1.5'],
+  ['words', 'words'],
+  [true, 'true'],
 ])('prints the value %s plainly', (value, plain) => {
   expect(numericToPlain(value)).toBe(plain);
+});
+
+test.each([
+  [1, false],
+  [12345678.5, false],
+  [0.123456, false],
+  [0.1234567, true],
+  ['1234567890.1234567', true],
+])('the origin keeps another number than %s: %s', (value, expected) => {
+  expect(isTooLong(value)).toBe(expected);
+});
+
+test.each([
+  ['0.1234567', '0.123456', true],
+  ['0.1234567', '0.123457', true],
+  ['0.1234567', '0.123455', false],
+  ['0.1234567', '0.123458', false],
+  ['0.1234567', '0.1234561', false],
+  ['0.123456', '0.123457', false],
+  ['7.1200001', '7.12', true],
+  ['1.1234567', '2.123456', false],
+  ['0.1234567', '-0.123456', false],
+  ['-0.1234567', '0.123456', false],
+  ['-1.1234567', '-1.123457', true],
+  ['-0.0000011', '0.000001', false],
+  ['-0.0000001', '0', true],
+])('%s is kept as %s: %s', (long, short, expected) => {
+  expect(isRoundedTo(long, short)).toBe(expected);
 });
 
 /** Canonical decimals of up to 30 digits, the point anywhere. */

@@ -9,7 +9,7 @@ import type { PreviewRow } from '../../push/preview.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { sqliteCode } from '../../replica/failures.ts';
 import { storedFromValue, valueFromStored } from '../../replica/rows.ts';
-import { plainNumber } from '../../wire/decimal.ts';
+import { numericToPlain } from '../../wire/decimal.ts';
 import type { Value } from '../../wire/schema.ts';
 import { readCell, usage, type RawCell, type Forms } from './cell-value.ts';
 import type { FileRow, FileRows } from './read-file.ts';
@@ -175,7 +175,7 @@ function readKeys(from: Connection, { localName }: TwoWayTable, column: TwoWayCo
 /** What makes two values one; null for none. */
 function keyOf(column: TwoWayColumn | null, value: Value): string | null {
   if (value === null || value === '') return null;
-  return column?.type === 'Numeric' || column?.type === 'Duration' ? plainNumber(value) : folded(String(value));
+  return column?.type === 'Numeric' || column?.type === 'Duration' ? numericToPlain(value) : folded(String(value));
 }
 
 /** The id of the row here; null for a new row, or why neither can be said. */

@@ -401,8 +401,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/push-settle.ts',
-        find: "(row.id > 0 ? 'changed' : null) : 'new'",
-        replace: "(row.id > 0 ? 'changed' : null) : null",
+        find: "outcome.newId === row.id ? 'changed' : 'new'",
+        replace: "outcome.newId === row.id ? 'changed' : null",
       },
     ],
   },
