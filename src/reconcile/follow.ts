@@ -184,8 +184,7 @@ export function readAtOrigin(
 export function firstUnread({ there, here, readAtMs, readBehind }: SecondsRead): string | null {
   const over = readAtMs === null ? '' : stampBefore(new Date(readAtMs).toISOString(), SECOND_OVER_MS);
   const isUnread = (second: string): boolean =>
-    (there.get(second) ?? 0) !== (here.get(second) ?? 0) ||
-    (second >= over && !(readBehind !== null && second > readBehind));
+    there.get(second) !== here.get(second) || (second >= over && !(readBehind !== null && second > readBehind));
   return [...there.keys(), ...here.keys()].toSorted().find(isUnread) ?? null;
 }
 

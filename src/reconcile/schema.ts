@@ -122,7 +122,7 @@ function planNames(
     if (column === undefined || column.name !== descriptor.name || column.state !== 'live') return false;
     return isNameOf(column.localName, naming, descriptor);
   };
-  const renamed = inOrder.filter((descriptor) => usable.has(descriptor.id) && !keepsName(descriptor));
+  const renamed = inOrder.filter((descriptor) => !keepsName(descriptor));
   for (const { id } of renamed) taken.delete(foldName(usable.get(id)?.localName ?? ''));
   const localNameById = new Map<number, string>();
   for (const descriptor of inOrder) {

@@ -14,7 +14,7 @@ import { columnType, isWritable, type ColumnDescriptor } from '../wire/schema.ts
 /** The window that begins with the first row of the table; it is requested without a filter. */
 export const FIRST_WINDOW = '';
 
-/** The window of rows without a creation time; it exists only beside other windows, and comes after all of them. */
+/** The window of rows without a creation time; it exists only beside other windows, and is sorted behind every stamp. */
 export const NO_STAMP_WINDOW = 'none';
 
 /** Pages of a window: some thousand rows, so that a row deleted anywhere costs few pages, and windows cost few requests. */
@@ -51,7 +51,6 @@ export function windowFilter(window: string, created: string): string | undefine
 
 /** Windows in order, each with the beginning of the next one; null without an end. `windows` may hold the one without stamps. */
 export function endOfWindow(windows: readonly string[], window: string): string | null {
-  if (window === NO_STAMP_WINDOW) return null;
   return windows.find((other) => other > window && other !== NO_STAMP_WINDOW) ?? null;
 }
 
@@ -73,8 +72,7 @@ export function judgeStamps(window: string, stamps: readonly (string | null | un
   const seconds = stamps.map((stamp) => (typeof stamp === 'string' ? secondOf(stamp) : stamp));
   const readable = seconds.filter((second) => second !== undefined);
   const lastStamp = readable.at(-1) ?? null;
-  const first = lastStamp === null ? -1 : seconds.indexOf(lastStamp);
-  const tieCount = first < 0 ? seconds.length : seconds.length - first;
+  const tieCount = seconds.length - (lastStamp === null ? 0 : seconds.indexOf(lastStamp));
   return { lastStamp, tieCount, lie: lieOf(window, readable) };
 }
 
@@ -82,7 +80,7 @@ function lieOf(window: string, seconds: readonly (string | null)[]): PageStamps[
   if (window === NO_STAMP_WINDOW) return seconds.some((second) => second !== null) ? 'filter' : null;
   if (window !== FIRST_WINDOW && seconds.some((second) => second === null || second < window)) return 'filter';
   const dated = seconds.filter((second) => second !== null);
-  return dated.some((second, index) => index > 0 && second < (dated[index - 1] ?? '')) ? 'order' : null;
+  return dated.some((second, index) => second < (dated[index - 1] ?? '')) ? 'order' : null;
 }
 
 /** The facts when a page of a window was answered. */
@@ -108,7 +106,7 @@ export interface CutFacts extends Pick<PageStamps, 'lastStamp' | 'tieCount'> {
  */
 export function cutWindow(facts: CutFacts): string | null {
   const { window, end, page, lastStamp, tieCount, rowCount, lastKnown } = facts;
-  if (window === NO_STAMP_WINDOW || !facts.isFull || lastStamp === null) return null;
+  if (!facts.isFull || lastStamp === null) return null;
   if (tieCount >= rowCount || lastStamp <= window || (end !== null && lastStamp >= end)) return null;
   const pages = end === null ? facts.windowPages : facts.windowPages * 2;
   const isGrown = page >= lastKnown && page >= pages - 1;
@@ -231,5 +229,5 @@ export function planRepair({ verdict, shortPage, round, isSame, wasInFull }: Rep
 
 /** A stamp to the second. */
 export function secondOf(stamp: string): string {
-  return stamp.length === 20 ? stamp : `${stamp.slice(0, 19)}Z`;
+  return `${stamp.slice(0, 19)}Z`;
 }

@@ -8,6 +8,7 @@ import {
   mayFollow,
   readAtOrigin,
   readBehindOf,
+  stampColumn,
   waitsForRing,
   watermarkAfter,
   type ChangedPage,
@@ -16,6 +17,7 @@ import {
   type FollowCursor,
   type FollowStep,
 } from '../../src/reconcile/follow.ts';
+import type { ColumnDescriptor } from '../../src/wire/schema.ts';
 
 const STEADY: Followable = {
   state: 'steady',
@@ -45,6 +47,16 @@ test.each<[string, Partial<Followable>, boolean]>([
   expect(mayFollow({ ...STEADY, ...changes })).toBe(expected);
 });
 
+test.each<[string, string, boolean]>([
+  ['DateModified', 'Timestamp', true],
+  ['DateCreated', 'Timestamp', false],
+  ['DateModified', 'Date', false],
+])('a column of the kind %s and the type %s is the time of the last change: %s', (kind, type, expected) => {
+  const column = { kind, type } as ColumnDescriptor;
+
+  expect(stampColumn([column])).toBe(expected ? column : null);
+});
+
 test('a round begins an overlap before the watermark', () => {
   expect(firstCursor('2026-01-01T00:00:00Z')).toMatchObject({ after: '2025-12-31T23:58:00Z', skip: 0 });
 });
@@ -64,6 +76,7 @@ test.each([
   ['that was an hour ago', { broughtMs: -3_000_000 }, true],
   ['that was longer ago', { broughtMs: -3_000_001 }, false],
   ['the schedule brought one since', { missedMs: 1 }, false],
+  ['the schedule brought one in that moment', { missedMs: 0 }, false],
   ['the schedule brought one before', { missedMs: -1 }, true],
   ['it was read ten minutes ago', { readMs: 0 }, false],
   ['it was read a bit later', { readMs: 1 }, true],
@@ -108,6 +121,12 @@ describe('after a page', () => {
       { kind: 'next', cursor: cursor({ skip: 1, firstId: 2 }) },
     ],
     [
+      'of one second that goes on, the next begins with the last row',
+      cursor({ skip: 3, firstId: 1 }),
+      page(2, [1, at(1)], [2, at(1)]),
+      { kind: 'next', cursor: cursor({ skip: 4, firstId: 2 }) },
+    ],
+    [
       'that begins with another row, the second is read again',
       cursor({ skip: 4, firstId: 9 }),
       page(2, [10, at(1)], [11, at(1)]),
@@ -146,7 +165,7 @@ test.each<[string, string | null, string]>([
 });
 
 test('a watermark never goes back', () => {
-  expect(laterStamp('2026-01-01T00:00:05Z', ['2026-01-01T00:00:04Z', '2026-01-01T00:00:06.5Z'])).toBe(
+  expect(laterStamp('2026-01-01T00:00:05Z', ['2026-01-01T00:00:06.5Z', '2026-01-01T00:00:04Z'])).toBe(
     '2026-01-01T00:00:06Z',
   );
   expect(laterStamp('2026-01-01T00:00:05Z', [])).toBe('2026-01-01T00:00:05Z');
@@ -166,6 +185,7 @@ test.each<[string, readonly (string | null)[], string | null]>([
 
 test.each<[string, number | null, number | null, number | null]>([
   ['before', 1_000, 5_000, 995_000],
+  ['just now', 2_000, 5_000, 1_995_000],
   ['at a time that nobody noted', null, 5_000, null],
   ['while the origin told no time', 1_000, null, null],
   ['before this clock was set back', 3_000, 5_000, null],
@@ -185,6 +205,8 @@ describe('rows that were changed in a second', () => {
   test.each<[string, Partial<SecondsRead>, string | null]>([
     ['are known, long after it', both(seconds([one, 5], [two, 3])), null],
     ['are none', both(seconds()), null],
+    ['are new', { there: seconds([one, 1]) }, one],
+    ['are there no more', { here: seconds([one, 1]) }, one],
     ['are more', { there: seconds([one, 5], [two, 4]), here: seconds([one, 5], [two, 3]) }, two],
     ['moved to a later one', { there: seconds([one, 4], [three, 1]), here: seconds([one, 5]) }, one],
     [
@@ -193,6 +215,7 @@ describe('rows that were changed in a second', () => {
       one,
     ],
     ['are read again if it was hardly over', { ...both(seconds([one, 5])), readAtMs: Date.parse(one) + 9_000 }, one],
+    ['are read again if it was just over', { ...both(seconds([one, 5])), readAtMs: Date.parse(one) + 10_000 }, one],
     ['are known if it was over', { ...both(seconds([one, 5])), readAtMs: Date.parse(one) + 11_000 }, null],
     ['are read again if nobody knows when they were read', { ...both(seconds([one, 5])), readAtMs: null }, one],
     ['were read now', { ...both(seconds([two, 5])), readAtMs: Date.parse(one), readBehind: one }, null],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { planSchema, type KnownColumn, type SchemaAction } from '../../src/reconcile/schema.ts';
+import { missingColumns, planSchema, type KnownColumn, type SchemaAction } from '../../src/reconcile/schema.ts';
 import type { ColumnDescriptor } from '../../src/wire/schema.ts';
 import { describedColumn } from '../support/described.ts';
 
@@ -80,11 +80,53 @@ const CASES: readonly (readonly [string, readonly KnownColumn[], readonly Column
   ['a case twin that comes later', [known(2, 'name')], [described(2, 'name'), described(1, 'Name')], ['add Name_1']],
   ['a change of case', [known(1, 'name')], [described(1, 'Name')], ['rename name → Name']],
   ['most columns gone', [known(1, 'A'), known(2, 'B'), known(3, 'C')], [described(1, 'A')], ['hold']],
+  ['a name that was only marked', [known(1, 'Old', { localName: 'B_1' })], [described(1, 'B')], ['rename B_1 → B']],
+  [
+    'a removed column that is back, and whose name is free again',
+    [known(1, 'A', { state: 'removed', localName: 'A_1' })],
+    [described(1, 'A')],
+    ['revive A_1', 'rename A_1 → A'],
+  ],
+  [
+    'a column that was set aside before',
+    [known(1, 'A', { state: 'aside', localName: 'A (was Text 2026-11-20)' }), known(1, 'A', { type: 'Numeric' })],
+    [described(1, 'A', 'Numeric')],
+    [],
+  ],
+  [
+    'a new column with the name of one that was set aside',
+    [known(5, 'A', { state: 'aside', localName: 'A (was Text 2026-11-20)' })],
+    [described(1, 'A (was Text 2026-11-20)')],
+    ['add A (was Text 2026-11-20)_1'],
+  ],
+  [
+    'a new column with the name of one that is set aside now',
+    [known(1, 'A')],
+    [described(1, 'A', 'Numeric'), described(3, 'A (was Text 2026-11-21)')],
+    ['setAside A → A (was Text 2026-11-21)', 'add A', 'add A (was Text 2026-11-21)_3'],
+  ],
+  [
+    'half of the columns gone, and another one before',
+    [known(1, 'A'), known(2, 'B'), known(3, 'C', { state: 'removed' })],
+    [described(1, 'A')],
+    ['remove B'],
+  ],
   ['half of the columns gone', [known(1, 'A'), known(2, 'B')], [described(1, 'A')], ['remove B']],
 ];
 
 test.each(CASES)('plans %s', (_name, knownColumns, describedColumns, expected) => {
   expect(steps(knownColumns, describedColumns)).toEqual(expected);
+});
+
+test.each<[string, boolean, readonly ColumnDescriptor[], boolean]>([
+  ['is shown in its form', true, [described(1, 'A', 'Phone')], false],
+  ['is shown in another form', true, [described(1, 'A', 'Numeric')], true],
+  ['is not shown', true, [described(2, 'A')], true],
+  ['is not shown, and could not be written', false, [], false],
+])('a column that %s is missing or not', (_what, writable, columns, expected) => {
+  const column = { ...known(1, 'A'), writable };
+
+  expect(missingColumns([column], columns)).toEqual(expected ? [column] : []);
 });
 
 test('renames a column once its name is to be written otherwise, and then leaves it', () => {

@@ -41,6 +41,7 @@ const CASES: readonly (readonly [string, readonly PageEdges[], PagesVerdict])[] 
   ['a tear further on', pages([1, 2, 3], [3, 4, 5], [6]), { kind: 'torn', from: 1 }],
   ['an empty page where a shared row was due', pages([1, 2, 3], []), { kind: 'torn', from: 0 }],
   ['rows behind a page that is not full', pages([1, 2], [2, 3]), { kind: 'torn', from: 0 }],
+  ['one row behind a page that is not full', pages([1, 2], [2]), { kind: 'torn', from: 0 }],
   ['rows behind an empty first page', pages([], [2, 3]), { kind: 'torn', from: 0 }],
 ];
 
@@ -106,6 +107,16 @@ test.each<[string, RepairFacts, RepairStep]>([
     'a page that stays short in full is the origin’s way',
     { ...SHORT, round: 3, isSame: true, wasInFull: true },
     { kind: 'giveUp', why: 'short' },
+  ],
+  [
+    'a page that is short for another reason is read by ETags again',
+    { ...SHORT, round: 3, wasInFull: true },
+    { kind: 'read', from: 1, inFull: false },
+  ],
+  [
+    'rows that move are read until then',
+    { ...TORN, round: REPAIR_ROUNDS_MAX },
+    { kind: 'read', from: 0, inFull: false },
   ],
   ['rows that keep moving are left to the next sweep', { ...TORN, round: LATE }, { kind: 'giveUp', why: 'moving' }],
   [

@@ -1,20 +1,56 @@
 import { expect, test } from 'vitest';
 
 import {
+  createdColumn,
   cutWindow,
   endOfWindow,
   FIRST_WINDOW,
   judgeStamps,
   NO_STAMP_WINDOW,
   planJoins,
+  smallerPage,
   whyOneWindow,
   windowFilter,
   type CutFacts,
   type PageStamps,
 } from '../../src/reconcile/windows.ts';
+import type { ColumnDescriptor } from '../../src/wire/schema.ts';
 
 /** Seconds of one minute, as stamps. */
 const at = (second: number): string => `2026-01-01T00:00:${String(second).padStart(2, '0')}Z`;
+
+test.each<[string, Partial<ColumnDescriptor>, boolean]>([
+  ['named so, in any case', {}, true],
+  ['named otherwise', { name: 'Created' }, false],
+  ['of another type', { type: 'Date' }, false],
+  ['that can be written', { readOnly: false, kind: 'Updatable' }, false],
+])('the creation time is a column %s', (_what, changes, expected) => {
+  const column: ColumnDescriptor = {
+    id: 1,
+    name: 'date CREATED',
+    alias: 'c',
+    type: 'Timestamp',
+    kind: 'DateCreated',
+    readOnly: true,
+    width: null,
+    dataOptions: [],
+    displayOptions: [],
+    other: {},
+    ...changes,
+  };
+
+  expect(createdColumn([column]) === column).toBe(expected);
+});
+
+test.each([
+  [1000, 500],
+  [5, 2],
+  [3, 2],
+  [2, null],
+  [1, null],
+])('after a page of %i rows that was too large, one of %s is tried', (rows, expected) => {
+  expect(smallerPage(rows)).toBe(expected);
+});
 
 test('a window is asked for from its beginning on, the first one without a filter', () => {
   expect(windowFilter(FIRST_WINDOW, 'Date Created')).toBeUndefined();
@@ -86,13 +122,17 @@ const CUTS: readonly (readonly [string, Partial<CutFacts>, string | null])[] = [
   ['the page is not full: the table ends', { rowCount: 7, isFull: false }, null],
   ['the window has pages left', { page: 2 }, null],
   ['known pages lie behind', { lastKnown: 4 }, null],
+  ['many known pages lie behind', { lastKnown: 8 }, null],
+  ['no known page lies behind', { lastKnown: 3 }, at(30)],
   ['known pages lie behind, and they moved', { lastKnown: 8, isShifted: true }, at(30)],
   ['few known pages moved', { lastKnown: 7, isShifted: true }, null],
-  ['a page inside of a window moved early', { page: 1, lastKnown: 8, isShifted: true }, null],
+  ['a page inside of a window moved early', { page: 2, lastKnown: 8, isShifted: true }, null],
   ['another window follows, and this one has its pages', { end: at(40) }, null],
   ['another window follows, and this one is twice as large', { end: at(40), page: 7 }, at(30)],
   ['the page reaches the next window', { end: at(30), page: 7 }, null],
+  ['few rows at the end share their second', { tieCount: 2 }, at(30)],
   ['many rows at the end share their second', { tieCount: 3 }, null],
+  ['many share it, and the window is not twice as large', { tieCount: 3, page: 6 }, null],
   ['many share it, and the window is twice as large', { tieCount: 3, page: 7 }, at(30)],
   ['the page is of one second', { tieCount: 8, page: 9 }, null],
   ['all that came has the second with which the window begins', { lastStamp: at(1) }, null],
