@@ -142,7 +142,7 @@ function anyZone(write: GivenWriter): (zone: string) => GivenWriter {
 
 const jsonText = anyZone((value) => JSON.stringify(String(value)));
 const plainText = anyZone(String);
-const plainDigits = anyZone((value) => numericToPlain(value as Numeric)); // readers give nothing else
+const plainDigits = anyZone(numericToPlain);
 const trimmed = (text: string, read: ValueReader): Value | undefined => read(text);
 
 const TEXT: TypeRules = {

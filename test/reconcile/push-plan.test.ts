@@ -290,10 +290,10 @@ describe('a plan', () => {
 
     test('cuts at the very byte: 2048 for a file beside its own', () => {
       // 32 + (4 · 3 + 8) + 3 + (5 · 3 + 8) + (7 · 3) and 2048 + 10 for its file.
-      const row = (id: number): ChangedRow => updated(id, ['a', null], ['b', 'file:10']);
+      const withFile = (id: number): ChangedRow => updated(id, ['a', null], ['b', 'file:10']);
       const bytes = 32 + 20 + 3 + 23 + 21 + 2_048 + 10;
       const batchesOf = (requestBytesMax: number, rowCount: number): PushPlan =>
-        plan([1, 2, 3].slice(0, rowCount).map(row), table, { rowsMax: 9, bytesMax: 9_999, requestBytesMax });
+        plan([1, 2, 3].slice(0, rowCount).map(withFile), table, { rowsMax: 9, bytesMax: 9_999, requestBytesMax });
 
       expect([bytes * 3, bytes * 3 - 1].map((max) => batchesOf(max, 3).batches.length)).toEqual([1, 2]);
       expect([bytes, bytes - 1].map((max) => batchesOf(max, 1).unsendable.length)).toEqual([0, 1]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ConflictPolicy, MergeColumn } from '../../src/reconcile/merge.ts';
+import type { MergeColumn } from '../../src/reconcile/merge.ts';
 import type { RowFacts, RowOutcome } from '../../src/reconcile/outcome.ts';
 import {
   decideMergedInto,
@@ -354,7 +354,7 @@ describe('a row that was sent', () => {
       mine: Row,
       finding: RowFinding,
       remote: Row | null,
-      { known = row(9, 'a', 'M', 2, null), cells = cellsOf('b', '1.0'), policy = 'origin' as ConflictPolicy } = {},
+      { known = row(9, 'a', 'M', 2, null), cells = cellsOf('b', '1.0'), policy = RULES.policy } = {},
     ): readonly RowOutcome[] {
       const other = { id: 9, base, local: known, state: 'conflicted', questions: [asked, asAsked] } as const;
       const news = { ...newsOf('insert', finding), remote };
