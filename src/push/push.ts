@@ -5,7 +5,7 @@
  */
 import { asRowsyncError, RowsyncError, usageError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { runAll } from '../base/pool.ts';
+import { once, runAll } from '../base/pool.ts';
 import { applyEvent } from '../capture/writer/apply.ts';
 import { MIRROR_HINT, readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
 import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
@@ -183,12 +183,16 @@ async function pushTables(
   order: TablesOrder,
   reports: TablePushReport[],
 ): Promise<RowsyncError | null> {
-  await context.before?.('identify', '');
-  const caller = await identify(context);
+  const caller = once(async () => {
+    await context.before?.('identify', '');
+    return identify(context);
+  });
   let stop: RowsyncError | null = null;
   let leftCount = chosen.length;
   const outage = new Outage(context);
   await runAll(chosen, context.settings.concurrency, async (table) => {
+    // The first table is described meanwhile. With all of them, an origin that is down would be asked many times.
+    if (table !== chosen[0]) await caller();
     leftCount -= 1;
     const options = optionsOf(context, table);
     const report = await pushOneTable(context, table, { ...order, caller, options, stop });

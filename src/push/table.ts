@@ -42,7 +42,8 @@ const UNSENT = 'edited again while the push ran, or waiting for another row; the
 
 /** The options for the push of one table. */
 export interface TablePushOrder {
-  readonly caller: UserDescriptor;
+  /** Asks who is calling, once for all tables. */
+  readonly caller: () => Promise<UserDescriptor>;
   readonly options: PushTableOptions;
   /** A person has looked: guards let this push through. */
   readonly confirm: boolean;
@@ -51,7 +52,7 @@ export interface TablePushOrder {
   readonly stop: RowsyncError | null;
 }
 
-/** Pushes one table; errors are in the report. */
+/** Pushes one table; errors are in the report. @throws RowsyncError of the question who is calling, which ends the push. */
 export async function pushOneTable(
   context: PushContext,
   table: TwoWayTable,
@@ -66,14 +67,15 @@ export async function pushOneTable(
   try {
     edits.note(replica, false);
     if (error === null) {
-      requireWorkflowRight(table, order.options, order.caller);
       requireColumns(context, table);
       const { run, choiceProblem } = await openTable(context, table, { ...order, counts });
+      requireWorkflowRight(table, order.options, await order.caller());
       await settleEarlier(run, settleBatch);
       if (choiceProblem !== null) throw choiceProblem;
       error = await pushConfirmed(run, order);
     }
   } catch (thrown) {
+    await order.caller();
     error = errorFromReading(thrown, replica.path);
   }
   await noteProblem(context, table, error);
@@ -131,7 +133,7 @@ export async function finishTable(
   };
   try {
     if (caller instanceof RowsyncError) throw caller;
-    const { run } = await openTable(context, table, { ...order, caller });
+    const { run } = await openTable(context, table, { ...order, caller: () => Promise.resolve(caller) });
     await settleEarlier(run, settleBatch);
   } catch (thrown) {
     const { kind, code } = errorFromReading(thrown, context.replica.path);
@@ -301,12 +303,14 @@ export function openUnasked(
 async function openTable(
   context: PushContext,
   table: TwoWayTable,
-  order: OpenOrder & { readonly caller: UserDescriptor },
+  order: OpenOrder & Pick<TablePushOrder, 'caller'>,
 ): Promise<{ readonly run: TablePush; readonly choiceProblem: RowsyncError | null }> {
   await context.before?.('describe', table.localName);
   const unasked = openUnasked(context, table, order);
   const { address } = unasked.reading;
-  const { descriptor, choiceProblem } = await describeTable(context, table, address);
+  const answers = [order.caller(), describeTable(context, table, address)] as const;
+  await Promise.allSettled(answers); // if one fails, the other is not left under way
+  const [{ timezone: zone }, { descriptor, choiceProblem }] = await Promise.all(answers);
   const verdict = judgeMatch(descriptor, table.matchColumn);
   if (table.matchColumn !== null && verdict.column === null) {
     throw matchError(address.name, table.matchColumn, verdict);
@@ -317,7 +321,7 @@ async function openTable(
     // The configuration may omit some columns that are new here.
     reading: asksByName ? unasked.reading : { ...unasked.reading, names: columnNames(descriptor) },
     planned: { ...unasked.planned, allowAdd: descriptor.allowAdd && unasked.options.inserts !== false },
-    zone: order.caller.timezone,
+    zone,
   };
   return { run, choiceProblem };
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { atOrigin, changesSent, codesOf, countsOf, here, pushNow } from '../support/push.ts';
-import { captured, startTwoWay, twoWaySettings } from '../support/two-way.ts';
+import { captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
 describe.each([
   ['with a match column', 'Code'],
@@ -300,4 +300,30 @@ test('a table in which rows are only changed refuses new rows at once, and those
 
   await fixture.pull({ settings: twoWaySettings({ match: 'Code' }) });
   expect(countsOf(await pushNow(fixture))).toEqual({ inserted: 1 });
+});
+
+test('who is calling and the columns of the first table are asked at once', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+  const described = Promise.withResolvers<void>();
+  fixture.sandbox.before(1, () => described.promise, { method: 'user' });
+  fixture.sandbox.before(1, () => described.resolve(), { method: 'describe' });
+
+  const report = await pushNow(fixture);
+
+  expect(countsOf(report)).toEqual({ updated: 1 });
+});
+
+test('while nobody knows who is calling, nothing is asked of the other tables, and none is blamed', async () => {
+  const names = ['One', 'Two', 'Three'];
+  await using fixture = await startTwoWay({ tables: names.map((name) => ({ ...NOTE, name })) });
+  for (const name of names) fixture.execute(`UPDATE "${name}" SET "Title" = 'edited'`);
+  fixture.sandbox.requests.clear();
+  fixture.sandbox.answerInstead(1, { status: 401, body: '' }, { method: 'user' });
+
+  const report = await pushNow(fixture);
+
+  expect(codesOf(report)).toEqual(['origin.unauthorized']);
+  expect(fixture.sandbox.requests.all.map(({ method }) => method).toSorted()).toEqual(['describe', 'user']);
+  expect(fixture.rows('SELECT DISTINCT problem FROM sync_status')).toEqual([{ problem: null }]);
 });
