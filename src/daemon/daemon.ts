@@ -11,17 +11,8 @@ import { pullSettings, pushSettings } from '../config/settings.ts';
 import { AccountWatch } from './notices.ts';
 import { problemsAt, readKept, wordOf, type Surroundings } from './account.ts';
 import { jobsOf, ScheduledJobs, type Jobs, type WorkKind } from './jobs.ts';
-import {
-  questionOf,
-  answerQuestion,
-  afterFailure,
-  causeOf,
-  CLOSED,
-  halfOpen,
-  type Circuit,
-  type TableTrouble,
-  Troubles,
-} from './circuit.ts';
+import { questionOf, answerQuestion, afterFailure, causeOf, CLOSED, halfOpen, Troubles } from './circuit.ts';
+import type { Circuit, TableTrouble } from './circuit.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Problem } from '../reconcile/account/account.ts';
@@ -37,7 +28,8 @@ import { Results, WorkLog } from './work-log.ts';
 import { openResources, type Resources } from './resources.ts';
 import { statusLine, type DaemonState } from './state.ts';
 import { isRefresh, nextStep, takesPart, type Run, type Step } from './step.ts';
-import { contextFor, isAnyFollowed, runWork, type TableOutcome, type WorkContext, type WorkOutcome } from './work.ts';
+import { contextFor, isAnyFollowed, runWork, workOfExtras } from './work.ts';
+import type { TableOutcome, WorkContext, WorkOutcome } from './work.ts';
 import { ReadTimes, RefreshWatch } from './refresh.ts';
 
 /** What the daemon itself is made with. */
@@ -98,6 +90,7 @@ class Daemon {
   readonly #startedAtMs: number;
   readonly #view: DaemonView;
   readonly #servers: Servers;
+  readonly #extraWork: ReturnType<typeof workOfExtras>;
   #joined: readonly DaemonPart[] = [];
   #working: WorkKind | null = null;
   #failure: DaemonState['failure'] = null;
@@ -116,6 +109,7 @@ class Daemon {
   constructor(resources: Resources, parts: InnerParts, pulse: ProgressWatchdog) {
     this.#parts = parts;
     this.#pulse = pulse;
+    this.#extraWork = workOfExtras(parts.extras);
     this.#startedAtMs = parts.clock.nowMs();
     this.#resources = resources;
     this.#edits = new EditWatch(resources.replica);
@@ -229,6 +223,7 @@ class Daemon {
       jobs: this.#jobs.all,
       entryById: this.#scheduled.entryById,
       circuit: this.#circuit,
+      localKinds: this.#extraWork.localKinds,
       troubleByTable: this.#troubles.byTable,
       isAsked: this.#isCycleAsked,
       refreshedTables: this.#refreshes.tables,
@@ -277,6 +272,8 @@ class Daemon {
     const { clock, signals } = this.#parts;
     const { monotonicMs: startedMs } = run;
     const included = new Set<string>();
+    // Otherwise a defect in it would run it again at once: no failure holds it back.
+    if (this.#extraWork.localKinds.has(run.work)) this.#scheduled.serve(run, clock.nowMs());
     const context = contextFor(run.work, this.#resources, {
       clock,
       signal: signals.stop,
@@ -320,7 +317,7 @@ class Daemon {
 
   async #outcomeOf({ work }: Pick<Run, 'work'>, context: WorkContext): Promise<WorkOutcome> {
     try {
-      const outcome = await runWork(work, context, Object.assign({}, ...this.#parts.extras.map(({ jobs }) => jobs)));
+      const outcome = await runWork(work, context, this.#extraWork.byKind);
       const question = questionOf(work, outcome);
       return question === null ? outcome : answerQuestion(outcome, question, await this.#probe());
     } catch (thrown) {
@@ -360,19 +357,20 @@ class Daemon {
   }
 
   #succeed(run: Run, { tables }: WorkOutcome, included: ReadonlySet<string>): void {
-    const { monotonicMs: startedMs } = run;
     const { clock } = this.#parts;
+    this.#scheduled.serve(run, clock.nowMs());
+    // It proves nothing of the origin.
+    if (this.#extraWork.localKinds.has(run.work) && this.#circuit.cause !== 'replica') return;
     if (this.#circuit.failureCount > 0) this.#log.info('circuit.closed', { attempt: this.#circuit.failureCount });
     this.#circuit = CLOSED;
     this.#failure = null;
     if (run.work === 'push' && run.wantedTables.size > 0) this.#edits.serve();
-    this.#scheduled.serve(run, clock.nowMs());
     this.#readTimes.note(run, tables);
     const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
     const at = { clock, log: this.#log };
     if (run.work === 'push') for (const [table, error] of errorByTable) this.#pushTroubles.note(table, error, at);
     for (const table of included) this.#troubles.note(table, errorByTable.get(table) ?? null, at);
-    this.#troubles.forgetUnasked(included, startedMs);
+    this.#troubles.forgetUnasked(included, run.monotonicMs);
   }
 
   /** Applies a changed configuration, or keeps the present one if the new one has a problem. */

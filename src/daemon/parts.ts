@@ -36,6 +36,8 @@ export interface Metric {
 export interface DaemonExtra {
   /** How the daemon does scheduled work of a kind that the extra adds. */
   readonly jobs?: Readonly<Record<string, ExtraWork>>;
+  /** The same for work that needs no origin: it runs while the origin is down, too. */
+  readonly localJobs?: Readonly<Record<string, ExtraWork>>;
   /** Begins work of its own beside the daemon. */
   readonly start?: StartBeside;
   /** A server of a running daemon: where a configuration wants it, null for nowhere, and how it begins. */

@@ -9,6 +9,8 @@ export interface Situation {
   readonly jobs: readonly Job[];
   readonly entryById: ReadonlyMap<string, JobEntry>;
   readonly circuit: Circuit;
+  /** Kinds of work that need no origin. */
+  readonly localKinds: ReadonlySet<WorkKind>;
   /** Tables that failed alone, by origin name. */
   readonly troubleByTable: ReadonlyMap<string, TableTrouble>;
   /** A person asked for a cycle now: it skips the waits after failures. */
@@ -46,13 +48,14 @@ export const WAIT_MS_MAX = 60_000;
 
 /** Decides on the next step. */
 export function nextStep(situation: Situation): Step {
-  const { jobs, entryById, circuit, nowMs, monotonicMs, isAsked, editedTables, refreshedTables, lookMs } = situation;
+  const { jobs, entryById, circuit, localKinds, nowMs, monotonicMs, isAsked } = situation;
+  const { editedTables, refreshedTables, lookMs } = situation;
   const due = jobs.filter(({ id }) => entryById.get(id)?.isDue === true);
   const retries = [...situation.troubleByTable.values()].map(({ retryAtMs }) => retryAtMs - monotonicMs);
   const isRetry = retries.some((ms) => ms <= 0);
   const isBroken = circuit.failureCount > 0;
   const run = (work: WorkKind, jobIds: ReadonlySet<string>, wantedTables: ReadonlySet<string> = NONE): Step => {
-    return { kind: 'run', work, jobIds, wantedTables, probeFirst: isBroken };
+    return { kind: 'run', work, jobIds, wantedTables, probeFirst: isBroken && !localKinds.has(work) };
   };
   if (isAsked) return run('pull', idsOf(jobs, 'pull'));
   const heldBackMs = isBroken ? circuit.retryAtMs - monotonicMs : 0;
@@ -62,6 +65,8 @@ export function nextStep(situation: Situation): Step {
   if (isWantedNow && heldBackMs <= 0 && !(situation.hasRefreshed && due.length > 0))
     return run('follow', NONE, refreshedTables);
   if (due.length === 0 && !isRetry && !isEdited && !isWantedNow) return wait([...ticks, ...retries, lookMs]);
+  const local = circuit.cause === 'replica' ? undefined : due.find(({ kind }) => localKinds.has(kind));
+  if (heldBackMs > 0 && local !== undefined) return run(local.kind, idsOf(due, local.kind));
   if (heldBackMs > 0) return wait([...ticks, heldBackMs]);
   const isWanted = (kind: WorkKind): boolean => (kind === 'pull' && isRetry) || (kind === 'push' && isEdited);
   const kinds = new Set<WorkKind>([...WORK_KINDS, ...due.map(({ kind }) => kind)]);

@@ -126,6 +126,18 @@ export type ExtraWork = (
   context: Pick<WorkContext, 'config' | 'onAdvance' | 'pull' | 'push'> & { readonly nowMs: number },
 ) => Promise<Pick<WorkOutcome, 'own' | 'facts'>>;
 
+type WorkByKind = Readonly<Record<string, ExtraWork>>;
+
+/** The work of all extras, and which kinds of it need no origin. */
+export function workOfExtras(extras: readonly { readonly jobs?: WorkByKind; readonly localJobs?: WorkByKind }[]): {
+  readonly byKind: WorkByKind;
+  readonly localKinds: ReadonlySet<WorkKind>;
+} {
+  const local = extras.flatMap(({ localJobs }) => Object.entries(localJobs ?? {}));
+  const others = extras.flatMap(({ jobs }) => Object.entries(jobs ?? {}));
+  return { byKind: Object.fromEntries([...local, ...others]), localKinds: new Set(local.map(([kind]) => kind)) };
+}
+
 /** Runs one kind of work, on a file that is known to be undamaged. @throws RowsyncError where the replica cannot be used. */
 export async function runWork(
   kind: WorkKind,

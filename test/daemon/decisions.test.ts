@@ -116,7 +116,7 @@ test('a table that fails by itself waits longer each time, up to six hours', () 
 
 describe('the next step', () => {
   const job = (id: string, kind: WorkKind): Job => ({ id, kind, schedule: every5, waitsForRings: false });
-  const jobs = [job('pull', 'pull'), job('pull Order', 'pull'), job('verify', 'verify')];
+  const jobs = [job('pull', 'pull'), job('pull Order', 'pull'), job('verify', 'verify'), job('backup', 'backup')];
   const situation = (
     due: readonly string[],
     changes: Partial<Situation> & { readonly nextInMs?: number } = {},
@@ -126,6 +126,7 @@ describe('the next step', () => {
       jobs.map(({ id }) => [id, { nextAtMs: noon + (changes.nextInMs ?? 30_000), isDue: due.includes(id) }]),
     ),
     circuit: CLOSED,
+    localKinds: new Set(['backup']),
     troubleByTable: new Map(),
     isAsked: false,
     editedTables: new Set(),
@@ -207,6 +208,21 @@ describe('the next step', () => {
     [
       'is not to read what is wanted while the circuit is open',
       situation([], { refreshedTables: edited, circuit: broken }),
+      { kind: 'wait', ms: 10_000 },
+    ],
+    [
+      'is what needs no origin, while the circuit is open',
+      situation(['pull', 'backup'], { circuit: broken }),
+      run('backup', ['backup']),
+    ],
+    [
+      'asks the origin nothing for what needs none',
+      situation(['backup'], { circuit: broken, monotonicMs: 15_000 }),
+      run('backup', ['backup']),
+    ],
+    [
+      'is not even that while the replica cannot be worked on',
+      situation(['backup'], { circuit: { ...broken, cause: 'replica' } }),
       { kind: 'wait', ms: 10_000 },
     ],
     [

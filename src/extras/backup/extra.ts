@@ -19,7 +19,7 @@ export const BACKUP: Extra = {
     },
   ],
   loadOptions: async () => (await import('./options.ts')).BACKUP_OPTIONS,
-  jobs: {
+  localJobs: {
     backup: async (context) => (await import('./backup.ts')).backUpOnSchedule(context),
     drill: async (context) => (await import('./drill.ts')).drillOnSchedule(context),
   },

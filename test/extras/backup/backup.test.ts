@@ -294,6 +294,23 @@ test('the daemon makes backups on schedule', async () => {
   expect(contentsOf(`${path}.files`)).toHaveLength(3);
 });
 
+test('backups and drills keep to their schedule while the origin refuses the token, which stays a problem', async () => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  const yaml = 'schedule: { backup: "*/10 * * * *", drill: "15 * * * *" }\nbackup: { folder: "." }\n';
+  await using daemon = startDaemon(sandbox, yaml);
+  await daemon.idle();
+  sandbox.store.revokeToken(sandbox.token);
+
+  await daemon.elapse(60);
+
+  const ended = daemon.events('work.finished').map(({ work, outcome }) => `${String(work)} ${String(outcome)}`);
+  expect(ended.filter((text) => text === 'backup done')).toHaveLength(6);
+  expect(ended.filter((text) => text === 'drill done')).toHaveLength(1);
+  expect(daemon.events('circuit.closed')).toEqual([]);
+  const [opened, ...again] = daemon.events('circuit.opened').map(({ attempt }) => Number(attempt));
+  expect(again).toEqual(again.map((_, index) => Number(opened) + index + 1));
+});
+
 test('a backup that fails keeps no pull waiting, and says so', async () => {
   await using sandbox = await startTestSandbox({ tables: [ALBUM] });
   await using daemon = startDaemon(sandbox, 'schedule: { backup: "3 12 * * *" }\nbackup: { folder: no/where }\n');
