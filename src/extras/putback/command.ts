@@ -17,9 +17,9 @@ import { momentOf, MOMENT_FORMS } from '../history/time-argument.ts';
 import { planInto, verifyInto } from './into.ts';
 import { LostRows, type LostSource } from './lost-rows.ts';
 import { chooseRows, makePlan, type PutbackPlan, type PutbackChoice } from './planning.ts';
-import { describeTables, putbackPath, withPutback, type PutbackPlace } from './putback-file.ts';
+import { describeAgain, putbackPath, withPutback, type PutbackPlace } from './putback-file.ts';
 import { planJson, planText, statusJson, statusText } from './putback-text.ts';
-import { needsPerson, readRecords, readRecordsOf } from './records.ts';
+import { needsPerson, readRecordsOf } from './records.ts';
 import { carryOut } from './run.ts';
 import { integerFromText } from '../../base/text.ts';
 
@@ -131,23 +131,6 @@ async function loadConfigs(
   if (config.origin.url === other.origin.url && config.origin.database === other.origin.database)
     throw usage(`${into} is of the same database`);
   return { config, into: other };
-}
-
-/** Brings the tables that have open rows to the origin's present shape. */
-async function describeAgain(place: PutbackPlace): Promise<void> {
-  const { replica } = place.push;
-  const ids = new Set(readRecords(replica).map(({ tableId }) => tableId));
-  if (ids.size === 0) throw usage('Nothing was begun');
-  const text = sql`SELECT id, name, match_column AS match FROM _rowsync_tables WHERE state <> 'gone'`;
-  const tables = queryRows(replica, text, []).map(([id, name, match]) => ({
-    id: Number(id),
-    name: String(name),
-    match: typeof match === 'string' ? match : null,
-  }));
-  await describeTables(
-    place,
-    tables.filter(({ id }) => ids.has(id)),
-  );
 }
 
 async function planOf(

@@ -67,6 +67,7 @@ export async function planInto(
     {
       references,
       isLiveKey: () => false,
+      lostIdOf: () => null,
       filesOf: ({ tableId, oldId, values }, columnId) => {
         const { here, columnIds } = must(sharedThere.get(tableId), 'a planned row is of a shared table');
         const [own = 0] = [...columnIds].find(([, to]) => to === columnId) ?? [];

@@ -63,6 +63,7 @@ export function planLocally(
     isLiveKey: (tableId, key) => lost.isLiveKey(tableId, key),
     thereOf: () => null,
     earlier: new Map(),
+    lostIdOf: () => null,
     filesOf: ({ tableId, oldId, values }, columnId) => {
       const cell = { tableId, rowId: oldId, columnId, value: values.get(columnId) ?? null };
       return findFiles([reader], [filesFolder], cell, { revisions: false });

@@ -43,6 +43,7 @@ export class LostRows {
   readonly #lost = new Map<number, readonly LostRow[]>();
   readonly #live = new Map<number, ReadonlySet<string>>();
   readonly #keys = new Map<number, LedgerColumn | null>();
+  readonly #ids = new Map<number, ReadonlyMap<string | null, number>>();
 
   constructor(main: ReplicaReader, source: LostSource, format: Extension) {
     this.main = main;
@@ -112,6 +113,16 @@ export class LostRows {
   keyName({ tableId, values }: LostRow): string | null {
     const key = values.get(this.keyOf(tableId)?.id ?? -1) ?? null;
     return key === null ? null : rowName(tableId, String(key));
+  }
+
+  /** The id that a lost row with this key had; null for none. */
+  idOf(tableId: number, key: string): number | null {
+    let ids = this.#ids.get(tableId);
+    if (ids === undefined) {
+      ids = new Map(this.rows(tableId).map((row) => [this.keyName(row), row.oldId]));
+      this.#ids.set(tableId, ids);
+    }
+    return ids.get(rowName(tableId, key)) ?? null;
   }
 
   /** Rows that are here with nothing in a column, the last value that they had in it, and the stamp of when it was emptied; null where the source does not say. */

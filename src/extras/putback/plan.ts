@@ -77,6 +77,8 @@ export interface PlanFacts {
   readonly thereOf: (row: LostRow) => ThereRow | null;
   /** Rows that were put back earlier, by table and the key that they had. */
   readonly earlier: ReadonlyMap<string, number>;
+  /** The id that a lost row with this key had, also one that is not put back now; null for none. */
+  readonly lostIdOf: (tableId: number, key: string) => number | null;
   /** The files of a cell, the newest last; none if its content is not here. */
   readonly filesOf: (row: LostRow, columnId: number) => readonly PlannedFile[];
 }
@@ -137,14 +139,16 @@ function planRow(row: LostRow, facts: RowPlanFacts): PlannedPutback {
     }
     const reference = facts.references.find((one) => one.tableId === tableId && one.columnId === id);
     const found = reference === undefined ? 'value' : parentOf(String(value), reference.toId, facts);
-    if (typeof found === 'object')
-      links.push({ columnId: id, toId: found.toId, oldId: found.oldId, oldKey: String(value) });
-    else if (found === 'value') cells.set(id, value);
-    else without.push(`${localName} refers to a row that is gone and not put back`);
+    if (found === 'value') cells.set(id, value);
+    else {
+      if (found === 'gone' || found.later === true)
+        without.push(`${localName} refers to a row that is gone and not put back`);
+      if (found !== 'gone') links.push({ columnId: id, oldKey: String(value), ...found });
+    }
   }
   const filled = (id: number): boolean =>
     (cells.get(id) ?? '') !== '' ||
-    links.some(({ columnId }) => columnId === id) ||
+    links.some(({ columnId, later }) => columnId === id && later !== true) ||
     files.some(({ columnId }) => columnId === id);
   const lacking = table.columns.find(
     ({ id, required, automatic }) => required && !automatic && id !== table.matchId && !filled(id),
@@ -164,15 +168,17 @@ function planRow(row: LostRow, facts: RowPlanFacts): PlannedPutback {
   };
 }
 
-/** The row that a key belongs to, if it is put back; `value` if a row that is here has it. */
+/** The row that a key belongs to; `later` if it is not put back now, `value` if a row that is here has the key. */
 function parentOf(
   key: string,
   toId: number,
-  { isLiveKey, oldIdByKey, hopeless }: RowPlanFacts,
-): { readonly toId: number; readonly oldId: number } | 'value' | 'gone' {
+  { isLiveKey, oldIdByKey, hopeless, lostIdOf }: RowPlanFacts,
+): Pick<KeyLink, 'toId' | 'oldId' | 'later'> | 'value' | 'gone' {
   if (isLiveKey(toId, key)) return 'value';
   const oldId = oldIdByKey.get(rowName(toId, key));
-  return oldId === undefined || hopeless.has(rowName(toId, oldId)) ? 'gone' : { toId, oldId };
+  if (oldId !== undefined && !hopeless.has(rowName(toId, oldId))) return { toId, oldId };
+  const lostId = lostIdOf(toId, key);
+  return lostId === null ? 'gone' : { toId, oldId: lostId, later: true };
 }
 
 /** A row that waits to be created. */

@@ -4,7 +4,6 @@
  */
 import type { LostRow } from '../../extra.ts';
 import { RowsyncError } from '../../base/errors.ts';
-import type { Config } from '../../config/load.ts';
 import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
 import { readEditing, readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
@@ -101,7 +100,7 @@ export function uniqueColumn(
 }
 
 /** The match column that the configuration or an earlier run gave to a table of the file. */
-export function knownMatch(file: Connection, name: string, rules: Config['tables']): string | null {
+export function knownMatch(file: Connection, name: string, rules: ReferenceRules): string | null {
   const table = readTables(file).find((known) => known.name === name);
   return rules.find(name)?.options.match ?? (table === undefined ? null : readEditing(file, table.id).matchColumn);
 }
@@ -117,7 +116,7 @@ export async function makePlan(
     folders,
     revisions,
   }: ReturnType<typeof chooseRows> & {
-    readonly config: Pick<Config, 'tables'>;
+    readonly config: { readonly tables: ReferenceRules };
     /** Where the content of attached files may be. */
     readonly folders: readonly string[];
     /** Whether older revisions of files are attached, too. */
@@ -138,6 +137,7 @@ export async function makePlan(
   const { planned, unwritable } = await planRows(place, rows, {
     references: references.map(({ tableId, column, toId }) => ({ tableId, columnId: column.id, toId })),
     isLiveKey: (tableId, key) => lost.isLiveKey(tableId, key),
+    lostIdOf: (tableId, key) => lost.idOf(tableId, key),
     filesOf: ({ tableId, oldId, values }, columnId) => {
       const cell = { tableId, rowId: oldId, columnId, value: values.get(columnId) ?? null };
       return findFiles(lost.readers(), folders, cell, { revisions });
@@ -159,7 +159,7 @@ export async function makePlan(
 export async function planRows(
   place: PutbackPlace,
   rows: readonly LostRow[],
-  facts: Pick<PlanFacts, 'references' | 'isLiveKey' | 'filesOf'>,
+  facts: Pick<PlanFacts, 'references' | 'isLiveKey' | 'lostIdOf' | 'filesOf'>,
 ): Promise<Pick<PutbackPlan, 'unwritable'> & { readonly planned: readonly PlannedPutback[] }> {
   const tableIds = new Set(rows.map(({ tableId }) => tableId));
   const tables = new Map([...tableIds].map((id) => [id, planTable(place, id)]));

@@ -21,7 +21,7 @@ import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { findTable, readEditing, readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { hasOption } from '../../wire/schema.ts';
-import { createRecords, noteSent } from './records.ts';
+import { createRecords, noteSent, readRecords } from './records.ts';
 
 /** A filter that no row satisfies: the tables are described, and stay empty. */
 const NO_ROWS = 'false';
@@ -59,38 +59,62 @@ export async function withPutback<T>(
   const bound = into ?? withBoundNames(config, (name) => boundNameOf(main, name));
   const beside = { ...bound, replica: { ...bound.replica, path: putbackPath(config, into) } };
   return withResources({ ...invocation, extras: [] }, beside, async ({ pull: pulling, push: pushing }) => {
-    const caller = (await pulling.origin.user({ signal: pulling.signal })).value;
-    const chosen = workflow ?? (hasOption(caller.admin, 'ManageData') ? 'suppress' : 'run');
-    const options: PushTableOptions = { conflict: 'origin', workflow: chosen };
-    const settings = pullSettings(bound);
-    const { replica } = pulling;
-    const matchOf = (name: string): string | null => {
-      const table = readTables(replica).find((known) => known.name === name);
-      return table === undefined ? null : readEditing(replica, table.id).matchColumn;
-    };
-    const place: PutbackPlace = {
-      workflow: chosen,
-      isElsewhere: into !== null,
-      pull: {
-        ...pulling,
-        settings: {
-          ...settings,
-          configured: undefined,
-          tableOptions: (name) => {
-            const known = settings.tableOptions(name);
-            const editing = { ...options, match: matchOf(name) };
-            return known === null ? null : { ...known, editing, rows: NO_ROWS, history: HISTORY };
-          },
+    const sides = { pull: { ...pulling, settings: pullSettings(bound) }, push: pushing };
+    return work(await makePlace(sides, { workflow, isElsewhere: into !== null }));
+  });
+}
+
+/** Makes the place from both sides of the small replica. What an earlier run left on its way is settled first. */
+export async function makePlace(
+  { pull: pulling, push: pushing }: Pick<PutbackPlace, 'pull' | 'push'>,
+  { workflow, isElsewhere }: { readonly workflow: 'run' | 'suppress' | null; readonly isElsewhere: boolean },
+): Promise<PutbackPlace> {
+  const { replica, settings } = pulling;
+  const caller = (await pulling.origin.user({ signal: pulling.signal })).value;
+  const chosen = workflow ?? (hasOption(caller.admin, 'ManageData') ? 'suppress' : 'run');
+  const options: PushTableOptions = { conflict: 'origin', workflow: chosen };
+  const matchOf = (name: string): string | null => {
+    const table = readTables(replica).find((known) => known.name === name);
+    return table === undefined ? null : readEditing(replica, table.id).matchColumn;
+  };
+  const place: PutbackPlace = {
+    workflow: chosen,
+    isElsewhere,
+    pull: {
+      ...pulling,
+      settings: {
+        ...settings,
+        configured: undefined,
+        tableOptions: (name) => {
+          const known = settings.tableOptions(name);
+          const editing = { ...options, match: matchOf(name) };
+          return known === null ? null : { ...known, editing, rows: NO_ROWS, history: HISTORY };
         },
       },
-      // Files go back into a store that belongs to the replica; the next pull of files finds them there.
-      push: { ...pushing, files: undefined, settings: { ...pushing.settings, tableOptions: () => options } },
-    };
-    await replica.write('Opening what is put back', createRecords);
-    await finishPushes(place.push);
-    await noteSentRows(place);
-    return work(place);
-  });
+    },
+    // Files go back into a store that belongs to the replica; the next pull of files finds them there.
+    push: { ...pushing, files: undefined, settings: { ...pushing.settings, tableOptions: () => options } },
+  };
+  await replica.write('Opening what is put back', createRecords);
+  await finishPushes(place.push);
+  await noteSentRows(place);
+  return place;
+}
+
+/** Brings the tables of the rows that were begun to the origin's present shape. @throws RowsyncError `usage.invalid` if there are none. */
+export async function describeAgain(place: PutbackPlace): Promise<void> {
+  const { replica } = place.push;
+  const ids = new Set(readRecords(replica).map(({ tableId }) => tableId));
+  if (ids.size === 0)
+    throw new RowsyncError('usage', 'usage.invalid', {
+      message: 'Nothing was begun',
+      hint: 'rowsync putback --help has examples.',
+    });
+  const tables = readTables(replica).filter(({ id, state }) => ids.has(id) && state !== 'gone');
+  await describeTables(
+    place,
+    tables.map(({ id, name }) => ({ name, match: readEditing(replica, id).matchColumn })),
+  );
 }
 
 /** Brings tables to the shape that the origin describes now. @throws RowsyncError what keeps one from it. */

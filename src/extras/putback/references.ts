@@ -16,11 +16,14 @@ export interface TableReference {
   readonly isConfigured: boolean;
 }
 
-/** What the configuration says of the references of a table, by its name at the origin. */
+/** What the configuration says of a table, by its name at the origin. */
 export interface ReferenceRules {
-  find(
-    name: string,
-  ): { readonly options: { readonly references?: Readonly<Record<string, string>> | undefined } } | null;
+  find(name: string): {
+    readonly options: {
+      readonly references?: Readonly<Record<string, string>> | undefined;
+      readonly match?: string | null | undefined;
+    };
+  } | null;
 }
 
 /** Types that can hold a key. */

@@ -11,6 +11,7 @@ import type { TwoWayTable } from '../../capture/table.ts';
 import { storeRemoteRows } from '../../capture/writer/remote.ts';
 import type { RowOutcome } from '../../reconcile/outcome.ts';
 import { decideCell, decideMadeAgain } from '../../reconcile/outcome.ts';
+import { isInFlight } from '../../reconcile/row-state.ts';
 import { findById, findByMatch } from '../../push/find.ts';
 import { readReasons } from '../../replica/bookkeeping/refusals.ts';
 import { readRowStates, takeLocalId } from '../../replica/bookkeeping/row-states.ts';
@@ -234,11 +235,11 @@ async function finishRows(place: PutbackPlace): Promise<void> {
     });
     if (open.length === 0) return;
     for (const [tableId, own] of Map.groupBy(open, (record) => record.tableId)) {
-      const run = lookAt(place, tableId);
-      const { byId } = await findById(
-        run,
-        own.flatMap(({ newId }) => newId ?? []),
-      );
+      const ids = own.flatMap(({ newId }) => newId ?? []);
+      const states = readRowStates(place.push.replica, tableId, ids);
+      // A later push settles what is on its way.
+      const free = ids.filter((id) => !isInFlight(states.get(id) ?? 'clean'));
+      const { byId } = await findById(lookAt(place, tableId), free);
       await stageCells(place, { records: own, rows: [...byId.values()], done });
     }
     await pushStaged(place);
@@ -337,12 +338,14 @@ async function noteCells(
         const [left] = openCells(table, { record, row, done });
         const name = left === undefined ? undefined : table.columns[left.column]?.localName;
         if (waits !== 'clean' || name !== undefined) {
-          const reason = reasons.get(row.id)?.reason ?? `the origin did not take ${name ?? 'its reference'}`;
+          const isLost = isInFlight(waits);
+          const why = isLost ? 'the answer was lost' : `the origin did not take ${name ?? 'its reference'}`;
+          const reason = reasons.get(row.id)?.reason ?? why;
           const isInDoubt = waits === 'inDoubt';
           // What is refused stays in the line, and is tried again from the row as it is then.
           discardRow(tx, table, row.id, stampFromMs(clock.nowMs()));
           const state = isInDoubt ? 'inDoubt' : 'refused';
-          return [[record, { state, reason, files: isInDoubt ? files : record.files }]];
+          return [[record, { state, reason, files: isInDoubt || isLost ? files : record.files }]];
         }
         const links = record.links.filter((link) => link.later === true && !done.has(rowName(link.toId, link.oldId)));
         return [[record, { links, files, state: 'done', reason: record.state === 'done' ? record.reason : null }]];

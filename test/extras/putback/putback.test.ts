@@ -307,6 +307,20 @@ test('the configuration says what refers to what, and names that are not there a
   ]);
 });
 
+test('a reference to a parent that comes back later is filled in then', async () => {
+  await using world = await startWorld();
+  const before = world.graph();
+  await world.purge();
+
+  await world.run('putback', 'Link', '1', '--confirm');
+  const alone = world.graph();
+  const done = await world.run(...PUT_BACK, '--confirm');
+
+  expect(alone).toContain('["Link",null,null]');
+  expect([done.stderr, done.exitCode]).toEqual(['', 0]);
+  expect(world.graph()).toEqual(before);
+});
+
 test('finds rows that were deleted here and pushed, in tables with history', async () => {
   await using world = await startWorld({ yaml: 'tables: { "*": { push: true, history: true } }\n' });
   const before = world.graph();

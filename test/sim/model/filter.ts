@@ -1,6 +1,6 @@
 /**
  * Filters, in the forms that the engine and its configuration send: `[Column] = literal`, and `>` and `>=` of Timestamps, `IsNull([Column])` and
- * `Ends([Column], "text")`, joined by `and` and `or`, with `not` and parentheses. Input: a
+ * `Ends([Column], "text")`, and `false`, joined by `and` and `or`, with `not` and parentheses. Input: a
  * text and the columns that the caller sees. Output: a question about rows, or the refusal to answer with. A comparison
  * with null is false; texts compare without regard to case (origin facts 5.1 to 5.5). Pure.
  */
@@ -21,7 +21,7 @@ interface Literal {
 }
 
 const TOKEN =
-  /\s*(?:(\[(?:[^\]\\]|\\.)*\])|("(?:[^"\\]|\\.)*")|(#[^#]{0,30}#)|(\d+(?:\.\d+)?)(s?)|(and|or|not|isnull|ends)\b|(>=|[()=>,-]))/iy;
+  /\s*(?:(\[(?:[^\]\\]|\\.)*\])|("(?:[^"\\]|\\.)*")|(#[^#]{0,30}#)|(\d+(?:\.\d+)?)(s?)|(and|or|not|isnull|ends|false)\b|(>=|[()=>,-]))/iy;
 
 const NO_COLUMN = new Refusal(400, 3100, 'Column does not exist', 'filter');
 
@@ -140,6 +140,7 @@ class FilterReader {
       return test instanceof Refusal || this.#take('sign', ')') ? test : badFilter('no closing parenthesis');
     }
     if (this.#take('word', 'not')) return this.#negated();
+    if (this.#take('word', 'false')) return () => false;
     const called = FUNCTIONS.find((name) => this.#take('word', name));
     if (called !== undefined) return this.#call(called);
     const reference = this.#tokens[this.#at];

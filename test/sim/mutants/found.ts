@@ -195,4 +195,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'probes-forget-what-needs-a-person': { test: 'test/cli/account-surfaces.test.ts' },
   'agents-are-told-of-listed-tables-only': { test: 'test/cli/account-surfaces.test.ts' },
   'etag-of-another-format': { test: 'test/files/faults.test.ts' },
+  'putback-doubts-are-sent-again': { seed: 53 },
+  'putback-forgets-later-parents': { seed: 77 },
+  'putback-reads-over-what-is-on-its-way': { seed: 4325 },
 };

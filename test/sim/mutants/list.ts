@@ -8,6 +8,7 @@ import { FOLLOW_MUTANTS } from './follow.ts';
 import { OTHER_MUTANTS } from './others.ts';
 import { PULL_MUTANTS } from './pull.ts';
 import { PUSH_MUTANTS } from './push.ts';
+import { PUTBACK_MUTANTS } from './putback.ts';
 import { SILENCE_MUTANTS } from './silence.ts';
 import { STATEMENT_MUTANTS } from './statements.ts';
 
@@ -21,6 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OTHER_MUTANTS,
   ...SILENCE_MUTANTS,
   ...STATEMENT_MUTANTS,
+  ...PUTBACK_MUTANTS,
 ];
 
 /** Pairs in which one defence stands in for the other. */

@@ -17,6 +17,8 @@ import { drawHideWeight, drawIgnores, drawLetter, drawMisspelt, drawSetup, type 
 import { Tapes, type TapeRecord } from '../world/tape.ts';
 import type { Complaint } from '../oracles/verdict.ts';
 import type { WarmStarts } from '../world/warm.ts';
+import { drawPutback } from '../putback/setup.ts';
+import { PutbackWorld } from '../putback/world.ts';
 import { World } from '../world/world.ts';
 
 /** What a world is run with, beside its tapes. */
@@ -53,6 +55,7 @@ export function setupOf(tapes: Tapes): Setup {
     poison: drawPoison(tapes),
     beside: drawBeside(tapes),
     ignores: drawIgnores(tapes),
+    putback: drawPutback(tapes),
   };
   const rows = drawRows(tapes);
   const chosen = rows === null ? base : withRows(base, rows);
@@ -70,7 +73,17 @@ export function setupOf(tapes: Tapes): Setup {
 /** Runs one world. */
 export async function runWorld(tapes: Tapes, options: WorldOptions): Promise<WorldResult> {
   const setup = setupOf(tapes);
-  return run(new World(tapes, setup, { ...options, start: setup.isWarm ? await warmStart(setup, options) : null }));
+  const start = setup.isWarm ? await warmStart(setup, options) : null;
+  const result = await run(new World(tapes, setup, { ...options, start }));
+  const { putback = null } = setup;
+  if (putback === null || result.failure !== null) return result;
+  const behind = await run(new PutbackWorld(tapes, putback, options));
+  return {
+    ...result,
+    ...behind,
+    trace: [...result.trace, ...behind.trace],
+    coverage: new Map([...result.coverage, ...behind.coverage]),
+  };
 }
 
 /** Runs a world in which happens what a script says, and nothing else. */
@@ -79,7 +92,7 @@ export async function runScript(script: Script, options: WorldOptions): Promise<
   return run(new World(Tapes.fromRecord(0, {}), script.setup, { ...options, start, script }));
 }
 
-async function run(world: World): Promise<WorldResult> {
+async function run(world: Pick<World, 'run' | 'close' | 'result'>): Promise<WorldResult> {
   try {
     await world.run();
   } finally {

@@ -31,9 +31,13 @@ import type { proveOnSchedule, readTablesNow } from '../../../src/extras/fresh/m
 import type { ageBound, requireFresh, staleTables } from '../../../src/extras/shared/fresh-tables.ts';
 import type { AgedTable } from '../../../src/reconcile/fresh.ts';
 import { readTables } from '../../../src/replica/bookkeeping/tables.ts';
-import type { ReplicaReader } from '../../../src/replica/reader.ts';
+import type { openReader, ReplicaReader } from '../../../src/replica/reader.ts';
+import type { LostRows } from '../../../src/extras/putback/lost-rows.ts';
+import type { chooseRows, makePlan } from '../../../src/extras/putback/planning.ts';
+import type { describeAgain, makePlace } from '../../../src/extras/putback/putback-file.ts';
+import type { carryOut } from '../../../src/extras/putback/run.ts';
 import { isBeside } from './beside.ts';
-import type { Disk } from './disk.ts';
+import type { Connections } from './connections.ts';
 import { fileSystemOf, systemError, type FileDisk } from './files-disk.ts';
 import { never, type Scheduler } from './scheduler.ts';
 import type { Misspelt } from './setup.ts';
@@ -62,6 +66,13 @@ export interface EngineModules {
   readonly ageBound: typeof ageBound;
   readonly staleTables: typeof staleTables;
   readonly requireFresh: typeof requireFresh;
+  readonly openReader: typeof openReader;
+  readonly makePlace: typeof makePlace;
+  readonly describeAgain: typeof describeAgain;
+  readonly LostRows: typeof LostRows;
+  readonly chooseRows: typeof chooseRows;
+  readonly makePlan: typeof makePlan;
+  readonly carryOut: typeof carryOut;
 }
 
 /** Loads the engine from a folder such as `src/`. */
@@ -77,7 +88,8 @@ export async function loadEngine(root: URL): Promise<EngineModules> {
   const account = ['daemon/account.ts', 'reconcile/bindings.ts', 'replica/reader.ts'];
   const others = ['files/pull.ts', 'files/upload.ts', 'daemon/cycle.ts', 'capture/decide.ts', 'capture/mode.ts'];
   const fresh = ['extras/fresh/moment.ts', 'extras/shared/fresh-tables.ts'];
-  const modules = await Promise.all([...paths, ...account, ...others, ...fresh].map(load));
+  const putback = ['lost-rows', 'planning', 'putback-file', 'run'].map((name) => `extras/putback/${name}.ts`);
+  const modules = await Promise.all([...paths, ...account, ...others, ...fresh, ...putback].map(load));
   return Object.assign({}, ...modules) as EngineModules;
 }
 
@@ -87,7 +99,8 @@ export type Fate = 'on' | 'pause' | 'dieBefore' | 'dieInside' | 'dieAfter' | 'fu
 /** What a life is given, and whom it tells. */
 export interface LifeParts {
   readonly modules: EngineModules;
-  readonly disk: Disk;
+  /** Its file, and how it is opened. */
+  readonly disk: { readonly path: string; readonly connections: Pick<Connections, 'connect'> };
   readonly scheduler: Scheduler;
   readonly transport: (life: Life) => Transport;
   /** The wall clock of this moment; jumps with the machine's. */
@@ -307,8 +320,7 @@ export class Life {
 
   /** Pulls, and proves a moment, as a schedule has it done; returns why there is none. */
   proveMoment(): Promise<RowsyncError | null> {
-    const sides = { pull: this.#pullContext(), push: this.#pushContext() };
-    return this.#parts.modules.proveOnSchedule(sides).then(({ own }) => own, refusalOf);
+    return this.#parts.modules.proveOnSchedule(this.sides()).then(({ own }) => own, refusalOf);
   }
 
   /** Answers from all tables if they are young enough, or can be read now; returns why there is no answer. */
@@ -318,7 +330,7 @@ export class Life {
     judge: (tables: readonly AgedTable[]) => void,
   ): Promise<RowsyncError | null> {
     const { modules, disk } = this.#parts;
-    const sides = { pull: this.#pullContext(), push: this.#pushContext() };
+    const sides = this.sides();
     const { tableOptions } = sides.pull.settings;
     const bound = modules.ageBound(within, this.#clock.nowMs(), (name) => {
       const options = tableOptions(name);
@@ -345,6 +357,11 @@ export class Life {
     } catch (thrown) {
       return refusalOf(thrown);
     }
+  }
+
+  /** Both sides, as a pull and as a push are given them. */
+  sides(): { readonly pull: PullContext; readonly push: PushContext } {
+    return { pull: this.#pullContext(), push: this.#pushContext() };
   }
 
   /** Waits, unless it dies meanwhile. */

@@ -15,6 +15,7 @@ import type { MomentsSetup } from './moments.ts';
 import type { Weather } from './network.ts';
 import type { BesideSetup } from './beside.ts';
 import type { PoisonSetup } from './poison.ts';
+import type { PutbackSetup } from '../putback/setup.ts';
 import { rowsOfLife, type RowsSetup } from './rows.ts';
 import { Draw, type Tape, type Tapes } from './tape.ts';
 
@@ -87,6 +88,8 @@ export interface Setup {
   readonly beside?: BesideSetup | null;
   /** Moments are proven, and young answers wanted; left out, or null, where they are not. */
   readonly moments?: MomentsSetup | null;
+  /** Behind this world, rows are put back in another one; left out, or null, where they are not. */
+  readonly putback?: PutbackSetup | null;
 }
 
 /** Cycles until nothing moves any more, once the faults have stopped (L1), and the one that shows it. */
@@ -218,6 +221,7 @@ export const TRAITS: Readonly<Record<string, (setup: Setup) => boolean>> = {
   beside: ({ beside = null }) => beside !== null,
   moments: ({ moments = null }) => moments !== null,
   ignores: ({ ignores }) => ignores === true,
+  putback: ({ putback = null }) => putback !== null,
   cold: ({ isWarm }) => !isWarm,
   match: ({ match }) => match !== null,
   unmatched: ({ match, isMirror }) => match === null && !isMirror,
@@ -322,7 +326,8 @@ function drawWeather(tape: Tape): Weather {
   return isFair ? new Map() : drawn;
 }
 
-function drawRates(tape: Tape, faults: readonly FaultKind[]): Weather {
+/** Draws how often each of these faults strikes; most of them never. */
+export function drawRates(tape: Tape, faults: readonly FaultKind[]): Weather {
   const rates = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0.005, 0.005, 0.02, 0.02, 0.05, 0.2];
   const drawn = faults.map(({ name }) => [name, tape.draw().pick(rates)] as const);
   return new Map(drawn.filter(([, rate]) => rate > 0));

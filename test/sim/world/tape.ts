@@ -32,6 +32,8 @@ export const TAPE_NAMES = [
   'beside',
   'ignores',
   'moments',
+  'putback',
+  'putbackStorm',
 ] as const;
 
 /** Whose tape it is. */

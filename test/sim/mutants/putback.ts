@@ -1,0 +1,42 @@
+/**
+ * Defences of rows that are put back, each taken out by itself.
+ */
+import type { Mutant } from './mutant.ts';
+
+/** Planted bugs in what puts rows back. */
+export const PUTBACK_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'putback-doubts-are-sent-again',
+    without:
+      'A row whose answer was lost, and that nobody can look up, is created once more before a person has looked.',
+    edits: [
+      {
+        file: 'extras/putback/run.ts',
+        find: "(again && state === 'inDoubt')",
+        replace: "state === 'inDoubt'",
+      },
+    ],
+  },
+  {
+    name: 'putback-forgets-later-parents',
+    without: 'Parents that return later than their children are not referred to again.',
+    edits: [
+      {
+        file: 'extras/putback/plan.ts',
+        find: 'const lostId = lostIdOf(toId, key);',
+        replace: "const lostId = lostIdOf(toId, '');",
+      },
+    ],
+  },
+  {
+    name: 'putback-reads-over-what-is-on-its-way',
+    without: 'A row whose update has no answer yet is read and edited again.',
+    edits: [
+      {
+        file: 'extras/putback/run.ts',
+        find: "ids.filter((id) => !isInFlight(states.get(id) ?? 'clean'))",
+        replace: 'ids',
+      },
+    ],
+  },
+];
