@@ -2,6 +2,7 @@
 
 /** Files all of whose mutants are killed by tests, or named below. */
 export const DONE: readonly string[] = [
+  'src/reconcile/choose.ts',
   'src/reconcile/files.ts',
   'src/reconcile/findable.ts',
   'src/reconcile/follow.ts',
@@ -9,6 +10,7 @@ export const DONE: readonly string[] = [
   'src/reconcile/guards.ts',
   'src/reconcile/match.ts',
   'src/reconcile/merge.ts',
+  'src/reconcile/naming.ts',
   'src/reconcile/outcome.ts',
   'src/reconcile/owner.ts',
   'src/reconcile/push-outcome.ts',
@@ -21,6 +23,7 @@ export const DONE: readonly string[] = [
   'src/reconcile/windows.ts',
   'src/wire/column-types.ts',
   'src/wire/decimal.ts',
+  'src/wire/exact.ts',
 ];
 
 /** File, line, what it has, what takes its place (empty: removed), and why nobody can tell the two apart. */
@@ -299,5 +302,69 @@ export const EQUIVALENT: readonly Equivalent[] = [
     'secondOf(stamp) > latest',
     'secondOf(stamp) >= latest',
     'both are one time then',
+  ],
+  [
+    'src/wire/exact.ts',
+    'if (!isHinted || !INEXACT_NUMBER.test(text)) return JSON.parse(text);',
+    '!INEXACT_NUMBER.test(text)',
+    'false',
+    'this way is only faster',
+  ],
+  [
+    'src/wire/exact.ts',
+    'for (let at = 0; at < text.length; at += LONG_LENGTH) {',
+    '0',
+    '1',
+    'a row of 16 has one place of every 16, wherever they begin',
+  ],
+  [
+    'src/wire/exact.ts',
+    'for (let at = 0; at < text.length; at += LONG_LENGTH) {',
+    'at < text.length',
+    'at <= text.length',
+    'a row of 16 has one place of every 16, wherever they begin',
+  ],
+  [
+    'src/wire/exact.ts',
+    'if (!isDigitOrPoint(text.charCodeAt(at))) continue;',
+    '!isDigitOrPoint(text.charCodeAt(at))',
+    'false',
+    'a hint too many only costs time',
+  ],
+  ['src/wire/exact.ts', 'let to = at + 1;', '1', '2', 'a hint too many only costs time'],
+  [
+    'src/wire/exact.ts',
+    'while (isDigitOrPoint(text.charCodeAt(from - 1))) from -= 1;',
+    '1',
+    '2',
+    'a hint too many only costs time',
+  ],
+  [
+    'src/wire/exact.ts',
+    'while (isDigitOrPoint(text.charCodeAt(to))) to += 1;',
+    '1',
+    '2',
+    'a hint too many only costs time',
+  ],
+  [
+    'src/wire/exact.ts',
+    'return (code >= 0x30 && code <= 0x39) || code === 0x2e;',
+    'code >= 0x30',
+    'true',
+    'a hint too many only costs time',
+  ],
+  [
+    'src/wire/exact.ts',
+    'return (code >= 0x30 && code <= 0x39) || code === 0x2e;',
+    '0x39',
+    '58',
+    'a hint too many only costs time',
+  ],
+  [
+    'src/wire/exact.ts',
+    'return (code >= 0x30 && code <= 0x39) || code === 0x2e;',
+    'code <= 0x39',
+    'true',
+    'a hint too many only costs time',
   ],
 ];

@@ -29,6 +29,25 @@ test.each([
   expect(changesOf(source)).toEqual([]);
 });
 
+test('a loop is counted also where the statement is gone that would end it', () => {
+  const source = 'globalThis.answer = () => { let n = 0; while (n < 3) n += 1; return n; };';
+  const { text, mutants } = weave('a.ts', source, 0);
+  const gone = mutants.find(({ from, to }) => from === 'n += 1;' && to === '')?.id;
+  const answer = (active: number | undefined): unknown => {
+    let ticks = 0;
+    const tick = (): void => {
+      ticks += 1;
+      if (ticks > 10) throw new Error('endless');
+    };
+    const scope = { __mutation: { at: (id: number) => id === active, tick }, answer: () => 0 };
+    runInNewContext(text, scope);
+    return scope.answer();
+  };
+
+  expect(answer(undefined)).toBe(3);
+  expect(() => answer(gone)).toThrow('endless');
+});
+
 test('woven code does what it did, and another thing for each change of it', () => {
   const source =
     'globalThis.answer = (n: number): string => { let t = n > 2 ? `a` : `b`; if (n === 5) t += `!`; return t; };';

@@ -99,8 +99,10 @@ class Weaver {
       at = child.end;
     }
     text += this.#source.slice(at, node.end);
-    if (parent !== null && LOOPS.has(parent.type) && key === 'body') text = `{ __mutation.tick(); ${text} }`;
-    if (isRemovable(node)) return `{ if (!__mutation.at(${this.#add(node, '')})) { ${text} } }`;
+    if (isRemovable(node)) text = `{ if (!__mutation.at(${this.#add(node, '')})) { ${text} } }`;
+    // Also where the statement is gone that would end the loop.
+    if (parent !== null && LOOPS.has(parent.type) && key === 'body') return `{ __mutation.tick(); ${text} }`;
+    if (isRemovable(node)) return text;
     if (parent === null || !isReplaceable(node, parent, key)) return text;
     const choices = [...new Set(this.#replacements(node, parent, key))];
     const chain = choices.map((to) => `__mutation.at(${this.#add(node, to)}) ? (${to}) : `).join('');

@@ -4,7 +4,9 @@ import { expect, test } from 'vitest';
 import {
   asideName,
   foldName,
+  isNameOf,
   localName,
+  newNames,
   planTableNames,
   type NameScope,
   type NameStyle,
@@ -27,7 +29,10 @@ const CASES: readonly (readonly [NameScope, string, string])[] = [
   ['table', ' ', 'origin_7'],
   ['table', 'nul\0in it', 'nulin it'],
   ['column', 'half \uD83D', 'half \uFFFD'],
+  ['table', 'my sync_status', 'my sync_status'],
   ['column', '_id', 'origin__id'],
+  ['column', 'customer_id', 'customer_id'],
+  ['column', '_id2', '_id2'],
   ['column', '_ALLOW', 'origin__ALLOW'],
   ['column', 'sqlite_x', 'sqlite_x'],
   ['column', '__proto__', '__proto__'],
@@ -45,6 +50,7 @@ test.each([
   ['E-Mail / Phone', 'e_mail_phone'],
   ['Größe (cm)', 'größe_cm'],
   ['2nd Phone', '_2nd_phone'],
+  ['Phone 2', 'phone_2'],
   ['_id', 'id'],
   ['new', 'origin_new'],
   ['order', 'order'],
@@ -74,6 +80,27 @@ test('dates the name of a column that makes room, and counts on the same day', (
 
   expect(asideName('Price', 'removed', '2026-11-21', new Set())).toBe('Price (removed 2026-11-21)');
   expect(asideName('Price', 'removed', '2026-11-21', taken)).toBe('Price (removed 2026-11-21, 2)');
+  taken.add('price (removed 2026-11-21, 2)');
+  expect(asideName('Price', 'removed', '2026-11-21', taken)).toBe('Price (removed 2026-11-21, 3)');
+});
+
+test.each([
+  ['Note', true],
+  ['Note_7', true],
+  ['Note_7_', true],
+  ['Note_8', false],
+  ['note', false],
+])('the name of a thing that the origin calls Note may be %s: %s', (local, expected) => {
+  expect(isNameOf(local, { scope: 'column', style: 'origin' }, { name: 'Note', id: 7 })).toBe(expected);
+});
+
+test('the new names are those that no known thing has, whatever the case', () => {
+  const described = ['Note', 'Price', '_id'].map((name, index) => ({ name, id: index + 1 }));
+
+  expect(newNames({ scope: 'column', style: 'origin' }, [{ localName: 'note' }], described)).toEqual([
+    'Price',
+    'origin__id',
+  ]);
 });
 
 test('never gives two things the same name, and never a reserved one', () => {
@@ -171,6 +198,30 @@ test.each<{
       [2, 'Note'],
     ],
     names: { 1: 'NOTE_1', 2: 'Note' },
+  },
+  {
+    what: 'two new tables whose names differ in case, the newer one first',
+    known: [],
+    described: [
+      [2, 'note'],
+      [1, 'NOTE'],
+    ],
+    names: { 1: 'NOTE', 2: 'note_2' },
+  },
+  {
+    what: 'a table that gets a new name, which it has here already, after an older one',
+    known: [table(2, 'Before', 'Note')],
+    described: [
+      [1, 'NOTE'],
+      [2, 'Note'],
+    ],
+    names: { 1: 'NOTE', 2: 'Note_2' },
+  },
+  {
+    what: 'a table whose name is written otherwise here',
+    known: [table(1, 'sync_x', 'origin_sync_x')],
+    described: [[1, 'sync_x']],
+    names: { 1: 'origin_sync_x' },
   },
   { what: 'another case', known: [table(1, 'Thing')], described: [[1, 'thing']], names: { 1: 'thing' } },
 ])('names the tables: $what', ({ known, described, taken = [], names }) => {

@@ -57,11 +57,22 @@ test('finds a long number at every place of a text', () => {
     const text = `{"${'x'.repeat(offset)}":1234567890.123456,"b":1}`;
 
     expect(numberText(Object.values(parseExactJson(text) as object)[0])).toBe('1234567890.123456');
+    expect(numberText((parseExactJson(`[${' '.repeat(offset)}9007199254740993]`) as unknown[])[0])).toBe(
+      '9007199254740993',
+    );
   }
 });
 
 test('leaves numbers with a small exponent as numbers, since a double holds them', () => {
   expect(parseExactJson('{"a":1e5,"b":-2.5E-7}')).toEqual({ a: 100_000, b: -2.5e-7 });
+});
+
+test('leaves short numbers as numbers beside a long one, with zeros at their ends', () => {
+  expect(parseExactJson('[9007199254740993,5.0,1234567890.1230]')).toEqual([
+    new ExactNumber('9007199254740993'),
+    5,
+    1_234_567_890.123,
+  ]);
 });
 
 test('leaves numbers that a double holds as numbers', () => {
