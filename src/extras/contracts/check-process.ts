@@ -7,8 +7,8 @@ import { serveQuestions, type AnswerChunks } from '../shared/child-process.ts';
 import { ChildFailure, ChildPool } from '../shared/child-pool.ts';
 import { CHECK_PROCESS } from './extra.ts';
 
-/** One check may take so long; checks of a large replica are no reason to wait for the next pull. */
-const CHECK_MS_MAX = 60_000;
+/** All checks together may take so long, since the pull waits for them. */
+const CHECKS_MS_MAX = 60_000;
 /** Rows that are counted, and those that are named. */
 const ROWS_MAX = 10_000;
 const NAMED_MAX = 5;
@@ -58,21 +58,21 @@ export async function runChecks(
   const results = new Map<string, CheckRows>();
   if (checks.length === 0) return results;
   using pool = new ChildPool<CheckRequest>(1, CHECK_PROCESS);
-  for (const { name, text } of checks) results.set(name, await ask(pool, { replicaPath, text }));
+  const late = AbortSignal.timeout(CHECKS_MS_MAX);
+  for (const { name, text } of checks) results.set(name, await ask(pool, { replicaPath, text }, late));
   return results;
 }
 
-async function ask(pool: ChildPool<CheckRequest>, request: CheckRequest): Promise<CheckRows> {
+async function ask(pool: ChildPool<CheckRequest>, request: CheckRequest, late: AbortSignal): Promise<CheckRows> {
   try {
-    const { body } = await pool.ask(request, { msMax: CHECK_MS_MAX, signal: new AbortController().signal });
+    const { body } = await pool.ask(request, { msMax: CHECKS_MS_MAX, signal: late });
     let answer = '';
     for await (const chunk of body) answer += String(chunk);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own program sends nothing else
     return JSON.parse(answer) as CheckRows;
   } catch (thrown) {
     if (!(thrown instanceof ChildFailure)) throw thrown;
-    return {
-      problem: thrown.reason === 'late' ? `it took more than ${CHECK_MS_MAX / 1000} seconds` : 'its process ended',
-    };
+    const problem = late.aborted ? `the checks took more than ${CHECKS_MS_MAX / 1000} seconds` : 'its process ended';
+    return { problem };
   }
 }

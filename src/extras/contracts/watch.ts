@@ -12,6 +12,7 @@ import {
   storeContractComplaints,
   type ContractComplaint,
 } from '../../replica/bookkeeping/problems.ts';
+import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import type { Replica } from '../../replica/database.ts';
 import { readSchemaVersion, watchSchema, type SchemaWatch } from '../../replica/objects.ts';
@@ -76,8 +77,11 @@ function readAll(
 function watchFor(replica: Replica, settings: ContractSettings, clock: Clock): SchemaWatch {
   /** What was judged last: nothing that matters changed while it is the same. */
   let judgedKey = '';
-  const keyNow = (): string =>
-    [readSchemaVersion(replica), folderState(settings.folder), stampFromMs(clock.nowMs()).slice(0, 10)].join(' ');
+  const keyNow = (): string => {
+    const gone = readTables(replica).flatMap(({ id, state }) => (state === 'gone' ? [id] : []));
+    const today = stampFromMs(clock.nowMs()).slice(0, 10);
+    return JSON.stringify([readSchemaVersion(replica), gone, today, folderState(settings.folder)]);
+  };
   return {
     free: freeOldNames,
     change: (tx) => {

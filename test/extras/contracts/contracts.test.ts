@@ -126,6 +126,20 @@ test('a query is named where a column vanished, also through a view', async () =
   ]);
 });
 
+test('a query is named where its table vanished, until that is back', async () => {
+  await using fixture = await startWatched({ 'maker.sql': 'SELECT Title FROM Maker' });
+  const hidden = { name: 'Administrator', canWrite: true, hiddenColumns: [] };
+  fixture.sandbox.store.setRole({ ...hidden, hiddenTables: ['Maker'] });
+  await fixture.pull({ confirm: true });
+  const gone = fixture.complaints();
+  fixture.sandbox.store.setRole({ ...hidden, hiddenTables: [] });
+
+  await fixture.pull();
+
+  expect(gone).toEqual(['contract.breaks: maker.sql reads Maker, which is no longer at the origin']);
+  expect(fixture.complaints()).toEqual([]);
+});
+
 test('a query is named where a column got another type, and no longer after a week', async () => {
   await using fixture = await startWatched(
     { 'all.sql': 'SELECT * FROM Good', 'price.sql': 'SELECT Price FROM Good', 'title.sql': 'SELECT Title FROM Good' },
