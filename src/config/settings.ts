@@ -94,7 +94,18 @@ export function pushSettings(config: Config): PushSettings {
 }
 
 function tableOptions(rule: TableRule): TableSettings {
-  const { sort, push, match, conflict, workflow, delete: deletes, history, rows } = rule.options;
+  const {
+    name,
+    columnNames = {},
+    sort,
+    push,
+    match,
+    conflict,
+    workflow,
+    delete: deletes,
+    history,
+    rows,
+  } = rule.options;
   const editing = {
     match: match ?? null,
     conflict: conflict ?? 'origin',
@@ -107,6 +118,7 @@ function tableOptions(rule: TableRule): TableSettings {
     columns: columnChoice(rule),
     rows: rows ?? null,
     editing: isPushed(rule.options) ? editing : null,
+    names: { table: name, columns: new Map(Object.entries(columnNames)) },
     history: historyBounds(history),
   };
 }

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { dayCount, byteCount, PRINTABLE, section, text } from './option-kinds.ts';
 import { tableSchedule } from './schedule-options.ts';
 import { matchesPattern } from '../base/pattern.ts';
+import { ownName, type NameScope } from '../reconcile/naming.ts';
 
 const COLUMNS_MUST_BE = 'must be a mapping of exclude or include, each a list of column names or patterns';
 const LIST_MUST_BE = 'must be a list of column names or patterns, such as [Notes*]';
@@ -158,8 +159,29 @@ const tableFiles = z
       'history be seen, or none. A mapping narrows them by size and type as well.',
   });
 
+/** What a table or column is called here. */
+function ownNameOf(scope: NameScope) {
+  const error = `must be a name that SQL can use for a ${scope} here: not empty, and none that rowsync keeps for itself`;
+  return z
+    .string({ error })
+    .regex(PRINTABLE, { error })
+    .refine((name) => ownName({ scope, style: 'origin' }, { name, id: 0 }) === name, { error });
+}
+
 const tableOptions = section(
   {
+    name: ownNameOf('table').optional().meta({
+      description: 'What the table is called here; only under the name of one table. By default as replica.names says.',
+    }),
+    columnNames: z
+      .record(z.string().min(1), ownNameOf('column'), {
+        error: 'must be a mapping from columns at the origin to their names here, such as { Unit Price: price }',
+      })
+      .optional()
+      .meta({
+        description:
+          'What columns are called here, by their names at the origin. The others are called as replica.names says. The next pull renames them.',
+      }),
     columns,
     mask,
     rows: z
@@ -273,6 +295,12 @@ export const tables = z
     }),
     { error: 'must be a mapping from table names or patterns to options, such as { "*": {} }' },
   )
+  .superRefine((given, context) => {
+    for (const [key, options] of Object.entries(given)) {
+      if (options === false || options.name === undefined || !key.includes('*')) continue;
+      context.addIssue({ code: 'custom', path: [key, 'name'], message: 'is for one table, not for a pattern' });
+    }
+  })
   .default({ '*': {} })
   .meta({
     description:

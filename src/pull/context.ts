@@ -47,6 +47,8 @@ export interface TableSettings {
   readonly editing?: EditingOptions | null | undefined;
   /** The filter that a row has to satisfy to be here, in the origin's language; absent or null for all rows. */
   readonly rows?: string | null | undefined;
+  /** What it and columns of it are called here, by their names at the origin; absent for by the rule. */
+  readonly names?: { readonly table: string | undefined; readonly columns: ReadonlyMap<string, string> } | undefined;
   /** The bounds of its journal; absent or null for no journal. */
   readonly history?: HistoryBounds | null | undefined;
 }

@@ -10,7 +10,7 @@ import { watchShape } from '../origin/shape-watch.ts';
 import { apply, readFacts, retryRefused } from '../capture/writer/apply.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { decideNoRow } from '../reconcile/outcome.ts';
-import { foldName, isNameOf, newNames, planTableNames } from '../reconcile/naming.ts';
+import { foldName, newNames, type Naming } from '../reconcile/naming.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema.ts';
 import { planSelection } from '../reconcile/choose.ts';
@@ -33,10 +33,9 @@ import {
   storeColumnState,
   type LedgerColumn,
 } from '../replica/bookkeeping/columns.ts';
-import type { Connection, Tx } from '../replica/connection.ts';
+import type { Tx } from '../replica/connection.ts';
 import {
   findTable,
-  type LedgerTable,
   readSelection,
   readTable,
   readTables,
@@ -46,7 +45,6 @@ import {
   storeReturned,
   storeTableName,
 } from '../replica/bookkeeping/tables.ts';
-import { readNameStyle } from '../replica/bookkeeping/identity.ts';
 import { wantJournal } from '../replica/bookkeeping/history.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { hasTable, schemaWatch } from '../replica/objects.ts';
@@ -63,7 +61,6 @@ import {
   createTable,
   hasBase,
   readPhysicalColumns,
-  readTakenNames,
   renameColumns,
   renameTables,
   restoreColumn,
@@ -76,12 +73,13 @@ import { applyChoice, type Confirmation } from './choice.ts';
 import type { LocalShape, PreparedTable, PullContext, TableSettings } from './context.ts';
 import { movingError } from './describe.ts';
 import { changeOf, columnChanges } from './schema-changes.ts';
+import { columnNaming, isInPlace, movesOf, namesOf, tableNames, type Placing } from './table-names.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readWaitingDeletes } from '../replica/bookkeeping/refusals.ts';
 
 /**
  * Prepares a described table.
- * @throws RowsyncError as `applyChoice`, `guard.columns`, `guard.schema` when most of its columns vanished, `config.invalid` for an unknown sort column.
+ * @throws RowsyncError as `applyChoice`, `guard.columns`, `guard.schema` when most of its columns vanished, `config.invalid` for an unknown column.
  */
 export async function prepareTable(
   context: PullContext,
@@ -90,12 +88,7 @@ export async function prepareTable(
 ): Promise<PreparedTable> {
   const descriptor = await applyChoice(context, described, options);
   const { selection, unknownSort } = planSelection(descriptor, options.sort);
-  if (unknownSort.length > 0) {
-    throw new RowsyncError('config', 'config.invalid', {
-      message: `tables.${descriptor.recordName}.sort names columns that do not exist: ${unknownSort.join(', ')}`,
-      hint: 'Use the names of columns as the origin shows them; sync_columns lists them.',
-    });
-  }
+  requireNone(described, { sort: unknownSort, columnNames: unknownNames(described, options) });
   const rows = options.rows ?? null;
   if (rows !== null) requireKey(descriptor);
   const match = matchColumn(descriptor, options.editing?.match ?? null);
@@ -109,7 +102,13 @@ export async function prepareTable(
     `Preparing the table ${descriptor.recordName}`,
     (tx) => {
       const before = findTwoWayTable(tx, descriptor.id);
-      const shaped = shapeTable(tx, descriptor, { at, confirmed: options.confirmed, twoWay: before });
+      const shaped = shapeTable(tx, descriptor, {
+        at,
+        confirmed: options.confirmed,
+        twoWay: before,
+        names: tableNames(tx, context.settings),
+        columnNaming: columnNaming(tx, options),
+      });
       if (before !== null) {
         keepLockedEdits(tx, { before, live: shaped.live, discard: options.discard === true }, at);
       }
@@ -165,6 +164,26 @@ function settleEditing(
   const isAsBefore = before?.matchColumn === editing.matchColumn && (before.allowsAdd || !editing.allowsAdd);
   if (before !== null && !isAsBefore) retryRefused(tx, id, at);
   storeEditing(tx, id, editing);
+}
+
+/** Columns that have a name of their own in the configuration, and that the origin does not show. */
+function unknownNames({ columns }: TableDescriptor, { names }: TableSettings): readonly string[] {
+  const shown = new Set(columns.map(({ name }) => name));
+  return [...(names?.columns.keys() ?? [])].filter((name) => !shown.has(name));
+}
+
+/** Makes sure that no option names columns that do not exist. @throws RowsyncError `config.invalid`. */
+function requireNone(
+  { recordName }: TableDescriptor,
+  unknown: Readonly<Record<'sort' | 'columnNames', readonly string[]>>,
+): void {
+  for (const [option, names] of Object.entries(unknown)) {
+    if (names.length === 0) continue;
+    throw new RowsyncError('config', 'config.invalid', {
+      message: `tables.${recordName}.${option} names columns that do not exist: ${names.join(', ')}`,
+      hint: 'Use the names of columns as the origin shows them; sync_columns lists them.',
+    });
+  }
 }
 
 /** Rows that leave a filter are requested by their keys. @throws RowsyncError `config.invalid` if the calling user sees no key. */
@@ -257,15 +276,15 @@ function matchColumn(
  */
 export async function placeTables(context: PullContext, tables: readonly TableSummary[]): Promise<void> {
   const { replica } = context;
-  const at = stampFromMs(context.clock.nowMs());
+  const placing = { at: stampFromMs(context.clock.nowMs()), names: tableNames(replica, context.settings) };
   const knownById = new Map(readTables(replica).map((table) => [table.id, table]));
   const isPlaced =
     tables.every(({ id, recordName }) => knownById.get(id)?.name === recordName) &&
-    movesOf(replica, tables, at).length === 0;
+    movesOf(replica, tables, placing).length === 0;
   if (isPlaced && hasChangesView(replica)) return;
   await replica.write('Placing tables', (tx) => {
     // A placed table that is missing is made again when it is prepared, which logs it.
-    if (!isPlaced) for (const id of placeAll(tx, tables, at)) ensureCapture(tx, id);
+    if (!isPlaced) for (const id of placeAll(tx, tables, placing)) ensureCapture(tx, id);
     ensureChangesView(tx);
   });
 }
@@ -308,17 +327,20 @@ interface Shaped {
 function shapeTable(
   tx: Tx,
   descriptor: TableDescriptor,
-  options: { readonly at: string; readonly confirmed: boolean; readonly twoWay: TwoWayTable | null },
+  options: Placing & {
+    readonly confirmed: boolean;
+    readonly twoWay: TwoWayTable | null;
+    readonly columnNaming: Naming;
+  },
 ): Shaped {
   const before = findTable(tx, descriptor.id);
   const wasDropped = before !== null && before.state !== 'gone' && !hasTable(tx, before.localName);
   const wasTampered = before !== null && isTampered(tx, descriptor.id, options.twoWay);
-  const changedIds = isInPlace(tx, descriptor) ? [] : placeAll(tx, [descriptor], options.at);
+  const changedIds = isInPlace(tx, descriptor, options) ? [] : placeAll(tx, [descriptor], options);
   for (const id of changedIds) if (id !== descriptor.id) ensureCapture(tx, id);
   const table = { ...readTable(tx, descriptor.id), changed: changedIds.includes(descriptor.id) };
   const known = readColumns(tx, descriptor.id);
-  const style = readNameStyle(tx);
-  schemaWatch(tx)?.free(tx, table.localName, newNames({ scope: 'column', style }, known, descriptor.columns));
+  schemaWatch(tx)?.free(tx, table.localName, newNames(options.columnNaming, known, descriptor.columns));
   const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
   const ours = new Set(['_id', ...[ALLOW_COLUMN, ...known].map((column) => foldName(column.localName))]);
   const colors = table.rowColors === 'kept' ? [COLOR_COLUMN] : [];
@@ -327,10 +349,10 @@ function shapeTable(
   const foreign = new Set(taken.filter((name) => !ours.has(name)));
   const day = options.at.slice(0, 10);
   const plan = planSchema(known, descriptor.columns, {
+    ...options.columnNaming,
     day,
     foreign,
     confirmed: options.confirmed,
-    style,
   });
   if (plan.kind === 'hold') {
     throw new RowsyncError('needsPerson', 'guard.schema', {
@@ -379,54 +401,17 @@ function isChange({ kind }: SchemaAction): boolean {
   return kind !== 'keep';
 }
 
-/** Whether a table has its place, under the name that the origin has now. */
-function isInPlace(tx: Tx, { id, recordName, alias }: TableSummary): boolean {
-  const known = findTable(tx, id);
-  const isHere = known !== null && known.state !== 'gone' && hasTable(tx, known.localName);
-  if (!isHere || known.name !== recordName || known.alias !== alias) return false;
-  return isNameOf(known.localName, { scope: 'table', style: readNameStyle(tx) }, { id, name: recordName });
-}
-
-function namesOf(from: Connection, tables: readonly TableSummary[], at: string): ReadonlyMap<number, string> {
-  const known = readTables(from).map(({ id, name, localName, state }) => ({
-    id,
-    name,
-    localName,
-    isGone: state === 'gone',
-  }));
-  const ours = new Set(known.map(({ localName }) => foldName(localName)));
-  const taken = new Set(
-    readTakenNames(from)
-      .map(foldName)
-      .filter((name) => !ours.has(name)),
-  );
-  const described = tables.map(({ id, recordName: name }) => ({ id, name }));
-  return planTableNames(known, described, { taken, day: at.slice(0, 10), style: readNameStyle(from) });
-}
-
-/** Tables in the file that another name is due, be it to make room for one that the origin still shows. */
-function movesOf(
-  from: Connection,
-  tables: readonly TableSummary[],
-  at: string,
-): readonly { readonly table: LedgerTable; readonly to: string }[] {
-  const names = namesOf(from, tables, at);
-  return readTables(from).flatMap((table) => {
-    const to = names.get(table.id) ?? table.localName;
-    return to === table.localName || !hasTable(from, table.localName) ? [] : [{ table, to }];
-  });
-}
-
 /**
  * Gives all tables their names, all at once, and creates those that are missing; a table that another client dropped is made again. Returns the ids
  * of those that changed: their triggers have to be made.
  */
-function placeAll(tx: Tx, tables: readonly TableSummary[], at: string): readonly number[] {
+function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing): readonly number[] {
+  const { at, names: rules } = placing;
   const watch = schemaWatch(tx);
   const described = tables.map(({ id, recordName: name }) => ({ id, name }));
-  watch?.free(tx, null, newNames({ scope: 'table', style: readNameStyle(tx) }, readTables(tx), described));
-  const moves = movesOf(tx, tables, at);
-  const names = namesOf(tx, tables, at);
+  watch?.free(tx, null, newNames({ ...rules, scope: 'table' }, readTables(tx), described));
+  const moves = movesOf(tx, tables, placing);
+  const names = namesOf(tx, tables, placing);
   const onChanged = moves.length > 0 ? watch?.change(tx) : undefined;
   // Checked first: triggers are made again under another name, which would hide that one was missing.
   const tampered = moves.filter(({ table }) => isTampered(tx, table.id));

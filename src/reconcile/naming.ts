@@ -11,7 +11,7 @@
  *                        goes behind; should that be taken too, another `_`
  *    style `snake`       lower case, words joined by `_`, before all of the above: `Order Line` is `order_line`, `2nd Phone` is `_2nd_phone`
  *
- * A column keeps its name until the origin renames it. A table gets its own name as soon as that is free. Pure.
+ * A name that the configuration gives goes before all of that. A column keeps its name until the origin renames it. A table gets its own name as soon as that is free. Pure.
  */
 
 /** Whether a name is for a table or for a column. */
@@ -29,10 +29,16 @@ export function foldName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
-/** What a name is scoped to, and how it is written. */
-export interface Naming {
-  readonly scope: NameScope;
+/** How names are made here. */
+export interface NameRules {
   readonly style: NameStyle;
+  /** The name that the configuration gives a thing, by its name at the origin; undefined for none. */
+  readonly given?: ((name: string) => string | undefined) | undefined;
+}
+
+/** The same, and what a name is scoped to. */
+export interface Naming extends NameRules {
+  readonly scope: NameScope;
 }
 
 /** What the origin calls a thing, and its id there. */
@@ -42,9 +48,9 @@ interface Named {
 }
 
 /** The replica's name for a thing that the origin calls `name`, if no other thing has it. */
-export function ownName({ scope, style }: Naming, { name, id }: Named): string {
+export function ownName({ scope, style, given }: Naming, { name, id }: Named): string {
   const wellFormed = name.replaceAll('\0', '').toWellFormed();
-  const text = style === 'snake' ? snakeName(wellFormed) : wellFormed;
+  const text = given?.(name) ?? (style === 'snake' ? snakeName(wellFormed) : wellFormed);
   const reserved = (scope === 'table' ? RESERVED_TABLE : RESERVED_COLUMN).test(text);
   return text.trim() === '' ? `origin_${id}` : reserved ? `origin_${text}` : text;
 }
@@ -106,11 +112,11 @@ export interface TableName {
 export function planTableNames(
   known: readonly TableName[],
   described: readonly { readonly id: number; readonly name: string }[],
-  options: { readonly taken: ReadonlySet<string>; readonly day: string; readonly style: NameStyle },
+  options: NameRules & { readonly taken: ReadonlySet<string>; readonly day: string },
 ): ReadonlyMap<number, string> {
   const knownById = new Map(known.map((table) => [table.id, table]));
   const describedIds = new Set(described.map(({ id }) => id));
-  const naming: Naming = { scope: 'table', style: options.style };
+  const naming: Naming = { ...options, scope: 'table' };
   const own = (table: Named): string => foldName(ownName(naming, table));
   const wanted = new Set(described.map(own));
   const resting = known.filter(({ id }) => !describedIds.has(id));

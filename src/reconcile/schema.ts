@@ -8,7 +8,7 @@
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { columnType, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 import { isMassRemoval } from './guards.ts';
-import { asideName, foldName, isNameOf, localName, ownName, type Naming, type NameStyle } from './naming.ts';
+import { asideName, foldName, isNameOf, localName, ownName, type NameRules, type Naming } from './naming.ts';
 
 /** live: described and filled · removed: no longer described, keeps its last values · aside: replaced by a new form. */
 export type ColumnState = 'live' | 'removed' | 'aside';
@@ -52,11 +52,10 @@ export function missingColumns<T extends Pick<KnownColumn, 'id' | 'type'> & { re
 export function planSchema(
   known: readonly KnownColumn[],
   described: readonly ColumnDescriptor[],
-  options: {
+  options: NameRules & {
     readonly day: string;
     readonly foreign: ReadonlySet<string>;
     readonly confirmed: boolean;
-    readonly style: NameStyle;
   },
 ): SchemaPlan {
   const describedById = new Map(described.map((column) => [column.id, column]));
@@ -71,10 +70,10 @@ export function planSchema(
 function planActions(
   known: readonly KnownColumn[],
   described: readonly ColumnDescriptor[],
-  options: { readonly day: string; readonly foreign: ReadonlySet<string>; readonly style: NameStyle },
+  options: NameRules & { readonly day: string; readonly foreign: ReadonlySet<string> },
 ): readonly SchemaAction[] {
   const { day, foreign } = options;
-  const naming: Naming = { scope: 'column', style: options.style };
+  const naming: Naming = { ...options, scope: 'column' };
   const describedById = new Map(described.map((column) => [column.id, column]));
   const usable = new Map<number, KnownColumn>(); // columns that stay the home of their id
   const actions: SchemaAction[] = [];

@@ -62,6 +62,28 @@ test.each([
   },
 );
 
+test('a table and a column keep the names that the configuration gives them when the table is renamed at the origin', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using made = makeWorkspace(sandbox, `tables: { Note: { name: remark, columnNames: { Title: headline } } }\n`);
+  const run = (...args: readonly string[]) => runCli(args, { folder: made.folder });
+  await run('pull');
+  sandbox.store.renameTable('Note', 'Memo');
+
+  const pulled = await run('pull');
+  const rows = await run('sql', 'SELECT headline FROM remark LIMIT 1');
+  const byBoth = [await run('pull', 'remark'), await run('pull', 'Memo'), await run('verify', 'remark')];
+
+  expect([pulled.exitCode, rows.exitCode, ...byBoth.map(({ exitCode }) => exitCode)]).toEqual([0, 0, 0, 0, 0]);
+  writeFileSync(
+    join(made.folder, 'rowsync.yaml'),
+    readFileSync(join(made.folder, 'rowsync.yaml'), 'utf8').replace(/tables:.*/, `tables: { 'N*': { name: sync_x } }`),
+  );
+  const refused = await run('pull');
+  expect(refused.exitCode).toBe(2);
+  expect(refused.stderr).toContain('tables.N*.name must be a name that SQL can use for a table here');
+  expect(refused.stderr).toContain('tables.N*.name is for one table, not for a pattern');
+});
+
 test.each(['pull', 'push', 'sync', 'verify', 'status'])(
   '%s has the account, as text and with --json',
   async (command) => {

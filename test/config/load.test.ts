@@ -112,7 +112,7 @@ schedule: { cycle: "* * * * *" }
     '  line 5, origin.colour is not a known option; known here: url, database, tokenFile, token, tokenIn, user, passwordFile, password, proxy, caFile, format',
     '  line 6, replica.path is missing: it must be the path of the SQLite file',
     '  line 8, tables.Customer.sort must be a list of 1 to 10 different column names; it is "Id"',
-    '  line 8, tables.Customer.pull is not a known option (did you mean push?); known here: columns, mask, rows, files, history, push, match, conflict, workflow, delete, references, sort, schedule',
+    '  line 8, tables.Customer.pull is not a known option (did you mean push?); known here: name, columnNames, columns, mask, rows, files, history, push, match, conflict, workflow, delete, references, sort, schedule',
     '  line 8, tables.Customer.push must be true, false or { insert: false }; it is "maybe"',
     '  line 9, tables.Order must be a mapping of options: {} for the defaults, or false to leave the table alone; it is "yes please"',
     '  line 10, limits.concurrency must be a whole number from 1 to 10; it is 11',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import type { TableSettings } from '../../src/pull/context.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture } from '../support/replica.ts';
 import { pushNow } from '../support/push.ts';
@@ -162,6 +163,52 @@ test('writes names in snake case once that is asked for, and back, with an edit 
     [],
     ['Tables and columns here have the names of the origin from now on (replica.names): order_line is Order Line'],
   ]);
+});
+
+test('calls a table and its columns as the configuration says, with an edit that waits, and takes that back', async () => {
+  await using fixture = await startFixture({ tables: [table('Order Line', ['Unit Price', 'Total']), table('Other')] });
+  await fixture.pull({ settings: twoWaySettings() });
+  fixture.execute(`UPDATE "Order Line" SET "Unit Price" = '7' WHERE _id = 1`);
+  const settingsWith = (columns: Readonly<Record<string, string>>) => ({
+    ...twoWaySettings(),
+    names: 'snake' as const,
+    tableOptions: (name: string): TableSettings | null => ({
+      sort: null,
+      ...twoWaySettings().tableOptions(name),
+      names: name === 'Other' ? undefined : { table: 'Line', columns: new Map(Object.entries(columns)) },
+    }),
+  });
+
+  const named = await fixture.pull({ settings: settingsWith({ 'Unit Price': 'price' }) });
+  const again = await fixture.pull({ settings: settingsWith({ 'Unit Price': 'price' }) });
+
+  expect(new Map(named.tables.map(({ table: name, error }) => [name, error]))).toEqual(
+    new Map([
+      ['Line', null],
+      ['other', null],
+    ]),
+  );
+  expect(again.tables.map(({ pagesReadCount }) => pagesReadCount)).toEqual([0, 0]);
+  expect(fixture.rows('SELECT price, total FROM "Line"')).toEqual([{ price: '7', total: 'value of Total' }]);
+  expect(
+    fixture.rows(`SELECT "table", origin_table, origin_column FROM sync_columns WHERE "column" = 'price'`),
+  ).toEqual([{ table: 'Line', origin_table: 'Order Line', origin_column: 'Unit Price' }]);
+
+  // The name of another column is taken, so this one gets its number behind it.
+  await fixture.pull({ settings: settingsWith({ 'Unit Price': 'total' }) });
+  const taken = fixture.rows(`SELECT "column" FROM sync_columns WHERE origin_column = 'Unit Price'`);
+  expect(taken).toEqual([{ column: expect.stringMatching(/^total_\d+$/) as string }]);
+  const misnamed = await fixture.pull({ settings: settingsWith({ 'Unit price': 'price' }) });
+  expect(misnamed.tables.flatMap(({ error }) => error?.message ?? [])).toEqual([
+    'tables.Order Line.columnNames names columns that do not exist: Unit price',
+  ]);
+
+  await fixture.pull({ settings: twoWaySettings() });
+  await pushNow(fixture);
+  expect(fixture.rows('SELECT "Unit Price", "Total" FROM "Order Line"')).toEqual([
+    { 'Unit Price': '7', Total: 'value of Total' },
+  ]);
+  expect(JSON.stringify(fixture.sandbox.store.rows('Order Line'))).toContain('"7"');
 });
 
 test('a name that differs in case alone is written in the style too', async () => {

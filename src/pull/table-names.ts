@@ -1,0 +1,72 @@
+/**
+ * What tables are called here, and which of them another name is due: by the configuration, or by the names that the origin has now.
+ */
+import { foldName, isNameOf, planTableNames, type NameRules, type Naming } from '../reconcile/naming.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
+import { readNameStyle } from '../replica/bookkeeping/identity.ts';
+import { findTable, type LedgerTable, readTables } from '../replica/bookkeeping/tables.ts';
+import { hasTable } from '../replica/objects.ts';
+import { readTakenNames } from '../replica/tables.ts';
+import type { TableSummary } from '../wire/schema.ts';
+import type { PullSettings, TableSettings } from './context.ts';
+
+/** Whether a table has its place, under the name that the origin has now. */
+export function isInPlace(tx: Tx, { id, recordName, alias }: TableSummary, { names }: Placing): boolean {
+  const known = findTable(tx, id);
+  const isHere = known !== null && known.state !== 'gone' && hasTable(tx, known.localName);
+  if (!isHere || known.name !== recordName || known.alias !== alias) return false;
+  return isNameOf(known.localName, { ...names, scope: 'table' }, { id, name: recordName });
+}
+
+/** A table that gets another name here. */
+interface Move {
+  readonly table: LedgerTable;
+  readonly to: string;
+}
+
+/** When tables are placed, and how they are named. */
+export interface Placing {
+  readonly at: string;
+  readonly names: NameRules;
+}
+
+/** How the configuration names tables. */
+export function tableNames(from: Connection, { tableOptions }: Pick<PullSettings, 'tableOptions'>): NameRules {
+  return { style: readNameStyle(from), given: (name) => tableOptions(name)?.names?.table };
+}
+
+/** How the configuration names the columns of a table. */
+export function columnNaming(from: Connection, { names }: Pick<TableSettings, 'names'>): Naming {
+  return { scope: 'column', style: readNameStyle(from), given: (name) => names?.columns.get(name) };
+}
+
+/** The names of tables here, by their ids. */
+export function namesOf(
+  from: Connection,
+  tables: readonly TableSummary[],
+  placing: Placing,
+): ReadonlyMap<number, string> {
+  const known = readTables(from).map(({ id, name, localName, state }) => ({
+    id,
+    name,
+    localName,
+    isGone: state === 'gone',
+  }));
+  const ours = new Set(known.map(({ localName }) => foldName(localName)));
+  const taken = new Set(
+    readTakenNames(from)
+      .map(foldName)
+      .filter((name) => !ours.has(name)),
+  );
+  const described = tables.map(({ id, recordName: name }) => ({ id, name }));
+  return planTableNames(known, described, { ...placing.names, taken, day: placing.at.slice(0, 10) });
+}
+
+/** Tables in the file that another name is due, be it to make room for one that the origin still shows. */
+export function movesOf(from: Connection, tables: readonly TableSummary[], placing: Placing): readonly Move[] {
+  const names = namesOf(from, tables, placing);
+  return readTables(from).flatMap((table) => {
+    const to = names.get(table.id) ?? table.localName;
+    return to === table.localName || !hasTable(from, table.localName) ? [] : [{ table, to }];
+  });
+}
