@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
-import { integerFromText, plural } from '../../base/text.ts';
+import { integerFromText, plural, printable, someOf } from '../../base/text.ts';
 import { undoTable, type TableUndo, type UndoSelection } from './undo.ts';
 import { workAsClient } from '../shared/sql-client.ts';
 import { editsOfPushSince } from './entries.ts';
@@ -73,7 +73,9 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
     workAsClient(path, (from) => tables.map((table) => undoTable(from, table, wish, goneKeys)), { isKept: kept });
   const deleted = work(false, new Set()).flatMap((table) => table.deleted);
   const back = await putBack(invocation, deleted, options.confirm === true);
-  const undone = work(isKept, back?.goneKeys ?? new Set()).filter(({ changeCount }) => changeCount > 0);
+  const undone = work(isKept, back?.goneKeys ?? new Set()).filter(
+    ({ changeCount, refusals }) => changeCount + refusals.length > 0,
+  );
   const ofPush = editsSince === null ? null : ofPushText(editsSince);
   if (undone.length === 0 && run !== undefined)
     throw usageError(`No change of run ${run} is known`, ofPush ?? 'rowsync log lists runs.');
@@ -120,7 +122,11 @@ function readUndoSelection(
   const nowMs = session.clock.nowMs();
   const moment = momentOf(options.since ?? '', { name: '--since', nowMs });
   for (const table of tables) checkKnown(reader, table, { moment, nowMs });
-  return { tables, wish: { which: { afterSeq: lastSeqAt(reader, moment - 1) }, rowId }, editsSince: null };
+  return {
+    tables,
+    wish: { which: { afterSeq: lastSeqAt(reader, moment - 1), sinceMs: moment * 1_000 }, rowId },
+    editsSince: null,
+  };
 }
 
 function numberOf(text: string, what: string): number {
@@ -131,10 +137,11 @@ function numberOf(text: string, what: string): number {
 
 function undoJson(undone: readonly TableUndo[], isKept: boolean): object {
   return {
-    tables: undone.map(({ table, isTwoWay, edits, refusals }) => ({
+    tables: undone.map(({ table, isTwoWay, edits, withdrawn, refusals }) => ({
       table,
       written: isTwoWay && isKept,
       rows: edits.map(editJson),
+      withdrawn,
       refused: refusals,
     })),
   };
@@ -148,7 +155,8 @@ function ofPushText(editsSince: string): string {
 function undoText(undone: readonly TableUndo[], back: PutBackAnswer | null, isKept: boolean): string {
   const busy = undone.filter(({ edits }) => edits.length > 0);
   const lines: string[] = [];
-  if (busy.length === 0 && back === null) lines.push('Nothing to take back\n');
+  const withdrawn = undone.filter((table) => table.withdrawn.length > 0);
+  if (busy.length === 0 && withdrawn.length === 0 && back === null) lines.push('Nothing to take back\n');
   for (const [isTwoWay, end] of [
     [true, isKept ? 'edited here; rowsync push carries it\n' : 'nothing was edited\n'],
     [false, 'of mirrors, where nothing is written: change it at the origin\n'],
@@ -157,6 +165,12 @@ function undoText(undone: readonly TableUndo[], back: PutBackAnswer | null, isKe
     if (those.length === 0) continue;
     const rowCount = those.reduce((sum, { edits }) => sum + edits.length, 0);
     lines.push(planText(those.map(previewOf)), `${plural(rowCount, 'row')}: ${end}`);
+  }
+  for (const { table, withdrawn: ids } of withdrawn) {
+    const what = isKept ? (ids.length === 1 ? 'is withdrawn' : 'are withdrawn') : 'would be withdrawn';
+    lines.push(
+      `${printable(table)}: ${plural(ids.length, 'delete')} ${what}, nothing of it was sent: ${someOf(ids.map(String))}\n`,
+    );
   }
   if (back !== null) lines.push('deleted rows, back at the origin:\n', back.text);
   const refused = refusalLines(undone);

@@ -2,19 +2,19 @@
  * Takes changes back, those of a run or all since a moment, as ordinary edits of two-way tables, which triggers
  * capture like any client's.
  */
-import { allOf, ident, sql } from '../../base/sql.ts';
+import { allOf, ident, joinSql, sql } from '../../base/sql.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import type { LostRow } from '../../extra.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
-import type { Exact } from '../../replica/history-cells.ts';
+import { isSameExact, type Exact } from '../../replica/history-cells.ts';
 import { openKnownRows, type KnownRows } from '../../replica/journal.ts';
 import { findJournal } from '../../replica/bookkeeping/history.ts';
 import { readTable, type LedgerTable, readEditing } from '../../replica/bookkeeping/tables.ts';
 import { queryRows } from '../../replica/query.ts';
 import { baseName, hasBase } from '../../replica/tables.ts';
-import { writeCells } from '../shared/sql-client.ts';
-import { readExactEntries } from './exact-entries.ts';
+import { readExactCells, writeCells } from '../shared/sql-client.ts';
+import { readExactEntries, type ExactEntry } from './exact-entries.ts';
 import {
   inverseOf,
   netChanges,
@@ -26,7 +26,7 @@ import {
 
 /** Changes to take back: of a run, or after an entry; of one row, or of all rows for null. */
 export interface UndoSelection {
-  readonly which: { readonly runId: number } | { readonly afterSeq: number };
+  readonly which: { readonly runId: number } | { readonly afterSeq: number; readonly sinceMs: number };
   readonly rowId: number | null;
 }
 
@@ -38,14 +38,16 @@ export interface TableUndo {
   /** Changes that were looked at. */
   readonly changeCount: number;
   readonly edits: readonly InverseEdit[];
+  /** Ids of rows that were deleted only here, and are here again. */
+  readonly withdrawn: readonly number[];
   /** Rows that are gone at the origin, too, and are put back there. */
   readonly deleted: readonly LostRow[];
   readonly refusals: readonly UndoRefusal[];
 }
 
 /**
- * Takes changes of a table back, except where cells changed since. A row whose delete has not reached the origin is inserted again. `goneKeys`: keys
- * that none of the deleted rows gets again, so that no cell may refer to them. @throws what SQLite or a trigger says against an edit; the caller then takes the transaction back.
+ * Takes changes of a table back, except where cells changed since. A row whose delete has not reached the origin is here again, as the origin has it.
+ * `goneKeys`: keys that none of the deleted rows gets again, so that no cell may refer to them. @throws what SQLite or a trigger says against an edit; the caller then takes the transaction back.
  */
 export function undoTable(
   from: Connection,
@@ -57,26 +59,32 @@ export function undoTable(
   const isTwoWay = ledger.push === 'on' && hasBase(from, id);
   const journal = findJournal(from, id);
   const rows = journal === null ? null : openKnownRows(from, journal);
-  if (rows === null) return { table, isTwoWay, changeCount: 0, edits: [], deleted: [], refusals: [] };
+  if (rows === null) return { table, isTwoWay, changeCount: 0, edits: [], withdrawn: [], deleted: [], refusals: [] };
   const columns = writableColumns(from, ledger, rows);
-  const changes = readChanges(from, { id, rows }, wish);
+  const refusals: UndoRefusal[] = [];
+  const changes = readChanges(from, { id, rows, refusals }, wish);
   const edits: InverseEdit[] = [];
+  const withdrawn: number[] = [];
   const deleted: LostRow[] = [];
   const columnIds = new Map(readColumns(from, id).map((column) => [column.localName, column.id]));
-  const refusals: UndoRefusal[] = [];
   for (const change of changes) {
     const { rowId } = change;
     const isDelete = change.kind === 'delete';
+    const isOnlyHere = isDelete && isTwoWay && isInBase(from, id, rowId);
     const found = inverseOf(change, {
       columns,
       today: rows.standing([rowId]).get(rowId) ?? null,
       isForgotten: isDelete && isForgotten(from, id, rowId),
-      twinId: isDelete ? findTwin(from, change, { ledger, columns }) : null,
+      twinId: isDelete && !isOnlyHere ? findTwin(from, change, { ledger, columns }) : null,
     });
-    if (found.edit?.kind === 'insert' && !(isTwoWay && (rowId < 0 || isInBase(from, id, rowId)))) {
-      deleted.push(deletedRow(from, id, { change, rows }));
+    if (found.edit?.kind === 'insert' && rowId > 0) {
+      if (isOnlyHere) {
+        withdrawn.push(rowId);
+        refusals.push(...withdrawDelete(from, ledger, { change, columns }));
+      } else deleted.push(deletedRow(from, id, { change, rows }));
       continue;
     }
+    if (found.edit?.kind === 'insert' && !isTwoWay) continue;
     refusals.push(...found.refusals);
     const edit =
       found.edit === null ? null : withoutGoneKeys(found.edit, { tableId: id, columnIds, goneKeys, refusals });
@@ -88,12 +96,31 @@ export function undoTable(
     edits.push(edit);
     if (isTwoWay) writeEdit(from, ledger.localName, edit);
   }
-  return { table: ledger.localName, isTwoWay, changeCount: changes.length, edits, deleted, refusals };
+  return { table: ledger.localName, isTwoWay, changeCount: changes.length, edits, withdrawn, deleted, refusals };
 }
 
 /** Whether the origin has a row that is deleted here. */
 function isInBase(from: Connection, tableId: number, rowId: number): boolean {
   return from.prepare(sql`SELECT 1 FROM ${ident(baseName(tableId))} WHERE _id = ?`).get(rowId) !== undefined;
+}
+
+/** Makes a row that was deleted only here what the origin has; returns the cells that were something else when it was deleted. */
+function withdrawDelete(
+  from: Connection,
+  { id, localName }: LedgerTable,
+  { change, columns }: { readonly change: NetChange; readonly columns: readonly WritableColumn[] },
+): readonly UndoRefusal[] {
+  const { rowId, cells } = change;
+  const names = joinSql([sql`_id`, ...columns.map(({ name }) => ident(name))]);
+  from
+    .prepare(sql`INSERT INTO ${ident(localName)} (${names}) SELECT ${names} FROM ${ident(baseName(id))} WHERE _id = ?`)
+    .run(rowId);
+  const was = new Map(cells.map(({ index, before }) => [index, before]));
+  const now = readExactCells(from, localName, { id: rowId, columns: columns.map(({ name }) => name) }) ?? [];
+  return columns.flatMap(({ index, name: column, given }, at) => {
+    const isSame = given === 'always' || isSameExact(was.get(index) ?? null, now[at] ?? null);
+    return isSame ? [] : [{ rowId, column, why: 'the row is back with the value that the origin has' }];
+  });
 }
 
 function deletedRow(
@@ -155,7 +182,7 @@ function writableColumns(from: Connection, { id }: LedgerTable, { columns }: Kno
 
 function readChanges(
   from: Connection,
-  { id, rows }: { readonly id: number; readonly rows: KnownRows },
+  { id, rows, refusals }: { readonly id: number; readonly rows: KnownRows; readonly refusals: UndoRefusal[] },
   { which, rowId }: UndoSelection,
 ): readonly NetChange[] {
   const moved = sql`SELECT was_id, row_id FROM _rowsync_history WHERE table_id = ? AND was_id IS NOT NULL ORDER BY seq`;
@@ -165,8 +192,41 @@ function readChanges(
   const filter = sql`${span} AND h.kind <> 'forgotten' AND h.cause NOT IN ('schema', 'filter')`;
   const values = { span: 'runId' in which ? which.runId : which.afterSeq };
   const place = { tableId: id, columns: rows.columns, order: sql`ASC` };
-  const changes = netChanges(readExactEntries(from, place, { filter, values }), idNow);
+  const entries = [...readExactEntries(from, place, { filter, values })];
+  if ('sinceMs' in which) {
+    for (const { entry, editedMs } of unrecordedEdits(from, id, rows)) {
+      if (rowId !== null && entry.rowId !== rowId) continue;
+      if (editedMs >= which.sinceMs) entries.push(entry);
+      else refusals.push({ rowId: entry.rowId, column: null, why: UNRECORDED });
+    }
+  }
+  const changes = netChanges(entries, idNow);
   return rowId === null ? changes : changes.filter((change) => change.rowId === rowId);
+}
+
+const UNRECORDED = 'edits of it that no run has recorded yet may be older; after rowsync pull their time is known';
+
+/** The edits that no entry tells of yet, and since when the row is edited. */
+function* unrecordedEdits(
+  from: Connection,
+  id: number,
+  rows: KnownRows,
+): Generator<{ readonly entry: ExactEntry; readonly editedMs: number }, undefined> {
+  const marks = queryRows(from, sql`SELECT row_id, since FROM _rowsync_rows WHERE table_id = ?`, [id]);
+  const ids = marks.map(([rowId]) => Number(rowId));
+  const [known, standing] = [rows.read(ids), rows.standing(ids)];
+  for (const [rowId, since] of marks.map((mark) => mark.map(Number))) {
+    if (rowId === undefined || since === undefined) continue;
+    const [was, is] = [known.get(rowId) ?? null, standing.get(rowId) ?? null];
+    const cells = rows.columns.flatMap((_, index) => {
+      const [before, after] = [was?.[index] ?? null, is?.[index] ?? null];
+      return isSameExact(before, after) ? [] : [{ index, before, after }];
+    });
+    if (cells.length === 0 && (was === null) === (is === null)) continue;
+    const kind = was === null ? 'insert' : is === null ? 'delete' : 'update';
+    yield { entry: { rowId, kind, wasId: null, cells }, editedMs: since * 1_000 };
+  }
+  return undefined;
 }
 
 function isForgotten(from: Connection, id: number, rowId: number): boolean {

@@ -227,7 +227,14 @@ function applyEdits(from: Connection, { edits }: Proposal): readonly TableUndo[]
     writeEdit(from, edit.table, found.edit);
     group.edits.push(found.edit);
   }
-  return [...byTable].map(([table, group]) => ({ table, isTwoWay: true, changeCount: 0, deleted: [], ...group }));
+  return [...byTable].map(([table, group]) => ({
+    table,
+    isTwoWay: true,
+    changeCount: 0,
+    withdrawn: [],
+    deleted: [],
+    ...group,
+  }));
 }
 
 interface PlannedEdit {

@@ -26,6 +26,7 @@ interface Undone {
       kind: string;
       cells: { column: string; base: unknown; local: unknown }[];
     }[];
+    readonly withdrawn: readonly number[];
     readonly refused: readonly { rowId: number; column: string | null; why: string }[];
   }[];
 }
@@ -108,8 +109,54 @@ test('a delete that has not reached the origin is taken back here, and nothing i
   const undone = await world.undo('--since', '2026-11-25T08:01:30Z');
 
   expect([undone.exitCode, undone.putback]).toEqual([0, null]);
-  expect(undone.tables[0]?.rows).toMatchObject([{ kind: 'insert', rowId: 2 }]);
+  expect(undone.tables[0]).toMatchObject({ rows: [], withdrawn: [2], refused: [] });
   expect(await world.cells()).toBe(before);
+  world.store.update('Note', 2, { Title: 'theirs' });
+  const pushed = await world.run(['sync', '--json']);
+  expect(pushed.exitCode).toBe(0);
+  expect(world.store.rows('Note').map(({ values }) => values['Title'])).toContain('theirs');
+  expect(world.store.rows('Note')).toHaveLength(6);
+});
+
+test('a row that comes back has what the origin has, and what it was here otherwise is listed', async () => {
+  await using world = await startWorld();
+  world.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 2`);
+  await world.run(['pull']);
+  await world.run(['status']);
+  const since = world.now();
+  world.execute('DELETE FROM "Note" WHERE _id = 2');
+
+  const undone = await world.undo('--since', since);
+
+  expect(undone.exitCode).toBe(3);
+  expect(undone.tables[0]).toMatchObject({ rows: [], withdrawn: [2] });
+  expect(undone.tables[0]?.refused).toMatchObject([{ rowId: 2, column: 'Title' }]);
+  const plan = await world.run(['plan', '--json']);
+  expect(plan.stdout).not.toContain('"rowId"');
+});
+
+test('edits that no run has recorded yet are taken back, too', async () => {
+  await using world = await startWorld();
+  const before = await world.cells();
+  const since = world.now();
+  world.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1; DELETE FROM "Note" WHERE _id = 2;
+    INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+
+  const undone = await world.undo('--since', since);
+
+  expect(undone.exitCode).toBe(0);
+  expect(undone.tables[0]).toMatchObject({ rows: [{ rowId: -2, kind: 'delete' }, { rowId: 1 }], withdrawn: [2] });
+  expect(await world.cells()).toBe(before);
+});
+
+test('an unrecorded edit that may be older than the moment is left, and listed', async () => {
+  await using world = await startWorld();
+  world.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1; UPDATE _rowsync_rows SET since = 1`);
+
+  const undone = await world.undo('--since', world.now());
+
+  expect(undone.exitCode).toBe(3);
+  expect(undone.tables[0]?.refused).toMatchObject([{ rowId: 1, column: null }]);
 });
 
 test('what changed since is refused and listed, and the rest is taken back', async () => {
