@@ -149,9 +149,10 @@ function readDead({ tables, columns }: SchemaNames) {
       column: null,
       words: `${table}, which is no longer at the origin`,
     })),
-    ...removed.map(({ tableId, localName: column }) => {
+    ...removed.map(({ tableId, localName: column, state }) => {
       const table = tables.get(tableId)?.localName ?? '';
-      return { table, column, words: `${table}.${column}, which the origin no longer shows so` };
+      const why = state === 'aside' ? 'was set aside when its type changed' : 'the origin no longer shows';
+      return { table, column, words: `${table}.${column}, which ${why}` };
     }),
   ];
 }

@@ -3,8 +3,8 @@
  * date of their end is a comment in their own SQL, so no other list can contradict it.
  */
 import { foldIdent, ident, sql, type Sql } from '../../base/sql.ts';
-import { readColumns } from '../../replica/bookkeeping/columns.ts';
-import { readTables } from '../../replica/bookkeeping/tables.ts';
+import { type LedgerColumn, readColumns } from '../../replica/bookkeeping/columns.ts';
+import { type LedgerTable, readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import { queryRows } from '../../replica/query.ts';
 import { readPhysicalColumns, readStanding, readTakenNames } from '../../replica/tables.ts';
@@ -80,24 +80,10 @@ export function freeOldNames(tx: Tx, table: string | null, names: readonly strin
   );
 }
 
-/** A table or column of the bookkeeping, with its names at the origin and here. */
-export interface KnownName {
-  readonly name: string;
-  readonly localName: string;
-}
-
-/** A column, with what it is. */
-export interface KnownColumnName extends KnownName {
-  readonly tableId: number;
-  readonly seq: number;
-  readonly type: string;
-  readonly state: string;
-}
-
-/** The names of all tables by their ids, and of all columns by their numbers in the bookkeeping. */
+/** The tables of the bookkeeping by their ids, and the columns by their numbers there. */
 export interface SchemaNames {
-  readonly tables: ReadonlyMap<number, KnownName & { readonly state: string }>;
-  readonly columns: ReadonlyMap<number, KnownColumnName>;
+  readonly tables: ReadonlyMap<number, LedgerTable>;
+  readonly columns: ReadonlyMap<number, LedgerColumn & { readonly tableId: number }>;
 }
 
 /** Reads them. */

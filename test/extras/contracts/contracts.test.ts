@@ -121,8 +121,8 @@ test('a query is named where a column vanished, also through a view', async () =
   await fixture.pull();
 
   expect(fixture.complaints()).toEqual([
-    'contract.breaks: price.sql reads Good.Price, which the origin no longer shows so',
-    'contract.breaks: the view dear reads Good.Price, which the origin no longer shows so',
+    'contract.breaks: price.sql reads Good.Price, which the origin no longer shows',
+    'contract.breaks: the view dear reads Good.Price, which the origin no longer shows',
   ]);
 });
 
