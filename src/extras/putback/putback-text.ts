@@ -88,7 +88,8 @@ function treeLines(rows: readonly PlannedPutback[], nameOf: (tableId: number) =>
     const name = rowName(row.tableId, row.oldId);
     if (shown.has(name)) return;
     shown.add(name);
-    lines.push(`${'  '.repeat(depth)}${labelOf(row, nameOf)}${row.reason === null ? '' : ` ${row.reason}`}`);
+    const parts = [labelOf(row, nameOf), row.files.length > 0 ? `with ${filesText([row])}` : '', row.reason ?? ''];
+    lines.push(`${'  '.repeat(depth)}${parts.filter((part) => part !== '').join(' ')}`);
     for (const child of children.get(name) ?? []) add(child, Math.min(depth + 1, 20));
   };
   for (const row of children.get('') ?? []) add(row, 1);
@@ -96,11 +97,14 @@ function treeLines(rows: readonly PlannedPutback[], nameOf: (tableId: number) =>
   return [...lines.slice(0, TREE_LINES_MAX), ...restLine(lines.length - TREE_LINES_MAX)];
 }
 
-function filesText(rows: readonly PlannedPutback[]): string {
+function filesOf(rows: readonly PlannedPutback[]): { readonly count: number; readonly bytes: number } {
   const files = rows.flatMap((row) => row.files);
-  if (files.length === 0) return '';
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  return `${plural(files.length, 'file')} of ${bytesText(bytes)}`;
+  return { count: files.length, bytes: files.reduce((sum, file) => sum + file.bytes, 0) };
+}
+
+function filesText(rows: readonly PlannedPutback[]): string {
+  const { count, bytes } = filesOf(rows);
+  return count === 0 ? '' : `${plural(count, 'file')} of ${bytesText(bytes)}`;
 }
 
 /** For each table and request: a look, the create, and reading it back. */
@@ -112,12 +116,13 @@ function requestCount(rows: readonly PlannedPutback[]): number {
 /** The plan for programs. */
 export function planJson({ rows, orphans, guessed, unwritable, missing, nameOf }: PutbackPlan): object {
   const link = (tableId: number, oldId: number): object => ({ table: nameOf(tableId), oldId });
-  const rowJson = ({ tableId, oldId, oldKey, fate, reason, links }: PlannedPutback): object => ({
-    ...link(tableId, oldId),
-    oldKey,
-    fate,
-    reason,
-    refersTo: links.map(({ toId, oldId: to }) => link(toId, to)),
+  const rowJson = (row: PlannedPutback): object => ({
+    ...link(row.tableId, row.oldId),
+    oldKey: row.oldKey,
+    fate: row.fate,
+    reason: row.reason,
+    refersTo: row.links.map(({ toId, oldId: to }) => link(toId, to)),
+    files: filesOf([row]),
   });
   return {
     rows: rows.map(rowJson),
@@ -149,7 +154,8 @@ export function statusText(
     ...Map.groupBy(records, ({ kind, table, state }) => `${table}: ${kind === 'link' ? 'references ' : ''}${state}`),
   ].map(([title, some]) => `${title} ${some.length}`);
   const waiting = records.filter((record) => needsPerson(record));
-  const reasons = [...waiting, ...records.filter(({ state }) => state === 'cannot')];
+  const left = records.filter(({ state }) => state === 'cannot' || state === 'there');
+  const reasons = [...waiting, ...left];
   const named = reasons
     .slice(0, TREE_LINES_MAX)
     .map(({ table, oldId, state, reason }) => `  ${table} ${oldId} ${state}: ${reason ?? ''}`);
