@@ -8,6 +8,7 @@ import { undoTable, type TableUndo, type UndoSelection } from './undo.ts';
 import { workAsClient } from '../shared/sql-client.ts';
 import { editsOfPushSince } from './entries.ts';
 import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable } from './known.ts';
+import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { editJson, previewOf, refusalLines } from './edit-report.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
@@ -67,7 +68,7 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
     throw usageError('--dry-run and --confirm exclude each other', 'Look first, then confirm.');
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { path } = config.replica;
-  const { tables, wish, editsSince } = readUndoSelection(invocation, path, { run, options });
+  const { tables, wish, editsSince, withoutHistory } = readUndoSelection(invocation, path, { run, options });
   const isKept = options.dryRun !== true;
   const work = (kept: boolean, goneKeys: ReadonlySet<string>): readonly TableUndo[] =>
     workAsClient(path, (from) => tables.map((table) => undoTable(from, table, wish, goneKeys)), { isKept: kept });
@@ -80,8 +81,10 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
   if (undone.length === 0 && run !== undefined)
     throw usageError(`No change of run ${run} is known`, ofPush ?? 'rowsync log lists runs.');
   await (invocation.isJson
-    ? printJson(invocation, { ...undoJson(undone, isKept), putback: back?.json ?? null })
-    : invocation.session.stdout.write(undoText(undone, back, isKept) + (ofPush === null ? '' : `${ofPush}\n`)));
+    ? printJson(invocation, { ...undoJson(undone, isKept), putback: back?.json ?? null, withoutHistory })
+    : invocation.session.stdout.write(
+        undoText(undone, back, isKept) + (ofPush === null ? '' : `${ofPush}\n`) + unseenText(withoutHistory),
+      ));
   const isLeft = undone.some(({ refusals }) => refusals.length > 0) || (isKept && back?.needsPerson === true);
   return isLeft ? EXIT.needsPerson : EXIT.done;
 }
@@ -109,16 +112,22 @@ function readUndoSelection(
   readonly wish: UndoSelection;
   /** Since when the edits that the run sent are known; null if it is no push. */
   readonly editsSince: string | null;
+  /** Tables of which nothing is known, where all are meant. */
+  readonly withoutHistory: readonly string[];
 } {
   const rowId = options.row === undefined ? null : numberOf(options.row, '--row');
   using reader = openReader(path);
   const known = readKnownTables(reader);
-  const tables =
-    options.table === undefined ? known.filter(({ since }) => since !== null) : [findKnownTable(known, options.table)];
+  const kept = known.filter(({ since }) => since !== null);
+  const tables = options.table === undefined ? kept : [findKnownTable(known, options.table)];
+  const others = readTables(reader).filter(({ id }) => !kept.some((table) => table.id === id));
+  const withoutHistory = options.table === undefined ? others.map(({ localName }) => localName) : [];
   if (run !== undefined) {
     const runId = numberOf(run, 'a run');
-    return { tables, wish: { which: { runId }, rowId }, editsSince: editsOfPushSince(reader, runId) };
+    return { tables, wish: { which: { runId }, rowId }, editsSince: editsOfPushSince(reader, runId), withoutHistory };
   }
+  if (tables.length === 0)
+    throw usageError('No history is kept of any table', 'Set `history: true` for tables, and pull.', 'history.unknown');
   const nowMs = session.clock.nowMs();
   const moment = momentOf(options.since ?? '', { name: '--since', nowMs });
   for (const table of tables) checkKnown(reader, table, { moment, nowMs });
@@ -126,6 +135,7 @@ function readUndoSelection(
     tables,
     wish: { which: { afterSeq: lastSeqAt(reader, moment - 1), sinceMs: moment * 1_000 }, rowId },
     editsSince: null,
+    withoutHistory,
   };
 }
 
@@ -145,6 +155,10 @@ function undoJson(undone: readonly TableUndo[], isKept: boolean): object {
       refused: refusals,
     })),
   };
+}
+
+function unseenText(tables: readonly string[]): string {
+  return tables.length === 0 ? '' : `Not looked at, since no history is kept of them: ${someOf(tables)}\n`;
 }
 
 /** Where the edits are that a push sent. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { Random } from '../../../src/sandbox/data/random.ts';
 import { makeWorkspace } from '../../support/child.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
@@ -32,10 +33,10 @@ interface Undone {
 }
 
 /** A pulled table with history; every command is a minute later. */
-async function startWorld(yaml = TWO_WAY) {
+async function startWorld(yaml = TWO_WAY, tables: readonly TableSpec[] = [NOTE]) {
   let nowMs = START_MS;
   const clock = { ...systemClock, nowMs: () => nowMs };
-  const sandbox = await startTestSandbox({ tables: [NOTE], clock });
+  const sandbox = await startTestSandbox({ tables, clock });
   const made = makeWorkspace(sandbox, yaml);
   const run = (args: readonly string[]) => {
     nowMs += 60_000;
@@ -320,6 +321,29 @@ test.each([
 
   expect(refused.exitCode).toBe(2);
   expect(refused.stderr).toContain(says);
+});
+
+test('tables without a history are named, since nothing of them can be taken back', async () => {
+  const others = ['Task', 'Visit'].map((name): TableSpec => ({ ...NOTE, name }));
+  await using world = await startWorld(`tables: { '*': {}, Note: { history: true } }\n`, [NOTE, ...others]);
+  const since = world.now();
+
+  const some = await world.run(['undo', '--since', since]);
+  const one = await world.run(['undo', '--since', since, '--table', 'Note']);
+  const json = await world.run(['undo', '--since', since, '--json']);
+
+  expect(some.stdout).toBe('Nothing to take back\nNot looked at, since no history is kept of them: Task, Visit\n');
+  expect(one.stdout).toBe('Nothing to take back\n');
+  expect(JSON.parse(json.stdout)).toMatchObject({ withoutHistory: ['Task', 'Visit'] });
+});
+
+test('without any history nothing can be taken back', async () => {
+  await using world = await startWorld(`tables: { Note: {} }\n`);
+
+  const { exitCode, stderr } = await world.run(['undo', '--since', '1m']);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('No history is kept of any table');
 });
 
 test('rows that entered or left the filter of a table are left alone: at the origin they were neither made nor deleted', async () => {
