@@ -32,7 +32,8 @@ const RUNS_MAX = 10;
 const EXAMPLES = `
 "as of" is the age of the oldest page of the table: everything in it was equal to the origin then, or later. "followed" says when
 only changed rows were asked for since. With --exit-code, the exit code is 0 if nothing needs attention, 3 if a person is needed, 75 if
-tables are late or the origin or the daemon cannot be reached, and 78 if the replica is damaged.
+tables are late or the origin or the daemon cannot be reached, and 78 if the replica is damaged. Of several, 78 comes before 3, and 3
+before 75, since a machine can try again; problems in --json have them all, with their severities.
 Where /etc/rowsync has several configurations and none is named, there is a line for each.
 
 Examples:
@@ -115,14 +116,15 @@ async function showStatuses(invocation: Invocation, paths: readonly string[], wa
   return exitCodeOfAll(databases, wantsCode);
 }
 
-/** The exit code for several databases: that of an error, or of the worst problem of any. */
+/** Of several exit codes, the one that counts: what a person has to see to comes before what a machine can try again. */
+const EXIT_ORDER = [EXIT.unusable, EXIT.needsPerson, EXIT.usage, EXIT.failed, EXIT.tryLater, EXIT.done];
+
+/** The exit code for several databases: of errors and of problems, by `EXIT_ORDER`. */
 export function exitCodeOfAll(databases: readonly DatabaseStatus[], wantsCode: boolean): number {
   const unread = databases.filter(({ status }) => !wantsCode || status === null);
-  const problems = databases.flatMap(({ status }) => status?.problems ?? []);
-  return Math.max(
-    wantsCode ? accountExitCode(problems) : EXIT.done,
-    ...unread.map(({ error }) => error?.exitCode ?? 0),
-  );
+  const problems = wantsCode ? databases.flatMap(({ status }) => status?.problems ?? []) : [];
+  const codes = [accountExitCode(problems), ...unread.map(({ error }) => error?.exitCode ?? EXIT.done)];
+  return EXIT_ORDER.find((code) => codes.includes(code)) ?? EXIT.failed;
 }
 
 /** A database among several; no status where its configuration or its replica cannot be read. */

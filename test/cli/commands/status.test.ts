@@ -295,4 +295,7 @@ test('the exit code for several databases is that of the worst problem of any, a
       true,
     ),
   ).toBe(2);
+  const busy = new RowsyncError('replica', 'replica.busy', { message: 'm', hint: 'h' });
+  expect(busy.exitCode).toBe(75);
+  expect(exitCodeOfAll([database(person), { ...database(), status: null, error: busy }], true)).toBe(3);
 });
