@@ -10,9 +10,10 @@ import { openReader } from '../../replica/reader.ts';
 import { decide } from './decide.ts';
 import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
+import { ROW_CONFLICT_TEXTS } from '../report/push-report.ts';
 import { listTable } from '../terminal/table.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
-import { integerFromText, plural, printable, shellWord } from '../../base/text.ts';
+import { integerFromText, plural, printable, shellWord, truncate } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `
 Open conflicts wait for you and hold up their row only. Edits of the last seven days that lost to a change at the origin, by the
@@ -140,12 +141,40 @@ function boxText(conflicts: readonly ConflictLine[], { width, nameOf }: ListForm
     line.table,
     String(line.rowId),
     nameOf(line.table, line.rowId),
-    line.column ?? line.kind,
-    ...[line.base, line.local, line.remote].map((value) => (value === null ? 'NULL' : String(value))),
+    line.column ?? (width === null ? line.kind : (ROW_CONFLICT_TEXTS[line.kind] ?? line.kind)),
+    ...(line.kind === 'cell' || width === null
+      ? [line.base, line.local, line.remote].map((value) => (value === null ? 'NULL' : String(value)))
+      : [line.base === null ? '' : 'the row', rowText(line.local, line.base), rowText(line.remote, line.base)]),
     line.winner,
     line.problem === null ? line.state : `${line.state}: ${line.problem}`,
   ]);
   return listTable(titles, cells, width);
+}
+
+/** Characters of a value in a row that is listed on a terminal. */
+const VALUE_CHARS_MAX = 40;
+
+/** A version of a whole row for people: the columns that differ from what both had, or all that have a value. */
+function rowText(row: ConflictLine['local'], base: ConflictLine['base']): string {
+  if (row === null) return base === null ? '' : 'deleted';
+  const before = keptCells(base);
+  const changes = [...keptCells(row)].flatMap(([name, now]) => {
+    const was = before.get(name) ?? 'NULL';
+    const [from, to] = [was, now].map((text) => truncate(text, VALUE_CHARS_MAX));
+    return was === now ? [] : [base === null ? `${name}: ${to}` : `${name}: ${from} -> ${to}`];
+  });
+  return changes.length === 0 ? 'unchanged' : changes.join(', ');
+}
+
+/** Cells of a row that is kept as JSON, in words, by name. Numbers keep every digit. */
+function keptCells(row: ConflictLine['base']): ReadonlyMap<string, string> {
+  const inWords = (name: string, value: unknown, context?: { readonly source?: string }): unknown => {
+    if (name === '') return value;
+    return value === null ? 'NULL' : (context?.source ?? JSON.stringify(value));
+  };
+  const cells: unknown = JSON.parse(String(row ?? '{}'), inWords);
+  if (typeof cells !== 'object' || cells === null) return new Map();
+  return new Map(Object.entries(cells).map(([name, words]) => [name, String(words)]));
 }
 
 function needsOneOf(): RowsyncError {

@@ -185,7 +185,9 @@ export function lostText(lost: readonly ConflictLine[]): string {
   return `\n${plural(lost.length, 'edit')} lost to a change at the origin; what takes it back:\n${named.join('')}${more}`;
 }
 
-const ROW_CONFLICT_TEXTS: Readonly<Record<string, string>> = {
+/** What a conflict about a whole row is about, by its kind. */
+export const ROW_CONFLICT_TEXTS: Readonly<Record<string, string>> = {
   deletedHere: 'deleted here',
   deletedThere: 'deleted at the origin',
+  inserted: 'new here',
 };

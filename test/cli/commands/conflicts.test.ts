@@ -97,6 +97,29 @@ test.each([
   expect(stderr).toContain(says);
 });
 
+test('shows on a terminal what the other side changed of a row that was deleted, and pipes the versions', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using workspace = makeWorkspace(sandbox, CONFIG);
+  await runCli(['pull'], workspace);
+  execute(workspace, `DELETE FROM "Note" WHERE _id = 1; UPDATE "Note" SET "Title" = 'mine', "Count" = 7 WHERE _id = 2`);
+  sandbox.store.update('Note', 1, { Title: 'theirs' });
+  sandbox.store.delete('Note', 2);
+  await runCli(['sync', '--confirm'], workspace);
+
+  const shown = await runCli(['conflicts'], { ...workspace, width: 250 });
+  const piped = await runCli(['conflicts'], workspace);
+  const lines = shown.stdout.split('\n').map((line) => line.replaceAll(/\s*│\s*/g, ' | '));
+
+  expect(lines).toContainEqual(
+    expect.stringContaining('deleted here | the row | deleted | Title: "title 1" -> "theirs", Date Modified: '),
+  );
+  expect(lines).toContainEqual(
+    expect.stringContaining('deleted at the origin | the row | Title: "title 2" -> "mine", Count: 2 -> 7 | deleted |'),
+  );
+  expect(shown.stdout).not.toContain('{');
+  expect(piped.stdout).toContain('{"');
+});
+
 test('discarding in a mirror says what a mirror is, as a push does', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   using workspace = makeWorkspace(sandbox);
