@@ -27,6 +27,11 @@ describe('filters seen in real code work', () => {
     ['[Date Modified] >= #2026-02-01 03:30:00#', true],
     ['[Date Modified] >= #2026-02-01 03:30:01#', false],
     ['ToNumber(RecordId()) > 814', true],
+    ['[Status]="closed" or [Status]="ACTIVE"', true],
+    ['[Status]="closed" or [Status]="active "', false],
+    ['[Status]="closed" or [Id]="42"', true],
+    ['[Status]="closed" or [Status]<>"closed"', true],
+    ['[No Text]="" or [No Text]="closed"', false],
   ])('%s is %s', (text, expected) => expect(matches(text)).toBe(expected));
 });
 
