@@ -2,6 +2,7 @@
 
 /** Files all of whose mutants are killed by tests, or named below. */
 export const DONE: readonly string[] = [
+  'src/reconcile/bindings.ts',
   'src/reconcile/choose.ts',
   'src/reconcile/files.ts',
   'src/reconcile/findable.ts',
@@ -24,6 +25,9 @@ export const DONE: readonly string[] = [
   'src/wire/column-types.ts',
   'src/wire/decimal.ts',
   'src/wire/exact.ts',
+  'src/wire/mask.ts',
+  'src/wire/query.ts',
+  'src/wire/writes.ts',
 ];
 
 /** File, line, what it has, what takes its place (empty: removed), and why nobody can tell the two apart. */
@@ -361,10 +365,47 @@ export const EQUIVALENT: readonly Equivalent[] = [
     'a hint too many only costs time',
   ],
   [
-    'src/wire/exact.ts',
-    'return (code >= 0x30 && code <= 0x39) || code === 0x2e;',
-    'code <= 0x39',
+    'src/reconcile/bindings.ts',
+    'return former.says === own?.says ? { ...judged, isSettled: true } : { ...judged, keeps: boundName, isSettled: false };',
+    'false',
     'true',
-    'a hint too many only costs time',
+    'what is kept is judged first',
+  ],
+  [
+    'src/reconcile/bindings.ts',
+    'const exchanged = (row[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : 1);',
+    '0',
+    '1',
+    'there is a number at every place',
+  ],
+  [
+    'src/reconcile/bindings.ts',
+    'next.push(Math.min(exchanged, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));',
+    '0',
+    '1',
+    'there is a number at every place',
+  ],
+  ['src/reconcile/bindings.ts', 'return row.at(-1) ?? 0;', '0', '1', 'there is a number at every place'],
+  ['src/wire/query.ts', 'texts.set(of, text);', 'texts.set(of, text);', '', 'made again, it is the same'],
+  [
+    'src/wire/mask.ts',
+    'return JSON.stringify([kind, TYPE_RULES[from].form, constant ?? null, key ?? null]);',
+    'constant ?? null',
+    'constant',
+    'JSON writes undefined in a list as null',
+  ],
+  [
+    'src/wire/mask.ts',
+    'return JSON.stringify([kind, TYPE_RULES[from].form, constant ?? null, key ?? null]);',
+    'key ?? null',
+    'key',
+    'JSON writes undefined in a list as null',
+  ],
+  [
+    'src/reconcile/bindings.ts',
+    'let row = Array.from({ length: other.length + 1 }, (_, index) => index);',
+    '1',
+    '2',
+    'what stands behind the last letter is never read',
   ],
 ];

@@ -4,6 +4,7 @@ import { tableRules } from '../../src/config/tables.ts';
 import type { TableOptions } from '../../src/config/options.ts';
 import {
   bindTables,
+  misnamedIn,
   nearestName,
   renamedSentence,
   renamedTables,
@@ -165,6 +166,21 @@ test.each<{
     waits: ['B (A)', 'A (B)'],
   },
   {
+    what: 'a new table takes a name that a pattern bound',
+    keys: [{ ...ALL, 'A*': HIDE }],
+    names: [['Ab'], ['X', 'Ab']],
+    applies: ['X: Ab', 'Ab: Ab'],
+  },
+  {
+    what: 'a chain of names, of which two mean the same',
+    keys: [{ ...ALL, A: HIDE, B: HIDE }],
+    names: [
+      ['A', 'B'],
+      ['B', 'C'],
+    ],
+    applies: ['B: B', 'C: B'],
+  },
+  {
     what: 'a person confirms a swap',
     keys: [{ ...ALL, A: HIDE, B: { push: true } }],
     names: [
@@ -234,6 +250,71 @@ test('two tables that keep what stands under one name both keep it', () => {
   expect(bindings.map(({ boundName }) => boundName)).toEqual(['A', 'A']);
 });
 
+test.each<[string, readonly Binding[], Keys, readonly (string | null)[], readonly string[]]>([
+  [
+    'a table keeps its own name, of which another one keeps what stands under it, also if that got a key since',
+    [bound(1, 'X', 'A', 'A'), bound(2, 'A', 'A', '*')],
+    { ...ALL, A: HIDE },
+    ['A', 'A'],
+    [],
+  ],
+  [
+    'a table whose new name got a key waits while another one keeps that name',
+    [{ ...bound(1, 'B', 'A', 'A'), seenKey: null }, bound(2, 'C', 'B', 'B')],
+    { ...ALL, A: HIDE, B: { push: true } },
+    [null, 'B'],
+    ['B'],
+  ],
+])('%s', (_what, known, keys, boundNames, waits) => {
+  const tables = known.map(({ id, name }) => ({ id, name }));
+  const { bindings, waiting } = bindTables(tables, {
+    known,
+    configured: tableRules(keys).byName,
+    isConfirmed: () => false,
+  });
+
+  expect(bindings.map(({ boundName }) => boundName)).toEqual(boundNames);
+  expect(waiting.map(({ name }) => name)).toEqual(waits);
+});
+
+test('the key under which a name was first seen is remembered', () => {
+  const known = [{ ...bound(1, 'X', 'A', 'A'), seenKey: 'X' }];
+  const { bindings } = bindTables([{ id: 1, name: 'X' }], {
+    known,
+    configured: tableRules({ ...ALL, A: HIDE }).byName,
+    isConfirmed: () => false,
+  });
+
+  expect(bindings).toEqual(known);
+});
+
+test.each([
+  ['A', 'change the name in the configuration', ''],
+  ['A*', 'give X a key of its own in the configuration', ' (A*)'],
+])('a table under the key %s that was renamed: %s', (boundKey, advice, key) => {
+  expect(renamedTables([bound(1, 'B', 'B', 'B'), bound(2, 'X', 'A', boundKey)]).map(renamedSentence)).toEqual([
+    `A is now called X; its configuration still applies${key}: ${advice}`,
+  ]);
+});
+
+test('names in the configuration that are not those of the tables are told once tables are described', () => {
+  const { byName } = tableRules({ '*': {}, A: HIDE, Secret: false, Plain: {} });
+  const tables = [
+    { ...bound(1, 'X', 'A', 'A'), isDescribed: true },
+    { ...bound(2, 'Secret', 'Secret', 'Secret'), isDescribed: false },
+  ];
+
+  expect(misnamedIn(byName, tables).map(({ kind }) => kind)).toEqual(['renamed', 'excluding', 'stray']);
+  expect(misnamedIn(byName, tables.slice(1))).toEqual([]);
+});
+
+test('no key is stray that stands for all tables, or for one that waits', () => {
+  const { byName } = tableRules({ '*': {}, A: HIDE });
+
+  expect(strayKeys(byName, [bound(1, 'A', null, null)])).toEqual([]);
+  expect(strayKeys(byName, []).map(({ key }) => key)).toEqual(['A']);
+});
+
 test('a table of an earlier version, whose key was not noted, keeps what its last name says', () => {
   const { bindings } = bindTables([{ id: 1, name: 'X' }], {
     known: [bound(1, 'A', 'A', null)],
@@ -264,6 +345,18 @@ test.each([
   ['Custmoer', ['Customs', 'Customer'], 'Customer'],
   ['Invoices', ['Order', 'Customer'], null],
   ['*', ['Order'], null],
+  ['*', ['-'], null],
+  ['abc', ['abd'], 'abd'],
+  ['abc', ['ab'], 'ab'],
+  ['abc', ['abcd'], 'abcd'],
+  ['abc', ['axy'], null],
+  ['abcd', ['abxy'], 'abxy'],
+  ['ab', ['abxy'], null],
+  ['ab', ['bc'], null],
+  ['a', ['bcde'], null],
+  ['x'.repeat(200), ['x'.repeat(200)], 'x'.repeat(200)],
+  ['x'.repeat(201), ['x'.repeat(200)], null],
+  ['x'.repeat(200), ['x'.repeat(201)], null],
   ['x'.repeat(10_000), ['Order'], null],
 ] as const)('%s is nearest to one of %j: %j', (key, names, nearest) => {
   expect(nearestName(key, names)).toBe(nearest);

@@ -1,8 +1,20 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { pathSegment, queryFromPairs, retrieveQuery, selectQuery } from '../../src/wire/query.ts';
+import {
+  KEYS_MAX,
+  pathSegment,
+  QUERY_BYTES_MAX,
+  queryFromPairs,
+  retrieveQuery,
+  selectQuery,
+  TOP_MAX,
+} from '../../src/wire/query.ts';
 import { namesFromSegment, pairsFromQuery, sortKeyFromText } from '../../src/sandbox/wire/query.ts';
+
+test('what the origin takes at most', () => {
+  expect([TOP_MAX, KEYS_MAX, QUERY_BYTES_MAX]).toEqual([500, 500, 16_384]);
+});
 
 describe('pathSegment', () => {
   // What the vendor's own clients send (origin facts 7.2.1).
@@ -65,11 +77,19 @@ describe('selectQuery', () => {
       { columns: [], sort: [{ column: 'A' }, { column: 'B', descending: true }, { column: 'C', descending: false }] },
       'sort=A&sort=B%2F%2FDESC&sort=C',
     ],
+    ['columns and a filter', { columns: ['A'], sort: [], filter: 'B' }, 'column=A&filter=B'],
+    ['columns without more', { columns: ['A'], sort: [] }, 'column=A'],
+    [
+      'a name that ends like an order, and one that does not',
+      { columns: [], sort: [{ column: 'A//ASC' }, { column: 'A//ASC B' }] },
+      'sort=A%2F%2FASC%2F%2FASC&sort=A%2F%2FASC%20B',
+    ],
     ['a filter', { columns: [], sort: [], filter: '[Name]="A & B"' }, 'filter=%5BName%5D%3D%22A%20%26%20B%22'],
     ['top and skip', { columns: [], sort: [], top: 100, skip: 300 }, 'top=100&skip=300'],
     ['no top and skip at their defaults', { columns: [], sort: [], top: 500, skip: 0 }, ''],
   ])('writes %s', (_title, parameters, query) => {
-    expect(selectQuery(parameters)).toBe(query);
+    // A copy, since the text of an object is made once.
+    expect(selectQuery(structuredClone(parameters))).toBe(query);
   });
 });
 

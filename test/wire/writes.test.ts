@@ -5,6 +5,8 @@ import { RowsyncError } from '../../src/base/errors.ts';
 import { WireFault } from '../../src/wire/fault.ts';
 import { FORMATS } from '../support/formats.ts';
 import * as golden from '../fixtures/wire/documents.ts';
+import { readStatuses, rowIdFrom } from '../../src/wire/writes.ts';
+import { ExactNumber } from '../../src/wire/exact.ts';
 import type { InputRow } from '../../src/sandbox/wire/input-rows.ts';
 
 const { json, xml } = FORMATS;
@@ -124,6 +126,57 @@ describe('JSON bodies', () => {
 
   test('a fault never quotes the body', () => {
     expect(plain(json.readInputRows('{"a": secret}'))).not.toContain('secret');
+  });
+});
+
+describe('statuses', () => {
+  test.each([
+    [{ status: 200 }, { status: 200, id: null, key: null, errors: [] }],
+    [
+      { status: 201, id: 1, key: 'a' },
+      { status: 201, id: 1, key: 'a', errors: [] },
+    ],
+    [
+      { status: 304, id: '7', key: 5 },
+      { status: 304, id: 7, key: '5', errors: [] },
+    ],
+    [
+      { status: 400, id: 'x' },
+      { status: 400, id: null, key: null, errors: [] },
+    ],
+    [
+      { status: 599, id: 0 },
+      { status: 599, id: 0, key: null, errors: [] },
+    ],
+  ])('%j is read', (status, expected) => {
+    expect(readStatuses([status], 1, 'upsert')).toEqual([expected]);
+  });
+
+  test.each([
+    [{ status: 199 }, 'is not a status'],
+    [{ status: 600 }, 'is not a status'],
+    [{ status: 200, id: 0 }, 'is not the id of a row'],
+    [{ status: 200, id: 'x' }, 'is not the id of a row'],
+    [{ status: 399, id: 1.5 }, 'is not the id of a row'],
+  ])('%j is refused, with the number of its row', (status, words) => {
+    expect(() => readStatuses([{ status: 200 }, status], 2, 'upsert')).toThrow(
+      expect.objectContaining({ message: expect.stringMatching(`upsert, row 2.*${words}`) as string }),
+    );
+  });
+
+  test.each([
+    [0, 0],
+    ['0', 0],
+    [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+    [new ExactNumber('9007199254740993'), undefined],
+    [new ExactNumber('1000000000000000'), 1e15],
+    [-1, undefined],
+    ['1x', undefined],
+    ['x1', undefined],
+    [1.5, undefined],
+    [true, undefined],
+  ])('%o as an id is %s', (value, id) => {
+    expect(rowIdFrom(value)).toBe(id);
   });
 });
 
