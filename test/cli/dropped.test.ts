@@ -1,4 +1,4 @@
-/** What is said of two-way tables and columns that another program drops, renames, or puts a trigger on. */
+/** What is said of two-way tables and columns that another program drops, renames, or puts a trigger on, and of views that pruning would break. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -85,3 +85,30 @@ test('a trigger with RAISE(IGNORE) is said, and an edit beside it is sent once t
   expect(pushed).toMatchObject({ exitCode: 0 });
   expect(sandbox.store.rows('Note').length).toBe(7);
 });
+
+test.each([
+  ['Titles', 'SELECT "Title" FROM "Note"'],
+  ['Others', 'SELECT * FROM "Other"'],
+])(
+  'pruning names the saved question %s that it would break, drops nothing, and does once it is gone',
+  async (name, text) => {
+    await using sandbox = await startTestSandbox({ tables: [NOTE, { ...NOTE, name: 'Other' }] });
+    using workspace = makeWorkspace(sandbox, 'tables: { "*": {} }\n');
+    await runCli(['pull'], workspace);
+    execute(workspace, `CREATE VIEW "${name}" AS ${text}`); // as the page saves it
+    sandbox.store.dropColumn('Note', 'Title');
+    sandbox.store.dropTable('Other');
+    await runCli(['pull'], workspace);
+
+    const refused = await runCli(['schema', 'prune', '--confirm'], workspace);
+    const asked = await runCli(['sql', `SELECT count(*) FROM "${name}"`], workspace);
+    execute(workspace, `DROP VIEW "${name}"`);
+    const pruned = await runCli(['schema', 'prune', '--confirm'], workspace);
+
+    expect(refused.exitCode).toBe(1);
+    expect(refused.stderr).toContain(`error in view ${name}`);
+    expect(refused.stderr).toContain('Drop or change it, run the command again');
+    expect(asked.exitCode).toBe(0);
+    for (const part of ['Note.Title', 'Other']) expect(pruned.stdout).toContain(`  ${part}\n`);
+  },
+);
