@@ -81,13 +81,3 @@ export function text(option: { readonly pattern: RegExp; readonly mustBe: string
     .regex(option.pattern, { error: option.mustBe })
     .meta({ description: option.doc });
 }
-
-/** A number of days as people write it, 400d; in days. */
-export function dayCount(doc: string) {
-  const error = 'must be a number of days, such as 400d';
-  return z
-    .string({ error })
-    .regex(/^[1-9]\d{0,4}d$/, { error })
-    .transform((given) => Number(given.slice(0, -1)))
-    .meta({ description: doc });
-}

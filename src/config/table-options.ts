@@ -2,7 +2,7 @@
  * The options `tables`: which tables come, and how each is treated. Part of the one table of options.
  */
 import * as z from 'zod';
-import { dayCount, byteCount, PRINTABLE, section, text } from './option-kinds.ts';
+import { byteCount, PRINTABLE, section, text } from './option-kinds.ts';
 import { tableSchedule } from './schedule-options.ts';
 import { matchesPattern } from '../base/pattern.ts';
 import { ownName, type NameScope } from '../reconcile/naming.ts';
@@ -115,6 +115,16 @@ function size(doc: string) {
 
 function bytesOf(given: string): number {
   return Number(given.slice(0, -2)) * 1000 ** (['KB', 'MB', 'GB', 'TB'].indexOf(given.slice(-2)) + 1);
+}
+
+/** A number of days as people write it, 400d; in days. */
+function dayCount(doc: string) {
+  const error = 'must be a number of days, such as 400d';
+  return z
+    .string({ error })
+    .regex(/^[1-9]\d{0,4}d$/, { error })
+    .transform((given) => Number(given.slice(0, -1)))
+    .meta({ description: doc });
 }
 
 /** Bytes of a filter of rows in an address; the origin takes no longer ones, with the columns and windows beside it. */
