@@ -28,15 +28,6 @@ import type { AnswerChunks } from '../shared/child-process.ts';
 import { ident, sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 
-/** Rows that runs brought, sent or took away, by hour. */
-export interface RunHour {
-  readonly hour: string;
-  readonly kind: string;
-  readonly runCount: number;
-  readonly failedCount: number;
-  readonly rowCount: number;
-}
-
 /** What changed in one table in the last day. */
 export interface TableDay {
   readonly table: string;
@@ -74,7 +65,6 @@ function dayHtml(day: DayView): Html {
         ? null
         : tableHtml('tables day', 'Changes by table and person', { columns: dayColumns(day, max), rows: day.tables })
     }
-    ${runsText(day.runs)}
   </section>`;
 }
 
@@ -145,19 +135,6 @@ function sparkHtml(byHour: readonly number[], max: number): Html {
       >`;
     })}
   </svg>`;
-}
-
-function runsText(runs: readonly RunHour[]): Html | null {
-  const of = (kind: string): readonly RunHour[] => runs.filter((run) => run.kind === kind);
-  const rows = (kind: string): number => sumOf(of(kind).map(({ rowCount }) => rowCount));
-  const count = sumOf(runs.map(({ runCount }) => runCount));
-  const failed = sumOf(runs.map(({ failedCount }) => failedCount));
-  if (count === 0) return null;
-  return html`<p class="more">
-    ${plural(count, 'run')} brought ${plural(rows('pull') + rows('follow'), 'changed row')}
-    here${rows('push') === 0 ? '' : ` and sent ${plural(rows('push'), 'row')} to the origin`}${failed === 0 ? '' : `; ${countText(failed)} failed`}.
-    <a href="/work">See them</a>
-  </p>`;
 }
 
 function sumOf(counts: readonly number[]): number {
@@ -345,7 +322,6 @@ function readDay(reader: ReplicaReader, nowMs: number) {
     source,
     /** Those with changes, the most first. */
     tables: tables.toSorted((a, b) => sizeOf(b) - sizeOf(a)),
-    runs: readRunHours(reader, since),
     /** Tables without a stamp, and those beyond the time limit. */
     unstampedCount,
     unreadCount,
@@ -401,17 +377,6 @@ function readStampedHours(from: Connection, table: BrowsedTable, since: string):
           WHERE ${at} >= ? GROUP BY 1, 2`,
     )
     .all(since) as HourCount[]; // the columns just listed
-}
-
-/** Every hour with runs since a moment. */
-function readRunHours(from: Connection, since: string): readonly RunHour[] {
-  return from
-    .prepare(
-      sql`SELECT substr(started_at, 1, 13) AS hour, kind, count(*) AS runCount, sum(outcome IN ('failed', 'interrupted')) AS failedCount,
-            sum(inserted + updated + deleted) AS rowCount
-          FROM sync_runs WHERE started_at >= ? GROUP BY 1, 2`,
-    )
-    .all(since) as RunHour[]; // the columns just listed
 }
 
 /** Rows deleted here since a moment, because the origin no longer has them, by table. */
