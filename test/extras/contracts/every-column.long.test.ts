@@ -78,7 +78,7 @@ function changeAll(store: Sandbox['store'], place: number, change: (typeof CHANG
 
 test.each(Object.keys(CHANGES).flatMap((title) => [0, 30].map((keepDays) => ({ title, keepDays }))))(
   'every query answers as before or is named when its column $title, with old names kept for $keepDays days',
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   async ({ title, keepDays }) => {
     await using fixture = await startFixture({ tables: TABLES });
     await fixture.pull();
