@@ -94,6 +94,7 @@ class Daemon {
   #joined: readonly DaemonPart[] = [];
   #working: WorkKind | null = null;
   #failure: DaemonState['failure'] = null;
+  #failureCount = 0;
   #refusedReload: readonly FoundComplaint[] = [];
   readonly #account = new AccountWatch();
   readonly #book = new WorkLog();
@@ -351,7 +352,9 @@ class Daemon {
     const nowMs = clock.monotonicMs();
     this.#circuit = afterFailure(this.#circuit, causeOf(error), { nowMs, random: clock.random() });
     const { kind, code, message, hint } = error;
-    this.#failure = { kind, code, message, hint, since: this.#failure?.since ?? stampFromMs(clock.nowMs()) };
+    this.#failureCount += 1;
+    const since = this.#failure?.since ?? stampFromMs(clock.nowMs());
+    this.#failure = { kind, code, message, hint, since, number: this.#failureCount };
     const { failureCount: attempt, retryAtMs, cause: reason } = this.#circuit;
     this.#log.error('circuit.opened', { ...errorFacts(error), reason, attempt, waitMs: retryAtMs - nowMs });
   }

@@ -19,6 +19,13 @@ export interface LastWork {
   readonly durationMs: number;
 }
 
+/** Why all work waits; `number` counts the failures of this process, so that a new one is known from the one before. */
+export interface DaemonFailure extends Complaint {
+  readonly kind: ErrorKind;
+  readonly since: string;
+  readonly number: number;
+}
+
 /** A snapshot of the daemon. */
 export interface DaemonState {
   readonly startedAtMs: number;
@@ -26,7 +33,7 @@ export interface DaemonState {
   readonly working: WorkKind | null;
   readonly circuit: Circuit;
   /** The failure that opened the circuit; null while it is closed. */
-  readonly failure: (Complaint & { readonly kind: ErrorKind; readonly since: string }) | null;
+  readonly failure: DaemonFailure | null;
   /** The time until the circuit lets work through; 0 if it does. */
   readonly circuitWaitMs: number;
   readonly troubleByTable: ReadonlyMap<string, TableTrouble>;
@@ -81,6 +88,7 @@ export function stateJson(state: DaemonState): Readonly<Record<string, unknown>>
             hint: failure?.hint ?? '',
             cause: circuit.cause,
             count: circuit.failureCount,
+            number: failure?.number ?? 0,
             retryInMs: Math.round(state.circuitWaitMs),
           },
     jobs: state.jobs.map(({ id, nextAtMs, isDue }) => ({ job: id, nextAt: stampFromMs(nextAtMs), isDue })),

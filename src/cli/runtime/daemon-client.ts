@@ -23,7 +23,10 @@ export interface DaemonAnswer {
     readonly code?: unknown;
     readonly message: string;
     readonly hint: string;
+    /** Of a daemon of an earlier version, the first one is missing. */
+    readonly number?: number;
     readonly count?: number;
+    readonly retryInMs?: number;
   } | null;
   /** How far the work is, and how each kind ended last; not from a daemon of an earlier version. */
   readonly progress?: WorkProgress | null;

@@ -139,8 +139,11 @@ async function awaitWork(
         await show(now);
         if (!now.isScheduled) throw inUse(ask, `schedule ${work} in the configuration, so that it does that`);
         if (before === null) {
-          if (!now.isUnderWay && (await askDaemonForWork(listen, config.replica.path, work))) before = now;
-        } else if (now.failure !== null && (now.failure.count ?? 0) > (before.failure?.count ?? 0))
+          if (!now.isUnderWay && (await askDaemonForWork(listen, config.replica.path, work))) {
+            before = now;
+            await sayFailure(invocation, now);
+          }
+        } else if (now.failure !== null && numberOf(now.failure) !== numberOf(before.failure))
           throw failureOf(now.failure);
         else if (now.last !== null && now.lastKey !== before.lastKey) return now.last;
       }
@@ -152,9 +155,22 @@ async function awaitWork(
   }
 }
 
+/** Says why a daemon has waited so far, since its next try may take a minute. */
+async function sayFailure({ session, isJson }: Invocation, { failure }: DaemonWork): Promise<void> {
+  if (failure === null || isJson) return;
+  await session.stderr.write(`the daemon waits after a failure, and tries now: ${printable(failure.message)}\n`);
+}
+
+/** Which failure it is; 0 for none. */
+function numberOf(failure: DaemonWork['failure']): number {
+  return failure?.number ?? failure?.count ?? 0;
+}
+
 /** The daemon's failure as our own, with its exit code. A daemon of another version may know more kinds of failures. */
-function failureOf({ kind, code, message, hint }: NonNullable<DaemonWork['failure']>): RowsyncError {
-  const words = { message: `The daemon says: ${message}`, hint };
+function failureOf(failure: NonNullable<DaemonWork['failure']>): RowsyncError {
+  const { kind, code, message, hint, retryInMs = 0 } = failure;
+  const again = retryInMs === 0 ? '' : ` It tries again in ${durationText(retryInMs)}.`;
+  const words = { message: `The daemon says: ${message}`, hint: `${hint}${again}` };
   return errorFromWords({ kind, code, ...words }) ?? new RowsyncError('originDown', 'origin.unexpected', words);
 }
 

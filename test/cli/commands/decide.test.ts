@@ -5,7 +5,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startTroubled } from '../../support/page.ts';
-import { startTestSandbox } from '../../support/sandbox.ts';
+import { startTestSandbox, type TestSandbox } from '../../support/sandbox.ts';
 import { runCli } from '../../support/session.ts';
 import { NOTE } from '../../support/two-way.ts';
 
@@ -119,6 +119,37 @@ test('a failure of the daemon ends the command with its own code and exit code',
   expect(stderr).toContain('origin.forbidden');
   expect(exitCode).toBe(1);
 });
+
+test.each([
+  ['a refused token', 'pull', async (sandbox: TestSandbox) => sandbox.store.revokeToken(sandbox.token), 1],
+  ['an origin that is down', 'push', (sandbox: TestSandbox) => sandbox[Symbol.asyncDispose](), 75],
+])(
+  'a daemon that waits because of %s tries at once for a person, and %s ends with what came',
+  async (_why, command, fail, exit) => {
+    await using sandbox = await startTestSandbox({ tables: [NOTE] });
+    await using daemon = await startListening(sandbox);
+    await fail(sandbox);
+    await daemon.elapse(60);
+    const before = daemon.events('circuit.opened');
+    expect(before.length).toBeGreaterThan(2);
+
+    const asking = runCli([command], { folder: daemon.folder });
+    let waitCount = daemon.clock.waits.length;
+    while (daemon.events('circuit.opened').length === before.length) {
+      await new Promise(setImmediate);
+      if (daemon.clock.waits.length === waitCount) continue;
+      waitCount = daemon.clock.waits.length;
+      daemon.clock.advance(10_000); // between two tries of its question
+    }
+    const { exitCode, stderr } = await asking;
+
+    expect(daemon.events('circuit.opened')).toHaveLength(before.length + 1);
+    expect(stderr).toContain(`the daemon waits after a failure, and tries now: `);
+    expect(stderr).toContain(`error: The daemon says: `);
+    expect(stderr).toContain(`It tries again in `);
+    expect(exitCode).toBe(exit);
+  },
+);
 
 test('what a daemon cannot be asked for is said, with its process', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });

@@ -49,6 +49,7 @@ const FAILURE = {
   message: 'The origin answered 403',
   hint: 'Renew the token',
   since: '2026-06-01T11:00:00Z',
+  number: 1,
 };
 const DOWN = { ...STATE, circuit: { ...CLOSED, failureCount: 2, cause: 'auth' as const }, failure: FAILURE };
 
