@@ -181,6 +181,14 @@ describe.each([
   });
 });
 
+test('each format has its type, and JSON says every value', () => {
+  expect([json, xml].map(({ contentType }) => contentType)).toEqual([
+    'application/json;charset=utf-8',
+    'text/xml;charset=utf-8',
+  ]);
+  expect(json.carriesInput([])).toBe(true);
+});
+
 test.each([
   ['no status', [{ id: 1 }]],
   ['a status out of range', [{ status: 0 }]],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 
 import {
   basicHeader,
@@ -94,10 +94,17 @@ describe('readRetryAfterMs', () => {
     ['several headers without sense', ['soon', ''], null],
     ['words', 'soon', null],
     ['a date without a day', '1994-11-06T08:49:37Z', null],
+    ['a date behind a word', 'x Sun, 06 Nov 1994 08:49:37 GMT', null],
     ['a date that does not exist', 'Sun, 99 Nov 1994 08:49:37 GMT', null],
   ])('reads %s', (_title, header, ms) => {
     expect(readRetryAfterMs(header, nowMs)).toBe(ms);
   });
+});
+
+test('a date without a zone is GMT on every machine', () => {
+  vi.stubEnv('TZ', 'America/New_York');
+
+  expect(readRetryAfterMs('Sun Nov  6 08:49:37 1994', Date.UTC(1994, 10, 6, 8, 49, 0))).toBe(37_000);
 });
 
 test.each([
@@ -125,6 +132,8 @@ test.each([
 test.each<[string, Record<string, string>, number | null]>([
   ['a date', { date: 'Thu, 26 Nov 2026 12:00:00 GMT' }, 60_000],
   ['an answer that a cache kept', { date: 'Thu, 26 Nov 2026 11:00:00 GMT', age: '3600' }, 60_000],
+  ['an age that is none', { date: 'Thu, 26 Nov 2026 12:00:00 GMT', age: 'x5' }, 60_000],
+  ['an age with a unit', { date: 'Thu, 26 Nov 2026 12:00:00 GMT', age: '5s' }, 60_000],
   ['no date', {}, null],
   ['what is no date', { date: 'soon' }, null],
 ])('%s says by how much a clock is ahead', (_what, headers, expected) => {

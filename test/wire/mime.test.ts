@@ -20,6 +20,7 @@ describe('parameters', () => {
       { type: 'text/xml', boundary: 'a b;"c\\' },
     ],
     ['a/b; boundary==_x=?; x', 'a/b', { boundary: '=_x=?' }],
+    ['a/b; c=1 ; d=2', 'a/b', { c: '1', d: '2' }],
     ['a/b; c=1; C=2', 'a/b', { c: '1' }],
     ['a/b; __proto__=1', 'a/b', { ['__proto__']: '1' }],
     ['a/b; c="open', 'a/b', { c: '' }],
@@ -49,6 +50,8 @@ describe('file names', () => {
     ["attachment; filename*=koi8-r''%E9", undefined],
     ["attachment; filename*=UTF-8''a%0D%0ASet-Cookie:%20b", undefined],
     ['attachment; filename="a\u0000b"', undefined],
+    ['attachment; filename="a\ud83d"', undefined],
+    ["attachment; filename*=.UTF-8''a", undefined],
   ])('%s names %j', (header, name) => {
     expect(fileNameFromDisposition(header)).toBe(name);
   });

@@ -25,6 +25,9 @@ test.each<[title: string, one: ColumnDescriptor, isReturned: boolean, expected: 
   ['a counted key that is returned may be', column(1, 'Id', 'Autonumber'), true, 'Id: Key, writable'],
   ['any other key may be given to a new row', column(1, 'Id', 'Text'), false, 'Id: Key, writable'],
   ['a change is dated', column(1, 'date modified', 'Timestamp'), false, 'date modified: DateModified'],
+  ['a change has an author', column(1, 'Last Modified By', 'User'), false, 'Last Modified By: LastModifiedBy'],
+  ['a row is dated', column(1, 'Date Created', 'Timestamp'), false, 'Date Created: DateCreated'],
+  ['a row has an author', column(1, 'Created By', 'User'), false, 'Created By: CreatedBy'],
   ['a text of that name is none', column(1, 'Date Modified', 'Text'), false, 'Date Modified: null'],
   ['nor is what people write', column(1, 'Date Modified', 'Timestamp'), true, 'Date Modified: Updatable, writable'],
   ['an owner may be written', column(1, 'Record Owner', 'User'), true, 'Record Owner: RecordOwner, writable'],
@@ -40,15 +43,25 @@ test('without a row, what was known of a column stays, and nothing else may be w
   const known: readonly KnownRights[] = [
     { id: 1, kind: 'Updatable', writable: true },
     { id: 2, kind: null, writable: false },
-    { id: 3, kind: 'Unknown', writable: false },
+    { id: 3, kind: 'Unknown', writable: true },
   ];
   const described = table('D', ...['A', 'B', 'C', 'D'].map((name, index) => column(index + 1, name, 'Text')));
 
   const completed = withRights(described, null, known);
 
   expect(shown(completed)).toEqual(['A: Updatable, writable', 'B: null', 'C: Unknown', 'D: Unknown']);
+  expect(completed.columns.map(({ readOnly }) => readOnly)).toEqual([false, true, true, true]);
   expect([leavesRightsOpen(described), leavesRightsOpen(completed)]).toEqual([true, false]);
   expect([completed, withRights(described, null)].map(areRightsUnknown)).toEqual([false, true]);
+  const one = withRights(table('D', column(1, 'A', 'Text')), null);
+  expect([table('D'), one].map(areRightsUnknown)).toEqual([false, true]);
+});
+
+test('of a description that says something of some columns, only the others are completed', () => {
+  const mixed = table('Id', column(1, 'A', 'Text', { kind: 'Lookup' }), column(2, 'B', 'Text'));
+
+  expect(leavesRightsOpen(mixed)).toBe(true);
+  expect(shown(withRights(mixed, new Set(['A', 'B'])))).toEqual(['A: Lookup', 'B: Updatable, writable']);
 });
 
 test('columns whose rights had to be asked are requested by name; a whole description stays as it is', () => {

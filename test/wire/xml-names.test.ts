@@ -48,6 +48,19 @@ test.each([
   expect(readXml(`<${element} i:nil="true"/>`)).toMatchObject({ name });
 });
 
+test('a column without a name is a mistake of ours', () => {
+  expect(() => elementFromName('')).toThrow();
+});
+
+test.each([
+  ['_x00010000_', '\u{10000}'],
+  ['_x0010ffff_', '\u{10ffff}'],
+  ['_x0000ffff_', '_x0000ffff_'],
+  ['_x00110000_', '_x00110000_'],
+])('eight digits are one character, or none: %s', (element, name) => {
+  expect(nameFromElement(element)).toBe(name);
+});
+
 // Specification, client: 2.4-48
 // Specification, sandbox: 2.4-48
 test.each([

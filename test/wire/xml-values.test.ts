@@ -36,6 +36,14 @@ describe('numbers leave with six decimals', () => {
   });
 });
 
+test('what is no text has no meaning, in columns of any type', () => {
+  expect([readXmlOutput('Unknown')(5), readXmlOutput('Unknown')(null), readXmlOutput('Numeric')(5)]).toEqual([
+    undefined,
+    null,
+    undefined,
+  ]);
+});
+
 describe('durations', () => {
   test.each([
     ['PT90S', 90],
