@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { WireFault } from '../../src/wire/fault.ts';
-import { writeMultipart, type OutgoingBytes } from '../../src/wire/multipart.ts';
+import { writeMultipart, type OutgoingBytes, type StreamedBytes } from '../../src/wire/multipart.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { boundaryFrom, MULTIPART_LIMITS, MultipartReader, type Part } from '../../src/sandbox/wire/multipart.ts';
 
@@ -293,7 +293,15 @@ describe('writing', () => {
     expect(() => writeMultipart([{ headers: [], bytes: file }], zeros)).toThrow('random boundaries');
   });
 
+  test.each([
+    ['the smallest', 0, '0'],
+    ['the largest', 1 - Number.EPSILON, 'f'],
+  ])('a boundary of %s random numbers has as many digits', (_what, number, digit) => {
+    expect(writeMultipart([], () => number).contentType).toBe(`multipart/related;boundary=part-${digit.repeat(32)}`);
+  });
+
   test('a line break in a header is refused', () => {
+    expect(() => writeMultipart([{ headers: [['A\r\nC', 'b']], bytes: Buffer.of() }], zeros)).toThrow('one line');
     expect(() => writeMultipart([{ headers: [['A', 'b\r\nC: d']], bytes: Buffer.of() }], zeros)).toThrow('one line');
   });
 
@@ -366,5 +374,16 @@ describe('writing', () => {
     const { bytes } = writeMultipart([{ headers: [], bytes: part }], zeros);
 
     await expect(whole(bytes)).rejects.toThrow('another length');
+  });
+
+  test('of a part that grows, nothing is sent behind the length that it had', async () => {
+    const { bytes } = writeMultipart([{ headers: [], bytes: streamed(2, 'ab', 'cde') }], zeros);
+    const sent: Uint8Array[] = [];
+    const send = async (): Promise<void> => {
+      for await (const piece of (bytes as StreamedBytes).read()) sent.push(piece);
+    };
+
+    await expect(send()).rejects.toThrow('another length');
+    expect(Buffer.concat(sent).toString()).toMatch(/ab$/);
   });
 });

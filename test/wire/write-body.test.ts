@@ -216,6 +216,14 @@ describe('writing', () => {
     });
   });
 
+  test.each(['(f1', 'f1)', 'f'.repeat(65), ''])('the content id %j is a mistake of ours', (contentId) => {
+    const files = [{ ...file, contentId }];
+
+    expect(() => writeWriteBody(WIRE_FORMATS.json, { ...content, files }, Math.random)).toThrow(
+      'content ids are plain',
+    );
+  });
+
   test.each([{ name: 'a\r\nSet-Cookie: b' }, { name: 'a\u0000' }, { type: 'image/png\r\nA: b' }])(
     'a line break or control character in %j is refused',
     (change) => {

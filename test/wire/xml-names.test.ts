@@ -49,7 +49,7 @@ test.each([
 });
 
 test('a column without a name is a mistake of ours', () => {
-  expect(() => elementFromName('')).toThrow();
+  expect(() => elementFromName('')).toThrow('a column has a name');
 });
 
 test.each([

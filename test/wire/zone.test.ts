@@ -9,6 +9,7 @@ import {
   isDate,
   isTimeOfDay,
   isZone,
+  millisecondTextFromUtc,
   offsetTextFromUtc,
   utcFromInputText,
   utcFromOffsetText,
@@ -52,6 +53,34 @@ test.each([
   ['nothing', ''],
 ])('finds no instant in a timestamp with %s', (_what, text) => {
   expect(utcFromOffsetText(text)).toBeUndefined();
+});
+
+test('every month has its last day, and none after it', () => {
+  const days = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+  for (const [index, last] of days.entries()) {
+    const month = `2026-${String(index + 1).padStart(2, '0')}`;
+
+    expect([isDate(`${month}-${last}`), isDate(`${month}-${last + 1}`)]).toEqual([true, false]);
+  }
+});
+
+test.each([
+  ['2026-07-01T12:00:00Z', '2026-07-01T14:00:00.000+02:00'],
+  ['2026-07-01T12:00:00.5Z', '2026-07-01T14:00:00.500+02:00'],
+  ['2026-07-01T12:00:00.123456Z', '2026-07-01T14:00:00.123+02:00'],
+])('%s has milliseconds as %s', (utc, text) => {
+  expect(millisecondTextFromUtc(utc, 'Europe/Paris')).toBe(text);
+});
+
+test.each([
+  ['x2026-03-09T14:05:07Z', undefined],
+  ['2026-03-09T14:05:07.1002Z', '2026-03-09T14:05:07.1002Z'],
+])('takes %s for the instant %s', (text, utc) => {
+  expect(utcFromOffsetText(text)).toBe(utc);
+});
+
+test('a time in a zone that is not known is written in UTC', () => {
+  expect(inputTextFromUtc('2026-07-01T12:00:00Z', 'Mars/Olympus')).toBe('2026-07-01T12:00:00+00:00');
 });
 
 /** [zone, UTC instant, the same as Select sends it to a user of that zone]. */
