@@ -13,6 +13,7 @@ import type { PullContext } from '../../pull/context.ts';
 import { pull } from '../../pull/pull.ts';
 import type { PushContext, TablePush } from '../../push/context.ts';
 import type { PushTableOptions } from '../../reconcile/push-plan.ts';
+import { findById } from '../../push/find.ts';
 import { openUnasked } from '../../push/table.ts';
 import { finishPushes, push } from '../../push/push.ts';
 import { noCounts, type PushReport } from '../../push/report.ts';
@@ -21,7 +22,7 @@ import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { findTable, readEditing, readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { hasOption } from '../../wire/schema.ts';
-import { createRecords, noteSent, readRecords } from './records.ts';
+import { changeRecords, createRecords, lacksKey, noteSent, readRecords } from './records.ts';
 
 /** A filter that no row satisfies: the tables are described, and stay empty. */
 const NO_ROWS = 'false';
@@ -162,11 +163,26 @@ export function requiredColumnsOf({ pull: { replica, origin } }: PutbackPlace, t
   return new Set(columns.filter(({ dataOptions }) => hasOption(dataOptions, 'Required')).map(({ id }) => id));
 }
 
-/** Notes what became of the rows that were sent. */
+/** Notes what became of the rows that were sent. Keys of rows that were not read back are asked for. @throws RowsyncError of the origin. */
 async function noteSentRows(place: PutbackPlace): Promise<void> {
-  await place.push.replica.write('Noting what was put back', (tx) => {
+  const { replica } = place.push;
+  await replica.write('Noting what was put back', (tx) => {
     noteSent(tx, (tableId) => keyColumnOf(place, tableId));
   });
+  const unknown = readRecords(replica).filter((record) => lacksKey(record));
+  for (const [tableId, records] of Map.groupBy(unknown, (record) => record.tableId)) {
+    const run = lookAt(place, tableId);
+    const key = run.table.columns.findIndex(({ id }) => id === keyColumnOf(place, tableId));
+    const { byId } = await findById(
+      run,
+      records.flatMap(({ newId }) => newId ?? []),
+    );
+    const changes = records.flatMap((record): Parameters<typeof changeRecords>[1] => {
+      const newKey = byId.get(record.newId ?? 0)?.values[key] ?? null;
+      return newKey === null ? [] : [[record, { newKey: String(newKey) }]];
+    });
+    await replica.write('Noting keys', (tx) => changeRecords(tx, changes));
+  }
 }
 
 /** Sends what is edited in the file, and notes what became of it. @throws RowsyncError what stopped the push. */

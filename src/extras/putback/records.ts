@@ -123,6 +123,11 @@ function isFile(item: unknown): item is PlannedFile {
   return typeof item === 'object' && item !== null && 'sha256' in item;
 }
 
+/** Whether a row is at the origin, and its key there is not known yet. */
+export function lacksKey({ kind, oldKey, newId, newKey }: PutbackRecord): boolean {
+  return kind === 'row' && oldKey !== null && newId !== null && newKey === null;
+}
+
 /** Whether references of a row that is there are still to be filled in, or files to be attached. */
 export function isUnfinished({ state, newId, links, files }: PutbackRecord): boolean {
   const isThere = newId !== null && ['done', 'refused', 'inDoubt'].includes(state);
@@ -209,10 +214,8 @@ export function noteSent(tx: Tx, keyColumnOf: (tableId: number) => number | null
       const row = rows.get(id);
       if (id > 0) {
         const newKey = row?.values[key] ?? null;
-        return [
-          record,
-          { state: 'done', newId: id, newKey: newKey === null ? record.oldKey : String(newKey), stagedId: null },
-        ];
+        // The row may not have been read back: its key is unknown then.
+        return [record, { state: 'done', newId: id, newKey: newKey === null ? null : String(newKey), stagedId: null }];
       }
       const state = states.get(id);
       if (state === 'refused' || state === 'inDoubt')

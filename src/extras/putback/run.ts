@@ -21,7 +21,15 @@ import type { Row, Value } from '../../wire/schema.ts';
 import { stageFile } from './attached.ts';
 import { readyRows, rowName, type KeyLink, type PlannedFile, type PlannedPutback, type ThereRow } from './plan.ts';
 import { keyColumnOf, lookAt, pushStaged, stagedTable, type PutbackPlace } from './putback-file.ts';
-import { addRecords, changeRecords, isUnfinished, readCells, readRecords, type PutbackRecord } from './records.ts';
+import {
+  addRecords,
+  changeRecords,
+  isUnfinished,
+  lacksKey,
+  readCells,
+  readRecords,
+  type PutbackRecord,
+} from './records.ts';
 
 /** Files of one cell that are attached one after the other. */
 const REVISIONS_MAX = 1_000;
@@ -81,7 +89,9 @@ function filesFolder({ push: { replica } }: PutbackPlace): string {
 
 /** Rows that are at the origin, by the table and id that they had. */
 function doneRows(records: readonly PutbackRecord[]): ReadonlyMap<string, PutbackRecord> {
-  const done = records.filter(({ kind, state, newId }) => kind === 'row' && (newId !== null || state === 'there'));
+  const done = records.filter(
+    (record) => record.kind === 'row' && (record.newId !== null || record.state === 'there') && !lacksKey(record),
+  );
   return new Map(done.map((record) => [rowName(record.tableId, record.oldId), record]));
 }
 

@@ -344,6 +344,22 @@ test('a reference to a parent that comes back later is filled in then', async ()
   expect(world.graph()).toEqual(before);
 });
 
+test('children get the new key of a parent that could not be read back', async () => {
+  await using world = await startWorld();
+  const before = world.graph();
+  await world.purge();
+  const broken = { faults: [{ fault: 'unavailable', method: 'retrieve', table: 'Customer' }] } as const;
+  world.sandbox.before(1, () => world.sandbox.faults.replace(broken), { method: 'create' });
+
+  const failed = await world.run(...PUT_BACK, '--confirm');
+  world.sandbox.faults.replace({ faults: [] });
+  const done = await world.run(...PUT_BACK, '--confirm');
+
+  expect(failed.exitCode).not.toBe(0);
+  expect([done.stderr, done.exitCode]).toEqual(['', 0]);
+  expect(world.graph()).toEqual(before);
+});
+
 test('finds rows that were deleted here and pushed, in tables with history', async () => {
   await using world = await startWorld({ yaml: 'tables: { "*": { push: true, history: true } }\n' });
   const before = world.graph();

@@ -197,5 +197,5 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'etag-of-another-format': { test: 'test/files/faults.test.ts' },
   'putback-doubts-are-sent-again': { seed: 53 },
   'putback-forgets-later-parents': { seed: 77 },
-  'putback-reads-over-what-is-on-its-way': { seed: 4325 },
+  'putback-guesses-keys': { seed: 8789 },
 };

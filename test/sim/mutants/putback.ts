@@ -29,13 +29,13 @@ export const PUTBACK_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'putback-reads-over-what-is-on-its-way',
-    without: 'A row whose update has no answer yet is read and edited again.',
+    name: 'putback-guesses-keys',
+    without: 'A row that could not be read back is taken to have the key that it had before.',
     edits: [
       {
-        file: 'extras/putback/run.ts',
-        find: "ids.filter((id) => !isInFlight(states.get(id) ?? 'clean'))",
-        replace: 'ids',
+        file: 'extras/putback/records.ts',
+        find: 'newKey: newKey === null ? null : String(newKey)',
+        replace: 'newKey: newKey === null ? record.oldKey : String(newKey)',
       },
     ],
   },

@@ -106,7 +106,8 @@ function judgeLost(row: KnownRow, { setup, colleagues }: PutbackSides, index: In
   const parents = referencesOf(table).flatMap((one) => index.parentOf(one, row.keys.get(one.column) ?? '') ?? []);
   if (state === 'waiting' && parents.some((parent) => ['waiting', 'inDoubt'].includes(index.stateOf(parent))))
     return [];
-  if (state === 'inDoubt' && !isIdentified(setup, table)) return [];
+  // What somebody made again meanwhile may be ours or not: a person looks.
+  if (state === 'inDoubt' && (!isIdentified(setup, table) || colleagues.touched.has(name))) return [];
   if (state !== 'done' && state !== 'there')
     return [{ oracle: 'I1', what: `${what} does not come back: ${state}, ${index.reasonOf(row)}` }];
   if (there === undefined) return [{ oracle: 'I1', what: `${what} is ${state}, and not at the origin` }];
