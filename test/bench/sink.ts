@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
+import { tableRules } from '../../src/config/tables.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
 import { upsertRows, type RowTarget } from '../../src/replica/rows.ts';
@@ -96,7 +97,13 @@ async function writeRange(replica: Replica, from: number, count: number, change:
 
 /** A writer of the bench; the same in the process that measures memory. */
 export function benchWriter(replica: Replica, address: PgAddress): SinkWriter {
-  const settings = { name: 'bench', address, schema: 'bench', takes: () => true, deletes: 'remove' as const };
+  const settings = {
+    name: 'bench',
+    address,
+    schema: 'bench',
+    tables: tableRules({ '*': {} }),
+    deletes: 'remove' as const,
+  };
   return new SinkWriter({ replica, clock: systemClock, log: silentLogger, settings });
 }
 
@@ -170,7 +177,13 @@ async function loadFigure(
 async function lagFigure(server: PostgresServer, path: string, seconds: number): Promise<Figure> {
   const replica = await makeReplica(path, 1_000);
   const address = await server.database();
-  const settings = { name: 'bench', address, schema: 'bench', takes: () => true, deletes: 'remove' as const };
+  const settings = {
+    name: 'bench',
+    address,
+    schema: 'bench',
+    tables: tableRules({ '*': {} }),
+    deletes: 'remove' as const,
+  };
   const sinks = startSinks([settings], { replica, clock: systemClock, log: silentLogger });
   const isThere = async (): Promise<boolean> =>
     (await server.rows(address, `SELECT to_regclass('bench."Sale"') IS NOT NULL AS there`))[0]?.['there'] === true;

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { tableRules } from '../../src/config/tables.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import type { PgAddress } from '../../src/extras/postgres/context.ts';
@@ -20,7 +21,7 @@ const writer = new SinkWriter({
   replica,
   clock: systemClock,
   log: silentLogger,
-  settings: { name: 'warehouse', address, schema: 'crm', takes: () => true, deletes: 'remove' },
+  settings: { name: 'warehouse', address, schema: 'crm', tables: tableRules({ '*': {} }), deletes: 'remove' },
   onStep: (step) => {
     if (step === kill.step) process.kill(process.pid, 'SIGKILL');
   },

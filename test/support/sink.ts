@@ -4,6 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
+import { tableRules, type TableRules } from '../../src/config/tables.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { ensureSinks } from '../../src/replica/bookkeeping/sinks.ts';
 import type { PgAddress, SinkContext, SinkSettings } from '../../src/extras/postgres/context.ts';
@@ -13,9 +14,12 @@ import type { Fixture } from './replica.ts';
 
 const SINK = 'warehouse';
 
+/** Every table. */
+export const ALL_TABLES: TableRules = tableRules({ '*': {} });
+
 /** The settings of a sink that takes everything. */
 export function sinkSettings(address: PgAddress): SinkSettings {
-  return { name: SINK, address, schema: 'crm', takes: () => true, deletes: 'remove' };
+  return { name: SINK, address, schema: 'crm', tables: ALL_TABLES, deletes: 'remove' };
 }
 
 /** A writer for the replica of a fixture; the file remembers the sink from now on. */

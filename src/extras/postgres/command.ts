@@ -2,14 +2,17 @@
  * `rowsync sink`: looks after the PostgreSQL servers that the replica is streamed to. The daemon sends automatically; `send` is for use without a
  * daemon. A command that changes the replica's memory of a sink needs the replica for itself; otherwise it leaves a note for the daemon.
  */
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { createLogger } from '../../base/log.ts';
-import { plural, printable } from '../../base/text.ts';
+import { plural, printable, shellWord } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import { sinkSecrets, sinksOf } from './settings.ts';
 import { openReader } from '../../replica/reader.ts';
 import { askForLoad, readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
+import { guessText } from '../../reconcile/bindings.ts';
+import { chosenSources } from './choice.ts';
 import type { SinkSettings } from './context.ts';
 import { checkSink, dropSink, grantStatements, verifySink, type TableComparison } from './maintenance.ts';
 import { SinkWriter, type SinkChoice } from './sink.ts';
@@ -111,8 +114,12 @@ async function status(invocation: Invocation): Promise<number> {
     : EXIT.done;
 }
 
-async function check(invocation: Invocation, { settings }: { readonly settings: SinkSettings }): Promise<number> {
+async function check(invocation: Invocation, { config, settings }: SinkCommandInput): Promise<number> {
   const found = await checkSink(settings);
+  if (existsSync(config.replica.path)) {
+    using reader = openReader(config.replica.path);
+    chosenSources(reader, settings);
+  }
   const lines = [
     `PostgreSQL ${found.version} at ${settings.address.host}, ${found.isEncrypted ? `encrypted (sslmode=${settings.address.sslMode})` : 'not encrypted'}`,
     ...(found.missing.length === 0 ? ['the user has every right that is needed'] : found.missing),
@@ -142,6 +149,9 @@ async function send(
   const held = report.tables.filter(({ state }) => state === 'held');
   const lines = [
     `${settings.name} is up to date: ${plural(report.tables.filter(({ state }) => state === 'live').length, 'table')}, ${plural(report.loadedRows, 'row')} loaded`,
+    ...report.left.map(
+      (name) => `${name} is no longer sent, and stays there as it was: rowsync sink drop ${shellWord(name)}`,
+    ),
     ...held.map(
       ({ tableName, problem }) => `${tableName}: ${problem?.message ?? ''}\n  what to do: ${problem?.hint ?? ''}`,
     ),
@@ -153,6 +163,7 @@ async function send(
 }
 
 async function load(invocation: Invocation, input: SinkCommandInput, names: readonly string[]): Promise<number> {
+  requireTables(input, names);
   try {
     return await send(invocation, input, { agreed: names.length === 0, load: names });
   } catch (thrown) {
@@ -165,11 +176,25 @@ async function load(invocation: Invocation, input: SinkCommandInput, names: read
   }
 }
 
+/** @throws RowsyncError `usage.invalid` for a name of no table that is sent. */
+function requireTables({ config, settings }: SinkCommandInput, names: readonly string[]): void {
+  if (names.length === 0) return;
+  using reader = openReader(config.replica.path);
+  const sent = chosenSources(reader, settings).map(({ table }) => table.localName);
+  const unknown = names.find((name) => !sent.includes(name));
+  if (unknown === undefined) return;
+  throw usageError(
+    `${settings.name} gets no table ${unknown}${guessText(unknown, sent)}`,
+    'Write names as they are in the replica; the option tables of the sink says which are sent.',
+  );
+}
+
 async function verify(
   invocation: Invocation,
   { config, settings }: SinkCommandInput,
   names: readonly string[],
 ): Promise<number> {
+  requireTables({ config, settings }, names);
   const compared = await verifySink(settings, config.replica.path, names);
   const { stdout } = invocation.session;
   await (invocation.isJson

@@ -3,6 +3,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import type { TableRules } from '../../config/tables.ts';
 import type { Replica } from '../../replica/database.ts';
 
 /** How the connection is secured, as libpq understands `sslmode`. */
@@ -29,8 +30,8 @@ export interface SinkSettings {
   readonly name: string;
   readonly address: PgAddress;
   readonly schema: string;
-  /** Whether a table is sent, by its name at the origin. */
-  readonly takes: (table: string) => boolean;
+  /** Which tables are sent. */
+  readonly tables: TableRules;
   /** What happens to deleted rows: they are removed too, or stay with the time in `_deleted_at`. */
   readonly deletes: 'remove' | 'keep';
 }

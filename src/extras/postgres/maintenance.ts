@@ -6,7 +6,8 @@ import { usageError } from '../../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readPlace } from '../../replica/bookkeeping/sinks.ts';
-import { blockReader, readLines, readSources, type SourceRow } from '../shared/confirmed-rows.ts';
+import { blockReader, readLines, type SourceRow } from '../shared/confirmed-rows.ts';
+import { chosenSources } from './choice.ts';
 import { copyRowsText } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkSettings } from './context.ts';
@@ -78,7 +79,7 @@ export function verifySink(
 ): Promise<readonly TableComparison[]> {
   return withTarget(settings, async (session, target) => {
     using reader = openReader(path);
-    const sources = readSources(reader).filter(({ table }) => settings.takes(table.name));
+    const sources = chosenSources(reader, settings);
     const chosen = sources.filter(({ table }) => names.length === 0 || names.includes(table.localName));
     const relations = await readRelations(session, target);
     const known = await readOwnColumns(session, target);

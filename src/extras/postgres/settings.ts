@@ -125,8 +125,7 @@ export function readSinks(
       warnings.push(...found.warnings);
       return found.secret;
     };
-    const rules = tableRules(tables);
-    const settings = { name, schema: postgres.schema, deletes, takes: (table: string) => rules.find(table) !== null };
+    const settings = { name, schema: postgres.schema, deletes, tables: tableRules(tables) };
     if (postgres.url !== undefined && postgres.urlFile !== undefined)
       return complain('has url and urlFile: keep one of them');
     if (postgres.url === undefined && postgres.urlFile === undefined) return complain('needs url or urlFile');

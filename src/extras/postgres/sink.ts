@@ -19,9 +19,10 @@ import {
   type SinkPlace,
   type SinkTableState,
 } from '../../replica/bookkeeping/sinks.ts';
-import { keepCacheSmall, readHead, readSources, readTableChanges } from '../shared/confirmed-rows.ts';
+import { keepCacheSmall, readHead, readTableChanges } from '../shared/confirmed-rows.ts';
 import type { CopyTarget } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
+import { chosenSources } from './choice.ts';
 import type { SinkContext } from './context.ts';
 import { concernsServer, pgError } from './failures.ts';
 import {
@@ -43,6 +44,8 @@ export interface SinkReport {
   /** The last touched line that is stored there. */
   readonly seq: number;
   readonly tables: readonly SinkTableState[];
+  /** Tables that are there and no longer sent, by their names there. */
+  readonly left: readonly string[];
 }
 
 /** The decision of a person. */
@@ -148,7 +151,11 @@ export class SinkWriter {
       const turn = await this.#turn(sending, reader, again);
       if (asked !== null)
         await replica.write('Noting that a load is under way', (tx) => forgetAsked(tx, settings.name));
-      if (turn.part === null) return { loadedRows, seq: this.#seq, tables: turn.states };
+      if (turn.part === null) {
+        const sent = new Set(turn.states.map(({ tableId }) => tableId));
+        const left = (await readPlaces(sending.session, sending.target)).filter(({ tableId }) => !sent.has(tableId));
+        return { loadedRows, seq: this.#seq, tables: turn.states, left: left.map(({ name }) => name) };
+      }
       loadedRows += await this.#load(sending, reader, turn.part);
       await this.#note(null, turn.states);
     }
@@ -223,7 +230,7 @@ export class SinkWriter {
     const { settings, clock } = this.#context;
     for (;;) {
       const wholes = readTableChanges(reader);
-      const sources = readSources(reader).filter(({ table }) => settings.takes(table.name));
+      const sources = chosenSources(reader, settings);
       const tables = sources.filter(({ table }) => table.state !== 'loading').map(sentTable);
       const resting = new Map(
         [...this.#troubles].flatMap(([id, { error, untilMs }]) =>
@@ -279,8 +286,8 @@ export class SinkWriter {
   #isOutdated(reader: ReplicaReader, tables: readonly SentTable[], wholes: ReadonlyMap<number, number>): boolean {
     const { settings } = this.#context;
     const known = new Set(tables.map(({ id }) => id));
-    const hasNew = readSources(reader).some(
-      ({ table }) => table.state !== 'loading' && !known.has(table.id) && settings.takes(table.name),
+    const hasNew = chosenSources(reader, settings).some(
+      ({ table }) => table.state !== 'loading' && !known.has(table.id),
     );
     return hasNew || [...readTableChanges(reader)].some(([id, seq]) => known.has(id) && wholes.get(id) !== seq);
   }

@@ -57,6 +57,12 @@ describe.skipIf(noPostgres !== null)('rowsync sink', () => {
       stdout: containing('1 table, 6 rows loaded'),
     });
     expect(await targetCells(server, address)).toEqual(replicaCells(fixture.path));
+    for (const command of ['load', 'verify']) {
+      expect(await run('sink', command, 'Notes')).toMatchObject({
+        exitCode: 2,
+        stderr: containing('warehouse gets no table Notes (did you mean Note?)'),
+      });
+    }
     expect(await run('sink')).toMatchObject({ exitCode: 0, stdout: containing('warehouse: level') });
     expect(await run('status')).toMatchObject({ exitCode: 0, stdout: containing('warehouse: level') });
     expect(await run('sink', 'verify')).toMatchObject({

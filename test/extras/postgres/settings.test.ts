@@ -48,8 +48,8 @@ test('an address in a file has the password in it', () => {
     sslCert: null,
     sslKey: null,
   });
-  expect(sinks[0]?.takes('Customer')).toBe(true);
-  expect(sinks[0]?.takes('Log')).toBe(false);
+  expect(sinks[0]?.tables.find('Customer')).not.toBeNull();
+  expect(sinks[0]?.tables.find('Log')).toBeNull();
 });
 
 test('an address may come from a variable, and a password from a file of its own', () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PgAddress } from '../../../src/extras/postgres/context.ts';
 import { checkSink } from '../../../src/extras/postgres/maintenance.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import { tableRules } from '../../../src/config/tables.ts';
 import { openReplica } from '../../../src/replica/database.ts';
 import { backUp, restore } from '../../../src/extras/backup/replica-copy.ts';
 import { readTables } from '../../../src/replica/bookkeeping/tables.ts';
@@ -13,7 +14,7 @@ import { HISTORY } from '../../support/history.ts';
 import { clientOf, noPostgres, startPostgres, type PostgresServer } from '../../support/postgres.ts';
 import { pushNow } from '../../support/push.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
-import { openWriter, replicaCells, sinkSettings, targetCells } from '../../support/sink.ts';
+import { ALL_TABLES, openWriter, replicaCells, sinkSettings, targetCells } from '../../support/sink.ts';
 import { NOTE, startTwoWay } from '../../support/two-way.ts';
 
 let server: PostgresServer;
@@ -55,11 +56,47 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     await writer.close();
   });
 
+  test('sends nothing while a misspelt key keeps a table out that is there', async () => {
+    await using fixture = await startFixture({ tables: [NOTE] });
+    const address = await server.database();
+    const writer = await openWriter(fixture, address, { tables: tableRules({ '*': {}, Noet: false }) });
+    await fixture.pull();
+
+    await expect(writer.work()).rejects.toMatchObject({
+      code: 'config.invalid',
+      message: containing('no table is called Noet (did you mean Note?)'),
+    });
+    expect(await server.rows(address, `SELECT to_regclass('crm."Note"') AS found`)).toEqual([{ found: null }]);
+    await writer.close();
+  });
+
+  test('a table that is left out stays out when it is renamed, and what it left there is named', async () => {
+    await using fixture = await startFixture({ tables: [NOTE] });
+    const address = await server.database();
+    await fixture.pull();
+    const first = await openWriter(fixture, address);
+    await first.work();
+    await first.close();
+    const writer = await openWriter(fixture, address, { tables: tableRules({ '*': {}, Note: false }) });
+
+    const left = await writer.work();
+    fixture.sandbox.store.renameTable('Note', 'Memo');
+    await fixture.pull();
+
+    await expect(writer.work()).rejects.toMatchObject({
+      code: 'config.invalid',
+      message: containing('no table is called Note'),
+    });
+    expect(left).toMatchObject({ tables: [], left: ['Note'] });
+    expect(await server.rows(address, `SELECT to_regclass('crm."Memo"') AS found`)).toEqual([{ found: null }]);
+    await writer.close();
+  });
+
   test('sends a table whose first load ends while the others are looked at', async () => {
     await using fixture = await startFixture({ tables: [NOTE] });
     const address = await server.database();
     let isFirstLook = true;
-    const takes = (): boolean => {
+    const find: typeof ALL_TABLES.find = (name) => {
       if (isFirstLook) {
         fixture.execute(`
           INSERT INTO _rowsync_touched SELECT id, 0, 1, 0, unixepoch() FROM _rowsync_tables WHERE true
@@ -67,9 +104,9 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
           UPDATE _rowsync_tables SET state = 'steady'`);
       }
       isFirstLook = false;
-      return true;
+      return ALL_TABLES.find(name);
     };
-    const writer = await openWriter(fixture, address, { takes });
+    const writer = await openWriter(fixture, address, { tables: { ...ALL_TABLES, find } });
     await fixture.pull();
     fixture.execute(`UPDATE _rowsync_tables SET state = 'loading'; DELETE FROM _rowsync_touched`);
 
@@ -86,13 +123,13 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
       INSERT INTO _rowsync_touched SELECT id, ${row}, (SELECT coalesce(max(seq), 0) + 1 FROM _rowsync_touched), 0, unixepoch()
         FROM _rowsync_tables WHERE true ON CONFLICT DO UPDATE SET seq = excluded.seq`;
     let isMoment = false;
-    const takes = (): boolean => {
+    const find: typeof ALL_TABLES.find = (name) => {
       if (isMoment)
         fixture.execute(`UPDATE _rowsync_base_${noteId} SET "Title" = 'another' WHERE _id = 2; ${touch(0)}`);
       isMoment = false;
-      return true;
+      return ALL_TABLES.find(name);
     };
-    const writer = await openWriter(fixture, address, { takes });
+    const writer = await openWriter(fixture, address, { tables: { ...ALL_TABLES, find } });
     await fixture.pull();
     const noteId = readTables(fixture.replica)[0]?.id;
     await writer.work();

@@ -1,0 +1,42 @@
+/**
+ * Which tables a sink gets. A name that keeps a table out, and that no table has, stops the sink: it is misspelt, or the table was renamed at the
+ * origin, and nothing may go that was to stay.
+ */
+import { RowsyncError } from '../../base/errors.ts';
+import { someOf } from '../../base/text.ts';
+import { guessText, strayKeys } from '../../reconcile/bindings.ts';
+import { boundNameOf, readDescribed } from '../../replica/bookkeeping/described.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { readSources, type SinkSource } from '../shared/confirmed-rows.ts';
+import type { SinkSettings } from './context.ts';
+
+/** The tables of the replica that are sent. @throws RowsyncError `config.invalid` for a name of no table. */
+export function chosenSources(from: Connection, settings: SinkSettings): readonly SinkSource[] {
+  const complaint = complaintAbout(from, settings);
+  if (complaint !== null) {
+    throw new RowsyncError('config', 'config.invalid', {
+      message: complaint,
+      hint: 'It is misspelt, or the table was renamed. Nothing is sent until it names a table, or is gone.',
+    });
+  }
+  return readSources(from).filter(({ table }) => settings.tables.find(boundNameOf(from, table.name)) !== null);
+}
+
+/** The names that keep a table out, and that no table has; null for none. */
+function complaintAbout(from: Connection, { name, tables }: SinkSettings): string | null {
+  const described = readDescribed(from);
+  const stray = strayKeys(tables.byName, described).flatMap(({ key, excludes }) =>
+    excludes && !key.includes('*')
+      ? [
+          key +
+            guessText(
+              key,
+              described.map((table) => table.name),
+            ),
+        ]
+      : [],
+  );
+  return described.length === 0 || stray.length === 0
+    ? null
+    : `sinks.${name}.tables: no table is called ${someOf(stray)}`;
+}
