@@ -111,6 +111,7 @@ const CALLS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'proposals apply': [['canary']],
   'proposals drop': [['canary']],
   changes: [['--after', '0']],
+  contracts: [[]],
   export: [['tables', '--format', 'csv']],
   'sink status': [[]],
   'sink check': [[]],
