@@ -114,6 +114,8 @@ export interface Extra extends DaemonExtra {
     readonly isUp: boolean;
     readonly findings: readonly CheckResult[];
   } | null>;
+  /** What `rowsync check` finds out about its options on this machine. */
+  readonly check?: (config: Config) => Promise<readonly CheckResult[]>;
   /** What `rowsync status` shows of it. */
   readonly status?: (config: Config) => Promise<{ readonly lines: readonly string[]; readonly json: object }>;
   /** Answers a query as of a time that a person typed. */

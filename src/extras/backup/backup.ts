@@ -2,10 +2,11 @@
  * Makes a backup of the replica and the files that it names, for the command and the daemon. The folder of files gets
  * its name before the backup has its own (I15). When an old backup is deleted, its file goes first, then its folder.
  */
-import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { must } from '../../base/assert.ts';
 import { RowsyncError } from '../../base/errors.ts';
+import { fail, ok, type CheckResult } from '../../cli/runtime/check-result.ts';
 import type { Config } from '../../config/load.ts';
 import type { ExtraWork } from '../../daemon/work.ts';
 import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../../files/carry.ts';
@@ -86,6 +87,20 @@ export function lastBackupMs(config: Config, nowMs: number): number | null {
 export function earlierBackups({ extras, origin, replica }: Config, nowMs: number): readonly string[] | null {
   const folder = extras.backup?.folder ?? null;
   return folder === null ? null : datedBackups(replica.path, { folder, database: origin.database, nowMs }).earlier;
+}
+
+/** Whether the daemon can put its backups where they are to go; nothing where none are scheduled. */
+export function checkBackupFolder({ extras, schedule }: Config): readonly CheckResult[] {
+  const folder = extras.backup?.folder ?? null;
+  if (folder === null || (schedule.added['backup'] ?? false) === false) return [];
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    if (statSync(folder).isDirectory()) return [ok('backup', `${folder} can be written`)];
+  } catch {
+    // Said below.
+  }
+  const hint = 'Make the folder, and let the user of the daemon write there.';
+  return [fail('backup', `backup.folder: no folder ${folder} that can be written, so no backup is made`, hint)];
 }
 
 /** The scheduled work `backup`. */

@@ -23,6 +23,7 @@ export const BACKUP: Extra = {
     backup: async (context) => (await import('./backup.ts')).backUpOnSchedule(context),
     drill: async (context) => (await import('./drill.ts')).drillOnSchedule(context),
   },
+  check: async (config) => (await import('./backup.ts')).checkBackupFolder(config),
   status: async (config) => {
     const { drillText, lastDrill } = await import('./drill.ts');
     const drill = lastDrill(config);

@@ -14,6 +14,7 @@ import {
   type KnownChoices,
   findFileFacts,
   checkHistory,
+  checkReferences,
   checkRows,
 } from './table-options.ts';
 import type { Config } from '../../config/load.ts';
@@ -209,7 +210,14 @@ async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<Ch
     yield warn('tables', sentence, 'Names are case-sensitive, and singular as at the origin.');
   }
   const looks = await Promise.all(
-    chosen.map((table) => checkTable(origin, { config, known: known.choices }, table, signal)),
+    chosen.map((table) =>
+      checkTable(
+        origin,
+        { config, known: known.choices, names: chosen.map(({ recordName }) => recordName) },
+        table,
+        signal,
+      ),
+    ),
   );
   yield* looks.flatMap(({ problems }) => problems);
   const readable = looks.flatMap(({ descriptor }) => descriptor ?? []);
@@ -274,7 +282,11 @@ interface TableLook {
 
 async function checkTable(
   origin: Origin,
-  { config, known }: { readonly config: Config; readonly known: KnownChoices },
+  {
+    config,
+    known,
+    names,
+  }: { readonly config: Config; readonly known: KnownChoices; readonly names: readonly string[] },
   table: TableSummary,
   signal: AbortSignal,
 ): Promise<TableLook> {
@@ -299,7 +311,7 @@ async function checkTable(
           ]
         : [];
     const rows = await checkRows({ origin, signal }, descriptor, rule);
-    const found = [...results, ...rows, ...pushed];
+    const found = [...results, ...checkReferences(descriptor, { rule, names }), ...rows, ...pushed];
     if (rows.some(({ outcome }) => outcome === 'fail')) return { descriptor: null, isAsked, problems: found };
     if (unknownSort.length === 0) return { descriptor, isAsked, problems: found };
     const message = `${name}: sort names columns that do not exist: ${someOf(unknownSort)}`;

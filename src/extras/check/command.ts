@@ -9,6 +9,7 @@ import { writeProse } from '../../cli/terminal/session.ts';
 import { ok, warn, type CheckResult } from '../../cli/runtime/check-result.ts';
 import { hearDaemon, type DaemonAnswer } from '../../cli/runtime/daemon-client.ts';
 import type { Config } from '../../config/load.ts';
+import { checkNotices } from './programs.ts';
 import { problemsAt } from '../../daemon/account.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import type { Origin } from '../../origin/client.ts';
@@ -55,7 +56,9 @@ export async function checkAndPrint(invocation: Invocation): Promise<number> {
     if (!isJson) await writeProse(session.stdout, resultText(result, session.stdout.isTerminal));
   };
   await add({ name: 'config', outcome: 'ok', message: config.file, hint: '' });
-  for (const result of [...checkReplica(config), ...(await checkDamage(config))]) await add(result);
+  const ofExtras = await Promise.all(invocation.extras.flatMap(({ check }) => check?.(config) ?? []));
+  const ofMachine = [...checkReplica(config), ...checkNotices(config), ...ofExtras.flat()];
+  for (const result of [...ofMachine, ...(await checkDamage(config))]) await add(result);
   for (const result of await checkDaemon(config, invocation.extras, session.clock.nowMs())) await add(result);
   const checkAll = async ({ origin }: { readonly origin: Origin }): Promise<void> => {
     for await (const result of checkOrigin(origin, config, session)) await add(result);
@@ -94,7 +97,7 @@ export function accountResult({ code, severity, table, sentence, hint }: Problem
   return {
     name: 'account',
     outcome,
-    message: `${code}: ${table === null ? '' : `${table}: `}${sentence}`,
+    message: `${outcome === 'ok' ? '' : `${code}: `}${table === null ? '' : `${table}: `}${sentence}`,
     hint: outcome === 'ok' ? '' : hint,
   };
 }

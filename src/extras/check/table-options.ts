@@ -179,6 +179,23 @@ export function checkChoice(
   };
 }
 
+/** Columns and tables that `references` names and the origin does not have; `names` are those of all tables. */
+export function checkReferences(
+  { recordName, columns }: TableDescriptor,
+  { rule, names }: { readonly rule: TableRule | null; readonly names: readonly string[] },
+): readonly CheckResult[] {
+  const has = (list: readonly string[], wanted: string): boolean =>
+    list.some((name) => name.toLowerCase() === wanted.toLowerCase());
+  const columnNames = columns.map(({ name }) => name);
+  const unknown = Object.entries(rule?.options.references ?? {}).flatMap(([column, table]) => [
+    ...(has(columnNames, column) ? [] : [`column "${column}"`]),
+    ...(has(names, table) ? [] : [`table "${table}"`]),
+  ]);
+  if (rule === null || unknown.length === 0) return [];
+  const message = `${recordName}: references names what does not come here: ${someOf(unknown)}`;
+  return [fail('columns', message, `Correct tables.${rule.pattern}.references.`)];
+}
+
 /** Without a key, nothing can be hashed; then there is no replica either that could have hashes. */
 function withoutHashes(descriptor: TableDescriptor): TableDescriptor {
   const columns = descriptor.columns.map((column) =>

@@ -250,3 +250,41 @@ test('a daemon that should answer and does not', async () => {
     hint: expect.stringContaining('Start it') as string,
   });
 });
+
+test('a folder of backups and a program of notices that are not there', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  const yaml = (folder: string, program: string): string =>
+    `schedule: { backup: "0 3 * * *" }\nbackup: { folder: ${folder} }\nnotify: { command: ["${program}"] }\n`;
+  using good = makeWorkspace(sandbox, yaml('.', 'true'));
+  using bad = makeWorkspace(sandbox, yaml('/nonexist', '/nonexist/tell'));
+  using unknown = makeWorkspace(sandbox, yaml('rowsync.yaml', 'no-such-program'));
+
+  expect(outcomes(await check(good.folder, 'backup', 'notices'))).toEqual(['notices ok', 'backup ok']);
+  for (const { folder } of [bad, unknown]) {
+    expect(outcomes(await check(folder, 'backup', 'notices'))).toEqual(['notices fail', 'backup fail']);
+  }
+  expect((await runCli(['check'], bad)).exitCode).toBe(1);
+});
+
+test('references that name no column or no table', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using bad = makeWorkspace(sandbox, 'tables: { Note: { push: true, references: { Foo: Note, title: Bar } } }\n');
+  using good = makeWorkspace(sandbox, 'tables: { Note: { push: true, references: { title: note } } }\n');
+
+  const found = await check(bad.folder, 'columns');
+
+  expect(found.find(({ outcome }) => outcome === 'fail')).toMatchObject({
+    message: 'Note: references names what does not come here: column "Foo", table "Bar"',
+    hint: 'Correct tables.Note.references.',
+  });
+  expect(outcomes(await check(good.folder, 'columns'))).toEqual(['columns ok']);
+});
+
+test('what is well is said in words alone', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using workspace = makeWorkspace(sandbox);
+
+  const found = await check(workspace.folder, 'account');
+
+  expect(found).toMatchObject([{ outcome: 'ok', message: 'There is no replica yet' }]);
+});

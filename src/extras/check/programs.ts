@@ -1,0 +1,34 @@
+/**
+ * Whether the program that tells a person (`notify.command`) can be run. It is not run, since it would tell somebody.
+ */
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fail, ok, type CheckResult } from '../../cli/runtime/check-result.ts';
+import type { Config } from '../../config/load.ts';
+import { processEnvironment } from '../../config/secrets.ts';
+
+/** Checks the command of notices. */
+export function checkNotices({ notify }: Pick<Config, 'notify'>): readonly CheckResult[] {
+  const [program] = notify.command ?? [];
+  if (program === undefined) return [];
+  const places = program.includes('/')
+    ? [program]
+    : (processEnvironment()['PATH'] ?? '').split(delimiter).map((folder) => join(folder, program));
+  if (places.some(isProgram)) return [ok('notices', `${program} can be run`)];
+  return [
+    fail(
+      'notices',
+      `notify.command: ${program} cannot be run, so nobody would be told`,
+      'Write the whole path of a program that the user of the daemon may run.',
+    ),
+  ];
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
