@@ -59,6 +59,14 @@ test.each([
   expect(localName({ scope: 'table', style: 'snake' }, { name, id: 7 }, new Set())).toBe(expected);
 });
 
+test('a name that the configuration gives comes first, whatever the style', () => {
+  const given = (name: string): string | undefined => (name === 'Order Line' ? 'Lines' : undefined);
+  const nameOf = (name: string): string =>
+    localName({ scope: 'table', style: 'snake', given }, { name, id: 7 }, new Set());
+
+  expect(['Order Line', 'Order Date'].map(nameOf)).toEqual(['Lines', 'order_date']);
+});
+
 test('puts the id behind a name that is taken, where case does not count', () => {
   expect(localName({ scope: 'table', style: 'origin' }, { name: 'NOTE', id: 7 }, new Set(['note']))).toBe('NOTE_7');
 });
