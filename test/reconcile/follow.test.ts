@@ -65,6 +65,7 @@ test.each([
   ['nobody ever did', null, true],
   ['that was ten minutes ago', '2026-01-01T00:50:00Z', true],
   ['that was shortly before', '2026-01-01T00:50:01Z', false],
+  ['that was in this second', '2026-01-01T01:00:00Z', false],
   ['the clock was set back since', '2026-01-01T01:00:01Z', true],
 ])('days are compared where %s: %s', (_what, comparedAt, isDue) => {
   expect(isCompareDue(comparedAt, Date.parse('2026-01-01T01:00:00Z'))).toBe(isDue);
