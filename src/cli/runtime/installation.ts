@@ -7,7 +7,7 @@ import { getAsset, isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 
 /** Whether it runs from its sources. */
-const isCheckout = import.meta.url.endsWith('.ts');
+export const isCheckout = import.meta.url.endsWith('.ts');
 
 /** What a person types in front of a command; in a checkout there is no `rowsync` on the path. */
 export const ROWSYNC = isCheckout ? 'npm run -s rowsync --' : 'rowsync';

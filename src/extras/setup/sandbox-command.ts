@@ -11,7 +11,7 @@ import type { Invocation, Runner } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
 import { startSandbox, type RunningSandbox, type TlsFiles } from './sandbox.ts';
 import { printable } from '../../base/text.ts';
-import { ROWSYNC } from '../../cli/runtime/installation.ts';
+import { isCheckout, ROWSYNC } from '../../cli/runtime/installation.ts';
 
 const EXAMPLES = `
 Examples:
@@ -221,7 +221,7 @@ function readyText(sandbox: RunningSandbox, options: SandboxCommandOptions): str
   session   ${session} (a cookie, for addresses with a minus sign)
   store     ${printable(store.path)}
 ${lines.length === 0 ? '' : `\nTokens of users with fewer rights:\n${lines.join('\n')}\n`}${options.replica === undefined ? '' : limitsText(sandbox)}
-Try it in another terminal, in an empty folder:
+Try it in another terminal, in an empty folder${isCheckout ? ' inside the checkout' : ''}:
   (umask 077 && echo ${token} > token)
   ${ROWSYNC} init --url ${url} --database ${database} --token-file token
   ${ROWSYNC} pull
