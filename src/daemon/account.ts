@@ -3,7 +3,8 @@
  * problems from here.
  */
 import { existsSync } from 'node:fs';
-import type { RowsyncError } from '../base/errors.ts';
+import { basename } from 'node:path';
+import { RowsyncError } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import type { Config } from '../config/load.ts';
 import { columnChoice, filesSettings } from '../config/settings.ts';
@@ -91,15 +92,21 @@ export function problemsAt(
 }
 
 /** The facts where the replica cannot be read. */
-function factsWithout(
-  { code, message, hint }: RowsyncError,
-  path: string,
-  around: Omit<Surroundings, keyof KeptTables>,
-): AccountFacts {
+function factsWithout(error: RowsyncError, path: string, around: Omit<Surroundings, keyof KeptTables>): AccountFacts {
   const facts = nothingOf(around);
-  if (!existsSync(path) && facts.complaints.length === 0) return { ...facts, replica: 'missing' };
+  const left = ['.sent', '-wal'].map((ending) => path + ending).find((file) => existsSync(file));
+  if (!existsSync(path) && left === undefined && facts.complaints.length === 0) return { ...facts, replica: 'missing' };
+  const { code, message, hint } = existsSync(path) || left === undefined ? error : goneError(path, left);
   const unusable: FoundComplaint = { about: 'replica', subject: null, code, message, hint, since: null };
-  return { ...facts, replica: 'here', complaints: [...facts.complaints, unusable] };
+  const isKnown = facts.complaints.some((complaint) => complaint.code === code);
+  return { ...facts, replica: 'here', complaints: isKnown ? facts.complaints : [...facts.complaints, unusable] };
+}
+
+function goneError(path: string, left: string): RowsyncError {
+  return new RowsyncError('config', 'replica.path', {
+    message: `The replica ${path} is gone, and ${basename(left)} is still there`,
+    hint: 'Put the file back, or restore a backup (rowsync restore). To begin anew, remove what is left of it; edits that were not sent are lost then.',
+  });
 }
 
 function nothingOf({ word, nowMs }: Omit<Surroundings, keyof KeptTables>): Omit<AccountFacts, 'replica'> {

@@ -120,6 +120,22 @@ test('service status ends with the account of the replica', async () => {
   expect(text).toContain('There is no replica yet');
 });
 
+test('a replica that was moved away is gone, and not one that was never made', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rowsync-'));
+  const file = join(folder, 'main.yaml');
+  writeFileSync(
+    file,
+    `origin: { url: "https://db.example", database: "1", tokenFile: token }\nreplica: { path: ${folder}/r.db }\n`,
+  );
+  writeFileSync(join(folder, 'r.db.sent'), '');
+
+  const text = await accountOfService('main', { extras: [], nowMs: 0 }, file);
+
+  rmSync(folder, { recursive: true });
+  expect(text).toContain('r.db is gone, and r.db.sent is still there');
+  expect(text).not.toContain('no replica yet');
+});
+
 test('service status says that the next start would fail where the configuration has an error', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rowsync-'));
   const file = join(folder, 'main.yaml');

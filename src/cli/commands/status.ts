@@ -227,7 +227,11 @@ export function statusText(
   const [last] = runs;
   const head = [
     `replica   ${printable(replica.path)} (${bytesText(replica.bytes)})`,
-    ...(identity === null ? ['origin    not asked yet: run rowsync pull'] : identityLines(identity)),
+    ...(identity !== null
+      ? identityLines(identity)
+      : problems.some(({ code }) => code === 'replica.unpulled')
+        ? ['origin    not asked yet: run rowsync pull']
+        : []),
     ...(last === undefined ? ['last run  none'] : runLines(last, nowMs)),
     ...(daemon === null ? [] : daemonLines(daemon, nowMs)),
     ...(page === null ? [] : [`page      ${printable(page)}`]),

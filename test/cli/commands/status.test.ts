@@ -134,7 +134,9 @@ test('keeps a large database to one screen of a terminal, the troubled and the o
 });
 
 test('says what is missing before the first pull', () => {
-  const text = statusText({ ...status([]), identity: null, runs: [] }, { nowMs: NOW, width: 80 });
+  const problems = [problem('replica.unpulled')];
+
+  const text = statusText({ ...status([]), identity: null, runs: [], problems }, { nowMs: NOW, width: 80 });
 
   expect(text).toContain('not asked yet: run rowsync pull');
   expect(text).toContain('last run  none');
