@@ -105,7 +105,7 @@ function factsWithout(error: RowsyncError, path: string, around: Omit<Surroundin
 function goneError(path: string, left: string): RowsyncError {
   return new RowsyncError('config', 'replica.path', {
     message: `The replica ${path} is gone, and ${basename(left)} is still there`,
-    hint: 'Put the file back, or restore a backup (rowsync restore). To begin anew, remove what is left of it; edits that were not sent are lost then.',
+    hint: 'Put the file back, or restore a backup (rowsync restore). rowsync pull begins anew; edits that were not sent are lost then.',
   });
 }
 
