@@ -139,8 +139,10 @@ function findMatch(
     if (id === undefined) throw usage('The file has no column _id', 'Name a column of the file with --match.');
     return { name: '_id', index: id.index, column: null, isGiven: true, idsByKey: readKeys(from, table, null) };
   }
-  const wished =
-    match === null ? table.columns.find(({ name }) => name === table.matchColumn) : findColumn(table, match);
+  // A number that the origin gave says which row is meant, also where the configuration names no column.
+  const given = matched.find(({ column }) => column?.type === 'Autonumber' && column.mask === null)?.column;
+  const configured = matched.find(({ column }) => column?.name === table.matchColumn)?.column;
+  const wished = match === null ? (configured ?? given) : findColumn(table, match);
   const found = matched.find(({ column }) => column !== null && column === wished);
   if (found === undefined && match === null) return null;
   if (wished === null || wished === undefined)

@@ -143,6 +143,16 @@ test('a file with _id is matched by it: what is not here is listed, and no value
   expect(byCode).toMatchObject({ matchedBy: 'Code', insertedCount: 0, updatedCount: 1, problems: [] });
 });
 
+test('a file with the number of the rows is matched by it where nothing else is named', async () => {
+  await using world = await startWorld('tables: { Note: { push: true } }\n');
+
+  const numbered = await world.take('a.csv', 'Id,Title\n4,Renamed\n', '--confirm');
+  const ignored = await world.take('b.csv', 'Id,Title\n4,Another\n', '--ignore', 'Id');
+
+  expect(numbered).toMatchObject({ matchedBy: 'Id', insertedCount: 0, updatedCount: 1, problems: [] });
+  expect(ignored).toMatchObject({ matchedBy: null, insertedCount: 1, updatedCount: 0 });
+});
+
 test('rows that may be several are listed, and nothing is done', async () => {
   await using world = await startWorld('tables: { Note: { push: true } }\n');
 
