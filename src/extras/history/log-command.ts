@@ -79,6 +79,8 @@ async function showLog(invocation: Invocation, options: LogOptions): Promise<num
   const stamp = (text: string | undefined, name: string): string | null =>
     text === undefined ? null : stampFromMs(momentOf(text, { name, nowMs: clock.nowMs() }) * 1000);
   const [since, until] = [stamp(options.since, '--since'), stamp(options.until, '--until')];
+  const now = stampFromMs(clock.nowMs());
+  if (since !== null && since > now) throw usageError(`--since: ${since} lies ahead`, `It is ${now} now.`);
   using reader = openReader(config.replica.path);
   const known = readKnownTables(reader);
   const table = options.table === undefined ? null : findKnownTable(known, options.table).table;

@@ -152,6 +152,9 @@ test('log lists runs, the newest first, and rows where a table or a run is named
   ]);
   expect(none).toMatchObject({ exitCode: 2, stdout: '' });
   expect(none.stderr).toContain('There is no run 99');
+  const ahead = await history.run(['log', '--since', '2099-01-01']);
+  expect(ahead).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(ahead.stderr).toContain('--since: 2099-01-01T00:00:00Z lies ahead');
   await history.run(['pull']);
   expect(await history.run(['log', '--run', '5'])).toMatchObject({ exitCode: 0, stdout: 'No changes\n' });
 });
