@@ -19,7 +19,7 @@ function shell(line: string): { readonly status: number | null; readonly stdout:
   }
 }
 
-test.each(['completion bash', 'man', '--help', '--version'])('%s fails on a full disk', (command) => {
+test.each(['completion bash', 'man', '--help', '--version', 'sandbox'])('%s fails on a full disk', (command) => {
   const { status, stderr } = shell(`rowsync ${command} > /dev/full`);
 
   expect(status).toBe(1);

@@ -136,7 +136,7 @@ async function serve(invocation: Invocation, options: SandboxCommandOptions): Pr
       ? `${JSON.stringify({ url, database, token, session: cookie, users, ...control, ...(options.replica === undefined ? {} : { unknown, rules }) })}\n`
       : readyText(sandbox, options),
   );
-  if (!signal.aborted) await once(signal, 'abort');
+  if (!signal.aborted && session.stdout.failure === null) await once(signal, 'abort');
   return EXIT.done;
 }
 
