@@ -19,7 +19,15 @@ export function chosenSources(from: Connection, settings: SinkSettings): readonl
       hint: 'It is misspelt, or the table was renamed. Nothing is sent until it names a table, or is gone.',
     });
   }
-  return readSources(from).filter(({ table }) => settings.tables.find(boundNameOf(from, table.name)) !== null);
+  return readSources(from).filter(({ table: { name } }) => isSent(settings, [name, boundNameOf(from, name)]));
+}
+
+/** Whether a table is sent, by its name and the one to which the configuration is bound: a key that is one of them comes before patterns. */
+function isSent({ tables: { byName } }: SinkSettings, names: readonly string[]): boolean {
+  const keys = names.flatMap((name) => byName.find(name) ?? []);
+  const own = keys.filter(({ key }) => names.some((name) => name.normalize('NFC') === key));
+  const deciding = own.length > 0 ? own : keys;
+  return deciding.length > 0 && deciding.every(({ says }) => says !== 'false');
 }
 
 /** The names that keep a table out, and that no table has; null for none. */

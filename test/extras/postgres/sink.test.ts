@@ -96,7 +96,7 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     await using fixture = await startFixture({ tables: [NOTE] });
     const address = await server.database();
     let isFirstLook = true;
-    const find: typeof ALL_TABLES.find = (name) => {
+    const find: typeof ALL_TABLES.byName.find = (name) => {
       if (isFirstLook) {
         fixture.execute(`
           INSERT INTO _rowsync_touched SELECT id, 0, 1, 0, unixepoch() FROM _rowsync_tables WHERE true
@@ -104,9 +104,11 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
           UPDATE _rowsync_tables SET state = 'steady'`);
       }
       isFirstLook = false;
-      return ALL_TABLES.find(name);
+      return ALL_TABLES.byName.find(name);
     };
-    const writer = await openWriter(fixture, address, { tables: { ...ALL_TABLES, find } });
+    const writer = await openWriter(fixture, address, {
+      tables: { ...ALL_TABLES, byName: { ...ALL_TABLES.byName, find } },
+    });
     await fixture.pull();
     fixture.execute(`UPDATE _rowsync_tables SET state = 'loading'; DELETE FROM _rowsync_touched`);
 
@@ -123,13 +125,15 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
       INSERT INTO _rowsync_touched SELECT id, ${row}, (SELECT coalesce(max(seq), 0) + 1 FROM _rowsync_touched), 0, unixepoch()
         FROM _rowsync_tables WHERE true ON CONFLICT DO UPDATE SET seq = excluded.seq`;
     let isMoment = false;
-    const find: typeof ALL_TABLES.find = (name) => {
+    const find: typeof ALL_TABLES.byName.find = (name) => {
       if (isMoment)
         fixture.execute(`UPDATE _rowsync_base_${noteId} SET "Title" = 'another' WHERE _id = 2; ${touch(0)}`);
       isMoment = false;
-      return ALL_TABLES.find(name);
+      return ALL_TABLES.byName.find(name);
     };
-    const writer = await openWriter(fixture, address, { tables: { ...ALL_TABLES, find } });
+    const writer = await openWriter(fixture, address, {
+      tables: { ...ALL_TABLES, byName: { ...ALL_TABLES.byName, find } },
+    });
     await fixture.pull();
     const noteId = readTables(fixture.replica)[0]?.id;
     await writer.work();
