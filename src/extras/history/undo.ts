@@ -78,7 +78,9 @@ export function undoTable(
       twinId: isDelete && !isOnlyHere ? findTwin(from, change, { ledger, columns }) : null,
     });
     if (found.edit?.kind === 'insert' && rowId > 0) {
-      if (isOnlyHere) {
+      if (isOnlyHere && isUnderWay(from, id, rowId)) {
+        refusals.push({ rowId, column: null, why: 'its delete was sent, and may have arrived: push first' });
+      } else if (isOnlyHere) {
         withdrawn.push(rowId);
         refusals.push(...withdrawDelete(from, ledger, { change, columns }));
       } else deleted.push(deletedRow(from, id, { change, rows }));
@@ -102,6 +104,12 @@ export function undoTable(
 /** Whether the origin has a row that is deleted here. */
 function isInBase(from: Connection, tableId: number, rowId: number): boolean {
   return from.prepare(sql`SELECT 1 FROM ${ident(baseName(tableId))} WHERE _id = ?`).get(rowId) !== undefined;
+}
+
+/** Whether a change of a row was sent, and no answer has settled it. */
+function isUnderWay(from: Connection, tableId: number, rowId: number): boolean {
+  const text = sql`SELECT 1 FROM _rowsync_rows WHERE table_id = ? AND row_id = ? AND state IN ('sending', 'unknown', 'inDoubt')`;
+  return from.prepare(text).get(tableId, rowId) !== undefined;
 }
 
 /** Makes a row that was deleted only here what the origin has; returns the cells that were something else when it was deleted. */

@@ -119,6 +119,16 @@ test('a delete that has not reached the origin is taken back here, and nothing i
   expect(world.store.rows('Note')).toHaveLength(6);
 });
 
+test('a delete that may have arrived is not withdrawn', async () => {
+  await using world = await startWorld();
+  world.execute(`DELETE FROM "Note" WHERE _id = 2; UPDATE _rowsync_rows SET state = 'unknown'`);
+
+  const undone = await world.undo('--since', '2026-11-25T08:01:30Z');
+
+  expect(undone.exitCode).toBe(3);
+  expect(undone.tables[0]).toMatchObject({ withdrawn: [], refused: [{ rowId: 2, column: null }] });
+});
+
 test('a row that comes back has what the origin has, and what it was here otherwise is listed', async () => {
   await using world = await startWorld();
   world.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 2`);
