@@ -59,6 +59,16 @@ const noSchemaChecker: Plugin = {
   },
 };
 
+/** The daemon gathers its own metrics, and answers for itself. What prom-client offers besides brings a tracer along. */
+const noDefaultMetrics: Plugin = {
+  name: 'no-default-metrics',
+  setup: (loader) => {
+    loader.onLoad({ filter: /node_modules\/prom-client\/lib\/(?:defaultMetrics|pushgateway|cluster)\.js$/ }, () => ({
+      contents: 'module.exports = { metricsList: [] };',
+    }));
+  },
+};
+
 /** The dates of cron ask Intl for the language of the system, whose data takes nine megabytes; nothing here shows their words. */
 const datesWithoutLanguage: Plugin = {
   name: 'dates-without-language',
@@ -87,7 +97,7 @@ const COMMON = {
   logLevel: 'warning',
   absWorkingDir: TOP,
   external: [...NOT_BUNDLED],
-  plugins: [undiciPool, noSchemaChecker, datesWithoutLanguage],
+  plugins: [undiciPool, noSchemaChecker, noDefaultMetrics, datesWithoutLanguage],
 } satisfies BuildOptions;
 
 /**
