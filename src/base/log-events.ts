@@ -51,6 +51,8 @@ export const LOG_EVENTS = {
     'When a table is followed and when it is swept, in `way`, or why it is not followed; told at the start and when it changes.',
   'schema.changed': 'Tables or columns changed at the origin; `message` says how.',
   'table.gone': 'The origin no longer shows a table; its rows stay, and its edits wait.',
+  'contracts.failed':
+    'Old names that the configuration no longer wants could not be ended; the next start tries again.',
   'sink.sent': 'Changed rows were sent to a sink, or tables were loaded.',
   'sink.failed': 'A sink cannot continue; it is tried again after `waitMs`.',
   'sink.recovered': 'A sink that failed before receives rows again.',

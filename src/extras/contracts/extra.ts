@@ -1,6 +1,8 @@
 /**
  * Contracts: registered queries, which are compiled whenever the schema changes; checks among them; and old names that stay readable for a while.
  */
+import { asRowsyncError } from '../../base/errors.ts';
+import { errorFacts } from '../../base/log.ts';
 import type { Extra } from '../../extra.ts';
 
 /** The first word of a command line that starts this program to run checks. */
@@ -20,10 +22,13 @@ export const CONTRACTS: Extra = {
     ]);
     await watchContracts(replica, config.extras.contracts, systemClock);
   },
-  start: (config, { replica, clock }) => {
-    const begun = import('./watch.ts').then(({ watchContracts }) =>
-      watchContracts(replica, config.extras.contracts, clock),
-    );
+  start: (config, { replica, clock, log }) => {
+    const begun = import('./watch.ts')
+      .then(({ watchContracts }) => watchContracts(replica, config.extras.contracts, clock))
+      .catch((thrown: unknown) => {
+        log.error('contracts.failed', errorFacts(asRowsyncError(thrown)));
+        return () => undefined;
+      });
     return { stop: async () => (await begun)() };
   },
 };

@@ -181,14 +181,30 @@ export function announceEnds(from: Connection, nowMs: number): readonly Contract
   const today = stampFromMs(nowMs).slice(0, 10);
   return readOldNames(from)
     .filter(({ until }) => until <= soon)
-    .map((one) => ({
-      name: `old name ${one.table ?? ''}.${one.name}`,
-      code: 'contract.oldName',
-      message:
+    .map((one) =>
+      complainOf(
+        one,
         one.until > today
           ? `${oldNameText(one)[0]?.toUpperCase() ?? ''}${oldNameText(one).slice(1)}`
-          : `The old name ${one.name} of ${one.now} should have ended on ${one.until}; it stays while a view of yours reads it`,
-      hint: 'Programs that read it have to use the name of today.',
-      since: `${one.until}T00:00:00Z`,
-    }));
+          : `The old name ${one.name} of ${one.now} should have ended on ${one.until}; ${STAYS}`,
+      ),
+    );
+}
+
+/** An old name that is left where the configuration no longer has contracts. */
+export function complainOfUnwanted(one: OldName): ContractComplaint {
+  const ends = `Without contracts in the configuration, the old name ${one.name} of ${one.now} ends`;
+  return complainOf(one, `${ends}; ${STAYS}`);
+}
+
+const STAYS = 'it stays while a view of yours reads it';
+
+function complainOf({ table, name, until }: OldName, message: string): ContractComplaint {
+  return {
+    name: `old name ${table ?? ''}.${name}`,
+    code: 'contract.oldName',
+    message,
+    hint: 'Programs that read it have to use the name of today.',
+    since: `${until}T00:00:00Z`,
+  };
 }

@@ -6,7 +6,7 @@ import { foldIdent, ident, sql, type Sql } from '../../base/sql.ts';
 import { type LedgerColumn, readColumns } from '../../replica/bookkeeping/columns.ts';
 import { type LedgerTable, readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
-import { queryRows } from '../../replica/query.ts';
+import { queryRows, queryTexts } from '../../replica/query.ts';
 import { readPhysicalColumns, readStanding, readTakenNames } from '../../replica/tables.ts';
 
 /** An old name; `table` is null for that of a table, and `until` a day. */
@@ -53,18 +53,29 @@ function mark(until: string): Sql {
   return sql`/* rowsync: old name until ${year ?? 0}-${two(month)}-${two(day)} */`;
 }
 
-/** Drops old names. SQLite is not asked whether a view of the user's still reads them. */
+/** Drops old names, with the indexes that other programs made on them. SQLite is not asked whether a view of the user's still reads them. */
 export function dropOldNames(tx: Tx, oldNames: readonly OldName[]): void {
   if (oldNames.length === 0) return;
   tx.prepare(sql`PRAGMA legacy_alter_table = ON`).run();
   try {
     for (const { table, name } of oldNames) {
+      for (const index of table === null ? [] : readIndexes(tx, table, name))
+        tx.prepare(sql`DROP INDEX ${ident(index)}`).run();
       if (table === null) tx.prepare(sql`DROP VIEW ${ident(name)}`).run();
       else tx.prepare(sql`ALTER TABLE ${ident(table)} DROP COLUMN ${ident(name)}`).run();
     }
   } finally {
     tx.prepare(sql`PRAGMA legacy_alter_table = OFF`).run();
   }
+}
+
+/** The indexes on a column, and those with an expression or a condition that says its name. */
+function readIndexes(from: Connection, table: string, column: string): readonly string[] {
+  const text = sql`SELECT DISTINCT l.name FROM pragma_index_list(@table) l JOIN pragma_index_xinfo(l.name) c
+                   JOIN sqlite_schema s ON s.type = 'index' AND s.name = l.name
+                   WHERE c.name = @column COLLATE NOCASE
+                      OR ((c.cid = -2 OR l.partial) AND instr(lower(replace(s.sql, '""', '"')), lower(@column)))`;
+  return queryTexts(from, text, [{ table, column }]);
 }
 
 /** Drops the old names that are one of these names, or stand for what is called so. */

@@ -2,10 +2,9 @@
  * Watches the names in an open replica: keeps old ones, and stores what a change breaks in the transaction that makes it, so that nobody meets a
  * broken query before it is named. After each pull it runs the checks and ends what has had its time.
  */
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { stampFromMs, type Clock } from '../../base/clock.ts';
-import { asRowsyncError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
 import {
   readContractComplaints,
@@ -15,11 +14,20 @@ import {
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import type { Replica } from '../../replica/database.ts';
+import { errorFromReading } from '../../replica/failures.ts';
 import { readSchemaVersion, watchSchema, type SchemaWatch } from '../../replica/objects.ts';
 import { changesSince, lookBefore } from './compare.ts';
 import { runChecks, type CheckRows } from './check-process.ts';
-import { announceEnds, judge, readContracts, type Contract, type JudgedContract } from './judge.ts';
-import { dropOldNames, followTables, freeOldNames, keepOldNames, readNames, readOldNames } from './old-names.ts';
+import { announceEnds, complainOfUnwanted, judge, readContracts, type Contract, type JudgedContract } from './judge.ts';
+import {
+  dropOldNames,
+  followTables,
+  freeOldNames,
+  keepOldNames,
+  readNames,
+  readOldNames,
+  type OldName,
+} from './old-names.ts';
 import type { ContractSettings } from './options.ts';
 import { SchemaModel } from './schema-model.ts';
 
@@ -35,13 +43,40 @@ export async function watchContracts(
     watchSchema(replica, watchFor(replica, settings, clock));
     return () => watchSchema(replica, null);
   }
-  if (readContractComplaints(replica).length > 0 || readOldNames(replica).length > 0) {
-    await replica.write('Ending old names', (tx) => {
-      dropOldNames(tx, readOldNames(tx));
-      storeContractComplaints(tx, []);
+  const end = (): Promise<void> =>
+    orComplain(replica, clock, async () => {
+      if (readContractComplaints(replica).length === 0 && readOldNames(replica).length === 0) return;
+      await replica.write('Ending old names', (tx) => {
+        endOldNames(tx, readOldNames(tx));
+        storeContractComplaints(tx, readOldNames(tx).map(complainOfUnwanted));
+      });
+    });
+  await end();
+  if (readOldNames(replica).length === 0) return () => undefined;
+  watchSchema(replica, {
+    free: freeOldNames,
+    change: (tx) => {
+      const [kept, before] = [readOldNames(tx), readNames(tx)];
+      return () => followTables(tx, kept, before, readNames(tx));
+    },
+    pulled: end,
+  });
+  return () => watchSchema(replica, null);
+}
+
+/** Does work whose failure is a problem of the contracts only, and holds up nothing else. */
+async function orComplain(replica: Replica, clock: Clock, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (thrown) {
+    const { message, hint } = errorFromReading(thrown, replica.path);
+    const problem = { name: 'contracts', code: 'contract.breaks', message: `Contracts: ${message}`, hint };
+    await replica.write('Naming a problem of contracts', (tx) => {
+      const all = readContractComplaints(tx);
+      const since = all.find(({ name }) => name === problem.name)?.since ?? stampFromMs(clock.nowMs());
+      storeContractComplaints(tx, [...all.filter(({ name }) => name !== problem.name), { ...problem, since }]);
     });
   }
-  return () => undefined;
 }
 
 /** The registered queries and their judgement, or why the folder cannot be read. */
@@ -67,7 +102,8 @@ function readAll(
   try {
     return { contracts: readContracts(from, settings), problem: [] };
   } catch (thrown) {
-    const message = `The folder of registered queries cannot be read: ${asRowsyncError(thrown).message}`;
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    const message = `The folder of registered queries cannot be read: ${reason}`;
     const hint = 'Make it, or correct contracts.folder in the configuration.';
     const problem = { name: settings.folder ?? '', code: 'contract.breaks', message, hint, since: stampFromMs(nowMs) };
     return { contracts: readContracts(from, { ...settings, folder: null }), problem: [problem] };
@@ -101,21 +137,25 @@ function watchFor(replica: Replica, settings: ContractSettings, clock: Clock): S
         });
       };
     },
-    pulled: async (tables) => {
-      const results = await runChecks(
-        replica.path,
-        dueChecks(replica, readAll(replica, settings, 0).contracts, tables),
-      );
-      if (results.size === 0 && keyNow() === judgedKey) return;
-      await replica.write('Judging registered queries', (tx) => {
-        const nowMs = clock.nowMs();
-        endOldNames(tx, stampFromMs(nowMs).slice(0, 10));
-        const fresh = [...results].flatMap((result) => failureOf(result, tx, nowMs));
-        using model = new SchemaModel(tx);
-        store(tx, model, settings, { nowMs, fresh, answered: new Set(results.keys()) });
-      });
-      judgedKey = keyNow();
-    },
+    pulled: (tables) =>
+      orComplain(replica, clock, async () => {
+        const known = judgedKey;
+        // What fails is done anew after the next pull.
+        judgedKey = '';
+        const due = dueChecks(replica, readAll(replica, settings, 0).contracts, tables);
+        const results = await runChecks(replica.path, due);
+        if (results.size > 0 || keyNow() !== known)
+          await replica.write('Judging registered queries', (tx) => {
+            const nowMs = clock.nowMs();
+            const today = stampFromMs(nowMs).slice(0, 10);
+            const ended = readOldNames(tx).filter(({ until }) => until <= today);
+            endOldNames(tx, ended);
+            const fresh = [...results].flatMap((result) => failureOf(result, tx, nowMs));
+            using model = new SchemaModel(tx);
+            store(tx, model, settings, { nowMs, fresh, answered: new Set(results.keys()) });
+          });
+        judgedKey = keyNow();
+      }),
   };
 }
 
@@ -172,9 +212,8 @@ function failureOf([name, result]: [string, CheckRows], from: Connection, nowMs:
   return fail(`The check ${name} returned ${isMore ? 'more than ' : ''}${plural(count, 'row')}${named}`);
 }
 
-/** Ends old names whose day has come, unless a view of the user's reads them: SQLite changes no table while a view does not compile. */
-function endOldNames(tx: Tx, today: string): void {
-  const due = readOldNames(tx).filter(({ until }) => until <= today);
+/** Ends old names, except those that a view of the user's reads: SQLite changes no table while a view does not compile. */
+function endOldNames(tx: Tx, due: readonly OldName[]): void {
   if (due.length === 0) return;
   using model = new SchemaModel(tx);
   const views = readContracts(tx, { folder: null, keepDays: 0 });
@@ -186,10 +225,14 @@ function endOldNames(tx: Tx, today: string): void {
   );
 }
 
-/** A text that differs once a file of the folder is added, removed or changed. */
+/** A text that differs once a file of the folder is added, removed or changed, or the folder cannot be read. */
 function folderState(folder: string | null): string {
-  if (folder === null || !existsSync(folder)) return '';
-  return readdirSync(folder)
-    .map((name) => `${name} ${statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? ''}`)
-    .join('/');
+  if (folder === null) return '';
+  try {
+    return readdirSync(folder)
+      .map((name) => `${name} ${statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? ''}`)
+      .join('/');
+  } catch (thrown) {
+    return String(thrown);
+  }
 }

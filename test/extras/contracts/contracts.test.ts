@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { RowsyncError } from '../../../src/base/errors.ts';
-
+import { silentLogger } from '../../../src/base/log.ts';
+import type { Config } from '../../../src/config/load.ts';
+import { CONTRACTS } from '../../../src/extras/contracts/extra.ts';
 import { judgeAll, watchContracts } from '../../../src/extras/contracts/watch.ts';
 import { readContractComplaints } from '../../../src/replica/bookkeeping/problems.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
@@ -280,6 +282,135 @@ test('a folder that cannot be read is named, and views are still watched', async
     expect.stringContaining('contract.breaks: The folder of registered queries cannot be read'),
     'contract.breaks: the view dear does not compile: no such column: absent',
   ]);
+});
+
+test('a folder that is a file is named, and no failure of the pull', async () => {
+  await using fixture = await startWatched({ 'dear.sql': 'SELECT Price FROM Good' });
+  const folder = join(fixture.contracts, 'dear.sql');
+  await watchContracts(fixture.replica, { folder, keepDays: 0 }, systemClock);
+
+  const { error } = await fixture.pull();
+
+  expect(error).toBeNull();
+  expect(fixture.complaints()).toEqual([expect.stringContaining('registered queries cannot be read: ENOTDIR')]);
+});
+
+test('what keeps an old name from its end is named until it is gone, and no failure of the pull', async () => {
+  await using fixture = await startWatched({}, { keepDays: 1 });
+  fixture.sandbox.store.renameColumn('Good', 'Price', 'Cost');
+  await fixture.pull();
+  fixture.execute('ALTER TABLE Good ADD COLUMN twice ANY AS (Price * 2)');
+  fixture.time.aheadMs = 3 * DAY_MS;
+
+  const reports = [await fixture.pull(), await fixture.pull()];
+  const before = fixture.complaints().filter((one) => one.startsWith('contract.breaks'));
+  fixture.execute('ALTER TABLE Good DROP COLUMN twice');
+  await fixture.pull();
+
+  expect(reports.map(({ error }) => error)).toEqual([null, null]);
+  expect(before).toEqual([expect.stringMatching(/^contract.breaks: Contracts: .*no such column: "?Price/)]);
+  expect(fixture.complaints()).toEqual([]);
+  expect(fails(fixture, 'SELECT Price FROM Good')).toBe(true);
+});
+
+const INDEXES = `
+  CREATE INDEX plain ON Good(Title, Price);
+  CREATE INDEX expression ON Good(abs("price"));
+  CREATE INDEX part ON Good(Title) WHERE Price > 1;
+  CREATE INDEX other ON Good(Cost)`;
+
+test('an old name ends with the indexes of other programs on it', async () => {
+  await using fixture = await startWatched({}, { keepDays: 1 });
+  fixture.sandbox.store.renameColumn('Good', 'Price', 'Cost');
+  await fixture.pull();
+  fixture.execute(INDEXES);
+  fixture.time.aheadMs = 3 * DAY_MS;
+
+  const { error } = await fixture.pull();
+
+  expect(error).toBeNull();
+  expect(fails(fixture, 'SELECT Price FROM Good')).toBe(true);
+  expect(fixture.rows("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'Good'")).toEqual([
+    { name: 'other' },
+  ]);
+});
+
+test('an old name with an index gives way to what the origin calls so', async () => {
+  await using fixture = await startWatched({}, { keepDays: 30 });
+  fixture.sandbox.store.renameColumn('Good', 'Price', 'Cost');
+  await fixture.pull();
+  fixture.execute(INDEXES);
+  fixture.sandbox.store.addColumn('Good', { name: 'Price', type: 'Text', defaultValue: 'new' });
+
+  const { error, tables } = await fixture.pull();
+
+  expect([error, ...tables.map((table) => table.error)]).toEqual([null, null, null]);
+  expect(fixture.rows('SELECT Price FROM Good WHERE _id = 1')).toEqual([{ Price: 'new' }]);
+});
+
+test('without the option, old names with an index or a dependent column keep no command from its work', async () => {
+  await using fixture = await startWatched({}, { keepDays: 30 });
+  fixture.sandbox.store.renameColumn('Good', 'Price', 'Cost');
+  fixture.sandbox.store.renameColumn('Maker', 'Title', 'Heading');
+  await fixture.pull();
+  fixture.execute(INDEXES);
+  await watchContracts(fixture.replica, undefined, systemClock);
+  const isEnded = fails(fixture, 'SELECT Price FROM Good') && fails(fixture, 'SELECT Title FROM Maker');
+  await watchContracts(fixture.replica, { folder: null, keepDays: 30 }, systemClock);
+  fixture.sandbox.store.renameColumn('Maker', 'Heading', 'Name');
+  await fixture.pull();
+  fixture.execute('ALTER TABLE Maker ADD COLUMN twice ANY AS (Heading || Heading)');
+
+  await watchContracts(fixture.replica, undefined, systemClock);
+
+  expect(isEnded).toBe(true);
+  expect(fixture.complaints()).toEqual([expect.stringMatching(/^contract.breaks: Contracts: .*Heading/)]);
+});
+
+test('a daemon whose old names cannot be ended says so, and goes on', async () => {
+  const fixture = await startWatched({}, { keepDays: 30 });
+  fixture.sandbox.store.renameColumn('Good', 'Price', 'Cost');
+  await fixture.pull();
+  fixture.replica.close();
+  const failures: unknown[] = [];
+  const log = { ...silentLogger, error: (event: string) => void failures.push(event) };
+
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all that it reads
+  const config = { extras: {} } as Config;
+  await CONTRACTS.start?.(config, { replica: fixture.replica, clock: systemClock, log }).stop();
+
+  expect(failures).toEqual(['contracts.failed']);
+  await fixture[Symbol.asyncDispose]();
+});
+
+test('without the option, an old name stays while a view reads it, and tables can be changed', async () => {
+  await using fixture = await startWatched({}, { keepDays: 30 });
+  const { store } = fixture.sandbox;
+  store.renameColumn('Good', 'Price', 'Cost');
+  store.renameColumn('Good', 'Title', 'Heading');
+  store.renameTable('Maker', 'Firm');
+  await fixture.pull();
+  fixture.execute('CREATE VIEW dear AS SELECT Price FROM Good; CREATE VIEW makers AS SELECT * FROM Maker');
+
+  await watchContracts(fixture.replica, undefined, systemClock);
+  const complaints = fixture.complaints();
+  store.renameColumn('Good', 'Cost', 'Amount');
+  store.dropTable('Firm');
+  store.addTable({ ...GOOD, name: 'Firm' });
+  const { error, tables } = await fixture.pull({ confirm: true });
+
+  expect(complaints).toEqual([
+    'contract.oldName: Without contracts in the configuration, the old name Maker of Firm ends; it stays while a view of yours reads it',
+    'contract.oldName: Without contracts in the configuration, the old name Price of Cost ends; it stays while a view of yours reads it',
+  ]);
+  expect(fails(fixture, 'SELECT Title FROM Good')).toBe(true);
+  expect([error, ...tables.map((table) => table.error)]).toEqual([null, null, null]);
+  expect(fixture.rows('SELECT Price FROM dear')).toHaveLength(2);
+  expect(fixture.rows('SELECT Title FROM makers')).toEqual([{ Title: 'm' }]);
+  fixture.execute('DROP VIEW dear; DROP VIEW makers');
+  await fixture.pull();
+  expect(fails(fixture, 'SELECT Price FROM Good')).toBe(true);
+  expect(fixture.complaints()).toEqual([]);
 });
 
 test('a two-way table with old names is edited, pushed and made again as before', { timeout: 60_000 }, async () => {
