@@ -78,7 +78,7 @@ export function undoTable(
       twinId: isDelete && !isOnlyHere ? findTwin(from, change, { ledger, columns }) : null,
     });
     if (found.edit?.kind === 'insert' && rowId > 0) {
-      if (isOnlyHere && isUnderWay(from, id, rowId)) {
+      if (isOnlyHere && wasSent(from, id, rowId)) {
         refusals.push({ rowId, column: null, why: 'its delete was sent, and may have arrived: push first' });
       } else if (isOnlyHere) {
         withdrawn.push(rowId);
@@ -107,7 +107,7 @@ function isInBase(from: Connection, tableId: number, rowId: number): boolean {
 }
 
 /** Whether a change of a row was sent, and no answer has settled it. */
-function isUnderWay(from: Connection, tableId: number, rowId: number): boolean {
+function wasSent(from: Connection, tableId: number, rowId: number): boolean {
   const text = sql`SELECT 1 FROM _rowsync_rows WHERE table_id = ? AND row_id = ? AND state IN ('sending', 'unknown', 'inDoubt')`;
   return from.prepare(text).get(tableId, rowId) !== undefined;
 }
