@@ -58,6 +58,7 @@ export function pullSettings({
       const rule = tables.find(table);
       return rule === null ? null : tableOptions(rule);
     },
+    ownNameOf: (table) => tables.find(table)?.options.name,
     configured: tables.byName,
   };
 }
@@ -94,18 +95,7 @@ export function pushSettings(config: Config): PushSettings {
 }
 
 function tableOptions(rule: TableRule): TableSettings {
-  const {
-    name,
-    columnNames = {},
-    sort,
-    push,
-    match,
-    conflict,
-    workflow,
-    delete: deletes,
-    history,
-    rows,
-  } = rule.options;
+  const { columnNames = {}, sort, push, match, conflict, workflow, delete: deletes, history, rows } = rule.options;
   const editing = {
     match: match ?? null,
     conflict: conflict ?? 'origin',
@@ -118,7 +108,7 @@ function tableOptions(rule: TableRule): TableSettings {
     columns: columnChoice(rule),
     rows: rows ?? null,
     editing: isPushed(rule.options) ? editing : null,
-    names: { table: name, columns: new Map(Object.entries(columnNames)) },
+    columnNames: new Map(Object.entries(columnNames)),
     history: historyBounds(history),
   };
 }

@@ -33,6 +33,8 @@ export interface PullSettings {
   /** Whether following also compares sums of days when it is time; left out for yes. */
   readonly compares?: boolean | undefined;
   readonly tableOptions: (name: string) => TableSettings | null;
+  /** What a table is called here, also one that takes no part; left out, and undefined, for by the rule. */
+  readonly ownNameOf?: ((name: string) => string | undefined) | undefined;
   /** What the configuration says of tables by their names; left out if none is bound to one, and none need match. */
   readonly configured?: ConfiguredTables | undefined;
 }
@@ -47,8 +49,8 @@ export interface TableSettings {
   readonly editing?: EditingOptions | null | undefined;
   /** The filter that a row has to satisfy to be here, in the origin's language; absent or null for all rows. */
   readonly rows?: string | null | undefined;
-  /** What it and columns of it are called here, by their names at the origin; absent for by the rule. */
-  readonly names?: { readonly table: string | undefined; readonly columns: ReadonlyMap<string, string> } | undefined;
+  /** What columns of it are called here, by their names at the origin; absent for by the rule. */
+  readonly columnNames?: ReadonlyMap<string, string> | undefined;
   /** The bounds of its journal; absent or null for no journal. */
   readonly history?: HistoryBounds | null | undefined;
 }

@@ -167,9 +167,9 @@ function settleEditing(
 }
 
 /** Columns that have a name of their own in the configuration, and that the origin does not show. */
-function unknownNames({ columns }: TableDescriptor, { names }: TableSettings): readonly string[] {
+function unknownNames({ columns }: TableDescriptor, { columnNames }: TableSettings): readonly string[] {
   const shown = new Set(columns.map(({ name }) => name));
-  return [...(names?.columns.keys() ?? [])].filter((name) => !shown.has(name));
+  return [...(columnNames?.keys() ?? [])].filter((name) => !shown.has(name));
 }
 
 /** Makes sure that no option names columns that do not exist. @throws RowsyncError `config.invalid`. */

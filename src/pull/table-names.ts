@@ -31,13 +31,13 @@ export interface Placing {
 }
 
 /** How the configuration names tables. */
-export function tableNames(from: Connection, { tableOptions }: Pick<PullSettings, 'tableOptions'>): NameRules {
-  return { style: readNameStyle(from), given: (name) => tableOptions(name)?.names?.table };
+export function tableNames(from: Connection, { ownNameOf }: Pick<PullSettings, 'ownNameOf'>): NameRules {
+  return { style: readNameStyle(from), given: ownNameOf };
 }
 
 /** How the configuration names the columns of a table. */
-export function columnNaming(from: Connection, { names }: Pick<TableSettings, 'names'>): Naming {
-  return { scope: 'column', style: readNameStyle(from), given: (name) => names?.columns.get(name) };
+export function columnNaming(from: Connection, { columnNames }: Pick<TableSettings, 'columnNames'>): Naming {
+  return { scope: 'column', style: readNameStyle(from), given: (name) => columnNames?.get(name) };
 }
 
 /** The names of tables here, by their ids. */

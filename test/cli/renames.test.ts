@@ -84,6 +84,17 @@ test('a table and a column keep the names that the configuration gives them when
   expect(refused.stderr).toContain('tables.N*.name is for one table, not for a pattern');
 });
 
+test('a table keeps the name that the configuration gives it in a pull of another table', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE, { ...NOTE, name: 'Other' }] });
+  using made = makeWorkspace(sandbox, `tables: { '*': {}, Note: { name: remark } }\n`);
+  await runCli(['pull'], { folder: made.folder });
+
+  const pulled = await runCli(['pull', 'Other'], { folder: made.folder });
+  const rows = await runCli(['sql', 'SELECT count(*) FROM remark'], { folder: made.folder });
+
+  expect([pulled.exitCode, rows.exitCode]).toEqual([0, 0]);
+});
+
 test.each(['pull', 'push', 'sync', 'verify', 'status'])(
   '%s has the account, as text and with --json',
   async (command) => {

@@ -53,6 +53,18 @@ test('a sentence says when a table is followed and swept, or why it is only swep
   expect(text({}, { endProven: false })).toMatch(/not followed \(not proven until the next sweep\)$/);
 });
 
+test('a table keeps the name that the configuration gives it in runs without it', async () => {
+  await using sandbox = await startTestSandbox({ tables: [note, { ...note, name: 'Other' }] });
+  const tables = `tables: { '*': {}, Note: { name: remark }, Other: { schedule: { pull: "*/5 * * * *" } } }\n`;
+  await using daemon = startDaemon(sandbox, `schedule: { sync: "0 0 * * *", follow: false }\n${tables}`);
+  await daemon.idle();
+
+  await daemon.elapse(10);
+
+  expect(daemon.rows('SELECT count(*) AS n FROM remark')).toEqual([{ n: 2 }]);
+  expect(daemon.rows('SELECT "table" FROM sync_status ORDER BY 1')).toEqual([{ table: 'Other' }, { table: 'remark' }]);
+});
+
 test('the log is told once, and again where something else is done', async () => {
   await using sandbox = await startTestSandbox({ tables: [note] });
   await using daemon = startDaemon(sandbox, 'schedule: { follow: "* * * * *", pull: "*/5 * * * *" }\n');

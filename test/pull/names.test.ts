@@ -172,10 +172,11 @@ test('calls a table and its columns as the configuration says, with an edit that
   const settingsWith = (columns: Readonly<Record<string, string>>) => ({
     ...twoWaySettings(),
     names: 'snake' as const,
+    ownNameOf: (name: string) => (name === 'Other' ? undefined : 'Line'),
     tableOptions: (name: string): TableSettings | null => ({
       sort: null,
       ...twoWaySettings().tableOptions(name),
-      names: name === 'Other' ? undefined : { table: 'Line', columns: new Map(Object.entries(columns)) },
+      columnNames: name === 'Other' ? undefined : new Map(Object.entries(columns)),
     }),
   });
 
