@@ -11,7 +11,7 @@
  *                        goes behind; should that be taken too, another `_`
  *    style `snake`       lower case, words joined by `_`, before all of the above: `Order Line` is `order_line`, `2nd Phone` is `_2nd_phone`
  *
- * A name that the configuration gives goes before all of that. A column keeps its name until the origin renames it. A table gets its own name as soon as that is free. Pure.
+ * A name that the configuration gives goes before all of that. A table or column gets its own name as soon as that is free. Pure.
  */
 
 /** Whether a name is for a table or for a column. */
@@ -77,7 +77,7 @@ export function localName(naming: Naming, thing: Named, taken: ReadonlySet<strin
 /** Whether a name is the one that a thing has in this style, perhaps with what tells it from another one's. */
 export function isNameOf(local: string, naming: Naming, thing: Named): boolean {
   const own = ownName(naming, thing);
-  return local === own || local.startsWith(`${own}_${thing.id}`);
+  return local === own || local.replace(/_*$/, '') === `${own}_${thing.id}`;
 }
 
 /** The names that described things have in the replica, without those that any known thing has already. */

@@ -8,7 +8,7 @@
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { columnType, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 import { isMassRemoval } from './guards.ts';
-import { asideName, foldName, isNameOf, localName, ownName, type NameRules, type Naming } from './naming.ts';
+import { asideName, foldName, localName, ownName, type NameRules, type Naming } from './naming.ts';
 
 /** live: described and filled · removed: no longer described, keeps its last values · aside: replaced by a new form. */
 export type ColumnState = 'live' | 'removed' | 'aside';
@@ -115,19 +115,14 @@ function planNames(
 ): readonly SchemaAction[] {
   const actions: SchemaAction[] = [];
   const inOrder = described.toSorted((a, b) => a.id - b.id);
-  // A column that was gone for a while may have lost its name here to another one.
-  const keepsName = (descriptor: ColumnDescriptor): boolean => {
-    const column = usable.get(descriptor.id);
-    if (column === undefined || column.name !== descriptor.name || column.state !== 'live') return false;
-    return isNameOf(column.localName, naming, descriptor);
-  };
+  const keepsName = (descriptor: ColumnDescriptor): boolean =>
+    usable.get(descriptor.id)?.localName === ownName(naming, descriptor);
   const renamed = inOrder.filter((descriptor) => !keepsName(descriptor));
   for (const { id } of renamed) taken.delete(foldName(usable.get(id)?.localName ?? ''));
   const localNameById = new Map<number, string>();
   for (const descriptor of inOrder) {
     const column = usable.get(descriptor.id);
-    const isKept = column !== undefined && keepsName(descriptor);
-    const local = isKept ? column.localName : localName(naming, descriptor, taken);
+    const local = keepsName(descriptor) ? ownName(naming, descriptor) : localName(naming, descriptor, taken);
     taken.add(foldName(local));
     localNameById.set(descriptor.id, local);
     if (column !== undefined && column.localName !== local) actions.push({ kind: 'rename', column, localName: local });

@@ -97,6 +97,9 @@ test.each([
   ['Note_7', true],
   ['Note_7_', true],
   ['Note_8', false],
+  ['Note_71', false],
+  ['Note_7_x', false],
+  ['Nota_7', false],
   ['note', false],
 ])('the name of a thing that the origin calls Note may be %s: %s', (local, expected) => {
   expect(isNameOf(local, { scope: 'column', style: 'origin' }, { name: 'Note', id: 7 })).toBe(expected);

@@ -147,6 +147,23 @@ test('applies the loss of most columns once a person confirmed it', () => {
   expect(plan.kind).toBe('apply');
 });
 
+test('a column with a number behind its name loses that once its own name is free', () => {
+  const columns = [described(5, 'Price'), described(8, 'Cost')];
+  const before = [known(5, 'Price', { localName: 'Cost_5' }), known(8, 'Cost')];
+  const plan = (names: Readonly<Record<string, string>>): readonly string[] => {
+    const planned = planSchema(before, columns, { ...OPTIONS, given: (name) => names[name] });
+    return planned.kind === 'hold' ? [] : planned.actions.map(stepText);
+  };
+
+  expect(plan({ Price: 'Cost' })).toEqual(['keep Cost_5', 'keep Cost']);
+  expect(plan({ Price: 'Cost', Cost: 'old_cost' })).toEqual([
+    'rename Cost_5 → Cost',
+    'rename Cost → old_cost',
+    'keep Cost',
+    'keep old_cost',
+  ]);
+});
+
 test('leaves the names of columns that another client added to them', () => {
   const columns = [described(1, 'Mine'), described(2, 'mine'), described(3, 'B')];
 
