@@ -17,13 +17,13 @@ import {
   type Resolution,
 } from '../replica/bookkeeping/conflicts.ts';
 import { kindOfHold, storeConfirmations } from '../replica/confirmation.ts';
-import { readTables } from '../replica/bookkeeping/tables.ts';
+import { readTables, tableNamed } from '../replica/bookkeeping/tables.ts';
 import { editVersion, readRowState, readRowStates, type EditedRow } from '../replica/bookkeeping/row-states.ts';
 import { readWaiting, type WaitingRow } from '../replica/bookkeeping/refusals.ts';
 import { agreeToPull } from '../replica/bookkeeping/runs.ts';
 import { captureChanges, diffRows, type RowChange } from './changes.ts';
 import { discardAll, discardRow, resolveConflict } from './resolve.ts';
-import { MIRROR_HINT, readTwoWayTable, readTwoWayTables, type TwoWayTable } from './table.ts';
+import { MIRROR_HINT, readTwoWayTable } from './table.ts';
 import { retryRows } from './writer/apply.ts';
 
 /** What a person wants. */
@@ -183,9 +183,10 @@ function carryOutDiscard(
   { table: name, rowId }: PersonDecision & { readonly kind: 'discard' },
   at: string,
 ): DecisionOutcome {
-  const table = findByName(readTwoWayTables(tx), name);
-  if (table === undefined) {
-    const isMirror = findByName(readTables(tx), name)?.push === 'off';
+  const named = tableNamed(readTables(tx), name);
+  const table = named === undefined ? null : readTwoWayTable(tx, named.id);
+  if (table === null) {
+    const isMirror = named?.push === 'off';
     return { kind: 'problem', words: `no two-way table is called "${name}"`, ...(isMirror && { hint: MIRROR_HINT }) };
   }
   captureChanges(tx, table, at);
@@ -218,19 +219,6 @@ function doubtText(discarded: readonly Pick<RowChange, 'rowId' | 'state'>[]): st
   if (ids.length === 0) return '';
   const rows = ids.length === 1 ? `row ${ids[0]} was` : `rows ${someOf(ids)} were`;
   return `; ${rows} in doubt, so the origin may have what you discarded: look there`;
-}
-
-/** The table of that name: the name here wins over the one at the origin, and an exact name over another case. */
-function findByName<T extends Pick<TwoWayTable, 'name' | 'localName'>>(
-  tables: readonly T[],
-  name: string,
-): T | undefined {
-  const isAlike = (known: string): boolean => known.toLowerCase() === name.toLowerCase();
-  return (
-    tables.find(({ localName }) => localName === name) ??
-    tables.find((table) => table.name === name) ??
-    tables.find((table) => isAlike(table.localName) || isAlike(table.name))
-  );
 }
 
 function carryOutRetry(tx: Tx, ids: readonly number[], at: string): DecisionOutcome {

@@ -16,7 +16,7 @@ import {
   type WaitingTable,
 } from '../reconcile/bindings.ts';
 import { readDescribed, storeDescribed, type DescribedTable } from '../replica/bookkeeping/described.ts';
-import { isNamed, readTables } from '../replica/bookkeeping/tables.ts';
+import { readTables, tablesNamed } from '../replica/bookkeeping/tables.ts';
 import { storeSchemaChanges, type SchemaChange } from '../replica/bookkeeping/schema-changes.ts';
 import { isAgreedPull } from '../replica/bookkeeping/runs.ts';
 import type { DatabaseDescriptor } from '../wire/schema.ts';
@@ -101,10 +101,11 @@ function confirmedBy(
   replica: PullContext['replica'],
   { tables, confirm }: Pick<PullOptions, 'tables' | 'confirm'>,
 ): (name: string) => boolean {
-  const confirmed = readTables(replica).flatMap((table) => {
+  const known = readTables(replica);
+  const meant = new Set(tablesNamed(known, tables));
+  const confirmed = known.flatMap((table) => {
     const { pullConsent, problemCode } = readProblems(replica, table.id);
-    const isMeant = tables.length === 0 || tables.some((name) => isNamed(table, name));
-    const isConsented = pullConsent !== null || (confirm && isMeant);
+    const isConsented = pullConsent !== null || (confirm && meant.has(table));
     return problemCode === 'guard.names' && isConsented ? [table.name] : [];
   });
   return (name) => confirmed.includes(name);

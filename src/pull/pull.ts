@@ -21,7 +21,7 @@ import {
   storeNameStyle,
 } from '../replica/bookkeeping/identity.ts';
 import { readDatabaseDescriptor, storeDescriptor } from '../replica/bookkeeping/descriptors.ts';
-import { changedFilters, isNamed, readTables, storeGone, storeRowsWanted } from '../replica/bookkeeping/tables.ts';
+import { changedFilters, readTables, storeGone, storeRowsWanted, tableNamed } from '../replica/bookkeeping/tables.ts';
 import { readDescribed } from '../replica/bookkeeping/described.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { hasTable, schemaWatch } from '../replica/objects.ts';
@@ -281,9 +281,12 @@ function chooseTables(
   const configured = database.tables.filter(({ recordName }) => settings.tableOptions(recordName) !== null);
   if (names.length === 0) return configured;
   const localById = new Map(readTables(replica).map(({ id, localName }) => [id, localName]));
-  const isMeant = ({ id, recordName }: TableSummary, name: string): boolean =>
-    isNamed({ name: recordName, localName: localById.get(id) ?? recordName }, name);
-  const unknown = names.filter((name) => !configured.some((table) => isMeant(table, name)));
+  const wantedIds = new Set(configured.map(({ id }) => id));
+  const tables = database.tables
+    .filter(({ id }) => wantedIds.has(id) || localById.has(id))
+    .map(({ id, recordName: name }) => ({ id, name, localName: localById.get(id) ?? name }));
+  const idByName = new Map(names.map((name) => [name, tableNamed(tables, name)?.id ?? 0]));
+  const unknown = names.filter((name) => !wantedIds.has(idByName.get(name) ?? 0));
   if (unknown.length > 0) {
     const there = configured.map(({ recordName }) => recordName);
     throw usageError(
@@ -291,7 +294,8 @@ function chooseTables(
       `The configuration matches: ${there.join(', ') || 'no table'}.`,
     );
   }
-  return configured.filter((table) => names.some((name) => isMeant(table, name)));
+  const meantIds = new Set(idByName.values());
+  return configured.filter(({ id }) => meantIds.has(id));
 }
 
 /** The other tables at the origin that are here: their names follow too, or they would keep one that another table has now. */

@@ -13,7 +13,7 @@ import { guessText } from '../reconcile/bindings.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readDropped } from '../replica/complaints.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { isNamed, readTables } from '../replica/bookkeeping/tables.ts';
+import { readTables, tableNamed, tablesNamed } from '../replica/bookkeeping/tables.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
 import { readRowStates } from '../replica/bookkeeping/row-states.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
@@ -225,9 +225,8 @@ export function pushedAmong(
   context: Pick<PushContext, 'settings' | 'replica'>,
   names: readonly string[],
 ): readonly string[] {
-  const pushed = chooseTables(context, []);
-  const wanted = pushed.filter((table) => names.length === 0 || names.some((name) => isNamed(table, name)));
-  return wanted.map(({ localName }) => localName);
+  const meant = new Set(tablesNamed(readTables(context.replica), names).map(({ id }) => id));
+  return chooseTables(context, []).flatMap(({ id, localName }) => (meant.has(id) ? [localName] : []));
 }
 
 /** A two-way table that another program dropped, or of which it dropped a column; the next pull makes it again. */
@@ -240,7 +239,7 @@ interface BrokenTable {
 
 /** Those that are not pushed for that reason, narrowed to the names if there are any. */
 export function brokenAmong(from: Connection, names: readonly string[]): readonly BrokenTable[] {
-  const tables = readTables(from).filter((table) => names.length === 0 || names.some((name) => isNamed(table, name)));
+  const tables = tablesNamed(readTables(from), names);
   const dropped = readDropped(from);
   return tables.flatMap(({ id, name, localName }) => {
     const found = dropped.find(({ subject }) => subject === localName);
@@ -256,15 +255,17 @@ export function chooseTables(
   names: readonly string[],
 ): readonly TwoWayTable[] {
   // The origin would refuse edits of a table that it no longer shows; they wait until it is back, or pruned.
-  const gone = new Set(readTables(replica).flatMap(({ id, state }) => (state === 'gone' ? [id] : [])));
+  const tables = readTables(replica);
+  const gone = new Set(tables.flatMap(({ id, state }) => (state === 'gone' ? [id] : [])));
   const broken = brokenAmong(replica, []);
   const left = new Set([...gone, ...broken.map(({ id }) => id)]);
   const pushed = readTwoWayTables(replica).filter(
     ({ id, name }) => settings.tableOptions(name) !== null && !left.has(id),
   );
-  const others = names.filter((name) => ![...pushed, ...broken].some((table) => isNamed(table, name)));
+  const taken = new Set([...pushed, ...broken].map(({ id }) => id));
+  const others = names.filter((name) => !taken.has(tableNamed(tables, name)?.id ?? 0));
   if (others.length > 0) {
-    const isKnown = readTables(replica).some((table) => others.some((name) => isNamed(table, name)));
+    const isKnown = others.some((name) => tableNamed(tables, name) !== undefined);
     const there = pushed.map(({ localName }) => localName);
     const guess = (name: string): string => (isKnown ? '' : guessText(name, there));
     throw usageError(
@@ -272,5 +273,6 @@ export function chooseTables(
       isKnown ? MIRROR_HINT : `Pushed are: ${there.join(', ') || 'none; set push: true for a table'}.`,
     );
   }
-  return names.length === 0 ? pushed : pushed.filter((table) => names.some((name) => isNamed(table, name)));
+  const meant = new Set(tablesNamed(tables, names).map(({ id }) => id));
+  return pushed.filter(({ id }) => meant.has(id));
 }

@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { sql, type Sql } from '../base/sql.ts';
 import { agreeToPull } from './bookkeeping/runs.ts';
 import { type ConfirmationKind, storeConfirmedCount } from './bookkeeping/problems.ts';
-import { isNamed } from './bookkeeping/tables.ts';
+import { readTables, tablesNamed } from './bookkeeping/tables.ts';
 import type { Connection } from './connection.ts';
 import { replicaError } from './failures.ts';
 import { queryAll, queryText } from './query.ts';
@@ -47,14 +47,8 @@ export function confirmHeld(
     const give = (): readonly GivenConfirmation[] => {
       const isWhole = names.length === 0 && kinds.includes('pull') && agreeToPull(asConnection, null);
       const whole: readonly GivenConfirmation[] = isWhole ? [{ table: null, kind: 'pull', rowCount: 0 }] : [];
-      return [
-        ...whole,
-        ...storeConfirmations(
-          asConnection,
-          kinds,
-          (held) => names.length === 0 || names.some((name) => isNamed(held, name)),
-        ),
-      ];
+      const meant = new Set(tablesNamed(readTables(asConnection), names).map(({ id }) => id));
+      return [...whole, ...storeConfirmations(asConnection, kinds, ({ id }) => meant.has(id))];
     };
     return open.transaction(give).immediate();
   } catch (thrown) {

@@ -4,12 +4,13 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { carryOutDecision } from '../../src/capture/decide.ts';
 import { resync } from '../../src/cli/commands/resync.ts';
 import { backUp, restore } from '../../src/extras/backup/replica-copy.ts';
 import { confirmHeld } from '../../src/replica/confirmation.ts';
 import { openReplica, type TransactionFacts } from '../../src/replica/database.ts';
 import { codesOf, pushNow } from '../support/push.ts';
-import type { Fixture } from '../support/replica.ts';
+import { startFixture, type Fixture } from '../support/replica.ts';
 import { startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
 /** Opens the replica once more; the transactions that were kept of what is done with it from then on. */
@@ -25,6 +26,46 @@ function watch(fixture: Fixture): readonly TransactionFacts[] {
   });
   return seen;
 }
+
+test('a name means one table, also where another one has it at the origin', async () => {
+  const named: Readonly<Record<string, string>> = { 'Order Archive': 'Order', Order: 'live' };
+  const settings = { ...twoWaySettings({}), ownNameOf: (name: string) => named[name] };
+  const table = { columns: [{ name: 'Title', type: 'Text' }], rows: [{ Title: 'a' }, { Title: 'b' }] };
+  const tables = Object.keys(named).map((name) => ({ name, ...table }));
+  await using fixture = await startFixture({ tables }, { settings });
+  await fixture.pull();
+  fixture.execute(`UPDATE "Order" SET "Title" = 'mine'; UPDATE live SET "Title" = 'mine'`);
+  const push = { settings: { maxPushRows: 1 } };
+  await pushNow(fixture, push);
+
+  const consents = confirmHeld(fixture.path, ['push'], ['Order']);
+  const pulled = await fixture.pull({ tables: ['Order'] });
+  const chosen = await resync(fixture.replica, ['Order']);
+  const pushed = await pushNow(fixture, { ...push, tables: ['Order'], confirm: true });
+  const refused = pushNow(fixture, {
+    settings: { tableOptions: (name) => (name === 'Order' ? { conflict: 'origin', workflow: 'run' } : null) },
+    tables: ['Order'],
+    confirm: true,
+  });
+
+  expect(consents).toEqual([{ table: 'Order', kind: 'push', rowCount: 2 }]);
+  expect(pulled.tables.map((report) => report.table)).toEqual(['Order']);
+  expect(chosen).toEqual(['Order']);
+  expect(pushed.tables).toMatchObject([{ table: 'Order', held: null }]);
+  await expect(refused).rejects.toThrow('No table whose edits are pushed is called "Order"');
+  expect(fixture.sandbox.store.rows('Order').map(({ values }) => values['Title'])).toEqual(['a', 'b']);
+
+  // The table is a mirror from now on, and the edits of the other one are not meant.
+  await fixture.pull({
+    settings: {
+      ...settings,
+      tableOptions: (name) => (name === 'Order' ? settings.tableOptions(name) : { sort: null }),
+    },
+  });
+  const discard = { kind: 'discard', table: 'Order', rowId: null } as const;
+  const discarded = await carryOutDecision(fixture.replica, discard, '2026-11-21T12:00:00Z');
+  expect(discarded).toMatchObject({ kind: 'problem', words: 'no two-way table is called "Order"' });
+});
 
 const USED_UP = { what: 'Using a confirmation', isKept: true, isDurable: true };
 

@@ -20,6 +20,7 @@ import { replicaError } from '../../replica/failures.ts';
 import { queryText } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readAllRows, readSources } from '../shared/confirmed-rows.ts';
+import { tableNamed, tablesNamed } from '../../replica/bookkeeping/tables.ts';
 import type { Stored } from '../../replica/connection.ts';
 
 const EXAMPLES = `
@@ -212,13 +213,13 @@ function replaceFiles(
 /** Tables by their names at the origin or here, or all for none. @throws RowsyncError `usage.invalid`. */
 function chooseSources(reader: ReplicaReader, names: readonly string[]): ReturnType<typeof readSources> {
   const sources = readSources(reader);
-  const isNamed = ({ table }: (typeof sources)[number], name: string): boolean =>
-    table.localName === name || table.name === name;
-  const unknown = names.find((name) => !sources.some((source) => isNamed(source, name)));
+  const tables = sources.map(({ table }) => table);
+  const unknown = names.find((name) => tableNamed(tables, name) === undefined);
   if (unknown !== undefined) {
     throw usageError(`There is no table ${unknown} in the replica`, 'rowsync status lists them.');
   }
-  return sources.filter((source) => names.length === 0 || names.some((name) => isNamed(source, name)));
+  const meant = new Set(tablesNamed(tables, names));
+  return sources.filter(({ table }) => meant.has(table));
 }
 
 /** Counts the rows of one pass, which may be the second. */

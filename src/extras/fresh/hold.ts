@@ -110,10 +110,11 @@ async function readNow(
   config: Config,
   stale: readonly AgedTable[],
 ): Promise<RowsyncError | null> {
-  const names = stale.map(({ name }) => name);
+  const atOrigin = stale.map(({ name }) => name);
+  const here = stale.map(({ localName }) => localName);
   const { listen } = config.http;
   if (isInUse(config.replica.path)) {
-    if (listen !== null && (await askDaemonToRead(listen, config.replica.path, names))) return null;
+    if (listen !== null && (await askDaemonToRead(listen, config.replica.path, atOrigin))) return null;
     return new RowsyncError('replica', 'replica.inUse', {
       message: 'another rowsync process works on the replica, and cannot be asked',
       hint:
@@ -125,7 +126,7 @@ async function readNow(
   try {
     const hasCredentials = config.origin.credentials !== null;
     const full = hasCredentials ? config : await loadNamedConfig(invocation, { needsCredentials: true });
-    return await withResources(invocation, full, (contexts) => readTablesNow(contexts, names));
+    return await withResources(invocation, full, (contexts) => readTablesNow(contexts, here));
   } catch (thrown) {
     return asRowsyncError(thrown);
   }

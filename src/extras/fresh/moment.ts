@@ -32,13 +32,13 @@ export async function proveMoment(around: PullContext, before: PullReport): Prom
     if (last.error !== null) throw last.error;
     const at = stampFromMs(clock.nowMs());
     const beganMs = clock.monotonicMs();
-    const names = tables.map(({ name }) => name);
+    const names = tables.map(({ localName }) => localName);
     last = await pull(context, { tables: names, confirm: false, follow: true });
     const judged = judgeMoment({
       round,
       beganMs,
       readUntilMs,
-      tables: tables.map(({ localName }) => localName),
+      tables: names,
       found: last.tables.map(findingOf),
     });
     readUntilMs = clock.monotonicMs();
@@ -48,7 +48,7 @@ export async function proveMoment(around: PullContext, before: PullReport): Prom
     const others = tables.flatMap(({ localName }) => (refiltered.has(localName) ? [localName] : []));
     if (others.length > 0)
       throw noMoment({ kind: 'failed', tables: others, why: 'its rows are not all chosen by the new filter yet' });
-    const moment = { at, tables: tables.map(({ localName }) => localName), notCovered };
+    const moment = { at, tables: names, notCovered };
     await replica.write('Storing a moment', (tx) => storeMoment(tx, moment));
     return moment;
   }
@@ -57,7 +57,7 @@ export async function proveMoment(around: PullContext, before: PullReport): Prom
 /** Both directions, of a daemon or a command. */
 type BothDirections = Pick<Parameters<ExtraWork>[0], 'pull' | 'push'>;
 
-/** Reads tables that are too old for a question, by their names at the origin; returns what went wrong. */
+/** Reads tables that are too old for a question, by their names here; returns what went wrong. */
 export async function readTablesNow(
   { pull: context, push }: BothDirections,
   wanted: readonly string[],

@@ -129,10 +129,9 @@ export async function describeTables({ pull: context }: PutbackPlace, tables: re
       ? null
       : { ...known, editing: { ...editing, match: matches.get(name) ?? null } };
   };
-  const names = tables.map(({ name }) => name);
   const report = await pull(
     { ...context, onProgress: undefined, settings: { ...settings, tableOptions } },
-    { tables: names, confirm: true },
+    { tables: [], confirm: true },
   );
   const problems = [report.error, report.stop, ...report.tables.map(({ error, held }) => error ?? held)];
   // Rows of the file are never among those that are listed: the filter lists none.

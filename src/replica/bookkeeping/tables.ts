@@ -117,22 +117,43 @@ export function readTables(from: Connection): readonly LedgerTable[] {
   return queryAll(from, sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables ORDER BY id`) as LedgerTable[];
 }
 
-/** Whether people mean a table by a name: the one at the origin or the one here, in any case. */
-export function isNamed(table: Pick<LedgerTable, 'name' | 'localName'>, name: string): boolean {
-  return [table.name, table.localName].some((known) => known.toLowerCase() === name.toLowerCase());
+/**
+ * The table that people mean by a name, among all that there are: the name here wins over the one at the origin, and an exact name over another case.
+ */
+export function tableNamed<T extends Pick<LedgerTable, 'name' | 'localName'>>(
+  tables: readonly T[],
+  name: string,
+): T | undefined {
+  const isAlike = (known: string): boolean => known.toLowerCase() === name.toLowerCase();
+  return (
+    tables.find(({ localName }) => localName === name) ??
+    tables.find((table) => table.name === name) ??
+    tables.find(({ localName }) => isAlike(localName)) ??
+    tables.find((table) => isAlike(table.name))
+  );
+}
+
+/** Those that people mean by some names, among all that there are; all for no name. */
+export function tablesNamed<T extends Pick<LedgerTable, 'name' | 'localName'>>(
+  tables: readonly T[],
+  names: readonly string[],
+): readonly T[] {
+  if (names.length === 0) return tables;
+  const meant = new Set(names.map((name) => tableNamed(tables, name)));
+  return tables.filter((table) => meant.has(table));
 }
 
 /** The named tables, or all for no name. @throws RowsyncError `usage.invalid` for a name that the replica does not have. */
 export function chooseTables(from: Connection, names: readonly string[]): readonly LedgerTable[] {
   const tables = readTables(from);
-  const unknown = names.filter((name) => !tables.some((table) => isNamed(table, name)));
+  const unknown = names.filter((name) => tableNamed(tables, name) === undefined);
   if (unknown.length > 0) {
     throw usageError(
       `The replica has no table called ${unknown.map((name) => `"${name}"`).join(', ')}`,
       `It has: ${tables.map(({ localName }) => localName).join(', ') || 'none yet; run rowsync pull'}.`,
     );
   }
-  return tables.filter((table) => names.length === 0 || names.some((name) => isNamed(table, name)));
+  return tablesNamed(tables, names);
 }
 
 /** Notes which writable columns of a two-way table vanished at the origin. */

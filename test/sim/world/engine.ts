@@ -345,7 +345,7 @@ export class Life {
           ? null
           : await modules.readTablesNow(
               sides,
-              stale.map(({ name }) => name),
+              stale.map(({ localName }) => localName),
             );
       const reader = readerNow();
       try {
