@@ -77,7 +77,8 @@ export function localName(naming: Naming, thing: Named, taken: ReadonlySet<strin
 /** Whether a name is the one that a thing has in this style, perhaps with what tells it from another one's. */
 export function isNameOf(local: string, naming: Naming, thing: Named): boolean {
   const own = ownName(naming, thing);
-  return local === own || local.replace(/_*$/, '') === `${own}_${thing.id}`;
+  const suffixed = `${own}_${thing.id}`;
+  return local === own || (local.startsWith(suffixed) && /^_*$/.test(local.slice(suffixed.length)));
 }
 
 /** The names that described things have in the replica, without those that any known thing has already. */
