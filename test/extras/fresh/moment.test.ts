@@ -55,7 +55,7 @@ function change({ sandbox: { store } }: Fixture, random: Random, serial: number)
   else store.update(name, id, { Title: `title ${serial}` });
 }
 
-test.each(seeds(15))('what is here is what the origin was at one time, seed %i', { timeout: 60_000 }, async (seed) => {
+test.each(seeds(80))('what is here is what the origin was at one time, seed %i', { timeout: 60_000 }, async (seed) => {
   const random = new Random(seed);
   const states: { readonly fromMs: number; readonly state: string }[] = [];
   const note = (): void => void states.push({ fromMs: clock.nowMs(), state: stateThere(fixture) });
