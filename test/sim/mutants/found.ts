@@ -121,7 +121,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'lost-upload-not-compared': { test: 'test/push/upload.test.ts' },
   'number-is-enough': { kept: 'number-of-a-revision-again.json' },
   'any-revision-is-ours+number-is-enough': { seed: 123, follows: true },
-  'former-file-is-an-edit': { test: 'test/reconcile/push-settle.test.ts' },
+  'former-file-is-an-edit': { test: 'test/reconcile/push-base.test.ts' },
   'default-is-a-colleagues-edit': { story: 'create-then-delete-in-flight', at: '' },
   'default-is-an-edit': { story: 'keyed-create', at: '' },
   'deleted-there-by-the-policy': { story: 'colleague-deletes-edited', at: '' },
