@@ -1,6 +1,6 @@
 /**
- * Compares how registered queries answer before and after a change of names: another column under the name that a query reads, or other names of the
- * columns of its answer. Both compile, so SQLite says nothing of them.
+ * Compares registered queries before and after a change of names. A query may then read another column under the same name, or its answer may have
+ * other columns. Both compile, so SQLite does not report them.
  */
 import { foldIdent } from '../../base/sql.ts';
 import { someOf } from '../../base/text.ts';

@@ -1,5 +1,5 @@
 /**
- * Which tables a sink gets. A name that keeps a table out, and that no table has, stops the sink: it is misspelt, or the table was renamed at the
+ * Which tables a sink gets. A name that keeps a table out and that no table has stops the sink. It is misspelt, or the table was renamed at the
  * origin, and nothing may go that was to stay.
  */
 import { RowsyncError } from '../../base/errors.ts';
@@ -30,21 +30,13 @@ function isSent({ tables: { byName } }: SinkSettings, names: readonly string[]):
   return deciding.length > 0 && deciding.every(({ says }) => says !== 'false');
 }
 
-/** The names that keep a table out, and that no table has; null for none. */
+/** The names that keep a table out, and that no table has; null for none, or before the first pull. */
 function complaintAbout(from: Connection, { name, tables }: SinkSettings): string | null {
   const described = readDescribed(from);
-  const stray = strayKeys(tables.byName, described).flatMap(({ key, excludes }) =>
-    excludes && !key.includes('*')
-      ? [
-          key +
-            guessText(
-              key,
-              described.map((table) => table.name),
-            ),
-        ]
-      : [],
-  );
-  return described.length === 0 || stray.length === 0
-    ? null
-    : `sinks.${name}.tables: no table is called ${someOf(stray)}`;
+  const known = described.map((table) => table.name);
+  const stray = strayKeys(tables.byName, described)
+    .filter(({ key, excludes }) => excludes && !key.includes('*'))
+    .map(({ key }) => key + guessText(key, known));
+  if (described.length === 0 || stray.length === 0) return null;
+  return `sinks.${name}.tables: no table is called ${someOf(stray)}`;
 }
