@@ -1,8 +1,8 @@
 /**
  * Finds when scheduled work is due: cron expressions of five fields, read in the local time of a zone, right on both
  * days on which its clocks change. The package `cron` says which local times an expression matches, as if local time
- * were UTC; instants are computed here, because its own fires a daily job twice, or an hour early, on the day the
- * clocks go back.
+ * were UTC. Instants are computed here, because on the day the clocks go back the package fires a daily job twice, or an
+ * hour early.
  *
  * On that day, the repeated hour counts once for an expression that names its hours. Local times that the other day
  * skips are due at once when the clocks have gone forward. For `*` and `*` with a step in the field of hours, the

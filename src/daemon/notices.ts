@@ -1,8 +1,8 @@
 /**
  * Notices: which problems of the account people are told of, and when. A problem for a person is told at once, one that may pass once it has lasted
  * some minutes, and the end of either if it was told. What has happened, such as a lost edit, is told once, and again when more of it does. More of what
- * a person has to do is told after half an hour, and the same again only after `repeatMs`; the number of notices in an hour is bounded, since people do
- * not read a storm of messages. Times are monotonic, so that setting the clock suppresses nothing. Pure.
+ * a person has to do is told after half an hour, the same again only after `repeatMs`. The number of notices in an hour is bounded: nobody reads a
+ * storm of messages. Times are monotonic, so that setting the clock suppresses nothing. Pure.
  */
 import type { LogEvent } from '../base/log-events.ts';
 import type { LogFacts, Logger } from '../base/log.ts';

@@ -1,7 +1,6 @@
 /**
- * What becomes of rows that were sent, once the origin was asked about them. The base of a row after it was sent is such that the one merge (merge.ts)
- * settles exactly the cells that still hold what was sent (I12): an edit made while the row was in flight stays a change. Rows have the table's
- * columns in order. Pure.
+ * What becomes of rows that were sent, once the origin was asked about them. They get a base with which the one merge (merge.ts) settles exactly the
+ * cells that still hold what was sent (I12); an edit made while the row was in flight stays a change. Rows have the table's columns in order. Pure.
  */
 import { must } from '../base/assert.ts';
 import type { Row, UnreadableRow, Value } from '../wire/schema.ts';

@@ -77,8 +77,8 @@ export function readForeignTriggers(from: Connection): readonly string[] {
 const IS_FOR_PEOPLE = /\bwhen\b.*\bnot\s+exists\s*\(\s*select\s+\S+\s+from\s+"?_rowsync_writer"?\s*\).*\bbegin\b/is;
 
 /**
- * Makes sure that rowsync may write a table: its own guards are off meanwhile, so a trigger of another program that writes to a synced
- * table would change rows unseen, and one that says RAISE could drop what is written. @throws RowsyncError `replica.failed`.
+ * Makes sure that rowsync may write a table. Its own guards are off meanwhile, so a trigger of another program that writes to a synced
+ * table would change rows unseen. One that says RAISE could drop what is written. @throws RowsyncError `replica.failed`.
  */
 export function requireHarmlessTriggers(
   from: Connection,

@@ -102,8 +102,8 @@ export function applyEvent(
 }
 
 /**
- * Lets every refused row of a table be tried again, since the cause may be gone: the origin accepts other values in a column, the configuration names
- * another match column, or another client wrote while one of our triggers was missing.
+ * Lets every refused row of a table be tried again, since the cause may be gone. The origin may take other values in a column now, the configuration
+ * may name another match column, or another client wrote while one of our triggers was missing.
  */
 export function retryRefused(tx: Tx, tableId: number, at: string): void {
   const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = ? AND state = 'refused'`;

@@ -1,6 +1,6 @@
 /**
- * Watches the names in an open replica: keeps old ones, and stores what a change breaks in the transaction that makes it, so that nobody meets a
- * broken query before it is named. After each pull it runs the checks and ends what has had its time.
+ * Watches the names in an open replica: keeps old ones, and stores what a change of the schema breaks. That happens in the transaction of the
+ * change, so a broken query is named before anyone meets it. After each pull it runs the checks and ends what has had its time.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * When a table that rang is read. A ring is a hint that something may have changed: rings within a moment are one, a table is read at most once a
- * second however often it rings, and read again a few times if nothing came, since a ring may be faster than its change.
+ * When a table that rang is read. A ring is a hint that something may have changed. Rings within a moment are one, and a table is read at most once
+ * a second. A ring may be faster than its change, so a table from which nothing came is read again a few times.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { TableOutcome } from '../../daemon/work.ts';
