@@ -3,7 +3,8 @@
  * that SQLite made, so no digit is lost.
  */
 import { sql, type Sql } from '../../base/sql.ts';
-import type { Connection } from '../../replica/connection.ts';
+import type { Connection, Stored } from '../../replica/connection.ts';
+import { queryAll, queryFirst, queryNumber, queryText } from '../../replica/query.ts';
 
 /** An entry of the journal. Stamps are UTC. */
 export interface HistoryEntry {
@@ -66,7 +67,7 @@ function within({ since = null, until = null }: EntryFilter): Sql {
   return since === null && until === null ? ONLY : sql`at >= @since AND at <= @until AND ${ONLY}`;
 }
 
-function values({ table = null, runId = null, since = null, until = null }: EntryFilter): Record<string, unknown> {
+function values({ table = null, runId = null, since = null, until = null }: EntryFilter): Record<string, Stored> {
   const times = since === null && until === null ? {} : { since: since ?? '', until: until ?? '9999' };
   return { table, runId, ...times };
 }
@@ -75,18 +76,14 @@ function values({ table = null, runId = null, since = null, until = null }: Entr
  * The life of a row, the oldest first. One that had another id before the origin gave it this one begins with what it was then.
  */
 export function readRowEntries(from: Connection, table: string, rowId: number): readonly HistoryEntry[] {
-  const own = from
-    .prepare(sql`SELECT ${COLUMNS} FROM sync_history WHERE row_id = ? AND "table" = ? ORDER BY id`)
-    .all(rowId, table) as HistoryEntry[]; // the columns just listed
+  const ofRow = sql`SELECT ${COLUMNS} FROM sync_history WHERE row_id = ? AND "table" = ? ORDER BY id`;
+  const own = queryAll(from, ofRow, [rowId, table]) as HistoryEntry[]; // the columns just listed
   const born = own.find(({ wasRowId }) => wasRowId !== null);
   if (born === undefined) return own;
-  const former = from
-    .prepare(
-      sql`SELECT ${COLUMNS} FROM sync_history WHERE row_id = @was AND "table" = @table AND kind <> 'delete' AND id < @id
-            AND id >= (SELECT max(id) FROM sync_history WHERE row_id = @was AND "table" = @table AND kind = 'insert' AND id < @id)
-          ORDER BY id`,
-    )
-    .all({ was: born.wasRowId, table, id: born.id }) as HistoryEntry[]; // as above
+  const before = sql`SELECT ${COLUMNS} FROM sync_history WHERE row_id = @was AND "table" = @table AND kind <> 'delete' AND id < @id
+        AND id >= (SELECT max(id) FROM sync_history WHERE row_id = @was AND "table" = @table AND kind = 'insert' AND id < @id)
+      ORDER BY id`;
+  const former = queryAll(from, before, [{ was: born.wasRowId, table, id: born.id }]) as HistoryEntry[]; // as above
   return [...former, ...own];
 }
 
@@ -97,9 +94,8 @@ export function readNewestEntries(
   countMax: number,
 ): readonly HistoryEntry[] {
   const which = row === null ? sql`row_id IS NOT NULL` : sql`row_id = @id AND "table" = @table`;
-  return from
-    .prepare(sql`SELECT ${COLUMNS} FROM sync_history WHERE ${which} ORDER BY id DESC LIMIT ${countMax}`)
-    .all(row ?? {}) as HistoryEntry[]; // the columns just listed
+  const text = sql`SELECT ${COLUMNS} FROM sync_history WHERE ${which} ORDER BY id DESC LIMIT ${countMax}`;
+  return queryAll(from, text, [{ ...row }]) as HistoryEntry[]; // the columns just listed
 }
 
 /** Entries behind a number, in order; at most `countMax`. */
@@ -111,25 +107,22 @@ export function iterateEntriesAfter(from: Connection, seq: number, countMax: num
 
 /** The number of the last entry that was ever written; 0 before the first. */
 export function lastSeq(from: Connection): number {
-  const text = sql`SELECT seq FROM sqlite_sequence WHERE name = '_rowsync_history'`;
-  return Number(from.prepare(text).pluck().get() ?? 0);
+  return queryNumber(from, sql`SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '_rowsync_history'`);
 }
 
 /** How many entries there are, by run, table, kind and cause, the newest run first. */
 export function readRunCounts(from: Connection, filter: EntryFilter): readonly RunCount[] {
-  return from
-    .prepare(
-      sql`SELECT run_id AS runId, (SELECT r.kind FROM sync_runs r WHERE r.id = run_id) AS work, "table", kind, cause, count(*) AS count, max(id) AS lastId, min(at) AS "from", max(at) AS "to"
-          FROM sync_history WHERE ${within(filter)}
-          GROUP BY run_id, CASE WHEN run_id IS NULL THEN at END, "table", kind, cause ORDER BY lastId DESC`,
-    )
-    .all(values(filter)) as RunCount[]; // the columns just listed
+  const text = sql`SELECT run_id AS runId, (SELECT r.kind FROM sync_runs r WHERE r.id = run_id) AS work, "table", kind, cause,
+        count(*) AS count, max(id) AS lastId, min(at) AS "from", max(at) AS "to"
+      FROM sync_history WHERE ${within(filter)}
+      GROUP BY run_id, CASE WHEN run_id IS NULL THEN at END, "table", kind, cause ORDER BY lastId DESC`;
+  return queryAll(from, text, [values(filter)]) as RunCount[]; // the columns just listed
 }
 
 /** The kind of a run and when it began; null if none is recorded under the number. */
 export function findRun(from: Connection, runId: number): { readonly kind: string; readonly startedAt: string } | null {
-  const found = from.prepare(sql`SELECT kind, started_at AS startedAt FROM sync_runs WHERE id = ?`).get(runId);
-  return (found as { kind: string; startedAt: string } | undefined) ?? null; // the columns just listed
+  const text = sql`SELECT kind, started_at AS startedAt FROM sync_runs WHERE id = ?`;
+  return queryFirst(from, text, [runId]) as ReturnType<typeof findRun>; // the columns just listed
 }
 
 /**
@@ -138,16 +131,12 @@ export function findRun(from: Connection, runId: number): { readonly kind: strin
 export function editsOfPushSince(from: Connection, runId: number): string | null {
   const run = findRun(from, runId);
   if (run?.kind !== 'push') return null;
-  const first = from
-    .prepare(
-      sql`SELECT strftime('%Y-%m-%dT%H:%M:%SZ', min((SELECT e.at FROM _rowsync_history e
-            WHERE e.row_id IN (h.row_id, h.was_id) AND e.table_id = h.table_id AND e.cause = 'edit' AND e.seq < h.seq
-            ORDER BY e.seq DESC LIMIT 1)), 'unixepoch')
-          FROM _rowsync_history h WHERE h.run_id = ?`,
-    )
-    .pluck()
-    .get(runId);
-  return typeof first === 'string' && first < run.startedAt ? first : run.startedAt;
+  const text = sql`SELECT strftime('%Y-%m-%dT%H:%M:%SZ', min((SELECT e.at FROM _rowsync_history e
+        WHERE e.row_id IN (h.row_id, h.was_id) AND e.table_id = h.table_id AND e.cause = 'edit' AND e.seq < h.seq
+        ORDER BY e.seq DESC LIMIT 1)), 'unixepoch')
+      FROM _rowsync_history h WHERE h.run_id = ?`;
+  const first = queryText(from, text, [runId]);
+  return first !== null && first < run.startedAt ? first : run.startedAt;
 }
 
 /** Entries of one run, or of none at a time here; in order. */

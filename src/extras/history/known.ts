@@ -6,6 +6,7 @@ import { stampFromMs } from '../../base/clock.ts';
 import { RowsyncError, usageError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
+import { queryAll, queryNumbers, queryRows } from '../../replica/query.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 
 /** A table whose changes are kept, or were. */
@@ -29,26 +30,23 @@ export function requireHistory(reader: ReplicaReader): void {
 /** The tables with a journal, by name. Reads the journal once. @throws RowsyncError `replica.older`. */
 export function readKnownTables(reader: ReplicaReader): readonly KnownTable[] {
   requireHistory(reader);
-  return reader
-    .prepare(
-      sql`WITH seen AS MATERIALIZED (
-            SELECT table_id, max(CASE kind WHEN 'pruned' THEN cells ->> 'until' END) AS pruned
-            FROM _rowsync_history WHERE table_id IS NOT NULL GROUP BY table_id),
-          named AS (
-            SELECT id, local_name AS name FROM _rowsync_tables
-            UNION ALL
-            SELECT table_id, name FROM _rowsync_history_names
-            WHERE column_seq = 0 AND table_id NOT IN (SELECT id FROM _rowsync_tables)),
-          begun AS (
-            SELECT j.table_id, strftime('%Y-%m-%dT%H:%M:%SZ', h.at, 'unixepoch') AS at
-            FROM _rowsync_history_tables j LEFT JOIN _rowsync_history h ON h.seq = j.begun_seq
-            WHERE j.begun_seq IS NOT NULL)
-          SELECT n.id, n.name AS "table",
-                 CASE WHEN b.table_id IS NOT NULL THEN max(coalesce(b.at, s.pruned), coalesce(s.pruned, b.at)) END AS since
-          FROM seen s JOIN named n ON n.id = s.table_id LEFT JOIN begun b ON b.table_id = s.table_id
-          ORDER BY n.name COLLATE NOCASE`,
-    )
-    .all() as KnownTable[]; // the columns just listed
+  const text = sql`WITH seen AS MATERIALIZED (
+        SELECT table_id, max(CASE kind WHEN 'pruned' THEN cells ->> 'until' END) AS pruned
+        FROM _rowsync_history WHERE table_id IS NOT NULL GROUP BY table_id),
+      named AS (
+        SELECT id, local_name AS name FROM _rowsync_tables
+        UNION ALL
+        SELECT table_id, name FROM _rowsync_history_names
+        WHERE column_seq = 0 AND table_id NOT IN (SELECT id FROM _rowsync_tables)),
+      begun AS (
+        SELECT j.table_id, strftime('%Y-%m-%dT%H:%M:%SZ', h.at, 'unixepoch') AS at
+        FROM _rowsync_history_tables j LEFT JOIN _rowsync_history h ON h.seq = j.begun_seq
+        WHERE j.begun_seq IS NOT NULL)
+      SELECT n.id, n.name AS "table",
+             CASE WHEN b.table_id IS NOT NULL THEN max(coalesce(b.at, s.pruned), coalesce(s.pruned, b.at)) END AS since
+      FROM seen s JOIN named n ON n.id = s.table_id LEFT JOIN begun b ON b.table_id = s.table_id
+      ORDER BY n.name COLLATE NOCASE`;
+  return queryAll(reader, text) as KnownTable[]; // the columns just listed
 }
 
 /** A table by its name, in either case. @throws RowsyncError `history.unknown`. */
@@ -71,12 +69,7 @@ export function findKnownTable(known: readonly KnownTable[], name: string): Know
  */
 export function lastSeqAt(from: Connection, moment: number): number {
   const text = sql`SELECT id FROM sync_history WHERE at <= ? ORDER BY at DESC, id DESC LIMIT 1`;
-  return Number(
-    from
-      .prepare(text)
-      .pluck()
-      .get(stampFromMs(moment * 1000)) ?? 0,
-  );
+  return queryNumbers(from, text, [stampFromMs(moment * 1000)])[0] ?? 0;
 }
 
 /**
@@ -94,18 +87,13 @@ export function checkKnown(
     throw unknown(`What ${table} was at ${stamp} is not known`, `Its history begins at ${since}.`);
   }
   if (moment * 1000 > nowMs) throw unknown(`${stamp} lies ahead`, `It is ${stampFromMs(nowMs)} now.`);
-  const gap = from
-    .prepare(
-      sql`SELECT note ->> 'knownUntil' AS knownUntil, at FROM sync_history
-          WHERE kind = 'restored' AND note ->> 'knownUntil' < @stamp AND at > @stamp LIMIT 1`,
-    )
-    .get({ stamp }) as { knownUntil: string; at: string } | undefined; // the columns just listed
-  if (gap !== undefined) {
-    throw unknown(
-      `What ${table} was at ${stamp} is not known, since an older copy was restored at ${gap.at}`,
-      `Take a time up to ${gap.knownUntil}, or from ${gap.at} on.`,
-    );
-  }
+  const text = sql`SELECT note ->> 'knownUntil', at FROM sync_history
+      WHERE kind = 'restored' AND note ->> 'knownUntil' < ? AND at > ? LIMIT 1`;
+  const [gap] = queryRows(from, text, [stamp, stamp]);
+  if (gap === undefined) return;
+  const [knownUntil, at] = gap;
+  const message = `What ${table} was at ${stamp} is not known, since an older copy was restored at ${at}`;
+  throw unknown(message, `Take a time up to ${knownUntil}, or from ${at} on.`);
 }
 
 function unknown(message: string, hint: string): RowsyncError {

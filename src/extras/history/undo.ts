@@ -11,7 +11,7 @@ import { isSameExact, type Exact } from '../../replica/history-cells.ts';
 import { openKnownRows, type KnownRows } from '../../replica/journal.ts';
 import { findJournal } from '../../replica/bookkeeping/history.ts';
 import { readTable, type LedgerTable, readEditing } from '../../replica/bookkeeping/tables.ts';
-import { queryRows } from '../../replica/query.ts';
+import { queryAny, queryRows, queryText } from '../../replica/query.ts';
 import { baseName, hasBase } from '../../replica/tables.ts';
 import { readExactCells, writeCells } from '../shared/sql-client.ts';
 import { readExactEntries, type ExactEntry } from './exact-entries.ts';
@@ -103,13 +103,13 @@ export function undoTable(
 
 /** Whether the origin has a row that is deleted here. */
 function isInBase(from: Connection, tableId: number, rowId: number): boolean {
-  return from.prepare(sql`SELECT 1 FROM ${ident(baseName(tableId))} WHERE _id = ?`).get(rowId) !== undefined;
+  return queryAny(from, sql`SELECT 1 FROM ${ident(baseName(tableId))} WHERE _id = ?`, [rowId]);
 }
 
 /** Whether a change of a row was sent, and no answer has settled it. */
 function wasSent(from: Connection, tableId: number, rowId: number): boolean {
   const text = sql`SELECT 1 FROM _rowsync_rows WHERE table_id = ? AND row_id = ? AND state IN ('sending', 'unknown', 'inDoubt')`;
-  return from.prepare(text).get(tableId, rowId) !== undefined;
+  return queryAny(from, text, [tableId, rowId]);
 }
 
 /** Makes a row that was deleted only here what the origin has; returns the cells that were something else when it was deleted. */
@@ -144,13 +144,7 @@ function deletedRow(
   });
   const last = sql`SELECT strftime('%Y-%m-%dT%H:%M:%SZ', max(at), 'unixepoch') FROM _rowsync_history
       WHERE row_id = ? AND table_id = ? AND kind = 'delete'`;
-  const deletedAt = from.prepare(last).pluck().get(rowId, tableId);
-  return {
-    tableId,
-    oldId: rowId,
-    values: new Map(values),
-    deletedAt: typeof deletedAt === 'string' ? deletedAt : null,
-  };
+  return { tableId, oldId: rowId, values: new Map(values), deletedAt: queryText(from, last, [rowId, tableId]) };
 }
 
 /** An edit without the cells that would refer to a key which is gone; null if none is left. An empty one is linked again where the row is put back. */
@@ -239,7 +233,7 @@ function* unrecordedEdits(
 
 function isForgotten(from: Connection, id: number, rowId: number): boolean {
   const text = sql`SELECT 1 FROM _rowsync_history WHERE row_id = ? AND table_id = ? AND kind = 'forgotten'`;
-  return from.prepare(text).get(rowId, id) !== undefined;
+  return queryAny(from, text, [rowId, id]);
 }
 
 /** Today's row that equals a deleted one: by the value that identifies rows, else by all values. */

@@ -9,6 +9,7 @@ import { html, type Html } from './html.ts';
 import { cellsOf, shortName, valueHtml, type ShownValue } from './values.ts';
 import { sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
+import { queryAll, queryTexts } from '../../replica/query.ts';
 
 /** Cells of one change in a list of many rows, and in the life of one. */
 const CELLS_MAX = { many: 4, one: 60 } as const;
@@ -96,23 +97,15 @@ export interface HistoryHour {
 
 /** Tables whose changes are kept, by their names here. */
 export function readJournalled(from: Connection): ReadonlySet<string> {
-  const names = from
-    .prepare(
-      sql`SELECT t.local_name FROM _rowsync_history_tables j JOIN _rowsync_tables t ON t.id = j.table_id
-          WHERE j.begun_seq IS NOT NULL`,
-    )
-    .pluck()
-    .all() as string[]; // names are text
-  return new Set(names);
+  const text = sql`SELECT t.local_name FROM _rowsync_history_tables j JOIN _rowsync_tables t ON t.id = j.table_id
+      WHERE j.begun_seq IS NOT NULL`;
+  return new Set(queryTexts(from, text));
 }
 
 /** Counts of all changes since a moment; edits that were made here have no author at the origin. */
 export function readHistoryHours(from: Connection, since: string): readonly HistoryHour[] {
-  return from
-    .prepare(
-      sql`SELECT "table", substr(at, 1, 13) AS hour, CASE cause WHEN 'edit' THEN 'edited here' WHEN 'decision' THEN 'decided here'
-                 ELSE origin_by END AS "by", kind, count(*) AS count
-          FROM sync_history WHERE at >= ? AND kind IN ('insert', 'update', 'delete') GROUP BY 1, 2, 3, 4`,
-    )
-    .all(since) as HistoryHour[]; // the columns just listed
+  const text = sql`SELECT "table", substr(at, 1, 13) AS hour,
+        CASE cause WHEN 'edit' THEN 'edited here' WHEN 'decision' THEN 'decided here' ELSE origin_by END AS "by", kind, count(*) AS count
+      FROM sync_history WHERE at >= ? AND kind IN ('insert', 'update', 'delete') GROUP BY 1, 2, 3, 4`;
+  return queryAll(from, text, [since]) as HistoryHour[]; // the columns just listed
 }

@@ -4,6 +4,7 @@
  */
 import { asRowsyncError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
+import { queryAny } from '../../replica/query.ts';
 import { readSaved } from '../shared/browse.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { storeView } from '../shared/sql-client.ts';
@@ -23,8 +24,7 @@ export function answerSaving(desk: PageInput, fields: ReadonlyMap<string, string
       return redirect('/ask');
     }
     const taken = sql`SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE`;
-    if (reader.prepare(taken).get(name) !== undefined)
-      return problem(desk, 409, 'A table or question has this name already');
+    if (queryAny(reader, taken, [name])) return problem(desk, 409, 'A table or question has this name already');
     if (name === '' || name.length > CHARS_MAX || /^(?:_|sync_|sqlite_)|\p{C}/iu.test(name))
       return problem(
         desk,

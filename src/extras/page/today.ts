@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs';
 import { ageText, countText, plural } from '../../base/text.ts';
 import type { TableStatus, ReplicaReader } from '../../replica/reader.ts';
+import { queryAll, queryRows } from '../../replica/query.ts';
 import { readLastMoment } from '../../replica/bookkeeping/touched.ts';
 import { type Fare, faresOf, outagesOf, bottomHtml, headlineHtml } from './status.ts';
 import { pathPart } from './address.ts';
@@ -310,7 +311,7 @@ function readDay(reader: ReplicaReader, nowMs: number) {
     }
     const hours = readStampedHours(reader, table, since);
     if (hours === null) unstampedCount += 1;
-    const deletedCount = countOf(deleted.filter((line) => line.table === name));
+    const deletedCount = deleted.get(name) ?? 0;
     if ((hours ?? []).length === 0 && deletedCount === 0) return [];
     return [{ table: name, deletedCount, ...byHourAndPerson(hours ?? [], firstHourMs) }];
   });
@@ -371,22 +372,13 @@ function readStampedHours(from: Connection, table: BrowsedTable, since: string):
   const user = table.columns.find(({ kind }) => kind === 'LastModifiedBy');
   const at = ident(stamp.name);
   const by = user === undefined ? sql`NULL` : ident(user.name);
-  return from
-    .prepare(
-      sql`SELECT substr(${at}, 1, 13) AS hour, ${by} AS "by", count(*) AS count FROM ${ident(table.name)}
-          WHERE ${at} >= ? GROUP BY 1, 2`,
-    )
-    .all(since) as HourCount[]; // the columns just listed
+  const text = sql`SELECT substr(${at}, 1, 13) AS hour, ${by} AS "by", count(*) AS count FROM ${ident(table.name)}
+      WHERE ${at} >= ? GROUP BY 1, 2`;
+  return queryAll(from, text, [since]) as HourCount[]; // the columns just listed
 }
 
-/** Rows deleted here since a moment, because the origin no longer has them, by table. */
-function readDeletedCounts(
-  from: Connection,
-  since: string,
-): readonly { readonly table: string; readonly hour: string; readonly count: number }[] {
-  return from
-    .prepare(
-      sql`SELECT "table", substr(deleted_at, 1, 13) AS hour, count(*) AS count FROM sync_deleted WHERE deleted_at >= ? GROUP BY 1, 2`,
-    )
-    .all(since) as { table: string; hour: string; count: number }[]; // the columns just listed
+/** How many rows of each table were deleted here since a moment, because the origin no longer has them. */
+function readDeletedCounts(from: Connection, since: string): ReadonlyMap<string, number> {
+  const text = sql`SELECT "table", count(*) FROM sync_deleted WHERE deleted_at >= ? GROUP BY 1`;
+  return new Map(queryRows(from, text, [since]).map(([table, count]) => [String(table), Number(count)]));
 }

@@ -7,6 +7,7 @@ import { stampFromMs } from '../../base/clock.ts';
 import { sql } from '../../base/sql.ts';
 import { judgeCursor } from './cursor.ts';
 import type { Complaint } from '../../replica/bookkeeping/problems.ts';
+import { queryText } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readHeldMoment } from '../../replica/bookkeeping/touched.ts';
 import {
@@ -451,11 +452,7 @@ function requirePlace({ replica, settings }: SinkContext): SinkPlace {
 
 /** Whose rows these are, for people. */
 function replicaName(replica: SinkContext['replica']): string {
-  const row = replica
-    .prepare(sql`SELECT url || ' ' || database FROM _rowsync_identity`)
-    .pluck()
-    .get();
-  return typeof row === 'string' ? row : '';
+  return queryText(replica, sql`SELECT url || ' ' || database FROM _rowsync_identity`) ?? '';
 }
 
 function takenError({ schema }: PgSchema, replica: string): RowsyncError {

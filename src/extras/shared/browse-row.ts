@@ -5,6 +5,7 @@
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { BrowsedTable, Cell, CutCell } from './browse.ts';
 import type { Connection } from '../../replica/connection.ts';
+import { queryAll, queryFirst, queryNumber, queryNumbers, queryRows } from '../../replica/query.ts';
 import { CONFLICT_LINE, type ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import type { FailureLine } from '../../replica/reader.ts';
 
@@ -53,11 +54,8 @@ export function readRowCells(from: Connection, table: BrowsedTable, id: number):
       sql`CASE WHEN ${isLong} THEN octet_length(${cell}) END`,
     ];
   });
-  const row = from
-    .prepare(sql`SELECT ${joinSql([sql`_id`, ...cells])} FROM ${ident(table.name)} WHERE _id = ?`)
-    .raw()
-    .safeIntegers()
-    .get(id) as Cell[] | undefined; // raw() gives arrays
+  const text = sql`SELECT ${joinSql([sql`_id`, ...cells])} FROM ${ident(table.name)} WHERE _id = ?`;
+  const [row] = queryRows(from, text, [id]);
   if (row === undefined) return null;
   return table.columns.map((_, index) => {
     const value = row[2 * index + 1] ?? null;
@@ -73,11 +71,7 @@ export function readFullCell(
   { name: table }: BrowsedTable,
   { id, column }: { readonly id: number; readonly column: string },
 ): Cell | undefined {
-  const row = from
-    .prepare(sql`SELECT ${ident(column)} FROM ${ident(table)} WHERE _id = ?`)
-    .raw()
-    .safeIntegers()
-    .get(id) as Cell[] | undefined; // raw() gives arrays
+  const [row] = queryRows(from, sql`SELECT ${ident(column)} FROM ${ident(table)} WHERE _id = ?`, [id]);
   return row === undefined ? undefined : (row[0] ?? null);
 }
 
@@ -87,14 +81,11 @@ export function readNeighbours(
   { name }: BrowsedTable,
   id: number,
 ): { readonly before: number | null; readonly after: number | null } {
-  const one = (text: ReturnType<typeof ident>): number | null => {
-    const found = from.prepare(text).pluck().get(id);
-    return typeof found === 'number' ? found : null;
-  };
-  return {
-    before: one(sql`SELECT max(_id) FROM ${ident(name)} WHERE _id < ?`),
-    after: one(sql`SELECT min(_id) FROM ${ident(name)} WHERE _id > ?`),
-  };
+  const [before] = queryNumbers(from, sql`SELECT _id FROM ${ident(name)} WHERE _id < ? ORDER BY _id DESC LIMIT 1`, [
+    id,
+  ]);
+  const [after] = queryNumbers(from, sql`SELECT _id FROM ${ident(name)} WHERE _id > ? ORDER BY _id LIMIT 1`, [id]);
+  return { before: before ?? null, after: after ?? null };
 }
 
 /** What the next push would send of rows, or what of them waits, the longest texts cut. */
@@ -108,7 +99,7 @@ export function readWaitingCells(
   const text = sql`
     SELECT row_id AS rowId, kind, "column", ${cut(sql`base`)} AS base, ${cut(sql`local`)} AS local, state, since FROM sync_changes
     WHERE "table" = ? AND row_id IN (SELECT value FROM json_each(?)) LIMIT ${LINES_MAX * ids.length}`;
-  return from.prepare(text).all(table.name, JSON.stringify(ids)) as WaitingCell[]; // the columns just listed
+  return queryAll(from, text, [table.name, JSON.stringify(ids)]) as WaitingCell[]; // the columns just listed
 }
 
 /** Who changed a row at the origin last, and when, as far as its columns tell. */
@@ -123,7 +114,7 @@ export function readStamp(
   };
   if (table === undefined) return { by: null, at: null };
   const text = sql`SELECT ${cell('LastModifiedBy')}, ${cell('DateModified')} FROM ${ident(table.name)} WHERE _id = ?`;
-  const [by, at] = (from.prepare(text).raw().get(id) ?? []) as readonly unknown[]; // raw() gives arrays
+  const [[by, at] = []] = queryRows(from, text, [id]);
   return { by: typeof by === 'string' ? by : null, at: typeof at === 'string' ? at : null };
 }
 
@@ -134,32 +125,23 @@ export function readWaitingIds(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): { readonly ids: readonly number[]; readonly count: number } {
   const edited = sql`FROM _rowsync_rows WHERE table_id = ?`;
-  const ids = from.prepare(sql`SELECT row_id ${edited} AND row_id > ? ORDER BY row_id LIMIT ?`).pluck();
-  const count = from
-    .prepare(sql`SELECT count(*) ${edited}`)
-    .pluck()
-    .get(tableId);
-  return { ids: ids.all(tableId, after, limit) as number[], count: Number(count) }; // row_id is an INTEGER
+  const ids = sql`SELECT row_id ${edited} AND row_id > ? ORDER BY row_id LIMIT ?`;
+  const count = queryNumber(from, sql`SELECT count(*) ${edited}`, [tableId]);
+  return { ids: queryNumbers(from, ids, [tableId, after, limit]), count };
 }
 
 /** Open conflicts of a row, then older ones. */
 export function readRowConflicts(from: Connection, table: BrowsedTable, id: number): readonly ConflictLine[] {
-  return from
-    .prepare(
-      sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id IN (SELECT id FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ?)
-          ORDER BY state <> 'open', id DESC LIMIT ${LINES_MAX}`,
-    )
-    .all(table.id, id) as ConflictLine[]; // the columns just listed
+  const text = sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id IN (SELECT id FROM _rowsync_conflicts WHERE table_id = ? AND row_id = ?)
+      ORDER BY state <> 'open', id DESC LIMIT ${LINES_MAX}`;
+  return queryAll(from, text, [table.id, id]) as ConflictLine[]; // the columns just listed
 }
 
 /** Why a row could not be read or sent. */
 export function readRowFailures(from: Connection, table: BrowsedTable, id: number): readonly FailureLine[] {
-  return from
-    .prepare(
-      sql`SELECT id, "table", row_id AS rowId, kind, "column", reason, since, status, code, sent, retry_at AS retryAt
-          FROM sync_failures WHERE "table" = ? AND row_id = ? LIMIT ${LINES_MAX}`,
-    )
-    .all(table.name, id) as FailureLine[]; // the columns just listed
+  const text = sql`SELECT id, "table", row_id AS rowId, kind, "column", reason, since, status, code, sent, retry_at AS retryAt
+      FROM sync_failures WHERE "table" = ? AND row_id = ? LIMIT ${LINES_MAX}`;
+  return queryAll(from, text, [table.name, id]) as FailureLine[]; // the columns just listed
 }
 
 const FILES = sql`
@@ -170,14 +152,13 @@ const FILES = sql`
 
 /** Every revision of the files of a row, the newest of each column first. */
 export function readRowFiles(from: Connection, table: BrowsedTable, id: number): readonly RowFile[] {
-  return from
-    .prepare(sql`${FILES} WHERE f.table_id = ? AND f.row_id = ? ORDER BY 2, f.revision DESC LIMIT ${LINES_MAX}`)
-    .all(table.id, id) as RowFile[]; // the columns just listed
+  const text = sql`${FILES} WHERE f.table_id = ? AND f.row_id = ? ORDER BY 2, f.revision DESC LIMIT ${LINES_MAX}`;
+  return queryAll(from, text, [table.id, id]) as RowFile[]; // the columns just listed
 }
 
 /** One revision of a file by its number here. */
 export function readFileLine(from: Connection, id: number): RowFile | null {
-  return (from.prepare(sql`${FILES} WHERE f.id = ?`).get(id) as RowFile | undefined) ?? null; // as above
+  return queryFirst(from, sql`${FILES} WHERE f.id = ?`, [id]) as RowFile | null; // as above
 }
 
 /** A row that was deleted here: when, why, and its last values as a JSON object; the last time it was. */
@@ -188,7 +169,7 @@ export function readDeletedRow(
 ): { readonly at: string; readonly reason: string; readonly lastValues: string } | null {
   const text = sql`SELECT deleted_at AS at, reason, row_values AS lastValues FROM _rowsync_deleted
     WHERE table_id = ? AND row_id = ? ORDER BY seq DESC LIMIT 1`;
-  return (from.prepare(text).get(table.id, id) ?? null) as ReturnType<typeof readDeletedRow>; // ours
+  return queryFirst(from, text, [table.id, id]) as ReturnType<typeof readDeletedRow>; // ours
 }
 
 /** Where the values of a column lead: rows of one other table, by the key in the column. */
@@ -222,11 +203,8 @@ export function findReference(
   const [target] = targets;
   if (target === undefined || targets.length > 1 || target.keyColumn === null) return null;
   const key = ident(target.keyColumn);
-  const lines = from
-    .prepare(
-      sql`SELECT CAST(${key} AS TEXT), _id FROM ${ident(target.name)} WHERE CAST(${key} AS TEXT) IN (SELECT value FROM json_each(?))`,
-    )
-    .raw()
-    .all(JSON.stringify(given)) as [string, number][]; // the two columns just listed
+  const keyText = sql`CAST(${key} AS TEXT)`;
+  const text = sql`SELECT ${keyText}, _id FROM ${ident(target.name)} WHERE ${keyText} IN (SELECT value FROM json_each(?))`;
+  const lines = queryRows(from, text, [JSON.stringify(given)]).map(([own, id]) => [String(own), Number(id)] as const);
   return lines.length === 0 ? null : { table: target, idByKey: new Map(lines) };
 }

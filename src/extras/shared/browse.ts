@@ -5,7 +5,8 @@
  * Names are quoted and values bound; the SQL that people are shown has the values as literals.
  */
 import { allOf, anyOf, ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
-import type { Connection } from '../../replica/connection.ts';
+import type { Connection, Stored } from '../../replica/connection.ts';
+import { queryAll, queryNumber, queryRows } from '../../replica/query.ts';
 import { columnType } from '../../wire/schema.ts';
 
 /** A value as SQLite gives it; integers that a double does not hold are bigint. */
@@ -99,19 +100,19 @@ interface TableLine {
 
 /** Every table by name, with its columns. */
 export function readBrowsedTables(from: Connection): readonly BrowsedTable[] {
-  const lines = from.prepare(TABLES).all() as TableLine[]; // columns and types are ours
+  const lines = queryAll(from, TABLES) as TableLine[]; // columns and types are ours
   return lines.map((line) => browsedTable(from, line));
 }
 
 /** One table by its name here; null if there is none. */
 export function findBrowsedTable(from: Connection, name: string): BrowsedTable | null {
-  const lines = from.prepare(TABLES).all() as TableLine[]; // as above
+  const lines = queryAll(from, TABLES) as TableLine[]; // as above
   const line = lines.find((each) => each.name === name);
   return line === undefined ? null : browsedTable(from, line);
 }
 
 function browsedTable(from: Connection, { id, name, originName, push, allowAdd, rowCount }: TableLine): BrowsedTable {
-  const found = from.prepare(COLUMNS).all({ id, name }) as (Omit<BrowsedColumn, 'isWritable' | 'isRequired'> & {
+  const found = queryAll(from, COLUMNS, [{ id, name }]) as (Omit<BrowsedColumn, 'isWritable' | 'isRequired'> & {
     readonly writable: number;
     readonly options: string;
   })[]; // the columns just listed
@@ -127,7 +128,7 @@ function browsedTable(from: Connection, { id, name, originName, push, allowAdd, 
 /** A statement in which values are bound. */
 export interface Statement {
   readonly text: Sql;
-  readonly values: readonly Cell[];
+  readonly values: readonly Stored[];
 }
 
 /** One condition and what is bound in it. */
@@ -160,15 +161,10 @@ const COUNTED_ROWS_MAX = 200_000;
 export function countRows(from: Connection, table: BrowsedTable, wish: BrowseQuery): number | null {
   const { text, values } = countStatement(table, wish);
   if (table.rowCount > COUNTED_ROWS_MAX) {
-    const steps = from.prepare(sql`EXPLAIN QUERY PLAN ${text}`).all(...values) as { detail: string }[]; // as SQLite documents it
+    const steps = queryAll(from, sql`EXPLAIN QUERY PLAN ${text}`, values) as { detail: string }[]; // as SQLite documents it
     if (steps.some(({ detail }) => !detail.startsWith('SEARCH'))) return null;
   }
-  return Number(
-    from
-      .prepare(text)
-      .pluck()
-      .get(...values),
-  );
+  return queryNumber(from, text, values);
 }
 
 /** How many matching rows have each value of a column, the most frequent first; `isCut` where there are more values. */
@@ -187,18 +183,14 @@ export const FACET_CHARS_MAX = 200;
 export function readFacet(from: Connection, table: BrowsedTable, column: string, wish: BrowseQuery): Facet {
   const { text, values } = whereOf(table, wish, []);
   const name = ident(column);
-  const found = from
-    .prepare(
-      sql`SELECT iif(typeof(${name}) IN ('text', 'blob'), substr(${name}, 1, ${FACET_CHARS_MAX}), ${name}), count(*) FROM ${ident(table.name)}${text}
-          GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${FACET_VALUES_MAX + 1}`,
-    )
-    .safeIntegers()
-    .raw()
-    .all(...values) as [Cell, bigint][]; // the two columns just listed
+  const cell = sql`iif(typeof(${name}) IN ('text', 'blob'), substr(${name}, 1, ${FACET_CHARS_MAX}), ${name})`;
+  const counted = sql`SELECT ${cell}, count(*) FROM ${ident(table.name)}${text}
+      GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${FACET_VALUES_MAX + 1}`;
+  const found = queryRows(from, counted, values);
   const shown = found.slice(0, FACET_VALUES_MAX);
   return {
     column,
-    values: shown.map(([value, count]) => ({ value: plain(value), count: Number(count) })),
+    values: shown.map(([value = null, count]) => ({ value: plain(value), count: Number(count) })),
     isCut: found.length > FACET_VALUES_MAX,
   };
 }
@@ -224,11 +216,7 @@ export function readRowsPage(
   const isDescending = (wish.sort?.isDescending ?? false) !== isBackward;
   const sort = wish.sort === null ? null : { ...wish.sort, isDescending };
   const { text, values } = select(table, joinSql([sql`_id`, ...cells]), { ...wish, sort }, conditions, isDescending);
-  const found = from
-    .prepare(sql`${text} LIMIT ${PAGE_ROWS + 1}`)
-    .safeIntegers()
-    .raw()
-    .all(...values) as Cell[][]; // raw() gives arrays
+  const found = queryRows(from, sql`${text} LIMIT ${PAGE_ROWS + 1}`, values);
   const hasMore = found.length > PAGE_ROWS;
   const rows = found.slice(0, PAGE_ROWS).map(([id, ...rest]) => ({
     id: Number(id),
@@ -295,11 +283,7 @@ function startOf(from: Connection, table: BrowsedTable, { sort, start }: BrowseQ
   const beyond = goesDown ? sql`<` : sql`>`;
   if (sort === null) return { text: sql`_id ${beyond} ?`, values: [id] };
   const name = ident(sort.column);
-  const row = from
-    .prepare(sql`SELECT ${name} FROM ${ident(table.name)} WHERE _id = ?`)
-    .safeIntegers()
-    .raw()
-    .get(id) as Cell[] | undefined; // raw() gives arrays
+  const [row] = queryRows(from, sql`SELECT ${name} FROM ${ident(table.name)} WHERE _id = ?`, [id]);
   if (row === undefined) return null;
   const [value = null] = row;
   const isEqual = sql`(${name} IS ? AND _id ${beyond} ?)`;
@@ -364,22 +348,15 @@ function searchCondition({ columns }: BrowsedTable, search: string): Condition {
 
 /** Rows one after the other, whole; `columns` names what the statement selects. */
 export function* iterateRows(from: Connection, { text, values }: Statement): IterableIterator<readonly Cell[]> {
-  const rows = from
-    .prepare(text)
-    .safeIntegers()
-    .raw()
-    .iterate(...values);
-  for (const row of rows) yield (row as Cell[]).map(plain); // raw() gives arrays
+  const statement = from.prepare(text).safeIntegers().raw();
+  for (const row of statement.iterate(...values)) yield (row as Cell[]).map(plain); // raw() gives arrays
 }
 
 /** Views that people may ask, ours and those of other clients, with their columns. */
 export function readViews(from: Connection): readonly { readonly name: string; readonly columns: readonly string[] }[] {
-  const lines = from
-    .prepare(
-      sql`SELECT s.name, (SELECT json_group_array(p.name) FROM pragma_table_info(s.name) p) AS columns
-          FROM sqlite_schema s WHERE s.type = 'view' AND s.name NOT GLOB '_rowsync_*' ORDER BY s.name`,
-    )
-    .all() as { name: string; columns: string }[]; // the two columns just listed
+  const text = sql`SELECT s.name, (SELECT json_group_array(p.name) FROM pragma_table_info(s.name) p) AS columns
+      FROM sqlite_schema s WHERE s.type = 'view' AND s.name NOT GLOB '_rowsync_*' ORDER BY s.name`;
+  const lines = queryAll(from, text) as { name: string; columns: string }[]; // the two columns just listed
   return lines.map(({ name, columns }) => ({ name, columns: JSON.parse(columns) as string[] })); // made by json_group_array
 }
 
@@ -391,13 +368,10 @@ export interface SavedQuestion {
 
 /** All views that are not ours, by name; those of other programs as questions for all their rows. */
 export function readSaved(from: Connection): readonly SavedQuestion[] {
-  const lines = from
-    .prepare(
-      sql`SELECT name, sql FROM sqlite_schema WHERE type = 'view' AND name NOT GLOB '_rowsync_*' AND name NOT GLOB 'sync_*'
-          AND sql NOT LIKE '%/* rowsync: old name until %' ORDER BY name`,
-    )
-    .all() as readonly SavedQuestion[]; // the two columns just listed
-  return lines.map(({ name, sql: text }) => {
+  const views = sql`SELECT name, sql FROM sqlite_schema WHERE type = 'view' AND name NOT GLOB '_rowsync_*' AND name NOT GLOB 'sync_*'
+      AND sql NOT LIKE '%/* rowsync: old name until %' ORDER BY name`;
+  const saved = queryAll(from, views) as readonly SavedQuestion[]; // the two columns just listed
+  return saved.map(({ name, sql: text }) => {
     const start = `CREATE VIEW ${ident(name)} AS `;
     return { name, sql: text.startsWith(start) ? text.slice(start.length) : `SELECT * FROM ${ident(name)}` };
   });

@@ -3,6 +3,7 @@
  * keeps the write-ahead log growing.
  */
 import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
+import { queryAll, queryNumber, queryRows, queryTexts } from '../../replica/query.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { type LedgerTable, readSelection, readTables, type TableSelection } from '../../replica/bookkeeping/tables.ts';
 import { ALL_ROWS } from '../../replica/bookkeeping/touched.ts';
@@ -24,7 +25,6 @@ export interface ChangedRowLine {
   readonly tableId: number;
   readonly rowId: number;
   readonly seq: number;
-  readonly gone: 0 | 1;
 }
 
 /** A row: its id, what may be done with it, then its columns. */
@@ -47,12 +47,7 @@ export function keepCacheSmall(connection: Connection): void {
 
 /** Every table in the file, by origin id. */
 export function readSources(from: Connection): readonly SinkSource[] {
-  const names = new Set(
-    from
-      .prepare(sql`SELECT lower(name) FROM sqlite_schema WHERE type = 'table'`)
-      .pluck()
-      .all() as string[], // name is TEXT
-  );
+  const names = new Set(queryTexts(from, sql`SELECT lower(name) FROM sqlite_schema WHERE type = 'table'`));
   return readTables(from).flatMap((table): readonly SinkSource[] => {
     const base = baseName(table.id);
     const source = names.has(base) ? base : table.localName;
@@ -65,28 +60,19 @@ export function readSources(from: Connection): readonly SinkSource[] {
 
 /** The number of the last touched line; 0 for none. */
 export function readHead(from: Connection): number {
-  return from
-    .prepare(sql`SELECT coalesce(max(seq), 0) FROM _rowsync_touched`)
-    .pluck()
-    .get() as number; // seq is an INTEGER within 53 bits
+  return queryNumber(from, sql`SELECT coalesce(max(seq), 0) FROM _rowsync_touched`);
 }
 
 /** Touched lines behind a number, in order, at most `limit`. */
 export function readLines(from: Connection, after: number, limit: number): readonly ChangedRowLine[] {
-  return from
-    .prepare(
-      sql`SELECT table_id AS tableId, row_id AS rowId, seq, gone FROM _rowsync_touched WHERE seq > ? ORDER BY seq LIMIT ?`,
-    )
-    .all(after, limit) as ChangedRowLine[]; // columns and types are ours
+  const text = sql`SELECT table_id AS tableId, row_id AS rowId, seq FROM _rowsync_touched WHERE seq > ? ORDER BY seq LIMIT ?`;
+  return queryAll(from, text, [after, limit]) as ChangedRowLine[]; // columns and types are ours
 }
 
 /** The last line that covers all rows of a table, by table. */
 export function readTableChanges(from: Connection): ReadonlyMap<number, number> {
-  const rows = from
-    .prepare(sql`SELECT table_id, seq FROM _rowsync_touched WHERE row_id = ${ALL_ROWS}`)
-    .raw()
-    .all();
-  return new Map(rows as [number, number][]); // the columns just listed
+  const rows = queryRows(from, sql`SELECT table_id, seq FROM _rowsync_touched WHERE row_id = ${ALL_ROWS}`, []);
+  return new Map(rows.map(([tableId, seq]) => [Number(tableId), Number(seq)]));
 }
 
 /** Rows of these ids that are there. */
@@ -95,13 +81,9 @@ export function readSourceRows(
   { source, columns }: SinkSource,
   ids: readonly number[],
 ): readonly SourceRow[] {
-  return from
-    .prepare(
-      sql`SELECT ${columnList(columns)} FROM ${ident(source)} WHERE _id IN (SELECT value FROM json_each(?)) AND _id > 0 ORDER BY _id`,
-    )
-    .safeIntegers()
-    .raw()
-    .all(JSON.stringify(ids)) as SourceRow[]; // the columns just listed
+  const which = sql`_id IN (SELECT value FROM json_each(?)) AND _id > 0`;
+  const text = sql`SELECT ${columnList(columns)} FROM ${ident(source)} WHERE ${which} ORDER BY _id`;
+  return queryRows(from, text, [JSON.stringify(ids)]) as readonly unknown[] as SourceRow[]; // the columns just listed
 }
 
 /** Reads a table by id, a block at a time: rows behind `after`, at most `limit`.  A row without an id of the origin's is not there for a sink. */
@@ -136,12 +118,7 @@ export function readView(from: Connection, name: Sql, columns: readonly string[]
 
 /** The number of the last entry of the journal; 0 without one. */
 export function readLastSeq(from: Connection): number {
-  return Number(
-    from
-      .prepare(sql`SELECT coalesce(max(seq), 0) FROM _rowsync_history`)
-      .pluck()
-      .get(),
-  );
+  return queryNumber(from, sql`SELECT coalesce(max(seq), 0) FROM _rowsync_history`);
 }
 
 /** Entries of the journal behind one, in order, of one table by its name here, or of all for null. */
@@ -156,12 +133,8 @@ export function readHistory(
     readonly table: string | null;
   },
 ): readonly (readonly Stored[])[] {
-  return from
-    .prepare(
-      sql`SELECT ${joinSql(columns.map(ident))} FROM sync_history WHERE id > @after AND id <= @upTo AND (@table IS NULL OR "table" = @table)
-          ORDER BY id LIMIT @limit`,
-    )
-    .safeIntegers()
-    .raw()
-    .all(given) as Stored[][]; // the columns just listed
+  const { after, upTo, limit, table } = given;
+  const text = sql`SELECT ${joinSql(columns.map(ident))} FROM sync_history
+      WHERE id > ? AND id <= ? AND (? IS NULL OR "table" = ?) ORDER BY id LIMIT ?`;
+  return queryRows(from, text, [after, upTo, table, table, limit]);
 }

@@ -5,6 +5,7 @@
 import Database from 'better-sqlite3';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
+import { queryNumber, queryRows } from '../../replica/query.ts';
 import { replicaError, sqliteCode } from '../../replica/failures.ts';
 import type { Exact } from '../../replica/history-cells.ts';
 
@@ -110,11 +111,7 @@ function editRow(db: Database.Database, edit: RowEdit, isSame: (stored: Stored, 
     return { kind: 'done', id: writeCells(db, edit.table, null, cells), changedCount: cells.length };
   }
   const names = [sql`_id`, ...edit.cells.map(({ column }) => ident(column))];
-  const row = db
-    .prepare(sql`SELECT ${joinSql(names)} FROM ${table} WHERE _id = ?`)
-    .safeIntegers()
-    .raw()
-    .get(edit.id) as Stored[] | undefined; // raw() gives arrays
+  const [row] = queryRows(db, sql`SELECT ${joinSql(names)} FROM ${table} WHERE _id = ?`, [edit.id]);
   if (row === undefined) return { kind: 'gone' };
   if (edit.kind === 'delete') {
     const moved = edit.cells.filter(({ was }, index) => !isSame(row[index + 1] ?? null, was));
@@ -154,7 +151,7 @@ export function writeCells(
   to.prepare(text).run(...values);
   // A trigger gave it the next negative id.
   const last = sql`SELECT l.last_id FROM _rowsync_local_ids l JOIN _rowsync_tables t ON t.id = l.table_id WHERE t.local_name = ?`;
-  return Number(to.prepare(last).pluck().get(table));
+  return queryNumber(to, last, [table]);
 }
 
 /** The values of a row in the order of the columns; null where there is no such row. */
@@ -164,11 +161,7 @@ export function readExactCells(
   { id, columns }: { readonly id: number; readonly columns: readonly string[] },
 ): readonly Exact[] | null {
   const names = joinSql([sql`_id`, ...columns.map((column) => ident(column))]);
-  const row = from
-    .prepare(sql`SELECT ${names} FROM ${ident(table)} WHERE _id = ?`)
-    .safeIntegers()
-    .raw()
-    .get(id) as Exact[] | undefined; // raw() gives arrays
+  const [row] = queryRows(from, sql`SELECT ${names} FROM ${ident(table)} WHERE _id = ?`, [id]);
   return row?.slice(1) ?? null;
 }
 
