@@ -25,8 +25,10 @@ export interface Invocation {
   readonly isVerbose: boolean;
 }
 
-/** Runs a command's work; the number it returns becomes the exit code. */
-export type Runner = (command: Command, work: (invocation: Invocation) => Promise<number>) => Promise<void>;
+/** Makes a command's work its action. The work gets the arguments and options as Commander gives them; the number it returns becomes the exit code. */
+export type Runner = <Given extends unknown[]>(
+  work: (invocation: Invocation, ...given: Given) => Promise<number>,
+) => (this: Command, ...given: Given) => Promise<void>;
 
 /** Headings of the list of commands, in its order. */
 export const COMMAND_GROUPS = [

@@ -43,6 +43,11 @@ export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
+/** Lines for people, each printable and with its end. */
+export function linesText(lines: readonly string[]): string {
+  return lines.map((line) => `${printable(line)}\n`).join('');
+}
+
 /** JSON in which the same characters are escaped; it parses to the same value. */
 export function printableJson(json: string): string {
   return json.replace(UNSAFE, (character) => (character === '\n' ? character : unicodeEscapes(character)));

@@ -50,17 +50,13 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
   const usage: string[] = [];
   const given = args.map(withoutDashes);
   const program = buildProgram(session, { help, usage });
-  const runner: Runner = async (command, work) => {
-    optimiseCode();
-    const globals = command.optsWithGlobals<GlobalOptions>();
-    outcome.exitCode = await work({
-      session,
-      extras,
-      configPath: globals.service === undefined ? globals.config : serviceConfig(globals.service),
-      isJson: globals.json === true,
-      isVerbose: globals.verbose === true,
-    });
-  };
+  const runner: Runner = (work) =>
+    async function act(...taken) {
+      optimiseCode();
+      const { service, config, json = false, verbose = false } = this.optsWithGlobals<GlobalOptions>();
+      const configPath = service === undefined ? config : serviceConfig(service);
+      outcome.exitCode = await work({ session, extras, configPath, isJson: json, isVerbose: verbose }, ...taken);
+    };
   try {
     for (const { group, load } of commandsFor(given, extras)) {
       if (group !== undefined) program.commandsGroup(`${group}:`);

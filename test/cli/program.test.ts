@@ -182,7 +182,7 @@ test.each(COMMANDS_TABLE.filter(({ group, names }) => group !== undefined && !na
   async ({ names, load }) => {
     const program = new Command();
 
-    (await load())(program, () => Promise.resolve());
+    (await load())(program, () => () => Promise.resolve());
 
     expect(program.commands.map((command) => command.name())).toEqual(names);
   },

@@ -3,17 +3,17 @@
  * the origin; the next run carries the result there.
  */
 import type { Command } from 'commander';
-import { EXIT, type RowsyncError, usageError } from '../../base/errors.ts';
+import { EXIT, usageError } from '../../base/errors.ts';
 import type { PersonDecision } from '../../capture/decide.ts';
 import { type ConflictLine, readUnseen, shownSince } from '../../replica/bookkeeping/conflicts.ts';
 import { openReader } from '../../replica/reader.ts';
 import { decide } from './decide.ts';
-import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
+import { loadNamedConfig, numberArgument, printResult } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { ROW_CONFLICT_TEXTS } from '../report/push-report.ts';
 import { listTable } from '../terminal/table.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
-import { integerFromText, plural, printable, shellWord, truncate } from '../../base/text.ts';
+import { plural, printable, shellWord, truncate } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `
 Open conflicts wait for you and hold up their row only. Edits of the last seven days that lost to a change at the origin, by the
@@ -50,13 +50,7 @@ export function addConflictCommands(program: Command, runner: Runner): void {
     .option('--all', 'also those that are decided')
     .option('--seen <id>', 'say that you saw the edits that lost, up to that number')
     .addHelpText('after', LIST_EXAMPLES)
-    .action((options: { all?: boolean; seen?: string }, command: Command) =>
-      runner(command, (invocation) =>
-        options.seen === undefined
-          ? list(invocation, options.all === true)
-          : decide(invocation, { kind: 'seen', upToId: numberOf(options.seen, 'conflict') }),
-      ),
-    );
+    .action(runner(list));
   program
     .command('resolve')
     .argument('<id>', 'number of the conflict')
@@ -64,16 +58,7 @@ export function addConflictCommands(program: Command, runner: Runner): void {
     .option('--again', 'decide anew what is decided, discarded or settled already')
     .description('decide a conflict')
     .addHelpText('after', RESOLVE_EXAMPLES)
-    .action((id: string, options: { take: string; again?: boolean }, command: Command) =>
-      runner(command, (invocation) =>
-        decide(invocation, {
-          kind: 'resolve',
-          id: numberOf(id, 'conflict'),
-          isAgain: options.again === true,
-          ...takeFrom(options.take),
-        }),
-      ),
-    );
+    .action(runner(resolve));
   program
     .command('discard')
     .argument('<table>', 'name of the table')
@@ -81,24 +66,24 @@ export function addConflictCommands(program: Command, runner: Runner): void {
     .option('--all', 'every edited row of the table that is neither in conflict nor refused')
     .description('put an edited row back to what the origin last confirmed')
     .addHelpText('after', DISCARD_EXAMPLES)
-    .action((table: string, id: string | undefined, options: { all?: boolean }, command: Command) =>
-      runner(command, (invocation) => {
-        if ((id === undefined) === (options.all !== true)) throw needsOneOf();
-        return decide(invocation, { kind: 'discard', table, rowId: id === undefined ? null : numberOf(id, 'row') });
-      }),
-    );
+    .action(runner(discard));
 }
 
-async function list(invocation: Invocation, isAll: boolean): Promise<number> {
+type ListFlags = { readonly all?: boolean; readonly seen?: string };
+
+async function list(invocation: Invocation, { all: isAll = false, seen }: ListFlags): Promise<number> {
+  if (seen !== undefined) return decide(invocation, { kind: 'seen', upToId: numberOf(seen, 'number of a conflict') });
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   using reader = openReader(config.replica.path);
   const conflicts = reader.conflicts({ all: isAll });
   const lost = reader.isOlder() ? [] : readUnseen(reader, shownSince(invocation.session.clock.nowMs()));
   const { stdout } = invocation.session;
   const form = { width: stdout.width(), nameOf: rowNamer(reader) };
-  await (invocation.isJson
-    ? printJson(invocation, { conflicts, lost })
-    : stdout.write(isAll ? listText(conflicts, form) : openText(conflicts, lost, form)));
+  await printResult(
+    invocation,
+    { conflicts, lost },
+    isAll ? listText(conflicts, form) : openText(conflicts, lost, form),
+  );
   return conflicts.some(({ state }) => state === 'open') ? EXIT.needsPerson : EXIT.done;
 }
 
@@ -177,11 +162,25 @@ function keptCells(row: ConflictLine['base']): ReadonlyMap<string, string> {
   return new Map(Object.entries(cells).map(([name, words]) => [name, String(words)]));
 }
 
-function needsOneOf(): RowsyncError {
-  return usageError(
-    'discard takes either the _id of a row or --all',
-    '`rowsync plan` lists edited rows with their _id.',
-  );
+type ResolveFlags = { readonly take: string; readonly again?: boolean };
+
+async function resolve(invocation: Invocation, id: string, { take, again = false }: ResolveFlags): Promise<number> {
+  const version = takeFrom(take);
+  return decide(invocation, { kind: 'resolve', id: numberOf(id, 'number of a conflict'), isAgain: again, ...version });
+}
+
+async function discard(
+  invocation: Invocation,
+  table: string,
+  id: string | undefined,
+  { all = false }: { readonly all?: boolean },
+): Promise<number> {
+  if ((id === undefined) !== all)
+    throw usageError(
+      'discard takes either the _id of a row or --all',
+      '`rowsync plan` lists edited rows with their _id.',
+    );
+  return decide(invocation, { kind: 'discard', table, rowId: id === undefined ? null : numberOf(id, '_id of a row') });
 }
 
 function takeFrom(text: string): Pick<PersonDecision & { kind: 'resolve' }, 'take' | 'value'> {
@@ -195,10 +194,6 @@ function takeFrom(text: string): Pick<PersonDecision & { kind: 'resolve' }, 'tak
 }
 
 function numberOf(text: string, what: string): number {
-  const number = integerFromText(text);
-  if (number !== null) return number;
-  throw usageError(
-    `The number of a ${what} is a whole number`,
-    '`rowsync conflicts` lists conflicts with their numbers, SELECT * FROM sync_changes edited rows.',
-  );
+  const hint = '`rowsync conflicts` lists conflicts with their numbers, SELECT * FROM sync_changes edited rows.';
+  return numberArgument(text, what, hint);
 }

@@ -35,7 +35,7 @@ export function addDaemonCommand(program: Command, runner: Runner): void {
     .command('daemon')
     .description('keep the replica up to date, on schedule')
     .addHelpText('after', HELP)
-    .action((_options: unknown, command: Command) => runner(command, runUntilStopped));
+    .action(runner(runUntilStopped));
 }
 
 async function runUntilStopped(invocation: Invocation): Promise<number> {

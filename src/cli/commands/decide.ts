@@ -9,7 +9,7 @@ import { carryOutDecision, type PersonDecision } from '../../capture/decide.ts';
 import type { Config } from '../../config/load.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
 import { askDaemonTo } from '../runtime/daemon-client.ts';
-import { loadNamedConfig, openExistingReplica, printJson } from '../runtime/invocation.ts';
+import { loadNamedConfig, openExistingReplica, printResult } from '../runtime/invocation.ts';
 import type { Invocation } from '../../extra.ts';
 
 /** Carries out a decision and prints the result. @throws RowsyncError `usage.invalid` if nothing was changed. */
@@ -29,9 +29,7 @@ export async function decide(invocation: Invocation, decision: PersonDecision): 
         '`rowsync conflicts --all` lists conflicts, `rowsync failures` rows that wait, SELECT * FROM sync_changes edits.',
     );
   }
-  await (invocation.isJson
-    ? printJson(invocation, { rowCount: answer.rowCount, decided: answer.decided })
-    : invocation.session.stdout.write(`${printable(answer.words)}\n`));
+  await printResult(invocation, { rowCount: answer.rowCount, decided: answer.decided }, `${printable(answer.words)}\n`);
   return EXIT.done;
 }
 

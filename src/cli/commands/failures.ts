@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { openReader, type FailureLine } from '../../replica/reader.ts';
 import { decide } from './decide.ts';
-import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
+import { loadNamedConfig, printResult } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { listTable } from '../terminal/table.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
@@ -33,15 +33,13 @@ export function addFailureCommands(program: Command, runner: Runner): void {
     .command('failures')
     .description('list rows that were refused or cannot be read, and why')
     .addHelpText('after', LIST_EXAMPLES)
-    .action((_options: unknown, command: Command) => runner(command, list));
+    .action(runner(list));
   program
     .command('retry')
     .argument('[id...]', 'numbers of failures (default: all refused rows)')
     .description('let refused rows be pushed again')
     .addHelpText('after', RETRY_EXAMPLES)
-    .action((ids: string[], _options: unknown, command: Command) =>
-      runner(command, (invocation) => retry(invocation, ids)),
-    );
+    .action(runner(retry));
 }
 
 async function list(invocation: Invocation): Promise<number> {
@@ -49,9 +47,7 @@ async function list(invocation: Invocation): Promise<number> {
   using reader = openReader(config.replica.path);
   const failures = reader.failures();
   const { stdout } = invocation.session;
-  await (invocation.isJson
-    ? printJson(invocation, { failures })
-    : stdout.write(listText(failures, { width: stdout.width(), nameOf: rowNamer(reader) })));
+  await printResult(invocation, { failures }, listText(failures, { width: stdout.width(), nameOf: rowNamer(reader) }));
   return EXIT.done;
 }
 

@@ -19,8 +19,9 @@ import {
   filesVerifyText,
   pruneText,
 } from '../report/files-report.ts';
-import { exitCodeOf, loadNamedConfig, openExistingReplica, printJson, withResources } from '../runtime/invocation.ts';
+import { exitCodeOf, loadNamedConfig, openExistingReplica, printResult, withResources } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
+import { writeAll } from '../terminal/session.ts';
 import { answerAsList } from '../terminal/table.ts';
 
 const EXAMPLES = `
@@ -45,41 +46,34 @@ export function addFilesCommands(program: Command, runner: Runner): void {
     .command('list [table...]', { isDefault: true })
     .description('list the revisions of attached files, with their state')
     .addOption(new Option('--state <state>', 'only those in this state').choices(STATES))
-    .action((tables: string[], options: { state?: string }, command: Command) =>
-      runner(command, (invocation) => list(invocation, tables, options.state ?? null)),
-    );
+    .action(runner(list));
   files
     .command('pull [table...]')
     .description('fetch the files that the rows here name; rowsync pull does so too')
-    .action((tables: string[], _options: unknown, command: Command) =>
-      runner(command, (invocation) => pullAndPrint(invocation, tables)),
-    );
+    .action(runner(pullAndPrint));
   files
     .command('verify [table...]')
     .description('prove that every file is whole, and mend those that are not')
-    .action((tables: string[], _options: unknown, command: Command) =>
-      runner(command, (invocation) => verifyAndPrint(invocation, tables)),
-    );
+    .action(runner(verifyAndPrint));
   files
     .command('prune')
     .description('remove content that no row of sync_files refers to')
     .option('--dry-run', 'only say how much that is')
-    .action((options: { dryRun?: boolean }, command: Command) =>
-      runner(command, (invocation) => pruneAndPrint(invocation, options.dryRun === true)),
-    );
+    .action(runner(pruneAndPrint));
 }
 
-async function list(invocation: Invocation, tables: readonly string[], state: string | null): Promise<number> {
+async function list(
+  invocation: Invocation,
+  tables: readonly string[],
+  { state = null }: { readonly state?: string | null },
+): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   using reader = openReader(config.replica.path);
   const names = chooseTables(reader, tables).map(({ localName }) => localName);
   const found = reader.files(tables.length === 0 ? null : names, state);
   const answer = invocation.isJson ? found : withNames(found, rowNamer(reader));
   const { stdout } = invocation.session;
-  for (const text of invocation.isJson ? answerAsJson(answer) : answerAsList(answer, stdout.width())) {
-    await stdout.write(text);
-    if (stdout.isClosed) break;
-  }
+  await writeAll(stdout, invocation.isJson ? answerAsJson(answer) : answerAsList(answer, stdout.width()));
   return EXIT.done;
 }
 
@@ -100,11 +94,12 @@ async function pullAndPrint(invocation: Invocation, tables: readonly string[]): 
   const report = await withResources(invocation, config, ({ files }) => pullFiles(files, { tables, retryNow: true }));
   const failures = [...filesFailures(report), ...filesFailedError(report)];
   const exitCode = exitCodeOf(failures);
-  const { stdout } = invocation.session;
   const text = filesText(report);
-  await (invocation.isJson
-    ? printJson(invocation, { exitCode, files: report })
-    : stdout.write(text === '' ? 'Nothing to fetch: every file that is wanted is here\n' : text));
+  await printResult(
+    invocation,
+    { exitCode, files: report },
+    text === '' ? 'Nothing to fetch: every file that is wanted is here\n' : text,
+  );
   return exitCode;
 }
 
@@ -113,18 +108,17 @@ async function verifyAndPrint(invocation: Invocation, tables: readonly string[])
   openReader(config.replica.path).close();
   const report = await withResources(invocation, config, ({ files }) => verifyFiles(files, { tables }));
   const exitCode = exitCodeOf(filesVerifyFailures(report));
-  const { stdout } = invocation.session;
-  await (invocation.isJson ? printJson(invocation, { exitCode, ...report }) : stdout.write(filesVerifyText(report)));
+  await printResult(invocation, { exitCode, ...report }, filesVerifyText(report));
   return exitCode;
 }
 
-async function pruneAndPrint(invocation: Invocation, dryRun: boolean): Promise<number> {
+async function pruneAndPrint(
+  invocation: Invocation,
+  { dryRun = false }: { readonly dryRun?: boolean },
+): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   using replica = await openExistingReplica(invocation, config);
   const report = await pruneFiles(replica, { folder: config.replica.files, dryRun });
-  const { stdout } = invocation.session;
-  await (invocation.isJson
-    ? printJson(invocation, { exitCode: EXIT.done, dryRun, ...report })
-    : stdout.write(pruneText(report, dryRun)));
+  await printResult(invocation, { exitCode: EXIT.done, dryRun, ...report }, pruneText(report, dryRun));
   return EXIT.done;
 }

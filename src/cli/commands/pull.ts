@@ -68,14 +68,14 @@ function define(command: Command, runner: Runner, works: readonly ConfirmationKi
     .option('--confirm', 'let through deletes, schema changes and mass edits that a guard would hold')
     .option('--discard', 'give up edits of tables that are no longer to be pushed; sync_conflicts keeps them')
     .addHelpText('after', examples(command.name()))
-    .action((tables: string[], { confirm = false, discard, follow, strict = false, moment }: RunFlags) => {
-      const options = { tables, confirm, discard, follow, moment, isStrict: strict, pushes: works.includes('push') };
-      return runner(command, (invocation) =>
-        orLeaveConfirmation(invocation, { works, tables, confirm, flags: flagsOf(options) }, async () =>
+    .action(
+      runner((invocation, tables: string[], { confirm = false, discard, follow, strict = false, moment }: RunFlags) => {
+        const options = { tables, confirm, discard, follow, moment, isStrict: strict, pushes: works.includes('push') };
+        return orLeaveConfirmation(invocation, { works, tables, confirm, flags: flagsOf(options) }, async () =>
           printCycle(invocation, await runCycle(invocation, options), options),
-        ),
-      );
-    });
+        );
+      }),
+    );
 }
 
 /** What one run did to rows, at the origin, and to files; null for what it did not get to. */

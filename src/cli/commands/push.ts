@@ -55,9 +55,7 @@ export function addPushCommands(program: Command, runner: Runner): void {
     .description('show what a push would send, row by row')
     .option('--summary', SUMMARY)
     .addHelpText('after', PLAN_EXAMPLES)
-    .action((tables: string[], options: { summary?: boolean }, command: Command) =>
-      runner(command, (invocation) => plan(invocation, tables, options.summary === true)),
-    );
+    .action(runner(plan));
   program
     .command('push')
     .argument('[table...]', 'tables (default: all that are pushed)')
@@ -66,25 +64,32 @@ export function addPushCommands(program: Command, runner: Runner): void {
     .option('--confirm', 'push mass edits and mass deletes that a guard would hold')
     .option('--strict', 'exit with 3 while a refused row waits')
     .addHelpText('after', PUSH_EXAMPLES)
-    .action((tables: string[], options: { dryRun?: boolean; confirm?: boolean; strict?: boolean }, command: Command) =>
-      runner(command, (invocation) =>
-        options.dryRun === true
-          ? plan(invocation, tables, false)
-          : orLeaveConfirmation(
-              invocation,
-              {
-                confirm: options.confirm === true,
-                works: ['push'],
-                tables,
-                flags: options.strict === true ? ['--strict'] : [],
-              },
-              () => pushAndPrint(invocation, { tables, confirm: options.confirm === true }, options.strict === true),
-            ),
-      ),
-    );
+    .action(runner(pushOrPlan));
 }
 
-async function plan(invocation: Invocation, names: readonly string[], isShort: boolean): Promise<number> {
+interface PushFlags {
+  readonly dryRun?: boolean;
+  readonly confirm?: boolean;
+  readonly strict?: boolean;
+}
+
+async function pushOrPlan(
+  invocation: Invocation,
+  tables: readonly string[],
+  { dryRun = false, confirm = false, strict = false }: PushFlags,
+): Promise<number> {
+  if (dryRun) return plan(invocation, tables, {});
+  const flags = strict ? ['--strict'] : [];
+  return orLeaveConfirmation(invocation, { confirm, works: ['push'], tables, flags }, () =>
+    pushAndPrint(invocation, { tables, confirm }, strict),
+  );
+}
+
+async function plan(
+  invocation: Invocation,
+  names: readonly string[],
+  { summary: isShort = false }: { readonly summary?: boolean },
+): Promise<number> {
   const previews = await runPlan(invocation, names);
   const { session } = invocation;
   if (invocation.isJson) await printJson(invocation, planJson(previews));

@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
-import { loadNamedConfig, openExistingReplica, printJson } from '../runtime/invocation.ts';
+import { loadNamedConfig, openExistingReplica, printResult } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { printable } from '../../base/text.ts';
 import type { Replica } from '../../replica/database.ts';
@@ -25,18 +25,15 @@ export function addResyncCommand(program: Command, runner: Runner): void {
     .argument('<table...>', 'tables, as named at the origin or in the replica')
     .description('forget the ETags of tables: the next pull reads all')
     .addHelpText('after', EXAMPLES)
-    .action((tables: string[], _options: unknown, command: Command) =>
-      runner(command, (invocation) => forgetEtags(invocation, tables)),
-    );
+    .action(runner(forgetEtags));
 }
 
 async function forgetEtags(invocation: Invocation, names: readonly string[]): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const { stdout } = invocation.session;
   using replica = await openExistingReplica(invocation, config);
   const tables = await resync(replica, names);
   const text = `The next pull reads these tables whole: ${tables.map(printable).join(', ')}\n`;
-  await (invocation.isJson ? printJson(invocation, { tables }) : stdout.write(text));
+  await printResult(invocation, { tables }, text);
   return EXIT.done;
 }
 

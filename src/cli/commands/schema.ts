@@ -9,7 +9,7 @@ import { EXIT } from '../../base/errors.ts';
 import { prune } from '../../capture/mode.ts';
 import type { Config } from '../../config/load.ts';
 import { openReader, type DriftLine } from '../../replica/reader.ts';
-import { loadNamedConfig, openExistingReplica, printJson } from '../runtime/invocation.ts';
+import { loadNamedConfig, openExistingReplica, printResult } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { printable } from '../../base/text.ts';
 import { boxTable } from '../terminal/table.ts';
@@ -36,18 +36,13 @@ export function addSchemaCommand(program: Command, runner: Runner): void {
     .command('show', { isDefault: true })
     .description('list what the origin changed about its tables and columns (the default)')
     .addHelpText('after', SHOW_EXAMPLES)
-    .action((_options: unknown, command: Command) => runner(command, show));
+    .action(runner(show));
   schema
     .command('prune')
     .description('drop tables and columns that the origin no longer has, with their last values')
     .option('--confirm', 'drop them')
     .addHelpText('after', EXAMPLES)
-    .action((options: { confirm?: boolean }, command: Command) =>
-      runner(command, async (invocation) => {
-        const config = await loadNamedConfig(invocation, { needsCredentials: false });
-        return options.confirm === true ? drop(invocation, config) : list(invocation, config);
-      }),
-    );
+    .action(runner(listOrDrop));
 }
 
 async function show(invocation: Invocation): Promise<number> {
@@ -55,7 +50,7 @@ async function show(invocation: Invocation): Promise<number> {
   using reader = openReader(config.replica.path);
   const drift = reader.drift();
   const { stdout } = invocation.session;
-  await (invocation.isJson ? printJson(invocation, { drift }) : stdout.write(driftText(drift, stdout.width())));
+  await printResult(invocation, { drift }, driftText(drift, stdout.width()));
   return EXIT.done;
 }
 
@@ -83,25 +78,29 @@ function driftText(drift: readonly DriftLine[], width: number | null): string {
   return `${boxTable(titles, cells, width)}${stops.join('')}${ending}`;
 }
 
-async function list(invocation: Invocation, config: Config): Promise<number> {
+async function listOrDrop(
+  invocation: Invocation,
+  { confirm = false }: { readonly confirm?: boolean },
+): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  if (confirm) return drop(invocation, config);
   using reader = openReader(config.replica.path);
   const prunable = reader.prunable();
   const text =
     prunable.length === 0
       ? 'Nothing to drop: the origin has every table and column of the replica\n'
       : `The origin no longer has:\n${lines(prunable)}To drop them here too: rowsync schema prune --confirm\n`;
-  await (invocation.isJson ? printJson(invocation, { prunable }) : invocation.session.stdout.write(text));
+  await printResult(invocation, { prunable }, text);
   return prunable.length === 0 ? EXIT.done : EXIT.needsPerson;
 }
 
 async function drop(invocation: Invocation, config: Config): Promise<number> {
-  const { stdout } = invocation.session;
   using replica = await openExistingReplica(invocation, config);
   const dropped = await replica.writeDurably('Dropping what the origin no longer has', (tx) =>
     prune(tx, stampFromMs(invocation.session.clock.nowMs())),
   );
   const text = dropped.length === 0 ? 'Nothing to drop\n' : `Dropped:\n${lines(dropped)}`;
-  await (invocation.isJson ? printJson(invocation, { dropped }) : stdout.write(text));
+  await printResult(invocation, { dropped }, text);
   return EXIT.done;
 }
 

@@ -10,7 +10,7 @@ import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { loadNamedConfig } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { answerAsTable, OUTPUT_FORMATS, type OutputFormat } from '../terminal/table.ts';
-import { readAll } from '../terminal/session.ts';
+import { readAll, writeAll } from '../terminal/session.ts';
 
 /** Characters of a query; SQLite itself takes no longer ones (SQLITE_MAX_SQL_LENGTH). */
 const QUERY_CHARS_MAX = 1_000_000;
@@ -45,9 +45,7 @@ export function addSqlCommand(program: Command, runner: Runner): void {
     .addOption(new Option('-f, --format <form>', 'form of the answer').choices(OUTPUT_FORMATS))
     .option('--escape-formulas', 'CSV for a spreadsheet: keep text from running as a formula')
     .addHelpText('after', EXAMPLES)
-    .action((query: string | undefined, options: SqlOptions, command: Command) =>
-      runner(command, (invocation) => runQuery(invocation, query, options)),
-    );
+    .action(runner(runQuery));
 }
 
 async function runQuery(invocation: Invocation, query: string | undefined, options: SqlOptions): Promise<number> {
@@ -56,13 +54,9 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
   });
   const text = query ?? (await queryFromInput(invocation));
   using reader = openReader(config.replica.path);
-  const { stdout } = invocation.session;
   const held = await hold(invocation, config, { reader, text, options });
   const answer = await answerAt(invocation, reader, { text, at: options.at });
-  for (const chunk of formatted(invocation, answer, { ...options, held })) {
-    await stdout.write(chunk);
-    if (stdout.isClosed) break;
-  }
+  await writeAll(invocation.session.stdout, formatted(invocation, answer, { ...options, held }));
   await noteUnread(invocation, reader, text);
   return EXIT.done;
 }

@@ -12,7 +12,7 @@ import { refreshTexts } from '../../daemon/refresh.ts';
 import type { Extra, Invocation, Runner } from '../../extra.ts';
 import { troubledTables, type Problem } from '../../reconcile/account/account.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
-import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
+import { loadNamedConfig, printJson, printResult } from '../runtime/invocation.ts';
 import { accountExitCode, accountText } from '../runtime/account-text.ts';
 import { boxTable, listTable } from '../terminal/table.ts';
 import { hearDaemon, type DaemonAnswer } from '../runtime/daemon-client.ts';
@@ -75,12 +75,12 @@ export function addStatusCommand(program: Command, runner: Runner): void {
     .description('show how fresh tables are, what is wrong, and what to do')
     .option('--exit-code', 'exit with 3, 75 or 78 if something is wrong')
     .addHelpText('after', EXAMPLES)
-    .action(({ exitCode = false }: { exitCode?: boolean }, command: Command) =>
-      runner(command, (invocation) => showStatus(invocation, exitCode)),
-    );
+    .action(runner(showStatus));
 }
 
-async function showStatus(invocation: Invocation, wantsCode: boolean): Promise<number> {
+type StatusFlags = { readonly exitCode?: boolean };
+
+async function showStatus(invocation: Invocation, { exitCode: wantsCode = false }: StatusFlags): Promise<number> {
   const { clock, folder, stdout } = invocation.session;
   const paths = findConfigs(invocation.configPath, folder);
   if (paths.length > 1) return showStatuses(invocation, paths, wantsCode);
@@ -104,15 +104,17 @@ async function showStatuses(invocation: Invocation, paths: readonly string[], wa
       databases.push({ name: serviceName(path), status: null, json: {}, error: asRowsyncError(thrown) });
     }
   }
-  await (invocation.isJson
-    ? printJson(invocation, {
-        databases: databases.map(({ name, json, error }) => ({
-          name,
-          ...json,
-          ...(error === null ? {} : { error }),
-        })),
-      })
-    : stdout.write(databasesText(databases, { nowMs: clock.nowMs(), width: stdout.width() })));
+  await printResult(
+    invocation,
+    {
+      databases: databases.map(({ name, json, error }) => ({
+        name,
+        ...json,
+        ...(error === null ? {} : { error }),
+      })),
+    },
+    databasesText(databases, { nowMs: clock.nowMs(), width: stdout.width() }),
+  );
   return exitCodeOfAll(databases, wantsCode);
 }
 

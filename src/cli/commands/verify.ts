@@ -32,13 +32,12 @@ export function addVerifyCommand(program: Command, runner: Runner): void {
     .argument('[table...]', 'tables of the origin (default: all that the configuration names)')
     .description('compare every cell with the origin, without ETags')
     .addHelpText('after', EXAMPLES)
-    .action((tables: string[], _options: unknown, command: Command) =>
-      runner(command, (invocation) =>
-        orLeaveConfirmation(invocation, { confirm: false, works: ['verify'], tables, flags: [] }, () =>
-          verifyAndPrint(invocation, tables),
-        ),
-      ),
-    );
+    .action(runner(verifyAlone));
+}
+
+function verifyAlone(invocation: Invocation, tables: readonly string[]): Promise<number> {
+  const asked = { confirm: false, works: ['verify'], tables, flags: [] } as const;
+  return orLeaveConfirmation(invocation, asked, () => verifyAndPrint(invocation, tables));
 }
 
 async function verifyAndPrint(invocation: Invocation, tables: readonly string[]): Promise<number> {

@@ -12,7 +12,7 @@ import { openReader } from '../../replica/reader.ts';
 import type { Invocation } from '../../extra.ts';
 import { askDaemonForWork, type DaemonWork, hearDaemonWork } from './daemon-client.ts';
 import { accountAfter, accountText } from './account-text.ts';
-import { loadNamedConfig, printJson } from './invocation.ts';
+import { loadNamedConfig, printJson, printResult } from './invocation.ts';
 
 /** How often the daemon is asked how far it is. */
 const POLL_MS = 300;
@@ -51,7 +51,7 @@ export async function orLeaveConfirmation(
       if (table === null) return `the next ${kind} of the process that is at work may continue\n`;
       return `${printable(table)}: the next ${kind} of the process that is at work may continue, with ${plural(rowCount, `${what} row`)} at most\n`;
     });
-    await (invocation.isJson ? printJson(invocation, { consents }) : invocation.session.stdout.write(lines.join('')));
+    await printResult(invocation, { consents }, lines.join(''));
     return EXIT.done;
   }
 }

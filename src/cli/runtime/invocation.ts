@@ -2,7 +2,7 @@
  * One use of a command: the session, the options that every command has, and what commands share: loading the
  * configuration, opening the origin and the replica, printing results. What only some commands need is loaded when it is asked for.
  */
-import { EXIT, type RowsyncError } from '../../base/errors.ts';
+import { EXIT, type RowsyncError, usageError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { withPriorities } from '../../base/log-form.ts';
 import type { Config, loadConfig, LoadOptions } from '../../config/load.ts';
@@ -18,7 +18,7 @@ import { prepareForRows } from './memory.ts';
 import { become, ownerOf } from './owner.ts';
 import type { Owner } from '../../reconcile/owner.ts';
 import type { Invocation } from '../../extra.ts';
-import { printable, printableJson } from '../../base/text.ts';
+import { integerFromText, linesText, printable, printableJson } from '../../base/text.ts';
 import { writeProse, type Session } from '../terminal/session.ts';
 
 /** The options that every command takes, as Commander gives them. */
@@ -232,6 +232,23 @@ export async function printJson(
   const whole = (key: string, part: unknown): unknown =>
     key.endsWith('Ms') && typeof part === 'number' ? Math.round(part) : part;
   await session.stdout.write(`${printableJson(JSON.stringify(value, whole, 2))}\n`);
+}
+
+/** Prints a result: one JSON document, or for people a text, or lines that are made printable. */
+export async function printResult(
+  invocation: Pick<Invocation, 'session' | 'isJson'>,
+  json: unknown,
+  text: string | readonly string[],
+): Promise<void> {
+  if (invocation.isJson) return printJson(invocation, json);
+  await invocation.session.stdout.write(typeof text === 'string' ? text : linesText(text));
+}
+
+/** The whole number that an argument writes. @throws RowsyncError `usage.invalid`. */
+export function numberArgument(text: string, what: string, hint = 'Write a whole number.'): number {
+  const number = integerFromText(text);
+  if (number !== null) return number;
+  throw usageError(`"${text}" is not the ${what}, a whole number`, hint);
 }
 
 /**

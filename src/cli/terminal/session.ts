@@ -96,6 +96,14 @@ export function outputTo(
   };
 }
 
+/** Writes a long text piece by piece, until its reader is gone. */
+export async function writeAll(output: Output, pieces: Iterable<string>): Promise<void> {
+  for (const piece of pieces) {
+    if (output.isClosed) return;
+    await output.write(piece);
+  }
+}
+
 /** Writes what is for people to read. */
 export async function writeProse(output: Output, text: string): Promise<void> {
   await output.write(wrapProse(text, output.width()));

@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, usageError } from '../../base/errors.ts';
 import { resolve } from 'node:path';
 import { backUpAll, earlierBackups, lostFilesError, restoreAll } from './backup.ts';
 import { drillBackup, drillText, storeDrill } from './drill.ts';
@@ -12,12 +12,12 @@ import type { Config } from '../../config/load.ts';
 import { existsSync, rmSync } from 'node:fs';
 import { queryNumber } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
-import { exitCodeOf, loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import { exitCodeOf, loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { become, mayMake, ownerOf } from '../../cli/runtime/owner.ts';
 import { backUpByChild, mayReadBackup, PIPE, restoreByChild, restoreReceived, sendBackup } from './piped-backup.ts';
 import { sql } from '../../base/sql.ts';
-import { bytesText, countText, plural, printable } from '../../base/text.ts';
+import { bytesText, countText, plural } from '../../base/text.ts';
 
 const BACKUP_HELP = `
 The copy is of one moment, and is checked before it gets its name. A daemon may be at work meanwhile. The attached files that it
@@ -50,27 +50,29 @@ export function addBackupCommands(program: Command, runner: Runner): void {
     .option('--drill', 'prove that the newest backup can be used, instead of making one')
     .option('--without-files', 'leave out attached files, which the origin still has')
     .addHelpText('after', BACKUP_HELP)
-    .action((file: string | undefined, { drill, ...options }: BackupFlags, command: Command) =>
-      runner(command, (invocation) => {
-        if (drill === true) return drillAndPrint(invocation, file);
-        if (file !== undefined) return backUpAndPrint(invocation, file, options);
-        throw usage('No file is named', 'rowsync backup FILE makes one; rowsync backup --drill proves the newest one.');
-      }),
-    );
+    .action(runner(drillOrBackUp));
   program
     .command('restore')
     .argument('<file>', 'what rowsync backup made')
     .description('put a backup in the place of the replica')
     .addHelpText('after', RESTORE_HELP)
-    .action((file: string, _options: unknown, command: Command) =>
-      runner(command, (invocation) => restoreAndPrint(invocation, file)),
-    );
+    .action(runner(restoreAndPrint));
 }
 
 interface BackupFlags {
   readonly withoutFiles?: boolean;
   readonly moment?: boolean;
   readonly drill?: boolean;
+}
+
+async function drillOrBackUp(
+  invocation: Invocation,
+  file: string | undefined,
+  { drill, ...options }: BackupFlags,
+): Promise<number> {
+  if (drill === true) return drillAndPrint(invocation, file);
+  if (file !== undefined) return backUpAndPrint(invocation, file, options);
+  throw usageError('No file is named', 'rowsync backup FILE makes one; rowsync backup --drill proves the newest one.');
 }
 
 /** Drills a backup. The result of the newest one is kept, as the daemon does. */
@@ -82,7 +84,7 @@ async function drillAndPrint(invocation: Invocation, file: string | undefined): 
   if (owner !== null) become(owner);
   const path = file === undefined ? earlierBackups(config, nowMs)?.[0] : resolve(session.folder, file);
   if (path === undefined || !existsSync(path))
-    throw usage(
+    throw usageError(
       path === undefined ? 'There is no backup of this replica in backup.folder' : `There is no file ${path}`,
       'Name the file that rowsync backup made.',
     );
@@ -90,14 +92,8 @@ async function drillAndPrint(invocation: Invocation, file: string | undefined): 
   const drill = await drillBackup(path, { main, nowMs });
   if (file === undefined) storeDrill(config, drill);
   const exitCode = drill.problem === null ? EXIT.done : EXIT.failed;
-  await (invocation.isJson
-    ? printJson(invocation, { exitCode, ...drill })
-    : session.stdout.write(linesText([drillText(drill)])));
+  await printResult(invocation, { exitCode, ...drill }, [drillText(drill)]);
   return exitCode;
-}
-
-function usage(message: string, hint: string): RowsyncError {
-  return new RowsyncError('usage', 'usage.invalid', { message, hint });
 }
 
 async function backUpAndPrint(invocation: Invocation, file: string, options: BackupFlags): Promise<number> {
@@ -109,7 +105,7 @@ async function backUpAndPrint(invocation: Invocation, file: string, options: Bac
   const isPiped = file === PIPE;
   const isOwners = owner === null || isPiped || mayMake(owner, target);
   if (options.moment === true && (isPiped || !isOwners)) {
-    throw usage(
+    throw usageError(
       'A backup of a moment is made by the user that owns the replica, in a file',
       'Run it as that user, into a folder where it may write.',
     );
@@ -129,23 +125,19 @@ async function backUpAndPrint(invocation: Invocation, file: string, options: Bac
     files === null ? 'without attached files' : filesText(files),
     ...(failure === null ? [] : [`failed: ${failure.message}`, `  what to do: ${failure.hint}`]),
   ];
-  await (invocation.isJson
-    ? printJson(invocation, { exitCode, ...report, error: failure })
-    : session.stdout.write(linesText(lines)));
+  await printResult(invocation, { exitCode, ...report, error: failure }, lines);
   return exitCode;
 }
 
 /** Removes a backup that is of no moment, as where a row came while it was made. @throws RowsyncError `fresh.moved`. */
 async function requireMomentOf(invocation: Invocation, config: Config, path: string): Promise<void> {
   const [hold] = invocation.extras.flatMap((extra) => extra.hold ?? []);
-  const reader = openReader(path);
+  using reader = openReader(path);
   try {
     await hold?.(invocation, config, { reader, reads: () => [], options: { moment: true } });
   } catch (thrown) {
     for (const made of [path, filesBeside(path)]) rmSync(made, { recursive: true, force: true });
     throw thrown;
-  } finally {
-    reader.close();
   }
 }
 
@@ -153,10 +145,6 @@ function filesText({ folder, linkedCount, copiedCount, presentCount, bytes }: Ca
   const present = presentCount === 0 ? '' : `, ${countText(presentCount)} there already`;
   const counts = `${countText(linkedCount)} linked, ${countText(copiedCount)} copied (${bytesText(bytes)})${present}`;
   return folder === null ? 'no attached files' : `${folder}: ${counts}`;
-}
-
-function linesText(lines: readonly string[]): string {
-  return lines.map((line) => `${printable(line)}\n`).join('');
 }
 
 async function restoreAndPrint(invocation: Invocation, file: string): Promise<number> {
@@ -193,9 +181,7 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
         ]),
     'run rowsync pull: it reads every page again',
   ];
-  await (invocation.isJson
-    ? printJson(invocation, { ...report, unpushedCount })
-    : session.stdout.write(linesText(lines)));
+  await printResult(invocation, { ...report, unpushedCount }, lines);
   return EXIT.done;
 }
 

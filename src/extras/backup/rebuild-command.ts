@@ -14,7 +14,7 @@ import { isUnopenedCopy } from '../../replica/copies.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { baseName } from '../../replica/tables.ts';
 import { damagedAmong } from '../../replica/wholeness.ts';
-import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { moveAside } from './replica-copy.ts';
 import { freeName, PARTIAL, takeName } from '../../replica/copy-file.ts';
@@ -54,20 +54,21 @@ export function addRebuildCommand(program: Command, runner: Runner): void {
     .description('save the edits made here, and make room for a new replica')
     .option('--give-up-edits', 'continue although some edits cannot be read; the others are written down')
     .addHelpText('after', HELP)
-    .action((options: { giveUpEdits?: boolean }, command: Command) =>
-      runner(command, (invocation) => rebuild(invocation, options.giveUpEdits === true)),
-    );
+    .action(runner(rebuild));
 }
 
-async function rebuild(invocation: Invocation, givesUp: boolean): Promise<number> {
-  const { session, isJson } = invocation;
+async function rebuild(
+  invocation: Invocation,
+  { giveUpEdits = false }: { readonly giveUpEdits?: boolean },
+): Promise<number> {
+  const { session } = invocation;
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const stamp = stampFromMs(session.clock.nowMs()).replaceAll(/[-:]/g, '');
   const tally: RebuildCounts = { editCount: 0, problemCount: 0, unread: [] };
   const { path } = config.replica;
   const aside = moveAsideWithScript(path, stamp, (file, write) => {
     writeEdits(file, tally, write);
-    if (tally.unread.length > 0 && !givesUp) throw unreadError(path, tally.unread);
+    if (tally.unread.length > 0 && !giveUpEdits) throw unreadError(path, tally.unread);
   });
   const { editCount, problemCount, unread } = tally;
   const report = { path, ...aside, editCount, problemCount, unread };
@@ -79,8 +80,7 @@ async function rebuild(invocation: Invocation, givesUp: boolean): Promise<number
     ...unread.map((what) => `could not be read: ${what}`),
     'run rowsync pull: it makes a new replica; then look through the script and run it with the sqlite3 shell',
   ];
-  const text = lines.map((line) => `${printable(line)}\n`).join('');
-  await (isJson ? printJson(invocation, report) : session.stdout.write(text));
+  await printResult(invocation, report, lines);
   return EXIT.done;
 }
 

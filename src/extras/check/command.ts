@@ -14,7 +14,7 @@ import { problemsAt } from '../../daemon/account.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import type { Origin } from '../../origin/client.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
-import { loadNamedConfig, loadSections, printJson, withOrigin } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, loadSections, printJson, printResult, withOrigin } from '../../cli/runtime/invocation.ts';
 import type { Extra, Invocation, Runner } from '../../extra.ts';
 import { bytesText, plural, printable } from '../../base/text.ts';
 
@@ -38,11 +38,11 @@ export function addCheckCommand(program: Command, runner: Runner): void {
     .description('diagnose everything that a pull needs')
     .option('--bundle <file>', 'write what helpers need to know into a new file, instead of checking')
     .addHelpText('after', EXAMPLES)
-    .action(({ bundle }: { readonly bundle?: string }, command: Command) =>
-      runner(command, (invocation) =>
-        bundle === undefined ? checkAndPrint(invocation) : bundleAndPrint(invocation, bundle),
-      ),
-    );
+    .action(runner(checkOrBundle));
+}
+
+function checkOrBundle(invocation: Invocation, { bundle }: { readonly bundle?: string }): Promise<number> {
+  return bundle === undefined ? checkAndPrint(invocation) : bundleAndPrint(invocation, bundle);
 }
 
 /** Checks the configuration of an invocation, prints what was found, and returns the exit code. */
@@ -103,7 +103,7 @@ export function accountResult({ code, severity, table, sentence, hint }: Problem
 }
 
 async function bundleAndPrint(invocation: Invocation, file: string): Promise<number> {
-  const { session, extras, isJson } = invocation;
+  const { session, extras } = invocation;
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { supportBundle, writeBundle } = await import('./bundle.ts');
   const sections = await loadSections(invocation);
@@ -113,8 +113,9 @@ async function bundleAndPrint(invocation: Invocation, file: string): Promise<num
   const parts = Object.entries(bundle).map(([name, part]: [string, unknown]) =>
     Array.isArray(part) ? `${name} (${part.length})` : name,
   );
-  const text = `${printable(path)}: ${bytesText(bytes)} of ${parts.join(', ')}\nRead it before you send it: it names your tables and columns.\n`;
-  await (isJson ? printJson(invocation, { exitCode: EXIT.done, path, bytes }) : session.stdout.write(text));
+  const made = `${path}: ${bytesText(bytes)} of ${parts.join(', ')}`;
+  const note = 'Read it before you send it: it names your tables and columns.';
+  await printResult(invocation, { exitCode: EXIT.done, path, bytes }, [made, note]);
   return EXIT.done;
 }
 

@@ -3,8 +3,7 @@
  */
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
-import { printable } from '../../base/text.ts';
-import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
 import type { JudgedContract } from './judge.ts';
@@ -25,11 +24,11 @@ export function addContractsCommand(program: Command, runner: Runner): void {
     .command('contracts')
     .description('list registered queries, and whether a change of the schema breaks them')
     .addHelpText('after', EXAMPLES)
-    .action((_options: unknown, command: Command) => runner(command, list));
+    .action(runner(list));
 }
 
 async function list(invocation: Invocation): Promise<number> {
-  const { clock, stdout } = invocation.session;
+  const { clock } = invocation.session;
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const settings = config.extras.contracts ?? { folder: null, keepDays: 0 };
   using reader = openReader(config.replica.path);
@@ -37,15 +36,13 @@ async function list(invocation: Invocation): Promise<number> {
   const oldNames = readOldNames(reader);
   const isBad = [...contracts.flatMap(({ complaints }) => complaints), ...others].some(({ code }) => isOfPerson(code));
   const json = contracts.map((contract) => ({ ...contract, state: stateOf(contract) }));
-  await (invocation.isJson
-    ? printJson(invocation, { contracts: json, others, oldNames })
-    : stdout.write(
-        [
-          ...contracts.map(contractText),
-          ...others.map(({ message }) => `${printable(message)}\n`),
-          ...oldNames.map(oldNameText),
-        ].join('') || 'No query is registered: contracts.folder in the configuration names a folder of .sql files.\n',
-      ));
+  const lines = [
+    ...contracts.flatMap(contractLines),
+    ...others.map(({ message }) => message),
+    ...oldNames.map(oldNameText),
+  ];
+  const nothing = 'No query is registered: contracts.folder in the configuration names a folder of .sql files.';
+  await printResult(invocation, { contracts: json, others, oldNames }, lines.length === 0 ? [nothing] : lines);
   return isBad ? EXIT.needsPerson : EXIT.done;
 }
 
@@ -59,20 +56,17 @@ function stateOf({ complaints }: JudgedContract): string {
   return worst?.code.replace('contract.', '') ?? 'ok';
 }
 
-function contractText({ name, complaints, corrected }: JudgedContract): string {
-  if (complaints.length === 0) return `ok  ${printable(name)}\n`;
-  const lines = complaints.map(({ message }) => `!   ${printable(message)}\n`).join('');
+function contractLines({ name, complaints, corrected }: JudgedContract): readonly string[] {
+  if (complaints.length === 0) return [`ok  ${name}`];
+  const lines = complaints.map(({ message }) => `!   ${message}`);
+  if (corrected === null) return lines;
   const indented = corrected
-    ?.trimEnd()
+    .trimEnd()
     .split('\n')
-    .map((line) => `      ${printable(line)}\n`)
-    .join('');
-  return indented === undefined ? lines : `${lines}    With the names of today:\n${indented}`;
+    .map((line) => `      ${line}`);
+  return [...lines, '    With the names of today:', ...indented];
 }
 
 function oldNameText({ table, name, now, until }: OldName): string {
-  return (
-    printable(`    ${table === null ? name : `${table}.${name}`} is kept as the old name of ${now} until ${until}`) +
-    '\n'
-  );
+  return `    ${table === null ? name : `${table}.${name}`} is kept as the old name of ${now} until ${until}`;
 }

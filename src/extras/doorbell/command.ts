@@ -6,7 +6,7 @@ import { request as requestHttps } from 'node:https';
 import type { Command } from 'commander';
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { printable } from '../../base/text.ts';
-import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
@@ -34,11 +34,9 @@ export function addDoorbellCommands(program: Command, runner: Runner): void {
     command: Command,
     work: (invocation: Invocation, tables: readonly string[], options: DoorbellOptions) => Promise<number>,
   ): Command =>
-    command.option('--at <address>', 'the address at which the origin reaches the doorbell').action(function act(
-      this: Command,
-    ) {
-      return runner(this, (invocation) => work(invocation, this.args, this.opts<DoorbellOptions>()));
-    });
+    command
+      .option('--at <address>', 'the address at which the origin reaches the doorbell')
+      .action(runner((invocation) => work(invocation, command.args, command.opts<DoorbellOptions>())));
   add(
     doorbell
       .command('show', { isDefault: true })
@@ -69,9 +67,11 @@ async function show(
   const secret = make(config.replica);
   const rings = tables.map((table) => ({ table, url: ringUrl(at ?? baseOf(address), secret, table) }));
   const file = secretPath(config.replica.path);
-  await (invocation.isJson
-    ? printJson(invocation, { method: 'POST', secretFile: file, rings })
-    : invocation.session.stdout.write(showText(rings, file, at === undefined ? address : null)));
+  await printResult(
+    invocation,
+    { method: 'POST', secretFile: file, rings },
+    showText(rings, file, at === undefined ? address : null),
+  );
   return EXIT.done;
 }
 
@@ -113,15 +113,15 @@ async function ring(invocation: Invocation, names: readonly string[], { at }: Do
   const url = ringUrl(at ?? baseOf(address), makeSecret(config.replica), table);
   const { arrived, found } = await callOnce(url, isSocket ? { socketPath: address.path } : {});
   const where = at ?? (isSocket ? address.path : baseOf(address));
-  await (invocation.isJson
-    ? printJson(invocation, { arrived, table, at: where, found })
-    : invocation.session.stdout.write(
-        printable(
-          arrived
-            ? `The ring of ${table} arrived; the daemon reads it now`
-            : `The ring of ${table} did not arrive: ${found}`,
-        ) + '\n',
-      ));
+  await printResult(
+    invocation,
+    { arrived, table, at: where, found },
+    printable(
+      arrived
+        ? `The ring of ${table} arrived; the daemon reads it now`
+        : `The ring of ${table} did not arrive: ${found}`,
+    ) + '\n',
+  );
   return arrived ? EXIT.done : EXIT.failed;
 }
 

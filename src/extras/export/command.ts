@@ -5,10 +5,10 @@ import { resolve, join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
-import { countText, plural, printable } from '../../base/text.ts';
+import { countText, plural } from '../../base/text.ts';
 import { type WrittenColumn, writeParquet, type ParquetColumn } from './parquet.ts';
-import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
-import type { Runner } from '../../extra.ts';
+import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
+import type { Invocation, Runner } from '../../extra.ts';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { answerAsCsv } from '../../base/answer.ts';
 import { openExportFolder } from '../../base/file-system.ts';
@@ -46,36 +46,39 @@ export function addExportCommand(program: Command, runner: Runner): void {
     .argument('[table...]', 'names of tables; all by default')
     .addOption(new Option('--format <format>', 'parquet or csv').choices(EXPORT_FORMATS).default('parquet'))
     .addHelpText('after', EXAMPLES)
-    .action((folder: string, tables: string[], options: ExportCommandOptions, command: Command) =>
-      runner(command, async (invocation) => {
-        const { session } = invocation;
-        const config = await loadNamedConfig(invocation, {
-          needsCredentials: options.fresh === undefined ? false : 'asRoot',
-        });
-        const at = stampFromMs(session.clock.nowMs());
-        const [hold] = invocation.extras.flatMap((extra) => extra.hold ?? []);
-        const { tables: exported, removed } = await exportTables(config.replica.path, {
-          folder: resolve(session.folder, folder),
-          format: options.format,
-          tables,
-          at,
-          hold: async (reader, reads) => (await hold?.(invocation, config, { reader, reads, options })) ?? null,
-        });
-        const rowCount = exported.reduce((sum, table) => sum + table.rowCount, 0);
-        const lines = [
-          ...exported.flatMap(({ table, rowCount: rows, file, columns }) => [
-            `${table}: ${countText(rows)} in ${file}`,
-            ...columns.flatMap((column) => emptiedText(column)),
-          ]),
-          `${plural(exported.length, 'table')}, ${plural(rowCount, 'row')}`,
-          ...(removed.length === 0 ? [] : [`removed, of the export before: ${removed.join(', ')}`]),
-        ];
-        await (invocation.isJson
-          ? printJson(invocation, { tables: exported, removed })
-          : session.stdout.write(`${lines.map(printable).join('\n')}\n`));
-        return EXIT.done;
-      }),
-    );
+    .action(runner(exportAndPrint));
+}
+
+async function exportAndPrint(
+  invocation: Invocation,
+  folder: string,
+  tables: readonly string[],
+  options: ExportCommandOptions,
+): Promise<number> {
+  const { session } = invocation;
+  const config = await loadNamedConfig(invocation, {
+    needsCredentials: options.fresh === undefined ? false : 'asRoot',
+  });
+  const at = stampFromMs(session.clock.nowMs());
+  const [hold] = invocation.extras.flatMap((extra) => extra.hold ?? []);
+  const { tables: exported, removed } = await exportTables(config.replica.path, {
+    folder: resolve(session.folder, folder),
+    format: options.format,
+    tables,
+    at,
+    hold: async (reader, reads) => (await hold?.(invocation, config, { reader, reads, options })) ?? null,
+  });
+  const rowCount = exported.reduce((sum, table) => sum + table.rowCount, 0);
+  const lines = [
+    ...exported.flatMap(({ table, rowCount: rows, file, columns }) => [
+      `${table}: ${countText(rows)} in ${file}`,
+      ...columns.flatMap((column) => emptiedText(column)),
+    ]),
+    `${plural(exported.length, 'table')}, ${plural(rowCount, 'row')}`,
+    ...(removed.length === 0 ? [] : [`removed, of the export before: ${removed.join(', ')}`]),
+  ];
+  await printResult(invocation, { tables: exported, removed }, lines);
+  return EXIT.done;
 }
 
 interface ExportCommandOptions {

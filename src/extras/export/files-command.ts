@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { RowsyncError } from '../../base/errors.ts';
 import { bytesText, countText, plural, printable } from '../../base/text.ts';
 import { problemsText } from '../../cli/report/pull-report.ts';
-import { exitCodeOf, loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import { exitCodeOf, loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
 import { exportFiles, type ExportReport } from './files-export.ts';
@@ -24,29 +24,24 @@ export function addFilesExportCommand(program: Command, runner: Runner): void {
     .description('write files as FOLDER/Table/key/Column/name, linked where possible')
     .option('--latest', 'only the revisions that cells show')
     .addHelpText('after', EXAMPLES)
-    .action((folder: string, tables: string[], options: { latest?: boolean }, command: Command) =>
-      runner(command, (invocation) =>
-        exportAndPrint(invocation, { folder, tables, latestOnly: options.latest === true }),
-      ),
-    );
+    .action(runner(exportAndPrint));
 }
 
 async function exportAndPrint(
   invocation: Invocation,
-  options: { readonly folder: string; readonly tables: readonly string[]; readonly latestOnly: boolean },
+  into: string,
+  tables: readonly string[],
+  { latest: latestOnly = false }: { readonly latest?: boolean },
 ): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const { session, isJson } = invocation;
+  const { session } = invocation;
   using reader = openReader(config.replica.path);
-  const folder = resolve(session.folder, options.folder);
+  const folder = resolve(session.folder, into);
   const { files: store, shared: isShared } = config.replica;
-  const report = await exportFiles(reader, { ...options, folder, store, isShared }, session.stopSignal());
-  const failures = exportFailures(report);
-  const exitCode = exitCodeOf(failures);
-  const errors = failures;
-  await (isJson
-    ? printJson(invocation, { exitCode, folder, ...report, errors })
-    : session.stdout.write(exportText(report, folder)));
+  const report = await exportFiles(reader, { tables, latestOnly, folder, store, isShared }, session.stopSignal());
+  const errors = exportFailures(report);
+  const exitCode = exitCodeOf(errors);
+  await printResult(invocation, { exitCode, folder, ...report, errors }, exportText(report, folder));
   return exitCode;
 }
 

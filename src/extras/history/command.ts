@@ -9,8 +9,9 @@ import { cellsOf } from './difference.ts';
 import { entryJson, readRowEntries, type HistoryEntry } from './entries.ts';
 import { findKnownTable, readKnownTables, type KnownTable } from './known.ts';
 import { openReader } from '../../replica/reader.ts';
+import { writeAll } from '../../cli/terminal/session.ts';
 import { cellLines, headText, whenText } from './history-text.ts';
-import { loadNamedConfig, openExistingReplica, printJson } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, numberArgument, openExistingReplica, printResult } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner, ForgottenCopies } from '../../extra.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { sql, ident, type Sql } from '../../base/sql.ts';
@@ -19,7 +20,7 @@ import type { Replica } from '../../replica/database.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import { markJournal } from '../../replica/bookkeeping/history.ts';
 import { hasTable } from '../../replica/objects.ts';
-import { queryNumbers, queryRows } from '../../replica/query.ts';
+import { queryAny, queryNumber, queryNumbers, queryRows } from '../../replica/query.ts';
 
 const EXAMPLES = `
 The oldest change comes first. A change happened between two times: the row was last known to be as before at the first one, and
@@ -38,21 +39,14 @@ export function addHistoryCommand(program: Command, runner: Runner): void {
     .argument('<id>', 'the _id of the row')
     .description('show the history of a row: what changed, when, by whom')
     .addHelpText('after', EXAMPLES)
-    .action((table: string, id: string, _options: unknown, command: Command) =>
-      runner(command, (invocation) => showLife(invocation, table, id)),
-    );
+    .action(runner(showLife));
   addForgetCommand(history, runner);
 }
 
 async function showLife(invocation: Invocation, name: string, id: string): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const rowId = /^-?\d+$/.test(id) ? Number(id) : Number.NaN;
-  if (!Number.isSafeInteger(rowId)) {
-    throw usageError(
-      `"${id}" is not the _id of a row, a whole number`,
-      'rowsync sql shows it: SELECT _id, * FROM the table. Write -- before a negative one.',
-    );
-  }
+  const hint = 'rowsync sql shows it: SELECT _id, * FROM the table. Write -- before a negative one.';
+  const rowId = numberArgument(id, '_id of a row', hint);
   using reader = openReader(config.replica.path);
   const known = findKnownTable(readKnownTables(reader), name);
   const entries = readRowEntries(reader, known.table, rowId);
@@ -60,10 +54,7 @@ async function showLife(invocation: Invocation, name: string, id: string): Promi
     throw usageError(`${known.table} has no row ${rowId}, and no history of one`, 'Look for its _id with rowsync sql.');
   }
   const { stdout } = invocation.session;
-  for (const chunk of invocation.isJson ? lifeJson(known, rowId, entries) : lifeText(known, rowId, entries)) {
-    if (stdout.isClosed) break;
-    await stdout.write(chunk);
-  }
+  await writeAll(stdout, invocation.isJson ? lifeJson(known, rowId, entries) : lifeText(known, rowId, entries));
   return EXIT.done;
 }
 
@@ -100,23 +91,20 @@ function addForgetCommand(history: Command, runner: Runner): void {
     .option('--column <name>', 'only the values of this column')
     .description('remove what is kept of a row, such as a person, and say which backups still have it')
     .addHelpText('after', FORGET_EXAMPLES)
-    .action((table: string, id: string, options: { column?: string }, command: Command) =>
-      runner(command, (invocation) => forget(invocation, { table, id, column: options.column ?? null })),
-    );
+    .action(runner(forget));
 }
 
-interface ForgetSelection {
-  readonly table: string;
-  readonly id: string;
-  readonly column: string | null;
-}
-
-async function forget(invocation: Invocation, wish: ForgetSelection): Promise<number> {
+async function forget(
+  invocation: Invocation,
+  name: string,
+  id: string,
+  options: { readonly column?: string },
+): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { extras } = invocation;
   const { clock } = invocation.session;
   using replica = await openExistingReplica(invocation, config);
-  const row = findRow(replica, wish);
+  const row = findRow(replica, { name, id, column: options.column ?? null });
   const ids = [row.rowId, ...formerIds(replica, row)];
   // What is removed now is overwritten, and the log is emptied; what was deleted earlier may stay in unused parts of the file.
   replica.prepare(sql`PRAGMA secure_delete = ON`).get();
@@ -128,39 +116,34 @@ async function forget(invocation: Invocation, wish: ForgetSelection): Promise<nu
   const { table, tableId, column } = row;
   const sought = { table, tableId, ids, column: column?.name ?? null };
   const elsewhere = await Promise.all(extras.flatMap((extra) => extra.forget?.(config, sought, clock.nowMs()) ?? []));
-  await (invocation.isJson
-    ? printJson(invocation, reportJson(row, { report, removedCount, elsewhere }))
-    : invocation.session.stdout.write(reportText(row, { report, removedCount, elsewhere })));
+  const outcome = { report, removedCount, elsewhere };
+  await printResult(invocation, reportJson(row, outcome), reportLines(row, outcome));
   return EXIT.done;
 }
 
 /** @throws RowsyncError `usage.invalid`, `history.unknown`. */
-function findRow(replica: Replica, { table: name, id, column: columnName }: ForgetSelection): ForgettableRow {
-  const rowId = /^-?\d+$/.test(id) ? Number(id) : Number.NaN;
-  if (!Number.isSafeInteger(rowId))
-    throw refusal('usage.invalid', `"${id}" is not the _id of a row`, 'Write a whole number.');
+function findRow(
+  replica: Replica,
+  { name, id, column: columnName }: { readonly name: string; readonly id: string; readonly column: string | null },
+): ForgettableRow {
+  const rowId = numberArgument(id, '_id of a row');
   const table = findForgettable(replica, name);
-  if (table === null) {
-    throw refusal(
-      'history.unknown',
-      `Nothing is kept of a table "${name}"`,
-      'rowsync status lists tables by their names here.',
-    );
-  }
+  if (table === null)
+    throw unknown(`Nothing is kept of a table "${name}"`, 'rowsync status lists tables by their names here.');
   const column = columnName === null ? null : findForgettableColumn(replica, table.id, columnName);
   if (columnName !== null && column === null) {
     const hint = 'SELECT * FROM sync_columns lists them, sync_history_cells those that were pruned.';
-    throw refusal('history.unknown', `${table.table} has no column "${columnName}"`, hint);
+    throw unknown(`${table.table} has no column "${columnName}"`, hint);
   }
   const row = { tableId: table.id, table: table.table, rowId, column };
   const conflict = findOpenConflict(replica, row);
   if (conflict === null) return row;
   const hint = `Decide it first: rowsync resolve ${conflict} --take local|remote|base.`;
-  throw refusal('usage.invalid', `Row ${rowId} of ${table.table} is in a conflict that waits for a person`, hint);
+  throw usageError(`Row ${rowId} of ${table.table} is in a conflict that waits for a person`, hint);
 }
 
-function refusal(code: 'usage.invalid' | 'history.unknown', message: string, hint: string): RowsyncError {
-  return usageError(message, hint, code);
+function unknown(message: string, hint: string): RowsyncError {
+  return usageError(message, hint, 'history.unknown');
 }
 
 interface ForgetOutcome {
@@ -175,10 +158,10 @@ function reportJson({ table, rowId, column }: ForgettableRow, { report, removedC
   return { ...own, ...Object.fromEntries(elsewhere.flatMap(({ json }) => Object.entries(json))) };
 }
 
-function reportText(
+function reportLines(
   { table, rowId, column }: ForgettableRow,
   { report, removedCount, elsewhere }: ForgetOutcome,
-): string {
+): readonly string[] {
   const { entryCount, deletedCount, conflictCount, fileCount } = report;
   const counts = [
     ...(entryCount === 0 ? [] : [`${plural(entryCount, 'change')} of the journal`]),
@@ -195,7 +178,7 @@ function reportText(
       : ['free pages of the file may still contain it; VACUUM in any SQLite client rewrites the file']),
     ...elsewhere.flatMap(({ left }) => left),
   ];
-  return lines.map((line) => `${printable(line)}\n`).join('');
+  return lines;
 }
 
 /** A row that may be kept somewhere. */
@@ -287,10 +270,10 @@ function forgetEntries(tx: Tx, { tableId, column }: ForgettableRow, rowId: numbe
         ];
   const values = { tableId, rowId, seq: column?.seq ?? 0 };
   const size = sql`SELECT coalesce(sum(length(cells)), 0) FROM _rowsync_history WHERE ${isOwn}`;
-  const before = Number(tx.prepare(size).pluck().get(values));
+  const before = queryNumber(tx, size, [values]);
   const text = sql`UPDATE _rowsync_history SET cells = ${rest}, origin_by = ${by} WHERE ${isOwn} AND (${has})`;
   const { changes } = tx.prepare(text).run(values);
-  const freed = before - Number(tx.prepare(size).pluck().get(values));
+  const freed = before - queryNumber(tx, size, [values]);
   const take = sql`UPDATE _rowsync_history_tables SET bytes = max(0, bytes - ?) WHERE table_id = ?`;
   tx.prepare(take).run(freed, tableId);
   return changes;
@@ -328,9 +311,7 @@ function isHere(from: Connection, { tableId, rowId }: ForgettableRow): boolean {
 
 /** Whether a table of the file has a row; false without such a table. */
 function hasRow(from: Connection, table: string, rowId: number): boolean {
-  return (
-    hasTable(from, table) && from.prepare(sql`SELECT 1 FROM ${ident(table)} WHERE _id = ?`).get(rowId) !== undefined
-  );
+  return hasTable(from, table) && queryAny(from, sql`SELECT 1 FROM ${ident(table)} WHERE _id = ?`, [rowId]);
 }
 
 function forgetFiles(

@@ -11,6 +11,7 @@ import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable
 import type { Connection } from '../../replica/connection.ts';
 import { openReader } from '../../replica/reader.ts';
 import { cellLines, kindText } from './history-text.ts';
+import { writeAll } from '../../cli/terminal/session.ts';
 import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { momentOf, MOMENT_FORMS } from './time-argument.ts';
@@ -44,9 +45,7 @@ export function addDiffCommand(program: Command, runner: Runner): void {
     .requiredOption('--from <time>', 'the first moment')
     .option('--to <time>', 'the second moment', 'now')
     .addHelpText('after', EXAMPLES)
-    .action((table: string | undefined, options: DiffOptions, command: Command) =>
-      runner(command, (invocation) => showDiff(invocation, table, options)),
-    );
+    .action(runner(showDiff));
 }
 
 async function showDiff(invocation: Invocation, name: string | undefined, options: DiffOptions): Promise<number> {
@@ -68,10 +67,7 @@ async function showDiff(invocation: Invocation, name: string | undefined, option
   const span = { after: lastSeqAt(reader, from), upTo: lastSeqAt(reader, to) };
   const times = { from: stampFromMs(from * 1000), to: stampFromMs(to * 1000) };
   const chunks = invocation.isJson ? diffJson(reader, tables, { span, times }) : diffText(reader, tables, { span });
-  for (const chunk of chunks) {
-    if (stdout.isClosed) break;
-    await stdout.write(chunk);
-  }
+  await writeAll(stdout, chunks);
   return EXIT.done;
 }
 

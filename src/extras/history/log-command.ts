@@ -15,6 +15,7 @@ import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { readSchemaChanges, type SeenSchemaChange } from '../../replica/bookkeeping/schema-changes.ts';
 import { causeText, cellsText, headText, kindText } from './history-text.ts';
+import { writeAll } from '../../cli/terminal/session.ts';
 import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { momentOf, MOMENT_FORMS } from './time-argument.ts';
@@ -64,7 +65,7 @@ export function addLogCommand(program: Command, runner: Runner): void {
     .option('--table <table>', 'changes of this table, row by row')
     .option('--run <id>', 'changes of this run, row by row', runNumber)
     .addHelpText('after', EXAMPLES)
-    .action((options: LogOptions, command: Command) => runner(command, (invocation) => showLog(invocation, options)));
+    .action(runner(showLog));
 }
 
 function runNumber(text: string): number {
@@ -101,10 +102,7 @@ async function showLog(invocation: Invocation, options: LogOptions): Promise<num
     return EXIT.done;
   }
   const write = invocation.isJson ? logJson : logText;
-  for (const chunk of write(reader, runs, { filter, withRows })) {
-    if (stdout.isClosed) break;
-    await stdout.write(chunk);
-  }
+  await writeAll(stdout, write(reader, runs, { filter, withRows }));
   return EXIT.done;
 }
 
@@ -219,9 +217,7 @@ export function addChangesCommand(program: Command, runner: Runner): void {
     .requiredOption('--after <seq>', 'the number of the last event that you have; 0 for all', numberOf)
     .option('--follow', 'wait for more until you stop it')
     .addHelpText('after', CHANGES_EXAMPLES)
-    .action((options: ChangesOptions, command: Command) =>
-      runner(command, (invocation) => printChanges(invocation, options)),
-    );
+    .action(runner(printChanges));
 }
 
 function numberOf(text: string): number {

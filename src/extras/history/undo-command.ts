@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
-import { integerFromText, plural, printable, someOf } from '../../base/text.ts';
+import { plural, printable, someOf } from '../../base/text.ts';
 import { undoTable, type TableUndo, type UndoSelection } from './undo.ts';
 import { workAsClient } from '../shared/sql-client.ts';
 import { editsOfPushSince } from './entries.ts';
@@ -11,7 +11,7 @@ import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { editJson, previewOf, refusalLines } from './edit-report.ts';
-import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, numberArgument, printResult } from '../../cli/runtime/invocation.ts';
 import type { LostRow, Invocation, PutBackAnswer, Runner } from '../../extra.ts';
 import { momentOf, MOMENT_FORMS } from './time-argument.ts';
 import { planText } from '../../cli/report/push-report.ts';
@@ -50,9 +50,7 @@ export function addUndoCommand(program: Command, runner: Runner): void {
     .option('--dry-run', 'show what would be edited, without editing')
     .option('--confirm', 'put deleted rows back at the origin')
     .addHelpText('after', EXAMPLES)
-    .action((run: string | undefined, options: UndoOptions, command: Command) =>
-      runner(command, (invocation) => undo(invocation, run, options)),
-    );
+    .action(runner(undo));
 }
 
 async function undo(invocation: Invocation, run: string | undefined, options: UndoOptions): Promise<number> {
@@ -80,11 +78,11 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
   const ofPush = editsSince === null ? null : ofPushText(editsSince);
   if (undone.length === 0 && run !== undefined)
     throw usageError(`No change of run ${run} is known`, ofPush ?? 'rowsync log lists runs.');
-  await (invocation.isJson
-    ? printJson(invocation, { ...undoJson(undone, isKept), putback: back?.json ?? null, withoutHistory })
-    : invocation.session.stdout.write(
-        undoText(undone, back, isKept) + (ofPush === null ? '' : `${ofPush}\n`) + unseenText(withoutHistory),
-      ));
+  await printResult(
+    invocation,
+    { ...undoJson(undone, isKept), putback: back?.json ?? null, withoutHistory },
+    undoText(undone, back, isKept) + (ofPush === null ? '' : `${ofPush}\n`) + unseenText(withoutHistory),
+  );
   const isLeft = undone.some(({ refusals }) => refusals.length > 0) || (isKept && back?.needsPerson === true);
   return isLeft ? EXIT.needsPerson : EXIT.done;
 }
@@ -115,7 +113,7 @@ function readUndoSelection(
   /** Tables of which nothing is known, where all are meant. */
   readonly withoutHistory: readonly string[];
 } {
-  const rowId = options.row === undefined ? null : numberOf(options.row, '--row');
+  const rowId = options.row === undefined ? null : numberArgument(options.row, '_id of a row');
   using reader = openReader(path);
   const known = readKnownTables(reader);
   const kept = known.filter(({ since }) => since !== null);
@@ -123,7 +121,7 @@ function readUndoSelection(
   const others = readTables(reader).filter(({ id }) => !kept.some((table) => table.id === id));
   const withoutHistory = options.table === undefined ? others.map(({ localName }) => localName) : [];
   if (run !== undefined) {
-    const runId = numberOf(run, 'a run');
+    const runId = numberArgument(run, 'number of a run');
     return { tables, wish: { which: { runId }, rowId }, editsSince: editsOfPushSince(reader, runId), withoutHistory };
   }
   if (tables.length === 0)
@@ -137,12 +135,6 @@ function readUndoSelection(
     editsSince: null,
     withoutHistory,
   };
-}
-
-function numberOf(text: string, what: string): number {
-  const number = integerFromText(text);
-  if (number !== null) return number;
-  throw usageError(`"${text}" is not the number of ${what}`, 'Write a whole number.');
 }
 
 function undoJson(undone: readonly TableUndo[], isKept: boolean): object {

@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
-import { plural, printable } from '../../base/text.ts';
+import { linesText, plural, printable } from '../../base/text.ts';
 import { MIRROR_HINT, readTwoWayTable } from '../../capture/table.ts';
 import { planCellsJson, planText } from '../../cli/report/push-report.ts';
-import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { readIdentity } from '../../replica/bookkeeping/identity.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
@@ -61,14 +61,14 @@ export function addImportCommand(program: Command, runner: Runner): void {
     .addOption(new Option('--plan', 'show what would be done (the default)').conflicts('confirm'))
     .option('--confirm', 'do it')
     .addHelpText('after', EXAMPLES)
-    .action((table: string, file: string, options: ImportOptions, command: Command) =>
-      runner(command, (invocation) => importAndPrint(invocation, { table, file, options })),
-    );
+    .action(runner(importAndPrint));
 }
 
 async function importAndPrint(
   invocation: Invocation,
-  { table: name, file, options }: { readonly table: string; readonly file: string; readonly options: ImportOptions },
+  name: string,
+  file: string,
+  options: ImportOptions,
 ): Promise<number> {
   const { session } = invocation;
   // Read before root becomes the owner of the replica, who may not be allowed to.
@@ -89,9 +89,7 @@ async function importAndPrint(
   };
   const report = workAsClient(path, work, { isKept: ({ problems }) => wantsEdits && problems.length === 0 });
   const isDone = wantsEdits && report.problems.length === 0;
-  await (invocation.isJson
-    ? printJson(invocation, reportJson(report, isDone))
-    : session.stdout.write(reportText(report, isDone)));
+  await printResult(invocation, reportJson(report, isDone), reportText(report, isDone));
   return report.problems.length > 0 ? EXIT.failed : EXIT.done;
 }
 
@@ -131,7 +129,7 @@ function reportText(report: ImportReport, isDone: boolean): string {
     ...matched.flatMap(({ header, reason }) => (reason === null ? [] : [`  not written: ${header} (${reason})`])),
     matchedBy === null ? 'each row of the file is a new one' : `rows are matched by ${matchedBy}`,
   ];
-  const text = lines.map((line) => `${printable(line)}\n`).join('');
+  const text = linesText(lines);
   if (problems.length > 0) return text + problemsText(problems);
   const counts = [
     [equalCount, 'already as the file has it'],

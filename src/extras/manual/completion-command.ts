@@ -18,8 +18,8 @@ export function addCompletionCommand(program: Command, runner: Runner): void {
     .addArgument(new Argument('<shell>', 'which shell the script is for').choices(SHELLS))
     .description('print a script that completes commands in a shell')
     .addHelpText('after', EXAMPLES)
-    .action((shell: Shell, _options: unknown, command: Command) =>
-      runner(command, async ({ session }) => {
+    .action(
+      runner(async ({ session }, shell: Shell) => {
         await session.stdout.write(SCRIPTS[shell](nodeOf(program)));
         return EXIT.done;
       }),

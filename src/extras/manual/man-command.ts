@@ -20,8 +20,8 @@ export function addManCommand(program: Command, runner: Runner): void {
     .command('man')
     .description('print the manual page')
     .addHelpText('after', EXAMPLES)
-    .action((_options: unknown, command: Command) =>
-      runner(command, async (invocation) => {
+    .action(
+      runner(async (invocation) => {
         const { optionsJsonSchema } = await import('../../config/options.ts');
         const options = manOptions(optionsJsonSchema(await loadSections(invocation)));
         await invocation.session.stdout.write(

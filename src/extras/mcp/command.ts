@@ -21,7 +21,7 @@ export function addMcpCommand(program: Command, runner: Runner): void {
     .command('mcp')
     .description('serve the replica to an agent (Model Context Protocol)')
     .addHelpText('after', EXAMPLES)
-    .action((_options: unknown, command: Command) => runner(command, serve));
+    .action(runner(serve));
 }
 
 async function serve(invocation: Invocation): Promise<number> {

@@ -46,7 +46,7 @@ export function addProposalCommands(program: Command, runner: Runner): void {
   proposals
     .command('list', { isDefault: true })
     .description('list what waits, and what was applied')
-    .action((_options: unknown, command: Command) => runner(command, list));
+    .action(runner(list));
   const one = (
     name: string,
     description: string,
@@ -56,8 +56,8 @@ export function addProposalCommands(program: Command, runner: Runner): void {
       .command(name)
       .argument('<name>', 'name of the proposal')
       .description(description)
-      .action((proposal: string, options: { summary?: boolean; yes?: boolean }, command: Command) =>
-        runner(command, async (invocation) => {
+      .action(
+        runner(async (invocation, proposal: string, options: { summary?: boolean; yes?: boolean }) => {
           const place = await placeOf(invocation);
           return work(invocation, { ...place, ...options }, findProposal(place.folder, proposal));
         }),

@@ -16,7 +16,7 @@ import { chosenSources } from './choice.ts';
 import type { SinkSettings } from './context.ts';
 import { checkSink, dropSink, grantStatements, verifySink, type TableComparison } from './maintenance.ts';
 import { SinkWriter, type SinkChoice } from './sink.ts';
-import { loadNamedConfig, openExistingReplica, printJson } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, openExistingReplica, printResult } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { boxTable } from '../../cli/terminal/table.ts';
 import { sinkLines } from '../shared/sink-text.ts';
@@ -49,22 +49,20 @@ export function addSinkCommands(program: Command, runner: Runner): void {
       names: readonly string[],
       options: SinkOptions,
     ) => Promise<number>,
-  ): Command =>
-    sink
-      .command(name)
-      .description(description)
-      .option('--sink <name>', 'which one, where there are several')
-      .action(function act(this: Command) {
-        return runner(this, async (invocation) => {
-          const config = await loadNamedConfig(invocation, { needsCredentials: false, needsExtraSecrets: true });
-          const options = this.opts<SinkOptions>();
-          return work(invocation, { config, settings: chosen(config, options.sink) }, this.args, options);
-        });
-      });
+  ): Command => {
+    const command = sink.command(name).description(description);
+    return command.option('--sink <name>', 'which one, where there are several').action(
+      runner(async (invocation) => {
+        const config = await loadNamedConfig(invocation, { needsCredentials: false, needsExtraSecrets: true });
+        const options = command.opts<SinkOptions>();
+        return work(invocation, { config, settings: chosen(config, options.sink) }, command.args, options);
+      }),
+    );
+  };
   sink
     .command('status', { isDefault: true })
     .description('show the progress and the problems of each sink (the default)')
-    .action((_options: unknown, command: Command) => runner(command, status));
+    .action(runner(status));
   add('check', 'connect, and check whether the user has the rights that are needed', check);
   add('send', 'send what changed since the last time, once', (invocation, input) =>
     send(invocation, input, { agreed: false, load: null }),
@@ -106,9 +104,8 @@ async function status(invocation: Invocation): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   using reader = openReader(config.replica.path);
   const sinks = readSinkStatus(reader);
-  const { stdout } = invocation.session;
   const text = sinks.length === 0 ? 'The replica is streamed to no sink\n' : `${sinks.flatMap(sinkLines).join('\n')}\n`;
-  await (invocation.isJson ? printJson(invocation, { sinks }) : stdout.write(text));
+  await printResult(invocation, { sinks }, text);
   return sinks.some(({ problem, tables }) => problem !== null || tables.some((table) => table.state === 'held'))
     ? EXIT.needsPerson
     : EXIT.done;
@@ -124,9 +121,7 @@ async function check(invocation: Invocation, { config, settings }: SinkCommandIn
     `PostgreSQL ${found.version} at ${settings.address.host}, ${found.isEncrypted ? `encrypted (sslmode=${settings.address.sslMode})` : 'not encrypted'}`,
     ...(found.missing.length === 0 ? ['the user has every right that is needed'] : found.missing),
   ];
-  await (invocation.isJson
-    ? printJson(invocation, found)
-    : invocation.session.stdout.write(`${lines.map(printable).join('\n')}\n`));
+  await printResult(invocation, found, lines);
   return found.missing.length === 0 ? EXIT.done : EXIT.failed;
 }
 
@@ -156,9 +151,7 @@ async function send(
       ({ tableName, problem }) => `${tableName}: ${problem?.message ?? ''}\n  what to do: ${problem?.hint ?? ''}`,
     ),
   ];
-  await (invocation.isJson
-    ? printJson(invocation, report)
-    : session.stdout.write(`${lines.map(printable).join('\n')}\n`));
+  await printResult(invocation, report, lines);
   return held.length === 0 ? EXIT.done : EXIT.needsPerson;
 }
 
@@ -197,9 +190,7 @@ async function verify(
   requireTables({ config, settings }, names);
   const compared = await verifySink(settings, config.replica.path, names);
   const { stdout } = invocation.session;
-  await (invocation.isJson
-    ? printJson(invocation, { tables: compared })
-    : stdout.write(comparisonText(compared, stdout.width())));
+  await printResult(invocation, { tables: compared }, comparisonText(compared, stdout.width()));
   return compared.every(({ differingCount, skipped }) => differingCount === 0 && skipped === null)
     ? EXIT.done
     : EXIT.needsPerson;
@@ -231,7 +222,7 @@ async function drop(
   }
   const dropped = await dropSink(settings, names);
   const text = dropped.length === 0 ? 'Nothing to drop\n' : `Dropped: ${dropped.map(printable).join(', ')}\n`;
-  await (invocation.isJson ? printJson(invocation, { dropped }) : invocation.session.stdout.write(text));
+  await printResult(invocation, { dropped }, text);
   return EXIT.done;
 }
 

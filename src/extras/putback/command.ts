@@ -5,9 +5,9 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, type RowsyncError, usageError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
-import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, numberArgument, printResult } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { filesBeside } from '../../files/carry.ts';
@@ -21,7 +21,6 @@ import { describeAgain, putbackPath, withPutback, type PutbackPlace } from './pu
 import { planJson, planText, statusJson, statusText } from './putback-text.ts';
 import { needsPerson, readRecordsOf } from './records.ts';
 import { carryOut } from './run.ts';
-import { integerFromText } from '../../base/text.ts';
 
 const EXAMPLES = `
 Rows come back with new ids, and with new keys where the origin numbers them; references to them are rewritten. A row that is at the origin
@@ -81,9 +80,7 @@ export function addPutbackCommand(program: Command, runner: Runner): void {
     .option('--resume', 'continue what was begun, and try refused rows again')
     .option('--again', 'with --resume: send rows in doubt once more, since they are not at the origin')
     .addHelpText('after', EXAMPLES)
-    .action((table: string | undefined, ids: string[], options: PutbackOptions, command: Command) =>
-      runner(command, (invocation) => putback(invocation, { table, ids, options })),
-    );
+    .action(runner(putback));
 }
 
 interface PutbackArguments {
@@ -92,8 +89,13 @@ interface PutbackArguments {
   readonly options: PutbackOptions;
 }
 
-async function putback(invocation: Invocation, given: PutbackArguments): Promise<number> {
-  const { options, table } = given;
+async function putback(
+  invocation: Invocation,
+  table: string | undefined,
+  ids: readonly string[],
+  options: PutbackOptions,
+): Promise<number> {
+  const given = { table, ids, options };
   const isResume = options.resume === true;
   const isStatus = options.status === true;
   const isNamed = table !== undefined || (options.into !== undefined && !isResume);
@@ -104,19 +106,18 @@ async function putback(invocation: Invocation, given: PutbackArguments): Promise
   const configs = await loadConfigs(invocation, options);
   const path = putbackPath(configs.config, configs.into);
   if (isStatus) return showStatus(invocation, path);
-  const main = openReader(configs.config.replica.path);
-  try {
-    return await withPutback(invocation, configs, { main, workflow }, async (place) => {
-      const plan = isResume ? null : await planOf(invocation, configs, { main, place, given });
-      if (plan === null) await describeAgain(place);
-      else if (options.confirm !== true) return showPlan(invocation, place, plan);
-      await carryOut(place, plan, { again: options.again === true });
-      const verified = place.isElsewhere ? await verifyInto(place) : null;
-      return showStatus(invocation, path, verified);
-    });
-  } finally {
-    main.close();
-  }
+  using main = openReader(configs.config.replica.path);
+  return await withPutback(invocation, configs, { main, workflow }, async (place) => {
+    const plan = isResume ? null : await planOf(invocation, configs, { main, place, given });
+    if (plan === null) await describeAgain(place);
+    else if (options.confirm !== true) {
+      await printResult(invocation, planJson(plan), planText(plan, place));
+      return EXIT.done;
+    }
+    await carryOut(place, plan, { again: options.again === true });
+    const verified = place.isElsewhere ? await verifyInto(place) : null;
+    return showStatus(invocation, path, verified);
+  });
 }
 
 /** The configurations of the replica and of the other database, whose credentials are used then. */
@@ -146,22 +147,18 @@ async function planOf(
   const revisions = options.revisions === true;
   const nowMs = session.clock.nowMs();
   const backupPath = resolve(session.folder, options.from);
-  const backup = options.from === 'deleted' ? null : openReader(existing(backupPath));
+  using backup = options.from === 'deleted' ? null : openReader(existing(backupPath));
   const folders = [config.replica.files, ...(backup === null ? [] : [filesBeside(backupPath)])];
-  try {
-    if (into !== null) {
-      if (options.at ?? options.deletedSince ?? options.run ?? options.with ?? null)
-        throw usage('--into takes all rows that are here, or in the backup --from');
-      const source = new LostRows(backup ?? main, { kind: 'all' }, config.origin.format);
-      const names = table === '' ? [] : [table, ...ids];
-      return await planInto(place, source, { names, config, into, folders, revisions });
-    }
-    const lost = new LostRows(main, sourceOf(options, backup, nowMs), config.origin.format);
-    const choice = choiceOf(main, given, nowMs);
-    return await makePlan(place, lost, { ...chooseRows(lost, choice, config), config, folders, revisions });
-  } finally {
-    backup?.close();
+  if (into !== null) {
+    if (options.at ?? options.deletedSince ?? options.run ?? options.with ?? null)
+      throw usage('--into takes all rows that are here, or in the backup --from');
+    const source = new LostRows(backup ?? main, { kind: 'all' }, config.origin.format);
+    const names = table === '' ? [] : [table, ...ids];
+    return await planInto(place, source, { names, config, into, folders, revisions });
   }
+  const lost = new LostRows(main, sourceOf(options, backup, nowMs), config.origin.format);
+  const choice = choiceOf(main, given, nowMs);
+  return await makePlan(place, lost, { ...chooseRows(lost, choice, config), config, folders, revisions });
 }
 
 function choiceOf(main: ReplicaReader, { options, ids, table = '' }: PutbackArguments, nowMs: number): PutbackChoice {
@@ -169,7 +166,7 @@ function choiceOf(main: ReplicaReader, { options, ids, table = '' }: PutbackArgu
   const run = options.run === undefined ? null : runSpan(main, options.run);
   return {
     table,
-    ids: ids.map((id) => numberOf(id, 'a row')),
+    ids: ids.map((id) => numberArgument(id, 'number of a row')),
     with: (options.with ?? '')
       .split(',')
       .map((name) => name.trim())
@@ -193,35 +190,22 @@ function sourceOf({ at, deletedSince, run }: PutbackOptions, backup: ReplicaRead
 
 function existing(path: string): string {
   if (existsSync(path)) return path;
-  throw new RowsyncError('usage', 'usage.invalid', {
-    message: `There is no backup ${path}`,
-    hint: 'Name the file of a backup, or leave --from out for rows that were deleted here.',
-  });
+  throw usageError(
+    `There is no backup ${path}`,
+    'Name the file of a backup, or leave --from out for rows that were deleted here.',
+  );
 }
 
 /** When a run began and ended. */
 function runSpan(main: ReplicaReader, run: string): { readonly from: string; readonly until: string } {
   const text = sql`SELECT started_at, coalesce(finished_at, started_at) FROM sync_runs WHERE id = ?`;
-  const [found] = queryRows(main, text, [numberOf(run, 'a run')]);
+  const [found] = queryRows(main, text, [numberArgument(run, 'number of a run')]);
   if (found === undefined) throw usage(`No run ${run} is known`);
   return { from: String(found[0]), until: String(found[1]) };
 }
 
-function numberOf(text: string, what: string): number {
-  const number = integerFromText(text);
-  if (number !== null) return number;
-  throw usage(`"${text}" is not the number of ${what}`);
-}
-
 function usage(message: string): RowsyncError {
-  return new RowsyncError('usage', 'usage.invalid', { message, hint: 'rowsync putback --help has examples.' });
-}
-
-async function showPlan(invocation: Invocation, place: PutbackPlace, plan: PutbackPlan): Promise<number> {
-  await (invocation.isJson
-    ? printJson(invocation, planJson(plan))
-    : invocation.session.stdout.write(planText(plan, place)));
-  return EXIT.done;
+  return usageError(message, 'rowsync putback --help has examples.');
 }
 
 /** What was put back, and what waits; the exit code says whether a row needs a person. */
@@ -231,9 +215,7 @@ async function showStatus(
   verified: Awaited<ReturnType<typeof verifyInto>> | null = null,
 ): Promise<number> {
   const records = existsSync(path) ? readRecordsOf(path) : [];
-  await (invocation.isJson
-    ? printJson(invocation, { ...statusJson(records), verified })
-    : invocation.session.stdout.write(statusText(records, { path, verified })));
+  await printResult(invocation, { ...statusJson(records), verified }, statusText(records, { path, verified }));
   const isBad = records.some((record) => needsPerson(record));
   return isBad || (verified?.differences.length ?? 0) > 0 ? EXIT.needsPerson : EXIT.done;
 }

@@ -19,35 +19,31 @@ export async function putBackDeleted(
   { isConfirmed }: { readonly isConfirmed: boolean },
 ): Promise<PutBackAnswer> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
-  const main = openReader(config.replica.path);
-  try {
-    return await withPutback(invocation, { config, into: null }, { main, workflow: null }, async (place) => {
-      const lost = new LostRows(main, { kind: 'given', rows }, config.origin.format);
-      const references = lost.tables.flatMap((table) => referencesOf(lost, table, config.tables));
-      const plan = await makePlan(place, lost, {
-        rows,
-        references,
-        config,
-        folders: [config.replica.files],
-        revisions: false,
-      });
-      const goneKeys = new Set(
-        references.flatMap(({ tableId, column, toId }) => {
-          const key = lost.keyOf(toId);
-          const own = key?.type === 'Autonumber' ? lost.rows(toId) : [];
-          return own.map(({ values }) => `${tableId} ${column.id} ${values.get(key?.id ?? 0) ?? ''}`);
-        }),
-      );
-      if (!isConfirmed) {
-        const isToCreate = plan.rows.some(({ fate }) => fate === 'create');
-        return { text: planText(plan, place), json: planJson(plan), needsPerson: isToCreate, goneKeys };
-      }
-      await carryOut(place, plan, { again: false });
-      const records = readRecords(place.push.replica);
-      const text = statusText(records, { path: place.push.replica.path, verified: null });
-      return { text, json: statusJson(records), needsPerson: records.some((record) => needsPerson(record)), goneKeys };
+  using main = openReader(config.replica.path);
+  return await withPutback(invocation, { config, into: null }, { main, workflow: null }, async (place) => {
+    const lost = new LostRows(main, { kind: 'given', rows }, config.origin.format);
+    const references = lost.tables.flatMap((table) => referencesOf(lost, table, config.tables));
+    const plan = await makePlan(place, lost, {
+      rows,
+      references,
+      config,
+      folders: [config.replica.files],
+      revisions: false,
     });
-  } finally {
-    main.close();
-  }
+    const goneKeys = new Set(
+      references.flatMap(({ tableId, column, toId }) => {
+        const key = lost.keyOf(toId);
+        const own = key?.type === 'Autonumber' ? lost.rows(toId) : [];
+        return own.map(({ values }) => `${tableId} ${column.id} ${values.get(key?.id ?? 0) ?? ''}`);
+      }),
+    );
+    if (!isConfirmed) {
+      const isToCreate = plan.rows.some(({ fate }) => fate === 'create');
+      return { text: planText(plan, place), json: planJson(plan), needsPerson: isToCreate, goneKeys };
+    }
+    await carryOut(place, plan, { again: false });
+    const records = readRecords(place.push.replica);
+    const text = statusText(records, { path: place.push.replica.path, verified: null });
+    return { text, json: statusJson(records), needsPerson: records.some((record) => needsPerson(record)), goneKeys };
+  });
 }

@@ -1,7 +1,7 @@
 /**
  * What `rowsync putback` prints: the plan as a tree, and how far it is.
  */
-import { bytesText, plural, printable } from '../../base/text.ts';
+import { bytesText, linesText, plural } from '../../base/text.ts';
 import { rowName, type PlannedPutback } from './plan.ts';
 import type { PutbackPlace } from './putback-file.ts';
 import type { PutbackPlan } from './planning.ts';
@@ -63,7 +63,7 @@ export function planText(plan: PutbackPlan, place: PutbackPlace | null): string 
       lines.push(`more than safety.maxPushRows (${maxPushRows}): --confirm lets them through`);
     lines.push('Nothing was sent: --confirm puts them back');
   }
-  return lines.map((line) => `${printable(line)}\n`).join('');
+  return linesText(lines);
 }
 
 function labelOf({ tableId, oldId, oldKey }: PlannedPutback, nameOf: (tableId: number) => string): string {
@@ -169,9 +169,7 @@ export function statusText(
         : []),
     `Each row with its new id and key: table sync_putback in ${path}`,
   ];
-  return [...lines, ...named, ...restLine(reasons.length - named.length), ...ends]
-    .map((line) => `${printable(line)}\n`)
-    .join('');
+  return linesText([...lines, ...named, ...restLine(reasons.length - named.length), ...ends]);
 }
 
 function verifiedLines({

@@ -9,7 +9,7 @@ import type { Connection, Stored, Tx } from '../../replica/connection.ts';
 import { readReasons } from '../../replica/bookkeeping/refusals.ts';
 import { readRowStates } from '../../replica/bookkeeping/row-states.ts';
 import { findTable } from '../../replica/bookkeeping/tables.ts';
-import { queryRows } from '../../replica/query.ts';
+import { queryAny, queryRows } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
 import { objectText, readRowsById } from '../../replica/rows.ts';
 import { readTwoWayTable } from '../../capture/table.ts';
@@ -64,17 +64,13 @@ export function hasRecordOf(path: string, { tableId, ids }: Pick<ForgottenRow, '
 
 /** Every line of a file that is there. */
 export function readRecordsOf(path: string): readonly PutbackRecord[] {
-  const reader = openReader(path);
-  try {
-    return hasRecords(reader) ? readRecords(reader) : [];
-  } finally {
-    reader.close();
-  }
+  using reader = openReader(path);
+  return hasRecords(reader) ? readRecords(reader) : [];
 }
 
 /** Whether anything was ever put back in this file. */
 function hasRecords(from: Connection): boolean {
-  return from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE name = 'sync_putback'`).get() !== undefined;
+  return queryAny(from, sql`SELECT 1 FROM sqlite_schema WHERE name = 'sync_putback'`);
 }
 
 /** Every line, in the order in which they were planned. */

@@ -10,7 +10,7 @@ import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { plural, printable } from '../../base/text.ts';
 import { pushExitCode, pushJson, pushText } from '../../cli/report/push-report.ts';
-import { loadNamedConfig, printJson, withOrigin } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, printResult, withOrigin } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
 import { pushSettings } from '../../config/settings.ts';
 import { withBoundNames } from '../../config/tables.ts';
@@ -50,14 +50,13 @@ export function addRehearseCommand(program: Command, runner: Runner): void {
     .description('push to a sandbox made from the replica, and say what happens')
     .option('--confirm', 'push mass edits and mass deletes that a guard would hold')
     .addHelpText('after', EXAMPLES)
-    .action((tables: string[], options: { confirm?: boolean }, command: Command) =>
-      runner(command, (invocation) => rehearse(invocation, { tables, confirm: options.confirm === true })),
-    );
+    .action(runner(rehearse));
 }
 
 async function rehearse(
   invocation: Invocation,
-  options: { readonly tables: readonly string[]; readonly confirm: boolean },
+  tables: readonly string[],
+  { confirm = false }: { readonly confirm?: boolean },
 ): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   openReader(config.replica.path).close(); // says so where there is none
@@ -66,22 +65,15 @@ async function rehearse(
   try {
     const path = await copyInto(folder, config.replica.path);
     await using sandbox = await startSandbox({ clock, replica: { path } });
-    const report = await pushTo(sandbox, invocation, { config: configFor(sandbox, config, folder), options });
+    const report = await pushTo(sandbox, invocation, {
+      config: configFor(sandbox, config, folder),
+      options: { tables, confirm },
+    });
     const exitCode = pushExitCode(report.push, false);
-    if (invocation.isJson) {
-      const { unknown, rules } = sandbox;
-      const { refused, sideEffects } = report;
-      await printJson(invocation, {
-        ...pushJson(report.push, false),
-        exitCode,
-        refused,
-        sideEffects,
-        unknown,
-        rules,
-      });
-    } else {
-      await stdout.write(reportText(report, stdout.width()) + limitsText(sandbox));
-    }
+    const { unknown, rules } = sandbox;
+    const { refused, sideEffects } = report;
+    const json = { ...pushJson(report.push, false), exitCode, refused, sideEffects, unknown, rules };
+    await printResult(invocation, json, reportText(report, stdout.width()) + limitsText(sandbox));
     return exitCode;
   } finally {
     rmSync(folder, { recursive: true, force: true });

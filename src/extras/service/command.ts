@@ -77,8 +77,8 @@ export function addServiceCommand(program: Command, runner: Runner): void {
     .option('--database <number>', 'the database, for the same')
     .option('--token-file <file>', 'a file with the API token, to be stored for root alone')
     .option('--timer', 'run a cycle every five minutes by a timer of systemd, in place of the daemon')
-    .action((name: string | undefined, options: ServiceOptions, command: Command) =>
-      runner(command, async (invocation) => {
+    .action(
+      runner(async (invocation, name: string | undefined, options: ServiceOptions) => {
         const exitCode = await carryOut(invocation, installSteps(name ?? 'main', options), options);
         const isReal = options.dryRun !== true && options.root === undefined;
         if (isReal) await invocation.session.stdout.write(nextText(servicePaths(name ?? 'main').config));
@@ -86,16 +86,14 @@ export function addServiceCommand(program: Command, runner: Runner): void {
       }),
     );
   writing(define('uninstall', 'stop, disable and remove the service')).action(
-    (name: string | undefined, options: ServiceOptions, command: Command) =>
-      runner(command, async (invocation) => {
-        const exitCode = await carryOut(invocation, uninstallSteps(name ?? 'main', options), options);
-        await invocation.session.stdout.write(keptText(name ?? 'main', options.root ?? '/'));
-        return exitCode;
-      }),
+    runner(async (invocation, name: string | undefined, options: ServiceOptions) => {
+      const exitCode = await carryOut(invocation, uninstallSteps(name ?? 'main', options), options);
+      await invocation.session.stdout.write(keptText(name ?? 'main', options.root ?? '/'));
+      return exitCode;
+    }),
   );
   define('status', 'show what systemd says of the service').action(
-    (name: string | undefined, _options: unknown, command: Command) =>
-      runner(command, (invocation) => showStatus(invocation, checkedName(name ?? 'main'))),
+    runner((invocation, name: string | undefined) => showStatus(invocation, checkedName(name ?? 'main'))),
   );
 }
 

@@ -56,7 +56,7 @@ export function addDemoCommand(program: Command, runner: Runner): void {
     .command('demo')
     .description('see the whole story in seconds, without a hosted database')
     .addHelpText('after', DESCRIPTION)
-    .action((_options: unknown, command: Command) => runner(command, runDemo));
+    .action(runner(runDemo));
 }
 
 async function runDemo(invocation: Invocation): Promise<number> {

@@ -43,9 +43,7 @@ export function addInitCommand(program: Command, runner: Runner): void {
     .option('--table <pattern...>', 'tables to copy (default: all)')
     .option('--push <table...>', 'tables whose edits are pushed, as TABLE or TABLE=MATCH COLUMN')
     .addHelpText('after', EXAMPLES)
-    .action((options: InitOptions, command: Command) =>
-      runner(command, (invocation) => writeFirstConfig(invocation, options)),
-    );
+    .action(runner(writeFirstConfig));
 }
 
 /** Writes the file that the invocation names, checks it, and returns the exit code. */

@@ -97,9 +97,7 @@ export function addSandboxCommand(program: Command, runner: Runner): void {
       'also take dates as Unix seconds, and with slashes; nobody public knows whether the service does',
     )
     .addHelpText('after', EXAMPLES)
-    .action((options: SandboxCommandOptions, command: Command) =>
-      runner(command, (invocation) => serve(invocation, options)),
-    );
+    .action(runner(serve));
 }
 
 async function serve(invocation: Invocation, options: SandboxCommandOptions): Promise<number> {
