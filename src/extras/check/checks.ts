@@ -14,7 +14,7 @@ import {
   type KnownChoices,
   findFileFacts,
   checkHistory,
-  checkReferences,
+  checkNames,
   checkRows,
 } from './table-options.ts';
 import type { Config } from '../../config/load.ts';
@@ -25,7 +25,6 @@ import { filesSettings } from '../../config/settings.ts';
 import { describeWithRights, type Origin } from '../../origin/client.ts';
 import { judgeMatch } from '../../reconcile/match.ts';
 import { mayOthersWrite } from '../../reconcile/owner.ts';
-import { planSelection } from '../../reconcile/choose.ts';
 import { checkWhole } from '../../replica/wholeness.ts';
 import { openReader, sqliteVersion, type ReplicaReader } from '../../replica/reader.ts';
 import { readForeignTriggers } from '../../replica/triggers.ts';
@@ -299,7 +298,6 @@ async function checkTable(
     );
     const rule = config.tables.find(name);
     const { descriptor, results } = checkChoice(described, { config, rule, known });
-    const { unknownSort } = planSelection(descriptor, rule?.options.sort ?? null);
     const pushed =
       rule !== null && isPushed(rule.options) && !areRightsUnknown(described)
         ? [
@@ -311,12 +309,10 @@ async function checkTable(
           ]
         : [];
     const rows = await checkRows({ origin, signal }, descriptor, rule);
-    const found = [...results, ...checkReferences(descriptor, { rule, names }), ...rows, ...pushed];
-    if (rows.some(({ outcome }) => outcome === 'fail')) return { descriptor: null, isAsked, problems: found };
-    if (unknownSort.length === 0) return { descriptor, isAsked, problems: found };
-    const message = `${name}: sort names columns that do not exist: ${someOf(unknownSort)}`;
-    const wrong = fail('columns', message, `Correct tables.${rule?.pattern ?? name}.sort.`);
-    return { descriptor, isAsked, problems: [wrong, ...found] };
+    const naming = { tables: names, style: config.replica.names };
+    const named = rule === null ? [] : checkNames(descriptor, described, { rule, ...naming });
+    const problems = [...results, ...named, ...rows, ...pushed];
+    return { descriptor: rows.some(({ outcome }) => outcome === 'fail') ? null : descriptor, isAsked, problems };
   } catch (thrown) {
     return { descriptor: null, isAsked: false, problems: [failed('columns', asRowsyncError(thrown))] };
   }

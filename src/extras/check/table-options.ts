@@ -18,7 +18,8 @@ import { type ReplicaReader, openReader } from '../../replica/reader.ts';
 import { columnMode } from '../../reconcile/files.ts';
 import { hasListedCells, readFileColumns } from '../../replica/bookkeeping/file-cells.ts';
 import { findMaskKey } from '../../config/mask-key.ts';
-import { chooseColumns, uselessPatterns, type Chosen, type Choosing } from '../../reconcile/choose.ts';
+import { chooseColumns, planSelection, uselessPatterns, type Chosen, type Choosing } from '../../reconcile/choose.ts';
+import { foldName, type NameStyle, ownName } from '../../reconcile/naming.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readDescribed, type DescribedTable } from '../../replica/bookkeeping/described.ts';
 import { maskKeyDigest } from '../../wire/mask.ts';
@@ -179,21 +180,49 @@ export function checkChoice(
   };
 }
 
-/** Columns and tables that `references` names and the origin does not have; `names` are those of all tables. */
-export function checkReferences(
-  { recordName, columns }: TableDescriptor,
-  { rule, names }: { readonly rule: TableRule | null; readonly names: readonly string[] },
+/** What `references`, `sort` and `columnNames` name wrongly; `tables` are the names of all tables. */
+export function checkNames(
+  descriptor: TableDescriptor,
+  described: TableDescriptor,
+  {
+    rule: { options, pattern },
+    tables,
+    style,
+  }: { readonly rule: TableRule; readonly tables: readonly string[]; readonly style: NameStyle },
 ): readonly CheckResult[] {
+  const { columns } = descriptor;
   const has = (list: readonly string[], wanted: string): boolean =>
     list.some((name) => name.toLowerCase() === wanted.toLowerCase());
   const columnNames = columns.map(({ name }) => name);
-  const unknown = Object.entries(rule?.options.references ?? {}).flatMap(([column, table]) => [
+  const unreferenced = Object.entries(options.references ?? {}).flatMap(([column, table]) => [
     ...(has(columnNames, column) ? [] : [`column "${column}"`]),
-    ...(has(names, table) ? [] : [`table "${table}"`]),
+    ...(has(tables, table) ? [] : [`table "${table}"`]),
   ]);
-  if (rule === null || unknown.length === 0) return [];
-  const message = `${recordName}: references names what does not come here: ${someOf(unknown)}`;
-  return [fail('columns', message, `Correct tables.${rule.pattern}.references.`)];
+  const given = new Map(Object.entries(options.columnNames ?? {}));
+  const unknown = [...given.keys()].filter((name) => !described.columns.some((column) => column.name === name));
+  const naming = { scope: 'column', style, given: (name: string) => given.get(name) } as const;
+  const own = columns.map((column) => foldName(ownName(naming, column)));
+  const isGiven = (...names: readonly string[]): boolean => names.some((name) => given.has(name));
+  const alike = columnNames.filter((name, place) =>
+    columnNames.some((other, at) => at !== place && own[at] === own[place] && isGiven(name, other)),
+  );
+  const findings = [
+    ['references', 'names what does not come here', unreferenced],
+    ['sort', 'names columns that do not exist', planSelection(descriptor, options.sort ?? null).unknownSort],
+    ['columnNames', 'names columns that do not exist', unknown],
+    ['columnNames', 'leaves columns with one name', alike],
+  ] as const;
+  return findings.flatMap(([option, problem, names]) =>
+    names.length === 0
+      ? []
+      : [
+          fail(
+            'columns',
+            `${descriptor.recordName}: ${option} ${problem}: ${someOf(names)}`,
+            `Correct tables.${pattern}.${option}.`,
+          ),
+        ],
+  );
 }
 
 /** Without a key, nothing can be hashed; then there is no replica either that could have hashes. */

@@ -280,6 +280,25 @@ test('references that name no column or no table', async () => {
   expect(outcomes(await check(good.folder, 'columns'))).toEqual(['columns ok']);
 });
 
+test('own names of columns: of one that does not exist, and one name for two', async () => {
+  const tables = [
+    { name: 'Note', columns: ['Title', 'Text', 'Code'].map((name) => ({ name, type: 'Text' as const })) },
+  ];
+  await using sandbox = await startTestSandbox({ tables });
+  const yaml = (names: string): string => `tables: { Note: { columnNames: ${names} } }\n`;
+  using unknown = makeWorkspace(sandbox, yaml('{ Nope: x, Title: y }'));
+  using doubled = makeWorkspace(sandbox, yaml('{ Title: x, Text: X }'));
+  using taken = makeWorkspace(sandbox, yaml('{ Title: code }'));
+  using good = makeWorkspace(sandbox, yaml('{ Title: text, Text: title }'));
+  const wrong = async ({ folder }: { readonly folder: string }): Promise<readonly string[]> =>
+    (await check(folder, 'columns')).flatMap(({ outcome, message }) => (outcome === 'ok' ? [] : [message]));
+
+  expect(await wrong(unknown)).toEqual(['Note: columnNames names columns that do not exist: Nope']);
+  expect(await wrong(doubled)).toEqual(['Note: columnNames leaves columns with one name: Title, Text']);
+  expect(await wrong(taken)).toEqual(['Note: columnNames leaves columns with one name: Title, Code']);
+  expect(await wrong(good)).toEqual([]);
+});
+
 test('what is well is said in words alone', async () => {
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using workspace = makeWorkspace(sandbox);
