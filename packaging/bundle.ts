@@ -36,6 +36,13 @@ const undiciPool: Plugin = {
     loader.onLoad({ filter: /node_modules\/undici\/lib\/dispatcher\/client-h2\.js$/ }, () => ({
       contents: `module.exports = () => { throw new Error('HTTP/2 was not offered'); };`,
     }));
+    // A body is bytes or a stream (origin/transport.ts), never a form of the browser's kind.
+    loader.onLoad(
+      { filter: /node_modules\/undici\/lib\/web\/(?:fetch\/(?:body|formdata)|webidl\/index)\.js$/ },
+      () => ({
+        contents: 'module.exports = {};',
+      }),
+    );
     // A proxy is spoken to by HTTP (config/options.ts).
     loader.onLoad({ filter: /node_modules\/undici\/lib\/dispatcher\/socks5-proxy-agent\.js$/ }, () => ({
       contents: 'module.exports = class {};',

@@ -16,6 +16,7 @@ import { MCP } from './extras/mcp/extra.ts';
 import { PAGE } from './extras/page/extra.ts';
 import { POSTGRES } from './extras/postgres/extra.ts';
 import { PUTBACK } from './extras/putback/extra.ts';
+import { QUESTIONS } from './extras/questions/extra.ts';
 import { REHEARSE } from './extras/rehearse/extra.ts';
 import { SERVICE } from './extras/service/extra.ts';
 import { SETUP } from './extras/setup/extra.ts';
@@ -38,4 +39,5 @@ export const EXTRAS: readonly Extra[] = [
   DOORBELL,
   MANUAL,
   REHEARSE,
+  QUESTIONS,
 ];

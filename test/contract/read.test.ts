@@ -4,7 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 
-import { needFor, openTarget, query, segment, type ColumnFields, type RowFields, type Target } from './target.ts';
+import type { ColumnFields, RowFields } from '../../src/extras/questions/server.ts';
+import { needFor, openTarget, query, segment, type Target } from './target.ts';
 
 let target: Target;
 

@@ -13,15 +13,9 @@
 import type { TestContext } from 'vitest';
 
 import { systemClock } from '../../src/base/clock.ts';
+import type { ColumnFields, RawReply, TableFields } from '../../src/extras/questions/server.ts';
 import { startSandbox } from '../../src/sandbox/main.ts';
 import { contractTables, READ_TABLE, WRITE_TABLE } from './tables.ts';
-
-/** One answer. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-}
 
 /** What to send besides the path. */
 export interface Sent {
@@ -32,31 +26,6 @@ export interface Sent {
   readonly anonymous?: boolean;
 }
 
-/** A column as described. */
-export interface ColumnFields {
-  readonly id: number;
-  readonly name: string;
-  readonly alias: string;
-  readonly type: string;
-  readonly dataOptions: string;
-  readonly width?: number | undefined;
-  readonly kind?: string | undefined;
-  readonly readOnly?: boolean | undefined;
-}
-
-/** A table as described. */
-export interface TableFields {
-  readonly id: number;
-  readonly recordName: string;
-  readonly alias: string;
-  readonly key: string;
-  readonly columns: readonly ColumnFields[];
-  readonly views: readonly { readonly name: string; readonly alias: string; readonly type: string }[];
-}
-
-/** One row of Select or Retrieve in JSON. */
-export type RowFields = Readonly<Record<string, unknown>> & { readonly '@row.id': number };
-
 /** The server under test. */
 export interface Target {
   /** `sandbox`, or the host. */
@@ -66,7 +35,7 @@ export interface Target {
   readonly root: string;
   readonly token: string;
   /** Sends a request below the database. */
-  call(path: string, sent?: Sent): Promise<Answer>;
+  call(path: string, sent?: Sent): Promise<RawReply>;
   /** Sends a GET and reads its JSON; anything but 200 is an error. */
   json(path: string): Promise<unknown>;
   /** A table with at least two rows. */
@@ -74,6 +43,11 @@ export interface Target {
   /** A table that may be written to; null where none was named. */
   readonly writable: TableFields | null;
   stop(): Promise<void>;
+}
+
+/** Whether a column takes any value of its type. */
+export function isFree({ kind, readOnly }: ColumnFields): boolean {
+  return (kind === undefined || kind === 'Updatable') && readOnly !== true;
 }
 
 /** A subject of a test; where a real database lacks it the test is skipped, in the sandbox it fails. */
@@ -136,7 +110,7 @@ async function openSandbox(): Promise<Target> {
 type Requests = Pick<Target, 'root' | 'token' | 'call' | 'json'>;
 
 function requestsTo(root: string, token: string): Requests {
-  const call = async (path: string, sent: Sent = {}): Promise<Answer> => {
+  const call = async (path: string, sent: Sent = {}): Promise<RawReply> => {
     const { verb = 'GET', headers = {}, body, anonymous = false } = sent;
     const response = await fetch(`${root}/${path}`, {
       method: verb,

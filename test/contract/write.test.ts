@@ -5,16 +5,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 
-import {
-  needFor,
-  openTarget,
-  query,
-  segment,
-  type ColumnFields,
-  type RowFields,
-  type TableFields,
-  type Target,
-} from './target.ts';
+import type { ColumnFields, RowFields, TableFields } from '../../src/extras/questions/server.ts';
+import { isFree, needFor, openTarget, query, segment, type Target } from './target.ts';
 
 interface Status {
   readonly status: number;
@@ -55,10 +47,6 @@ function start(context: TestContext): { table: TableFields; text: string; unique
   );
   serial += 1;
   return { table, text: text.name, unique: `contract ${Date.now()}-${serial}` };
-}
-
-function isFree({ kind, readOnly }: ColumnFields): boolean {
-  return (kind === undefined || kind === 'Updatable') && readOnly !== true;
 }
 
 function columnFor(table: TableFields, type: string): ColumnFields | undefined {

@@ -102,6 +102,7 @@ const CALLS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'doorbell test': [[]],
   'doorbell renew': [[]],
   rehearse: [[]],
+  contract: [[], ['Note', '--report', 'answers.txt', '--confirm']],
   undo: [['--since', '1h', '--dry-run'], ['1']],
   log: [[], ['--table', 'Note']],
   diff: [['--from', '1h']],

@@ -2,7 +2,7 @@
  * What a stranger needs to see to help, and nothing that is private: no value of a row, no secret, no path, no address. It is one file of JSON, so that
  * whoever sends it can read it first. Texts are left out unless they come from a list that rowsync knows.
  */
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { arch, platform, release, totalmem } from 'node:os';
 import { RowsyncError } from '../../base/errors.ts';
 import { versionOf } from '../../cli/runtime/installation.ts';
@@ -13,6 +13,7 @@ import { parseYaml } from '../../config/yaml.ts';
 import { problemsAt } from '../../daemon/account.ts';
 import type { Extra } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
+import { writeNewFile } from '../shared/new-file.ts';
 
 /** Runs that are told of. */
 const RUNS_MAX = 100;
@@ -49,15 +50,10 @@ export async function supportBundle(
   };
 }
 
-/** Writes the bundle for its owner alone. @throws RowsyncError `usage.invalid` where the file is there already. */
+/** Writes the bundle and returns its size. @throws RowsyncError `usage.invalid` where the file is there already. */
 export function writeBundle(path: string, bundle: object): number {
   const text = `${JSON.stringify(bundle, null, 2)}\n`;
-  try {
-    writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
-  } catch (cause) {
-    const message = `${path} cannot be written: ${cause instanceof Error && 'code' in cause ? String(cause.code) : 'no reason is given'}`;
-    throw new RowsyncError('usage', 'usage.invalid', { message, hint: 'Name a file that does not exist yet.', cause });
-  }
+  writeNewFile(path, text);
   return Buffer.byteLength(text);
 }
 
