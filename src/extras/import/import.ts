@@ -3,7 +3,7 @@
  * in a transaction that the caller takes back for a plan, or where there is any problem.
  */
 import { ident, joinSql, sql } from '../../base/sql.ts';
-import { keptSentence } from '../../capture/triggers.ts';
+import { keptSentence, missingRule } from '../../capture/triggers.ts';
 import type { TwoWayColumn, TwoWayTable } from '../../capture/table.ts';
 import type { PreviewRow } from '../../push/preview.ts';
 import type { Connection } from '../../replica/connection.ts';
@@ -97,15 +97,15 @@ export function importRows(from: Connection, table: TwoWayTable, wish: ImportReq
     const found = match === null ? null : findRow(row, match, { forms, lineByKey });
     if (found !== null && typeof found === 'object')
       problems.push({ line: row.line, column: match?.name ?? null, ...found });
-    if (own.length > 0 || (found !== null && typeof found === 'object')) continue;
+    if (found !== null && typeof found === 'object') continue;
     if (found === null && updatesOnly) {
       counts.leftOutCount += 1;
       continue;
     }
-    const written = editRow(from, table, found, cells);
-    if (typeof written === 'string') problems.push({ line: row.line, column: null, problem: written });
-    else if (written === null) counts.equalCount += 1;
-    else rows.push(written);
+    const written = editRow(from, table, found, { cells, isRead: own.length === 0 });
+    if (written === null) counts.equalCount += 1;
+    else if ('rowId' in written) rows.push(written);
+    else problems.push(...written.map((problem) => ({ line: row.line, ...problem })));
   }
   problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
   return { table: table.localName, matchedBy: match?.name ?? null, matched, rows, ...counts, problems };
@@ -201,21 +201,30 @@ function findRow(
   return match.isGiven ? { problem: 'is not here, and the origin gives it: leave it empty for a new row' } : null;
 }
 
-/** Edits one row; null where it is as the file has it. A text says why the row cannot be edited so. */
+/** Edits one row whose cells could all be read; null where it is as the file has it. Problems say why the row cannot be edited so. */
 function editRow(
   from: Connection,
-  { localName }: TwoWayTable,
+  table: TwoWayTable,
   rowId: number | null,
-  cells: readonly RowCell[],
-): PreviewRow | null | string {
+  { cells, isRead }: { readonly cells: readonly RowCell[]; readonly isRead: boolean },
+): PreviewRow | null | readonly Omit<ImportProblem, 'line'>[] {
+  const { localName } = table;
   const before = rowId === null ? null : readValues(from, localName, rowId, cells);
   const changed = cells.flatMap(({ column, value }, index) => {
     const base = before?.[index] ?? null;
     const isSame = isSameValue(column.type, base, value) || (value === null && base === '');
     return isSame ? [] : [{ column: column.localName, base, local: value }];
   });
+  const missing = cells.filter(
+    ({ column, value }, index) =>
+      (value ?? '') === '' &&
+      (rowId === null || (before?.[index] ?? '') !== '') &&
+      missingRule(table, column, rowId === null ? 'new' : 'known') !== null,
+  );
+  if (missing.length > 0) return missing.map(({ column }) => ({ column: column.name, problem: 'must have a value' }));
+  if (!isRead) return [];
   if (changed.length === 0 && rowId !== null) return null;
-  if (changed.length === 0) return 'has no value for any column that can be written';
+  if (changed.length === 0) return [{ column: null, problem: 'has no value for any column that can be written' }];
   const kind = rowId === null ? 'insert' : 'update';
   try {
     const values = changed.map(({ column, local }) => ({ column, value: storedFromValue(local) }));
@@ -223,7 +232,7 @@ function editRow(
     return { rowId: id, kind, fate: 'sent', method: null, reason: null, cells: changed };
   } catch (thrown) {
     if (sqliteCode(thrown)?.startsWith('SQLITE_CONSTRAINT') !== true) throw thrown;
-    return thrown instanceof Error ? thrown.message : '';
+    return [{ column: null, problem: thrown instanceof Error ? thrown.message : '' }];
   }
 }
 

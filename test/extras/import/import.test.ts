@@ -90,10 +90,24 @@ test('every cell that cannot be read is listed with its line, and so is what a t
       column: 'Due',
       problem: 'is not a date such as 2026-11-21 (--locale or --dates say how others are written)',
     },
-    { line: 6, column: null, problem: '"Title" of Note must have a value' },
+    { line: 6, column: 'Title', problem: 'must have a value' },
     { line: 7, column: null, problem: 'has 2 cells, and the first line has 4' },
   ]);
   expect(await world.rows('count(*) AS n')).toEqual([{ n: 6 }]);
+});
+
+test('a row is listed with all of its cells at once: those that cannot be read, and required ones that are empty', async () => {
+  await using world = await startWorld();
+
+  const taken = await world.take('a.csv', 'Title,Code,Count,Due\n,n1,"1,5",01/02/2026\n,c1,x,\n', '--confirm');
+
+  expect(taken.problems?.map(({ line, column, problem }) => `${line} ${column} ${problem.slice(0, 15)}`)).toEqual([
+    '2 Count is not a number',
+    '2 Due is not a date s',
+    '2 Title must have a val',
+    '3 Count is not a number',
+    '3 Title must have a val',
+  ]);
 });
 
 test('columns that are not written are named with the reason', async () => {
