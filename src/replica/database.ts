@@ -25,7 +25,7 @@ import {
 } from './lock.ts';
 import { forgetSchema, readSchemaVersion } from './objects.ts';
 import { sql, type Sql } from '../base/sql.ts';
-import { downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
+import { checkVersion, downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
 import { checkEditsWhole, damaged, isAsLeft, noteLeft } from './wholeness.ts';
 import { storeAllCompareDue } from './bookkeeping/captures.ts';
 import { assert } from '../base/assert.ts';
@@ -79,6 +79,8 @@ interface OpenReplica {
   readonly lock: Database.Database | null;
   readonly clock: Clock;
   readonly surround: Surround | undefined;
+  /** Called again and again while a write waits for another client. */
+  readonly onWait?: ((waitedMs: number) => void) | undefined;
   /** Which file was at the path when it was opened. */
   readonly file: string | null;
   readonly statements: Map<Sql, Database.Statement>;
@@ -136,8 +138,11 @@ export class Replica implements Connection {
 
   /** A number that differs whenever another client has changed the file since it was read last (`PRAGMA data_version`). */
   foreignVersion(): number {
-    const text = sql`PRAGMA data_version`;
-    return Number(this.prepare(text).pluck().get());
+    return Number(
+      this.prepare(sql`PRAGMA data_version`)
+        .pluck()
+        .get(),
+    );
   }
 
   /** Sums since the replica was opened: how long writes waited for other clients, and edits that no trigger saw. */
@@ -179,6 +184,7 @@ export class Replica implements Connection {
     // Ends after WRITE_WAIT_MS_MAX.
     while (!this.#begin(what, options, startedMs)) {
       const beforeMs = this.#open.clock.monotonicMs();
+      this.#open.onWait?.(beforeMs - startedMs);
       await this.#open.clock.sleep(WRITE_PAUSE_MS * (0.5 + this.#open.clock.random()), options.signal);
       this.#open.counters.busyMs += this.#open.clock.monotonicMs() - beforeMs;
     }
@@ -188,10 +194,9 @@ export class Replica implements Connection {
       // While no process of ours was there to see, edits may have gone unmarked; or while another client's trigger was there, or a
       // unique index, even if it is gone by now.
       if (readSchemaVersion(this) !== this.#open.schemaVersion) storeAllCompareDue(this);
-      const { cause, runId } = this.#cause;
       const result = runOpen(this, change, {
         clock: this.#open.clock,
-        cause: { cause, runId },
+        cause: { ...this.#cause },
         countUncaptured: (count) => void (this.#open.counters.uncapturedCount += count),
         isKept: options.end === 'COMMIT',
       });
@@ -249,16 +254,16 @@ export class Replica implements Connection {
  */
 export function openReplica(
   path: string,
-  deps: { clock: Clock; shared?: boolean | undefined; surround?: Surround | undefined; connect?: Connect | undefined },
+  deps: Partial<Pick<OpenReplica, 'surround' | 'onWait'>> & { clock: Clock; shared?: boolean; connect?: Connect },
 ): Replica {
-  const { connect = connectAnew } = deps;
+  const { connect = connectAnew, clock, surround, onWait } = deps;
   const absolute = resolve(path);
   const mode = deps.shared === true ? SHARED_MODE : PRIVATE_MODE;
   requireFile(absolute);
   const lock = takeLock(absolute, mode, connect);
   try {
     const wasThere = existsSync(absolute);
-    const isLeft = isAsLeft(realPathOf(absolute), lock.name, deps.clock.nowMs());
+    const isLeft = isAsLeft(realPathOf(absolute), lock.name, clock.nowMs());
     createWithMode(absolute, mode);
     requireOwnLog(absolute);
     const isNew = isNewFile(absolute, connect);
@@ -268,8 +273,8 @@ export function openReplica(
       proveWritable(db);
       if (!isNew) checkEditsWhole(db, absolute, { isLeft });
       const upgrade = prepareFile(db, absolute, isNew);
-      recogniseFile(db, { path: absolute, isNew, clock: deps.clock });
-      return openedReplica({ path: absolute, db, lock, clock: deps.clock, upgrade, surround: deps.surround });
+      recogniseFile(db, { path: absolute, isNew, clock });
+      return openedReplica({ path: absolute, db, lock, clock, upgrade, surround, onWait });
     } catch (thrown) {
       db.close();
       throw thrown;
@@ -288,7 +293,7 @@ export function openReplica(
  * any client, and stores nothing. @throws RowsyncError `replica.older` for a file of an earlier version, `replica.foreign`, `replica.newer`,
  * `replica.damaged`.
  */
-export function openForRehearsal(path: string, { clock }: { readonly clock: Clock }): Rehearsal {
+export function openForRehearsal(path: string, { clock, onWait }: Pick<OpenReplica, 'clock' | 'onWait'>): Rehearsal {
   const absolute = resolve(path);
   try {
     const db = new Database(absolute, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true });
@@ -296,7 +301,7 @@ export function openForRehearsal(path: string, { clock }: { readonly clock: Cloc
       checkEditsWhole(db, absolute);
       checkOwner(db, absolute);
       checkVersion(db, absolute);
-      return openedReplica({ path: absolute, db, lock: null, clock, upgrade: null, surround: undefined });
+      return openedReplica({ path: absolute, db, lock: null, clock, upgrade: null, surround: undefined, onWait });
     } catch (thrown) {
       db.close();
       throw thrown;
@@ -306,31 +311,22 @@ export function openForRehearsal(path: string, { clock }: { readonly clock: Cloc
   }
 }
 
-function openedReplica(parts: Pick<OpenReplica, 'path' | 'db' | 'lock' | 'clock' | 'upgrade' | 'surround'>): Replica {
-  const counters = { busyMs: 0, uncapturedCount: 0 };
+function openedReplica(
+  parts: Omit<OpenReplica, 'file' | 'statements' | 'schemaVersion' | 'hasMetDamage' | 'counters'>,
+): Replica {
   const open = {
     ...parts,
     file: fileAt(parts.path),
     statements: new Map(),
     schemaVersion: null,
     hasMetDamage: false,
-    counters,
+    counters: { busyMs: 0, uncapturedCount: 0 },
   };
   return new Replica(open, { cause: 'pull', runId: null });
 }
 
 /** What may be done beside the process that works on the replica. */
 export type Rehearsal = Pick<Replica, 'prepare' | 'rehearse' | 'close'> & Disposable;
-
-/** The process at work is of an earlier version of rowsync; the file is brought up to date when that has ended. */
-function checkVersion(db: Database.Database, path: string): void {
-  const version = Number(db.pragma('user_version', { simple: true }));
-  if (version === SCHEMA_VERSION) return;
-  throw new RowsyncError('replica', 'replica.older', {
-    message: `${path} has version ${version}, and a process of that version works on it; this rowsync works with ${SCHEMA_VERSION}`,
-    hint: 'Stop that process, or start it again with this version of rowsync.',
-  });
-}
 
 /** Which file a path leads to, by device and inode; null where there is none. */
 function fileAt(path: string): string | null {

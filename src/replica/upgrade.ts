@@ -88,3 +88,13 @@ export function downgradeHint(path: string, version: number): string {
     : 'pull into a new file';
   return `Nothing was changed. Install the newer rowsync again, or ${back}.`;
 }
+
+/** The process at work is of an earlier version of rowsync; the file is brought up to date when that has ended. */
+export function checkVersion(db: Database.Database, path: string): void {
+  const version = versionOf(db);
+  if (version === SCHEMA_VERSION) return;
+  throw new RowsyncError('replica', 'replica.older', {
+    message: `${path} has version ${version}, and a process of that version works on it; this rowsync works with ${SCHEMA_VERSION}`,
+    hint: 'Stop that process, or start it again with this version of rowsync.',
+  });
+}

@@ -17,6 +17,7 @@ import {
   writeWithAccount,
   loadNamedConfig,
   openExistingReplica,
+  sayWaits,
   printJson,
   withResources,
 } from '../runtime/invocation.ts';
@@ -116,7 +117,9 @@ async function openToRehearse(invocation: Invocation, config: Config): Promise<R
     return await openExistingReplica(invocation, config);
   } catch (thrown) {
     if (asRowsyncError(thrown).code !== 'replica.inUse') throw thrown;
-    return openForRehearsal(config.replica.path, { clock: invocation.session.clock });
+    const { session } = invocation;
+    const { path } = config.replica;
+    return openForRehearsal(path, { clock: session.clock, onWait: sayWaits(session, path) });
   }
 }
 

@@ -213,7 +213,7 @@ export async function openExistingReplica(invocation: Invocation, config: Config
 async function openForWriting({ session, extras }: Invocation, config: Config): Promise<Replica> {
   const { path, shared } = config.replica;
   const { openReplica } = await loadReplica();
-  const replica = openReplica(path, { clock: session.clock, shared });
+  const replica = openReplica(path, { clock: session.clock, shared, onWait: sayWaits(session, path) });
   if (replica.upgrade !== null) {
     const { fromVersion, copyPath } = replica.upgrade;
     await session.stderr.write(
@@ -222,6 +222,20 @@ async function openForWriting({ session, extras }: Invocation, config: Config): 
   }
   for (const { prepare } of extras) await prepare?.(replica, config);
   return replica;
+}
+
+/** A shorter wait is not worth a word. */
+const SILENT_WAIT_MS_MAX = 1_000;
+
+/** Says once that the work waits for another program; a progress bar may be on the line. */
+export function sayWaits({ stderr }: Pick<Session, 'stderr'>, path: string): (waitedMs: number) => void {
+  let isSaid = false;
+  return (waitedMs) => {
+    if (isSaid || waitedMs < SILENT_WAIT_MS_MAX) return;
+    isSaid = true;
+    const text = printable(`waiting for another program that has unsaved changes in ${path}: save or undo them there`);
+    void stderr.write(`${stderr.isTerminal ? '\r\u001B[K' : ''}${text}\n`);
+  };
 }
 
 /** Prints a result as one JSON document, with durations in whole milliseconds. */

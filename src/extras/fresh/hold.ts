@@ -4,7 +4,7 @@
  */
 import { RowsyncError, asRowsyncError } from '../../base/errors.ts';
 import { ident, sql } from '../../base/sql.ts';
-import { printable } from '../../base/text.ts';
+import { printable, someOf } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import type { HeldQuestion, Invocation } from '../../extra.ts';
 import { oldestOf, type AgedTable } from '../../reconcile/fresh.ts';
@@ -114,6 +114,7 @@ async function readNow(
   const here = stale.map(({ localName }) => localName);
   const { listen } = config.http;
   if (isInUse(config.replica.path)) {
+    if (listen !== null) await invocation.session.stderr.write(`the daemon reads ${someOf(here)} first\n`);
     if (listen !== null && (await askDaemonToRead(listen, config.replica.path, atOrigin))) return null;
     return new RowsyncError('replica', 'replica.inUse', {
       message: 'another rowsync process works on the replica, and cannot be asked',

@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { makeWorkspace } from '../../support/child.ts';
+import { testClock } from '../../support/clock.ts';
 import { startTestSandbox, type TestSandbox } from '../../support/sandbox.ts';
 import { runCli, type RunResult } from '../../support/session.ts';
 
 interface PageInput {
   readonly sandbox: TestSandbox;
+  readonly folder: string;
   run(...args: readonly string[]): Promise<RunResult>;
   /** The JSON that a command prints. */
   json(...args: readonly string[]): Promise<{ readonly exitCode: number; readonly value: Record<string, unknown> }>;
@@ -35,6 +37,7 @@ async function startDesk(
   const run = (...args: readonly string[]): Promise<RunResult> => runCli(args, { folder: workspace.folder });
   const desk: PageInput = {
     sandbox,
+    folder: workspace.folder,
     run,
     json: async (...args) => {
       const { exitCode, stdout } = await run(...args, '--json');
@@ -324,4 +327,28 @@ test('a row that cannot be sent is not said to be refused by the origin', async 
     expect(stdout).not.toContain('refused by');
   }
   for (const { stdout } of [planned, after]) expect(stdout).toContain('  cannot be sent (update) 1  Photo: ');
+});
+
+test.each(['plan', 'push'])('%s says that it waits for another program, and does not fail', async (command) => {
+  await using desk = await startDesk();
+  desk.sql(`UPDATE "Note" SET "Title" = 'new title' WHERE _id = 1`);
+  const other = new Database(join(desk.folder, 'replica.db'));
+  other.exec('BEGIN IMMEDIATE');
+  const clock = testClock();
+  let sleeps = 0;
+  const patient = async (ms: number): Promise<void> => {
+    clock.advance(Math.max(ms, 600));
+    sleeps += 1;
+    if (sleeps === 5) other.exec('COMMIT');
+  };
+
+  const { exitCode, stderr } = await runCli([command], { folder: desk.folder, clock: { ...clock, sleep: patient } });
+  other.close();
+
+  expect({ exitCode, stderr: stderr.match(/^waiting .*$/gm) }).toEqual({
+    exitCode: 0,
+    stderr: [
+      `waiting for another program that has unsaved changes in ${join(desk.folder, 'replica.db')}: save or undo them there`,
+    ],
+  });
 });

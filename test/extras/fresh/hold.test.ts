@@ -229,6 +229,7 @@ test('the command asks the daemon of the replica, and the page asks before it an
   expect({ stderr: run.stderr, rows: (JSON.parse(run.stdout) as { rows: unknown }).rows }).toMatchObject({
     rows: [{ n: 91 }],
   });
+  expect(run.stderr).toContain('the daemon reads Large first\n');
 
   const { cookie } = await signIn(daemon);
   sandbox.store.insert('Large', { Title: 'newer' });
