@@ -94,7 +94,10 @@ export const SESSION_FUNCTIONS: FunctionTable = {
     overload(['user'], 'text', ([user], { session }) => session.findUser(emailOfUser(user))?.role ?? null, ['role']),
   ],
   UserToEmail: [overload(['user'], 'text', ([user]) => emailOfUser(user))],
-  UserToName: [overload(['user'], 'text', ([user]) => nameOfUser(user))],
+  UserToName: [
+    overload(['user'], 'text', ([user]) => nameOfUser(user)),
+    overload(['user', 'text'], 'text', ([user, format]) => nameInOrder(nameOfUser(user), format.toUpperCase())),
+  ],
   IsUserEmail: [
     overload(['text'], 'boolean', ([email], { session }) => session.findUser(email) !== undefined, ['user']),
   ],
@@ -181,6 +184,13 @@ function nameOfUser(user: string): string {
   const open = user.lastIndexOf('<');
   const name = open > 0 && user.endsWith('>') ? user.slice(0, open).trim() : '';
   return name === '' ? emailOfUser(user) : name;
+}
+
+/** The full name with the first name first (`FF`) or last (`LF`); null for any other format. */
+function nameInOrder(name: string, format: string): string | null {
+  if (format !== 'FF' && format !== 'LF') return null;
+  const at = name.lastIndexOf(' ');
+  return format === 'FF' || at < 0 ? name : `${name.slice(at + 1)}, ${name.slice(0, at)}`;
 }
 
 function locationText(latitude: Numeric, longitude: Numeric): string | null {

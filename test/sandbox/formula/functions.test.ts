@@ -161,6 +161,8 @@ const TRUE_BY_GROUP: Readonly<Record<string, readonly string[]>> = {
     'RecordId() = "815" and AppId() = "21995" and Role() = "administrator"',
     'UserToEmail(User()) = "ada@example.org" and UserToName(User()) = "Ada Lovelace"',
     'UserToName([Reader]) = "bob@example.org" and UserToEmail([Record Owner]) = "ada@example.org"',
+    'UserToName(User(), "FF") = "Ada Lovelace" and UserToName(User(), "LF") = "Lovelace, Ada"',
+    'UserToName([Reader], "LF") = "bob@example.org" and IsNull(UserToName(User(), "initials"))',
     'Role([Reader]) = "Reader" and IsNull(Role([No User]))',
     'IsUserEmail("BOB@example.org") and not IsUserEmail("x@example.org") and not IsUserEmail([No Text])',
   ],
