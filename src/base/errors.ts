@@ -213,11 +213,17 @@ export function usageError(message: string, hint: string, code: ErrorCode = 'usa
 /** What helps where the system opens no more files or connections. */
 export const HINT_DESCRIPTORS = 'Raise the limit (ulimit -n, or LimitNOFILE= of the service); rowsync needs some 100.';
 
+/** The code that the system, SQLite or a library gave what was thrown, such as ENOENT; empty without one. */
+export function codeOf(thrown: unknown): string {
+  if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return '';
+  return typeof thrown.code === 'string' ? thrown.code : '';
+}
+
 /** Wraps anything thrown into a `RowsyncError`; what is not one already, nor a limit of the system, is a bug of ours. */
 export function asRowsyncError(thrown: unknown): RowsyncError {
   if (thrown instanceof RowsyncError) return thrown;
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : null;
+  const code = codeOf(thrown);
   if (code === 'EMFILE' || code === 'ENFILE')
     return new RowsyncError('replica', 'system.descriptors', {
       message: `The system opens no more files for this process: ${reason}`,

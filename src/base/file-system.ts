@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { RowsyncError } from './errors.ts';
+import { codeOf, RowsyncError } from './errors.ts';
 
 /** A file that is being written. */
 export interface NewFile {
@@ -61,17 +61,26 @@ export interface FileSystem {
   realPath(path: string): string;
 }
 
+/** Bytes read in one go. */
+const PIECE_BYTES = 256 * 1024;
+
+/** The pieces of an open file, up to the size that it had when it was opened; each has memory of its own. */
+export async function* piecesOf(file: OpenFile): AsyncGenerator<Uint8Array> {
+  let at = 0;
+  while (at < file.bytes) {
+    const piece = await file.read(at, Math.min(PIECE_BYTES, file.bytes - at));
+    if (piece.length === 0) return; // shorter than it was; whoever counts finds out
+    at += piece.length;
+    yield piece;
+  }
+}
+
 /** The machine's own. */
 export const systemFiles: FileSystem = {
   create: async (path, mode) => {
     const handle = await open(path, 'wx', mode);
     return {
-      write: async (chunk) => {
-        for (let at = 0; at < chunk.length;) {
-          const { bytesWritten } = await handle.write(chunk, at);
-          at += bytesWritten;
-        }
-      },
+      write: (chunk) => handle.writeFile(chunk),
       sync: () => handle.sync(),
       close: () => handle.close(),
     };
@@ -145,7 +154,7 @@ function syncNames(first: string, last: string): void {
     fsyncSync(above);
     closeSync(above);
   } catch (thrown) {
-    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EACCES')) throw thrown;
+    if (codeOf(thrown) !== 'EACCES') throw thrown;
   }
   if (last !== first) syncNames(first, dirname(last));
 }

@@ -30,8 +30,8 @@ export async function runPool<T>(next: () => T | null, limit: number, run: (item
 }
 
 /** Runs every item, at most `limit` at a time. */
-export async function runAll<T>(items: readonly T[], limit: number, run: (item: T) => Promise<void>): Promise<void> {
-  const left = items.values();
+export async function runAll<T>(items: Iterable<T>, limit: number, run: (item: T) => Promise<void>): Promise<void> {
+  const left = items[Symbol.iterator]();
   const take = (): T | null => {
     const step = left.next();
     return step.done === true ? null : step.value;

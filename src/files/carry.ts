@@ -4,9 +4,10 @@
  * gets its name last (I15).
  */
 import { existsSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { usageError } from '../base/errors.ts';
+import { systemFiles } from '../base/file-system.ts';
 import { fileError } from './failures.ts';
 import { FileStore, openStore, type CompleteFile, type StoredContent } from './store.ts';
 
@@ -58,9 +59,9 @@ export async function carryToBackup(
     const { sources, onCarried } = place;
     const report = await carry(contents, { store, sources, compares: false, onCarried });
     await store.close();
-    await syncFolder(partial);
+    await systemFiles.sync(partial);
     await rename(partial, folder);
-    await syncFolder(dirname(folder));
+    await systemFiles.sync(dirname(folder));
     return { ...report, folder };
   } catch (thrown) {
     await rm(partial, { recursive: true, force: true });
@@ -135,13 +136,4 @@ async function carry(
     await store.keep(files);
   }
   return { ...tally, presentCount: 0, lost };
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -1,12 +1,12 @@
 /**
  * What the file system throws, as errors that say what the operator does next. Pure.
  */
-import { RowsyncError } from '../base/errors.ts';
+import { codeOf, RowsyncError } from '../base/errors.ts';
 
 /** Wraps what was thrown while doing `what`; a `RowsyncError` passes unchanged. */
 export function fileError(thrown: unknown, what: string): RowsyncError {
   if (thrown instanceof RowsyncError) return thrown;
-  const code = fileErrorCode(thrown);
+  const code = codeOf(thrown);
   // Without a code it is no failure of the file system, but a defect of ours.
   if (code === '') throw thrown;
   const reason = thrown instanceof Error ? thrown.message : code;
@@ -17,10 +17,4 @@ export function fileError(thrown: unknown, what: string): RowsyncError {
   }
   const hint = 'Give this user read and write access to the folder, or change replica.files.';
   return new RowsyncError('replica', 'files.store', { message, hint, cause: thrown });
-}
-
-/** The system's code of what was thrown, such as ENOENT; empty where it has none. */
-export function fileErrorCode(thrown: unknown): string {
-  if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return '';
-  return typeof thrown.code === 'string' ? thrown.code : '';
 }

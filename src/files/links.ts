@@ -4,7 +4,7 @@
  */
 import { constants } from 'node:fs';
 import { copyFile, link } from 'node:fs/promises';
-import { fileErrorCode } from './failures.ts';
+import { codeOf } from '../base/errors.ts';
 
 /** What a system answers where two places cannot share a file. */
 const UNLINKABLE: ReadonlySet<string> = new Set([
@@ -23,7 +23,7 @@ export async function tryLink(source: string, path: string): Promise<boolean> {
     await link(source, path);
     return true;
   } catch (thrown) {
-    if (UNLINKABLE.has(fileErrorCode(thrown))) return false;
+    if (UNLINKABLE.has(codeOf(thrown))) return false;
     throw thrown;
   }
 }

@@ -6,7 +6,7 @@
 import PQueue from 'p-queue';
 import { stampFromMs } from '../base/clock.ts';
 import { type RowsyncError, asRowsyncError } from '../base/errors.ts';
-import { runPool } from '../base/pool.ts';
+import { runAll } from '../base/pool.ts';
 import { columnMode, downloadProblem, judgeFile, type FileRule } from '../reconcile/files.ts';
 import { isHeldBy } from '../replica/bookkeeping/problems.ts';
 import { readFileColumns, forgetLook, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
@@ -156,12 +156,8 @@ async function fetchAll(
     receiving: new PQueue({ concurrency: settings.concurrency + WAITING_MAX }),
     underWay: new Map(),
   };
-  const files = filesToFetch(context, columns, now);
-  const next = (): FileToFetch | null => {
-    const step = files.next();
-    return step.done === true ? null : step.value;
-  };
-  await runPool(next, settings.concurrency * IN_HAND_PER_REQUEST, (file) => fetchFile(run, file));
+  const inHand = settings.concurrency * IN_HAND_PER_REQUEST;
+  await runAll(filesToFetch(context, columns, now), inHand, (file) => fetchFile(run, file));
 }
 
 /** The files that are not here, a block at a time. */
@@ -169,7 +165,7 @@ function* filesToFetch(
   { replica }: FilesContext,
   columns: readonly WantedColumn[],
   now: string,
-): Generator<FileToFetch, undefined> {
+): Generator<FileToFetch> {
   for (const { column, rule } of columns) {
     let after = 0;
     for (;;) {

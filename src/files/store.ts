@@ -12,8 +12,9 @@ import { createReadStream, type Stats } from 'node:fs';
 import { chmod, lstat, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { codeOf } from '../base/errors.ts';
 import { systemFiles, type FileSystem, type NewFile } from '../base/file-system.ts';
-import { fileError, fileErrorCode } from './failures.ts';
+import { fileError } from './failures.ts';
 import { copyTo, tryLink } from './links.ts';
 
 /** Content, by what it is. */
@@ -225,7 +226,7 @@ export class FileStore {
       if ((await stat(path)).size !== bytes) return 'damaged';
       return (await hashOfFile(path)) === sha256 ? 'whole' : 'damaged';
     } catch (thrown) {
-      const code = fileErrorCode(thrown);
+      const code = codeOf(thrown);
       if (code === 'ENOENT') return 'missing';
       // A disk that cannot read a block any more has lost the file; anything but a file is not ours.
       if (code === 'EIO' || code === 'EISDIR') return 'damaged';
@@ -287,7 +288,7 @@ function exists(files: FileSystem, path: string): boolean {
     files.lookAt(path);
     return true;
   } catch (thrown) {
-    if (fileErrorCode(thrown) === 'ENOENT') return false;
+    if (codeOf(thrown) === 'ENOENT') return false;
     throw thrown;
   }
 }
@@ -302,7 +303,7 @@ async function syncAbove(files: FileSystem, folder: string): Promise<void> {
   try {
     await files.sync(above);
   } catch (thrown) {
-    if (UNSYNCABLE.has(fileErrorCode(thrown))) return;
+    if (UNSYNCABLE.has(codeOf(thrown))) return;
     throw thrown;
   }
   await syncAbove(files, above);
@@ -319,7 +320,7 @@ async function lookAt(path: string): Promise<Stats | null> {
     const found = await lstat(path);
     return found.isFile() ? found : null;
   } catch (thrown) {
-    if (fileErrorCode(thrown) === 'ENOENT') return null;
+    if (codeOf(thrown) === 'ENOENT') return null;
     throw thrown;
   }
 }
@@ -332,7 +333,7 @@ async function foldersIn(folder: string): Promise<readonly string[]> {
       .map(({ name }) => name)
       .toSorted();
   } catch (thrown) {
-    if (fileErrorCode(thrown) === 'ENOENT') return [];
+    if (codeOf(thrown) === 'ENOENT') return [];
     throw fileError(thrown, `Reading ${folder}`);
   }
 }

@@ -3,7 +3,7 @@
  * downloaded. A file that changed on the disk since is left to the downloads, and so is one that the rules leave out.
  */
 import { asRowsyncError } from '../base/errors.ts';
-import { systemFiles, type FileSystem } from '../base/file-system.ts';
+import { piecesOf, systemFiles, type FileSystem } from '../base/file-system.ts';
 import { judgeFile, type SentFile } from '../reconcile/files.ts';
 import { readStoredBytes, readStoreFolder, storeStoreFolder } from '../replica/bookkeeping/files.ts';
 import type { FilesContext } from './context.ts';
@@ -43,9 +43,6 @@ export function uploadKeeper(context: FilesContext): (table: string, file: SentF
   };
 }
 
-/** Bytes of a file in memory at a time. */
-const PIECE_BYTES = 256 * 1_024;
-
 /** Copies a file into the store if it still is what was sent. */
 async function copyInto(store: FileStore, files: FileSystem, { path, bytes, sha256 }: SentFile): Promise<boolean> {
   const source = await files.open(path);
@@ -54,13 +51,7 @@ async function copyInto(store: FileStore, files: FileSystem, { path, bytes, sha2
     const incoming = await store.begin();
     let isKept = false;
     try {
-      // Ends: each step reads more of the bytes that were sent, and one more, or finds the end.
-      for (;;) {
-        const at = incoming.bytes;
-        const piece = await source.read(at, Math.min(PIECE_BYTES, bytes + 1 - at));
-        if (piece.length === 0) break;
-        await incoming.write(piece);
-      }
+      for await (const piece of piecesOf(source)) await incoming.write(piece);
       const copy = await incoming.complete();
       if (copy.sha256 !== sha256) return false;
       await store.keep([copy]);

@@ -4,7 +4,7 @@
  */
 import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
-import { runAll, runPool } from '../base/pool.ts';
+import { runAll } from '../base/pool.ts';
 import { readFileColumns, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
 import {
   readContents,
@@ -146,13 +146,9 @@ async function askAll(context: FilesContext, tableIds: readonly number[] | null,
   for (const { id } of chooseTables(replica, [])) {
     for (const column of readFileColumns(replica, id)) columns.set(`${id}.${column.columnId}`, column);
   }
-  const files = [...readFilesHere(replica, tableIds)].filter(({ isVanished }) => !isVanished).values();
+  const files = [...readFilesHere(replica, tableIds)].filter(({ isVanished }) => !isVanished);
   const watch = new OutageWatch();
-  const next = (): FileHere | null => {
-    const step = files.next();
-    return step.done === true ? null : step.value;
-  };
-  await runPool(next, settings.concurrency, async (file) => {
+  await runAll(files, settings.concurrency, async (file) => {
     const column = columns.get(`${file.tableId}.${file.columnId}`);
     if (column !== undefined) watch.note(await askFor(context, { file, column, tally }));
   });

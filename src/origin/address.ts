@@ -12,6 +12,7 @@ import {
   recordPairs,
   retrieveQuery,
   selectQuery,
+  type QueryPair,
   type Records,
   type SelectParameters,
 } from '../wire/query.ts';
@@ -118,11 +119,11 @@ export function changesPath(
   { table, method }: { readonly table: Address; readonly method: 'updated' | 'deleted' },
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
 ): string {
-  const pairs = [
-    ...(from === undefined ? [] : [['from', from] as const]),
-    ...(to === undefined ? [] : [['to', to] as const]),
-  ];
-  return withQuery(`/${segment(table)}/${method}.${extension}`, queryFromPairs(pairs));
+  const query = queryFromPairs([
+    ['from', from],
+    ['to', to],
+  ]);
+  return withQuery(`/${segment(table)}/${method}.${extension}`, query);
 }
 
 /** Create, Update and Upsert. */
@@ -131,7 +132,7 @@ export function writePath(
   { table, method }: { readonly table: Address; readonly method: 'create' | 'update' | 'upsert' },
   { match, workflow }: { readonly match?: string | undefined; readonly workflow?: 'run' | 'suppress' | undefined },
 ): string {
-  const pairs = [...(match === undefined ? [] : [['match', match] as const]), ...workflowPairs(workflow)];
+  const pairs = [['match', match], workflowPair(workflow)] as const;
   return withQuery(`/${segment(table)}/${method}.${extension}`, queryFromPairs(pairs));
 }
 
@@ -142,13 +143,13 @@ export function deletePath(
   records: Records,
   { workflow, purge }: { readonly workflow?: 'run' | 'suppress' | undefined; readonly purge?: boolean | undefined },
 ): string {
-  const purging = purge === true ? [['purge', '1'] as const] : [];
-  const pairs = [...recordPairs(records), ...workflowPairs(workflow), ...purging];
+  const purging = ['purge', purge === true ? 1 : undefined] as const;
+  const pairs = [...recordPairs(records), workflowPair(workflow), purging];
   return withQuery(`/${segment(table)}/delete.${extension}`, queryFromPairs(pairs));
 }
 
-function workflowPairs(workflow: 'run' | 'suppress' | undefined): readonly (readonly [string, string])[] {
-  return workflow === 'suppress' ? [['workflow', '0']] : [];
+function workflowPair(workflow: 'run' | 'suppress' | undefined): QueryPair {
+  return ['workflow', workflow === 'suppress' ? 0 : undefined];
 }
 
 /** Attachments, the list of revisions. */
@@ -157,8 +158,7 @@ export function attachmentsPath(
   { table, column, record }: { readonly table: Address; readonly column: Address; readonly record: RecordAddress },
   revisions: number | undefined,
 ): string {
-  const count = revisions === undefined ? [] : [['revisions', String(revisions)] as const];
-  const query = queryFromPairs([...recordAddressPairs(record), ...count]);
+  const query = queryFromPairs([recordPair(record), ['revisions', revisions]]);
   return withQuery(`/${segment(table)}/${segment(column)}/attachments.${extension}`, query);
 }
 
@@ -171,15 +171,15 @@ export function attachmentPath(file: {
 }): string {
   const { table, column, record, version } = file;
   const path = `/${segment(table)}/${segment(column)}/attachment`;
-  const pairs = record === undefined ? [] : recordAddressPairs(record);
+  const pairs = record === undefined ? [] : [recordPair(record)];
   if (version === undefined) return withQuery(path, queryFromPairs(pairs));
-  if ('revision' in version) return withQuery(path, queryFromPairs([...pairs, ['revision', String(version.revision)]]));
+  if ('revision' in version) return withQuery(path, queryFromPairs([...pairs, ['revision', version.revision]]));
   if (version.in === 'query') return withQuery(path, queryFromPairs([...pairs, ['guid', version.guid]]));
   return withQuery(`${path}/${pathSegment(version.guid)}`, queryFromPairs(pairs));
 }
 
-function recordAddressPairs(record: RecordAddress): readonly (readonly [string, string])[] {
-  return recordPairs('id' in record ? { ids: [record.id] } : { keys: [record.key] });
+function recordPair(record: RecordAddress): QueryPair {
+  return 'id' in record ? ['id', record.id] : ['key', record.key];
 }
 
 function withQuery(path: string, query: string): string {

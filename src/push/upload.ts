@@ -8,7 +8,8 @@ import mime from 'mime';
 import { basename, isAbsolute, join, normalize, sep } from 'node:path';
 import { createHash } from 'node:crypto';
 import { must } from '../base/assert.ts';
-import { systemFiles, type FileSystem, type OpenFile } from '../base/file-system.ts';
+import { codeOf } from '../base/errors.ts';
+import { piecesOf, systemFiles, type FileSystem } from '../base/file-system.ts';
 import {
   REQUEST_BYTES_MAX,
   tooLarge,
@@ -167,11 +168,8 @@ const EMPTY_FILE = 'the file to attach is empty';
 
 /** What the file system said, without the path that its messages have. @throws what is no failure of the file system. */
 function fileProblem(thrown: unknown): string {
-  const code =
-    typeof thrown === 'object' && thrown !== null && 'code' in thrown && typeof thrown.code === 'string'
-      ? thrown.code
-      : null;
-  if (code === null) throw thrown; // a defect of ours
+  const code = codeOf(thrown);
+  if (code === '') throw thrown; // a defect of ours
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no file of this name to attach';
   return `the file to attach cannot be read (${code})`;
 }
@@ -190,7 +188,7 @@ async function hashFile(
       const hash = createHash('sha256');
       const hasSecret = secretFinder(secrets, file.bytes);
       let bytes = 0;
-      for await (const chunk of readOpen(file)) {
+      for await (const chunk of piecesOf(file)) {
         if (hasSecret(chunk)) return { problem: SECRET };
         hash.update(chunk);
         bytes += chunk.length;
@@ -233,7 +231,7 @@ async function* readAgain(files: FileSystem, path: string, { bytes, sha256 }: Fi
     if (file.bytes !== bytes) throw new Error('What was to be sent has another length than it had');
     const hash = createHash('sha256');
     let held: Uint8Array | null = null;
-    for await (const chunk of readOpen(file)) {
+    for await (const chunk of piecesOf(file)) {
       hash.update(chunk);
       if (held !== null) yield held;
       held = chunk;
@@ -242,19 +240,5 @@ async function* readAgain(files: FileSystem, path: string, { bytes, sha256 }: Fi
     if (held !== null) yield held;
   } finally {
     await file.close();
-  }
-}
-
-/** Bytes read in one go; a file is in memory a piece at a time. */
-const READ_BYTES = 256 * 1024;
-
-/** The pieces of an open file, up to the size that it had when it was opened; each has memory of its own. */
-async function* readOpen(file: OpenFile): AsyncGenerator<Uint8Array> {
-  let at = 0;
-  while (at < file.bytes) {
-    const piece = await file.read(at, Math.min(READ_BYTES, file.bytes - at));
-    if (piece.length === 0) return; // shorter than it was; whoever counts finds out
-    at += piece.length;
-    yield piece;
   }
 }

@@ -14,22 +14,20 @@ import {
   closeSync,
   existsSync,
   fchmodSync,
-  fsyncSync,
   openSync,
   readSync,
   realpathSync,
-  renameSync,
   rmSync,
   statSync,
   writeSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { readShortText } from '../base/file-system.ts';
 import type { PutBack } from '../reconcile/account/facts.ts';
 import type { Connection, Tx } from './connection.ts';
+import { takeName } from './copy-file.ts';
 import { sql } from '../base/sql.ts';
 import { queryFirst } from './query.ts';
 
@@ -212,17 +210,10 @@ function writeBeside(path: string, { fileId, batchCount }: Count): void {
   try {
     fchmodSync(file, mode); // the process may mask bits of new files
     writeSync(file, `${fileId} ${batchCount}\n`);
-    fsyncSync(file);
   } finally {
     closeSync(file);
   }
-  renameSync(partial, target);
-  const folder = openSync(dirname(target), 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  takeName(partial, target);
 }
 
 /** The replica may have been opened up to its group since. */

@@ -3,7 +3,7 @@
  */
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { asRowsyncError, RowsyncError, type ErrorCode } from '../base/errors.ts';
+import { asRowsyncError, codeOf, RowsyncError, type ErrorCode } from '../base/errors.ts';
 
 interface Explanation {
   readonly code: ErrorCode;
@@ -69,7 +69,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
 /** Wraps what was thrown while doing `what`; a `RowsyncError` passes unchanged. */
 export function replicaError(thrown: unknown, what: string): RowsyncError {
   if (thrown instanceof RowsyncError) return thrown;
-  const code = errorCode(thrown);
+  const code = codeOf(thrown);
   // Without a code it is no failure of SQLite or the file system, but a defect of ours.
   if (code === '') throw thrown;
   // By the time it is thrown, files that were open may be closed again.
@@ -98,7 +98,7 @@ function lackOfDescriptors(): unknown {
     while (opened.length < FILES_AT_ONCE) opened.push(openSync(devNull, 'r'));
     return null;
   } catch (thrown) {
-    return NO_DESCRIPTOR.has(errorCode(thrown)) ? thrown : null;
+    return NO_DESCRIPTOR.has(codeOf(thrown)) ? thrown : null;
   } finally {
     for (const file of opened) closeSync(file);
   }
@@ -112,17 +112,12 @@ export function errorFromReading(thrown: unknown, path: string): RowsyncError {
 /** Why SQLite refuses a value, naming the table and column at most; null where it was thrown for another reason. */
 export function refusalWords(thrown: unknown): string | null {
   if (sqliteCode(thrown)?.startsWith('SQLITE_CONSTRAINT') !== true || !(thrown instanceof Error)) return null;
-  const words = EXPLANATIONS.find(([pattern]) => pattern.test(errorCode(thrown)))?.[1].words;
+  const words = EXPLANATIONS.find(([pattern]) => pattern.test(codeOf(thrown)))?.[1].words;
   return words ?? thrown.message;
 }
 
 /** The code of an error of SQLite's, such as `SQLITE_BUSY_SNAPSHOT`; undefined for any other. */
 export function sqliteCode(thrown: unknown): string | undefined {
-  const code = errorCode(thrown);
+  const code = codeOf(thrown);
   return code.startsWith('SQLITE_') ? code : undefined;
-}
-
-function errorCode(thrown: unknown): string {
-  if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return '';
-  return typeof thrown.code === 'string' ? thrown.code : '';
 }

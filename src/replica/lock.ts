@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
-import { RowsyncError } from '../base/errors.ts';
+import { codeOf, RowsyncError } from '../base/errors.ts';
 import { sql } from '../base/sql.ts';
 import { realPathOf, requireFile } from './copies.ts';
 import { replicaError } from './failures.ts';
@@ -54,7 +54,7 @@ function makeEmpty(path: string, mode: number): void {
     fchmodSync(file, mode); // the process may mask bits of new files
     closeSync(file);
   } catch (thrown) {
-    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')) throw thrown;
+    if (codeOf(thrown) !== 'EEXIST') throw thrown;
   }
 }
 

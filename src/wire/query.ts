@@ -34,9 +34,14 @@ export function pathSegment(name: string): string {
   return encodeText(escaped);
 }
 
+/** A name and a value of a query string; left out if the value is undefined. */
+export type QueryPair = readonly [name: string, value: string | number | undefined];
+
 /** A query string from pairs, in order, without the question mark. Spaces are `%20`. */
-export function queryFromPairs(pairs: readonly (readonly [string, string])[]): string {
-  return pairs.map(([name, value]) => `${encodeText(name)}=${encodeText(value)}`).join('&');
+export function queryFromPairs(pairs: readonly QueryPair[]): string {
+  return pairs
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${encodeText(name)}=${encodeText(String(value))}`]))
+    .join('&');
 }
 
 /** Half a character, which no URL can carry, becomes U+FFFD: the origin then says that it knows no such name. */
@@ -47,17 +52,17 @@ function encodeText(text: string): string {
 /** The query string of Select; `top` is left out at its default and `skip` at 0, which keeps cache keys short. */
 export const selectQuery = onceFor(({ columns, sort, filter, top, skip }: SelectParameters): string => {
   const rest = queryFromPairs([
-    ...(filter === undefined ? [] : [['filter', filter] as const]),
-    ...sort.map((key) => ['sort', sortText(key)] as const),
-    ...(top === undefined || top === TOP_MAX ? [] : [['top', String(top)] as const]),
-    ...(skip === undefined || skip === 0 ? [] : [['skip', String(skip)] as const]),
+    ['filter', filter],
+    ...sort.map((key): QueryPair => ['sort', sortText(key)]),
+    ['top', top === TOP_MAX ? undefined : top],
+    ['skip', skip === 0 ? undefined : skip],
   ]);
   return [columnsQuery(columns), rest].filter((part) => part !== '').join('&');
 });
 
 /** All pages of a table name the same list of columns, which is most of their query. */
 const columnsQuery = onceFor((columns: readonly string[]) =>
-  queryFromPairs(columns.map((column) => ['column', column] as const)),
+  queryFromPairs(columns.map((column) => ['column', column])),
 );
 
 /** Makes the text of an object once: a page is named by its query before it is requested with it. */
@@ -82,13 +87,11 @@ function sortText({ column, descending }: SortKey): string {
 export type Records = { readonly ids: readonly number[] } | { readonly keys: readonly string[] };
 
 /** The query pairs that name rows. */
-export function recordPairs(records: Records): readonly (readonly [string, string])[] {
-  return 'ids' in records
-    ? records.ids.map((id) => ['id', String(id)] as const)
-    : records.keys.map((key) => ['key', key] as const);
+export function recordPairs(records: Records): readonly QueryPair[] {
+  return 'ids' in records ? records.ids.map((id) => ['id', id]) : records.keys.map((key) => ['key', key]);
 }
 
 /** The query string of Retrieve. */
 export function retrieveQuery(columns: readonly string[], records: Records): string {
-  return queryFromPairs([...columns.map((column) => ['column', column] as const), ...recordPairs(records)]);
+  return queryFromPairs([...columns.map((column): QueryPair => ['column', column]), ...recordPairs(records)]);
 }

@@ -9,13 +9,13 @@
 import type { Stats } from 'node:fs';
 import { chmod, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { RowsyncError } from '../../base/errors.ts';
+import { codeOf, RowsyncError } from '../../base/errors.ts';
 import { openExportFolder } from '../../base/file-system.ts';
 import { FolderNames, nameWithRemark, safeName } from '../shared/file-names.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { readFilesHere, type FileHere } from '../../replica/bookkeeping/files.ts';
 import { readKeyText } from '../../replica/tables.ts';
-import { fileError, fileErrorCode } from '../../files/failures.ts';
+import { fileError } from '../../files/failures.ts';
 import { copyTo, tryLink } from '../../files/links.ts';
 import { FileStore, hashOfFile } from '../../files/store.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
@@ -133,7 +133,7 @@ async function makeFolder(path: string, mode: number): Promise<void> {
   try {
     await mkdir(path, { mode });
   } catch (thrown) {
-    if (fileErrorCode(thrown) !== 'EEXIST') throw fileError(thrown, `Making the folder ${path}`);
+    if (codeOf(thrown) !== 'EEXIST') throw fileError(thrown, `Making the folder ${path}`);
   }
   const found = await lstat(path);
   if (found.isDirectory()) return;
@@ -191,7 +191,7 @@ async function lstatOrNull(path: string): Promise<Stats | null> {
   try {
     return await lstat(path);
   } catch (thrown) {
-    if (fileErrorCode(thrown) === 'ENOENT') return null;
+    if (codeOf(thrown) === 'ENOENT') return null;
     throw fileError(thrown, `Reading ${path}`);
   }
 }
