@@ -3,7 +3,7 @@
  * another client dropped a trigger, a new process begins, or REPLACE removed rows unseen through a unique index of the user.
  */
 import { must } from '../base/assert.ts';
-import { isChanged, isSameValue } from '../reconcile/merge.ts';
+import { isChanged, isSameValue, type RowVersion } from '../reconcile/merge.ts';
 import {
   decideQuestions,
   decideColumnsLost,
@@ -33,13 +33,10 @@ import { apply, applyEvent, readFacts, renumberStrays } from './writer/apply.ts'
 import { readOvertakenRefusals } from '../replica/bookkeeping/refusals.ts';
 
 /** The change of one row: inserted (no base), updated, or deleted (no local). */
-export interface RowChange {
-  readonly rowId: number;
+export interface RowChange extends RowVersion {
   readonly kind: 'insert' | 'update' | 'delete';
   /** Only `edited` rows may be sent. */
   readonly state: RowState;
-  readonly base: Row | null;
-  readonly local: Row | null;
   /** Indexes of the writable cells that differ from base; for an insert, of the cells with a value. */
   readonly columns: readonly number[];
   /** Why the origin would refuse values that bypassed the triggers; without the values. */
@@ -177,8 +174,9 @@ export function diffRows(
 ): readonly RowChange[] {
   const states = readRowStates(from, table.id, ids);
   const problems = readProblems(from, table, ids);
-  return readVersions(from, table, ids, bases).flatMap(({ rowId, base, local }): readonly RowChange[] => {
-    const state = states.get(rowId) ?? 'clean';
+  return readVersions(from, table, ids, bases).flatMap((version): readonly RowChange[] => {
+    const { id, base, local } = version;
+    const state = states.get(id) ?? 'clean';
     // The row waits for an answer, so it is listed even without a difference.
     if (!isChanged(base, local, table.columns) && (state === 'edited' || state === 'clean')) return [];
     const columns = table.columns.flatMap(({ type, writable }, column) => {
@@ -189,7 +187,7 @@ export function diffRows(
     const raw = [...readRawTexts(from, table, local).keys()].flatMap((column) => {
       return columns.includes(column) ? [`${cellName(table, columnAt(table, column))} takes text in UTF-8`] : [];
     });
-    return [{ rowId, kind, state, base, local, columns, problems: [...(problems.get(rowId) ?? []), ...raw] }];
+    return [{ ...version, kind, state, columns, problems: [...(problems.get(id) ?? []), ...raw] }];
   });
 }
 
@@ -209,7 +207,7 @@ export function* readAllChanges(from: Connection, table: TwoWayTable): IterableI
     const changes = readChanges(from, table, { after, count: BLOCK_ROWS });
     if (changes.length === 0) return; // ends: every block lies above the last one
     yield* changes;
-    after = changes.at(-1)?.rowId ?? after;
+    after = changes.at(-1)?.id ?? after;
   }
 }
 

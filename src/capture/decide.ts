@@ -204,7 +204,7 @@ function carryOutDiscard(
     const state = readRowStates(tx, table.id, [rowId]).get(rowId) ?? 'clean';
     const problem = discardRow(tx, table, rowId, at);
     if (problem !== null) return { kind: 'problem', words: problem };
-    return done(`Put row ${rowId} of ${name} back${doubtText([{ rowId, state }])}`, 1, kept());
+    return done(`Put row ${rowId} of ${name} back${doubtText([{ id: rowId, state }])}`, 1, kept());
   }
   const { discarded, waitingCount, undecidedCount } = discardAll(tx, table, at);
   const rest = waitingCount === 0 ? '' : `; ${plural(waitingCount, 'row')} sent before wait for an answer`;
@@ -214,8 +214,8 @@ function carryOutDiscard(
 }
 
 /** Which of the discarded edits the origin may have; empty for none. */
-function doubtText(discarded: readonly Pick<RowChange, 'rowId' | 'state'>[]): string {
-  const ids = discarded.flatMap(({ rowId, state }) => (state === 'inDoubt' ? [String(rowId)] : []));
+function doubtText(discarded: readonly Pick<RowChange, 'id' | 'state'>[]): string {
+  const ids = discarded.flatMap(({ id, state }) => (state === 'inDoubt' ? [String(id)] : []));
   if (ids.length === 0) return '';
   const rows = ids.length === 1 ? `row ${ids[0]} was` : `rows ${someOf(ids)} were`;
   return `; ${rows} in doubt, so the origin may have what you discarded: look there`;

@@ -191,7 +191,7 @@ function forgetMarks(tx: Tx, tableId: number): void {
 /** Keeps edits in `sync_conflicts` and puts their rows back to base. */
 export function discardChanges(tx: Tx, table: TwoWayTable, changes: readonly RowChange[], at: string): void {
   for (const block of blocks(changes)) {
-    const ids = block.map(({ rowId }) => rowId);
+    const ids = block.map(({ id }) => id);
     const outcomes = readFacts(tx, table, ids, block).map((facts, index) => {
       const isNowhere = facts.base === null && facts.local === null;
       const sent = isNowhere ? readSent(tx, table.id, facts.id) : null;

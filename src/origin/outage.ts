@@ -3,7 +3,7 @@
  * are answered with 5xx or with nothing in time, as by an origin in trouble. One small question tells the two apart, and is asked
  * only while other tables wait for their turn.
  */
-import type { RowsyncError } from '../base/errors.ts';
+import type { ErrorCode, RowsyncError } from '../base/errors.ts';
 import type { Origin } from './client.ts';
 
 /** The number of tables that fail so, without any that succeeds, after which the origin counts as down, even if it answers about the user. */
@@ -17,6 +17,17 @@ export function mayBeOfOneTable({ kind, code, refusal }: Pick<RowsyncError, 'kin
   if (kind !== 'originDown' || refusal?.status === 429) return false;
   return code === 'origin.busy' || code === 'origin.timeout' || code === 'origin.unknownOutcome';
 }
+
+/** Whether an error of one table, not about rights, would occur for every other table too. */
+export function concernsAllTables({ kind, code }: RowsyncError): boolean {
+  // A damaged file is not written to any more.
+  if (code === 'replica.damaged') return true;
+  if (code === 'origin.moving' || code === 'pull.unsettled') return false;
+  return kind === 'originDown' || code === 'origin.stopped' || code === 'replica.full';
+}
+
+/** Errors of one table, whatever their kind. */
+const OF_ONE_TABLE: ReadonlySet<ErrorCode> = new Set(['push.forbidden', 'push.unanswered']);
 
 /** Adds up how the tables of one run fared. */
 export class Outage {
@@ -41,15 +52,24 @@ export class Outage {
     this.#finishedCount += 1;
   }
 
-  /** Whether a failure of one table, which may be that of all, is one of the origin: it does not even say who is calling. */
-  async isOfAll(): Promise<boolean> {
-    this.#failedCount += 1;
-    if (this.#finishedCount === 0 && this.#failedCount >= FAILED_TABLES_MAX) return true;
+  /** Whether no further table can succeed after this error of one, while so many others wait for their turn. */
+  async isOfAll(error: RowsyncError, leftCount: number): Promise<boolean> {
+    if (OF_ONE_TABLE.has(error.code)) return false;
+    if (mayBeOfOneTable(error)) {
+      if (leftCount === 0) return false;
+      this.#failedCount += 1;
+      return (this.#finishedCount === 0 && this.#failedCount >= FAILED_TABLES_MAX) || !(await this.#saysWhoCalls());
+    }
+    // Credentials that are still accepted lack a right to this table alone.
+    return error.kind === 'auth' ? !(await this.#saysWhoCalls()) : concernsAllTables(error);
+  }
+
+  async #saysWhoCalls(): Promise<boolean> {
     try {
       await this.#origin.user({ signal: this.#signal });
-      return false;
-    } catch {
       return true;
+    } catch {
+      return false;
     }
   }
 }

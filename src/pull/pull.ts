@@ -30,7 +30,7 @@ import { readSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PullContext, PullOptions } from './context.ts';
-import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
+import { Outage } from '../origin/outage.ts';
 import type { Counters } from '../origin/requests.ts';
 import { once, runAll } from '../base/pool.ts';
 import { bindDescribed } from './bind.ts';
@@ -189,37 +189,12 @@ async function pullTables(
       askDatabase,
     });
     if (report.error === null) outage.noteFinished();
-    else if (stop === null && (await endsThePull(context, report.error, { outage, leftCount }))) stop ??= report.error;
+    else if (stop === null && (await outage.isOfAll(report.error, leftCount))) stop ??= report.error;
     reports.push(report);
   });
   if (stop !== null) await noteProblem(context, unbegun, stop);
   await showChanges(context);
   return { error: schemaHold, stop };
-}
-
-/** Whether no further table can succeed after this error of one. */
-async function endsThePull(
-  { origin, signal }: PullContext,
-  error: RowsyncError,
-  { outage, leftCount }: { readonly outage: Outage; readonly leftCount: number },
-): Promise<boolean> {
-  if (mayBeOfOneTable(error)) return leftCount > 0 && outage.isOfAll();
-  if (error.kind !== 'auth') return concernsAllTables(error);
-  try {
-    // If the credentials are still accepted, they lack a right to this table alone.
-    await origin.user({ signal });
-    return false;
-  } catch {
-    return true;
-  }
-}
-
-/** Whether an error of one table, not about rights, would occur for every other table too. */
-export function concernsAllTables({ kind, code }: RowsyncError): boolean {
-  // A damaged file is not written to any more.
-  if (code === 'replica.damaged') return true;
-  if (code === 'origin.moving' || code === 'pull.unsettled') return false;
-  return kind === 'originDown' || code === 'origin.stopped' || code === 'replica.full';
 }
 
 /** The database as the last pull saw it; null if unknown, or if it is another one. */

@@ -5,12 +5,12 @@ import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { LARGE_PAGES, watermarkAfter } from '../reconcile/follow.ts';
-import { discrepancyOf, pullAccount, type PullAccount } from '../reconcile/account/pull-account.ts';
+import { discrepancyOf, type PullAccount } from '../reconcile/account/pull-account.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { findTable, readTable, readTables } from '../replica/bookkeeping/tables.ts';
 import { storeProblem, readProblems, isHeldBy, consumeConfirmation } from '../replica/bookkeeping/problems.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { countListed, countPages, readLatestStamp } from '../replica/bookkeeping/pages.ts';
+import { countPages, readLatestStamp, readPullAccount } from '../replica/bookkeeping/pages.ts';
 import { baseName, hasBase } from '../replica/tables.ts';
 import { countUnreadable } from '../replica/bookkeeping/unreadable.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
@@ -155,7 +155,7 @@ async function pullRows(
 function accountOf({ replica }: PullContext, tableId: number, { pagesReadCount }: SweepCounts): PullAccount {
   const { localName } = readTable(replica, tableId);
   const name = hasBase(replica, tableId) ? baseName(tableId) : localName;
-  return pullAccount(countListed(replica, { id: tableId, localName: name, columns: [] }, pagesReadCount === 0));
+  return readPullAccount(replica, { id: tableId, localName: name, columns: [] }, pagesReadCount === 0);
 }
 
 function requireSum(name: string, account: PullAccount | null): void {

@@ -62,22 +62,20 @@ export async function askAbout(
   const ids = batch.rows.flatMap((row) => originIdOf(row) ?? []);
   const values = batch.rows.flatMap((row) => lostMatchOf(run, batch, row) ?? []);
   const [found, holders] = await Promise.all([findById(run, ids), findByMatch(run, values, true)]);
-  const plain = new Map(
+  const news = new Map(
     batch.rows.map((row) => [row.id, newsOfRow(row, lostMatchOf(run, batch, row), { found, holders })]),
   );
   const isAnyAbsent = batch.rows.some(
-    ({ id, answer }) => plain.get(id)?.finding === 'absent' && answer?.as !== 'accepted' && answer?.as !== 'matched',
+    ({ id, answer }) => news.get(id)?.finding === 'absent' && answer?.as !== 'accepted' && answer?.as !== 'matched',
   );
   // A row that another caller does not see may exist.
   const isHidden = isAnyAbsent && !(await isSameCaller(run));
-  if (isHidden) for (const [id, { finding }] of plain) if (finding === 'absent') plain.set(id, UNCLEAR);
-  await suspectDeleted(run, batch, plain);
-  await requireShapeAsSent(run, batch, plain);
-  const { news, shown } = await lookAtFiles(run, batch, { news: plain, isAtOnce });
-  const judged = batch.rows.map(
-    (row) => [row.id, judgeLostInsert(run, batch, row, news.get(row.id) ?? UNCLEAR)] as const,
-  );
-  return { news: new Map(judged), shown };
+  if (isHidden) for (const [id, { finding }] of news) if (finding === 'absent') news.set(id, UNCLEAR);
+  await suspectDeleted(run, batch, news);
+  await requireShapeAsSent(run, batch, news);
+  const shown = await lookAtFiles(run, batch, { news, isAtOnce });
+  for (const row of batch.rows) news.set(row.id, judgeLostInsert(run, batch, row, news.get(row.id) ?? UNCLEAR));
+  return { news, shown };
 }
 
 /** A lost insert that is not there may have been deleted since; then it must not be created again. The origin's list of deleted rows is a hint. */
@@ -144,10 +142,9 @@ interface ShownFile {
 async function lookAtFiles(
   run: TablePush,
   { rows }: Batch,
-  { news, isAtOnce }: { readonly news: ReadonlyMap<number, RowNews>; readonly isAtOnce: boolean },
-): Promise<{ readonly news: ReadonlyMap<number, RowNews>; readonly shown: readonly ShownFile[] }> {
-  const known = new Map(news);
-  const own: OwnFile[] = [];
+  { news, isAtOnce }: { readonly news: Map<number, RowNews>; readonly isAtOnce: boolean },
+): Promise<readonly ShownFile[]> {
+  const own: FileAtOrigin[] = [];
   for (const row of rows) {
     const before = news.get(row.id);
     if (before?.finding !== 'there' || before.remote === null) continue;
@@ -155,15 +152,16 @@ async function lookAtFiles(
     let finding: RowFinding = before.finding;
     for (const { column, file } of row.cells) {
       if (file === undefined) continue;
-      const fate = await fateOf(run, row, { column, file, remote: before.remote, isAtOnce });
+      const looked = { column, file, remote: before.remote };
+      const fate = await fateOf(run, row, looked, isAtOnce);
       if (fate === 'unclear') finding = 'unclear';
       if (fate !== 'arrived') continue;
       arrived.add(column);
-      own.push({ remote: before.remote, index: column, file });
+      own.push(looked);
     }
-    known.set(row.id, { ...before, finding, arrived });
+    news.set(row.id, { ...before, finding, arrived });
   }
-  return { news: known, shown: await keepFiles(run, own) };
+  return keepFiles(run, own);
 }
 
 /** A sent file, and its row at the origin. */
@@ -171,15 +169,15 @@ interface FileAtOrigin {
   readonly column: SentCell['column'];
   readonly file: SentFile;
   readonly remote: Row;
-  readonly isAtOnce: boolean;
 }
 
 async function fateOf(
   run: TablePush,
   { kind, answer }: BatchRow,
   looked: FileAtOrigin,
+  isAtOnce: boolean,
 ): Promise<'arrived' | 'absent' | 'unclear'> {
-  const { column, file, remote, isAtOnce } = looked;
+  const { column, file, remote } = looked;
   const value = remote.values[column] ?? null;
   if (answer !== null) {
     const isNew = kind === 'insert';
@@ -229,22 +227,15 @@ async function readDigest(
   return hash.digest('hex');
 }
 
-/** A file of ours that a cell shows. */
-interface OwnFile {
-  readonly remote: Row;
-  readonly index: number;
-  readonly file: SentFile;
-}
-
 /** Puts the content of our files into the store; returns the cells that show one. */
-async function keepFiles(run: TablePush, own: readonly OwnFile[]): Promise<readonly ShownFile[]> {
+async function keepFiles(run: TablePush, own: readonly FileAtOrigin[]): Promise<readonly ShownFile[]> {
   const { context, table } = run;
   const kept = new Map<string, boolean>();
   for (const { file } of own) {
     if (kept.has(file.sha256)) continue;
     kept.set(file.sha256, (await context.files?.keep?.(table.name, file)) ?? false);
   }
-  return own.flatMap(({ remote, index, file }): readonly ShownFile[] => {
+  return own.flatMap(({ remote, column: index, file }): readonly ShownFile[] => {
     const column = fileColumn(run, index);
     const value = remote.values[index];
     const shown = typeof value === 'string' ? fileFromCell(value) : null;

@@ -34,12 +34,11 @@ export function planOptions({
 
 /** Plans rows that may be sent, and lists rows with values that bypassed the triggers and that the origin would refuse. */
 export function planChanges(changes: readonly RowChange[], table: PushTable, options: PlanOptions): PushPlan {
-  const broken = changes.flatMap(({ rowId, kind, problems: [reason] }) =>
-    reason === undefined ? [] : [{ id: rowId, kind, column: null, reason }],
+  const broken = changes.flatMap(({ id, kind, problems: [reason] }) =>
+    reason === undefined ? [] : [{ id, kind, column: null, reason }],
   );
   const whole = changes.filter(({ problems }) => problems.length === 0);
-  const rows = whole.map(({ rowId, base, local }) => ({ id: rowId, base, local }));
-  const plan = planPush(rows, table, options);
+  const plan = planPush(whole, table, options);
   return { ...plan, unsendable: [...broken, ...plan.unsendable] };
 }
 

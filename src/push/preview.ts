@@ -85,7 +85,7 @@ function previewTable(tx: Tx, table: TwoWayTable, { clock, uploadDir, ...limits 
   const measureFile = fileMeasurer(uploadDir);
   const options = { limits: BATCH_LIMITS, makeMatch: matchMaker(clock), measureFile };
   const plan = planChanges(edited, pushTable(table), options);
-  const changeById = new Map(changes.map((change) => [change.rowId, change]));
+  const changeById = new Map(changes.map((change) => [change.id, change]));
   const sent = plan.batches.flatMap(({ method, rows }) =>
     rows.flatMap(({ id }) => {
       const change = changeById.get(id);
@@ -96,11 +96,11 @@ function previewTable(tx: Tx, table: TwoWayTable, { clock, uploadDir, ...limits 
   const left = new Set(plan.left);
   const reasons = readReasons(tx, table.id);
   const waiting = changes.flatMap((change) => {
-    if (left.has(change.rowId)) return [previewRow(table, change, LEFT)];
-    const known = reasons.get(change.rowId);
-    const reason = unsendable.get(change.rowId) ?? known?.reason ?? null;
+    if (left.has(change.id)) return [previewRow(table, change, LEFT)];
+    const known = reasons.get(change.id);
+    const reason = unsendable.get(change.id) ?? known?.reason ?? null;
     const fate = fateOf(change.state, {
-      isUnsendable: unsendable.has(change.rowId),
+      isUnsendable: unsendable.has(change.id),
       isOfOrigin: known?.isOfOrigin ?? true,
     });
     return fate === 'sent' ? [] : [previewRow(table, change, { fate, method: null, reason })];
@@ -109,7 +109,7 @@ function previewTable(tx: Tx, table: TwoWayTable, { clock, uploadDir, ...limits 
     const before = rows.some(({ id, madeMatch }) => id > 0 || madeMatch === null) ? 1 : 0;
     return before + (method === 'delete' ? 0 : 1);
   });
-  const held = judgeEdits(tx, table, { edits: countEdits(tx, table), limits });
+  const { held } = judgeEdits(tx, table, { edits: countEdits(tx, table), limits, confirm: false });
   return {
     table: table.localName,
     rows: [...sent, ...waiting],
@@ -148,7 +148,7 @@ function fateOf(
 
 function previewRow(
   { columns }: TwoWayTable,
-  { rowId, kind, base, local, columns: changed }: RowChange,
+  { id: rowId, kind, base, local, columns: changed }: RowChange,
   rest: Pick<PreviewRow, 'fate' | 'method' | 'reason'>,
 ): PreviewRow {
   const cells = changed.map((column): PreviewCell => {

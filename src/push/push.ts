@@ -8,7 +8,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { once, runAll } from '../base/pool.ts';
 import { applyEvent } from '../capture/writer/apply.ts';
 import { MIRROR_HINT, readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
-import { mayBeOfOneTable, Outage } from '../origin/outage.ts';
+import { Outage } from '../origin/outage.ts';
 import { guessText } from '../reconcile/bindings.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readDropped } from '../replica/complaints.ts';
@@ -197,27 +197,10 @@ async function pushTables(
     const options = optionsOf(context, table);
     const report = await pushOneTable(context, table, { ...order, caller, options, stop });
     if (report.error === null) outage.noteFinished();
-    else if (stop === null && (await endsThePush(report.error, { outage, leftCount }))) stop ??= report.error;
+    else if (stop === null && (await outage.isOfAll(report.error, leftCount))) stop ??= report.error;
     reports.push(report);
   });
   return stop;
-}
-
-/** Whether no further table can succeed after this error. */
-async function endsThePush(
-  error: RowsyncError,
-  { outage, leftCount }: { readonly outage: Outage; readonly leftCount: number },
-): Promise<boolean> {
-  const { kind, code } = error;
-  if (mayBeOfOneTable(error)) return leftCount > 0 && outage.isOfAll();
-  if (code === 'push.forbidden' || code === 'push.unanswered') return false; // of one table
-  return (
-    code === 'origin.stopped' ||
-    code === 'replica.full' ||
-    code === 'replica.damaged' ||
-    kind === 'auth' ||
-    kind === 'originDown'
-  );
 }
 
 /** Names here of the tables that are pushed, narrowed to the given names if there are any; other names are left out. */

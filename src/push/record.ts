@@ -117,14 +117,12 @@ function planAhead({ context, table, planned }: TablePush, ids: readonly number[
   return planChanges(edited, planned, planOptions(context)).batches[0]?.rows ?? [];
 }
 
-/** Why a row waits. */
-type ParkedRow = RowRefusal & { readonly rowId: number };
-
 /** What becomes of the rows of a block. */
 interface RecordDecision {
-  readonly parked: readonly ParkedRow[];
-  /** New rows, with the row of the origin that each is merged into. */
-  readonly adopted: readonly { readonly rowId: number; readonly remote: Row }[];
+  /** Why rows wait, by their ids. */
+  readonly parked: ReadonlyMap<number, RowRefusal>;
+  /** The row of the origin that a new row is merged into. */
+  readonly adopted: ReadonlyMap<number, Row>;
   readonly method: WriteMethod;
   /** Rows that leave now. */
   readonly rows: readonly PlannedRow[];
@@ -146,7 +144,7 @@ function readHolders(tx: Tx, table: TwoWayTable, holders: readonly Row[]): Facts
   const ids = holders.map(({ id }) => id);
   if (ids.length === 0) return new Map();
   const versions = readVersions(tx, table, ids);
-  return new Map(versions.flatMap(({ rowId, base, local }) => (base === null ? [] : [[rowId, { base, local }]])));
+  return new Map(versions.flatMap(({ id, base, local }) => (base === null ? [] : [[id, { base, local }]])));
 }
 
 /** How many rows may leave together with a row: fewer after requests that ended without an answer, in this push or an earlier one. */
@@ -159,34 +157,34 @@ function readLimits(tx: Tx, { table, progress: { limits } }: TablePush, ids: rea
 function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
   const { context, planned } = run;
   const { kind, limits } = facts;
-  const parked: ParkedRow[] = [];
-  const park = (rowId: number, { column, reason, hope = 'never' }: Waiting): void =>
-    void parked.push({ rowId, kind, column, reason, hope, words: null, cells: [] });
-  const adopted = new Map<number, RecordDecision['adopted'][number]>();
+  const parked = new Map<number, RowRefusal>();
+  const park = (id: number, { column, reason, hope = 'never' }: Waiting): void =>
+    void parked.set(id, { kind, column, reason, hope, words: null, cells: [] });
+  const adopted = new Map<number, Row>();
   const free: RowChange[] = [];
   for (const change of facts.edited) {
-    const { rowId } = change;
-    const holder = holderOf(facts, rowId);
+    const { id } = change;
+    const holder = holderOf(facts, id);
     const verdict = judgeRow(run, facts, change, round.isLast);
     if (verdict === 'send') free.push(change);
     else if (verdict === 'adopt' && typeof holder === 'object') {
       // Of two that are alike, the second waits until the first is known.
-      if (!adopted.has(holder.id)) adopted.set(holder.id, { rowId, remote: holder });
-    } else if (typeof verdict === 'object') park(rowId, verdict);
+      if (!adopted.values().some((remote) => remote.id === holder.id)) adopted.set(id, holder);
+    } else if (typeof verdict === 'object') park(id, verdict);
   }
   const rowsMaxOf = limits.size === 0 ? undefined : (id: number): number => limits.get(id)?.rowsMax ?? Infinity;
   const isLeaving = (key: string): boolean => round.leaving.some((keys) => keys.has(key));
   const plan = planChanges(free, planned, { ...planOptions(context), rowsMaxOf, isLeaving });
   for (const { id, ...unsendable } of plan.unsendable) park(id, unsendable);
   const [first, ...others] = plan.batches;
-  const baseById = new Map(free.map(({ rowId, base }) => [rowId, base]));
+  const baseById = new Map(free.map(({ id, base }) => [id, base]));
   const { rows, broken } = attachUploads(run, first?.rows ?? [], { uploads: facts.uploads, baseById });
   for (const { id, ...problem } of broken) park(id, problem);
   const rest = others.flatMap((batch) => batch.rows.map(({ id }) => id));
-  return { parked, adopted: [...adopted.values()], method: first?.method ?? 'update', rows, rest };
+  return { parked, adopted, method: first?.method ?? 'update', rows, rest };
 }
 
-type Waiting = Pick<ParkedRow, 'column' | 'reason'> & { readonly hope?: ParkedRow['hope'] | undefined };
+type Waiting = Pick<RowRefusal, 'column' | 'reason'> & { readonly hope?: RowRefusal['hope'] | undefined };
 
 function holderOf({ asked, holders }: FoundBlock, rowId: number): Holder | undefined {
   const value = asked.get(rowId);
@@ -197,18 +195,18 @@ function holderOf({ asked, holders }: FoundBlock, rowId: number): Holder | undef
 function judgeRow(
   { planned: { match }, progress, table }: TablePush,
   facts: Facts,
-  { rowId, local }: RowChange,
+  { id, local }: RowChange,
   isLast: boolean,
 ): Extract<HolderVerdict, string> | Waiting {
-  if (facts.found.unreadable.has(rowId)) {
+  if (facts.found.unreadable.has(id)) {
     const reason = 'the origin shows its row with a value that cannot be read, so an edit might overwrite it unseen';
     return { reason, column: null, hope: 'soon' };
   }
-  if (progress.isNarrowing && facts.limits.has(rowId)) return 'wait';
+  if (progress.isNarrowing && facts.limits.has(id)) return 'wait';
   if (facts.kind !== 'insert' || match === null || local === null) return 'send';
   // Edited since the origin was asked.
-  if ((local.values[match] ?? '') !== (facts.asked.get(rowId) ?? '')) return 'wait';
-  const holder = holderOf(facts, rowId);
+  if ((local.values[match] ?? '') !== (facts.asked.get(id) ?? '')) return 'wait';
+  const holder = holderOf(facts, id);
   const known = typeof holder === 'object' ? (facts.known.get(holder.id) ?? null) : null;
   const verdict = judgeHolder(holder, known, { match, columns: table.columns, isLast });
   return typeof verdict === 'string' ? verdict : { ...verdict, column: match };
@@ -219,26 +217,24 @@ function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision &
   const { table, context, progress, options, planned } = run;
   const { parked, adopted, method, rows } = decision;
   const nowMs = context.clock.nowMs();
-  const parkedById = new Map(parked.map((refusal) => [refusal.rowId, refusal]));
-  const adoptedById = new Map(adopted.map(({ rowId, remote }) => [rowId, remote]));
   const leavingById = new Map(rows.map((row) => [row.id, row]));
   const rules = { columns: table.columns, policy: options.conflict, isSent: false, reason: '' };
   const outcomes = readFacts(
     tx,
     table,
-    edited.map(({ rowId }) => rowId),
+    edited.map(({ id }) => id),
     edited,
   ).flatMap((facts): readonly RowOutcome[] => {
-    const refusal = parkedById.get(facts.id);
-    const remote = adoptedById.get(facts.id);
+    const refusal = parked.get(facts.id);
+    const remote = adopted.get(facts.id);
     const leaving = leavingById.get(facts.id);
     if (refusal !== undefined) return [decideMoved(facts, 'refused', refusal)];
     if (remote !== undefined) return [{ ...decideRemote(facts, remote, rules), suspect: 'changed' }];
     return leaving === undefined ? [] : [decideLeaving(facts, leaving, planned.match)];
   });
   apply(tx, table, { outcomes, nowMs });
-  progress.counts.refusedCount += parked.length;
-  const merged = outcomes.filter(({ id }) => adoptedById.has(id));
+  progress.counts.refusedCount += parked.size;
+  const merged = outcomes.filter(({ id }) => adopted.has(id));
   noteNewIds(run, merged);
   progress.counts.conflictCount += merged.reduce((sum, { conflicts }) => sum + conflicts.length, 0);
   if (rows.length === 0) return null;

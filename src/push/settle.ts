@@ -22,19 +22,9 @@ import { replicaError } from '../replica/failures.ts';
 import { storeUploadedFile } from '../replica/bookkeeping/files.ts';
 import { storeUnreadable } from '../replica/bookkeeping/unreadable.ts';
 import { readRowsById } from '../replica/rows.ts';
-import { askAbout, newsOf, NO_NEWS, type Findings } from './ask.ts';
+import { newsOf, type Findings } from './ask.ts';
 import { noteNewIds, step, type TablePush } from './context.ts';
 import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
-
-/** Asks about the rows of an unfinished batch of an earlier push, and settles them. @throws RowsyncError of the origin. */
-export async function settleBatch(run: TablePush, batch: Batch): Promise<void> {
-  await settleFound(run, batch, await askAbout(run, batch, { isAtOnce: false }));
-}
-
-/** Settles a batch that another caller sent: answers to the present caller prove nothing about it, so the origin is not asked. */
-export async function settleUnasked(run: TablePush, batch: Batch): Promise<void> {
-  await settleFound(run, batch, NO_NEWS);
-}
 
 /** Settles the rows of a batch. */
 export async function settleFound(run: TablePush, batch: Batch, findings: Findings): Promise<void> {

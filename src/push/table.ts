@@ -24,9 +24,10 @@ import { countEdits, countWaiting } from '../replica/bookkeeping/row-states.ts';
 import { type UserDescriptor, hasOption } from '../wire/schema.ts';
 import { step, type PushContext, type PushSettings, type PushTally, type TablePush } from './context.ts';
 import type { PushTableOptions } from '../reconcile/push-plan.ts';
+import { askAbout, NO_NEWS } from './ask.ts';
 import { noCounts, type TablePushReport, type TablePushCounts, BeganEdits } from './report.ts';
 import { pushRound, type Edits } from './round.ts';
-import { settleBatch, settleUnasked } from './settle.ts';
+import { settleFound } from './settle.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { columnNames } from '../reconcile/choose.ts';
 import { pushTable } from './plan.ts';
@@ -70,9 +71,13 @@ export async function pushOneTable(
       requireColumns(context, table);
       const { run, choiceProblem } = await openTable(context, table, { ...order, counts });
       requireWorkflowRight(table, order.options, await order.caller());
-      await settleEarlier(run, settleBatch);
+      await settleEarlier(run, { asks: true });
       if (choiceProblem !== null) throw choiceProblem;
-      error = await pushConfirmed(run, order);
+      const { pushConsent } = readProblems(replica, table.id);
+      error = await pushRounds(run, order.confirm);
+      // A consent that a person gave beforehand is used up.
+      if (!order.confirm && pushConsent !== null)
+        await replica.writeDurably('Using a confirmation', (tx) => consumeConfirmation(tx, run.table.id, 'push'));
     }
   } catch (thrown) {
     await order.caller();
@@ -134,16 +139,19 @@ export async function finishTable(
   try {
     if (caller instanceof RowsyncError) throw caller;
     const { run } = await openTable(context, table, { ...order, caller: () => Promise.resolve(caller) });
-    await settleEarlier(run, settleBatch);
+    await settleEarlier(run, { asks: true });
   } catch (thrown) {
     const { kind, code } = errorFromReading(thrown, context.replica.path);
     if (kind !== 'needsPerson' && kind !== 'config' && code !== 'push.shape') throw thrown;
-    await settleEarlier(openUnasked(context, table, order), settleUnasked);
+    await settleEarlier(openUnasked(context, table, order), { asks: false });
   }
 }
 
-/** Batches that an earlier push did not settle: they are looked up before anything else is sent. */
-async function settleEarlier(run: TablePush, settle: typeof settleBatch): Promise<void> {
+/**
+ * Batches that an earlier push did not settle: they are looked up before anything else is sent. Unless `asks`, answers to the present caller would
+ * prove nothing about them.
+ */
+async function settleEarlier(run: TablePush, { asks }: { readonly asks: boolean }): Promise<void> {
   const { context, table } = run;
   const batches = readBatches(context.replica, table);
   if (batches.length === 0) return;
@@ -153,20 +161,8 @@ async function settleEarlier(run: TablePush, settle: typeof settleBatch): Promis
   await context.replica.write(`Taking up the batches of ${table.localName}`, (tx) => {
     applyEvent(tx, table.id, ids, { event: 'restarted', at: stampFromMs(context.clock.nowMs()) });
   });
-  for (const batch of batches) await settle(run, batch);
-}
-
-/** Pushes with the consent of the caller, or with a consent that a person gave beforehand, which is then used up. */
-async function pushConfirmed(
-  run: TablePush,
-  { confirm }: Pick<TablePushOrder, 'confirm'>,
-): Promise<RowsyncError | null> {
-  const { replica } = run.context;
-  const { pushConsent } = readProblems(replica, run.table.id);
-  const held = await pushRounds(run, confirm);
-  if (confirm || pushConsent === null) return held;
-  await replica.writeDurably('Using a confirmation', (tx) => consumeConfirmation(tx, run.table.id, 'push'));
-  return held;
+  for (const batch of batches)
+    await settleFound(run, batch, asks ? await askAbout(run, batch, { isAtOnce: false }) : NO_NEWS);
 }
 
 /** Captures and sends. Guards pass if a person confirms now, or agreed beforehand to at least as many rows. */
@@ -178,11 +174,12 @@ async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncErro
     await step(run, 'plan');
     const edits = await captureEdits(run, isFirst);
     isFirst = false;
-    const rowCount = edits.insert + edits.update + edits.delete;
-    if (rowCount === 0) return null;
-    const confirmed = confirm || isConsented(context.replica, table, rowCount);
-    const held = confirmed ? null : judgeEdits(context.replica, table, { edits, limits: context.settings });
-    if (held !== null) return held;
+    const { changeCount, confirmed, held } = judgeEdits(context.replica, table, {
+      edits,
+      limits: context.settings,
+      confirm,
+    });
+    if (changeCount === 0 || held !== null) return held;
     await letOlderCopyGo(context.replica, table);
     const failedBefore = progress.unansweredCount;
     const stop = await pushRound(run, { edits, confirmed, isLast: round === ROUNDS_MAX });
@@ -209,29 +206,39 @@ async function captureEdits({ context, table, progress }: TablePush, isFirst: bo
   });
 }
 
-/** Whether a person agreed beforehand to a push of so many rows. */
-function isConsented(from: Connection, { id }: TwoWayTable, rowCount: number): boolean {
-  return rowCount <= (readProblems(from, id).pushConsent ?? 0);
+/** The edits that a push of a table would send, and the bounds of what may be sent without a person. */
+interface JudgedEdits {
+  readonly edits: Edits;
+  readonly limits: Pick<PushSettings, 'maxPushRows' | 'maxDeletePercent'>;
+  readonly confirm: boolean;
 }
 
-/** Why a push of these edits waits for a person; null if it does not. */
+/** How many edits there are, whether a person confirms them now, or agreed beforehand to as many rows, and else why they wait for one. */
 export function judgeEdits(
   from: Connection,
   table: TwoWayTable,
-  { edits, limits }: { readonly edits: Edits; readonly limits: Pick<PushSettings, 'maxPushRows' | 'maxDeletePercent'> },
-): RowsyncError | null {
-  const { maxPushRows, maxDeletePercent } = limits;
+  { confirm, ...judged }: JudgedEdits,
+): { readonly changeCount: number; readonly confirmed: boolean; readonly held: RowsyncError | null } {
+  const { edits } = judged;
   const changeCount = edits.insert + edits.update + edits.delete;
-  if (changeCount === 0 || isConsented(from, table, changeCount)) return null;
+  const confirmed = confirm || changeCount <= (readProblems(from, table.id).pushConsent ?? 0);
+  return { changeCount, confirmed, held: confirmed ? null : holdOf(from, table, judged, changeCount) };
+}
+
+function holdOf(
+  from: Connection,
+  table: TwoWayTable,
+  { edits, limits: { maxPushRows, maxDeletePercent } }: Omit<JudgedEdits, 'confirm'>,
+  changeCount: number,
+): RowsyncError | null {
   const olderCopy = judgeOlderCopy(from, table, changeCount);
   if (olderCopy !== null) return olderCopy;
   const { rowCount } = readTable(from, table.id);
-  const facts = { rowCount, changeCount, deleteCount: edits.delete, maxPushRows, maxDeletePercent, confirmed: false };
-  const verdict = judgePush(facts);
-  if (verdict.kind === 'go') return null;
+  const reason = judgePush({ rowCount, changeCount, deleteCount: edits.delete, maxPushRows, maxDeletePercent });
+  if (reason === null) return null;
   const name = shellWord(table.localName);
   const hint = `rowsync plan ${name} lists them. If they are meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`;
-  if (verdict.reason === 'deletes') {
+  if (reason === 'deletes') {
     return new RowsyncError('needsPerson', 'guard.pushDeletes', {
       message: `${table.localName}: ${edits.delete} of ${rowCount} rows would be deleted at the origin, more than ${maxDeletePercent} % (safety.maxDeletePercent); nothing was sent`,
       hint,

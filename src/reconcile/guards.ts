@@ -60,12 +60,7 @@ export function isMassRemoval(liveCount: number, vanishedCount: number): boolean
   return vanishedCount > 1 && vanishedCount * 2 >= liveCount;
 }
 
-/** Whether a push of one table may begin. */
-export type PushVerdict =
-  | { readonly kind: 'go' }
-  | { readonly kind: 'hold'; readonly reason: 'rows' | 'deletes'; readonly percent: number };
-
-/** Judges the size of a push: a mistake in SQL changes or deletes far more rows than intended. */
+/** Judges the size of a push: a mistake in SQL changes or deletes far more rows than intended. Null if it may begin. */
 export function judgePush(facts: {
   /** Rows that the origin is known to have. */
   readonly rowCount: number;
@@ -73,13 +68,11 @@ export function judgePush(facts: {
   readonly deleteCount: number;
   readonly maxPushRows: number;
   readonly maxDeletePercent: number;
-  readonly confirmed: boolean;
-}): PushVerdict {
+}): 'rows' | 'deletes' | null {
   const { rowCount, changeCount, deleteCount } = facts;
-  if (facts.confirmed) return { kind: 'go' };
   const percent = rowCount === 0 ? 0 : (deleteCount / rowCount) * 100;
-  if (deleteCount > 0 && percent > facts.maxDeletePercent) return { kind: 'hold', reason: 'deletes', percent };
-  return changeCount > facts.maxPushRows ? { kind: 'hold', reason: 'rows', percent } : { kind: 'go' };
+  if (deleteCount > 0 && percent > facts.maxDeletePercent) return 'deletes';
+  return changeCount > facts.maxPushRows ? 'rows' : null;
 }
 
 /** Who asks whom. */

@@ -16,6 +16,14 @@ import { TYPE_RULES } from '../wire/column-types.ts';
 /** Who wins if both sides changed a cell: the origin, the replica, or neither until a person decides. */
 export type ConflictPolicy = 'origin' | 'local' | 'ask';
 
+/** A row as the origin last confirmed it, and as it is here; null where it is not. */
+export interface RowVersion {
+  /** `_id` here; negative for a row that the origin has not seen. */
+  readonly id: number;
+  readonly base: Row | null;
+  readonly local: Row | null;
+}
+
 /** The facts about a column that the merge needs. */
 export interface MergeColumn {
   readonly type: ColumnType;

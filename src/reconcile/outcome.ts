@@ -14,6 +14,7 @@ import {
   type MergeColumn,
   type MergeDecision,
   isSameValue,
+  type RowVersion,
 } from './merge.ts';
 import type { OriginWords, RetryHope } from './push-outcome.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
@@ -28,11 +29,7 @@ export interface OpenQuestion {
 }
 
 /** What is known of one row, read in the transaction that changes it. */
-export interface RowFacts {
-  readonly id: number;
-  /** What the origin last confirmed. */
-  readonly base: Row | null;
-  readonly local: Row | null;
+export interface RowFacts extends RowVersion {
   readonly state: RowState;
   readonly questions: readonly OpenQuestion[];
 }

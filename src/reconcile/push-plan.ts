@@ -11,7 +11,7 @@
 import { must } from '../base/assert.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
-import { isSameValue, type ConflictPolicy } from './merge.ts';
+import { isSameValue, type ConflictPolicy, type RowVersion } from './merge.ts';
 import { filterOfValue, matchKey } from './findable.ts';
 import { uploadName, type SentFile } from './files.ts';
 
@@ -49,14 +49,6 @@ export interface PushTableOptions {
 /** Why a new row is refused, on every surface. */
 export const NO_INSERTS =
   'rows may not be added: the calling user has no right to, or the configuration says push: { insert: false }';
-
-/** A row and its base; at least one of them exists. */
-export interface ChangedRow {
-  /** `_id` here; negative for a row that the origin has not seen. */
-  readonly id: number;
-  readonly base: Row | null;
-  readonly local: Row | null;
-}
 
 /** What a user did to a row. */
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
@@ -159,7 +151,7 @@ const MADE_MATCH_CHARS_MIN = 16;
  * Plans rows of one table. Two new rows whose match values may be one at the origin never leave in one batch, since the second would change the first.
  * The second is left, and the next plan finds the first at the origin.
  */
-export function planPush(rows: readonly ChangedRow[], table: PushTable, options: PlanOptions): PushPlan {
+export function planPush(rows: readonly RowVersion[], table: PushTable, options: PlanOptions): PushPlan {
   const unsendable: UnsendableRow[] = [];
   const batches: OpenBatch[] = [];
   const left: number[] = [];
@@ -224,7 +216,7 @@ interface PlannedWrite {
 }
 
 /** Null for a row that has nothing to send. */
-function planRow(row: ChangedRow, table: PushTable, options: PlanOptions): PlannedWrite | UnsendableRow | null {
+function planRow(row: RowVersion, table: PushTable, options: PlanOptions): PlannedWrite | UnsendableRow | null {
   const { id, base, local } = row;
   const planned =
     local === null
@@ -243,7 +235,7 @@ function planDelete(id: number): Planned {
   return { method: 'delete', row: { id, kind: 'delete', cells: [], madeMatch: null } };
 }
 
-function planUpdate({ id, base }: ChangedRow, local: Row, { columns }: PushTable): Planned | null {
+function planUpdate({ id, base }: RowVersion, local: Row, { columns }: PushTable): Planned | null {
   const cells = changedCells(base, local, columns);
   if (cells.length === 0) return null;
   const problem = cellProblem(cells, columns);

@@ -9,7 +9,7 @@ import { ident, sql, type Sql } from '../base/sql.ts';
 import { baseName, rowsDiffer } from './tables.ts';
 import { addRowStates, forgetRowStatesBut } from './bookkeeping/row-states.ts';
 import { queryAny, queryNumber, queryNumbers } from './query.ts';
-import type { Row } from '../wire/schema.ts';
+import type { RowVersion } from '../reconcile/merge.ts';
 
 /** The base table of a two-way table, as rows are read and written. */
 export function baseTarget(target: RowTarget): RowTarget {
@@ -21,13 +21,6 @@ export function baseTarget(target: RowTarget): RowTarget {
 /** Kept, so that statements over a base table are made once per target. */
 const baseTargets = new WeakMap<RowTarget, RowTarget>();
 
-/** A row as the origin last confirmed it, and as it is here; null where it is not. */
-export interface RowVersion {
-  readonly rowId: number;
-  readonly base: Row | null;
-  readonly local: Row | null;
-}
-
 /** Base and local of rows, in the order of the ids; `bases` if they were read before. */
 export function readVersions(
   from: Connection,
@@ -37,7 +30,7 @@ export function readVersions(
 ): readonly RowVersion[] {
   const localById = new Map(readRowsById(from, target, ids).map((row) => [row.id, row]));
   const baseById = new Map(bases.map((row) => [row.id, row]));
-  return ids.map((rowId) => ({ rowId, base: baseById.get(rowId) ?? null, local: localById.get(rowId) ?? null }));
+  return ids.map((id) => ({ id, base: baseById.get(id) ?? null, local: localById.get(id) ?? null }));
 }
 
 /** Whether the columns of `l` (local) and `b` (base) differ. */

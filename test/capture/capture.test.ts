@@ -389,7 +389,7 @@ test('changes are read a block at a time', async () => {
   const second = readChanges(fixture.replica, table, { after: 2, count: 2 });
   const third = readChanges(fixture.replica, table, { after: 5, count: 2 });
 
-  expect([first, second, third].map((block) => block.map(({ rowId }) => rowId))).toEqual([[1, 2], [4, 5], [6]]);
+  expect([first, second, third].map((block) => block.map(({ id }) => id))).toEqual([[1, 2], [4, 5], [6]]);
   expect(readChanges(fixture.replica, table, { after: 6, count: 2 })).toEqual([]);
   expect(first[0]).toMatchObject({ kind: 'update', state: 'edited', columns: [1], problems: [] });
   expect([first[0]?.base?.values[1], first[0]?.local?.values[1]]).toEqual(['title 1', 'x1']);

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
+import type { RowVersion } from '../../src/reconcile/merge.ts';
 import { describe, expect, test } from 'vitest';
 import {
   BATCH_LIMITS,
   planPush,
-  type ChangedRow,
   type MeasureFile,
   type PlannedBatch,
   type PushColumn,
@@ -34,19 +34,19 @@ function row(id: number, ...values: readonly Value[]): Row {
   return { id, allow: null, values: COLUMNS.map((_, index) => values[index] ?? null) };
 }
 
-function inserted(id: number, ...values: readonly Value[]): ChangedRow {
+function inserted(id: number, ...values: readonly Value[]): RowVersion {
   return { id, base: null, local: row(id, ...values) };
 }
 
-function updated(id: number, before: readonly Value[], after: readonly Value[]): ChangedRow {
+function updated(id: number, before: readonly Value[], after: readonly Value[]): RowVersion {
   return { id, base: row(id, ...before), local: row(id, ...after) };
 }
 
-function deleted(id: number, ...values: readonly Value[]): ChangedRow {
+function deleted(id: number, ...values: readonly Value[]): RowVersion {
   return { id, base: row(id, ...values), local: null };
 }
 
-function plan(rows: readonly ChangedRow[], table: PushTable = MATCHED, limits = BATCH_LIMITS): PushPlan {
+function plan(rows: readonly RowVersion[], table: PushTable = MATCHED, limits = BATCH_LIMITS): PushPlan {
   let made = 0;
   return planPush(rows, table, { limits, makeMatch: () => `made-${(made += 1)}`, measureFile });
 }
@@ -62,7 +62,7 @@ function said(batches: readonly PlannedBatch[]): readonly string[] {
 }
 
 describe('a plan', () => {
-  test.each<[string, PushTable, readonly ChangedRow[], readonly string[]]>([
+  test.each<[string, PushTable, readonly RowVersion[], readonly string[]]>([
     ['of nothing is empty', MATCHED, [], []],
     ['leaves out a row that is as the origin knows it', MATCHED, [updated(1, ['a', 'x'], ['a', 'x'])], []],
     [
@@ -153,7 +153,7 @@ describe('a plan', () => {
     expect(said(plan([inserted(-1, null, 'new')], { ...MATCHED, columns }).batches)).toEqual(['create -1[1=new]']);
   });
 
-  test.each<[string, PushTable, readonly ChangedRow[], readonly number[]]>([
+  test.each<[string, PushTable, readonly RowVersion[], readonly number[]]>([
     ['an insert where the user may add no rows', { ...MATCHED, allowAdd: false }, [inserted(-1, 'a')], [-1]],
     ['a text in a column of numbers', MATCHED, [updated(1, ['a', 'x', 1], ['a', 'x', 'many'])], [1]],
     ['an insert of which no value may be sent', UNMATCHED, [inserted(-1, null, null, null, 7)], [-1]],
@@ -290,7 +290,7 @@ describe('a plan', () => {
 
     test('cuts at the very byte: 2048 for a file beside its own', () => {
       // 32 + (4 · 3 + 8) + 3 + (5 · 3 + 8) + (7 · 3) and 2048 + 10 for its file.
-      const withFile = (id: number): ChangedRow => updated(id, ['a', null], ['b', 'file:10']);
+      const withFile = (id: number): RowVersion => updated(id, ['a', null], ['b', 'file:10']);
       const bytes = 32 + 20 + 3 + 23 + 21 + 2_048 + 10;
       const batchesOf = (requestBytesMax: number, rowCount: number): PushPlan =>
         plan([1, 2, 3].slice(0, rowCount).map(withFile), table, { rowsMax: 9, bytesMax: 9_999, requestBytesMax });
@@ -318,19 +318,19 @@ describe('a plan', () => {
     const change = fc.tuple(versions, versions).filter(([base, local]) => base !== null || local !== null);
     fc.assert(
       fc.property(fc.array(change, { maxLength: 20 }), fc.boolean(), (changes, isMatched) => {
-        const rows = changes.map(([base, local], index): ChangedRow => {
+        const rows = changes.map(([base, local], index): RowVersion => {
           const id = base === null ? -1 - index : 1 + index;
           return { id, base: base && row(id, ...base), local: local && row(id, ...local) };
         });
         const { batches, unsendable } = plan(rows, isMatched ? MATCHED : UNMATCHED, { rowsMax: 3, bytesMax: 10_000 });
         const told = [...batches.flatMap((batch) => batch.rows), ...unsendable].map(({ id }) => id);
         const taken = new Set<Value>();
-        const isSecond = ({ base, local }: ChangedRow): boolean => {
+        const isSecond = ({ base, local }: RowVersion): boolean => {
           const match = base === null ? (local?.values[0] ?? '') : '';
           if (!isMatched || match === '') return false;
           return taken.has(match) || (taken.add(match), false);
         };
-        const isChanged = ({ base, local }: ChangedRow): boolean =>
+        const isChanged = ({ base, local }: RowVersion): boolean =>
           base === null || local === null || base.values.some((before, index) => before !== local.values[index]);
         const wanted = rows.filter((changed) => isChanged(changed) && !isSecond(changed));
         expect(told.toSorted((a, b) => a - b)).toEqual(wanted.map(({ id }) => id).toSorted((a, b) => a - b));

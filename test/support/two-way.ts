@@ -85,8 +85,8 @@ export async function capture(fixture: Fixture, name = 'Note'): Promise<void> {
 /** The changes of a table in short: `update 3 Title,Count`. */
 export function changesOf(fixture: Fixture, name = 'Note'): readonly string[] {
   const table = twoWayTable(fixture, name);
-  return [...readAllChanges(fixture.replica, table)].map(({ kind, rowId, columns }) =>
-    `${kind} ${rowId} ${columns.map((column) => table.columns[column]?.localName ?? '').join()}`.trim(),
+  return [...readAllChanges(fixture.replica, table)].map(({ kind, id, columns }) =>
+    `${kind} ${id} ${columns.map((column) => table.columns[column]?.localName ?? '').join()}`.trim(),
   );
 }
 

@@ -6,6 +6,7 @@ import { assert } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { ident, joinSql, sql } from '../../base/sql.ts';
 import { decideStray, type OpenQuestion, type RowFacts, type RowOutcome } from '../../reconcile/outcome.ts';
+import type { RowVersion } from '../../reconcile/merge.ts';
 import { nextRowState, type RowEvent } from '../../reconcile/row-state.ts';
 import {
   hasOpenConflict,
@@ -25,7 +26,7 @@ import { queryNumbers } from '../../replica/query.ts';
 import { readRowStates, renumberRowState, storeRowStates, takeLocalId } from '../../replica/bookkeeping/row-states.ts';
 import { suspectNewRows, suspectPushedRows } from '../../replica/bookkeeping/suspects.ts';
 import { addToRowCount } from '../../replica/bookkeeping/tables.ts';
-import { baseTarget, readStrayIds, readVersions, type RowVersion } from '../../replica/compare.ts';
+import { baseTarget, readStrayIds, readVersions } from '../../replica/compare.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import {
   copyRows,
@@ -52,7 +53,7 @@ export function readFacts(
 ): readonly RowFacts[] {
   const states = readRowStates(from, table.id, ids);
   const questions = states.size === 0 ? new Map<number, OpenQuestion[]>() : readOpenQuestions(from, table, ids);
-  return versions.map(({ rowId: id, base, local }) => ({
+  return versions.map(({ id, base, local }) => ({
     id,
     base,
     local,

@@ -182,7 +182,7 @@ export function storeOutside(tx: Tx, table: ReadTable, ids: readonly number[], a
 /** The given rows without an edit that waits, is on its way, or is parked. */
 function readIdleIds(from: Connection, table: TwoWayTable, ids: readonly number[]): readonly number[] {
   const differing = readVersions(from, table, readDifferingIds(from, table, ids));
-  const edited = differing.flatMap(({ rowId, base, local }) => (isChanged(base, local, table.columns) ? [rowId] : []));
+  const edited = differing.flatMap(({ id, base, local }) => (isChanged(base, local, table.columns) ? [id] : []));
   const busy = new Set([...edited, ...readRowStates(from, table.id, ids).keys()]);
   return ids.filter((id) => !busy.has(id));
 }

@@ -275,7 +275,7 @@ function asComment(line: string): string {
 
 /** The statement that repeats an edit; for a sent row, its present values. */
 function statementsOf(from: Connection, table: TwoWayTable, change: RowChange): readonly string[] {
-  const { kind, state, rowId, base, local, columns } = change;
+  const { kind, state, id: rowId, base, local, columns } = change;
   const here = ident(table.localName);
   // Cells as they are here, also if their bytes are not valid UTF-8.
   const hexByColumn = readRawTexts(from, table, local);

@@ -3,44 +3,28 @@
  */
 import { countText, plural } from '../../base/text.ts';
 
-/** The pages of a table and its rows here, once it was read. */
-export interface ListingFacts {
-  /** Rows on the pages, each once. */
-  readonly listedCount: number;
-  /** Those that could not be read; their rows here are old, incomplete or missing. */
-  readonly unreadableCount: number;
-  /** The others of them that are here. */
-  readonly hereCount: number;
-  /** Rows here that are on no page, since a guard or an edit keeps them, or since they came or went while the pages were read. */
-  readonly keptCount: number;
-  /** Rows here that are on no page, without such a reason. */
-  readonly strangeCount: number;
-}
-
-/** The account of one table. */
+/** The account of one table, once its pages were read. */
 export interface PullAccount {
+  /** Rows on the pages, each once. */
   readonly listed: number;
+  /** Those of them that are here and can be read. */
   readonly here: number;
+  /** Those that could not be read; their rows here are old, incomplete or missing. */
   readonly unreadable: number;
   /** Listed, and neither here nor unreadable: 0, or something is wrong. */
   readonly missing: number;
-  /** Here and not listed, with a reason: deletes that are held, and edited rows outside of the filter. */
+  /** Here and not listed, since a guard or an edit keeps them, or since they came or went while the pages were read. */
   readonly kept: number;
-  /** Here and not listed without a reason: 0, or something is wrong. */
+  /** Here and not listed without such a reason: 0, or something is wrong. */
   readonly strange: number;
 }
 
+/** What is counted of it. */
+export type ListedRows = Omit<PullAccount, 'missing'>;
+
 /** Accounts for the rows of a table. */
-export function pullAccount(facts: ListingFacts): PullAccount {
-  const { listedCount, unreadableCount, hereCount, keptCount, strangeCount } = facts;
-  return {
-    listed: listedCount,
-    here: hereCount,
-    unreadable: unreadableCount,
-    missing: listedCount - unreadableCount - hereCount,
-    kept: keptCount,
-    strange: strangeCount,
-  };
+export function pullAccount({ listed, here, unreadable, kept, strange }: ListedRows): PullAccount {
+  return { listed, here, unreadable, missing: listed - unreadable - here, kept, strange };
 }
 
 /** Why an account does not add up, in words; null where it does. */

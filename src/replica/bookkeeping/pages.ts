@@ -16,7 +16,7 @@ import {
   suspectLeft,
   suspectPagesFrom,
 } from './suspects.ts';
-import type { ListingFacts } from '../../reconcile/account/pull-account.ts';
+import { pullAccount, type ListedRows, type PullAccount } from '../../reconcile/account/pull-account.ts';
 import type { Connection, Tx } from '../connection.ts';
 import type { RowTarget } from '../rows.ts';
 import type { RowPage } from '../../wire/schema.ts';
@@ -226,30 +226,30 @@ export function countExpected(from: Connection, { id, localName }: RowTarget): n
  * Compares the rows on the pages of a table, which were all read, with those here; row by row only where counts differ. `isUnchanged`: no page came,
  * so that rows need not be counted, which reads the whole table.
  */
-export function countListed(from: Connection, { id, localName }: RowTarget, isUnchanged: boolean): ListingFacts {
+export function readPullAccount(from: Connection, { id, localName }: RowTarget, isUnchanged: boolean): PullAccount {
   const count = isUnchanged
     ? sql`SELECT row_count FROM _rowsync_tables WHERE id = @id`
     : sql`SELECT count(*) FROM ${ident(localName)}`;
   // A page begins with the last row of the one before. A window begins with the last second of the one before.
   const isRepeated = sql`EXISTS (SELECT 1 FROM _rowsync_pages WHERE table_id = @id AND "window" = p.last_stamp AND "window" > p."window")`;
   const text = sql`SELECT (SELECT coalesce(sum(max(row_count - (page > 0) - iif(${isRepeated}, tie_count, 0), 0)), 0)
-        FROM _rowsync_pages p WHERE table_id = @id) AS listedCount,
-      (${count}) AS hereCount,
-      (SELECT count(*) FROM _rowsync_unreadable WHERE table_id = @id) AS unreadableCount`;
-  const { listedCount, ...here } = from.prepare(text).get({ id }) as ListingFacts; // counts
-  const isWhole = here.unreadableCount === 0 && listedCount === here.hereCount && !hasSuspects(from, id);
-  if (isWhole) return { listedCount, ...here, keptCount: 0, strangeCount: 0 };
+        FROM _rowsync_pages p WHERE table_id = @id) AS listed,
+      (${count}) AS here,
+      (SELECT count(*) FROM _rowsync_unreadable WHERE table_id = @id) AS unreadable`;
+  const { listed, ...here } = from.prepare(text).get({ id }) as ListedRows; // counts
+  const isWhole = here.unreadable === 0 && listed === here.here && !hasSuspects(from, id);
+  if (isWhole) return pullAccount({ listed, ...here, kept: 0, strange: 0 });
   const isReadable = sql`NOT IN (SELECT row_id FROM _rowsync_unreadable WHERE table_id = @id)`;
   const query = sql`WITH listed (id) AS MATERIALIZED (
             SELECT DISTINCT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @id),
           other (isKept) AS MATERIALIZED (
             SELECT EXISTS (SELECT 1 FROM _rowsync_suspects s WHERE s.table_id = @id AND s.row_id = known._id)
             FROM ${ident(localName)} known WHERE known._id NOT IN (SELECT id FROM listed))
-          SELECT (SELECT count(*) FROM listed) AS listedCount,
-            (SELECT count(*) FROM listed WHERE NOT (listed.id ${isReadable})) AS unreadableCount,
-            (SELECT count(*) FROM listed JOIN ${ident(localName)} known ON known._id = listed.id WHERE listed.id ${isReadable}) AS hereCount,
-            (SELECT count(*) FROM other WHERE isKept) AS keptCount, (SELECT count(*) FROM other WHERE NOT isKept) AS strangeCount`;
-  return must(queryFirst(from, query, [{ id }]) as ListingFacts | null, 'an aggregate always has one row');
+          SELECT (SELECT count(*) FROM listed) AS listed,
+            (SELECT count(*) FROM listed WHERE NOT (listed.id ${isReadable})) AS unreadable,
+            (SELECT count(*) FROM listed JOIN ${ident(localName)} known ON known._id = listed.id WHERE listed.id ${isReadable}) AS here,
+            (SELECT count(*) FROM other WHERE isKept) AS kept, (SELECT count(*) FROM other WHERE NOT isKept) AS strange`;
+  return pullAccount(must(queryFirst(from, query, [{ id }]) as ListedRows | null, 'an aggregate always has one row'));
 }
 
 /** How many rows here were changed in a second or later, counted up to `max`; `column` is the local name of that stamp. */

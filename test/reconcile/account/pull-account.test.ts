@@ -1,18 +1,18 @@
 /** What became of the rows that the origin listed. */
 import { expect, test } from 'vitest';
-import { discrepancyOf, pullAccount, sumOf, type ListingFacts } from '../../../src/reconcile/account/pull-account.ts';
+import { discrepancyOf, pullAccount, sumOf, type ListedRows } from '../../../src/reconcile/account/pull-account.ts';
 
-const ALL: ListingFacts = { listedCount: 9, unreadableCount: 0, hereCount: 9, keptCount: 0, strangeCount: 0 };
+const ALL: ListedRows = { listed: 9, unreadable: 0, here: 9, kept: 0, strange: 0 };
 
 test.each([
   ['every row is here', {}, { here: 9, missing: 0 }, null],
-  ['two cannot be read', { hereCount: 7, unreadableCount: 2 }, { here: 7, unreadable: 2, missing: 0 }, null],
-  ['deletes are held', { keptCount: 3 }, { here: 9, kept: 3, missing: 0 }, null],
-  ['one was lost', { hereCount: 8 }, { missing: 1 }, '1 row of the 9 that the origin listed is missing here'],
-  ['one was invented', { strangeCount: 1 }, { strange: 1 }, '1 row here is not among the 9 that the origin listed'],
+  ['two cannot be read', { here: 7, unreadable: 2 }, { here: 7, unreadable: 2, missing: 0 }, null],
+  ['deletes are held', { kept: 3 }, { here: 9, kept: 3, missing: 0 }, null],
+  ['one was lost', { here: 8 }, { missing: 1 }, '1 row of the 9 that the origin listed is missing here'],
+  ['one was invented', { strange: 1 }, { strange: 1 }, '1 row here is not among the 9 that the origin listed'],
   [
     'both',
-    { hereCount: 7, strangeCount: 2 },
+    { here: 7, strange: 2 },
     { missing: 2, strange: 2 },
     '2 rows of the 9 that the origin listed are missing here, and 2 rows here are not among the 9 that the origin listed',
   ],
@@ -25,7 +25,7 @@ test.each([
 });
 
 test('accounts of tables add up', () => {
-  const account = pullAccount({ ...ALL, keptCount: 1 });
+  const account = pullAccount({ ...ALL, kept: 1 });
 
   expect(sumOf([account, account])).toEqual({ listed: 18, here: 18, unreadable: 0, missing: 0, kept: 2, strange: 0 });
   expect(sumOf([])).toEqual({ listed: 0, here: 0, unreadable: 0, missing: 0, kept: 0, strange: 0 });

@@ -58,7 +58,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
   {
     name: 'deleted-is-created-again',
     without: 'A lost new row that is not found is sent again, whatever was deleted meanwhile.',
-    edits: [{ file: 'push/ask.ts', find: '  await suspectDeleted(run, batch, plain);\n', replace: '' }],
+    edits: [{ file: 'push/ask.ts', find: '  await suspectDeleted(run, batch, news);\n', replace: '' }],
   },
   {
     name: 'unidentified-recorded-ahead',
@@ -227,8 +227,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/table.ts',
-        find: 'for (const batch of batches) await settle(run, batch);',
-        replace: `await context.replica.write('Forgetting batches', (tx) => { for (const { rows } of batches) moveRows(tx, table.id, rows.map(({ id }) => id), { event: 'notApplied', at: stampFromMs(context.clock.nowMs()) }); tx.prepare('DELETE FROM _rowsync_batches WHERE table_id = ?').run(table.id); });`,
+        find: 'for (const batch of batches)\n    await settleFound(run, batch, asks ? await askAbout(run, batch, { isAtOnce: false }) : NO_NEWS);',
+        replace: `await context.replica.write('Forgetting batches', (tx) => { for (const { rows } of batches) applyEvent(tx, table.id, rows.map(({ id }) => id), { event: 'notApplied', at: stampFromMs(context.clock.nowMs()) }); tx.prepare('DELETE FROM _rowsync_batches WHERE table_id = ?').run(table.id); });`,
       },
     ],
   },
