@@ -3,7 +3,7 @@
  * another client dropped a trigger, a new process begins, or REPLACE removed rows unseen through a unique index of the user.
  */
 import { must } from '../base/assert.ts';
-import { isChanged, isSameValue, type RowVersion } from '../reconcile/merge.ts';
+import { editedColumns, isChanged, type RowVersion } from '../reconcile/merge.ts';
 import {
   decideQuestions,
   decideColumnsLost,
@@ -179,10 +179,7 @@ export function diffRows(
     const state = states.get(id) ?? 'clean';
     // The row waits for an answer, so it is listed even without a difference.
     if (!isChanged(base, local, table.columns) && (state === 'edited' || state === 'clean')) return [];
-    const columns = table.columns.flatMap(({ type, writable }, column) => {
-      const before = base?.values[column] ?? null;
-      return local === null || !writable || isSameValue(type, before, local.values[column] ?? null) ? [] : [column];
-    });
+    const columns = local === null ? [] : editedColumns(base, local, table.columns);
     const kind = base === null ? 'insert' : local === null ? 'delete' : 'update';
     const raw = [...readRawTexts(from, table, local).keys()].flatMap((column) => {
       return columns.includes(column) ? [`${cellName(table, columnAt(table, column))} takes text in UTF-8`] : [];

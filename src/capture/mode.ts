@@ -9,8 +9,8 @@ import { readColumns, storeColumnState } from '../replica/bookkeeping/columns.ts
 import { markDiffering } from '../replica/compare.ts';
 import {
   readProblems,
-  consumeConfirmation,
   isPushProblemStored,
+  storeConfirmedCount,
   storePushProblem,
 } from '../replica/bookkeeping/problems.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
@@ -109,13 +109,9 @@ export function switchMode(
     dropBase(tx, tableId);
     storePush(tx, tableId, 'off');
   }
-  if (!options.push) forgetPush(tx, tableId);
-}
-
-/** Forgets the problem of the last push, and the consent for the next one: the table is no longer pushed. */
-function forgetPush(tx: Tx, id: number): void {
-  if (!isPushProblemStored(tx, id, null)) storePushProblem(tx, id, null);
-  if (readProblems(tx, id).pushConsent !== null) consumeConfirmation(tx, id, 'push');
+  // The problem of the last push, and the consent for the next one, say nothing any more.
+  if (!options.push && !isPushProblemStored(tx, tableId, null)) storePushProblem(tx, tableId, null);
+  if (!options.push && readProblems(tx, tableId).pushConsent !== null) storeConfirmedCount(tx, tableId, 'push', null);
 }
 
 /**
@@ -178,14 +174,10 @@ function endCapture(
     });
   }
   discardChanges(tx, table, changes, at);
-  forgetMarks(tx, table.id);
-}
-
-/** Forgets marks, batches and questions of rows once their edits are kept: a batch without marks could never be settled. */
-function forgetMarks(tx: Tx, tableId: number): void {
-  forgetRowStates(tx, tableId);
-  forgetBatches(tx, tableId);
-  closeQuestions(tx, tableId);
+  // Their edits are kept, and a batch without marks could never be settled.
+  forgetRowStates(tx, table.id);
+  forgetBatches(tx, table.id);
+  closeQuestions(tx, table.id);
 }
 
 /** Keeps edits in `sync_conflicts` and puts their rows back to base. */

@@ -8,7 +8,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { type RowsyncError, asRowsyncError } from '../base/errors.ts';
 import { runAll } from '../base/pool.ts';
 import { columnMode, downloadProblem, judgeFile, type FileRule } from '../reconcile/files.ts';
-import { isHeldBy } from '../replica/bookkeeping/problems.ts';
+import { readProblems } from '../replica/bookkeeping/problems.ts';
 import { readFileColumns, forgetLook, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
 import {
   countFilesNotHere,
@@ -114,7 +114,7 @@ function chooseColumns({ replica, settings }: FilesContext, names: readonly stri
   return chooseTables(replica, names).flatMap(({ id, name }) => {
     const rule = settings.rule(name);
     // Columns of a held table may be left out by now.
-    if (isHeldBy(replica, id, 'guard.schema')) return [];
+    if (readProblems(replica, id).problemCode === 'guard.schema') return [];
     if (rule === null || rule.mode === 'none') return [];
     return readFileColumns(replica, id).map((column) => {
       return { column, rule: { ...rule, mode: columnMode(rule.mode, column.options) } };

@@ -140,30 +140,27 @@ export function rowMethods(requests: Requests, format: WireFormat, maskKey: () =
     const key = columns.some(({ mask }) => mask?.kind === 'hash') ? maskKey() : null;
     return (text, what) => format.readRows(text, columns, what, key);
   };
+  const answerTo =
+    (columns: readonly ColumnShape[], asked: ExpectedRows) =>
+    (text: string, what: string): RowPage =>
+      answeringPage(pageOf(columns)(text, what), asked, what);
   return {
-    select: ({ table, columns, query }, options) =>
-      run(
-        ['select', table, selectPath(extension, table, query)],
-        (text, what) => answeringPage(pageOf(columns)(text, what), { countMax: query.top ?? TOP_MAX }, what),
-        options,
-      ),
-    selectView: ({ table, view, columns, query }, options) =>
-      run(
-        ['select', table, viewPath(extension, { table, view }, query)],
-        (text, what) => answeringPage(pageOf(columns)(text, what), { countMax: query.top ?? TOP_MAX }, what),
-        options,
-      ),
+    select: ({ table, columns, query }, options) => {
+      const path = selectPath(extension, table, query);
+      return run(['select', table, path], answerTo(columns, { countMax: query.top ?? TOP_MAX }), options);
+    },
+    selectView: ({ table, view, columns, query }, options) => {
+      const path = viewPath(extension, { table, view }, query);
+      return run(['select', table, path], answerTo(columns, { countMax: query.top ?? TOP_MAX }), options);
+    },
     retrieve: (request, options) => {
       const { table, columns, names } = request;
       const asked =
         'ids' in request
           ? { countMax: request.ids.length, ids: new Set(request.ids) }
           : { countMax: request.keys.length };
-      return run(
-        ['retrieve', table, retrievePath(extension, table, names, request)],
-        (text, what) => answeringPage(pageOf(columns)(text, what), asked, what),
-        options,
-      );
+      const path = retrievePath(extension, table, names, request);
+      return run(['retrieve', table, path], answerTo(columns, asked), options);
     },
     updateableColumns: async (table, { signal } = {}) => {
       const path = selectPath(extension, table, { columns: ['*'], sort: [], top: 1 });

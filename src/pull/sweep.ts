@@ -391,12 +391,10 @@ async function readPage(reading: RunningPass, place: PagePlace): Promise<void> {
 function stampsOfPage({ created, table }: Pass, window: string, { ids, rows }: RowPage): PageStamps {
   const index = table.shapes.findIndex(({ name }) => name === created);
   if (index < 0) return { lastStamp: null, tieCount: ids.length, lie: null };
-  // Rows that could not be read are missing among the others, which keep their order.
-  let next = 0;
+  const stampById = new Map(rows.map(({ id, values }) => [id, values[index] ?? null]));
   const stamps = ids.map((id) => {
-    if (rows[next]?.id !== id) return undefined;
-    const stamp = rows[next++]?.values[index];
-    return typeof stamp === 'string' ? stamp : null;
+    const stamp = stampById.get(id); // undefined if the row could not be read
+    return stamp === undefined || typeof stamp === 'string' ? stamp : null;
   });
   return judgeStamps(window, stamps);
 }

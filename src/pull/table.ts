@@ -8,7 +8,7 @@ import { LARGE_PAGES, watermarkAfter } from '../reconcile/follow.ts';
 import { discrepancyOf, type PullAccount } from '../reconcile/account/pull-account.ts';
 import { isSameShape } from '../reconcile/shape.ts';
 import { findTable, readTable, readTables } from '../replica/bookkeeping/tables.ts';
-import { storeProblem, readProblems, isHeldBy, consumeConfirmation } from '../replica/bookkeeping/problems.ts';
+import { storeProblem, readProblems, storeConfirmedCount } from '../replica/bookkeeping/problems.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { countPages, readLatestStamp, readPullAccount } from '../replica/bookkeeping/pages.ts';
 import { baseName, hasBase } from '../replica/tables.ts';
@@ -97,10 +97,12 @@ async function pullRows(
   const tableOptions = context.settings.tableOptions(summary.recordName) ?? { sort: null };
   // Rows that may be lost because a person agrees now, or agreed while another process worked.
   const known = findTable(context.replica, summary.id);
-  const given = known === null ? null : readProblems(context.replica, known.id).pullConsent;
+  // Read now, since the end of a sweep forgets the problem.
+  const problems = known === null ? null : readProblems(context.replica, known.id);
+  const given = problems?.pullConsent ?? null;
   const consent = options.confirm ? Infinity : given;
-  // Read now, since the end of a sweep forgets the problem. A consent to deletes is no consent to drop columns.
-  const confirmed = options.confirm || (given !== null && isHeldBy(context.replica, summary.id, 'guard.schema'));
+  // A consent to deletes is no consent to drop columns.
+  const confirmed = options.confirm || (given !== null && problems?.problemCode === 'guard.schema');
   let deletedCount = 0;
   if (options.follow !== undefined && options.follow !== false && !confirmed) {
     const followed = await followKnown(context, summary, { discard: options.discard, tableOptions, counts });
@@ -112,8 +114,8 @@ async function pullRows(
     await options.askDatabase();
   }
   // No "not modified" opens a table to edits. A right that an answer seemed to take away is asked for again.
-  const isLocked = known !== null && isHeldBy(context.replica, known.id, 'guard.pending');
-  const inFull = isLocked || ((tableOptions.editing ?? null) !== null && known?.push !== 'on');
+  const inFull =
+    problems?.problemCode === 'guard.pending' || ((tableOptions.editing ?? null) !== null && known?.push !== 'on');
   let described = await describeTable(context, summary, { inFull });
   for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
     const before = described;
@@ -139,7 +141,11 @@ async function pullRows(
     if (isUnlooked || moving !== null) described = await describeTable(context, summary, { inFull: moving !== null });
     if (isSameShape(before, described)) {
       if (moving !== null) throw moving;
-      if (given !== null) await useUp(context, summary.id);
+      if (given !== null) {
+        await context.replica.writeDurably('Using a confirmation', (tx) =>
+          storeConfirmedCount(tx, summary.id, 'pull', null),
+        );
+      }
       if (table.problem !== null) throw table.problem;
       return { ...outcome, deletedCount, isFollowed: false, account: accountOf(context, summary.id, counts) };
     }
@@ -165,10 +171,6 @@ function requireSum(name: string, account: PullAccount | null): void {
     message: `${name}: ${discrepancy}`,
     hint: `rowsync resync ${shellWord(name)} && rowsync pull reads the table anew. If the sum is wrong again, report this.`,
   });
-}
-
-async function useUp({ replica }: PullContext, tableId: number): Promise<void> {
-  await replica.writeDurably('Using a confirmation', (tx) => consumeConfirmation(tx, tableId, 'pull'));
 }
 
 /** Brings the rows of a table up to date, in pages that fit into an answer. */

@@ -13,8 +13,8 @@ import { applyEvent, retryDue } from '../capture/writer/apply.ts';
 import { judgePush } from '../reconcile/guards.ts';
 import {
   readProblems,
-  consumeConfirmation,
   isPushProblemStored,
+  storeConfirmedCount,
   storePushProblem,
 } from '../replica/bookkeeping/problems.ts';
 import type { Connection } from '../replica/connection.ts';
@@ -77,7 +77,7 @@ export async function pushOneTable(
       error = await pushRounds(run, order.confirm);
       // A consent that a person gave beforehand is used up.
       if (!order.confirm && pushConsent !== null)
-        await replica.writeDurably('Using a confirmation', (tx) => consumeConfirmation(tx, run.table.id, 'push'));
+        await replica.writeDurably('Using a confirmation', (tx) => storeConfirmedCount(tx, table.id, 'push', null));
     }
   } catch (thrown) {
     await order.caller();

@@ -46,7 +46,7 @@ export function hasLostEdit(
   const { base: baseNow, local: localNow } = decision;
   if (base === null || local === null || baseNow === null || localNow === null) return false;
   return columns.some(({ type, writable }, index) => {
-    const isSame = (one: Row, other: Row): boolean => isSameValue(type, valueAt(one, index), valueAt(other, index));
+    const isSame = (one: Row, other: Row): boolean => isSameValue(type, cellOf(one, index), cellOf(other, index));
     return writable && !isSame(base, local) && isSame(baseNow, localNow);
   });
 }
@@ -62,7 +62,7 @@ export function isAnswered(
 ): boolean {
   if (column === null || !column.writable) return true;
   if (base === null || local === null) return false;
-  return isSameValue(column.type, valueAt(local, index), valueAt(base, index));
+  return isSameValue(column.type, cellOf(local, index), cellOf(base, index));
 }
 
 /** The three versions of one row. */
@@ -120,10 +120,14 @@ export function mergeRow(
 
 /** Whether an edit of the local row is waiting to be pushed: a writable cell differs from base, or one row is missing. */
 export function isChanged(base: Row | null, local: Row | null, columns: readonly MergeColumn[]): boolean {
-  if (base === null || local === null) return base !== local;
-  return columns.some(({ type, writable }, index) => {
-    return writable && !isSameValue(type, valueAt(base, index), valueAt(local, index));
-  });
+  return base === null || local === null ? base !== local : editedColumns(base, local, columns).length > 0;
+}
+
+/** Indexes of the writable cells in which a row differs from its base; without a base, of those with a value. */
+export function editedColumns(base: Row | null, local: Row, columns: readonly MergeColumn[]): readonly number[] {
+  return columns.flatMap(({ type, writable }, column) =>
+    writable && !isSameValue(type, cellOf(base, column), cellOf(local, column)) ? [column] : [],
+  );
 }
 
 interface Rules {
@@ -164,9 +168,9 @@ function mergeCells(
 ): MergeDecision {
   const conflicts: Conflict[] = [];
   const values = columns.map(({ type, writable }, column): Value => {
-    const here = valueAt(local, column);
-    const there = valueAt(remote, column);
-    const before = base === null ? null : valueAt(base, column);
+    const here = cellOf(local, column);
+    const there = cellOf(remote, column);
+    const before = cellOf(base, column);
     if (isSameValue(type, here, there)) return there;
     if (isSameValue(type, here, before)) return there;
     if (writable && isSameValue(type, there, before)) return here;
@@ -189,8 +193,9 @@ function stateOf(differs: boolean, winner: ConflictWinner): MergeState {
   return winner === 'nobody' ? 'parked' : 'changed';
 }
 
-function valueAt(row: Row, index: number): Value {
-  return row.values[index] ?? null;
+/** The value of a cell; null also without a row. */
+export function cellOf(row: Row | null, column: number): Value {
+  return row?.values[column] ?? null;
 }
 
 /** Indexes of the values that differ; both rows have the same columns in the same order. */

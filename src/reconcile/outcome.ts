@@ -4,6 +4,7 @@
  */
 import type { Row, Value } from '../wire/schema.ts';
 import {
+  cellOf,
   hasLostEdit,
   isAnswered,
   isChanged,
@@ -206,8 +207,8 @@ export function discardedLines(
     return [{ ...given, kind: 'inserted', column: null, base: null, local: local ?? sent, remote: null }];
   if (local === null) return [{ ...given, kind: 'deletedHere', column: null, base, local: null, remote: base }];
   return columns.map((column) => {
-    const before = base.values[column] ?? null;
-    return { ...given, kind: 'cell', column, base: before, local: local.values[column] ?? null, remote: before };
+    const before = cellOf(base, column);
+    return { ...given, kind: 'cell', column, base: before, local: cellOf(local, column), remote: before };
   });
 }
 
@@ -261,11 +262,8 @@ export function decidePutBack(facts: RowFacts, columns: readonly MergeColumn[]):
   const { base, local } = facts;
   if (base === null || local === null) return unchanged(facts); // whole rows have no such cells
   const isSame = (column: number): boolean =>
-    isSameValue(columns[column]?.type ?? 'Text', base.values[column] ?? null, local.values[column] ?? null);
-  const values = columns.map(({ writable }, column) => {
-    const from = !writable || isSame(column) ? base : local;
-    return from.values[column] ?? null;
-  });
+    isSameValue(columns[column]?.type ?? 'Text', cellOf(base, column), cellOf(local, column));
+  const values = columns.map(({ writable }, column) => cellOf(!writable || isSame(column) ? base : local, column));
   const row = { id: facts.id, allow: base.allow, values };
   const isLeft = isChanged(base, row, columns);
   const lost = columns.flatMap(({ writable }, column) => (writable || isSame(column) ? [] : [column]));
@@ -289,10 +287,10 @@ export function decideColumnsLost(
   columns: readonly MergeColumn[],
   lost: readonly number[],
 ): RowOutcome {
-  const edited = lost.filter((column) => {
-    const [before, here] = [facts.base?.values[column] ?? null, facts.local?.values[column] ?? null];
-    return !isSameValue(columns[column]?.type ?? 'Text', before, here);
-  });
+  const { base, local } = facts;
+  const edited = lost.filter(
+    (column) => !isSameValue(columns[column]?.type ?? 'Text', cellOf(base, column), cellOf(local, column)),
+  );
   return {
     ...unchanged(facts),
     conflicts: lostLines(facts, edited),
@@ -303,9 +301,8 @@ export function decideColumnsLost(
 /** Cells that lose to the origin's, as they are. */
 function lostLines({ base, local }: RowFacts, columns: readonly number[]): readonly KeptConflict[] {
   return columns.map((column) => {
-    const before = base?.values[column] ?? null;
-    const here = local?.values[column] ?? null;
-    const sides = { base: before, local: here, remote: before };
+    const before = cellOf(base, column);
+    const sides = { base: before, local: cellOf(local, column), remote: before };
     return { kind: 'cell', column, ...sides, winner: 'origin', state: 'decided', renews: null };
   });
 }

@@ -11,7 +11,7 @@
 import { must } from '../base/assert.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
-import { isSameValue, type ConflictPolicy, type RowVersion } from './merge.ts';
+import { cellOf, editedColumns, type ConflictPolicy, type RowVersion } from './merge.ts';
 import { filterOfValue, matchKey } from './findable.ts';
 import { uploadName, type SentFile } from './files.ts';
 
@@ -171,13 +171,10 @@ export function planPush(rows: readonly RowVersion[], table: PushTable, options:
       }
       matchKeys.add(key);
     }
-    addToBatch(batches, planned, { ...options.limits, rowsMax: rowsMaxFor(row.id, options) });
+    const { limits, rowsMaxOf = () => limits.rowsMax } = options;
+    addToBatch(batches, planned, { ...limits, rowsMax: Math.min(limits.rowsMax, rowsMaxOf(row.id)) });
   }
   return { batches: batches.map(({ method, rows: cut }) => ({ method, rows: cut })), unsendable, left };
-}
-
-function rowsMaxFor(id: number, { limits, rowsMaxOf }: PlanOptions): number {
-  return Math.min(limits.rowsMax, rowsMaxOf?.(id) ?? limits.rowsMax);
 }
 
 /** Kinds of change come one after the other, each with few methods: a row joins the last batch of its method. */
@@ -260,7 +257,7 @@ function planInsert(id: number, local: Row, { columns, match, allowAdd }: PushTa
   if (problem !== null) return { id, kind: 'insert', ...problem };
   if (match === null) return insert('create', cells);
   const column = columnAt(columns, match);
-  const value = local.values[match] ?? null;
+  const value = cellOf(local, match);
   // An upsert by a value that cannot be looked up might overwrite a row; the origin then refuses a create.
   if (value !== null && value !== '') return insert(filterOfValue(column, value) === null ? 'create' : 'upsert', cells);
   // The origin numbers such a column itself, or accepts only numbers: no value can be generated.
@@ -279,10 +276,7 @@ function planInsert(id: number, local: Row, { columns, match, allowAdd }: PushTa
 
 /** The writable cells in which a row differs from its base; without a base, all cells with a value. */
 function changedCells(base: Row | null, local: Row, columns: readonly PushColumn[]): readonly SentCell[] {
-  return columns.flatMap(({ type, writable }, column) => {
-    const value = local.values[column] ?? null;
-    return writable && !isSameValue(type, base?.values[column] ?? null, value) ? [{ column, value }] : [];
-  });
+  return editedColumns(base, local, columns).map((column) => ({ column, value: cellOf(local, column) }));
 }
 
 function cellProblem(

@@ -4,7 +4,15 @@
  */
 import { must } from '../base/assert.ts';
 import type { Row, UnreadableRow, Value } from '../wire/schema.ts';
-import { isChanged, type Conflict, type ConflictPolicy, type MergeColumn, isSameValue, isTakenAs } from './merge.ts';
+import {
+  cellOf,
+  isChanged,
+  type Conflict,
+  type ConflictPolicy,
+  type MergeColumn,
+  isSameValue,
+  isTakenAs,
+} from './merge.ts';
 import {
   decideMoved,
   decideRemote,
@@ -76,12 +84,12 @@ export function baseAfterAnswer(
   const { local, remote } = now;
   // Values that the origin fills in are no edits of a new row that was deleted here meanwhile.
   const asMade = columns.map(({ automatic }, column): Value => {
-    return local === null && automatic === true ? (remote.values[column] ?? null) : null;
+    return local === null && automatic === true ? cellOf(remote, column) : null;
   });
   const values = before.base?.values.slice() ?? asMade;
   for (const { column, value, file } of before.sent) {
     const type = columns[column]?.type ?? 'Text';
-    const there = remote.values[column] ?? null;
+    const there = cellOf(remote, column);
     const isHeld = file === undefined ? isTakenAs(type, value, there) : arrived.has(column);
     // A value that the origin had before, and that is also its form of the sent value, proves nothing.
     const isAsBefore = file === undefined && isSameValue(type, there, values[column] ?? null);
@@ -89,7 +97,7 @@ export function baseAfterAnswer(
     // REPLACE puts the origin's file back into the cell, which no client can request: that is no edit.
     const isPutBack = file !== undefined && values[column] !== null && local?.values[column] === values[column];
     if (isPutBack) continue;
-    const isAsSent = local !== null && isSameValue(type, local.values[column] ?? null, value);
+    const isAsSent = local !== null && isSameValue(type, cellOf(local, column), value);
     values[column] = isHeld && !isAsSent ? there : value;
   }
   return { id: remote.id, allow: before.base?.allow ?? null, values };
@@ -104,14 +112,14 @@ export function isApplied(
 ): boolean {
   return sent.every(({ column, value, file }) => {
     if (file !== undefined) return arrived.has(column);
-    return isTakenAs(columns[column]?.type ?? 'Text', value, remote.values[column] ?? null);
+    return isTakenAs(columns[column]?.type ?? 'Text', value, cellOf(remote, column));
   });
 }
 
 /** What a new row overwrote in the known row that the origin merged it into: the sent values are there, and those before are kept. */
 function overwrittenCells(known: Row, sent: readonly SentCell[], columns: readonly MergeColumn[]): readonly Conflict[] {
   return sent.flatMap(({ column, value, file }) => {
-    const before = known.values[column] ?? null;
+    const before = cellOf(known, column);
     if (file !== undefined || isSameValue(columns[column]?.type ?? 'Text', before, value)) return [];
     return [{ kind: 'cell', column, base: before, local: value, remote: before, winner: 'local' }];
   });

@@ -2,8 +2,8 @@
  * Whether the columns of a table still have the names under which its rows were read. Values that are stored under a name that has moved belong to
  * another column, and an edit of their row would keep them permanently. Pure.
  */
-import { columnType, isWritable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
-import { type MergeColumn, isSameValue } from './merge.ts';
+import { columnType, isWritable, type Row, type TableDescriptor } from '../wire/schema.ts';
+import { cellOf, type MergeColumn, isSameValue } from './merge.ts';
 import { baseAsSent } from './push-settle.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
 
@@ -41,7 +41,7 @@ export function isAsExpected(
 ): boolean {
   return columns.every(({ type, writable, automatic }, index) => {
     if (!writable || automatic || except.has(index)) return true;
-    return isSameValue(type, row.values[index] ?? null, expected?.values[index] ?? null);
+    return isSameValue(type, cellOf(row, index), cellOf(expected, index));
   });
 }
 
@@ -53,13 +53,9 @@ export function isAsAccepted(
 ): boolean {
   const plain = cells.filter(({ file }) => file === undefined);
   const isHeld = ({ column, value }: SentCell): boolean =>
-    isSameValue(columns[column]?.type ?? 'Text', valueAt(row, column), value);
+    isSameValue(columns[column]?.type ?? 'Text', cellOf(row, column), value);
   // A default that the origin fills in is no surprise.
   if (kind === 'insert') return plain.every(isHeld);
   const files = new Set(cells.flatMap(({ column, file }) => (file === undefined ? [] : [column])));
   return isAsExpected(columns, row, baseAsSent({ base, sent: cells }, row.id, columns.length), files);
-}
-
-function valueAt({ values }: Row, column: number): Value {
-  return values[column] ?? null;
 }

@@ -12,7 +12,10 @@ import { storeSentNames } from './bookkeeping/refusals.ts';
 /** Brings what is kept of a table up to the names that its columns have from now on, all at once. */
 export function renameInKeptRows(tx: Tx, tableId: number, newNames: ReadonlyMap<string, string>): void {
   if (newNames.size === 0) return;
-  const renamed = (text: Stored): Stored => (typeof text === 'string' ? renamedText(tx, text, newNames) : text);
+  const renamed = (text: Stored): Stored => {
+    if (typeof text !== 'string') return text;
+    return objectText([...readKeptRow(tx, text)].map(([name, value]) => [newNames.get(name) ?? name, value]));
+  };
   const conflicts = sql`SELECT id FROM _rowsync_conflicts WHERE table_id = ? AND kind <> 'cell'`;
   const readConflicts = sql`SELECT id, base, local, remote FROM _rowsync_conflicts WHERE id IN (SELECT value FROM json_each(?))`;
   for (const ids of blocks(queryNumbers(tx, conflicts, [tableId]))) {
@@ -30,8 +33,4 @@ export function readKeptRow(tx: Tx, text: string): ReadonlyMap<string, Stored> {
   return new Map(
     queryRows(tx, sql`SELECT key, value FROM json_each(?)`, [text]).map(([key, value]) => [String(key), value ?? null]),
   );
-}
-
-function renamedText(tx: Tx, text: string, newNames: ReadonlyMap<string, string>): string {
-  return objectText([...readKeptRow(tx, text)].map(([name, value]) => [newNames.get(name) ?? name, value]));
 }

@@ -24,7 +24,7 @@ import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { clearSuspects } from './bookkeeping/suspects.ts';
 import { forgetUnreadable } from './bookkeeping/unreadable.ts';
 import { storeDeleted } from './bookkeeping/deleted.ts';
-import { queryNumber, queryNumbers } from './query.ts';
+import { queryNumber, queryNumbers, queryRows } from './query.ts';
 
 /**
  * Values bound by one upsert statement, about. Many rows per statement save the cost of a call for each. Past a few hundred
@@ -296,13 +296,8 @@ export function readCells(
   { names, ids }: { readonly names: readonly string[]; readonly ids: readonly number[] },
 ): ReadonlyMap<number, readonly Pair[]> {
   if (names.length === 0) return new Map();
-  const rows = from
-    .prepare(
-      sql`SELECT _id, ${joinSql(names.map(ident))} FROM ${ident(localName)} WHERE _id IN (SELECT value FROM json_each(?))`,
-    )
-    .safeIntegers()
-    .raw()
-    .all(JSON.stringify(ids)) as [bigint, ...Stored[]][]; // the columns just listed
+  const text = sql`SELECT _id, ${joinSql(names.map(ident))} FROM ${ident(localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
+  const rows = queryRows(from, text, [JSON.stringify(ids)]);
   return new Map(
     rows.map(([rowId, ...values]) => [Number(rowId), names.map((name, index) => [name, values[index] ?? null])]),
   );
@@ -335,16 +330,10 @@ export function objectText(pairs: readonly (readonly [name: string, value: Store
 
 /** Reads rows by id, in no particular order; ids that are not here are left out. */
 export function readRowsById(from: Connection, target: RowTarget, ids: readonly number[]): readonly Row[] {
-  const rows = from
-    .prepare(
-      sql`SELECT ${columnList(target.columns)} FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`,
-    )
-    .safeIntegers()
-    .raw()
-    .all(JSON.stringify(ids)) as [bigint, string | null, ...Stored[]][]; // the columns just listed
-  return rows.map(([id, allow, ...values]) => ({
+  const text = sql`SELECT ${columnList(target.columns)} FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
+  return queryRows(from, text, [JSON.stringify(ids)]).map(([id, allow, ...values]) => ({
     id: Number(id),
-    allow,
+    allow: allow as string | null, // a column of type TEXT
     values: values.map((value, index) => valueFromStored(value, target.columns[index]?.type ?? 'Text')),
   }));
 }

@@ -52,7 +52,8 @@ export function readFacts(
   versions: readonly RowVersion[] = readVersions(from, table, ids),
 ): readonly RowFacts[] {
   const states = readRowStates(from, table.id, ids);
-  const questions = states.size === 0 ? new Map<number, OpenQuestion[]>() : readOpenQuestions(from, table, ids);
+  const questions =
+    states.size === 0 ? new Map<number, readonly OpenQuestion[]>() : readOpenQuestions(from, table, ids);
   return versions.map(({ id, base, local }) => ({
     id,
     base,

@@ -285,18 +285,14 @@ export function readOpenQuestions(
   from: Connection,
   table: DisputedTable,
   ids: readonly number[],
-): ReadonlyMap<number, OpenQuestion[]> {
+): ReadonlyMap<number, readonly OpenQuestion[]> {
   const text = sql`SELECT id, row_id, kind, column_seq FROM _rowsync_conflicts
       WHERE table_id = ? AND state = 'open' AND row_id IN (SELECT value FROM json_each(?)) ORDER BY id`;
-  const byRow = new Map<number, OpenQuestion[]>();
-  for (const [id, rowId, kind, seq] of queryRows(from, text, [table.id, JSON.stringify(ids)])) {
+  const questions = queryRows(from, text, [table.id, JSON.stringify(ids)]).map(([id, rowId, kind, seq]) => {
     const column = seq === null ? null : table.columns.findIndex((known) => known.seq === Number(seq));
-    const question = { id: Number(id), kind: oneOf(CONFLICT_KINDS, kind), column };
-    const known = byRow.get(Number(rowId));
-    if (known === undefined) byRow.set(Number(rowId), [question]);
-    else known.push(question);
-  }
-  return byRow;
+    return { rowId: Number(rowId), id: Number(id), kind: oneOf(CONFLICT_KINDS, kind), column };
+  });
+  return Map.groupBy(questions, ({ rowId }) => rowId);
 }
 
 const CONFLICT_COLUMNS = sql`id, table_id, row_id, kind, column_seq, base, local, remote, state, resolution, value`;

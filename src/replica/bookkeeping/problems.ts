@@ -84,26 +84,12 @@ const STORE_CONFIRMED = {
 } as const;
 
 /**
- * Whether a table waits behind a guard: that of its schema as most of its columns vanished or some are to be removed (a consent for the table then
- * means that), or that of edits as a right seems to be gone.
- */
-export function isHeldBy(from: Connection, tableId: number, code: 'guard.schema' | 'guard.pending'): boolean {
-  const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND problem_code = ?`;
-  return queryAny(from, text, [tableId, code]);
-}
-
-/**
  * Subtracts rows that are about to be sent from a consent: later edits were not shown to the person, however the push ends. A consent without
  * remaining rows still counts as given, and is used up at the end.
  */
 export function spendPushConfirmation(tx: Tx, tableId: number, rowCount: number): void {
   const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ? AND push_consent > 0`;
   tx.prepare(text).run(BigInt(rowCount), tableId);
-}
-
-/** Forgets a consent that was used, or is not needed any more. */
-export function consumeConfirmation(tx: Tx, tableId: number, kind: ConfirmationKind): void {
-  storeConfirmedCount(tx, tableId, kind, null);
 }
 
 /** Stores for how many rows a person gave a consent; null for none. */

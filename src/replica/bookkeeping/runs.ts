@@ -259,16 +259,13 @@ export interface Quarter {
 
 /** The quarters that are kept, the oldest first, by the name of the table here. */
 export function readQuarters(from: Connection): ReadonlyMap<string, readonly Quarter[]> {
-  const byTable = new Map<string, Quarter[]>();
   const text = sql`SELECT t.local_name AS "table", q.quarter, q.fare, q.went_well AS wentWell
           FROM _rowsync_quarters q JOIN _rowsync_tables t ON t.id = q.table_id ORDER BY q.table_id, q.quarter`;
   const rows = queryAll(from, text) as { table: string; quarter: number; fare: Quarter['fare']; wentWell: number }[];
-  for (const { table, wentWell, ...quarter } of rows) {
-    const quarters = byTable.get(table) ?? [];
-    byTable.set(table, quarters);
-    quarters.push({ ...quarter, wentWell: wentWell === 1 });
-  }
-  return byTable;
+  const byTable = Map.groupBy(rows, ({ table }) => table);
+  const quartersOf = (of: typeof rows): readonly Quarter[] =>
+    of.map(({ quarter, fare, wentWell }) => ({ quarter, fare, wentWell: wentWell === 1 }));
+  return new Map([...byTable].map(([table, of]) => [table, quartersOf(of)]));
 }
 
 /** A pull or a follow that ended. Stamps are UTC text. */

@@ -12,8 +12,8 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/table.ts',
-        find: "consumeConfirmation(tx, tableId, 'pull')",
-        replace: "tableId < 0 && consumeConfirmation(tx, tableId, 'pull')",
+        find: "storeConfirmedCount(tx, summary.id, 'pull', null)",
+        replace: "summary.id < 0 && storeConfirmedCount(tx, summary.id, 'pull', null)",
       },
     ],
   },
@@ -23,8 +23,8 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/table.ts',
-        find: "consumeConfirmation(tx, run.table.id, 'push')",
-        replace: "run.table.id < 0 && consumeConfirmation(tx, run.table.id, 'push')",
+        find: "storeConfirmedCount(tx, table.id, 'push', null)",
+        replace: "table.id < 0 && storeConfirmedCount(tx, table.id, 'push', null)",
       },
     ],
   },

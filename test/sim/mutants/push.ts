@@ -356,8 +356,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/push-settle.ts',
-        find: 'return local === null && automatic === true ? (remote.values[column] ?? null) : null;',
-        replace: 'return automatic === undefined ? null : (remote.values[column] ?? null);',
+        find: 'return local === null && automatic === true ? cellOf(remote, column) : null;',
+        replace: 'return automatic === undefined ? null : cellOf(remote, column);',
       },
     ],
   },
@@ -389,9 +389,9 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/push-plan.ts',
-        find: 'return writable && !isSameValue(type, base?.values[column] ?? null, value) ? [{ column, value }] : [];',
+        find: 'return editedColumns(base, local, columns).map((column) => ({ column, value: cellOf(local, column) }));',
         replace:
-          'return writable && (value !== null || !isSameValue(type, base?.values[column] ?? null, value)) ? [{ column, value }] : [];',
+          'return columns.flatMap(({ writable }, column) => (writable && (cellOf(local, column) ?? cellOf(base, column)) !== null ? [{ column, value: cellOf(local, column) }] : []));',
       },
     ],
   },
