@@ -14,6 +14,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  readSync,
   realpathSync,
   statSync,
 } from 'node:fs';
@@ -161,6 +162,17 @@ function syncNames(first: string, last: string): void {
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** The bytes of a file from a place on, at once; fewer at its end. */
+export function readBytesAt(path: string, at: number, count: number): Buffer {
+  const bytes = Buffer.alloc(count);
+  const file = openSync(path, 'r');
+  try {
+    return bytes.subarray(0, readSync(file, bytes, 0, count, at));
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Reads a short text in a folder that others may write: a file, and no pipe, which would be waited for. @throws as the file system does, or EINVAL. */

@@ -18,7 +18,7 @@ import type { Connection, Tx } from '../replica/connection.ts';
 import { forgetBatches, readBatches } from '../replica/bookkeeping/batches.ts';
 import { noteCaptured } from '../replica/bookkeeping/history.ts';
 import { readCaptureState, storeCompareDue } from '../replica/bookkeeping/captures.ts';
-import { BLOCK_ROWS, blocks, queryNumbers, queryRows, readRawText } from '../replica/query.ts';
+import { BLOCK_ROWS, blocks, blocksAbove, queryNumbers, queryRows, readRawText } from '../replica/query.ts';
 import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/tables.ts';
 import { hasTriggers, requireHarmlessTriggers } from '../replica/triggers.ts';
@@ -142,29 +142,6 @@ function columnAt({ columns }: TwoWayTable, index: number): TwoWayColumn {
   return must(columns[index], 'an index of a column');
 }
 
-/**
- * The changes of marked rows above `after` in the order of their ids, at most `count` rows; the last id is the next `after`. Empty at the end. Rows
- * that wait for an answer or a person are included, with their state.
- */
-export function readChanges(
-  from: Connection,
-  table: TwoWayTable,
-  { after, count }: { readonly after: number; readonly count: number },
-): readonly RowChange[] {
-  let last = after;
-  for (;;) {
-    const ids = readMarkedIds(from, table.id, last, count);
-    const changes = ids.length === 0 ? [] : diffRows(from, table, ids);
-    if (ids.length === 0 || changes.length > 0) return changes; // ends: every block lies above the last one
-    last = ids.at(-1) ?? last;
-  }
-}
-
-function readMarkedIds(from: Connection, tableId: number, after: number, count: number): readonly number[] {
-  const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND row_id > ? ORDER BY row_id LIMIT ?`;
-  return queryNumbers(from, text, [tableId, after, count]);
-}
-
 /** The changes of the given rows, in their order; unchanged rows are left out. `bases` if they were read before. */
 export function diffRows(
   from: Connection,
@@ -197,15 +174,17 @@ export function readRawTexts(from: Connection, table: TwoWayTable, row: Row | nu
   return new Map(hexes.flatMap(([column, hex]) => (hex === null ? [] : [[column, hex]])));
 }
 
-/** Every changed row of a table, read a block at a time. */
+/**
+ * The changes of all marked rows in the order of their ids, read a block at a time. Rows that wait for an answer or a person are included, with
+ * their state.
+ */
 export function* readAllChanges(from: Connection, table: TwoWayTable): IterableIterator<RowChange> {
-  let after = Number.MIN_SAFE_INTEGER;
-  for (;;) {
-    const changes = readChanges(from, table, { after, count: BLOCK_ROWS });
-    if (changes.length === 0) return; // ends: every block lies above the last one
-    yield* changes;
-    after = changes.at(-1)?.id ?? after;
-  }
+  const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND row_id > ? ORDER BY row_id LIMIT ${BLOCK_ROWS}`;
+  const marked = blocksAbove(
+    (after) => queryNumbers(from, text, [table.id, after]),
+    (id) => id,
+  );
+  for (const ids of marked) yield* diffRows(from, table, ids);
 }
 
 /** The rules of the triggers, applied to existing rows, which may have been written while a trigger was missing. */

@@ -239,18 +239,15 @@ function typedValue(type: ColumnType, value: Stored): Value {
 function attempt<T extends object>(tx: Tx, action: () => T): T | { readonly problem: string } {
   tx.journal.flush(); // or what is taken back would take along entries of what came before
   tx.prepare(sql`SAVEPOINT _rowsync_attempt`).run();
-  const done = orProblem(action);
-  if ('problem' in done) tx.prepare(sql`ROLLBACK TO _rowsync_attempt`).run();
-  tx.prepare(sql`RELEASE _rowsync_attempt`).run();
-  return done;
-}
-
-function orProblem<T>(action: () => T): T | { readonly problem: string } {
+  let done: T | { readonly problem: string };
   try {
-    return action();
+    done = action();
   } catch (thrown) {
     const problem = refusalWords(thrown);
     if (problem === null) throw thrown;
-    return { problem };
+    done = { problem };
   }
+  if ('problem' in done) tx.prepare(sql`ROLLBACK TO _rowsync_attempt`).run();
+  tx.prepare(sql`RELEASE _rowsync_attempt`).run();
+  return done;
 }

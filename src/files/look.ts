@@ -28,6 +28,7 @@ import {
   type CellToLookAt,
   type FileColumn,
 } from '../replica/bookkeeping/file-cells.ts';
+import { blocksAbove } from '../replica/query.ts';
 import type { AttachmentInfo } from '../wire/attachments.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
 import type { FilesContext, FilesTally } from './context.ts';
@@ -68,12 +69,9 @@ export async function lookAtColumn(
     tally.vanishedCount += await replica.write('Marking files of deleted rows', (tx) => markLostRows(tx, column, at));
   }
   const watch = new OutageWatch();
-  let after = Number.MIN_SAFE_INTEGER;
-  for (;;) {
-    const now = stampFromMs(clock.nowMs());
-    const cells = readCellsToLookAt(replica, column, { mode, after, count: BLOCK_CELLS, now });
-    if (cells.length === 0) return; // ends: every block lies above the last one
-    after = cells.at(-1)?.rowId ?? after;
+  const read = (after: number): readonly CellToLookAt[] =>
+    readCellsToLookAt(replica, column, { mode, after, count: BLOCK_CELLS, now: stampFromMs(clock.nowMs()) });
+  for (const cells of blocksAbove(read, ({ rowId }) => rowId)) {
     const looks = cells.map((cell): Look => {
       const known = readCellFiles(replica, column, cell.rowId);
       const knownRevision = known.reduce((most, { revision }) => Math.max(most, revision), 0);

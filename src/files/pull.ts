@@ -39,6 +39,7 @@ import { brokenRevision } from '../origin/failures.ts';
 import type { AttachmentRequest } from '../origin/files.ts';
 import { ORIGIN_LIMITS } from '../origin/limits.ts';
 import type { Replica } from '../replica/database.ts';
+import { blocksAbove } from '../replica/query.ts';
 
 /** Files read from the bookkeeping at a time. */
 const BLOCK_FILES = 500;
@@ -167,13 +168,11 @@ function* filesToFetch(
   now: string,
 ): Generator<FileToFetch> {
   for (const { column, rule } of columns) {
-    let after = 0;
-    for (;;) {
-      const block = readFilesNotHere(replica, column, { after, count: BLOCK_FILES, now });
-      if (block.length === 0) break; // ends: every block lies above the last one
-      after = block.at(-1)?.id ?? after;
-      for (const file of block) yield { file, column, rule };
-    }
+    const notHere = blocksAbove(
+      (after) => readFilesNotHere(replica, column, { after, count: BLOCK_FILES, now }),
+      ({ id }) => id,
+    );
+    for (const block of notHere) for (const file of block) yield { file, column, rule };
   }
 }
 

@@ -365,12 +365,10 @@ function shapeTable(
     (column) => !physical.has(foldName(column.localName)),
   );
   for (const column of dropped) restoreColumn(tx, table, column, options.at);
-  const remade = hasBase(tx, descriptor.id) ? dropped.flatMap((column) => ('name' in column ? column.name : [])) : [];
-  storeSchemaChanges(
-    tx,
-    remade.map((name) => changeOf('columnRemade', descriptor.recordName, name)),
-    options.at,
-  );
+  const remade = dropped
+    .flatMap((column) => ('name' in column && hasBase(tx, descriptor.id) ? column.name : []))
+    .map((name) => changeOf('columnRemade', descriptor.recordName, name));
+  storeSchemaChanges(tx, remade, options.at);
   const whole = dropped.length > 0 ? readTwoWayTable(tx, descriptor.id) : null;
   if (whole !== null) doubtBatches(tx, whole, options.at);
   storeSchemaChanges(tx, columnChanges(descriptor.recordName, known, descriptor.columns), options.at);

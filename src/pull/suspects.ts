@@ -29,6 +29,7 @@ import { readSweep, storeIdentityChecked, type SweepState } from '../replica/boo
 import { clearSeenSuspects } from '../replica/bookkeeping/pages.ts';
 import { countSuspects, readSuspects } from '../replica/bookkeeping/suspects.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
+import { blocksAbove } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { writeInShape } from './describe.ts';
@@ -235,11 +236,7 @@ async function lookUp(
   const tally = { deletedCount: 0, stayingCount: 0, isSettled: true };
   let goneCount = 0;
   let outsideCount = 0;
-  let after = Number.MIN_SAFE_INTEGER;
-  for (;;) {
-    const block = order.next(after);
-    if (block.length === 0) return tally; // ends: every block lies above the last one
-    after = block.at(-1) ?? after;
+  for (const block of blocksAbove(order.next, (id) => id)) {
     const foreign = block.filter((id) => id < 1); // another client made them up; the origin would refuse the request
     if (foreign.length > 0) tally.deletedCount += await deleteForeign(context, table, foreign);
     const askable = block.filter((id) => id > 0);
@@ -265,6 +262,7 @@ async function lookUp(
       if (outside.length > 0) tally.stayingCount += outsideHere - went.filteredCount;
     }
   }
+  return tally;
 }
 
 /**

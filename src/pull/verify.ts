@@ -21,7 +21,7 @@ import { prepareForReading } from './table.ts';
 import { sql } from '../base/sql.ts';
 import type { Connection } from '../replica/connection.ts';
 import { findJournal } from '../replica/bookkeeping/history.ts';
-import { queryRows } from '../replica/query.ts';
+import { blocksAbove, queryRows } from '../replica/query.ts';
 import { changedIndexes } from '../reconcile/merge.ts';
 import { pageSkip } from '../reconcile/windows.ts';
 import { shrinkPages } from './windows.ts';
@@ -236,13 +236,11 @@ async function compareAll(context: PullContext, table: PreparedTable): Promise<C
     },
   );
   if (cursor.isRepeating) throw samePageError(table.address.name);
-  let after = Number.MIN_SAFE_INTEGER;
-  for (;;) {
-    const ids = readIds(context.replica, confirmedRows(table), after, BLOCK_ROWS);
-    if (ids.length === 0) break; // ends: every block lies above the last one
-    after = ids.at(-1) ?? after;
-    for (const id of ids) if (!returned.has(id)) differing.add(id);
-  }
+  const here = blocksAbove(
+    (after) => readIds(context.replica, confirmedRows(table), after, BLOCK_ROWS),
+    (id) => id,
+  );
+  for (const ids of here) for (const id of ids) if (!returned.has(id)) differing.add(id);
   return { comparedCount: returned.size, differing: [...differing] };
 }
 

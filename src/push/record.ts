@@ -52,11 +52,8 @@ export async function record(run: TablePush, block: FoundBlock, round: Round): P
   if (missing.length > 0) await requireSameCaller(run);
   const holders = [...block.holders.values()].filter((holder) => typeof holder === 'object');
   const remotes = [...found.byId.values(), ...holders];
-  const bases = readRowsById(
-    context.replica,
-    baseTarget(table),
-    remotes.map(({ id }) => id),
-  );
+  const remoteIds = remotes.map(({ id }) => id);
+  const bases = readRowsById(context.replica, baseTarget(table), remoteIds);
   const baseById = new Map(bases.map((base) => [base.id, base]));
   await requireSameShape(run, remotes, baseById);
   const moved = unlikeRows([...found.byId.values()], bases);
@@ -219,12 +216,8 @@ function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision &
   const nowMs = context.clock.nowMs();
   const leavingById = new Map(rows.map((row) => [row.id, row]));
   const rules = { columns: table.columns, policy: options.conflict, isSent: false, reason: '' };
-  const outcomes = readFacts(
-    tx,
-    table,
-    edited.map(({ id }) => id),
-    edited,
-  ).flatMap((facts): readonly RowOutcome[] => {
+  const ids = edited.map(({ id }) => id);
+  const outcomes = readFacts(tx, table, ids, edited).flatMap((facts): readonly RowOutcome[] => {
     const refusal = parked.get(facts.id);
     const remote = adopted.get(facts.id);
     const leaving = leavingById.get(facts.id);

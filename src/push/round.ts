@@ -168,12 +168,8 @@ async function storeAnswers(run: TablePush, { batch, ends, isPlain }: Answered):
   }
   return context.replica.write(`Storing the answer to a batch of ${table.localName}`, (tx) => {
     const open = ends.filter(({ end }) => end.kind !== 'left' || end.answer === null);
-    const facts = readFacts(
-      tx,
-      table,
-      open.map(({ row }) => row.id),
-    );
-    const outcomes = facts.map((known, index) => {
+    const openIds = open.map(({ row }) => row.id);
+    const outcomes = readFacts(tx, table, openIds).map((known, index) => {
       const { row, end } = must(open[index], 'facts come in the order of the rows');
       return decideUnanswered(known, row, end, table.columns);
     });

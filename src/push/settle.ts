@@ -12,7 +12,6 @@ import {
   isTaken,
   otherIdOf,
   settledRow,
-  type BatchRow,
   type SettledRow,
 } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
@@ -68,19 +67,15 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
     if (!isFirst) merged.push(one);
     return isFirst;
   });
-  noteFailed(run, batch.rows);
-  const facts = readFacts(
-    tx,
-    table,
-    own.map(({ row }) => row.id),
-  );
-  const decided = facts.map((one, index) => decideSettled(one, must(own[index], 'facts come in order'), rules));
-  carryOut(
-    tx,
-    run,
-    decided.map(({ outcome }) => outcome),
-  );
-  for (const { outcome, limit } of decided) if (limit !== null) limits.set(outcome.id, limit);
+  // If rows that failed before failed again, the others wait for the next round.
+  run.progress.isNarrowing ||= batch.rows.some(({ id, unanswered }) => unanswered !== undefined && limits.has(id));
+  const ownIds = own.map(({ row }) => row.id);
+  const outcomes = readFacts(tx, table, ownIds).map((facts, index) => {
+    const { outcome, limit } = decideSettled(facts, must(own[index], 'facts come in order'), rules);
+    if (limit !== null) limits.set(outcome.id, limit);
+    return outcome;
+  });
+  carryOut(tx, run, outcomes);
   for (const one of merged) {
     const otherId = must(otherIdOf(one), 'it is another row');
     const [row, other] = readFacts(tx, table, [one.row.id, otherId]);
@@ -114,11 +109,6 @@ function carryOut(tx: Tx, run: TablePush, outcomes: readonly RowOutcome[]): void
     if (state === 'inDoubt') counts.inDoubtCount += 1;
     else counts.refusedCount += 1;
   }
-}
-
-/** If rows that failed before failed again, the others wait for the next round. */
-function noteFailed({ progress }: TablePush, rows: readonly BatchRow[]): void {
-  progress.isNarrowing ||= rows.some(({ id, unanswered }) => unanswered !== undefined && progress.limits.has(id));
 }
 
 /** Counts accepted rows. */

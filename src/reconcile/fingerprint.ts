@@ -173,7 +173,7 @@ export function uselessMeasures(
 /** The windows that have rows of some days, in order; `windows` in their order, all of the table. */
 export function windowsOfDays(days: readonly string[], windows: readonly string[], zone: string): readonly string[] {
   const ranges = days.flatMap((day) =>
-    day === NO_DAY ? [] : [{ from: beginOf(day, zone), to: beginOf(next(day), zone) }],
+    day === NO_DAY ? [] : [{ from: beginOf(day, zone), to: beginOf(dayAfter(day, 1), zone) }],
   );
   const found = windows.filter((window) => {
     const end = endOfWindow(windows, window);
@@ -187,16 +187,11 @@ function beginOf(day: string, zone: string): string {
   return utcFromInputText(`${day}T00:00:00`, zone) ?? `${day}T00:00:00Z`;
 }
 
-function next(day: string): string {
-  const at = new Date(`${day}T00:00:00Z`);
-  at.setUTCDate(at.getUTCDate() + 1);
-  return at.toISOString().slice(0, 10);
-}
+const DAY_MS = 86_400_000;
 
-function previous(day: string): string {
-  const at = new Date(`${day}T00:00:00Z`);
-  at.setUTCDate(at.getUTCDate() - 1);
-  return at.toISOString().slice(0, 10);
+/** The day so many days after one, or before it. */
+function dayAfter(day: string, count: number): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + count * DAY_MS).toISOString().slice(0, 10);
 }
 
 /** The day of a UTC stamp in a zone. A UTC date overlaps three days at most, which are cached, so most rows cost one look-up. */
@@ -206,10 +201,10 @@ export function dayFinder(zone: string): (stamp: string) => string {
     const date = stamp.slice(0, 10);
     let days = begins.get(date);
     if (days === undefined) {
-      days = [next(date), date, previous(date)].map((day) => [beginOf(day, zone), day] as const);
+      days = [1, 0, -1].map((count) => dayAfter(date, count)).map((day) => [beginOf(day, zone), day] as const);
       begins.set(date, days);
     }
     const second = secondOf(stamp);
-    return days.find(([begin]) => begin <= second)?.[1] ?? previous(date);
+    return days.find(([begin]) => begin <= second)?.[1] ?? dayAfter(date, -1);
   };
 }

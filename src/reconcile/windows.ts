@@ -175,7 +175,7 @@ export function isSameMap(one: readonly PageEdges[], other: readonly PageEdges[]
 
 /** How the pages fit: whole, or torn from `from` on (read these and the following ones again), or the end is not reached. */
 export type PagesVerdict =
-  | { readonly kind: 'whole'; readonly pageCount: number }
+  | { readonly kind: 'whole' }
   | { readonly kind: 'torn'; readonly from: number }
   | { readonly kind: 'more'; readonly from: number };
 
@@ -188,7 +188,7 @@ export function judgePages(pages: readonly PageEdges[]): PagesVerdict {
     if (previous !== undefined && previous.lastId !== edges.firstId) return { kind: 'torn', from: page - 1 };
     if (edges.isEnd) {
       const rowsBehind = pages.slice(page + 1).some(({ rowCount }) => rowCount > 0);
-      return rowsBehind ? { kind: 'torn', from: page } : { kind: 'whole', pageCount: page + 1 };
+      return rowsBehind ? { kind: 'torn', from: page } : { kind: 'whole' };
     }
   }
 }

@@ -15,7 +15,6 @@ import {
   existsSync,
   fchmodSync,
   openSync,
-  readSync,
   realpathSync,
   rmSync,
   statSync,
@@ -24,7 +23,7 @@ import {
 import type Database from 'better-sqlite3';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
-import { readShortText } from '../base/file-system.ts';
+import { readBytesAt, readShortText } from '../base/file-system.ts';
 import type { PutBack } from '../reconcile/account/facts.ts';
 import type { Connection, Tx } from './connection.ts';
 import { takeName } from './copy-file.ts';
@@ -108,21 +107,11 @@ const FORMAT_AT = 18;
 export function requireOwnLog(path: string): void {
   const log = `${realPathOf(path)}-wal`;
   const logBytes = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
-  if (logBytes === 0 || formatOf(path) !== 1) return;
+  if (logBytes === 0 || readBytesAt(path, FORMAT_AT, 1)[0] !== 1) return;
   throw new RowsyncError('replica', 'replica.log', {
     message: `${path} was put in the place of another file, whose log is still beside it: SQLite would write ${log} over it`,
     hint: `Move ${log} away, and what ends in -shm; nothing was changed. rowsync restore FILE puts a backup in place without that.`,
   });
-}
-
-function formatOf(path: string): number | null {
-  const bytes = Buffer.alloc(1);
-  const file = openSync(path, 'r');
-  try {
-    return readSync(file, bytes, 0, 1, FORMAT_AT) === 1 ? bytes.readUInt8() : null;
-  } finally {
-    closeSync(file);
-  }
 }
 
 /** Counts a batch that creates rows; in the transaction that records or settles it, which is to be durable. */

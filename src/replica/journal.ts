@@ -20,7 +20,7 @@ import {
   ADD_ENTRY,
   FORGET_EDITS,
 } from './bookkeeping/history.ts';
-import { queryAll, queryText, readRawText } from './query.ts';
+import { blocksAbove, queryAll, queryNumbers, queryText, readRawText } from './query.ts';
 import { baseName, hasBase, readStanding } from './tables.ts';
 import { readSchemaVersion } from './objects.ts';
 
@@ -90,13 +90,9 @@ export class Journal implements TxJournal {
     if (table === null) return;
     const marked = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = @id AND row_id > @after
         UNION SELECT row_id FROM _rowsync_history_edits WHERE table_id = @id AND row_id > @after ORDER BY row_id LIMIT 500`;
-    let after = Number.MIN_SAFE_INTEGER;
-    for (;;) {
-      const ids = this.#db.prepare(marked).pluck().all({ id: target.id, after }) as number[]; // row_id is an INTEGER
-      if (ids.length === 0) break; // ends: every block lies above the last one
-      after = ids.at(-1) ?? after;
+    const read = (after: number): readonly number[] => queryNumbers(this.#db, marked, [{ id: target.id, after }]);
+    for (const ids of blocksAbove(read, (id) => id))
       this.#note(this.#open(target.id) ?? table, ids, { cause, editedOnly: true });
-    }
     this.flush();
   }
 
@@ -172,13 +168,8 @@ function readNotedTable(from: Connection, journal: TableJournal, rows: Map<numbe
   const text = sql`SELECT seq, local_name AS name, kind, unixepoch(since) AS since FROM _rowsync_columns WHERE table_id = +? ORDER BY seq`;
   const all = queryAll(from, text, [id]) as Column[];
   const named = [{ seq: 0, name: '_allow', kind: null, since: 0 }, ...all];
-  const standing = new Set(
-    readStanding(
-      from,
-      localName,
-      named.map(({ name }) => name),
-    ),
-  );
+  const names = named.map(({ name }) => name);
+  const standing = new Set(readStanding(from, localName, names));
   const columns = named.filter(({ name }) => standing.has(name));
   return { id, localName, hasBase: hasBase(from, id), journal, columns, rows };
 }

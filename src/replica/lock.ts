@@ -1,20 +1,11 @@
 /**
  * The lock that keeps a second process out of a replica (I14), and the modes of its files. The kernel frees the lock when the process ends in any way.
  */
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fchmodSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  readSync,
-  statSync,
-} from 'node:fs';
+import { chmodSync, closeSync, existsSync, fchmodSync, lstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { codeOf, RowsyncError } from '../base/errors.ts';
+import { readBytesAt } from '../base/file-system.ts';
 import { sql } from '../base/sql.ts';
 import { realPathOf, requireFile } from './copies.ts';
 import { replicaError } from './failures.ts';
@@ -69,13 +60,8 @@ function mayBeOpenedUp(path: string): boolean {
   const place = lstatSync(path);
   if (place.isSymbolicLink() && place.uid !== 0 && place.uid !== process.geteuid?.()) return false;
   if (statSync(path).size === 0) return true;
-  const id = Buffer.alloc(4);
-  const file = openSync(path, 'r');
-  try {
-    return readSync(file, id, 0, id.length, APPLICATION_ID_AT) === id.length && id.readInt32BE() === APPLICATION_ID;
-  } finally {
-    closeSync(file);
-  }
+  const id = readBytesAt(path, APPLICATION_ID_AT, 4);
+  return id.length === 4 && id.readInt32BE() === APPLICATION_ID;
 }
 
 /**

@@ -92,6 +92,21 @@ export function queryAny(from: Connection, text: Sql, values: BoundValues = []):
 /** How many rows are in memory at once. */
 export const BLOCK_ROWS = 500;
 
+/** What `read` gives above a number, block after block until none is left; `idOf` says which number the last item of a block has. */
+export function* blocksAbove<T>(
+  read: (after: number) => readonly T[],
+  idOf: (item: T) => number,
+): IterableIterator<readonly T[]> {
+  let after = Number.MIN_SAFE_INTEGER;
+  for (;;) {
+    const block = read(after);
+    const last = block.at(-1);
+    if (last === undefined) return; // ends: every block lies above the last one
+    yield block;
+    after = idOf(last);
+  }
+}
+
 /** Items in blocks of as many. */
 export function* blocks<T>(items: readonly T[]): IterableIterator<readonly T[]> {
   for (let start = 0; start < items.length; start += BLOCK_ROWS) yield items.slice(start, start + BLOCK_ROWS);

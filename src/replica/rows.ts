@@ -199,26 +199,21 @@ function upsertSql(target: RowTarget, count: number): Sql {
     WHERE ${rowsDiffer(target.columns, sql`here`, sql`excluded`)}`;
 }
 
-/** Brings rows of one table to what another one of the same columns holds; those that are so already are not written. */
-export function copyRows(
-  tx: Tx,
-  { from, to }: { readonly from: RowTarget; readonly to: RowTarget },
-  ids: readonly number[],
-): void {
+/** Brings rows of a two-way table to what their base holds; those that are so already are not written. */
+export function copyFromBase(tx: Tx, to: RowTarget, ids: readonly number[]): void {
+  const base = baseName(to.id);
   const names = [sql`_allow`, ...to.columns.map(({ localName }) => ident(localName))];
   const copied = (source: Sql): Sql => joinSql(names.map((name) => sql`${name} = ${source}.${name}`));
   const differs = (source: Sql): Sql => rowsDiffer(to.columns, sql`here`, source);
   const isKnown = countStanding(tx, to, ids) === ids.length;
   // A row comes back with what the origin does not show any more: an empty cell would count as an edit once it is shown again.
-  const all = isKnown
-    ? sql``
-    : joinSql(readStanding(tx, to.localName, readPhysicalColumns(tx, from.localName)).map(ident));
+  const all = isKnown ? sql`` : joinSql(readStanding(tx, to.localName, readPhysicalColumns(tx, base)).map(ident));
   // Where all of them are here, an UPDATE takes two thirds of the time.
   const text = isKnown
-    ? sql`UPDATE ${ident(to.localName)} AS here SET ${copied(sql`there`)} FROM ${ident(from.localName)} there
+    ? sql`UPDATE ${ident(to.localName)} AS here SET ${copied(sql`there`)} FROM ${ident(base)} there
           WHERE here._id IN (SELECT value FROM json_each(?)) AND there._id = here._id AND (${differs(sql`there`)})`
     : sql`INSERT INTO ${ident(to.localName)} AS here (${all})
-          SELECT ${all} FROM ${ident(from.localName)} WHERE _id IN (SELECT value FROM json_each(?))
+          SELECT ${all} FROM ${ident(base)} WHERE _id IN (SELECT value FROM json_each(?))
           ON CONFLICT (_id) DO UPDATE SET ${copied(sql`excluded`)} WHERE ${differs(sql`excluded`)}`;
   requireHarmlessTriggers(tx, to);
   tx.journal.willChange(to, ids, tx.cause);
@@ -269,11 +264,8 @@ export function keepEvidence(
   why: { readonly reason: string; readonly at: string },
 ): void {
   if (rows.length === 0) return;
-  const keptById = readKept(
-    tx,
-    target,
-    rows.map(({ id }) => id),
-  );
+  const ids = rows.map(({ id }) => id);
+  const keptById = readKept(tx, target, ids);
   for (const row of rows) {
     storeDeleted(tx, target, { id: row.id, values: evidenceText(target, row, keptById.get(row.id)) }, why);
   }

@@ -111,19 +111,18 @@ export function damaged(path: string, words: string): RowsyncError {
 }
 
 function openToRead(path: string): Database.Database {
-  try {
-    return new Database(path, { readonly: true, fileMustExist: true, timeout: 1_000 });
-  } catch (thrown) {
-    throw replicaError(thrown, `Checking ${path}`);
-  }
+  return checking(path, () => new Database(path, { readonly: true, fileMustExist: true, timeout: 1_000 }));
 }
 
 function readNames(db: Database.Database, path: string): readonly string[] {
+  const text = sql`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`;
+  return checking(path, () => db.prepare<[], string>(text).pluck().all());
+}
+
+/** Reads something of the file. @throws RowsyncError of the replica. */
+function checking<T>(path: string, read: () => T): T {
   try {
-    return db
-      .prepare<[], string>(sql`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`)
-      .pluck()
-      .all();
+    return read();
   } catch (thrown) {
     throw replicaError(thrown, `Checking ${path}`);
   }
@@ -139,17 +138,10 @@ function requireBooks(db: Database.Database, names: ReadonlySet<string>, path: s
 function editedNames(db: Database.Database, path: string): readonly string[] {
   const names = new Set(readNames(db, path));
   requireBooks(db, names, path);
-  try {
-    const pushed = db
-      .prepare<[], { id: number; name: string }>(
-        sql`SELECT id, local_name AS name FROM _rowsync_tables WHERE push = 'on'`,
-      )
-      .all();
-    if (pushed.length === 0) return [];
-    return [...BOOKS, ...pushed.flatMap(({ id, name }) => [name, baseName(id)])].filter((name) => names.has(name));
-  } catch (thrown) {
-    throw replicaError(thrown, `Checking ${path}`);
-  }
+  const text = sql`SELECT id, local_name AS name FROM _rowsync_tables WHERE push = 'on'`;
+  const pushed = checking(path, () => db.prepare<[], { id: number; name: string }>(text).all());
+  if (pushed.length === 0) return [];
+  return [...BOOKS, ...pushed.flatMap(({ id, name }) => [name, baseName(id)])].filter((name) => names.has(name));
 }
 
 /** The first thing that is wrong with a table or one of its indexes, or null. */

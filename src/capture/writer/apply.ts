@@ -29,7 +29,7 @@ import { addToRowCount } from '../../replica/bookkeeping/tables.ts';
 import { baseTarget, readStrayIds, readVersions } from '../../replica/compare.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import {
-  copyRows,
+  copyFromBase,
   forgetGone,
   keepEvidence,
   readCells,
@@ -161,11 +161,8 @@ function removeLeaving(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome
 function renumber(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[]): void {
   const moved = outcomes.filter(({ id, newId }) => id !== newId);
   if (moved.length === 0) return;
-  tx.journal.willChange(
-    table,
-    moved.flatMap(({ id, newId }) => [id, newId]),
-    tx.cause,
-  );
+  const bothIds = moved.flatMap(({ id, newId }) => [id, newId]);
+  tx.journal.willChange(table, bothIds, tx.cause);
   const update = tx.prepare(sql`UPDATE ${ident(table.localName)} SET _id = ? WHERE _id = ?`);
   for (const { id, newId } of moved) {
     update.run(newId, id);
@@ -177,7 +174,7 @@ function renumber(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[]): 
 
 function writeLocals(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[]): void {
   const copied = outcomes.filter(({ local }) => local === 'base').map(({ newId }) => newId);
-  if (copied.length > 0) copyRows(tx, { from: baseTarget(table), to: table }, copied);
+  if (copied.length > 0) copyFromBase(tx, table, copied);
   const rows = outcomes.flatMap(({ newId, local }) =>
     typeof local === 'object' && local !== null ? [{ ...local, id: newId }] : [],
   );
@@ -187,30 +184,18 @@ function writeLocals(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[]
 /** Writes the cells that differ, so that a text that is no UTF-8 keeps its bytes. */
 function writeCells(tx: Tx, table: TwoWayTable, rows: readonly Row[]): void {
   const names = ['_allow', ...table.columns.map(({ localName }) => localName)];
-  const read = (): ReturnType<typeof readCells> =>
-    readCells(tx, table.localName, { names, ids: rows.map(({ id }) => id) });
+  const ids = rows.map(({ id }) => id);
+  const read = (): ReturnType<typeof readCells> => readCells(tx, table.localName, { names, ids });
   const found = read();
-  const absent = rows.filter(({ id }) => !found.has(id));
-  if (absent.length > 0) {
-    const bases = readRowsById(
-      tx,
-      baseTarget(table),
-      absent.map(({ id }) => id),
-    );
-    const known = new Set(bases.map(({ id }) => id));
-    if (known.size > 0) copyRows(tx, { from: baseTarget(table), to: table }, [...known]);
-    writeRows(
-      tx,
-      table,
-      absent.filter(({ id }) => !known.has(id)),
-    );
+  const absentIds = ids.filter((id) => !found.has(id));
+  if (absentIds.length > 0) {
+    const known = new Set(readRowsById(tx, baseTarget(table), absentIds).map(({ id }) => id));
+    if (known.size > 0) copyFromBase(tx, table, [...known]);
+    const inserted = rows.filter(({ id }) => !found.has(id) && !known.has(id));
+    writeRows(tx, table, inserted);
   }
-  const here = absent.length === 0 ? found : read();
-  tx.journal.willChange(
-    table,
-    rows.map(({ id }) => id),
-    tx.cause,
-  );
+  const here = absentIds.length === 0 ? found : read();
+  tx.journal.willChange(table, ids, tx.cause);
   for (const { id, allow, values } of rows) {
     const cells = here.get(id) ?? [];
     const stored = [allow, ...values.map(storedFromValue)];

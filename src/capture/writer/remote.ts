@@ -10,7 +10,7 @@ import { addToRowCount, readTable } from '../../replica/bookkeeping/tables.ts';
 import { baseTarget, readDifferingIds, readVersions } from '../../replica/compare.ts';
 import type { Tx, Connection } from '../../replica/connection.ts';
 import {
-  copyRows,
+  copyFromBase,
   forgetGone,
   keepEvidence,
   readRowsById,
@@ -97,12 +97,11 @@ function storeRows(tx: Tx, { target, twoWay }: RemoteTable, rows: readonly Row[]
 }
 
 function storeUnedited(tx: Tx, table: TwoWayTable, rows: readonly Row[]): RowChanges {
-  const base = baseTarget(table);
-  const changes = upsertRows(tx, base, rows);
+  const changes = upsertRows(tx, baseTarget(table), rows);
   if (changes.insertedCount + changes.updatedCount === 0) return changes;
   // They were equal before, so those that differ are the changed ones.
   const ids = rows.map(({ id }) => id);
-  copyRows(tx, { from: base, to: table }, readDifferingIds(tx, table, ids));
+  copyFromBase(tx, table, readDifferingIds(tx, table, ids));
   return changes;
 }
 
