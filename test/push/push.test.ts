@@ -327,3 +327,18 @@ test('while nobody knows who is calling, nothing is asked of the other tables, a
   expect(fixture.sandbox.requests.all.map(({ method }) => method).toSorted()).toEqual(['describe', 'user']);
   expect(fixture.rows('SELECT DISTINCT problem FROM sync_status')).toEqual([{ problem: null }]);
 });
+
+test('a table that the credentials may not read keeps no other from being pushed', async () => {
+  const names = ['One', 'Two'];
+  await using fixture = await startTwoWay({ tables: names.map((name) => ({ ...NOTE, name })) });
+  for (const name of names) fixture.execute(`UPDATE "${name}" SET "Title" = 'edited' WHERE _id = 1`);
+  fixture.sandbox.answerInstead(1, { status: 403, body: '' }, { method: 'retrieve' });
+
+  const report = await pushNow(fixture, { settings: { concurrency: 1 } });
+
+  expect(codesOf(report)).toEqual(['origin.forbidden']);
+  expect(report.tables).toMatchObject([
+    { table: 'One', updatedCount: 0 },
+    { table: 'Two', updatedCount: 1, error: null },
+  ]);
+});
