@@ -13,7 +13,7 @@ import {
   storeConfirmedCount,
   storePushProblem,
 } from '../replica/bookkeeping/problems.ts';
-import type { Connection, Tx } from '../replica/connection.ts';
+import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
 import { distrustRows } from '../replica/distrust.ts';
 import { forgetDroppedFiles } from '../replica/bookkeeping/files.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
@@ -29,7 +29,6 @@ import { storeCompareDue } from '../replica/bookkeeping/captures.ts';
 import { hasTable } from '../replica/objects.ts';
 import { forgetEtags, readPages } from '../replica/bookkeeping/pages.ts';
 import { blocks } from '../replica/query.ts';
-import type { RowTarget } from '../replica/rows.ts';
 import { ident } from '../base/sql.ts';
 import { baseName, createBase, dropBase, hasBase, isOwnTable, pruneSchema } from '../replica/tables.ts';
 import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
@@ -61,7 +60,7 @@ export function isTampered(from: Connection, tableId: number, table = readTwoWay
 }
 
 /** Another client may have changed rows: edits of a two-way table are found by comparison, those of a mirror are undone. */
-export function noteOpenness(tx: Tx, target: Pick<RowTarget, 'id' | 'localName'>, at: string): void {
+export function noteOpenness(tx: Tx, target: WrittenTable, at: string): void {
   if (readTable(tx, target.id).push !== 'on') return distrustRows(tx, target);
   storeCompareDue(tx, target.id, true);
   retryRefused(tx, target.id, at);

@@ -96,7 +96,7 @@ export async function verifyFiles(
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
   }
-  const lost = lostFiles(context, damaged);
+  const lost = damaged.size === 0 ? [] : readPlacesNotHere(replica, [...damaged]).map(placeText);
   return {
     ...tally,
     contentCount: contents.length,
@@ -180,11 +180,6 @@ async function askFor(
     tally.vanishedCount += isNew ? 1 : 0;
     return null;
   }
-}
-
-/** Which of the damaged files are still not here. */
-function lostFiles({ replica }: FilesContext, damaged: ReadonlySet<number>): readonly string[] {
-  return damaged.size === 0 ? [] : readPlacesNotHere(replica, [...damaged]).map(placeText);
 }
 
 /** Where a file belongs, for people; its name is not said. */

@@ -136,10 +136,8 @@ function forgetEntries(tx: Tx, tableId: number, { seq, kind }: LedgerColumn): nu
       tableId,
     });
   }
-  tx.prepare(sql`UPDATE _rowsync_history_tables SET bytes = max(0, bytes - ?) WHERE table_id = ?`).run(
-    before - sizeOf(),
-    tableId,
-  );
+  const lessBytes = sql`UPDATE _rowsync_history_tables SET bytes = max(0, bytes - ?) WHERE table_id = ?`;
+  tx.prepare(lessBytes).run(before - sizeOf(), tableId);
   tx.prepare(
     sql`UPDATE _rowsync_history_edits SET cells = ${rest(sql`jsonb_group_array`)} WHERE table_id = @tableId AND cells IS NOT NULL AND ${has}`,
   ).run(values);

@@ -33,7 +33,7 @@ import {
   storeColumnState,
   type LedgerColumn,
 } from '../replica/bookkeeping/columns.ts';
-import type { Tx } from '../replica/connection.ts';
+import type { Tx, WrittenTable } from '../replica/connection.ts';
 import {
   findTable,
   readSelection,
@@ -454,7 +454,7 @@ function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: str
 
 function applyActions(
   tx: Tx,
-  table: { id: number; localName: string },
+  table: WrittenTable,
   descriptor: TableDescriptor,
   change: { actions: readonly SchemaAction[]; known: readonly LedgerColumn[]; at: string },
 ): void {

@@ -62,7 +62,7 @@ export async function pullTable(
     }
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
-    if (isAboutRequest(error) && context.settings.tableOptions(summary.recordName)?.rows) error = withFilterHint(error);
+    if (context.settings.tableOptions(summary.recordName)?.rows) error = withFilterHint(error);
     await noteProblem(context, [summary.id], error);
   }
   const known = findTable(replica, summary.id);
@@ -249,13 +249,10 @@ async function sweepOnce(
   return suspects;
 }
 
-/** Whether the origin refused what a request asks for: a column or the filter, no right. */
-function isAboutRequest({ code, refusal }: RowsyncError): boolean {
-  return code === 'origin.refused' && refusal?.status === 400;
-}
-
-/** The refusal of a request with a filter: a wrong filter fails in every run. */
-function withFilterHint({ kind, code, message, hint, cause, refusal }: RowsyncError): RowsyncError {
+/** If the origin refused what a request with a filter asks for, and no right: a wrong filter fails in every run. */
+function withFilterHint(error: RowsyncError): RowsyncError {
+  const { kind, code, message, hint, cause, refusal } = error;
+  if (code !== 'origin.refused' || refusal?.status !== 400) return error;
   const filterHint =
     'Its filter in the configuration (rows) may be wrong: rowsync check says whether the origin takes it.';
   return new RowsyncError(kind, code, { message, hint: `${filterHint} Otherwise: ${hint}`, cause, refusal });

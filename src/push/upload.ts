@@ -97,7 +97,8 @@ export async function readUploads(run: TablePush, rows: readonly PlannedRow[]): 
       else if ('problem' in content) problems.set(value, content.problem);
       else if ('path' in place && content.bytes <= left) {
         const { path } = place;
-        files.set(value, { path, name: basename(path), type: mediaTypeOf(path), ...content });
+        const type = mime.getType(path) ?? 'application/octet-stream'; // by the extension, as the origin is told
+        files.set(value, { path, name: basename(path), type, ...content });
         contents.set(content.sha256, { length: content.bytes, read: () => readAgain(system, path, content) });
       }
     }
@@ -148,11 +149,6 @@ export function attachUploads(
     return [{ ...row, cells }];
   });
   return { rows: whole, broken };
-}
-
-/** The media type of a file by its extension, as the origin is told. */
-function mediaTypeOf(path: string): string {
-  return mime.getType(path) ?? 'application/octet-stream';
 }
 
 /** What is in a file. */

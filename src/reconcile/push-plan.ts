@@ -217,7 +217,7 @@ function planRow(row: RowVersion, table: PushTable, options: PlanOptions): Plann
   const { id, base, local } = row;
   const planned =
     local === null
-      ? planDelete(id)
+      ? ({ method: 'delete', row: { id, kind: 'delete', cells: [], madeMatch: null } } as const)
       : base === null
         ? planInsert(id, local, table, options.makeMatch)
         : planUpdate(row, local, table);
@@ -227,10 +227,6 @@ function planRow(row: RowVersion, table: PushTable, options: PlanOptions): Plann
 }
 
 type Planned = { readonly method: WriteMethod; readonly row: PlannedRow } | UnsendableRow;
-
-function planDelete(id: number): Planned {
-  return { method: 'delete', row: { id, kind: 'delete', cells: [], madeMatch: null } };
-}
 
 function planUpdate({ id, base }: RowVersion, local: Row, { columns }: PushTable): Planned | null {
   const cells = changedCells(base, local, columns);

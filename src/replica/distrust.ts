@@ -2,7 +2,7 @@
  * A user table that is not trusted any more: another client may have edited it, or an ETag may be wrong. Every row of it has to be proven again. The
  * next sweep brings back what was edited or deleted here; rows that no page has are looked up like any missing row.
  */
-import type { Tx } from './connection.ts';
+import type { Tx, WrittenTable } from './connection.ts';
 import { forgetEtags } from './bookkeeping/pages.ts';
 import { baseName } from './tables.ts';
 import { touchTable } from './bookkeeping/touched.ts';
@@ -12,18 +12,18 @@ import { storeCompareDue } from './bookkeeping/captures.ts';
 import { storeDoubted } from './bookkeeping/sweeps.ts';
 
 /** Takes nothing in the user table for certain; it must be in the file. */
-export function distrustRows(tx: Tx, table: { readonly id: number; readonly localName: string }): void {
+export function distrustRows(tx: Tx, table: WrittenTable): void {
   storeDoubted(tx, table.id);
   distrustConfirmed(tx, table);
 }
 
 /** Takes nothing in the base of a two-way table for certain. What was edited is found by comparing all rows with it. */
-export function distrustBase(tx: Tx, table: { readonly id: number; readonly localName: string }): void {
+export function distrustBase(tx: Tx, table: WrittenTable): void {
   storeCompareDue(tx, table.id, true);
   distrustConfirmed(tx, { id: table.id, localName: baseName(table.id) });
 }
 
-function distrustConfirmed(tx: Tx, table: { readonly id: number; readonly localName: string }): void {
+function distrustConfirmed(tx: Tx, table: WrittenTable): void {
   forgetEtags(tx, table.id);
   touchTable(tx, table.id);
   recountRows(tx, table);

@@ -7,7 +7,7 @@ import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import { readColumns } from './bookkeeping/columns.ts';
 import { addToRowCount, readTable, storeColorState } from './bookkeeping/tables.ts';
 import { areRowsNoted, endMoment, touchRows } from './bookkeeping/touched.ts';
-import type { Connection, Stored, Tx } from './connection.ts';
+import type { Connection, Stored, Tx, WrittenTable } from './connection.ts';
 import {
   baseName,
   columnList,
@@ -357,7 +357,7 @@ export function readMeasured(
 /** What rows say in columns that the origin does not show any more, unless another client dropped these. */
 function readKept(
   from: Connection,
-  { id, localName }: Pick<RowTarget, 'id' | 'localName'>,
+  { id, localName }: WrittenTable,
   ids: readonly number[],
 ): ReadonlyMap<number, readonly Pair[]> {
   if (ids.length === 0) return new Map();
@@ -367,11 +367,7 @@ function readKept(
 }
 
 /** Stores the colors with which rows came, after the rows themselves; a row without one has none any more. */
-export function storeRowColors(
-  tx: Tx,
-  { id, localName }: { readonly id: number; readonly localName: string },
-  rows: readonly Row[],
-): void {
+export function storeRowColors(tx: Tx, { id, localName }: WrittenTable, rows: readonly Row[]): void {
   const { rowColors } = readTable(tx, id);
   if (rowColors !== 'kept') {
     if (rowColors === 'seen' || rows.every(({ color }) => color === undefined)) return;

@@ -26,9 +26,10 @@ import {
   storeColorState,
   storeLocalName,
   storeNewTable,
+  type TableNames,
 } from './bookkeeping/tables.ts';
 import { endMoment, touchTable } from './bookkeeping/touched.ts';
-import type { Connection, Tx } from './connection.ts';
+import type { Connection, Tx, WrittenTable } from './connection.ts';
 import { changeSchema, hasTable, noteTriggers, readTableText, schemaWatch } from './objects.ts';
 import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
 import { type StoredAs, TYPE_RULES } from '../wire/column-types.ts';
@@ -73,7 +74,7 @@ function dropDependents(tx: Tx, tableId: number): void {
 }
 
 /** The user table and its base, if there is one: every change of shape changes both. */
-function shapedTables(from: Connection, table: { id: number; localName: string }): readonly Sql[] {
+function shapedTables(from: Connection, table: WrittenTable): readonly Sql[] {
   return [table.localName, ...(hasBase(from, table.id) ? [baseName(table.id)] : [])].map(ident);
 }
 
@@ -106,7 +107,7 @@ export function readStanding(from: Connection, localName: string, names: readonl
  * not promise. Without STRICT, SQLite rounds long decimals in columns of type ANY, as it does in one of type NUMERIC. @throws
  * RowsyncError `replica.schema`.
  */
-export function requireShape(from: Connection, table: { readonly id: number; readonly localName: string }): void {
+export function requireShape(from: Connection, table: WrittenTable): void {
   if (isSound(from, table)) return;
   const { localName } = table;
   throw new RowsyncError('replica', 'replica.schema', {
@@ -116,7 +117,7 @@ export function requireShape(from: Connection, table: { readonly id: number; rea
 }
 
 /** Whether a user table is in a shape in which edits can be told, and every value stays as it is written. */
-function isSound(from: Connection, table: { readonly id: number; readonly localName: string }): boolean {
+function isSound(from: Connection, table: WrittenTable): boolean {
   const { hasKey, hasAny, changedCount } = from
     .prepare(
       // Apart, so that SQLite reads them once rather than once for each column.
@@ -150,11 +151,7 @@ export function isStrict(from: Connection, localName: string): boolean {
 }
 
 /** Creates an empty user table, in the ledger as loading. */
-export function createTable(
-  tx: Tx,
-  table: { id: number; name: string; alias: string; localName: string },
-  at: string,
-): void {
+export function createTable(tx: Tx, table: TableNames, at: string): void {
   if (findTable(tx, table.id) !== null) {
     // Where another client renamed it, our triggers are on it still.
     dropTriggers(tx, table.id);
@@ -180,12 +177,12 @@ function createSql(name: string, columns: readonly Pick<LedgerColumn, 'localName
 }
 
 /** Makes the base table of a table whose rows all are as the origin last confirmed them. */
-export function createBase(tx: Tx, table: { id: number; localName: string }): void {
+export function createBase(tx: Tx, table: WrittenTable): void {
   copyTable(tx, { id: table.id, from: table.localName, to: baseName(table.id) });
 }
 
 /** Makes a two-way table again that another client dropped, with the rows that the origin last confirmed. */
-export function restoreTable(tx: Tx, table: { id: number; localName: string }): void {
+export function restoreTable(tx: Tx, table: WrittenTable): void {
   copyTable(tx, { id: table.id, from: baseName(table.id), to: table.localName });
 }
 
@@ -209,7 +206,7 @@ function readShape(from: Connection, tableId: number): readonly Pick<LedgerColum
 }
 
 /** Adds the column for colors that were seen, unless there is no room, or the name is taken. Returns whether it was added. */
-export function addColorColumn(tx: Tx, table: { readonly id: number; readonly localName: string }): boolean {
+export function addColorColumn(tx: Tx, table: WrittenTable): boolean {
   if (readTable(tx, table.id).rowColors !== 'seen') return false;
   const physical = readPhysicalColumns(tx, table.localName);
   if (physical.length >= COLUMNS_MAX) return false;
@@ -261,7 +258,7 @@ export function renameTables(
 /** Renames columns of a user table; several at once, because two may swap their names. */
 export function renameColumns(
   tx: Tx,
-  table: { id: number; localName: string },
+  table: WrittenTable,
   renames: readonly { readonly column: LedgerColumn; readonly localName: string }[],
 ): void {
   if (renames.length === 0) return;
@@ -294,12 +291,7 @@ function requireRoom(from: Connection, { localName }: { readonly localName: stri
 }
 
 /** Adds described columns, empty; the next sweep fills them. @throws RowsyncError `replica.schema` where there is no room for them. */
-export function addColumns(
-  tx: Tx,
-  table: { id: number; localName: string },
-  columns: readonly DescribedColumn[],
-  at: string,
-): void {
+export function addColumns(tx: Tx, table: WrittenTable, columns: readonly DescribedColumn[], at: string): void {
   if (columns.length === 0) return;
   requireRoom(tx, table, columns.length);
   const stored = columns.map(({ descriptor, localName }) => ({ localName, type: columnType(descriptor.type) }));
@@ -321,7 +313,7 @@ export function addColumns(
 }
 
 /** Whether a table is as it was made here, under our guards: without a column of the origin, a row, or an index or trigger of another program. */
-function isUntouched(tx: Tx, { id, localName }: { id: number; localName: string }): boolean {
+function isUntouched(tx: Tx, { id, localName }: WrittenTable): boolean {
   if (hasBase(tx, id) || readColumns(tx, id).length > 0 || readPhysicalColumns(tx, localName).length > 2) return false;
   const part = sql`SELECT 1 FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE AND type <> 'table' AND name NOT GLOB '_rowsync_*'`;
   return !queryAny(tx, part, [localName]) && !queryAny(tx, sql`SELECT 1 FROM ${ident(localName)} LIMIT 1`);
@@ -335,7 +327,7 @@ const STORAGE_SQL: Readonly<Record<StoredAs, Sql>> = { TEXT: sql`TEXT`, INTEGER:
  */
 export function restoreColumn(
   tx: Tx,
-  table: { id: number; localName: string },
+  table: WrittenTable,
   column: Pick<LedgerColumn, 'localName' | 'type'>,
   at: string,
 ): void {
@@ -363,7 +355,7 @@ export function pruneSchema(tx: Tx, at: string): readonly string[] {
   emptyChangesView(tx);
   const gone = tx.prepare(sql`SELECT id, local_name AS localName FROM _rowsync_tables WHERE state = 'gone'`).all();
   // columns and types are ours
-  for (const { id, localName } of gone as { id: number; localName: string }[]) {
+  for (const { id, localName } of gone as WrittenTable[]) {
     endJournal(tx, id, { at, why: 'the table was pruned' });
     watch?.free(tx, null, [localName]);
     if (isOwnTable(tx, localName)) tx.prepare(sql`DROP TABLE ${ident(localName)}`).run();
@@ -389,7 +381,7 @@ export function pruneSchema(tx: Tx, at: string): readonly string[] {
 /** Drops a column of a table with its values; the caller makes triggers and the view of changes again. */
 export function dropColumn(
   tx: Tx,
-  table: { readonly id: number; readonly localName: string },
+  table: WrittenTable,
   { seq, localName }: Pick<LedgerColumn, 'seq' | 'localName'>,
 ): void {
   dropDependents(tx, table.id);

@@ -4,7 +4,7 @@
  * tables are in capture/triggers.ts. All names start with `_rowsync_` and end with the table's origin id.
  */
 import { RowsyncError } from '../base/errors.ts';
-import type { Connection, Tx } from './connection.ts';
+import type { Connection, Tx, WrittenTable } from './connection.ts';
 import {
   changeSchema,
   hasForeignTriggers,
@@ -28,10 +28,7 @@ export const NOT_OURS = sql`NOT EXISTS (SELECT 1 FROM _rowsync_writer)`;
  * The guards of a table that may not be edited, that of inserts first; `sentence` says why. AFTER, because it costs our own writes half of what BEFORE
  * does; an abort undoes the whole statement either way.
  */
-export function guardsOf(
-  table: { readonly id: number; readonly localName: string },
-  sentence: string,
-): readonly [Trigger, ...Trigger[]] {
+export function guardsOf(table: WrittenTable, sentence: string): readonly [Trigger, ...Trigger[]] {
   const guard = (event: Sql): Trigger => {
     const name = `_rowsync_guard_${event.toLowerCase()}_${table.id}`;
     const text = sql`CREATE TRIGGER ${ident(name)} AFTER ${event} ON ${ident(table.localName)}
@@ -80,10 +77,7 @@ const IS_FOR_PEOPLE = /\bwhen\b.*\bnot\s+exists\s*\(\s*select\s+\S+\s+from\s+"?_
  * Makes sure that rowsync may write a table. Its own guards are off meanwhile, so a trigger of another program that writes to a synced
  * table would change rows unseen. One that says RAISE could drop what is written. @throws RowsyncError `replica.failed`.
  */
-export function requireHarmlessTriggers(
-  from: Connection,
-  table: { readonly id: number; readonly localName: string },
-): void {
+export function requireHarmlessTriggers(from: Connection, table: WrittenTable): void {
   if (!hasForeignTriggers(from)) return;
   const known = readHarms(from);
   const harm = known.get(table.localName) ?? findHarm(from, table);
@@ -101,7 +95,7 @@ const NONE = '';
 const readHarms = oncePerSchema(() => new Map<string, string>());
 
 /** The first harm that another program's trigger on a table may do, as the end of a sentence. SQLite's own program of a statement lists all triggers. */
-function findHarm(from: Connection, { id, localName }: { readonly id: number; readonly localName: string }): string {
+function findHarm(from: Connection, { id, localName }: WrittenTable): string {
   const names = [localName, `_rowsync_base_${id}`];
   const text = sql`SELECT name, sql, tbl_name AS tableName FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*'
           AND tbl_name COLLATE NOCASE IN (SELECT value FROM json_each(?))`;

@@ -220,11 +220,8 @@ export function keepConflicts(
   for (const { kind, column, winner, state, renews, ...sides } of lines) {
     const versions = { base: textOf(sides.base), local: textOf(sides.local), remote: textOf(sides.remote) };
     if (renews !== null) {
-      tx.prepare(sql`UPDATE _rowsync_conflicts SET local = ?, remote = ? WHERE id = ?`).run(
-        versions.local,
-        versions.remote,
-        renews,
-      );
+      const text = sql`UPDATE _rowsync_conflicts SET local = ?, remote = ? WHERE id = ?`;
+      tx.prepare(text).run(versions.local, versions.remote, renews);
       continue;
     }
     const { seq = null, localName: name = null } = (column === null ? null : table.columns[column]) ?? {};
@@ -251,12 +248,8 @@ export function renumberConflicts(tx: Tx, tableId: number, fromId: number, toId:
 
 /** Replaces the versions of a conflict, which say the same under other names. */
 export function storeVersions(tx: Tx, id: Stored, [base, local, remote]: readonly Stored[]): void {
-  tx.prepare(sql`UPDATE _rowsync_conflicts SET base = ?, local = ?, remote = ? WHERE id = ?`).run(
-    base,
-    local,
-    remote,
-    id,
-  );
+  const text = sql`UPDATE _rowsync_conflicts SET base = ?, local = ?, remote = ? WHERE id = ?`;
+  tx.prepare(text).run(base, local, remote, id);
 }
 
 /** open: waits for a person · decided: by the policy · settled: both sides agree · resolved, discarded: by a person. */

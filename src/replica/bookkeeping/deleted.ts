@@ -2,7 +2,7 @@
  * Evidence of every delete: the last values of the row, so that a person can look, or bring it back.
  */
 import { sql } from '../../base/sql.ts';
-import type { Tx } from '../connection.ts';
+import type { Tx, WrittenTable } from '../connection.ts';
 
 /** row_values: JSON object of the replica's columns, by their names then. Never pruned. */
 export const DELETED = sql`
@@ -18,7 +18,7 @@ export const DELETED_VIEW = sql`
 /** Keeps the last values of a row that is about to be deleted. */
 export function storeDeleted(
   tx: Tx,
-  table: { readonly id: number; readonly localName: string },
+  table: WrittenTable,
   row: { readonly id: number; readonly values: string },
   why: { readonly reason: string; readonly at: string },
 ): void {

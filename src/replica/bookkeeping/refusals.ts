@@ -111,10 +111,8 @@ export function readOvertakenRefusals(from: Connection, table: WrittenTable): re
 
 /** Forgets why rows waited, once the origin accepted them. */
 export function forgetRefusals(tx: Tx, tableId: number, ids: readonly number[]): void {
-  tx.prepare(sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`).run(
-    tableId,
-    JSON.stringify(ids),
-  );
+  const text = sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
+  tx.prepare(text).run(tableId, JSON.stringify(ids));
 }
 
 /** When a refused row is sent again without a person; null for never. */

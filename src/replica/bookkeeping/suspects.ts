@@ -3,7 +3,7 @@
  * crash in mid-sweep forgets none.
  */
 import { ident, sql } from '../../base/sql.ts';
-import type { Connection, Tx } from '../connection.ts';
+import type { Connection, Tx, WrittenTable } from '../connection.ts';
 import { queryAny, queryNumber, queryNumbers } from '../query.ts';
 
 /**
@@ -39,7 +39,7 @@ export function readSuspects(from: Connection, tableId: number, after: number, c
  */
 export function suspectsCreated(
   connection: Connection,
-  { id, localName }: { readonly id: number; readonly localName: string },
+  { id, localName }: WrittenTable,
   { column, from, end }: { readonly column: string; readonly from: string | null; readonly end: string | null },
 ): readonly number[] {
   const second = sql`substr(known.${ident(column)}, 1, 19)`;
@@ -116,7 +116,7 @@ export function suspectPagesFrom(
 }
 
 /** Puts all rows of a table under suspicion that no page shows. */
-export function suspectUnpaged(tx: Tx, { id, localName }: { readonly id: number; readonly localName: string }): void {
+export function suspectUnpaged(tx: Tx, { id, localName }: WrittenTable): void {
   tx.prepare(
     sql`INSERT OR IGNORE INTO _rowsync_suspects (table_id, row_id, applied)
         SELECT @id, _id, 0 FROM ${ident(localName)} WHERE _id NOT IN (

@@ -38,10 +38,8 @@ export function readSweep(from: Connection, tableId: number): SweepState {
 export function openSweep(tx: Tx, tableId: number, at: string): number {
   const { sweep, sweepOpen } = readSweep(tx, tableId);
   if (sweepOpen) return sweep;
-  tx.prepare(sql`UPDATE _rowsync_tables SET sweep = sweep + 1, sweep_open = 1, sweep_started_at = ? WHERE id = ?`).run(
-    at,
-    tableId,
-  );
+  const text = sql`UPDATE _rowsync_tables SET sweep = sweep + 1, sweep_open = 1, sweep_started_at = ? WHERE id = ?`;
+  tx.prepare(text).run(at, tableId);
   return sweep + 1;
 }
 
@@ -92,9 +90,8 @@ export function nextAnswer(tx: Tx, tableId: number): number {
 
 /** Lets the next sweep read every page; an unfinished one starts over. */
 export function restartSweep(tx: Tx, tableId: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0, one_window = NULL WHERE id = ?`).run(
-    tableId,
-  );
+  const text = sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0, one_window = NULL WHERE id = ?`;
+  tx.prepare(text).run(tableId);
 }
 
 /** Doubts the rows of a table until the next finished sweep. */

@@ -4,7 +4,7 @@
 import { must } from '../../base/assert.ts';
 import { usageError } from '../../base/errors.ts';
 import { ident, sql, type Sql } from '../../base/sql.ts';
-import type { Connection, Tx } from '../connection.ts';
+import type { Connection, Tx, WrittenTable } from '../connection.ts';
 import { queryAll, queryFirst, withFlags } from '../query.ts';
 import { endMoment } from './touched.ts';
 
@@ -271,9 +271,8 @@ export function storeGone(tx: Tx, tableId: number): void {
 
 /** Marks a table that is described again after it was gone: it must be swept before it counts as steady. */
 export function storeReturned(tx: Tx, tableId: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET state = 'loading', sweep_open = 0 WHERE id = ? AND state = 'gone'`).run(
-    tableId,
-  );
+  const text = sql`UPDATE _rowsync_tables SET state = 'loading', sweep_open = 0 WHERE id = ? AND state = 'gone'`;
+  tx.prepare(text).run(tableId);
 }
 
 /** Adds to the number of rows of a table, which `sync_status` shows. */
@@ -281,20 +280,19 @@ export function addToRowCount(tx: Tx, tableId: number, by: number): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET row_count = row_count + ? WHERE id = ?`).run(by, tableId);
 }
 
+/** What a table is called. */
+export type TableNames = Pick<LedgerTable, 'id' | 'name' | 'alias' | 'localName'>;
+
 /** Stores what a table is called at the origin and here. */
-export function storeTableName(
-  tx: Tx,
-  { id, name, alias, localName }: { id: number; name: string; alias: string; localName: string },
-): void {
+export function storeTableName(tx: Tx, { id, name, alias, localName }: TableNames): void {
   const text = sql`UPDATE _rowsync_tables SET name = ?, alias = ?, local_name = ? WHERE id = ?`;
   tx.prepare(text).run(name, alias, localName, id);
 }
 
 /** Counts the rows of a table anew, those that `localName` holds. */
-export function recountRows(tx: Tx, { id, localName }: { readonly id: number; readonly localName: string }): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET row_count = (SELECT count(*) FROM ${ident(localName)}) WHERE id = ?`).run(
-    id,
-  );
+export function recountRows(tx: Tx, { id, localName }: WrittenTable): void {
+  const text = sql`UPDATE _rowsync_tables SET row_count = (SELECT count(*) FROM ${ident(localName)}) WHERE id = ?`;
+  tx.prepare(text).run(id);
 }
 
 /** Stores what is known of the colors of a table's rows. */
@@ -303,15 +301,7 @@ export function storeColorState(tx: Tx, tableId: number, rowColors: 'seen' | 'ke
 }
 
 /** Stores a table that is read for the first time, or once more after it was dropped here. */
-export function storeNewTable(
-  tx: Tx,
-  {
-    id,
-    name,
-    alias,
-    localName,
-  }: { readonly id: number; readonly name: string; readonly alias: string; readonly localName: string },
-): void {
+export function storeNewTable(tx: Tx, { id, name, alias, localName }: TableNames): void {
   tx.prepare(
     sql`INSERT INTO _rowsync_tables (id, name, alias, local_name, state) VALUES (?, ?, ?, ?, 'loading')
         ON CONFLICT (id) DO UPDATE SET name = excluded.name, alias = excluded.alias, local_name = excluded.local_name,
