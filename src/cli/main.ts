@@ -3,6 +3,7 @@
  * The process: connects the command line to the real terminal, clock and signals, and ends with its exit code. The only
  * place that may end the process.
  */
+import { flushCompileCache } from 'node:module';
 import { isatty } from 'node:tty';
 import { systemClock } from '../base/clock.ts';
 import { keepDebuggerShut } from '../base/node-flags.ts';
@@ -38,6 +39,7 @@ async function main(): Promise<void> {
   const [loadProcess] = EXTRAS.flatMap(({ processes }) => processes?.[process.argv[2] ?? ''] ?? []);
   if (loadProcess !== undefined) {
     const serve = await loadProcess();
+    flushCompileCache(); // its parent kills it, and Node writes at the end
     optimiseCode();
     return serve();
   }

@@ -8,8 +8,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { on } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
 import { setPriority } from 'node:os';
 import { isSea } from 'node:sea';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { childFlags } from '../../base/node-flags.ts';
 import type { FromChild, ToChild } from './child-process.ts';
@@ -118,7 +120,7 @@ export class ChildPool<Request> {
   #start(): ChildProcess {
     const child = spawn(process.execPath, ownWords(this.#word), {
       serialization: 'advanced',
-      env: { UV_THREADPOOL_SIZE: '1' },
+      env: { UV_THREADPOOL_SIZE: '1', ...compileCache() },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     this.#all.add(child);
@@ -154,6 +156,12 @@ export function ownWords(word: string): readonly string[] {
   const own = import.meta.url;
   const main = new URL(own.endsWith('.ts') ? '../../cli/main.ts' : 'main.cjs', own);
   return [...childFlags(HEAP_MIB_MAX), fileURLToPath(main), word];
+}
+
+/** Where this process keeps its compiled code, so that a child is not compiled anew each time. Node appends a folder of its version itself. */
+function compileCache(): Readonly<Record<string, string>> {
+  const folder = getCompileCacheDir();
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
 
 function failureOf(late: AbortSignal, signal: AbortSignal, isClosed: boolean): ChildFailure {

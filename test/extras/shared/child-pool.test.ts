@@ -3,6 +3,7 @@
  * that a browser runs.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -63,7 +64,7 @@ test('more questions than processes are answered one after the other', async () 
 });
 
 test.runIf(process.platform === 'linux')(
-  'a page process is what the system ends first where memory runs out',
+  'a page process is what the system ends first where memory runs out, and has nothing of the environment but where compiled code is kept',
   async () => {
     await using fixture = await startFixture({ tables: [] });
     const host = new ChildPool<PageRequest>(2, PAGE_PROCESS);
@@ -78,6 +79,13 @@ test.runIf(process.platform === 'linux')(
         return words.at(-2) === PAGE_PROCESS && parentOf(pid) === process.pid;
       });
       expect(children.map((pid) => readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8'))).toEqual(['1000\n']);
+      const names = children.flatMap((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').slice(0, -1));
+      expect(names.map((pair) => pair.split('=')[0]).toSorted()).toEqual([
+        'NODE_CHANNEL_FD',
+        'NODE_CHANNEL_SERIALIZATION_MODE',
+        ...(getCompileCacheDir() === undefined ? [] : ['NODE_COMPILE_CACHE']),
+        'UV_THREADPOOL_SIZE',
+      ]);
     } finally {
       host.close();
     }
