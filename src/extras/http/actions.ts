@@ -373,7 +373,7 @@ export function signInReply(
     <main>
       <section class="verdict ${tone}">
         <h1>${words}${duration}.</h1>
-        ${trouble === null ? null : html`<p class="problem" role="alert">${trouble}</p>`}
+        ${trouble !== null && html`<p class="problem" role="alert">${trouble}</p>`}
         <form method="post" action="/sign-in" class="sign-in">
           <input type="hidden" name="next" value="${next}" />
           <input name="user" autocomplete="username" value="rowsync" hidden />

@@ -68,10 +68,9 @@ export function askHtml(view: AskView): Html {
           <textarea id="sql" name="sql" rows="6" spellcheck="false" autocomplete="off" required dir="ltr">
 ${exact(sql)}</textarea>
           ${
-            hasHistory
-              ? html`<label for="at">As it was at (${zone}; empty: as it is)</label>
-                  <input id="at" name="at" type="datetime-local" step="1" value="${exact(at)}" />`
-              : null
+            hasHistory &&
+            html`<label for="at">As it was at (${zone}; empty: as it is)</label>
+              <input id="at" name="at" type="datetime-local" step="1" value="${exact(at)}" />`
           }
           <label for="fresh">No table older than (10m, 1h; empty: as it is)</label>
           <input id="fresh" name="fresh" size="6" autocomplete="off" value="${exact(fresh)}" />
@@ -87,41 +86,38 @@ ${exact(sql)}</textarea>
 function savingHtml({ sql, at, fresh, name, saved, asked, formToken }: AskView): Html {
   const isNew = name === null && asked?.kind === 'answer' && at === '' && fresh === '';
   return html`${
-    saved.length === 0
-      ? null
-      : html`<section aria-labelledby="saved">
-          <h2 id="saved">Saved questions</h2>
-          <ul class="facet">
-            ${saved.map(
-              (each) =>
-                html`<li>
-                  <a href="/ask/${pathPart(each)}"><bdi>${each}</bdi></a>
-                </li>`,
-            )}
-          </ul>
-        </section>`
+    saved.length !== 0 &&
+    html`<section aria-labelledby="saved">
+      <h2 id="saved">Saved questions</h2>
+      <ul class="facet">
+        ${saved.map(
+          (each) =>
+            html`<li>
+              <a href="/ask/${pathPart(each)}"><bdi>${each}</bdi></a>
+            </li>`,
+        )}
+      </ul>
+    </section>`
   }${
-    isNew
-      ? html`<details>
-          <summary>Save this question</summary>
-          <form method="post" action="/edit" class="buttons">
-            ${hiddenHtml(formToken, { kind: 'save', sql: exact(sql) })}
-            <label for="name">Name</label> <input id="name" name="name" maxlength="100" required autocomplete="off" />
-            <button>Save</button>
-          </form>
-          <p class="hint">It becomes a view of the replica, so every SQL client has it.</p>
-        </details>`
-      : null
+    isNew &&
+    html`<details>
+      <summary>Save this question</summary>
+      <form method="post" action="/edit" class="buttons">
+        ${hiddenHtml(formToken, { kind: 'save', sql: exact(sql) })}
+        <label for="name">Name</label> <input id="name" name="name" maxlength="100" required autocomplete="off" />
+        <button>Save</button>
+      </form>
+      <p class="hint">It becomes a view of the replica, so every SQL client has it.</p>
+    </details>`
   }${
-    name === null
-      ? null
-      : html`<details>
-          <summary>Drop this question</summary>
-          <form method="post" action="/edit">
-            ${hiddenHtml(formToken, { kind: 'drop', name: exact(name) })}
-            <button>Drop the view</button>
-          </form>
-        </details>`
+    name !== null &&
+    html`<details>
+      <summary>Drop this question</summary>
+      <form method="post" action="/edit">
+        ${hiddenHtml(formToken, { kind: 'drop', name: exact(name) })}
+        <button>Drop the view</button>
+      </form>
+    </details>`
   }`;
 }
 
@@ -162,7 +158,7 @@ function outcomeHtml(asked: QueryOutcome, { sql, at, fresh }: AskView): Html {
         <thead>
           <tr>
             ${columns.map((name, index) => html`<th scope="col" class="${isNumeric(rows, index) ? 'number' : ''}"><bdi>${name}</bdi></th>`)}
-            ${bars.length === 0 ? null : html`<td></td>`}
+            ${bars.length !== 0 && html`<td></td>`}
           </tr>
         </thead>
         <tbody>

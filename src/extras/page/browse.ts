@@ -39,7 +39,7 @@ export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly T
           title: 'Table',
           cell: ({ name, isTwoWay }) =>
             html`<a href="/browse/${pathPart(name)}"><bdi>${name}</bdi></a
-              >${isTwoWay ? html` <small class="mode">two-way</small>` : null}`,
+              >${isTwoWay && html` <small class="mode">two-way</small>`}`,
         },
         { title: 'Rows', isNumber: true, cell: ({ rowCount }) => countText(rowCount) },
         { title: 'Columns', isNumber: true, cell: ({ columns }) => countText(columns.length) },
@@ -84,8 +84,8 @@ export function rowsHtml(view: TableView): Html {
     <h1><bdi>${table.name}</bdi></h1>
     <p class="about">${aboutText(view)}</p>
     ${view.mistakes.map((words) => html`<p class="problem">${words}</p>`)} ${toolsHtml(view)} ${chipsHtml(view)}
-    ${view.facets.length === 0 ? null : html`<div class="facets">${view.facets.map((facet) => facetHtml(view, facet))}</div>`}
-    ${page.rows.length === 0 ? emptyHtml(view) : null}
+    ${view.facets.length !== 0 && html`<div class="facets">${view.facets.map((facet) => facetHtml(view, facet))}</div>`}
+    ${page.rows.length === 0 && emptyHtml(view)}
     <div class="scroll rows" role="region" aria-label="Rows" tabindex="0">
       <table class="grid pinned">
         <caption class="unseen">
@@ -117,7 +117,7 @@ function aboutText({ table, status, nowMs }: TableView): Html {
   const waiting = status === null ? 0 : status.pendingCount + status.parkedCount;
   return html`${plural(table.rowCount, 'row')}, checked against the origin
   ${ageText(status?.freshSince ?? null, nowMs)}${
-    waiting === 0 ? null : html`; <a href="/edits/${pathPart(table.name)}">${plural(waiting, 'edited row')} to push</a>`
+    waiting !== 0 && html`; <a href="/edits/${pathPart(table.name)}">${plural(waiting, 'edited row')} to push</a>`
   }.
   ${
     table.isTwoWay && table.allowsAdd
@@ -204,7 +204,7 @@ function facetHtml({ table, wish }: TableView, { column, values, isCut }: Facet)
     </p>
     <ul class="facet">
       ${values.map(({ value, count }) => html`<li>${link(value)} <small>${countText(count)}</small></li>`)}
-      ${isCut ? html`<li class="none">and more values</li>` : null}
+      ${isCut && html`<li class="none">and more values</li>`}
     </ul>
   </section>`;
 }
@@ -275,17 +275,16 @@ function chipsHtml({ table, wish, countSql, matchCount }: TableView): Html | nul
   const { filters, search, sort } = wish;
   if (filters.length === 0 && search === '' && sort === null) return null;
   return html`<ul class="chips" aria-label="What is shown">
-    ${search === '' ? null : chip(`“${search}” anywhere`, { ...wish, search: '' })}
+    ${search !== '' && chip(`“${search}” anywhere`, { ...wish, search: '' })}
     ${filters.map((filter) =>
       chip(`${filter.column} ${wordsOf(filter)}`, { ...wish, filters: filters.filter((each) => each !== filter) }),
     )}
-    ${sort === null ? null : chip(`by ${sort.column}${sort.isDescending ? ', largest first' : ''}`, { ...wish, sort: null })}
+    ${sort !== null && chip(`by ${sort.column}${sort.isDescending ? ', largest first' : ''}`, { ...wish, sort: null })}
     ${
-      filters.length === 0 && search === ''
-        ? null
-        : html`<li class="plain">
-            ${matchCount === null ? html`<a href="/ask?sql=${encodeURIComponent(countSql.toWellFormed())}">Count them</a>` : `${plural(matchCount, 'row')} of ${countText(table.rowCount)}`}
-          </li>`
+      (filters.length !== 0 || search !== '') &&
+      html`<li class="plain">
+        ${matchCount === null ? html`<a href="/ask?sql=${encodeURIComponent(countSql.toWellFormed())}">Count them</a>` : `${plural(matchCount, 'row')} of ${countText(table.rowCount)}`}
+      </li>`
     }
   </ul>`;
 }
@@ -326,7 +325,7 @@ function headHtml(view: TableView, name: string): Html {
       href="/browse/${pathPart(table.name)}${exact(queryOf({ ...wish, sort: next, start: null }))}"
       title="${column?.type ?? 'number of the row'}"
       ><bdi>${name}</bdi>${sign}</a
-    >${(column?.mask ?? null) === null ? null : html` <small title="${column?.mask ?? ''}">masked</small>`}
+    >${(column?.mask ?? null) !== null && html` <small title="${column?.mask ?? ''}">masked</small>`}
   </th>`;
 }
 
@@ -371,8 +370,8 @@ function turnHtml(table: BrowsedTable, wish: TableQuery, { rows, hasBefore, hasA
   const link = (words: string, start: TableQuery['start']): Html =>
     html`<a href="/browse/${path}${exact(queryOf({ ...wish, start }))}">${words}</a>`;
   return html`<nav class="turn" aria-label="Pages of rows">
-    ${hasBefore ? link('« First', null) : null}
-    ${hasBefore && first !== undefined ? link('‹ Previous', { direction: 'before', id: first }) : null}
-    ${hasAfter && last !== undefined ? link('Next ›', { direction: 'after', id: last }) : null}
+    ${hasBefore && link('« First', null)}
+    ${hasBefore && first !== undefined && link('‹ Previous', { direction: 'before', id: first })}
+    ${hasAfter && last !== undefined && link('Next ›', { direction: 'after', id: last })}
   </nav>`;
 }

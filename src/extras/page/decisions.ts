@@ -12,7 +12,7 @@ import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { kindOfHold } from '../../replica/confirmation.ts';
 import { readBrowsedTables } from '../shared/browse.ts';
 import { readStamp } from '../shared/browse-row.ts';
-import { buttonForm, hiddenHtml } from './layout.ts';
+import { decideForm, hiddenHtml } from './layout.ts';
 import { pathPart } from './address.ts';
 import { html, type Html, type HtmlPart } from './html.ts';
 import { markedHtml, rowHtml, shortName, timeHtml, valueHtml } from './values.ts';
@@ -90,37 +90,26 @@ const LISTED_MAX = 50;
 export function openDecisionsHtml(desk: OpenDecisions, nowMs: number): Html {
   const { conflicts, failures, conflictCount, failureCount, formToken } = desk;
   return html`${
-    conflicts.length === 0
-      ? null
-      : html`<section aria-labelledby="conflicts">
-          <h2 id="conflicts">${plural(conflictCount, 'conflict')} to decide</h2>
-          <p class="about">
-            Both sides changed the same thing since they last agreed. Whatever you take, the other versions are kept in
-            <code>sync_conflicts</code>.
-            <span id="keys" hidden
-              >Keys: <kbd>n</kbd> next, then <kbd>h</kbd> what is here, <kbd>t</kbd> what is there.</span
-            >
-          </p>
-          ${conflicts.map((line) => conflictHtml(line, formToken, nowMs))} ${moreHtml(conflictCount - conflicts.length)}
-        </section>`
+    conflicts.length !== 0 &&
+    html`<section aria-labelledby="conflicts">
+      <h2 id="conflicts">${plural(conflictCount, 'conflict')} to decide</h2>
+      <p class="about">
+        Both sides changed the same thing since they last agreed. Whatever you take, the other versions are kept in
+        <code>sync_conflicts</code>.
+        <span id="keys" hidden
+          >Keys: <kbd>n</kbd> next, then <kbd>h</kbd> what is here, <kbd>t</kbd> what is there.</span
+        >
+      </p>
+      ${conflicts.map((line) => conflictHtml(line, formToken, nowMs))} ${moreHtml(conflictCount - conflicts.length)}
+    </section>`
   }${
-    failures.length === 0
-      ? null
-      : html`<section aria-labelledby="waiting">
-          <h2 id="waiting">${plural(failureCount, 'row')} refused, in doubt or unreadable</h2>
-          ${failures.map((line, index) => failureHtml(line, { index, formToken, nowMs }))}
-          ${moreHtml(failureCount - failures.length)}
-          ${
-            failures.length < 2
-              ? null
-              : buttonForm({
-                  action: 'decide',
-                  fields: { kind: 'retryAll' },
-                  label: 'Send all refused rows again',
-                  formToken,
-                })
-          }
-        </section>`
+    failures.length !== 0 &&
+    html`<section aria-labelledby="waiting">
+      <h2 id="waiting">${plural(failureCount, 'row')} refused, in doubt or unreadable</h2>
+      ${failures.map((line, index) => failureHtml(line, { index, formToken, nowMs }))}
+      ${moreHtml(failureCount - failures.length)}
+      ${failures.length >= 2 && decideForm(formToken, { kind: 'retryAll' }, ['Send all refused rows again'])}
+    </section>`
   }${lostHtml(desk, nowMs)}`;
 }
 
@@ -132,8 +121,8 @@ function lostHtml({ lost, lostCount, formToken }: OpenDecisions, nowMs: number):
     <h2 id="lost">${plural(lostCount, 'edit')} lost to a change at the origin</h2>
     <p class="about">The policy of the table decided. What you take back goes to the origin with the next push.</p>
     ${lost.map((line) => conflictHtml(line, formToken, nowMs))}
-    ${lostCount === lost.length ? null : html`<p class="more">and ${countText(lostCount - lost.length)} more</p>`}
-    ${buttonForm({ action: 'decide', fields: { kind: 'seen', id: last.id }, label: 'I have seen these', formToken })}
+    ${lostCount !== lost.length && html`<p class="more">and ${countText(lostCount - lost.length)} more</p>`}
+    ${decideForm(formToken, { kind: 'seen', id: last.id }, ['I have seen these'])}
   </section>`;
 }
 
@@ -151,8 +140,8 @@ const KINDS: Readonly<Record<string, { readonly what: string; readonly local: st
 function rowHeading(line: Pick<ShownFailure, 'table' | 'rowId' | 'column' | 'name'>): Html {
   const { table, rowId, column, name } = line;
   return html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> · row ${rowId}</a
-    >${name === '' || name === String(rowId) ? null : html` <bdi>${name}</bdi>`}${
-      column === null ? null : html` · <bdi>${column}</bdi>`
+    >${name !== '' && name !== String(rowId) && html` <bdi>${name}</bdi>`}${
+      column !== null && html` · <bdi>${column}</bdi>`
     }`;
 }
 
@@ -165,7 +154,7 @@ export function conflictHtml(line: ShownConflict, formToken: string, nowMs: numb
   const show = (value: ConflictLine['base'], other: ConflictLine['base']): Html =>
     isCell ? markedHtml(value, other) : rowHtml(value, base);
   const who = changedBy === null ? '' : `, by ${shortName(changedBy)}`;
-  const there = html`at the origin${who}${changedAt === null ? null : html`, ${timeHtml(changedAt, nowMs)}`}`;
+  const there = html`at the origin${who}${changedAt !== null && html`, ${timeHtml(changedAt, nowMs)}`}`;
   const version = (name: string, whose: HtmlPart, content: Html): Html =>
     html`<div>
       <dt>${name} <small>${whose}</small></dt>
@@ -181,7 +170,7 @@ export function conflictHtml(line: ShownConflict, formToken: string, nowMs: numb
   return html`<article class="card${isOpen ? ' conflict' : ''}" aria-labelledby="conflict-${id}" tabindex="-1">
     <h3 id="conflict-${id}">${rowHeading(line)}</h3>
     <p class="meta">Conflict ${id}, ${ageText(at, nowMs)}: ${words.what}</p>
-    ${problem === null ? null : html`<p class="problem">It could not be decided: ${problem}</p>`}
+    ${problem !== null && html`<p class="problem">It could not be decided: ${problem}</p>`}
     <dl class="versions">
       ${version('Base', 'what both had', isCell ? valueHtml(base) : rowHtml(base, local ?? remote))}
       ${version('Local', 'edited here', show(local, remote))} ${version('Remote', there, show(remote, local))}
@@ -199,19 +188,17 @@ export function conflictHtml(line: ShownConflict, formToken: string, nowMs: numb
       }
     </form>
     ${
-      isCell && isOpen
-        ? html`<details>
-            <summary>Another value</summary>
-            <form method="post" action="/decide" class="other">
-              ${hidden}
-              <label for="value-${id}">Value for <bdi>${column}</bdi></label>
-              <textarea id="value-${id}" name="value" rows="2"></textarea>
-              <div class="buttons">
-                ${button('value', 'Take this value', 'main')} ${button('null', 'Take no value')}
-              </div>
-            </form>
-          </details>`
-        : null
+      isCell &&
+      isOpen &&
+      html`<details>
+        <summary>Another value</summary>
+        <form method="post" action="/decide" class="other">
+          ${hidden}
+          <label for="value-${id}">Value for <bdi>${column}</bdi></label>
+          <textarea id="value-${id}" name="value" rows="2"></textarea>
+          <div class="buttons">${button('value', 'Take this value', 'main')} ${button('null', 'Take no value')}</div>
+        </form>
+      </details>`
     }
   </article>`;
 }
@@ -240,18 +227,17 @@ export function failureHtml(
     <p class="meta">${isUnsent ? 'cannot be sent' : (FAILURES[kind] ?? kind)}, ${ageText(since, nowMs)}</p>
     <blockquote>
       <p><bdi>${reason}</bdi></p>
-      ${numbers === '' ? null : html`<footer>the origin, ${numbers}</footer>`}
+      ${numbers !== '' && html`<footer>the origin, ${numbers}</footer>`}
     </blockquote>
     ${
-      sent === null
-        ? null
-        : html`<p class="label">What was sent</p>
-            ${rowHtml(sent, null)}`
+      sent !== null &&
+      html`<p class="label">What was sent</p>
+        ${rowHtml(sent, null)}`
     }
-    ${id === null ? html`<p class="meta">It is tried again with every pull.</p>` : null}
-    ${isInDoubt ? html`<p class="problem">Look at the origin first: sending it again makes another row.</p>` : null}
-    ${retryAt === null ? null : html`<p class="meta">It is tried again by itself at ${retryAt}.</p>`}
-    ${id === null ? null : failureButtons({ id, table, rowId, isInDoubt, seen, formToken })}
+    ${id === null && html`<p class="meta">It is tried again with every pull.</p>`}
+    ${isInDoubt && html`<p class="problem">Look at the origin first: sending it again makes another row.</p>`}
+    ${retryAt !== null && html`<p class="meta">It is tried again by itself at ${retryAt}.</p>`}
+    ${id !== null && failureButtons({ id, table, rowId, isInDoubt, seen, formToken })}
   </article>`;
 }
 
@@ -267,7 +253,7 @@ function failureButtons(row: {
   const place = { table: encodeURIComponent(table.toWellFormed()), row: rowId, seen };
   const again = isInDoubt ? 'It is not there: send again' : 'Send again';
   return html`<div class="buttons">
-    ${buttonForm({ action: 'decide', fields: { kind: 'retry', id, ...place }, label: again, look: 'main', formToken })}
-    ${buttonForm({ action: 'decide', fields: { kind: 'discard', ...place }, label: 'Discard the edit', formToken })}
+    ${decideForm(formToken, { kind: 'retry', id, ...place }, [again, 'main'])}
+    ${decideForm(formToken, { kind: 'discard', ...place }, ['Discard the edit'])}
   </div>`;
 }

@@ -75,10 +75,10 @@ function editHtml({ table, id, cells, typed, trouble, formToken }: EditView): Ht
   });
   return html`<p class="crumbs">
       <a href="/browse">Tables</a> <a href="/browse/${path}"><bdi>${table.name}</bdi></a>
-      ${id === null ? null : html`<a href="/browse/${path}/${id}">Row ${id}</a>`}
+      ${id !== null && html`<a href="/browse/${path}/${id}">Row ${id}</a>`}
     </p>
-    <h1>${id === null ? 'New row in ' : 'Edit '}<bdi>${table.name}</bdi>${id === null ? null : html` · row ${id}`}</h1>
-    ${trouble === null ? null : html`<p class="problem" role="alert">Nothing was changed: ${trouble}</p>`}
+    <h1>${id === null ? 'New row in ' : 'Edit '}<bdi>${table.name}</bdi>${id !== null && html` · row ${id}`}</h1>
+    ${trouble !== null && html`<p class="problem" role="alert">Nothing was changed: ${trouble}</p>`}
     <p class="about">
       It is the same edit as any SQL client makes. It goes to the origin with the next push; the row shows what is sent.
     </p>
@@ -87,16 +87,15 @@ function editHtml({ table, id, cells, typed, trouble, formToken }: EditView): Ht
       <p class="buttons"><button class="main">${id === null ? 'Add the row' : 'Save'}</button></p>
     </form>
     ${
-      id === null
-        ? null
-        : html`<details>
-            <summary>Delete this row</summary>
-            <form method="post" action="/edit" class="card">
-              ${hiddenHtml(formToken, { kind: 'delete', ...place })}${seen}
-              <p>The next push deletes it at the origin as well. Until then the edit can be taken back.</p>
-              <button>Delete row ${id}</button>
-            </form>
-          </details>`
+      id !== null &&
+      html`<details>
+        <summary>Delete this row</summary>
+        <form method="post" action="/edit" class="card">
+          ${hiddenHtml(formToken, { kind: 'delete', ...place })}${seen}
+          <p>The next push deletes it at the origin as well. Until then the edit can be taken back.</p>
+          <button>Delete row ${id}</button>
+        </form>
+      </details>`
     }`;
 }
 

@@ -14,7 +14,7 @@ import { framed, type PageInput } from './context.ts';
 import { kindText } from '../history/history-text.ts';
 import { cellsHtml } from './history.ts';
 import { html, type Html } from './html.ts';
-import { buttonForm } from './layout.ts';
+import { decideForm } from './layout.ts';
 import { shownValue, type ShownValue } from './values.ts';
 
 /** Rows of one page. */
@@ -45,11 +45,11 @@ export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks 
       ${[...cells].map(([id, lines]) => rowHtml({ table, id, name: nameOf(table.name, id), lines, desk }))}
     </ol>
     ${
-      last === undefined || ids.length < ROWS_MAX
-        ? null
-        : html`<nav class="turn" aria-label="Pages of rows">
-            <a href="/edits/${pathPart(table.name)}?after=${last}">Next ›</a>
-          </nav>`
+      last !== undefined &&
+      ids.length >= ROWS_MAX &&
+      html`<nav class="turn" aria-label="Pages of rows">
+        <a href="/edits/${pathPart(table.name)}?after=${last}">Next ›</a>
+      </nav>`
     }`;
   return framed(
     desk,
@@ -71,25 +71,17 @@ function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTa
     </p>
     <div class="buttons">
       ${
-        held === null
-          ? null
-          : buttonForm({
-              action: 'decide',
-              fields: { kind: 'confirm', shown: encodeURIComponent(held.toWellFormed()), ...fields },
-              label: 'Let them through',
-              look: 'main',
-              formToken,
-            })
+        held !== null &&
+        decideForm(formToken, { kind: 'confirm', shown: encodeURIComponent(held.toWellFormed()), ...fields }, [
+          'Let them through',
+          'main',
+        ])
       }
       ${
-        discardable === 0
-          ? null
-          : buttonForm({
-              action: 'decide',
-              fields: { kind: 'discardAll', ...fields },
-              label: `Discard ${count === 1 ? 'it' : `all ${plural(discardable, 'edit')}`}`,
-              formToken,
-            })
+        discardable !== 0 &&
+        decideForm(formToken, { kind: 'discardAll', ...fields }, [
+          `Discard ${count === 1 ? 'it' : `all ${plural(discardable, 'edit')}`}`,
+        ])
       }
     </div>`;
 }
@@ -112,24 +104,19 @@ function rowHtml({
   const valuesOf = (side: 'base' | 'local'): ReadonlyMap<string, ShownValue> =>
     new Map(lines.flatMap((line) => (line.column === null ? [] : [[line.column, shownValue(line[side])]])));
   const path = pathPart(table.name);
+  const fields = {
+    kind: 'discard',
+    table: encodeURIComponent(table.name.toWellFormed()),
+    row: id,
+    seen: editVersion(reader, { table: table.name, rowId: id }),
+    next: `/edits/${path}`,
+  };
   return html`<li>
     <p>
       <a href="/browse/${path}/${id}">Row ${id}</a> <bdi>${name}</bdi>
       <b>${kindText(kind)}</b>${state === 'edited' ? '' : `, ${state}`}
     </p>
     ${cellsHtml({ kind, old: valuesOf('base'), now: valuesOf('local') }, { cellsMax: CELLS_MAX, stamps: new Set() })}
-    ${buttonForm({
-      action: 'decide',
-      fields: {
-        kind: 'discard',
-        table: encodeURIComponent(table.name.toWellFormed()),
-        row: id,
-        seen: editVersion(reader, { table: table.name, rowId: id }),
-        next: `/edits/${path}`,
-      },
-      label: `Discard row ${id}`,
-      look: 'plain',
-      formToken: request.formToken,
-    })}
+    ${decideForm(request.formToken, fields, [`Discard row ${id}`, 'plain'])}
   </li>`;
 }

@@ -38,9 +38,9 @@ function lineHtml(line: HistoryEntry, { of, stampsOf, nowMs }: ChangesView): Htm
   const by = originBy === null || cause === 'edit' ? null : shortName(originBy);
   return html`<li>
     <p>
-      ${of === 'many' ? html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> ${rowId}</a> ` : null}<b>${kindText(kind)}</b>${by === null ? null : html` by <bdi title="${originBy}">${by}</bdi>`},
+      ${of === 'many' && html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> ${rowId}</a> `}<b>${kindText(kind)}</b>${by !== null && html` by <bdi title="${originBy}">${by}</bdi>`},
       <time datetime="${when}" title="${`${when}; ${why}`}">${ageText(when, nowMs)}</time>
-      ${of === 'many' ? null : html`<small>${why}</small>`}
+      ${of !== 'many' && html`<small>${why}</small>`}
     </p>
     ${cellsHtml(
       { kind, old: cellsOf(line.before) ?? NO_CELLS, now: cellsOf(line.after) ?? NO_CELLS },
@@ -75,14 +75,14 @@ export function cellsHtml(
           html`<div>
             <dt><bdi>${name}</bdi></dt>
             <dd>
-              ${kind === 'insert' ? null : html`<del>${valueHtml(old.get(name) ?? null)}</del>`}
-              ${kind === 'update' ? html`<span aria-label="to">→</span>` : null}
-              ${kind === 'delete' ? null : html`<ins>${valueHtml(now.get(name) ?? null)}</ins>`}
+              ${kind !== 'insert' && html`<del>${valueHtml(old.get(name) ?? null)}</del>`}
+              ${kind === 'update' && html`<span aria-label="to">→</span>`}
+              ${kind !== 'delete' && html`<ins>${valueHtml(now.get(name) ?? null)}</ins>`}
             </dd>
           </div>`,
       )}
     </dl>
-    ${rest <= 0 ? null : html`<p class="none">${plural(rest, 'more cell')}</p>`}`;
+    ${rest > 0 && html`<p class="none">${plural(rest, 'more cell')}</p>`}`;
 }
 
 /** Changes of an hour, by table and person; `by` is null if the origin names no person. */

@@ -22,8 +22,8 @@ export class Html {
 
 const MAKER = Symbol('html');
 
-/** Values of a template: texts are escaped, pieces inserted as they are, lists joined, and null is nothing. */
-export type HtmlPart = string | number | null | Html | readonly HtmlPart[];
+/** Values of a template: texts are escaped, pieces inserted as they are, lists joined; null and false are nothing. */
+export type HtmlPart = string | number | null | false | Html | readonly HtmlPart[];
 
 /** Makes HTML of a template. */
 export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
@@ -49,7 +49,7 @@ function unindented(strings: TemplateStringsArray): readonly string[] {
 }
 
 function textOf(part: HtmlPart): string {
-  if (part === null) return '';
+  if (part === null || part === false) return '';
   if (part instanceof Html) return part.toString();
   if (typeof part === 'object') return part.map(textOf).join('');
   return escapeText(String(part));

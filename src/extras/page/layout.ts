@@ -32,9 +32,8 @@ export function framedHtml(frame: PageLayout, body: Html): string {
     html`<a class="skip" href="#main">Skip to the content</a> ${topHtml(frame)}
       <main id="main" class="${isWide ? 'whole' : 'narrow'}" data-live="${liveSeconds}">${body}</main>`,
     html`${
-        refreshSeconds === null
-          ? null
-          : html`<noscript><meta http-equiv="refresh" content="${refreshSeconds === 5 ? '5' : '60'}" /></noscript>`
+        refreshSeconds !== null &&
+        html`<noscript><meta http-equiv="refresh" content="${refreshSeconds === 5 ? '5' : '60'}" /></noscript>`
       }
       <script src="/page.js" defer></script>`,
   );
@@ -65,28 +64,25 @@ export function topHtml({ identity, formToken, place }: Pick<PageLayout, 'identi
   return html`<header class="top">
     <p class="brand">rowsync</p>
     ${
-      formToken === null
-        ? null
-        : html`<nav aria-label="Pages">
-            <a href="/" aria-current="${current('Today')}">Today</a>
-            <a href="/browse" aria-current="${current('Browse')}">Browse</a>
-            <a href="/ask" aria-current="${current('Ask')}">Ask</a>
-            <a href="/work" aria-current="${current('Work')}">Work</a>
-          </nav>`
+      formToken !== null &&
+      html`<nav aria-label="Pages">
+        <a href="/" aria-current="${current('Today')}">Today</a>
+        <a href="/browse" aria-current="${current('Browse')}">Browse</a>
+        <a href="/ask" aria-current="${current('Ask')}">Ask</a>
+        <a href="/work" aria-current="${current('Work')}">Work</a>
+      </nav>`
     }
     ${
-      identity === null
-        ? null
-        : html`<p class="where">
-            Database <bdi>${identity.database}</bdi> at <bdi>${identity.url.replace(/^https?:\/\//, '')}</bdi>
-          </p>`
+      identity !== null &&
+      html`<p class="where">
+        Database <bdi>${identity.database}</bdi> at <bdi>${identity.url.replace(/^https?:\/\//, '')}</bdi>
+      </p>`
     }
     ${
-      formToken === null
-        ? null
-        : html`<form method="post" action="/sign-out">
-            <input type="hidden" name="token" value="${formToken}" /><button class="plain">Sign out</button>
-          </form>`
+      formToken !== null &&
+      html`<form method="post" action="/sign-out">
+        <input type="hidden" name="token" value="${formToken}" /><button class="plain">Sign out</button>
+      </form>`
     }
   </header>`;
 }
@@ -100,8 +96,7 @@ export function sentenceHtml(bar: Bar, sentence: string, hint: string | null = n
     { title: `${sentence} · rowsync`, place: null, ...bar },
     html`<section class="verdict warn" role="alert">
       <h1>${sentence}</h1>
-      ${hint === null ? null : html`<p>${hint}</p>`}
-      ${bar.formToken === null ? html`<p><a href="/">Sign in</a></p>` : null}
+      ${hint !== null && html`<p>${hint}</p>`} ${bar.formToken === null && html`<p><a href="/">Sign in</a></p>`}
     </section>`,
   );
 }
@@ -116,22 +111,31 @@ export function hiddenHtml(
   );
 }
 
-/** The opening tags of forms, by their target. */
-const BEGINNINGS = {
-  decide: html`<form method="post" action="/decide">`,
-  cycle: html`<form method="post" action="/cycle">`,
-} as const;
+/** The content of a form of one button. */
+function buttonHtml(
+  formToken: string,
+  fields: Readonly<Record<string, string | number>>,
+  [label, look = '']: readonly [label: string, look?: string],
+): Html {
+  return html`${hiddenHtml(formToken, fields)}<button class="${look}">${label}</button>`;
+}
 
-/** A form of one button. */
-export function buttonForm(options: {
-  readonly action: keyof typeof BEGINNINGS;
-  readonly fields: Readonly<Record<string, string | number>>;
-  readonly label: string;
-  readonly formToken: string;
-  readonly look?: string;
-}): Html {
-  const { action, fields, label, formToken, look = '' } = options;
-  return html`${BEGINNINGS[action]}${hiddenHtml(formToken, fields)}<button class="${look}">${label}</button></form>`;
+/** A button that decides something. */
+export function decideForm(...content: Parameters<typeof buttonHtml>): Html {
+  return html`<form method="post" action="/decide">${buttonHtml(...content)}</form>`;
+}
+
+/** A button that begins work. */
+export function cycleForm(...content: Parameters<typeof buttonHtml>): Html {
+  return html`<form method="post" action="/cycle">${buttonHtml(...content)}</form>`;
+}
+
+/** A part of a page below its heading. */
+export function sectionHtml(id: string, title: HtmlPart, body: HtmlPart): Html {
+  return html`<section aria-labelledby="${id}">
+    <h2 id="${id}">${title}</h2>
+    ${body}
+  </section>`;
 }
 
 /** A column of a table; the first one names the row. */

@@ -16,7 +16,7 @@ import {
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import { pathPart } from './address.ts';
 import { conflictHtml, failureHtml, showConflicts } from './decisions.ts';
-import { buttonForm, tableHtml } from './layout.ts';
+import { decideForm, sectionHtml, tableHtml } from './layout.ts';
 import { html, type Html } from './html.ts';
 import { fileNameOf, momentHtml, rowHtml, shownValue, valueHtml } from './values.ts';
 import { planLocally } from '../putback/local-plan.ts';
@@ -40,34 +40,25 @@ function rowPageHtml(view: RowView): Html {
   return html`${crumbsHtml(view)}
     <h1>
       <bdi>${table.name}</bdi> · row
-      ${id}${name === '' || name === String(id) ? null : html` <small><bdi>${name}</bdi></small>`}
+      ${id}${name !== '' && name !== String(id) && html` <small><bdi>${name}</bdi></small>`}
     </h1>
     ${deletedHtml(view)} ${waitingHtml(view)} ${open.map((line) => conflictHtml(line, formToken, nowMs))}
     ${failures.map((line, index) => failureHtml(line, { index, formToken, nowMs }))} ${cellsHtml(view)}
-    ${filesHtml(view)}
+    ${filesHtml(view)} ${life !== null && sectionHtml('life', 'History', life)}
     ${
-      life === null
-        ? null
-        : html`<section aria-labelledby="life">
-            <h2 id="life">History</h2>
-            ${life}
-          </section>`
-    }
-    ${
-      closed.length === 0
-        ? null
-        : html`<section aria-labelledby="former">
-            <h2 id="former">Former conflicts</h2>
-            <ul class="former">
-              ${closed.map(
-                ({ column, at, state, winner }) =>
-                  html`<li>
-                    ${column === null ? 'The row' : html`<bdi>${column}</bdi>`}: ${state},
-                    ${winner === 'nobody' ? '' : `${winner} won, `}${ageText(at, nowMs)}
-                  </li>`,
-              )}
-            </ul>
-          </section>`
+      closed.length !== 0 &&
+      html`<section aria-labelledby="former">
+        <h2 id="former">Former conflicts</h2>
+        <ul class="former">
+          ${closed.map(
+            ({ column, at, state, winner }) =>
+              html`<li>
+                ${column === null ? 'The row' : html`<bdi>${column}</bdi>`}: ${state},
+                ${winner === 'nobody' ? '' : `${winner} won, `}${ageText(at, nowMs)}
+              </li>`,
+          )}
+        </ul>
+      </section>`
     }`;
 }
 
@@ -75,8 +66,8 @@ function crumbsHtml({ table, neighbours: { before, after } }: RowView): Html {
   const path = pathPart(table.name);
   return html`<p class="crumbs">
     <a href="/browse">Tables</a> <a href="/browse/${path}"><bdi>${table.name}</bdi></a>
-    ${before === null ? null : html`<a href="/browse/${path}/${before}">‹ Row ${before}</a>`}
-    ${after === null ? null : html`<a href="/browse/${path}/${after}">Row ${after} ›</a>`}
+    ${before !== null && html`<a href="/browse/${path}/${before}">‹ Row ${before}</a>`}
+    ${after !== null && html`<a href="/browse/${path}/${after}">Row ${after} ›</a>`}
   </p>`;
 }
 
@@ -126,27 +117,21 @@ function waitingHtml({ table, id, waiting, seen, formToken, nowMs }: RowView): H
     <h2 id="pending">${what}, not at the origin yet</h2>
     <p class="meta">${STATES[first.state] ?? first.state} Since ${ageText(first.since, nowMs)}.</p>
     ${
-      cells.length === 0
-        ? null
-        : tableHtml('', 'What is sent', {
-            rows: cells,
-            columns: [
-              { title: 'Column', cell: ({ column }) => html`<bdi>${column}</bdi>` },
-              {
-                title: 'At the origin',
-                cell: ({ kind, base }) =>
-                  kind === 'insert' ? html`<em class="none">new</em>` : valueHtml(shownValue(base)),
-              },
-              { title: 'Here', cell: ({ local }) => html`<ins>${valueHtml(shownValue(local))}</ins>` },
-            ],
-          })
+      cells.length !== 0 &&
+      tableHtml('', 'What is sent', {
+        rows: cells,
+        columns: [
+          { title: 'Column', cell: ({ column }) => html`<bdi>${column}</bdi>` },
+          {
+            title: 'At the origin',
+            cell: ({ kind, base }) =>
+              kind === 'insert' ? html`<em class="none">new</em>` : valueHtml(shownValue(base)),
+          },
+          { title: 'Here', cell: ({ local }) => html`<ins>${valueHtml(shownValue(local))}</ins>` },
+        ],
+      })
     }
-    ${buttonForm({
-      action: 'decide',
-      fields: { kind: 'discard', table: encodeURIComponent(table.name.toWellFormed()), row: id, seen },
-      label: 'Undo the edit',
-      formToken,
-    })}
+    ${decideForm(formToken, { kind: 'discard', table: encodeURIComponent(table.name.toWellFormed()), row: id, seen }, ['Undo the edit'])}
   </section>`;
 }
 
@@ -156,11 +141,10 @@ function cellsHtml(view: RowView): Html | null {
   return html`<section aria-labelledby="cells">
     <h2 id="cells">Cells</h2>
     <p class="buttons">
-      ${table.isTwoWay ? html`<a class="button" href="/edit/${pathPart(table.name)}/${id}">Edit</a>` : null}
+      ${table.isTwoWay && html`<a class="button" href="/edit/${pathPart(table.name)}/${id}">Edit</a>`}
       ${
-        view.isAtOrigin
-          ? html`<a class="button" href="/origin/${pathPart(table.name)}/${id}" rel="noreferrer">Open at the origin</a>`
-          : null
+        view.isAtOrigin &&
+        html`<a class="button" href="/origin/${pathPart(table.name)}/${id}" rel="noreferrer">Open at the origin</a>`
       }
     </p>
     <dl class="cells card">
@@ -188,7 +172,7 @@ function cellHtml({ table, id, references, files }: RowView, column: BrowsedColu
   if (type === 'attachment') {
     const file = files.find((each) => each.column === column.name && each.state === 'here');
     return html`<bdi>${fileNameOf(String(value))}</bdi> ${
-        file === undefined ? null : html`<a href="#files">${file.revision > 1 ? 'all revisions' : 'open'}</a>`
+        file !== undefined && html`<a href="#files">${file.revision > 1 ? 'all revisions' : 'open'}</a>`
       }`;
   }
   const text = String(value);
@@ -214,9 +198,9 @@ function filesHtml({ files, nowMs }: RowView): Html | null {
         (file) =>
           html`<li class="card">
             ${
-              file.state === 'here' && PICTURES.test(file.type ?? '')
-                ? html`<a href="/file/${file.id}"><img src="/file/${file.id}" alt="${file.name}" loading="lazy" /></a>`
-                : null
+              file.state === 'here' &&
+              PICTURES.test(file.type ?? '') &&
+              html`<a href="/file/${file.id}"><img src="/file/${file.id}" alt="${file.name}" loading="lazy" /></a>`
             }
             <p>
               <b><bdi>${file.name}</bdi></b>
@@ -237,7 +221,7 @@ function filesHtml({ files, nowMs }: RowView): Html | null {
                   </p>`
                 : html`<p class="reason">${file.state}${file.reason === null ? '' : `: ${file.reason}`}</p>`
             }
-            ${file.vanishedAt === null ? null : html`<p class="reason">The origin no longer has it.</p>`}
+            ${file.vanishedAt !== null && html`<p class="reason">The origin no longer has it.</p>`}
           </li>`,
       )}
     </ul>

@@ -12,7 +12,7 @@ import type { OpenDecisions } from './decisions.ts';
 import type { Headline } from './headline.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
-import { buttonForm } from './layout.ts';
+import { cycleForm, decideForm } from './layout.ts';
 import { QUARTERS_KEPT, type Quarter, type Try } from '../../replica/bookkeeping/runs.ts';
 
 /** Problems in the list. */
@@ -24,13 +24,12 @@ export function headlineHtml({ tone, sentence, note, problems }: Headline, desk:
     <h1>${sentence}</h1>
     <p>${note}</p>
     ${
-      problems.length === 0
-        ? null
-        : html`<ul class="todos">
-            ${problems.slice(0, LISTED_MAX).map((problem) => problemHtml(problem, desk))}
-          </ul>`
+      problems.length !== 0 &&
+      html`<ul class="todos">
+        ${problems.slice(0, LISTED_MAX).map((problem) => problemHtml(problem, desk))}
+      </ul>`
     }
-    ${buttonForm({ action: 'cycle', fields: {}, label: 'Synchronise now', formToken: desk.formToken })}
+    ${cycleForm(desk.formToken, {}, ['Synchronise now'])}
   </section>`;
 }
 
@@ -47,29 +46,22 @@ const PARTS: Partial<Readonly<Record<ProblemCode, string>>> = {
 function problemHtml({ code, table, sentence, hint }: Problem, desk: OpenDecisions): Html {
   const part = PARTS[code];
   const isHeldPush = code === 'table.held' && table !== null && desk.heldPushes.has(table);
+  const ofTable = table === null ? {} : { table: encodeURIComponent(table.toWellFormed()) };
   return html`<li>
     ${
-      table === null
-        ? null
-        : html`<b><bdi>${table}</bdi></b
-            >${' '}`
+      table !== null &&
+      html`<b><bdi>${table}</bdi></b
+        >${' '}`
     }
     ${part === undefined ? html`<span>${sentence}</span>` : html`<a href="#${part}">${sentence}</a>`}
-    ${hint === '' || part !== undefined || isHeldPush ? null : html`<span class="hint">${hint}</span>`}
-    ${isHeldPush ? html`<a href="/edits/${pathPart(table)}">See the edits, then let them through or discard them</a>` : null}
+    ${hint !== '' && part === undefined && !isHeldPush && html`<span class="hint">${hint}</span>`}
+    ${isHeldPush && html`<a href="/edits/${pathPart(table)}">See the edits, then let them through or discard them</a>`}
     ${
-      (code !== 'table.held' && code !== 'run.held') || isHeldPush
-        ? null
-        : buttonForm({
-            action: 'decide',
-            fields: {
-              kind: 'confirm',
-              shown: encodeURIComponent(sentence.toWellFormed()),
-              ...(table === null ? {} : { table: encodeURIComponent(table.toWellFormed()) }),
-            },
-            label: 'Let it through',
-            formToken: desk.formToken,
-          })
+      (code === 'table.held' || code === 'run.held') &&
+      !isHeldPush &&
+      decideForm(desk.formToken, { kind: 'confirm', shown: encodeURIComponent(sentence.toWellFormed()), ...ofTable }, [
+        'Let it through',
+      ])
     }
   </li>`;
 }
@@ -92,14 +84,12 @@ export function bottomHtml({
   return html`<footer class="bottom">
     <p><code>${replica.path}</code>, ${bytesText(replica.bytes)}</p>
     ${
-      identity === null
-        ? null
-        : html`<p>as <bdi>${identity.userEmail}</bdi>, <bdi>${identity.role}</bdi>, ${identity.timeZone}</p>`
+      identity !== null &&
+      html`<p>as <bdi>${identity.userEmail}</bdi>, <bdi>${identity.role}</bdi>, ${identity.timeZone}</p>`
     }
     ${
-      lastMoment === null
-        ? null
-        : html`<p>moment: ${lastMoment.at}, ${lastMoment.holds ? 'unchanged since' : 'rows have changed since'}</p>`
+      lastMoment !== null &&
+      html`<p>moment: ${lastMoment.at}, ${lastMoment.holds ? 'unchanged since' : 'rows have changed since'}</p>`
     }
     ${state.notes.map((note) => html`<p>${note.replace(/ {2,}/, ': ')}</p>`)}
     <p>

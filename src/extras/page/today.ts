@@ -24,7 +24,7 @@ import { readProblems } from '../../daemon/account.ts';
 import { framed, stampColumns, type PageInput } from './context.ts';
 import { openDecisionsHtml, readDecisions } from './decisions.ts';
 import { headlineOf } from './headline.ts';
-import { tableHtml, type PageColumn } from './layout.ts';
+import { sectionHtml, tableHtml, type PageColumn } from './layout.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { ident, sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
@@ -56,15 +56,14 @@ const PEOPLE_MAX = 6;
 
 /** What changed since yesterday, by table and by person. */
 function dayHtml(day: DayView): Html {
-  const total = day.tables.reduce((sum, { byHour, deletedCount }) => sum + sumOf(byHour) + deletedCount, 0);
+  const total = sumOf(day.tables.map(sizeOf));
   const max = Math.max(1, ...day.tables.flatMap(({ byHour }) => byHour));
   return html`<section aria-labelledby="day">
     <h2 id="day">${total === 0 ? 'Nothing changed in the last 24 hours' : 'Changed in the last 24 hours'}</h2>
     <p class="about">${sourceText(day)}</p>
     ${
-      total === 0
-        ? null
-        : tableHtml('tables day', 'Changes by table and person', { columns: dayColumns(day, max), rows: day.tables })
+      total !== 0 &&
+      tableHtml('tables day', 'Changes by table and person', { columns: dayColumns(day, max), rows: day.tables })
     }
   </section>`;
 }
@@ -92,7 +91,7 @@ function dayColumns({ source }: DayView, max: number): readonly PageColumn<Table
       title: source === 'stamps' ? 'Rows' : 'Changes',
       isNumber: true,
       cell: ({ byHour, deletedCount }) =>
-        html`${countText(sumOf(byHour))}${deletedCount === 0 ? null : html` <small class="gone">${countText(deletedCount)} deleted</small>`}`,
+        html`${countText(sumOf(byHour))}${deletedCount !== 0 && html` <small class="gone">${countText(deletedCount)} deleted</small>`}`,
     },
     { title: 'By hour', cell: ({ byHour }) => sparkHtml(byHour, max) },
     { title: 'By whom', cell: ({ people }) => peopleHtml(people) },
@@ -140,6 +139,11 @@ function sparkHtml(byHour: readonly number[], max: number): Html {
 
 function sumOf(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** How many changes a day has. */
+function sizeOf({ byHour, deletedCount }: TableDay): number {
+  return sumOf(byHour) + deletedCount;
 }
 
 /** What each colour of a strip means. */
@@ -195,7 +199,7 @@ function freshColumns(
       title: 'Table',
       cell: ({ table, mode }) =>
         html`<a href="/browse/${pathPart(table)}"><bdi>${table}</bdi></a
-          >${mode === 'mirror' ? null : html` <small class="mode">${mode}</small>`}`,
+          >${mode !== 'mirror' && html` <small class="mode">${mode}</small>`}`,
     },
     {
       title: 'State',
@@ -208,7 +212,7 @@ function freshColumns(
       isNumber: true,
       cell: ({ freshSince, followedAt }) =>
         html`${freshSince === null ? 'never' : timeHtml(freshSince, nowMs)}
-        ${followedAt === null || followedAt <= (freshSince ?? '') ? null : html`<small>followed ${ageText(followedAt, nowMs)}</small>`}`,
+        ${followedAt !== null && followedAt > (freshSince ?? '') && html`<small>followed ${ageText(followedAt, nowMs)}</small>`}`,
     },
     { title: 'Last 24 hours', cell: ({ table }) => stripHtml(fares.get(table) ?? []) },
     {
@@ -286,10 +290,8 @@ export function answerToday(desk: PageInput): AnswerChunks {
 function lastChangesHtml({ reader, request }: PageInput): Html | null {
   const lines = readJournalled(reader).size === 0 ? [] : readNewestEntries(reader, null, CHANGES_MAX);
   if (lines.length === 0) return null;
-  return html`<section aria-labelledby="changes">
-    <h2 id="changes">Last changes</h2>
-    ${changesHtml(lines, { of: 'many', stampsOf: stampColumns(readBrowsedTables(reader)), nowMs: request.nowMs })}
-  </section>`;
+  const stampsOf = stampColumns(readBrowsedTables(reader));
+  return sectionHtml('changes', 'Last changes', changesHtml(lines, { of: 'many', stampsOf, nowMs: request.nowMs }));
 }
 
 function readDay(reader: ReplicaReader, nowMs: number) {
@@ -317,8 +319,6 @@ function readDay(reader: ReplicaReader, nowMs: number) {
   });
   const source: DaySource =
     journalled.size === 0 ? 'stamps' : all.every(({ name }) => journalled.has(name)) ? 'journal' : 'both';
-  const sizeOf = ({ byHour, deletedCount }: TableDay): number =>
-    byHour.reduce((sum, count) => sum + count, deletedCount);
   return {
     source,
     /** Those with changes, the most first. */
@@ -334,12 +334,8 @@ function historyDay(journal: readonly HistoryHour[], table: string, firstHourMs:
   const ofTable = journal.filter((line) => line.table === table);
   if (ofTable.length === 0) return [];
   const changed = ofTable.filter(({ kind }) => kind !== 'delete');
-  const deletedCount = countOf(ofTable.filter(({ kind }) => kind === 'delete'));
+  const deletedCount = sumOf(ofTable.flatMap(({ kind, count }) => (kind === 'delete' ? [count] : [])));
   return [{ table, deletedCount, ...byHourAndPerson(changed, firstHourMs) }];
-}
-
-function countOf(lines: readonly { readonly count: number }[]): number {
-  return lines.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** Counts of single hours and people, summed both ways. */

@@ -116,7 +116,7 @@ export function rowHtml(text: ShownValue, other: ShownValue): Html {
           </div>`,
       )}
     </dl>
-    ${restCount <= 0 ? null : html`<p class="none">${plural(restCount, `${rest} column`)}</p>`}`;
+    ${restCount > 0 && html`<p class="none">${plural(restCount, `${rest} column`)}</p>`}`;
 }
 
 /** The name of a file in the value of an attachment column, `name;revision;guid`; the value itself if it has another form. */

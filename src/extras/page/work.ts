@@ -9,7 +9,7 @@ import { type TableResult, readRunResults } from '../../replica/bookkeeping/runs
 import type { WorkKind } from '../../daemon/jobs.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 import type { WorkProgress, WorkNote } from '../../daemon/work-log.ts';
-import { buttonForm, tableHtml, type PageColumn } from './layout.ts';
+import { cycleForm, decideForm, sectionHtml, tableHtml, type PageColumn } from './layout.ts';
 import { html, type Html } from './html.ts';
 import { framed, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
@@ -40,7 +40,7 @@ function progressHtml(progress: WorkProgress | null, nowMs: number): Html {
       : html`<progress aria-label="Under way"></progress>`;
   return html`<p>
       <b>${work}</b> for ${durationText(Math.max(0, nowMs - startedAtMs))}${done},
-      ${plural(rowCount, 'row')}${table === null ? null : html`: <bdi>${table}</bdi>`}
+      ${plural(rowCount, 'row')}${table !== null && html`: <bdi>${table}</bdi>`}
     </p>
     ${bar}`;
 }
@@ -86,34 +86,19 @@ export function answerWork(desk: PageInput): AnswerChunks {
       <h2 id="now">Under way</h2>
       <div id="progress" aria-live="polite">${progressHtml(work.progress, nowMs)}</div>
       <div class="buttons">
-        ${buttonForm({ action: 'cycle', fields: {}, label: 'Synchronise now', formToken, look: 'main' })}
+        ${cycleForm(formToken, {}, ['Synchronise now', 'main'])}
         ${BUTTONS.filter((button) => kinds.has(button.work)).map(({ work: kind, label }) =>
-          buttonForm({ action: 'cycle', fields: { work: kind }, label, formToken }),
+          cycleForm(formToken, { work: kind }, [label]),
         )}
         ${
-          refusedCount === 0
-            ? null
-            : buttonForm({
-                action: 'decide',
-                fields: { kind: 'retryAll' },
-                label: `Send ${plural(refusedCount, 'refused row')} again`,
-                formToken,
-              })
+          refusedCount !== 0 &&
+          decideForm(formToken, { kind: 'retryAll' }, [`Send ${plural(refusedCount, 'refused row')} again`])
         }
       </div>
     </section>
-    <section aria-labelledby="schedule">
-      <h2 id="schedule">Schedule</h2>
-      ${scheduleHtml(state, nowMs)}
-    </section>
-    <section aria-labelledby="done">
-      <h2 id="done">Done lately</h2>
-      ${doneHtml({ runs, results, notes: work.notes }, nowMs)}
-    </section>
-    <section aria-labelledby="runs">
-      <h2 id="runs">Recorded runs</h2>
-      ${runsHtml(runs, nowMs)}
-    </section>`;
+    ${sectionHtml('schedule', 'Schedule', scheduleHtml(state, nowMs))}
+    ${sectionHtml('done', 'Done lately', doneHtml({ runs, results, notes: work.notes }, nowMs))}
+    ${sectionHtml('runs', 'Recorded runs', runsHtml(runs, nowMs))}`;
   const refreshSeconds = state.working === null ? 60 : 5;
   return framed(desk, { title: 'Work · rowsync', place: 'Work', liveSeconds: 15, refreshSeconds }, body);
 }
@@ -204,7 +189,7 @@ function lineHtml(line: readonly Piece[], nowMs: number): Html | null {
       </summary>
       <ul>
         ${line.slice(0, OPENED_MAX).map((piece) => pieceHtml(piece, nowMs))}
-        ${line.length <= OPENED_MAX ? null : html`<li class="none">${plural(line.length - OPENED_MAX, 'earlier run')}</li>`}
+        ${line.length > OPENED_MAX && html`<li class="none">${plural(line.length - OPENED_MAX, 'earlier run')}</li>`}
       </ul>
     </details>
   </li>`;
@@ -269,11 +254,10 @@ function pieceHtml({ name, number, at, outcome, took, summary, words, hint, tabl
     </p>
     ${troubleHtml(words, hint)}
     ${
-      tables.length === 0
-        ? null
-        : html`<ul>
-            ${tables.map((table) => resultHtml(table, name === 'push' && outcome === 'held'))}
-          </ul>`
+      tables.length !== 0 &&
+      html`<ul>
+        ${tables.map((table) => resultHtml(table, name === 'push' && outcome === 'held'))}
+      </ul>`
     }
   </li>`;
 }
@@ -281,16 +265,16 @@ function pieceHtml({ name, number, at, outcome, took, summary, words, hint, tabl
 function troubleHtml(words: string | null, hint: string | null): Html | null {
   if (words === null) return null;
   return html`<p class="reason"><bdi>${words}</bdi></p>
-    ${hint === null || hint === '' ? null : html`<p class="hint">${hint}</p>`}`;
+    ${hint !== null && hint !== '' && html`<p class="hint">${hint}</p>`}`;
 }
 
 function resultHtml(result: TableResult, isHeldPush: boolean): Html {
   const table = result.table ?? '';
   return html`<li>
     <a href="/browse/${pathPart(table)}"><bdi>${table}</bdi></a> ${countsText(result)}
-    ${result.refused === 0 ? null : html`<a href="/#waiting">${countText(result.refused)} refused</a>`}
+    ${result.refused !== 0 && html`<a href="/#waiting">${countText(result.refused)} refused</a>`}
     ${troubleHtml(result.problem, isHeldPush ? null : result.hint)}
-    ${isHeldPush && result.problem !== null ? html`<a href="/edits/${pathPart(table)}">See the edits</a>` : null}
+    ${isHeldPush && result.problem !== null && html`<a href="/edits/${pathPart(table)}">See the edits</a>`}
   </li>`;
 }
 
@@ -368,7 +352,7 @@ function barHtml(
     <rect class="hit" x="${x - (STEP - BAR) / 2}" y="0" width="${STEP}" height="${HEIGHT}" />
     ${box('skipped', MIDDLE - skipped, skipped)}
     ${box(run.kind === 'push' ? 'sent' : 'read', MIDDLE - skipped - read, read)}
-    ${toneOf(run) !== 'bad' ? null : box('failed', Math.max(0, MIDDLE - skipped - read - 4), 4)}
+    ${toneOf(run) === 'bad' && box('failed', Math.max(0, MIDDLE - skipped - read - 4), 4)}
     ${box('time', MIDDLE + 4, time)}
   </g>`;
 }
@@ -410,7 +394,7 @@ function runColumns(nowMs: number): readonly PageColumn<RunRecord>[] {
       title: 'Outcome',
       cell: (run) =>
         html`<span class="state ${toneOf(run)}">${run.outcome}</span>
-          ${run.errorMessage === null ? null : html`<span class="reason">${run.errorMessage}</span>`}`,
+          ${run.errorMessage !== null && html`<span class="reason">${run.errorMessage}</span>`}`,
     },
     { title: 'Took', isNumber: true, cell: timeText },
     count('Read', ({ requestCount, notModifiedCount }) => requestCount - notModifiedCount),
