@@ -74,10 +74,26 @@ export function byteCount(doc: string) {
 /** A pebibyte: more than any disk that rowsync will see. */
 const BYTES_MAX = 1024 ** 5;
 
-/** A text of one form. */
-export function text(option: { readonly pattern: RegExp; readonly mustBe: string; readonly doc: string }) {
-  return z
-    .string({ error: option.mustBe })
-    .regex(option.pattern, { error: option.mustBe })
-    .meta({ description: option.doc });
+/** A text of one form; by default a path or a name. */
+export function text({
+  pattern = PRINTABLE,
+  mustBe: error,
+  doc,
+}: {
+  readonly pattern?: RegExp;
+  readonly mustBe: string;
+  readonly doc: string;
+}) {
+  return z.string({ error }).regex(pattern, { error }).meta({ description: doc });
+}
+
+/** A list of texts, one at least. */
+export function textList(error: string, item = z.string({ error }).min(1, { error })) {
+  return z.array(item, { error }).min(1, { error });
+}
+
+/** One of a few words. */
+export function choice<const Word extends string>(words: readonly Word[], doc: string) {
+  const error = `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+  return z.enum(words, { error }).meta({ description: doc });
 }

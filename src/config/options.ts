@@ -6,7 +6,7 @@
  * An option is here only if something reads it: one that is accepted and ignored would be a promise not kept.
  */
 import * as z from 'zod';
-import { byteCount, decimalNumber, PRINTABLE, section, text, integerOption } from './option-kinds.ts';
+import { byteCount, choice, decimalNumber, integerOption, section, text, textList } from './option-kinds.ts';
 import { origin } from './origin-options.ts';
 import { scheduleWith } from './schedule-options.ts';
 import type { ConfigProblem, OptionPath } from './problems.ts';
@@ -16,7 +16,6 @@ import { tables } from './table-options.ts';
 const replica = section(
   {
     path: text({
-      pattern: PRINTABLE,
       mustBe: 'must be the path of the SQLite file',
       doc: 'The SQLite file to keep. Its folder must exist; the file is made by the first pull.',
     }),
@@ -28,23 +27,18 @@ const replica = section(
           'Whether the group of the file may read and write it, as other SQL clients on this machine have to; they also need ' +
           'to write to its folder. Takes effect when the file is opened.',
       }),
-    names: z
-      .enum(['origin', 'snake'], { error: 'must be origin or snake' })
-      .default('origin')
-      .meta({
-        description:
-          'How tables and columns are called here: as the origin calls them, or in lower case with words joined by _, such as order_line. ' +
-          'The next pull renames what is there. This file names tables and columns as the origin does; sync_columns has both names.',
-      }),
+    names: choice(
+      ['origin', 'snake'],
+      'How tables and columns are called here: as the origin calls them, or in lower case with words joined by _, such as order_line. ' +
+        'The next pull renames what is there. This file names tables and columns as the origin does; sync_columns has both names.',
+    ).default('origin'),
     files: text({
-      pattern: PRINTABLE,
       mustBe: 'must be the path of the folder for attached files',
       doc:
         'The folder for the content of attached files, of this replica alone; it is made when there is something to put ' +
         'there. By default the path of the replica with .files behind it.',
     }).optional(),
     maskKeyFile: text({
-      pattern: PRINTABLE,
       mustBe: 'must be the path of a file',
       doc:
         'The file with the key of the mask hash; it is made, for its owner alone, when a key is first needed. By default the path of the ' +
@@ -87,7 +81,6 @@ const files = section(
       'How much attached files may take on disk, all together. Once it is reached, no more are fetched; nothing is deleted.',
     ),
     uploadDir: text({
-      pattern: PRINTABLE,
       mustBe: 'must be the path of a folder',
       doc:
         'The folder in which relative names of files to attach are looked up: file:photo.jpg. A relative path starts at the ' +
@@ -185,16 +178,15 @@ const http = section(
           'Where the origin may say that a table changed, which the daemon then follows at once (`rowsync doorbell` prints what to enter there). With true, ' +
           'it is on http.listen; { listen: ADDRESS } is an address of its own, which answers nothing else, and need not be a loopback address.',
       }),
-    recordUrl: z
-      .string({ error: RECORD_URL_MUST_BE })
-      .regex(/^https?:\/\/[^\s\p{Cc}]*\{id\}[^\s\p{Cc}]*$/u, { error: RECORD_URL_MUST_BE })
+    recordUrl: text({
+      pattern: /^https?:\/\/[^\s\p{Cc}]*\{id\}[^\s\p{Cc}]*$/u,
+      mustBe: RECORD_URL_MUST_BE,
+      doc:
+        'The address under which people open a record of the hosted database in their browser. The page of a row then links to it. {id} becomes the ' +
+        'number of the record, {tableId} and {table} the number and the name of its table.',
+    })
       .refine((address) => URL.canParse(address.replaceAll(/[{}]/g, '')), { error: RECORD_URL_MUST_BE })
-      .optional()
-      .meta({
-        description:
-          'The address under which people open a record of the hosted database in their browser. The page of a row then links to it. {id} becomes the ' +
-          'number of the record, {tableId} and {table} the number and the name of its table.',
-      }),
+      .optional(),
   },
   'The HTTP server of `rowsync daemon`.',
 ).refine(({ listen, doorbell }) => doorbell !== true || listen !== false, {
@@ -208,9 +200,7 @@ const WEBHOOK_MUST_BE = 'must be the http or https address that notices are post
 
 const notify = section(
   {
-    command: z
-      .array(z.string({ error: COMMAND_MUST_BE }).min(1, { error: COMMAND_MUST_BE }), { error: COMMAND_MUST_BE })
-      .min(1, { error: COMMAND_MUST_BE })
+    command: textList(COMMAND_MUST_BE)
       .max(50, { error: COMMAND_MUST_BE })
       .optional()
       .meta({
@@ -218,16 +208,15 @@ const notify = section(
           'A program and its arguments, run by the daemon when something needs a person, keeps failing, or works again. It ' +
           'gets a JSON object with kind, subject, code, message and hint on its standard input. No shell is involved.',
       }),
-    webhook: z
-      .string({ error: WEBHOOK_MUST_BE })
-      .regex(/^https?:\/\/[^\s\p{Cc}]+$/u, { error: WEBHOOK_MUST_BE })
+    webhook: text({
+      pattern: /^https?:\/\/[^\s\p{Cc}]+$/u,
+      mustBe: WEBHOOK_MUST_BE,
+      doc:
+        'An address that the daemon posts the same JSON object to, with a text beside it that chat services show. Write ${NAME}, ' +
+        'an environment variable, where the address itself is a secret.',
+    })
       .refine((address) => URL.canParse(address), { error: WEBHOOK_MUST_BE })
-      .optional()
-      .meta({
-        description:
-          'An address that the daemon posts the same JSON object to, with a text beside it that chat services show. Write ${NAME}, ' +
-          'an environment variable, where the address itself is a secret.',
-      }),
+      .optional(),
     repeatMinutes: integerOption({
       from: 1,
       to: 10_080,

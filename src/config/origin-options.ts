@@ -2,12 +2,12 @@
  * The options of the origin: its address, how to log in, and the proxy.
  */
 import * as z from 'zod';
-import { PRINTABLE, section, text } from './option-kinds.ts';
+import { choice, section, text } from './option-kinds.ts';
 import { SECRET_REFERENCE } from './secrets.ts';
 
 const URL_MUST_BE = 'must be the scheme and host of the origin, such as https://www.teamdesk.net';
-/** The address of a proxy: no login in it, which would be shown and logged with it. */
-const PROXY_URL = /^https?:\/\/(?:[\p{L}\p{N}._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?\/?$/u;
+/** Scheme and host: no login in it, which would be shown and logged with it. */
+const HOST_URL = /^https?:\/\/(?:[\p{L}\p{N}._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?\/?$/u;
 const DATABASE_MUST_BE = 'must be the number of the database, such as "21995"';
 
 const PROXY_MUST_BE =
@@ -16,7 +16,7 @@ const PROXY_MUST_BE =
 const proxy = section(
   {
     url: text({
-      pattern: PROXY_URL,
+      pattern: HOST_URL,
       mustBe: 'must be the address of a proxy without a login, such as http://proxy.example:3128',
       doc: 'Scheme, host and port; the scheme is that of the connection to the proxy itself.',
     }),
@@ -26,7 +26,6 @@ const proxy = section(
       doc: 'The user name that the proxy wants; needs passwordFile or password.',
     }).optional(),
     passwordFile: text({
-      pattern: PRINTABLE,
       mustBe: 'must be the path of a file that holds the password',
       doc: 'A file that holds the password for the proxy.',
     }).optional(),
@@ -44,7 +43,7 @@ const proxy = section(
 export const origin = section(
   {
     url: text({
-      pattern: /^https?:\/\/(?:[\p{L}\p{N}._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?\/?$/u,
+      pattern: HOST_URL,
       mustBe: URL_MUST_BE,
       doc: 'Where the database is hosted: scheme and host, with a port if it is not the usual one.',
     }).refine((url) => URL.canParse(url), { error: URL_MUST_BE }),
@@ -55,7 +54,6 @@ export const origin = section(
       .transform(String)
       .meta({ description: 'The number of the database, which follows /db/ in the address of its pages.' }),
     tokenFile: text({
-      pattern: PRINTABLE,
       mustBe: 'must be the path of a file that holds the token',
       doc: 'A file that holds an API token (recommended). Only the user who runs rowsync should be able to read it.',
     }).optional(),
@@ -64,21 +62,17 @@ export const origin = section(
       mustBe: 'must name an environment variable, as ${ROWSYNC_TOKEN}; a token itself belongs in a file (tokenFile)',
       doc: 'An API token in an environment variable, written as ${NAME}.',
     }).optional(),
-    tokenIn: z
-      .enum(['header', 'path'], { error: 'must be header or path' })
-      .default('header')
-      .meta({
-        description:
-          'Where the token is sent. path is for an origin behind something that removes the header: proxies and servers on the way may ' +
-          'log it with the address.',
-      }),
+    tokenIn: choice(
+      ['header', 'path'],
+      'Where the token is sent. path is for an origin behind something that removes the header: proxies and servers on the way may ' +
+        'log it with the address.',
+    ).default('header'),
     user: text({
       pattern: /^[^\p{Cc}:]+$/u,
       mustBe: 'must be a user name (an e-mail address) without a colon',
       doc: 'The user name to log in with where no token is used; needs passwordFile or password.',
     }).optional(),
     passwordFile: text({
-      pattern: PRINTABLE,
       mustBe: 'must be the path of a file that holds the password',
       doc: 'A file that holds the password of the user.',
     }).optional(),
@@ -92,7 +86,7 @@ export const origin = section(
       .union(
         [
           text({
-            pattern: new RegExp(`${PROXY_URL.source}|^environment$`, 'u'),
+            pattern: new RegExp(`${HOST_URL.source}|^environment$`, 'u'),
             mustBe: PROXY_MUST_BE,
             doc: 'The address of the proxy, or environment.',
           }),
@@ -107,14 +101,13 @@ export const origin = section(
           'HTTP_PROXY, except for hosts in NO_PROXY. Otherwise these variables are ignored.',
       }),
     caFile: text({
-      pattern: PRINTABLE,
       mustBe: 'must be the path of a file of certificates in PEM',
       doc: 'A file with certificates, in PEM, of further trusted authorities: your own, or that of a proxy that inspects traffic.',
     }).optional(),
-    format: z.enum(['json', 'xml'], { error: 'must be json or xml' }).default('json').meta({
-      description:
-        'What the origin is asked to answer in. XML says the same with more bytes, and numbers with six decimals only.',
-    }),
+    format: choice(
+      ['json', 'xml'],
+      'What the origin is asked to answer in. XML says the same with more bytes, and numbers with six decimals only.',
+    ).default('json'),
   },
   'The hosted database, and how to log in: tokenFile, or token, or user with passwordFile or password.',
 );

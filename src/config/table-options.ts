@@ -2,19 +2,16 @@
  * The options `tables`: which tables come, and how each is treated. Part of the one table of options.
  */
 import * as z from 'zod';
-import { byteCount, PRINTABLE, section, text } from './option-kinds.ts';
+import { byteCount, choice, PRINTABLE, section, text, textList } from './option-kinds.ts';
 import { tableSchedule } from './schedule-options.ts';
 import { matchesPattern } from '../base/pattern.ts';
 import { ownName, type NameScope } from '../reconcile/naming.ts';
 
 const COLUMNS_MUST_BE = 'must be a mapping of exclude or include, each a list of column names or patterns';
-const LIST_MUST_BE = 'must be a list of column names or patterns, such as [Notes*]';
 const ONE_MUST_BE = 'must be a mapping of either exclude or include, not of both';
 const MASK_MUST_BE = 'must be hash, last4, year, domain, null, or a constant, such as { constant: hidden }';
 
-const patterns = z
-  .array(z.string({ error: LIST_MUST_BE }).min(1, { error: LIST_MUST_BE }), { error: LIST_MUST_BE })
-  .min(1, { error: LIST_MUST_BE });
+const patterns = textList('must be a list of column names or patterns, such as [Notes*]');
 
 /** Which columns come here. */
 const columns = z
@@ -134,11 +131,10 @@ const ROWS_MUST_BE =
 
 const SORT_MUST_BE = 'must be a list of 1 to 10 different column names';
 
-const CONFLICT_MUST_BE = 'must be origin, local or ask';
-const WORKFLOW_MUST_BE = 'must be run or suppress';
-
 const FILES_MUST_BE = 'must be latest, all or none, or a mapping of revisions, maxFileBytes and types';
 const TYPES_MUST_BE = 'must be a list of media types, such as image/png or image/*';
+
+const mediaType = z.string({ error: TYPES_MUST_BE }).regex(/^[\w.+-]+\/(?:\*|[\w.+-]+)$/, { error: TYPES_MUST_BE });
 
 const revisions = z.enum(['latest', 'all', 'none'], { error: 'must be latest, all or none' });
 
@@ -151,11 +147,7 @@ const tableFiles = z
           description: 'Which revisions to fetch: latest (default), all, or none.',
         }),
         maxFileBytes: byteCount('Larger files are left out.'),
-        types: z
-          .array(z.string({ error: TYPES_MUST_BE }).regex(/^[\w.+-]+\/(?:\*|[\w.+-]+)$/, { error: TYPES_MUST_BE }), {
-            error: TYPES_MUST_BE,
-          })
-          .min(1, { error: TYPES_MUST_BE })
+        types: textList(TYPES_MUST_BE, mediaType)
           .optional()
           .meta({ description: 'Only files of these media types are fetched; image/* matches every image.' }),
       }),
@@ -194,18 +186,16 @@ const tableOptions = section(
       }),
     columns,
     mask,
-    rows: z
-      .string({ error: ROWS_MUST_BE })
-      .regex(PRINTABLE, { error: ROWS_MUST_BE })
+    rows: text({
+      mustBe: ROWS_MUST_BE,
+      doc:
+        'Which rows come here: a filter in the language of the origin, such as [Status] <> "Archived". rowsync sends it with every ' +
+        'request that lists or counts rows. A row that no longer matches is removed here and stays at the origin. By default all rows.',
+    })
       .refine((rows) => Buffer.byteLength(encodeURIComponent(rows.toWellFormed())) <= ROWS_BYTES_MAX, {
         error: ROWS_MUST_BE,
       })
-      .optional()
-      .meta({
-        description:
-          'Which rows come here: a filter in the language of the origin, such as [Status] <> "Archived". rowsync sends it with every ' +
-          'request that lists or counts rows. A row that no longer matches is removed here and stays at the origin. By default all rows.',
-      }),
+      .optional(),
     files: tableFiles,
     history,
     push: z
@@ -225,36 +215,26 @@ const tableOptions = section(
           'is a read-only mirror. { insert: false } is true, and refuses new rows.',
       }),
     match: text({
-      pattern: PRINTABLE,
       mustBe: 'must be the name of a column that is unique and writable at the origin',
       doc:
         'The column that identifies rows, by its name at the origin: unique, and writable. With it, an insert whose answer ' +
         'was lost is never sent twice. Needs push: true.',
     }).optional(),
-    conflict: z
-      .enum(['origin', 'local', 'ask'], { error: CONFLICT_MUST_BE })
-      .optional()
-      .meta({
-        description:
-          'Who wins if a cell was changed both here and at the origin: origin (default), local, or ask, which lets a person decide. ' +
-          'The losing value is kept in sync_conflicts. Needs push: true.',
-      }),
-    workflow: z
-      .enum(['run', 'suppress'], { error: WORKFLOW_MUST_BE })
-      .optional()
-      .meta({
-        description:
-          'Whether the workflow of the origin runs for what is pushed: run (default) or suppress, which needs the right to ' +
-          'manage data. Needs push: true.',
-      }),
-    delete: z
-      .enum(['bin', 'purge'], { error: 'must be bin or purge' })
-      .optional()
-      .meta({
-        description:
-          'Where rows go that are deleted here: to the recycle bin of the origin (bin, the default), or nowhere (purge). ' +
-          'The origin cannot bring purged rows back. Needs push: true.',
-      }),
+    conflict: choice(
+      ['origin', 'local', 'ask'],
+      'Who wins if a cell was changed both here and at the origin: origin (default), local, or ask, which lets a person decide. ' +
+        'The losing value is kept in sync_conflicts. Needs push: true.',
+    ).optional(),
+    workflow: choice(
+      ['run', 'suppress'],
+      'Whether the workflow of the origin runs for what is pushed: run (default) or suppress, which needs the right to ' +
+        'manage data. Needs push: true.',
+    ).optional(),
+    delete: choice(
+      ['bin', 'purge'],
+      'Where rows go that are deleted here: to the recycle bin of the origin (bin, the default), or nowhere (purge). ' +
+        'The origin cannot bring purged rows back. Needs push: true.',
+    ).optional(),
     references: z
       .record(z.string().min(1), z.string().min(1), {
         error: 'must be a mapping from columns to the tables that they refer to, such as { Customer: Customer }',
@@ -265,9 +245,7 @@ const tableOptions = section(
           'Which tables columns refer to, by their names at the origin: their values are keys of that table. rowsync putback rewrites ' +
           'them when a row gets a new key. By default it takes columns that are called like a table and hold only keys of it.',
       }),
-    sort: z
-      .array(z.string({ error: SORT_MUST_BE }).min(1, { error: SORT_MUST_BE }), { error: SORT_MUST_BE })
-      .min(1, { error: SORT_MUST_BE })
+    sort: textList(SORT_MUST_BE)
       .max(10, { error: SORT_MUST_BE })
       .refine((names) => new Set(names).size === names.length, { error: SORT_MUST_BE })
       .optional()

@@ -3,7 +3,7 @@
  */
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { PRINTABLE, section, text, integerOption } from '../../config/option-kinds.ts';
+import { section, text, integerOption } from '../../config/option-kinds.ts';
 import type { OptionSection } from '../../config/options.ts';
 
 declare module '../../config/options.ts' {
@@ -16,7 +16,6 @@ declare module '../../config/options.ts' {
 const backup = section(
   {
     folder: text({
-      pattern: PRINTABLE,
       mustBe: 'must be the path of a folder',
       doc: 'Where the daemon puts its backups; the folder must exist. Best on another disk.',
     }).optional(),

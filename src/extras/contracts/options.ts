@@ -2,7 +2,7 @@
  * The option `contracts`.
  */
 import { resolve } from 'node:path';
-import { PRINTABLE, section, text } from '../../config/option-kinds.ts';
+import { section, text } from '../../config/option-kinds.ts';
 import type { OptionSection } from '../../config/options.ts';
 
 /** Where registered queries are, null for views only; how long old names stay, 0 for not at all. */
@@ -21,7 +21,6 @@ declare module '../../config/options.ts' {
 const contracts = section(
   {
     folder: text({
-      pattern: PRINTABLE,
       mustBe: 'must be the path of a folder',
       doc: 'The folder of registered queries, each a file that ends with .sql. One that ends with .check.sql is a check: it must return no row.',
     }).optional(),

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import type { Config } from '../../config/load.ts';
-import { PRINTABLE, section, text } from '../../config/option-kinds.ts';
+import { choice, section, text } from '../../config/option-kinds.ts';
 import type { OptionSection } from '../../config/options.ts';
 import type { ConfigProblem } from '../../config/problems.ts';
 import { readNamedSecret, type Environment } from '../../config/secrets.ts';
@@ -23,7 +23,6 @@ const SINK_MUST_BE = 'must be the name of a schema: 1 to 63 bytes';
 const server = section(
   {
     url: text({
-      pattern: PRINTABLE,
       mustBe:
         'must be an address such as postgresql://user@host/database, or name an environment variable, as ${WAREHOUSE_URL}',
       doc:
@@ -32,24 +31,19 @@ const server = section(
         '(verify-full), but for a loopback address or a unix socket (?host=/var/run/postgresql).',
     }).optional(),
     urlFile: text({
-      pattern: PRINTABLE,
       mustBe: 'must be the path of a file that holds the address',
       doc: 'A file that holds the address, with the password in it. Only the user who runs rowsync should be able to read it.',
     }).optional(),
     passwordFile: text({
-      pattern: PRINTABLE,
       mustBe: 'must be the path of a file that holds the password',
       doc: 'A file that holds the password, where the address has none.',
     }).optional(),
-    schema: z
-      .string({ error: SINK_MUST_BE })
-      .regex(PRINTABLE, { error: SINK_MUST_BE })
-      .refine((name) => Buffer.byteLength(name) <= 63 && !/^pg_|^information_schema$/.test(name), {
-        error: SINK_MUST_BE,
-      })
-      .meta({
-        description: 'The schema for the tables; made if it is missing. One replica may write to a schema.',
-      }),
+    schema: text({
+      mustBe: SINK_MUST_BE,
+      doc: 'The schema for the tables; made if it is missing. One replica may write to a schema.',
+    }).refine((name) => Buffer.byteLength(name) <= 63 && !/^pg_|^information_schema$/.test(name), {
+      error: SINK_MUST_BE,
+    }),
   },
   'A PostgreSQL server, 14 or newer: url or urlFile, and the schema.',
 );
@@ -71,9 +65,10 @@ const sinkOptions = z
           .meta({
             description: 'Which tables are sent, as under tables: {} for those that are, false for those that are not.',
           }),
-        deletes: z.enum(['remove', 'keep'], { error: 'must be remove or keep' }).default('remove').meta({
-          description: 'What happens there to a deleted row: it is removed too, or stays with the time in _deleted_at.',
-        }),
+        deletes: choice(
+          ['remove', 'keep'],
+          'What happens there to a deleted row: it is removed too, or stays with the time in _deleted_at.',
+        ).default('remove'),
       },
       'One sink.',
     ),
