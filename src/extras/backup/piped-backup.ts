@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, createReadStream, createWrit
 import { dirname, join } from 'node:path';
 import type { Writable, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { NODE_FLAGS } from '../../base/node-flags.ts';
 import type { Config } from '../../config/load.ts';
 import { backUpAll, restoreAll, type BackupReport } from './backup.ts';
@@ -115,10 +115,7 @@ function requireClosed(folder: string): void {
 /** Hands a backup to a child that restores it, and returns its exit code. Root becomes the owner of the backup before it reads. */
 export async function restoreByChild({ session, isJson }: Invocation, config: Config, backup: string): Promise<number> {
   if (!existsSync(backup)) {
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: `There is no file ${backup}`,
-      hint: 'Name the file that rowsync backup made.',
-    });
+    throw usageError(`There is no file ${backup}`, 'Name the file that rowsync backup made.');
   }
   const reader = ownerOf(backup);
   const child = start(session, config, ['restore', PIPE, ...jsonOption(isJson)]);

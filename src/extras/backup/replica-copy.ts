@@ -11,7 +11,7 @@ import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { stampFromMs, systemClock } from '../../base/clock.ts';
 import { must } from '../../base/assert.ts';
-import { RowsyncError } from '../../base/errors.ts';
+import { RowsyncError, usageError } from '../../base/errors.ts';
 import { disownFile, realPathOf, requireOwnLog } from '../../replica/copies.ts';
 import {
   checkCopy,
@@ -93,10 +93,11 @@ export function requireFree(path: string): void {
   // SQLite would write a log that was left there into the copy.
   const inTheWay = ['', ...LOGS].map((ending) => path + ending).find((name) => existsSync(name));
   if (inTheWay !== undefined) {
-    throw new RowsyncError('usage', 'backup.exists', {
-      message: `${inTheWay} exists already`,
-      hint: 'Name a new file; a backup never replaces anything.',
-    });
+    throw usageError(
+      `${inTheWay} exists already`,
+      'Name a new file; a backup never replaces anything.',
+      'backup.exists',
+    );
   }
   if (!existsSync(dirname(path))) {
     throw new RowsyncError('replica', 'replica.path', {
@@ -285,10 +286,7 @@ function change(db: Database.Database, work: (tx: Tx) => void): void {
 async function copyBackup(backup: string, partial: string): Promise<Pick<CopyReport, 'tableCount' | 'rowCount'>> {
   removeFile(partial);
   if (!existsSync(backup)) {
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: `There is no file ${backup}`,
-      hint: 'Name the file that rowsync backup made.',
-    });
+    throw usageError(`There is no file ${backup}`, 'Name the file that rowsync backup made.');
   }
   try {
     const { tableCount, rowCount } = await backUp(backup, partial);

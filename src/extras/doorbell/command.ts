@@ -161,10 +161,10 @@ async function loadDoorbell(
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const address = config.http.doorbell;
   if (address !== null) return { config, address };
-  throw new RowsyncError('usage', 'usage.invalid', {
-    message: 'The configuration has no doorbell',
-    hint: 'Set http.doorbell to true beside http.listen, or to { listen: ADDRESS }, and reload the daemon.',
-  });
+  throw usageError(
+    'The configuration has no doorbell',
+    'Set http.doorbell to true beside http.listen, or to { listen: ADDRESS }, and reload the daemon.',
+  );
 }
 
 /** The names of tables at the origin, one at least. @throws RowsyncError `usage.invalid`. */

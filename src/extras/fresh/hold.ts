@@ -2,7 +2,7 @@
  * Leaves a reader in a transaction in which a question may be answered: with young tables (`--fresh`), or while the tables are as they all were at one
  * moment (`--moment`). Older tables are read first, by the daemon or, where none runs, by this command; an older answer is never given.
  */
-import { RowsyncError, asRowsyncError } from '../../base/errors.ts';
+import { RowsyncError, asRowsyncError, usageError } from '../../base/errors.ts';
 import { ident, sql } from '../../base/sql.ts';
 import { printable, someOf } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
@@ -27,10 +27,7 @@ export async function hold(
   { reader, reads, options: { fresh, moment = false } }: HeldQuestion,
 ): Promise<object | null> {
   if (fresh !== undefined && moment) {
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: 'An answer is of a moment (--moment), or young enough (--fresh)',
-      hint: 'Give one of them.',
-    });
+    throw usageError('An answer is of a moment (--moment), or young enough (--fresh)', 'Give one of them.');
   }
   if (moment) {
     reader.prepare(sql`BEGIN`).run();

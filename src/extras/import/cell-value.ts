@@ -2,7 +2,7 @@
  * Reads the cells of a file as values of their columns. What can be read in two ways, such as 1,5 or 03/04/2026, is read only where somebody said
  * how it is written. Pure.
  */
-import { RowsyncError } from '../../base/errors.ts';
+import { usageError } from '../../base/errors.ts';
 import { numericFromText } from '../../wire/decimal.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import type { ColumnType, Value } from '../../wire/schema.ts';
@@ -67,7 +67,10 @@ function requireLocale(locale: string): void {
   } catch {
     // no locale at all, in the words of Intl
   }
-  throw usage(`--locale: "${locale}" is not a locale`, 'Name a language and a country, such as de-DE, en-US or fr-CH.');
+  throw usageError(
+    `--locale: "${locale}" is not a locale`,
+    'Name a language and a country, such as de-DE, en-US or fr-CH.',
+  );
 }
 
 const PART_BY_TYPE: Readonly<Partial<Record<string, string>>> = { day: 'DD', month: 'MM', year: 'YYYY' };
@@ -83,11 +86,10 @@ function dateForm(form: string): Forms['date'] {
   const [, first = '', between = '', second = '', third = ''] = /^(\w+)([./ -])(\w+)\2(\w+)$/.exec(form) ?? [];
   const order = [first, second, third];
   if (order.toSorted().join(' ') === 'DD MM YYYY') return { order, between };
-  throw usage(`--dates: "${form}" is not a form of dates`, 'Write DD, MM and YYYY in their order, such as DD.MM.YYYY.');
-}
-
-export function usage(message: string, hint: string): RowsyncError {
-  return new RowsyncError('usage', 'usage.invalid', { message, hint });
+  throw usageError(
+    `--dates: "${form}" is not a form of dates`,
+    'Write DD, MM and YYYY in their order, such as DD.MM.YYYY.',
+  );
 }
 
 /** Reads a cell for a column of a type. An empty one is no value. */

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import { EXIT } from '../../base/errors.ts';
+import { EXIT, usageError } from '../../base/errors.ts';
 import { linesText, plural, printable } from '../../base/text.ts';
 import { MIRROR_HINT, readTwoWayTable } from '../../capture/table.ts';
 import { planCellsJson, planText } from '../../cli/report/push-report.ts';
@@ -14,7 +14,7 @@ import { readIdentity } from '../../replica/bookkeeping/identity.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { workAsClient } from '../shared/sql-client.ts';
-import { formsOf, usage } from './cell-value.ts';
+import { formsOf } from './cell-value.ts';
 import { importRows, type ImportReport } from './import.ts';
 import { FILE_FORMATS, readRows, type FileFormat } from './read-file.ts';
 
@@ -79,9 +79,9 @@ async function importAndPrint(
   const wantsEdits = options.confirm === true;
   const work = (from: Parameters<Parameters<typeof workAsClient>[1]>[0]): ImportReport => {
     const known = readTables(from).find((each) => each.name === name || each.localName === name);
-    if (known === undefined) throw usage(`There is no table ${name} in the replica`, 'rowsync status lists them.');
+    if (known === undefined) throw usageError(`There is no table ${name} in the replica`, 'rowsync status lists them.');
     const table = readTwoWayTable(from, known.id);
-    if (table === null) throw usage(`${name} cannot be edited here`, MIRROR_HINT);
+    if (table === null) throw usageError(`${name} cannot be edited here`, MIRROR_HINT);
     const zone = readIdentity(from)?.timeZone ?? null;
     const forms = formsOf({ locale: options.locale, dates: options.dates, zone });
     const { match = null, ignore = [], updateOnly: updatesOnly = false } = options;
@@ -98,7 +98,7 @@ function readBytes(path: string): Buffer {
     return readFileSync(path);
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message.split(',')[0] : '';
-    throw usage(`${path} cannot be read: ${reason ?? ''}`, 'Check the name, and that you may read it.');
+    throw usageError(`${path} cannot be read: ${reason ?? ''}`, 'Check the name, and that you may read it.');
   }
 }
 

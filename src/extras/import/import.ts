@@ -2,6 +2,7 @@
  * Makes the rows of a file edits of a two-way table: inserts, and updates of rows that are matched. The triggers judge them as any client's. It runs
  * in a transaction that the caller takes back for a plan, or where there is any problem.
  */
+import { usageError } from '../../base/errors.ts';
 import { ident, joinSql, sql } from '../../base/sql.ts';
 import { keptSentence, missingRule } from '../../capture/triggers.ts';
 import type { TwoWayColumn, TwoWayTable } from '../../capture/table.ts';
@@ -11,7 +12,7 @@ import { sqliteCode } from '../../replica/failures.ts';
 import { storedFromValue, valueFromStored } from '../../replica/rows.ts';
 import { numericToPlain } from '../../wire/decimal.ts';
 import type { Value } from '../../wire/schema.ts';
-import { readCell, usage, type RawCell, type Forms } from './cell-value.ts';
+import { readCell, type RawCell, type Forms } from './cell-value.ts';
 import type { FileRow, FileRows } from './read-file.ts';
 import { readStored, writeCells } from '../shared/sql-client.ts';
 import { nearestName } from '../../reconcile/bindings.ts';
@@ -86,7 +87,7 @@ export function importRows(from: Connection, table: TwoWayTable, wish: ImportReq
   const { matched, problems: unknown } = matchHeaders(table, file.headers, wish.ignore);
   const match = findMatch(from, table, matched, wish);
   if (match === null && updatesOnly)
-    throw usage('--update-only needs --match', 'Name the column that tells which rows are here.');
+    throw usageError('--update-only needs --match', 'Name the column that tells which rows are here.');
   const problems: ImportProblem[] = [...unknown, ...file.problems.map((it) => ({ ...it, column: null }))];
   const rows: PreviewRow[] = [];
   const counts = { equalCount: 0, leftOutCount: 0 };
@@ -136,7 +137,7 @@ function findMatch(
 ): Match | null {
   const id = matched.find(({ header, reason }) => folded(header) === '_id' && reason === OURS.get('_id'));
   if (match === null ? id !== undefined : folded(match) === '_id') {
-    if (id === undefined) throw usage('The file has no column _id', 'Name a column of the file with --match.');
+    if (id === undefined) throw usageError('The file has no column _id', 'Name a column of the file with --match.');
     return { name: '_id', index: id.index, column: null, isGiven: true, idsByKey: readKeys(from, table, null) };
   }
   // A number that the origin gave says which row is meant, also where the configuration names no column.
@@ -146,10 +147,11 @@ function findMatch(
   const found = matched.find(({ column }) => column !== null && column === wished);
   if (found === undefined && match === null) return null;
   if (wished === null || wished === undefined)
-    throw usage(`${table.localName} has no column ${match ?? ''}`, 'Name one with --match.');
+    throw usageError(`${table.localName} has no column ${match ?? ''}`, 'Name one with --match.');
   if (found === undefined)
-    throw usage(`The file has no column ${wished.name}`, 'Name a column of the file with --match.');
-  if (wished.mask !== null) throw usage(`"${wished.name}" is masked, and tells no rows apart`, 'Name another column.');
+    throw usageError(`The file has no column ${wished.name}`, 'Name a column of the file with --match.');
+  if (wished.mask !== null)
+    throw usageError(`"${wished.name}" is masked, and tells no rows apart`, 'Name another column.');
   const { index, reason } = found;
   return {
     name: wished.name,
@@ -258,15 +260,19 @@ function matchHeaders(table: TwoWayTable, headers: readonly string[], ignored: r
       continue;
     }
     if (name !== '' && given.has(name))
-      throw usage(`Two columns of the file are "${name}" of ${table.localName}`, 'Remove one of them, or rename it.');
+      throw usageError(
+        `Two columns of the file are "${name}" of ${table.localName}`,
+        'Remove one of them, or rename it.',
+      );
     given.add(name);
     const own = reason ?? (column === null ? null : reasonNotWritten(table, column));
     matched.push({ header: header.trim() === '' ? `column ${index + 1}` : header, index, column, reason: own });
   }
   const missing = ignored.find((name) => !headers.some((header) => folded(header) === folded(name)));
-  if (missing !== undefined) throw usage(`The file has no column "${missing}"`, '--ignore names a column of the file.');
+  if (missing !== undefined)
+    throw usageError(`The file has no column "${missing}"`, '--ignore names a column of the file.');
   if (matched.some(({ column, header }) => column !== null || OURS.has(folded(header)))) return { matched, problems };
-  throw usage(
+  throw usageError(
     `No column of the file is one of ${table.localName}`,
     `The first line has the names of columns, such as ${table.columns[1]?.name ?? '_id'}.`,
   );
@@ -303,7 +309,7 @@ function findColumn({ columns, localName }: TwoWayTable, given: string): TwoWayC
   const found = like.find(({ length }) => length > 0) ?? [];
   if (found.length < 2) return found[0] ?? null;
   const all = found.map(({ name }) => `"${name}"`).join(' and ');
-  throw usage(`"${given}" may be ${all} of ${localName}`, 'Write the name as one of them has it.');
+  throw usageError(`"${given}" may be ${all} of ${localName}`, 'Write the name as one of them has it.');
 }
 
 /** Accents may be stored in two ways; case and spaces around are no difference either. */

@@ -4,9 +4,10 @@
  */
 import { extname } from 'node:path';
 import type { SchemaElement } from 'hyparquet';
+import { usageError } from '../../base/errors.ts';
 import { numericToPlain } from '../../wire/decimal.ts';
 import { ExactNumber, parseExactJson } from '../../wire/exact.ts';
-import { usage, type RawCell } from './cell-value.ts';
+import type { RawCell } from './cell-value.ts';
 
 /** The forms of files. */
 export const FILE_FORMATS = ['csv', 'tsv', 'jsonl', 'parquet'] as const;
@@ -35,7 +36,7 @@ const FILE_BYTES_MAX = 400_000_000;
 /** Reads the content of a file. @throws RowsyncError `usage.invalid` where nothing of it can be read. */
 export async function readRows(name: string, bytes: Buffer, format: FileFormat | undefined): Promise<FileRows> {
   if (bytes.length > FILE_BYTES_MAX)
-    throw usage(`${name} is too large`, `Split it: a file has at most ${FILE_BYTES_MAX} bytes.`);
+    throw usageError(`${name} is too large`, `Split it: a file has at most ${FILE_BYTES_MAX} bytes.`);
   switch (format ?? formatOf(name)) {
     case 'parquet':
       return readParquet(name, bytes);
@@ -61,19 +62,22 @@ const FORMAT_BY_ENDING: Readonly<Record<string, FileFormat>> = {
 function formatOf(name: string): FileFormat {
   const format = FORMAT_BY_ENDING[extname(name).toLowerCase()];
   if (format !== undefined) return format;
-  throw usage(`The ending of ${name} does not say what is in it`, `Name it with --format: ${FILE_FORMATS.join(', ')}.`);
+  throw usageError(
+    `The ending of ${name} does not say what is in it`,
+    `Name it with --format: ${FILE_FORMATS.join(', ')}.`,
+  );
 }
 
 function textOf(name: string, bytes: Buffer): string {
   if (bytes.subarray(0, 4).toString('latin1') === 'PK\u0003\u0004') {
-    throw usage(
+    throw usageError(
       `${name} is a spreadsheet or an archive, and no text`,
       'Save the sheet as "CSV UTF-8", and import that.',
     );
   }
   const isUtf16 = /^(?:\u00FF\u00FE|\u00FE\u00FF)/.test(bytes.subarray(0, 2).toString('latin1'));
   if (isUtf16 || bytes.includes(0)) {
-    throw usage(
+    throw usageError(
       `${name} is in UTF-16, or no text`,
       `Save it as UTF-8 ("CSV UTF-8" in Excel), or: iconv -f UTF-16 -t UTF-8 ${name} > new.csv`,
     );
@@ -81,7 +85,7 @@ function textOf(name: string, bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw usage(
+    throw usageError(
       `${name} is not in UTF-8: line ${lineOfBadByte(bytes)} is the first with other bytes`,
       `Save it as UTF-8 ("CSV UTF-8" in Excel), or: iconv -f WINDOWS-1252 -t UTF-8 ${name} > new.csv`,
     );
@@ -134,7 +138,7 @@ async function readCsv(name: string, whole: string, given: string | null): Promi
   } catch (thrown) {
     if (!(thrown instanceof CsvError)) throw thrown;
     const hint = 'A cell with quotes in it has quotes around it, and its own are doubled: "say ""yes""".';
-    throw usage(`${name}: the quotes behind line ${line} cannot be read`, hint);
+    throw usageError(`${name}: the quotes behind line ${line} cannot be read`, hint);
   }
   return { headers, rows, problems };
 }
@@ -212,7 +216,7 @@ async function readParquet(name: string, bytes: Buffer): Promise<FileRows> {
     return { headers: columns.map((column) => column.name), rows, problems: [] };
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : '';
-    throw usage(`${name} cannot be read as Parquet: ${reason}`, 'Write it anew, with columns of plain types.');
+    throw usageError(`${name} cannot be read as Parquet: ${reason}`, 'Write it anew, with columns of plain types.');
   }
 }
 

@@ -40,34 +40,19 @@ export interface Relation {
 }
 
 /** Quoted names in a sink's schema, which the option `postgres.schema` (settings.ts) chooses. */
-export class PgSchema {
-  readonly schema: string;
-
-  constructor(schema: string) {
-    this.schema = schema;
-  }
-
-  /** A relation of the schema, quoted. */
-  of(name: string): Sql {
-    return sql`${ident(this.schema)}.${ident(name)}`;
-  }
-
-  get cursor(): Sql {
-    return this.of('_rowsync_cursor');
-  }
-
-  get tables(): Sql {
-    return this.of('_rowsync_tables');
-  }
-
-  get columns(): Sql {
-    return this.of('_rowsync_columns');
-  }
-
-  get replaced(): Sql {
-    return this.of('sync_replaced');
-  }
+export function pgSchema(schema: string) {
+  const of = (name: string): Sql => sql`${ident(schema)}.${ident(name)}`;
+  return {
+    schema,
+    of,
+    cursor: of('_rowsync_cursor'),
+    tables: of('_rowsync_tables'),
+    columns: of('_rowsync_columns'),
+    replaced: of('sync_replaced'),
+  };
 }
+
+export type PgSchema = ReturnType<typeof pgSchema>;
 
 /** Types as statements write them. */
 export const TYPE_SQL: Readonly<Record<PgType, Sql>> = {

@@ -12,7 +12,7 @@ import { copyRowsText } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkSettings } from './context.ts';
 import { columnNames, sentTable, type SentTable } from './shape-tables.ts';
-import { isThere, readOwnColumns, readRelations, sideName, PgSchema } from './bookkeeping.ts';
+import { isThere, readOwnColumns, readRelations, sideName, pgSchema, type PgSchema } from './bookkeeping.ts';
 
 /** What a check found; nothing was changed. */
 export interface SinkCheck {
@@ -27,7 +27,7 @@ async function withTarget<T>(
   work: (session: PgConnection, target: PgSchema) => Promise<T>,
 ): Promise<T> {
   await using session = await connect(settings.address);
-  return await work(session, new PgSchema(settings.schema));
+  return await work(session, pgSchema(settings.schema));
 }
 
 /** Connects, and checks whether the user has all rights that a sink needs. */

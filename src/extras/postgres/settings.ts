@@ -158,17 +158,7 @@ const NOWHERE: PgAddress = {
 };
 
 const PORT = 5432;
-const PARAMETERS: ReadonlySet<string> = new Set([
-  'host',
-  'port',
-  'user',
-  'password',
-  'dbname',
-  'sslmode',
-  'sslrootcert',
-  'sslcert',
-  'sslkey',
-]);
+const PARAMETERS = ['host', 'port', 'user', 'password', 'dbname', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'];
 
 /** Takes an address apart; relative paths of certificates start at `folder`. */
 function readAddress(given: string, folder: string): { readonly address: PgAddress } | { readonly complaint: string } {
@@ -180,9 +170,9 @@ function readAddress(given: string, folder: string): { readonly address: PgAddre
     return { complaint: 'is not an address; one host, and special characters in user or password as %40 and the like' };
   const url = new URL(withHost);
   const parameters = url.searchParams;
-  const unknown = [...parameters.keys()].find((name) => !PARAMETERS.has(name));
+  const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name));
   if (unknown !== undefined)
-    return { complaint: `has a parameter that is not known; known are ${[...PARAMETERS].join(', ')}` };
+    return { complaint: `has a parameter that is not known; known are ${PARAMETERS.join(', ')}` };
   const part = (name: string, otherwise: string): string => parameters.get(name) ?? decodeURIComponent(otherwise);
   const host = part('host', url.hostname.replace(/^\[|\]$/g, ''));
   if (host.includes(',')) return { complaint: 'names several hosts; one host takes the rows' };

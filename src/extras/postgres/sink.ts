@@ -37,7 +37,15 @@ import {
 } from './system-tables.ts';
 import { beginLoad, loadPart, makeRound, TableFailure, type RoundTable } from './send-round.ts';
 import { followShapes, sentTable, type SentTable, type ShapeOutcome } from './shape-tables.ts';
-import { beginSeries, prepareTarget, readCursor, readPlaces, PgSchema, type TablePlace } from './bookkeeping.ts';
+import {
+  beginSeries,
+  prepareTarget,
+  readCursor,
+  readPlaces,
+  pgSchema,
+  type PgSchema,
+  type TablePlace,
+} from './bookkeeping.ts';
 
 /** The result of one piece of work. */
 export interface SinkReport {
@@ -89,7 +97,7 @@ export class SinkWriter {
 
   constructor(context: SinkContext) {
     this.#context = context;
-    this.#target = new PgSchema(context.settings.schema);
+    this.#target = pgSchema(context.settings.schema);
     // A running statement may take minutes, and loses nothing when it is cut off.
     context.signal?.addEventListener('abort', () => void this.#connection?.close(), { once: true });
   }

@@ -17,7 +17,7 @@ import type { LostRows } from './lost-rows.ts';
 import { knownMatch, planRows, uniqueColumn, type PutbackPlan } from './planning.ts';
 import { rowName } from './plan.ts';
 import { describeTables, keyColumnOf, lookAt, type PutbackPlace } from './putback-file.ts';
-import { readCells, readRecords, type PutbackRecord } from './records.ts';
+import { readCells, readRecords, type LineCells, type PutbackRecord } from './records.ts';
 import { referencesOf } from './references.ts';
 
 /** A table here and there, with the columns that both have. */
@@ -158,10 +158,7 @@ export async function verifyInto(
     const run = lookAt(place, tableId);
     const ids = own.flatMap(({ newId }) => newId ?? []);
     const { byId } = await findById(run, ids);
-    const cells = readCells(
-      file,
-      own.map(({ id }) => id),
-    );
+    const cells = readCells(file, own);
     for (const record of own) {
       const row = byId.get(record.newId ?? 0);
       const values = new Map(cells.get(record.id));
@@ -179,13 +176,7 @@ export async function verifyInto(
 function differingColumns(
   columns: ReturnType<typeof lookAt>['table']['columns'],
   row: Row,
-  {
-    values,
-    record,
-  }: {
-    readonly values: ReturnType<typeof readCells> extends ReadonlyMap<number, infer T> ? T : never;
-    readonly record: PutbackRecord;
-  },
+  { values, record }: { readonly values: LineCells; readonly record: PutbackRecord },
 ): readonly string[] {
   return columns.flatMap(({ id, type, localName }, index) => {
     const there = row.values[index] ?? null;

@@ -4,7 +4,7 @@
  */
 import type { LostRow } from '../../extra.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
-import { RowsyncError } from '../../base/errors.ts';
+import { RowsyncError, usageError } from '../../base/errors.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
 import { findTable, readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
@@ -59,10 +59,10 @@ export class LostRows {
       [table.localName, table.name].some((own) => own.toLowerCase() === folded),
     );
     if (found !== undefined) return found;
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: `No table here is called "${name}"`,
-      hint: `There are: ${this.tables.map(({ localName }) => localName).join(', ')}.`,
-    });
+    throw usageError(
+      `No table here is called "${name}"`,
+      `There are: ${this.tables.map(({ localName }) => localName).join(', ')}.`,
+    );
   }
 
   /** The files that may know of attached ones: the replica, and the backup. */

@@ -3,7 +3,7 @@
  * the descriptions of tables into the file of what is put back.
  */
 import type { LostRow } from '../../extra.ts';
-import { RowsyncError } from '../../base/errors.ts';
+import { RowsyncError, usageError } from '../../base/errors.ts';
 import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
 import { readEditing, readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
@@ -54,10 +54,10 @@ export function chooseRows(
   const known = lost.rows(root.id);
   const unknown = choice.ids.filter((id) => !known.some(({ oldId }) => oldId === id));
   if (unknown.length > 0) {
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: `${root.localName}: no lost row had the _id ${unknown.join(', ')}`,
-      hint: 'Lost rows are those in sync_deleted, and with history those deleted here; --from names a backup, --at a moment of the history.',
-    });
+    throw usageError(
+      `${root.localName}: no lost row had the _id ${unknown.join(', ')}`,
+      'Lost rows are those in sync_deleted, and with history those deleted here; --from names a backup, --at a moment of the history.',
+    );
   }
   const { from, until } = choice;
   const isMeant = ({ oldId, deletedAt }: LostRow): boolean =>
@@ -205,8 +205,7 @@ function writableOrphan(
 
 function tableOf(lost: LostRows, tableId: number): LedgerTable {
   const table = lost.tables.find(({ id }) => id === tableId);
-  if (table === undefined)
-    throw new RowsyncError('usage', 'usage.invalid', { message: `Table ${tableId} is not here`, hint: '' });
+  if (table === undefined) throw usageError(`Table ${tableId} is not here`, '');
   return table;
 }
 

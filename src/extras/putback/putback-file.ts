@@ -2,7 +2,7 @@
  * The small replica in which rows are put back: `<replica>.putback`, with empty two-way tables as the origin describes them now. Its rows are the ones
  * that are put back, so an ordinary push sends them, with its intents, look-ups and parking, also where the table is a mirror in the replica.
  */
-import { RowsyncError } from '../../base/errors.ts';
+import { RowsyncError, usageError } from '../../base/errors.ts';
 import { readTwoWayTable, type TwoWayTable } from '../../capture/table.ts';
 import { withResources } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
@@ -106,11 +106,7 @@ export async function makePlace(
 export async function describeAgain(place: PutbackPlace): Promise<void> {
   const { replica } = place.push;
   const ids = new Set(readRecords(replica).map(({ tableId }) => tableId));
-  if (ids.size === 0)
-    throw new RowsyncError('usage', 'usage.invalid', {
-      message: 'Nothing was begun',
-      hint: 'rowsync putback --help has examples.',
-    });
+  if (ids.size === 0) throw usageError('Nothing was begun', 'rowsync putback --help has examples.');
   const tables = readTables(replica).filter(({ id, state }) => ids.has(id) && state !== 'gone');
   await describeTables(
     place,

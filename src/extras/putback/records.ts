@@ -135,11 +135,14 @@ export function needsPerson({ state }: PutbackRecord): boolean {
   return state === 'refused' || state === 'inDoubt';
 }
 
-/** The values of lines, by their ids. */
-export function readCells(from: Connection, ids: readonly number[]): ReadonlyMap<number, ReadonlyMap<number, Stored>> {
+export type LineCells = ReadonlyMap<number, Stored>;
+
+/** The values of lines, by their ids and the columns. */
+export function readCells(from: Connection, lines: readonly PutbackRecord[]): ReadonlyMap<number, LineCells> {
+  const ids = JSON.stringify(lines.map(({ id }) => id));
   const cells = new Map<number, Map<number, Stored>>();
   const text = sql`SELECT p.id, j.key, j.value FROM sync_putback p, json_each(p.cells) j WHERE p.id IN (SELECT value FROM json_each(?))`;
-  for (const [id, columnId, value = null] of queryRows(from, text, [JSON.stringify(ids)])) {
+  for (const [id, columnId, value = null] of queryRows(from, text, [ids])) {
     const own = cells.get(Number(id)) ?? new Map<number, Stored>();
     cells.set(Number(id), own.set(Number(columnId), value));
   }

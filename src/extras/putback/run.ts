@@ -155,10 +155,7 @@ export async function findThere(
 /** Leaves rows alone that are at the origin by now, right before the others are created. */
 async function leaveThere(place: PutbackPlace, ready: readonly PutbackRecord[]): Promise<readonly PutbackRecord[]> {
   const { replica } = place.push;
-  const cells = readCells(
-    replica,
-    ready.map(({ id }) => id),
-  );
+  const cells = readCells(replica, ready);
   const left: PutbackRecord[] = [];
   for (const [tableId, records] of Map.groupBy(ready, (record) => record.tableId)) {
     const table = stagedTable(place, tableId);
@@ -185,10 +182,7 @@ async function stageRows(
   done: ReadonlyMap<string, PutbackRecord>,
 ): Promise<void> {
   const { replica, clock } = place.push;
-  const cells = readCells(
-    replica,
-    ready.map(({ id }) => id),
-  );
+  const cells = readCells(replica, ready);
   const values = new Map<string, string>();
   const first = new Map(ready.map(({ id, files }) => [id, nextFiles(files)]));
   for (const [id, files] of first) {
