@@ -64,7 +64,6 @@ function uniqueNames(columns: readonly string[]): readonly string[] {
   });
 }
 
-/** How to write CSV. */
 export interface CsvOptions {
   /** Puts an apostrophe before text that a spreadsheet would run as a formula. */
   readonly escapeFormulas: boolean;

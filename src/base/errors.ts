@@ -161,7 +161,6 @@ const UNUSABLE: ReadonlySet<ErrorCode> = new Set(['replica.newer', 'replica.dama
  * Read them, show them only to users who may see the rows, and log the rest.
  */
 export interface Refusal {
-  /** The HTTP status. */
   readonly status: number;
   /** The origin's own code (origin facts 4.2); null where it gave none. */
   readonly code: number | null;

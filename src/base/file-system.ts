@@ -22,7 +22,6 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf, RowsyncError } from './errors.ts';
 
-/** A file that is being written. */
 export interface NewFile {
   /** Appends bytes, all of them. */
   write(chunk: Uint8Array): Promise<void>;
@@ -31,7 +30,6 @@ export interface NewFile {
   close(): Promise<void>;
 }
 
-/** A file that is being read. */
 export interface OpenFile {
   /** Whether it is a file, and not a folder, a pipe or a device. */
   readonly isFile: boolean;

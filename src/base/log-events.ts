@@ -3,7 +3,6 @@
  * is made from this record, and the compiler lets nothing else be logged. Pure.
  */
 
-/** Events and their meanings. */
 export const LOG_EVENTS = {
   'daemon.started': 'The daemon has opened the replica.',
   'daemon.stopped': 'The daemon has ended on request, with everything closed.',
@@ -63,5 +62,4 @@ export const LOG_EVENTS = {
   'origin.request': 'A request was answered (level debug).',
 } as const;
 
-/** The name of an event. */
 export type LogEvent = keyof typeof LOG_EVENTS;

@@ -3,7 +3,6 @@
  * for people at a terminal.
  */
 
-/** How a line is written. */
 export type LogForm = 'json' | 'journal' | 'terminal';
 
 /** The priorities of syslog that journald reads from the start of a line. */
@@ -12,7 +11,6 @@ const PRIORITY_BY_LEVEL: Readonly<Record<string, number>> = { error: 3, warn: 4,
 /** Characters that a terminal acts on. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** The line in another form. */
 export function formLine(line: string, form: LogForm): string {
   if (form === 'json') return line;
   const parsed: unknown = JSON.parse(line);

@@ -53,7 +53,6 @@ export const LOG_FIELDS = [
   'work',
 ] as const;
 
-/** A value that may be logged. */
 export type LogFact = string | number | boolean | null;
 
 /** What varies in an event. */
@@ -70,7 +69,6 @@ export interface Logger {
   error(event: LogEvent, facts?: LogFacts): void;
 }
 
-/** A logger that writes nothing. */
 export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /** Longest text of one fact in characters: a message and its table name fit, a body does not. */

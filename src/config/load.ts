@@ -101,7 +101,6 @@ export interface LoadedConfig {
   readonly warnings: readonly string[];
 }
 
-/** How to load a configuration. */
 export interface LoadOptions {
   /** False for commands that never contact the origin: users who only read the replica need no secret. */
   readonly needsCredentials: boolean;

@@ -75,15 +75,8 @@ export function byteCount(doc: string) {
 const BYTES_MAX = 1024 ** 5;
 
 /** A text of one form; by default a path or a name. */
-export function text({
-  pattern = PRINTABLE,
-  mustBe: error,
-  doc,
-}: {
-  readonly pattern?: RegExp;
-  readonly mustBe: string;
-  readonly doc: string;
-}) {
+export function text(given: { readonly pattern?: RegExp; readonly mustBe: string; readonly doc: string }) {
+  const { pattern = PRINTABLE, mustBe: error, doc } = given;
   return z.string({ error }).regex(pattern, { error }).meta({ description: doc });
 }
 

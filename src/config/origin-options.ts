@@ -39,7 +39,6 @@ const proxy = section(
   'A proxy that wants a login (Basic).',
 );
 
-/** The section `origin`. */
 export const origin = section(
   {
     url: text({

@@ -9,7 +9,6 @@ import type * as z from 'zod';
 /** Where an option is: keys and list indexes from the top of the file. */
 export type OptionPath = readonly (string | number)[];
 
-/** One thing that is wrong. */
 export interface ConfigProblem {
   readonly path: OptionPath;
   /** What must be there, or what is wrong; continues a sentence that begins with the path. */

@@ -11,7 +11,6 @@
 import { CronTime } from 'cron';
 import { offsetMsAt } from '../wire/zone.ts';
 
-/** A cron expression in a zone. */
 export interface Schedule {
   /** As the configuration says it. */
   readonly text: string;

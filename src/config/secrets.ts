@@ -12,7 +12,6 @@ import { readShortText } from '../base/file-system.ts';
 import type { Credentials } from '../origin/credentials.ts';
 import type { OptionPath, ConfigProblem } from './problems.ts';
 
-/** The environment variables of the process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The environment that rowsync was started in. */

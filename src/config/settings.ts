@@ -38,15 +38,12 @@ export function originSecrets({ origin }: Pick<Config, 'origin'>): readonly stri
 }
 
 /** The settings of every pull under a configuration. */
-export function pullSettings({
-  limits,
-  replica,
-  safety,
-  schedule,
-  tables,
-}: Pick<Config, 'limits' | 'safety' | 'schedule' | 'tables'> & {
-  readonly replica: Pick<Config['replica'], 'names'>;
-}): PullSettings {
+export function pullSettings(
+  given: Pick<Config, 'limits' | 'safety' | 'schedule' | 'tables'> & {
+    readonly replica: Pick<Config['replica'], 'names'>;
+  },
+): PullSettings {
+  const { limits, replica, safety, schedule, tables } = given;
   const ofTables = tables.rules.map(({ options }) => options.schedule?.follow);
   return {
     follows: followsOf([schedule.follow, ...ofTables]),

@@ -161,7 +161,6 @@ const tableFiles = z
       'history be seen, or none. A mapping narrows them by size and type as well.',
   });
 
-/** What a table or column is called here. */
 function ownNameOf(scope: NameScope) {
   const error = `must be a name that SQL can use for a ${scope} here: not empty, and none that rowsync keeps for itself`;
   return z

@@ -14,7 +14,6 @@ export const WORK_KINDS = ['pull', 'follow', 'push', 'files', 'verify'] as const
 /** When `follow: auto` reads changes; never if nothing is ever pulled. */
 const AUTO_FOLLOW = '* * * * *';
 
-/** One of WORK_KINDS. */
 export type CoreWork = (typeof WORK_KINDS)[number];
 
 /** A kind of work: one of WORK_KINDS, or of an extra. */
@@ -46,7 +45,6 @@ export interface Jobs {
 /** What decides on the jobs. */
 export type ConfiguredJobs = Pick<Config, 'schedule' | 'tables'> & { readonly http: Pick<Config['http'], 'doorbell'> };
 
-/** Reads the jobs out of a configuration. */
 export function jobsOf(config: ConfiguredJobs): Jobs {
   const zone = config.schedule.timeZone;
   const jobOf = (kind: WorkKind, pattern: string | null, text: string | false | undefined): readonly Job[] => {

@@ -48,7 +48,6 @@ const HOUR_MS = 3_600_000;
 /** Notices in an hour. */
 const PER_HOUR_MAX = 12;
 
-/** The notices that an account asks for. */
 export function judgeNotices(
   problems: readonly Problem[],
   told: SentNotices,

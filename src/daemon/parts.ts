@@ -101,7 +101,6 @@ export interface DaemonView {
   refresh(tables: readonly string[]): Promise<readonly TableOutcome[]>;
 }
 
-/** A running server. */
 export interface DaemonServer {
   /** Its address, with the port that was chosen for port 0. */
   readonly address: string;

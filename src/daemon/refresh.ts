@@ -47,12 +47,8 @@ export function refreshText({ follow, sweep, table, waitsForRings, ...facts }: R
 
 const RARER = ` (every ${RUNG_REST_MS / 60_000} minutes while rings bring its changes)`;
 
-function whyNot({
-  follows,
-  table,
-  hasStamp,
-  isLarge,
-}: Pick<RefreshFacts, 'follows' | 'table' | 'hasStamp' | 'isLarge'>): string {
+function whyNot(given: Pick<RefreshFacts, 'follows' | 'table' | 'hasStamp' | 'isLarge'>): string {
+  const { follows, table, hasStamp, isLarge } = given;
   if (table.sweptAt === null) return 'not read completely yet';
   if (table.watermark !== null) return 'not proven until the next sweep';
   if (!hasStamp()) return 'no Date Modified is shown';

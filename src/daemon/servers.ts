@@ -13,7 +13,6 @@ interface OpenServer {
   readonly server: DaemonServer;
 }
 
-/** Opens and closes them. */
 export class Servers {
   readonly #view: DaemonView;
   #open: readonly OpenServer[] = [];

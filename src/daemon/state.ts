@@ -26,7 +26,6 @@ export interface DaemonFailure extends Complaint {
   readonly number: number;
 }
 
-/** A snapshot of the daemon. */
 export interface DaemonState {
   readonly startedAtMs: number;
   /** What is under way; null while it waits. */
@@ -69,9 +68,9 @@ export function statusLine({ problems, lastByWork }: DaemonState): string {
   return [`${where}${worst.sentence}${more}`, ...last].join('; ');
 }
 
-/** The snapshot as JSON. */
 export function stateJson(state: DaemonState): Readonly<Record<string, unknown>> {
-  const { circuit, failure } = state;
+  const { circuit } = state;
+  const { kind = null, code = null, message = '', hint = '', number = 0 } = state.failure ?? {};
   return {
     startedAt: stampFromMs(state.startedAtMs),
     status: statusLine(state),
@@ -81,14 +80,10 @@ export function stateJson(state: DaemonState): Readonly<Record<string, unknown>>
       circuit.failureCount === 0
         ? null
         : {
-            // Named one by one: the message of an error is not among the properties that a spread copies.
-            kind: failure?.kind ?? null,
-            code: failure?.code ?? null,
-            message: failure?.message ?? '',
-            hint: failure?.hint ?? '',
+            ...{ kind, code, message, hint },
             cause: circuit.cause,
             count: circuit.failureCount,
-            number: failure?.number ?? 0,
+            number,
             retryInMs: Math.round(state.circuitWaitMs),
           },
     jobs: state.jobs.map(({ id, nextAtMs, isDue }) => ({ job: id, nextAt: stampFromMs(nextAtMs), isDue })),

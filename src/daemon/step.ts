@@ -29,7 +29,6 @@ export interface Situation {
   readonly monotonicMs: number;
 }
 
-/** What to do next. */
 export type Step =
   | { readonly kind: 'wait'; readonly ms: number }
   | {
@@ -46,7 +45,6 @@ export type Step =
 /** Longest wait without a look at the clock, which may have been set, or stopped while the machine slept. */
 export const WAIT_MS_MAX = 60_000;
 
-/** Decides on the next step. */
 export function nextStep(situation: Situation): Step {
   const { jobs, entryById, circuit, localKinds, nowMs, monotonicMs, isAsked } = situation;
   const { editedTables, refreshedTables, lookMs } = situation;

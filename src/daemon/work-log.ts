@@ -43,7 +43,6 @@ const NOTES_MAX = 200;
 /** The shortest time between two reports of progress. */
 const TELL_MS_MIN = 250;
 
-/** Keeps it. */
 export class WorkLog {
   readonly #notes: WorkNote[] = [];
   readonly #listeners = new Set<() => void>();
@@ -108,7 +107,6 @@ function resultOf({ localName, counts, error, held }: TableOutcome): TableResult
 
 const DIFFERENCES: ReadonlySet<ErrorCode | undefined> = new Set(['verify.mismatch', 'verify.notModified']);
 
-/** Remembers results. */
 export class Results {
   readonly lastByWork = new Map<WorkKind, LastWork>();
   /** Pieces of work that ended, by kind and outcome, as `pull done`. */

@@ -26,7 +26,8 @@ import { isCoreWork, type CoreWork, type WorkKind } from './jobs.ts';
 import type { Resources, DamageWatch } from './resources.ts';
 import { readFollowable } from '../replica/bookkeeping/following.ts';
 
-/** The outcome of one table. */
+type ChangeCounts = Readonly<Record<'insertedCount' | 'updatedCount' | 'deletedCount', number>>;
+
 export interface TableOutcome {
   /** Its name at the origin, and here. */
   readonly name: string;
@@ -35,13 +36,12 @@ export interface TableOutcome {
   /** Why something of it waits for a person. */
   readonly held: RowsyncError | null;
   /** Rows that were changed here by a pull, at the origin by a push. */
-  readonly counts: { readonly insertedCount: number; readonly updatedCount: number; readonly deletedCount: number };
+  readonly counts: ChangeCounts;
   /** Whether only changes were read, and stamps of rows that came then. */
   readonly isFollowed: boolean;
   readonly stamps?: readonly string[] | undefined;
 }
 
-/** The outcome of one piece of work. */
 export interface WorkOutcome {
   /** An error that concerns all tables. */
   readonly error: RowsyncError | null;
@@ -171,8 +171,6 @@ async function runPull(work: WorkContext, follow: 'known' | boolean = false): Pr
   await finishPushes(pushing);
   const report = await pull(context, { tables: [], confirm: false, follow });
   const files = await pullFilesAfter(filesContext(work, work.files.withPull), report);
-  const sum = (count: (table: (typeof report.tables)[number]) => number): number =>
-    report.tables.reduce((total, table) => total + count(table), 0);
   const ofFiles = files?.error ?? null;
   // A store that cannot be written must not keep rows from coming.
   const isWhole = ofFiles !== null && concernsAllTables(ofFiles);
@@ -182,9 +180,7 @@ async function runPull(work: WorkContext, follow: 'known' | boolean = false): Pr
     notModifiedCount: report.notModifiedCount,
     receivedBytes: report.receivedBytes,
     tableCount: report.tables.length,
-    insertedCount: sum(({ insertedCount }) => insertedCount),
-    updatedCount: sum(({ updatedCount }) => updatedCount),
-    deletedCount: sum(({ deletedCount }) => deletedCount),
+    ...changesOf(report.tables),
     fileCount: files?.downloadedCount ?? 0,
     failedFileCount: files?.failedCount ?? 0,
   };
@@ -195,8 +191,6 @@ async function runPull(work: WorkContext, follow: 'known' | boolean = false): Pr
 
 async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
   const report = await push(context, { tables: [], confirm: false });
-  const sum = (count: (table: (typeof report.tables)[number]) => number): number =>
-    report.tables.reduce((total, table) => total + count(table), 0);
   const isForbidden = (error: RowsyncError): boolean => error.code === 'push.forbidden';
   const failures = report.tables.flatMap(({ error }) => (error === null || isForbidden(error) ? [] : [error]));
   const isOfAll = (error: RowsyncError): boolean => error.kind === 'auth' || concernsAllTables(error);
@@ -213,11 +207,9 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
       runId: report.runId,
       requestCount: report.requestCount,
       tableCount: tables.length,
-      insertedCount: sum(({ insertedCount }) => insertedCount),
-      updatedCount: sum(({ updatedCount }) => updatedCount),
-      deletedCount: sum(({ deletedCount }) => deletedCount),
-      refusedCount: sum(({ refusedCount }) => refusedCount),
-      waitingCount: sum(({ waitingCount }) => waitingCount),
+      ...changesOf(report.tables),
+      refusedCount: sumOf(report.tables, ({ refusedCount }) => refusedCount),
+      waitingCount: sumOf(report.tables, ({ waitingCount }) => waitingCount),
     }),
     isOver: isEnd(report.error) || report.stop !== null,
     own: isWhole ? null : failed,
@@ -269,7 +261,7 @@ async function runVerify({ pull: context, push: pushing }: WorkContext): Promise
   const facts = {
     requestCount: report.requestCount,
     tableCount: tables.length,
-    rowCount: report.tables.reduce((total, { comparedCount }) => total + comparedCount, 0),
+    rowCount: sumOf(report.tables, ({ comparedCount }) => comparedCount),
   };
   return { ...outcome(context, report.error, tables, facts), isOver: isEnd(report.error) };
 }
@@ -282,31 +274,32 @@ function isEnd(error: RowsyncError | null): boolean {
 async function runExtra(work: ExtraWork | undefined, context: WorkContext): Promise<WorkOutcome> {
   const none = { error: null, isOver: false, held: null, tables: [] };
   try {
-    return {
-      ...none,
-      ...(await must(
-        work,
-        'the extra that added the schedule does the work',
-      )({ ...context, nowMs: context.pull.clock.nowMs() })),
-    };
+    const run = must(work, 'the extra that added the schedule does the work');
+    return { ...none, ...(await run({ ...context, nowMs: context.pull.clock.nowMs() })) };
   } catch (thrown) {
     return { ...none, own: asRowsyncError(thrown), facts: {} };
   }
 }
 
+function sumOf<T>(items: readonly T[], pick: (item: T) => number): number {
+  return items.reduce((sum, item) => sum + pick(item), 0);
+}
+
+function changesOf(tables: readonly Partial<ChangeCounts>[]): ChangeCounts {
+  const sum = (count: keyof ChangeCounts): number => sumOf(tables, (table) => table[count] ?? 0);
+  return { insertedCount: sum('insertedCount'), updatedCount: sum('updatedCount'), deletedCount: sum('deletedCount') };
+}
+
 function outcome(
   { replica }: { readonly replica: PullContext['replica'] },
   error: RowsyncError | null,
-  reports: readonly {
+  reports: readonly ({
     readonly table: string;
     readonly error: RowsyncError | null;
     readonly held: RowsyncError | null;
-    readonly insertedCount?: number;
-    readonly updatedCount?: number;
-    readonly deletedCount?: number;
     readonly isFollowed?: boolean;
     readonly stamps?: readonly string[] | undefined;
-  }[],
+  } & Partial<ChangeCounts>)[],
   facts: LogFacts,
 ): Omit<WorkOutcome, 'isOver'> {
   const nameByLocal = new Map(readTables(replica).map(({ localName, name }) => [localName, name]));
@@ -317,11 +310,7 @@ function outcome(
     held,
     isFollowed,
     stamps,
-    counts: {
-      insertedCount: counted.insertedCount ?? 0,
-      updatedCount: counted.updatedCount ?? 0,
-      deletedCount: counted.deletedCount ?? 0,
-    },
+    counts: changesOf([counted]),
   }));
   const isGuard = error?.kind === 'needsPerson';
   const ofAll = tables.find((table) => table.error !== null && concernsAllTables(table.error))?.error ?? null;

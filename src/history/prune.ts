@@ -19,13 +19,7 @@ import { forgetFilesOfColumn } from '../replica/bookkeeping/files.ts';
 const CHUNK = 5_000;
 
 /** Prunes the journals of all tables that have bounds; returns the number of entries removed. @throws RowsyncError of the replica. */
-export async function pruneHistories({
-  replica,
-  clock,
-  clockAheadMs,
-  log,
-  settings,
-}: {
+export async function pruneHistories(given: {
   readonly replica: Replica;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** By how much this clock is ahead of the origin's; null where that is not known. */
@@ -33,6 +27,7 @@ export async function pruneHistories({
   readonly log: Logger;
   readonly settings: { readonly tableOptions: (name: string) => { history?: Bounds | null | undefined } | null };
 }): Promise<number> {
+  const { replica, clock, clockAheadMs, log, settings } = given;
   const at = stampFromMs(clock.nowMs());
   const ahead = clockAheadMs === null ? null : clockAheadMs / 1000;
   let removedCount = 0;

@@ -42,7 +42,6 @@ Examples:
   rowsync discard Customer 17
   rowsync discard Customer --all`;
 
-/** Adds the three commands. */
 export function addConflictCommands(program: Command, runner: Runner): void {
   program
     .command('conflicts')

@@ -29,7 +29,6 @@ Examples:
   rowsync daemon --config /etc/rowsync/rowsync.yaml --verbose
   kill -USR1 "$(pgrep -f 'rowsync daemon')"`;
 
-/** Adds the command. */
 export function addDaemonCommand(program: Command, runner: Runner): void {
   program
     .command('daemon')

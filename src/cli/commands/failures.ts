@@ -27,7 +27,6 @@ Examples:
   rowsync retry            every refused row, but none that is in doubt
   rowsync retry 12 14      these, in doubt or not`;
 
-/** Adds both commands. */
 export function addFailureCommands(program: Command, runner: Runner): void {
   program
     .command('failures')

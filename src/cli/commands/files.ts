@@ -36,7 +36,6 @@ Examples:
 
 const STATES = ['here', 'missing', 'failed', 'skipped'] as const;
 
-/** Adds the commands. */
 export function addFilesCommands(program: Command, runner: Runner): void {
   const files = program
     .command('files')

@@ -32,7 +32,6 @@ Examples:
 Tables are named as the origin names them. A table that fails does not hold up the others; the exit code is then 1, or 75
 if all that failed may work later. 3 means that a guard held something: look at rowsync status, then --confirm.`;
 
-/** Adds both commands. */
 export function addPullCommands(program: Command, runner: Runner): void {
   define(program.command('pull'), runner, ['pull'])
     .option(
@@ -112,7 +111,6 @@ export function cycleFailures({ rows, pushed, files, unproven }: CycleReport): r
   return [...failuresOf(rows), ...(pushed === null ? [] : pushFailures(pushed)), ...filesFailures(files), ...ofMoment];
 }
 
-/** A cycle for people. */
 export function cycleText({ rows, pushed, files, lost, moment }: CycleReport, width: number | null): string {
   const pushedText = pushed === null ? '' : `\n${pushText(pushed, width)}`;
   return pullText(rows, width) + pushedText + lostText(lost) + filesText(files) + momentText(moment);
@@ -125,7 +123,6 @@ function momentText(moment: ProvenMoment | null): string {
   return `${printable(`All ${plural(tables.length, 'table')} are as they were at ${at}${rest}`)}\n`;
 }
 
-/** A cycle for a program to read. */
 export function cycleJson({ rows, pushed, files, lost, moment }: CycleReport, isStrict: boolean): object {
   const ofPush = pushed === null ? null : pushJson(pushed, isStrict);
   const ofMoment = moment === null ? {} : { moment };

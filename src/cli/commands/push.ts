@@ -48,7 +48,6 @@ Examples:
 /** Of every command that shows edits. */
 export const SUMMARY = 'the first rows of each table on a line each, with long values cut';
 
-/** Adds both commands. */
 export function addPushCommands(program: Command, runner: Runner): void {
   program
     .command('plan')

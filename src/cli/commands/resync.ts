@@ -18,7 +18,6 @@ const EXAMPLES = `
 Examples:
   rowsync resync Customer && rowsync pull Customer`;
 
-/** Adds the command. */
 export function addResyncCommand(program: Command, runner: Runner): void {
   program
     .command('resync')

@@ -29,7 +29,6 @@ Examples:
   rowsync schema
   rowsync schema --json | jq '.drift[] | select(.kind == "stopped")'`;
 
-/** Adds the commands. */
 export function addSchemaCommand(program: Command, runner: Runner): void {
   const schema = program.command('schema').description('manage tables and columns that the origin changed');
   schema

@@ -36,7 +36,6 @@ interface SqlOptions {
   readonly moment?: boolean;
 }
 
-/** Adds the command. */
 export function addSqlCommand(program: Command, runner: Runner): void {
   program
     .command('sql')

@@ -68,7 +68,6 @@ export interface Status {
   readonly extraLines: readonly string[];
 }
 
-/** Adds the command. */
 export function addStatusCommand(program: Command, runner: Runner): void {
   program
     .command('status')

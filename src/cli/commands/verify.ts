@@ -25,7 +25,6 @@ Examples:
   rowsync verify
   rowsync verify Customer --json`;
 
-/** Adds the command. */
 export function addVerifyCommand(program: Command, runner: Runner): void {
   program
     .command('verify')
@@ -67,7 +66,6 @@ const COLUMNS: readonly TableColumn[] = [
   { title: 'different', align: 'right' },
 ];
 
-/** A verification for people. */
 export function verifyText(report: VerifyReport, width: number | null): string {
   const compared = report.tables.filter(({ error }) => error === null);
   const rows = compared.map((table) => [

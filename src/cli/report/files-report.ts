@@ -60,7 +60,6 @@ export function filesVerifyFailures(report: FilesVerifyReport): readonly Rowsync
   return [...(report.error === null ? [] : [report.error]), ...(badCount === 0 ? [] : [damaged])];
 }
 
-/** A verification of files for people. */
 export function filesVerifyText(report: FilesVerifyReport): string {
   const failures = filesVerifyFailures(report);
   const counts = [
@@ -89,7 +88,6 @@ export function filesVerifyText(report: FilesVerifyReport): string {
   );
 }
 
-/** A pruning for people. */
 export function pruneText({ contentCount, bytes }: PruneReport, isDryRun: boolean): string {
   if (contentCount === 0) return 'Nothing to remove: every content belongs to a row of sync_files\n';
   const what = `${countText(contentCount)} contents (${bytesText(bytes)}) that no row of sync_files refers to`;

@@ -102,13 +102,11 @@ function listedText({ tables }: PullReport): string {
 }
 
 /** What went wrong with each table and with the whole, and what to do about it. */
-export function reportProblemsText({
-  tables,
-  error,
-}: {
+export function reportProblemsText(given: {
   readonly tables: readonly Pick<TablePullReport, 'table' | 'error' | 'held'>[];
   readonly error: RowsyncError | null;
 }): string {
+  const { tables, error } = given;
   const named = (what: 'failed' | 'held', errorOf: (table: (typeof tables)[number]) => RowsyncError | null) =>
     tables.flatMap((table): readonly TableProblem[] => {
       const found = errorOf(table);

@@ -32,7 +32,6 @@ export function pushExitCode(report: PushReport, isStrict: boolean): number {
   return failedCount === passing ? EXIT.tryLater : EXIT.failed;
 }
 
-/** A push for a program to read. */
 export function pushJson(report: PushReport, isStrict: boolean): object {
   return { exitCode: pushExitCode(report, isStrict), ...report };
 }
@@ -113,7 +112,6 @@ export function planJson(previews: readonly TablePreview[]): unknown {
   };
 }
 
-/** Cells of a plan for a program to read. */
 export function planCellsJson(cells: readonly PreviewCell[]): unknown {
   const plain = (value: Value): unknown => (typeof value === 'bigint' ? value.toString() : value);
   return cells.map(({ column, base, local }) => ({ column, base: plain(base), local: plain(local) }));

@@ -3,7 +3,6 @@
  */
 import type { RowsyncError } from '../../base/errors.ts';
 
-/** The outcome of one check. */
 export interface CheckResult {
   readonly name: string;
   readonly outcome: 'ok' | 'warn' | 'fail';

@@ -20,7 +20,6 @@ export function readShipped(path: string): string {
   return isSea() ? getAsset(path, 'utf8') : readFileSync(new URL(path, TOP), 'utf8');
 }
 
-/** The version of this rowsync. */
 export function versionOf(): string {
   const parsed: unknown = JSON.parse(readShipped('package.json'));
   return typeof parsed === 'object' && parsed !== null && 'version' in parsed ? String(parsed.version) : 'unknown';

@@ -29,7 +29,6 @@ export interface GlobalOptions {
   readonly verbose?: boolean;
 }
 
-/** How a command needs its configuration. */
 interface ConfigNeeds {
   /** `asRoot`: for a command that may ask for them later, when it is root no more. */
   readonly needsCredentials: boolean | 'asRoot';

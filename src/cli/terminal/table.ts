@@ -9,7 +9,6 @@ import { displayWidth, plural, printable, truncate, wrap } from '../../base/text
 /** The forms of an answer. */
 export const OUTPUT_FORMATS = ['table', 'json', 'csv'] as const;
 
-/** One of OUTPUT_FORMATS. */
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /** Rows that a table shows; more cannot be read on a screen, and all of them have to be held to align the columns. */

@@ -41,7 +41,6 @@ Example:
   systemctl stop rowsync@main
   rowsync restore /backups/replica-2026-06-01.db && rowsync pull`;
 
-/** Adds both commands. */
 export function addBackupCommands(program: Command, runner: Runner): void {
   program
     .command('backup')

@@ -26,7 +26,6 @@ import { datedBackups } from './replica-copy.ts';
 const FILES_MAX = 200;
 const FILE_BYTES_MAX = 1024 ** 3;
 
-/** What a drill found. */
 export interface Drill {
   readonly at: string;
   readonly path: string;
@@ -43,12 +42,9 @@ export interface Drill {
 /** Examines a backup. `main` is the replica that it is of; null if there is none. */
 export async function drillBackup(
   path: string,
-  {
-    main,
-    nowMs,
-    onAdvance,
-  }: { readonly main: Connection | null; readonly nowMs: number; readonly onAdvance?: () => void },
+  given: { readonly main: Connection | null; readonly nowMs: number; readonly onAdvance?: () => void },
 ): Promise<Drill> {
+  const { main, nowMs, onAdvance } = given;
   const nothing = { tableCount: 0, rowCount: 0, tracedCount: 0, fileCount: 0, readFileCount: 0 };
   const about = { at: stampFromMs(nowMs), path };
   try {
@@ -184,7 +180,6 @@ export function lastDrill(config: Config): Drill | null {
   }
 }
 
-/** A result in one line. */
 export function drillText({ at, path, problem, ...counts }: Drill): string {
   if (problem !== null) return `${at} failed: ${basename(path)}: ${problem}`;
   const { tableCount, rowCount, tracedCount, fileCount, readFileCount } = counts;

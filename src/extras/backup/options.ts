@@ -30,7 +30,6 @@ const backup = section(
   'Backups on schedule.',
 );
 
-/** The section, with its kind of work. */
 export const BACKUP_OPTIONS: OptionSection = {
   key: 'backup',
   schema: backup.prefault({}),

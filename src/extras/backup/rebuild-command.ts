@@ -47,7 +47,6 @@ interface RebuildCounts {
   readonly unread: string[];
 }
 
-/** Adds the command. */
 export function addRebuildCommand(program: Command, runner: Runner): void {
   program
     .command('rebuild')
@@ -128,12 +127,9 @@ function writeEdits(path: string, tally: RebuildCounts, write: (line: string) =>
 /** Rows and conflicts that wait, as JSON in comments. Decided conflicts stay in the former replica. */
 function writeProblems(
   reader: ReplicaReader,
-  {
-    tally,
-    write,
-    attempt,
-  }: { tally: RebuildCounts; write: (line: string) => void; attempt: (what: string, work: () => void) => void },
+  given: { tally: RebuildCounts; write: (line: string) => void; attempt: (what: string, work: () => void) => void },
 ): void {
+  const { tally, write, attempt } = given;
   const writeAll = (what: string, lines: readonly unknown[]): void => {
     for (const line of lines) {
       tally.problemCount += 1;

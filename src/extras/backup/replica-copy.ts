@@ -37,7 +37,6 @@ const PAGES_PER_STEP = 2_000;
 /** Behind the name of a file, where SQLite keeps what belongs to it and is not in it. */
 const LOGS = ['-wal', '-journal'];
 
-/** What was copied. */
 export interface CopyReport {
   readonly path: string;
   readonly bytes: number;
@@ -198,7 +197,6 @@ function hasFiles(db: Database.Database): boolean {
   return db.prepare(sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_files'`).get() !== undefined;
 }
 
-/** What a restore did. */
 export interface RestoreReport<T> extends CopyReport {
   readonly files: T | null;
   /** Where the former replica is now; null where there was none. */

@@ -281,14 +281,11 @@ interface TableLook {
 
 async function checkTable(
   origin: Origin,
-  {
-    config,
-    known,
-    names,
-  }: { readonly config: Config; readonly known: KnownChoices; readonly names: readonly string[] },
+  given: { readonly config: Config; readonly known: KnownChoices; readonly names: readonly string[] },
   table: TableSummary,
   signal: AbortSignal,
 ): Promise<TableLook> {
+  const { config, known, names } = given;
   const name = table.recordName;
   try {
     const { descriptor: described, isAsked } = await describeWithRights(

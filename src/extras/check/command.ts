@@ -31,7 +31,6 @@ Examples:
   rowsync check --json | jq '.checks[] | select(.outcome != "ok")'
   rowsync check --bundle support.json`;
 
-/** Adds the command. */
 export function addCheckCommand(program: Command, runner: Runner): void {
   program
     .command('check')

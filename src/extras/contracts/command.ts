@@ -18,7 +18,6 @@ Examples:
   rowsync contracts
   rowsync contracts --json | jq '.contracts[] | select(.state != "ok") | .name, .corrected'`;
 
-/** Adds the command. */
 export function addContractsCommand(program: Command, runner: Runner): void {
   program
     .command('contracts')

@@ -16,7 +16,6 @@ export interface Before {
   readonly answers: ReadonlyMap<string, readonly string[] | null>;
 }
 
-/** Reads it. */
 export function lookBefore(from: Connection, contracts: readonly Contract[]): Before {
   using model = new SchemaModel(from);
   return {
@@ -28,13 +27,10 @@ export function lookBefore(from: Connection, contracts: readonly Contract[]): Be
 /** What changed for queries that compiled before and still do. */
 export function changesSince(
   { names, answers }: Before,
-  {
-    contracts,
-    model,
-    after,
-  }: { readonly contracts: readonly Contract[]; readonly model: SchemaModel; readonly after: SchemaNames },
+  given: { readonly contracts: readonly Contract[]; readonly model: SchemaModel; readonly after: SchemaNames },
   since: string,
 ): readonly ContractComplaint[] {
+  const { contracts, model, after } = given;
   const moved = movedColumns(names, after);
   return contracts.flatMap(({ name, kind, text }) => {
     const [then, now] = [answers.get(name) ?? null, model.compile(text).columns];

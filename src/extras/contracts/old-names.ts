@@ -97,7 +97,6 @@ export interface SchemaNames {
   readonly columns: ReadonlyMap<number, LedgerColumn & { readonly tableId: number }>;
 }
 
-/** Reads them. */
 export function readNames(from: Connection): SchemaNames {
   const tables = readTables(from);
   const columns = tables.flatMap(({ id }) => readColumns(from, id).map((column) => ({ ...column, tableId: id })));

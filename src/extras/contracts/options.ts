@@ -33,7 +33,6 @@ const contracts = section(
   'Queries that must outlive changes of the schema. Views in the replica, and with them saved questions of the page, are watched as well. Without this section, none are.',
 );
 
-/** The section. */
 export const CONTRACT_OPTIONS: OptionSection = {
   key: 'contracts',
   schema: contracts.optional(),

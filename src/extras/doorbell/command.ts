@@ -24,7 +24,6 @@ interface DoorbellOptions {
   readonly at?: string;
 }
 
-/** Adds the commands. */
 export function addDoorbellCommands(program: Command, runner: Runner): void {
   const doorbell = program
     .command('doorbell')

@@ -7,7 +7,6 @@ import type { Config } from '../../config/load.ts';
 import { replicaError } from '../../replica/failures.ts';
 import { makeKeyFile } from '../http/page-key.ts';
 
-/** The file of a replica. */
 export function secretPath(replicaPath: string): string {
   return `${replicaPath}.doorbell-secret`;
 }

@@ -37,7 +37,6 @@ function emptiedText({ name, type, emptiedCount = 0 }: WrittenColumn): readonly 
   return [`  ${name}: ${plural(emptiedCount, 'value')} outside of ${type}, empty in the file; --format csv has them`];
 }
 
-/** Adds the command. */
 export function addExportCommand(program: Command, runner: Runner): void {
   program
     .command('export')
@@ -88,13 +87,10 @@ interface ExportCommandOptions {
   readonly moment?: boolean;
 }
 
-/** The forms of files. */
 const EXPORT_FORMATS = ['parquet', 'csv'] as const;
 
-/** One of them. */
 type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-/** A table as it was exported. */
 interface ExportedTable {
   readonly table: string;
   /** Within the folder. */

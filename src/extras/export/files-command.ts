@@ -16,7 +16,6 @@ const EXAMPLES = `
 Examples:
   rowsync files export /srv/pictures --latest Employee`;
 
-/** Adds the command to `rowsync files`. */
 export function addFilesExportCommand(program: Command, runner: Runner): void {
   program.commands
     .find((command) => command.name() === 'files')
@@ -45,7 +44,6 @@ async function exportAndPrint(
   return exitCode;
 }
 
-/** What went wrong in an export. */
 function exportFailures(report: ExportReport): readonly RowsyncError[] {
   if (report.lostCount === 0) return [];
   return [
@@ -56,7 +54,6 @@ function exportFailures(report: ExportReport): readonly RowsyncError[] {
   ];
 }
 
-/** An export for people. */
 function exportText(report: ExportReport, folder: string): string {
   const { linkedCount, copiedCount, unchangedCount, bytes } = report;
   const counts = `${countText(linkedCount)} linked, ${countText(copiedCount)} copied (${bytesText(bytes)}), ${countText(unchangedCount)} there already`;

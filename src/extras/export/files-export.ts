@@ -31,9 +31,7 @@ export interface ExportReport {
   readonly lostCount: number;
 }
 
-/** What to export, and where to. */
 export interface ExportOptions {
-  /** The store. */
   readonly store: string;
   readonly folder: string;
   /** Whether the group may read what is made. */

@@ -8,7 +8,6 @@ import type { PgType } from '../shared/column-shape.ts';
 import type { Stored } from '../../replica/connection.ts';
 import { copyText } from '../shared/copy-text.ts';
 
-/** A column of a file. */
 export interface ParquetColumn {
   readonly name: string;
   readonly type: PgType;

@@ -31,7 +31,6 @@ Examples:
   rowsync history Customer -- -3
   rowsync history Order 42 --json | jq '.entries[-1].before'`;
 
-/** Adds the command. */
 export function addHistoryCommand(program: Command, runner: Runner): void {
   const history = program
     .command('history')
@@ -82,7 +81,6 @@ Examples:
   rowsync history forget Customer 42
   rowsync history forget Customer 42 --column Email`;
 
-/** Adds the command below `history`. */
 function addForgetCommand(history: Command, runner: Runner): void {
   history
     .command('forget')

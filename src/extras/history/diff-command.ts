@@ -36,7 +36,6 @@ interface Span {
   readonly upTo: number;
 }
 
-/** Adds the command. */
 export function addDiffCommand(program: Command, runner: Runner): void {
   program
     .command('diff')

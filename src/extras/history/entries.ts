@@ -165,7 +165,6 @@ export function readTableEntries(
     .iterate(after, upTo, table) as IterableIterator<HistoryEntry>; // the columns just listed
 }
 
-/** An entry as JSON text. */
 export function entryJson({ before, after, note, ...rest }: HistoryEntry): string {
   const head = JSON.stringify(rest).slice(0, -1);
   return `${head},"before":${before ?? 'null'},"after":${after ?? 'null'},"note":${note ?? 'null'}}`;

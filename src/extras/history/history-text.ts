@@ -53,7 +53,6 @@ export function cellLines(kind: string, cells: readonly CellDifference[], indent
   return cells.map((cell) => `${indent}${cellText(kind, cell)}`);
 }
 
-/** The cells of an entry in one line. */
 export function cellsText(entry: HistoryEntry): string {
   return cellsOf(entry)
     .map((cell) => cellText(entry.kind, cell))

@@ -55,7 +55,6 @@ interface LoggedRun {
   readonly schemaChanges: readonly string[];
 }
 
-/** Adds the command. */
 export function addLogCommand(program: Command, runner: Runner): void {
   program
     .command('log')
@@ -209,7 +208,6 @@ interface ChangesOptions {
   readonly follow?: boolean;
 }
 
-/** Adds the command. */
 export function addChangesCommand(program: Command, runner: Runner): void {
   program
     .command('changes')

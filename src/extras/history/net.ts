@@ -11,16 +11,13 @@ export interface Net<C> {
 /** The net change; null for a row that came and went, or is unchanged. */
 export function netOf<E extends { readonly kind: string }, C extends { readonly before: unknown }>(
   entries: readonly E[],
-  {
-    cellsOf,
-    keyOf,
-    differs,
-  }: {
+  given: {
     readonly cellsOf: (entry: E) => readonly C[];
     readonly keyOf: (cell: C) => string | number;
     readonly differs: (cell: C) => boolean;
   },
 ): Net<C> | null {
+  const { cellsOf, keyOf, differs } = given;
   const [first] = entries;
   if (first === undefined) return null;
   const was = first.kind !== 'insert';

@@ -13,7 +13,6 @@ const HELP = `
 Tables have the columns that they have now. Edits since the last pull or push are shown as they are now. So are the views of rowsync,
 such as sync_status, and main."Order" is the table as it is now.`;
 
-/** Adds the option to the command. */
 export function addAtOption(program: Command): void {
   program.commands
     .find((command) => command.name() === 'sql')

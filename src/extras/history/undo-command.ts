@@ -38,7 +38,6 @@ interface UndoOptions {
   readonly confirm?: boolean;
 }
 
-/** Adds the command. */
 export function addUndoCommand(program: Command, runner: Runner): void {
   program
     .command('undo')

@@ -150,18 +150,14 @@ function deletedRow(
 /** An edit without the cells that would refer to a key which is gone; null if none is left. An empty one is linked again where the row is put back. */
 function withoutGoneKeys(
   edit: InverseEdit,
-  {
-    tableId,
-    columnIds,
-    goneKeys,
-    refusals,
-  }: {
+  given: {
     readonly tableId: number;
     readonly columnIds: ReadonlyMap<string, number>;
     readonly goneKeys: ReadonlySet<string>;
     readonly refusals: UndoRefusal[];
   },
 ): InverseEdit | null {
+  const { tableId, columnIds, goneKeys, refusals } = given;
   if (edit.kind !== 'update' || goneKeys.size === 0) return edit;
   const cells = edit.cells.filter(({ column, today, edited }) => {
     const isGone = goneKeys.has(`${tableId} ${columnIds.get(column)} ${typeof edited === 'object' ? '' : edited}`);

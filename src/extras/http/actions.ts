@@ -65,7 +65,6 @@ export const TYPES = {
 const FORM = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
 
-/** Paths that accept a POST. */
 export const POST_PATHS: ReadonlySet<string> = new Set([
   '/sign-in',
   '/sign-out',

@@ -24,7 +24,6 @@ export interface FeedView extends Pick<Actions, 'auth' | 'document'> {
   onWork(listener: () => void): () => void;
 }
 
-/** The feeds of one server. */
 export class Feeds {
   readonly #view: FeedView;
   readonly #headers: Readonly<Record<string, string>>;

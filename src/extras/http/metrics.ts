@@ -10,7 +10,6 @@ import { CATALOGUE } from '../../reconcile/account/problems.ts';
 import type { ReplicaMeasures, TableStatus } from '../../replica/reader.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 
-/** The input of the metrics. */
 export interface Measures {
   readonly state: DaemonState;
   readonly problems: readonly Problem[];
@@ -25,14 +24,12 @@ export interface Measures {
   readonly replicaBytes: number;
   readonly walBytes: number;
   readonly freeBytes: number;
-  /** Metrics of extras. */
   readonly extras: readonly Metric[];
   readonly nowMs: number;
 }
 
 type Sample = Metric['samples'][number];
 
-/** The content type of the text. */
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
 /** Every metric with its type, its meaning and its samples. */

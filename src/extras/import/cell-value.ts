@@ -11,7 +11,6 @@ import { isDate, isTimeOfDay, isZone, offsetTextFromUtc, utcFromInputText } from
 /** A cell: a text as people write it, or what a program wrote (ISO dates, numbers with a point). */
 export type RawCell = string | { readonly plain: string } | boolean | null;
 
-/** How people wrote numbers, dates and times. */
 export interface Forms {
   readonly number: RegExp;
   readonly decimal: string;

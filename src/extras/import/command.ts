@@ -45,7 +45,6 @@ interface ImportOptions {
   readonly confirm?: boolean;
 }
 
-/** Adds the command. */
 export function addImportCommand(program: Command, runner: Runner): void {
   program
     .command('import')

@@ -18,7 +18,6 @@ import { readStored, writeCells } from '../shared/sql-client.ts';
 import { nearestName } from '../../reconcile/bindings.ts';
 import { isSameValue } from '../../reconcile/merge.ts';
 
-/** What a person asked for. */
 export interface ImportRequest {
   readonly file: FileRows;
   readonly forms: Forms;
@@ -36,7 +35,6 @@ export interface ImportProblem {
   readonly problem: string;
 }
 
-/** A column of the file. */
 interface ImportColumn {
   readonly header: string;
   /** Where it is in the file. */
@@ -47,14 +45,12 @@ interface ImportColumn {
   readonly reason: string | null;
 }
 
-/** The columns of a file. */
 interface ImportColumns {
   readonly matched: readonly ImportColumn[];
   /** Those that are none of the table. */
   readonly problems: readonly ImportProblem[];
 }
 
-/** What an import does. */
 export interface ImportReport extends ImportColumns {
   readonly table: string;
   /** The column by which rows were matched; null where each row is a new one. */

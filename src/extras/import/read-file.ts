@@ -9,10 +9,8 @@ import { numericToPlain } from '../../wire/decimal.ts';
 import { ExactNumber, parseExactJson } from '../../wire/exact.ts';
 import type { RawCell } from './cell-value.ts';
 
-/** The forms of files. */
 export const FILE_FORMATS = ['csv', 'tsv', 'jsonl', 'parquet'] as const;
 
-/** One of them. */
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
 /** A row: where it is, and its cells in the order of the headers; a cell that the file does not have is undefined. */
@@ -22,7 +20,6 @@ export interface FileRow {
   readonly cells: readonly (RawCell | undefined)[];
 }
 
-/** What is in a file. */
 export interface FileRows {
   readonly headers: readonly string[];
   readonly rows: readonly FileRow[];

@@ -38,7 +38,6 @@ function nodeOf(command: Command): CommandNode {
 /** Shells that there is a script for. */
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-/** One of SHELLS. */
 type Shell = (typeof SHELLS)[number];
 
 /** A command as far as completion goes. */

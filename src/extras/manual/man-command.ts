@@ -52,7 +52,6 @@ function afterHelp(command: Command): string {
   return text;
 }
 
-/** A command as far as its manual goes. */
 export interface ManCommand {
   /** With the names of the commands above it, such as `schema prune`. */
   readonly path: string;
@@ -83,7 +82,6 @@ interface ManParts {
   readonly events: Readonly<Record<LogEvent, string>>;
 }
 
-/** The page. */
 export function manPage({ version, program, options, events }: ManParts): string {
   const lines = [
     `.TH ROWSYNC 1 "" "rowsync ${escapeText(version)}" "User Commands"`,
@@ -143,13 +141,8 @@ function commandLines(command: ManCommand): readonly string[] {
   ];
 }
 
-function optionLines({
-  flags,
-  description,
-}: {
-  readonly flags: string;
-  readonly description: string;
-}): readonly string[] {
+function optionLines(given: { readonly flags: string; readonly description: string }): readonly string[] {
+  const { flags, description } = given;
   return ['.TP', `.B ${escapeText(flags)}`, escapeText(sentence(description))];
 }
 

@@ -15,7 +15,6 @@ changes nothing: edits that it proposes wait for a person (rowsync proposals). N
 Example, for an agent's configuration:
   { "mcpServers": { "rowsync": { "command": "rowsync", "args": ["mcp", "--config", "/etc/rowsync/main.yaml"] } } }`;
 
-/** Adds the command. */
 export function addMcpCommand(program: Command, runner: Runner): void {
   program
     .command('mcp')

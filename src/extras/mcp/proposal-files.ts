@@ -25,7 +25,6 @@ const PROPOSALS_MAX = 200;
 /** Bytes of a file: more than EDITS_MAX edits of a few long values have. */
 const FILE_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Every proposal, by name. */
 export function listProposals(folder: string): readonly FoundProposal[] {
   return proposalNames(folder).map(({ name, state }) => {
     return { name, state, proposal: readProposal(join(folder, `${name}${ENDINGS[state]}`), name) };
@@ -77,7 +76,6 @@ export function moveProposal(folder: string, name: string, [from, to]: readonly 
   }
 }
 
-/** Forgets a proposal. */
 export function dropProposal(folder: string, { name, state }: FoundProposal): void {
   try {
     rmSync(join(folder, `${name}${ENDINGS[state]}`));

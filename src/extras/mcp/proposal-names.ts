@@ -3,7 +3,6 @@
  */
 import { readdirSync } from 'node:fs';
 
-/** The state of a proposal. */
 export type ProposalState = 'waiting' | 'interrupted' | 'applied';
 
 /** The end of a proposal's file name. */
@@ -11,12 +10,10 @@ export const ENDINGS = { waiting: '.json', interrupted: '.applying.json', applie
 
 const FILE = /^([a-z0-9][a-z0-9-]{0,59})(\.applying|\.applied)?\.json$/;
 
-/** The folder for the proposals of a replica. */
 export function proposalsFolder(replicaPath: string): string {
   return `${replicaPath}.proposals`;
 }
 
-/** Every proposal, by name. */
 export function proposalNames(folder: string): readonly { readonly name: string; readonly state: ProposalState }[] {
   return namesIn(folder)
     .flatMap((file) => {
@@ -28,7 +25,6 @@ export function proposalNames(folder: string): readonly { readonly name: string;
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** How many proposals wait for a person. */
 export function countWaiting(folder: string): number {
   return proposalNames(folder).filter(({ state }) => state !== 'applied').length;
 }

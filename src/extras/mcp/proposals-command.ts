@@ -37,7 +37,6 @@ Examples:
   rowsync proposals apply fix-phones
   rowsync proposals drop fix-phones`;
 
-/** Adds the commands. */
 export function addProposalCommands(program: Command, runner: Runner): void {
   const proposals = program
     .command('proposals')

@@ -8,7 +8,6 @@ import type { ProposedEdit } from './proposal.ts';
 /** The first word of a command line that starts this program as a tool process. */
 export const TOOL_PROCESS = 'tool-process';
 
-/** A question of an agent. */
 export type ToolQuestion =
   | { readonly tool: 'list_tables' }
   | { readonly tool: 'freshness' }
@@ -25,11 +24,9 @@ export type ToolQuestion =
   /** Reads what the edits would change, and says what is wrong with them; nothing is written. */
   | { readonly tool: 'look_at_edits'; readonly edits: readonly ProposedEdit[] };
 
-/** A question about a replica. */
 export interface ToolRequest {
   readonly question: ToolQuestion;
   readonly replicaPath: string;
   readonly nowMs: number;
-  /** The account. */
   readonly problems: readonly Problem[];
 }

@@ -14,7 +14,6 @@ export const ANSWER_ROWS_MAX = 1_000;
 /** Characters of a cell of an answer. */
 const CELL_CHARS_MAX = 1_000;
 
-/** The result of a query. */
 export type QueryOutcome =
   | {
       readonly kind: 'answer';
@@ -27,7 +26,6 @@ export type QueryOutcome =
     }
   | { readonly kind: 'problem'; readonly words: string; readonly hint: string };
 
-/** What the page shows. */
 export interface AskView {
   readonly sql: string;
   /** A moment, as it was typed; empty for the present. */
@@ -57,7 +55,6 @@ const EXAMPLES = [
   'SELECT kind, outcome, count(*), max(started_at) FROM sync_runs GROUP BY 1, 2',
 ] as const;
 
-/** The whole part. */
 export function askHtml(view: AskView): Html {
   const { sql, at, fresh, hasHistory, zone, asked } = view;
   return html`<h1>${view.name === null ? 'Ask in SQL' : html`<bdi>${view.name}</bdi>`}</h1>

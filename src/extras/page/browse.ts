@@ -24,7 +24,6 @@ import { exact, html, type Html } from './html.ts';
 import { tableHtml } from './layout.ts';
 import { cutText, fileNameOf, momentHtml, shownValue } from './values.ts';
 
-/** The list of all tables. */
 export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly TableStatus[], nowMs: number): Html {
   const statusByName = new Map(statuses.map((status) => [status.table, status]));
   if (tables.length === 0) {
@@ -52,10 +51,8 @@ export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly T
     })}`;
 }
 
-/** What the page of one table shows. */
 type TableView = ReturnType<typeof readTableView>;
 
-/** Reads it. */
 export function readTableView({ reader, query, request }: PageInput, table: BrowsedTable, wish: TableQuery) {
   const columns = shownColumns(table, wish);
   const page = readRowsPage(reader, table, columns, wish);
@@ -77,7 +74,6 @@ export function readTableView({ reader, query, request }: PageInput, table: Brow
   };
 }
 
-/** The page of one table. */
 export function rowsHtml(view: TableView): Html {
   const { table, wish, page } = view;
   return html`<p class="crumbs"><a href="/browse">Tables</a></p>

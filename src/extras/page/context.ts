@@ -40,7 +40,6 @@ export function framed(
   return { status, type: 'text/html; charset=utf-8', chunks: [page] };
 }
 
-/** Sends the browser to another page. */
 export function redirect(location: string): AnswerChunks {
   return { status: 303, type: 'text/plain; charset=utf-8', headers: { Location: location }, chunks: [] };
 }

@@ -49,12 +49,9 @@ export type OpenDecisions = ReturnType<typeof readDecisions>;
 /** Reads conflicts and failures, at most LISTED_MAX of each, and counts all of them. */
 export function readDecisions(
   reader: ReplicaReader,
-  {
-    problems,
-    formToken,
-    nowMs,
-  }: { readonly problems: readonly Problem[]; readonly formToken: string; readonly nowMs: number },
+  given: { readonly problems: readonly Problem[]; readonly formToken: string; readonly nowMs: number },
 ) {
+  const { problems, formToken, nowMs } = given;
   const tables = reader.status();
   const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
   const nameOf = rowNamer(reader);

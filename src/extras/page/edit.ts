@@ -22,7 +22,6 @@ import type { AnswerChunks } from '../shared/child-process.ts';
 const FIELD_CHARS_MAX = 10_000;
 const FORM_CHARS_MAX = 60_000;
 
-/** The form of a row. */
 export interface EditView {
   readonly table: BrowsedTable;
   /** Null for a new row. */
@@ -51,7 +50,6 @@ function isAsSeen(stored: Stored, was: string): boolean {
   return wasOf(fieldText(stored)) === was;
 }
 
-/** The whole part. */
 function editHtml({ table, id, cells, typed, trouble, formToken }: EditView): Html {
   const path = pathPart(table.name);
   const place = { table: encodeURIComponent(table.name), ...(id === null ? {} : { row: id }) };
@@ -227,7 +225,6 @@ function form(desk: PageInput, view: Omit<EditView, 'formToken'>, status = 200):
   return framed(desk, { title: `Edit ${view.table.name} · rowsync`, place: 'Browse' }, body, status);
 }
 
-/** Makes the edit that a form sent. */
 export function answerEdit(desk: PageInput, fields: NonNullable<PageInput['request']['form']>): AnswerChunks {
   const name = nameOfPart(new Map(fields).get('table') ?? '') ?? '';
   const table = findBrowsedTable(desk.reader, name);

@@ -22,7 +22,6 @@ const ROWS_MAX = 50;
 /** Cells of one row; its own page has all. */
 const CELLS_MAX = 12;
 
-/** Reads and makes it. */
 export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks {
   const { reader, query } = desk;
   const given = query.get('after') ?? '';

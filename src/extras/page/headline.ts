@@ -17,15 +17,11 @@ export interface Headline {
   readonly problems: readonly Problem[];
 }
 
-/** Sums up the account. */
 export function headlineOf(
   problems: readonly Problem[],
-  {
-    state,
-    tables,
-    nowMs,
-  }: { readonly state: DaemonState; readonly tables: readonly TableStatus[]; readonly nowMs: number },
+  given: { readonly state: DaemonState; readonly tables: readonly TableStatus[]; readonly nowMs: number },
 ): Headline {
+  const { state, tables, nowMs } = given;
   const note = noteOf(state, nowMs);
   if (stopOf(problems) !== null) {
     const { circuitWaitMs } = state;

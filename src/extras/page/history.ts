@@ -23,7 +23,6 @@ export interface ChangesView {
   readonly nowMs: number;
 }
 
-/** A list of changes. */
 export function changesHtml(lines: readonly HistoryEntry[], view: ChangesView): Html {
   return html`<ol class="notes changes">
     ${lines.map((line) => lineHtml(line, view))}

@@ -8,7 +8,6 @@ import { html, type Html, type HtmlPart } from './html.ts';
 /** The pages that the bar leads to. */
 export type PageName = 'Today' | 'Browse' | 'Ask' | 'Work';
 
-/** The frame of a page. */
 export interface PageLayout {
   readonly title: string;
   /** Null for a page that the bar does not lead to. */
@@ -24,7 +23,6 @@ export interface PageLayout {
   readonly refreshSeconds?: number | null;
 }
 
-/** A whole page. */
 export function framedHtml(frame: PageLayout, body: Html): string {
   const { title, isWide = false, liveSeconds = 0, refreshSeconds = null } = frame;
   return documentHtml(
@@ -39,7 +37,6 @@ export function framedHtml(frame: PageLayout, body: Html): string {
   );
 }
 
-/** A document with a head and a body. */
 export function documentHtml(title: string, body: Html, head: Html | null): string {
   return html`<!doctype html>
     <html lang="en">
@@ -58,7 +55,6 @@ export function documentHtml(title: string, body: Html, head: Html | null): stri
     </html>`.toString();
 }
 
-/** The bar at the top. */
 export function topHtml({ identity, formToken, place }: Pick<PageLayout, 'identity' | 'formToken' | 'place'>): Html {
   const current = (name: PageName): string => (name === place ? 'page' : 'false');
   return html`<header class="top">
@@ -125,7 +121,6 @@ export function decideForm(...content: Parameters<typeof buttonHtml>): Html {
   return html`<form method="post" action="/decide">${buttonHtml(...content)}</form>`;
 }
 
-/** A button that begins work. */
 export function cycleForm(...content: Parameters<typeof buttonHtml>): Html {
   return html`<form method="post" action="/cycle">${buttonHtml(...content)}</form>`;
 }

@@ -29,10 +29,8 @@ import type { AnswerChunks } from '../shared/child-process.ts';
 /** Entries of the history of one row that are shown. */
 const LIFE_MAX = 200;
 
-/** What the page of a row shows. */
 type RowView = ReturnType<typeof readRow>;
 
-/** The whole part. */
 function rowPageHtml(view: RowView): Html {
   const { table, id, name, conflicts, failures, formToken, nowMs, life } = view;
   const open = conflicts.filter(({ state }) => state === 'open');
@@ -228,7 +226,6 @@ function filesHtml({ files, nowMs }: RowView): Html | null {
   </section>`;
 }
 
-/** Reads and makes it. */
 export function answerRow(desk: PageInput, table: BrowsedTable, id: number): AnswerChunks {
   const view = readRow(desk, table, id);
   const isKnown = view.cells !== null || view.deleted !== null || view.waiting.length > 0;

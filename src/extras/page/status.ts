@@ -67,13 +67,7 @@ function problemHtml({ code, table, sentence, hint }: Problem, desk: OpenDecisio
 }
 
 /** The replica, the calling user, and the addresses for programs. */
-export function bottomHtml({
-  replica,
-  identity,
-  state,
-  lastMoment,
-  nowMs,
-}: {
+export function bottomHtml(given: {
   readonly replica: { readonly path: string; readonly bytes: number };
   /** Null before the first pull. */
   readonly identity: ReplicaIdentity | null;
@@ -81,6 +75,7 @@ export function bottomHtml({
   readonly lastMoment: ReturnType<typeof readLastMoment>;
   readonly nowMs: number;
 }): Html {
+  const { replica, identity, state, lastMoment, nowMs } = given;
   return html`<footer class="bottom">
     <p><code>${replica.path}</code>, ${bytesText(replica.bytes)}</p>
     ${

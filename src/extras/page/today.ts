@@ -47,7 +47,6 @@ export type DaySource =
   /** The journal for the tables that have one, stamps for the others. */
   | 'both';
 
-/** What changed. */
 type DayView = ReturnType<typeof readDay>;
 
 /** Hours of the day that is shown. */
@@ -162,16 +161,13 @@ const TABLES_MAX = 500;
 function freshnessHtml(
   tables: readonly TableStatus[],
   fares: ReadonlyMap<string, readonly Fare[]>,
-  {
-    nowMs,
-    refreshByTable,
-    troubled,
-  }: {
+  given: {
     readonly nowMs: number;
     readonly refreshByTable: ReadonlyMap<string, string>;
     readonly troubled: ReadonlySet<string>;
   },
 ): Html {
+  const { nowMs, refreshByTable, troubled } = given;
   if (tables.length === 0)
     return html`<p class="about">Tables are listed here as soon as the first pull has begun.</p>`;
   const ordered = tables.toSorted((a, b) => Number(troubled.has(b.table)) - Number(troubled.has(a.table)));
@@ -260,7 +256,6 @@ const CHANGES_MAX = 15;
 const COUNT_MS_MAX = 1_500;
 const HOUR_MS = 3_600_000;
 
-/** Reads and makes it. */
 export function answerToday(desk: PageInput): AnswerChunks {
   const { request, reader } = desk;
   const { state, nowMs, formToken } = request;

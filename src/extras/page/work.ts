@@ -72,7 +72,6 @@ function lastText(lastByWork: DaemonState['lastByWork'], id: string, nowMs: numb
   return `${last.outcome} ${ageText(stampFromMs(last.finishedAtMs), nowMs)}, took ${durationText(last.durationMs)}`;
 }
 
-/** Reads and makes it. */
 export function answerWork(desk: PageInput): AnswerChunks {
   const { reader, request } = desk;
   const { state, work, formToken, nowMs } = request;
@@ -138,7 +137,6 @@ function sumOf(counts: readonly MovedCounts[]): MovedCounts {
   };
 }
 
-/** The whole part. */
 export function doneHtml(
   done: {
     readonly runs: readonly RunRecord[];
@@ -301,7 +299,6 @@ const DOWN = 30;
 const MIDDLE = 64;
 const HEIGHT = MIDDLE + 4 + DOWN;
 
-/** The whole part. */
 export function runsHtml(runs: readonly RunRecord[], nowMs: number): Html {
   if (runs.length === 0) return html`<p class="about">No run has been recorded yet.</p>`;
   const shown = runs.slice(0, RUNS_SHOWN_MAX).toReversed();

@@ -142,7 +142,6 @@ export async function moveCursor(
   return (await session.change(text, [to, epoch, from])) === 1;
 }
 
-/** The progress of every table. */
 export async function readPlaces(session: PgSession, target: PgSchema): Promise<readonly TablePlace[]> {
   const rows = await session.query(sql`SELECT * FROM ${target.tables} ORDER BY table_id`);
   return rows.map((row) => ({

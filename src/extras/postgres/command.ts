@@ -34,7 +34,6 @@ interface SinkOptions {
   readonly confirm?: boolean;
 }
 
-/** Adds the commands. */
 export function addSinkCommands(program: Command, runner: Runner): void {
   const sink = program
     .command('sink')

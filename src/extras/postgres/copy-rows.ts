@@ -92,12 +92,9 @@ export function mergeSql(
 export async function applyRows(
   sending: CopyTarget,
   table: SentTable,
-  {
-    rows,
-    gone,
-    made,
-  }: { readonly rows: readonly SourceRow[]; readonly gone: readonly number[]; readonly made: Set<string> },
+  given: { readonly rows: readonly SourceRow[]; readonly gone: readonly number[]; readonly made: Set<string> },
 ): Promise<void> {
+  const { rows, gone, made } = given;
   const { session, target } = sending;
   const ids = rows.map(([id]) => Number(id));
   const replaced: ReplacedCell[] = [];

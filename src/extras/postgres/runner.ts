@@ -68,14 +68,10 @@ function tellHeld(
 
 /** Does something until it succeeds, or it is asked to stop. */
 async function retried(
-  {
-    clock,
-    log,
-    signal,
-    sink,
-  }: Pick<SinkContext, 'clock' | 'log'> & { readonly signal: AbortSignal; readonly sink?: string },
+  given: Pick<SinkContext, 'clock' | 'log'> & { readonly signal: AbortSignal; readonly sink?: string },
   work: () => Promise<void>,
 ): Promise<void> {
+  const { clock, log, signal, sink } = given;
   for (let failureCount = 1; !signal.aborted; failureCount += 1) {
     try {
       await work();

@@ -77,7 +77,6 @@ const sinkOptions = z
   .default({})
   .meta({ description: 'Where the replica is streamed to: PostgreSQL servers, each under a name of your choice.' });
 
-/** The section. */
 export const SINK_OPTIONS: OptionSection = {
   key: 'sinks',
   schema: sinkOptions,
@@ -97,15 +96,13 @@ const UNVERIFIED: ReadonlySet<SslMode> = new Set(['disable', 'allow', 'prefer', 
 /** Reads the sinks; `needsSecrets` is false for commands that never talk to one. */
 export function readSinks(
   options: z.output<typeof sinkOptions>,
-  {
-    needsSecrets,
-    ...surroundings
-  }: { readonly folder: string; readonly environment: Environment; readonly needsSecrets: boolean },
+  given: { readonly folder: string; readonly environment: Environment; readonly needsSecrets: boolean },
 ): {
   readonly settings: readonly SinkSettings[];
   readonly secretProblems: readonly ConfigProblem[];
   readonly warnings: readonly string[];
 } {
+  const { needsSecrets, ...surroundings } = given;
   const problems: ConfigProblem[] = [];
   const warnings: string[] = [];
   const sinks = Object.entries(options).flatMap(([name, { postgres, tables, deletes }]): readonly SinkSettings[] => {

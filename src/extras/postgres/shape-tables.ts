@@ -76,16 +76,13 @@ export interface ShapeOutcome {
 export async function followShapes(
   session: PgSession,
   target: PgSchema,
-  {
-    tables,
-    deletes,
-    except,
-  }: {
+  given: {
     readonly tables: readonly SentTable[];
     readonly deletes: SinkSettings['deletes'];
     readonly except: ReadonlyMap<number, RowsyncError>;
   },
 ): Promise<ShapeOutcome> {
+  const { tables, deletes, except } = given;
   const relations = await readRelations(session, target);
   const known = await readOwnColumns(session, target);
   const byId = new Map(

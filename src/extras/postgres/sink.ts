@@ -47,7 +47,6 @@ import {
   type TablePlace,
 } from './bookkeeping.ts';
 
-/** The result of one piece of work. */
 export interface SinkReport {
   readonly loadedRows: number;
   /** The last touched line that is stored there. */

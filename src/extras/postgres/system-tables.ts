@@ -102,7 +102,6 @@ export class PublicTables {
     });
   }
 
-  /** Writes them. */
   async write(sending: CopyTarget, changed: readonly ChangedTable[], made: Set<string>): Promise<void> {
     for (const { table, lines } of changed) await writeTable(sending, { table, lines, made });
   }

@@ -53,7 +53,6 @@ interface PutbackOptions {
   readonly revisions?: boolean;
 }
 
-/** Adds the command. */
 export function addPutbackCommand(program: Command, runner: Runner): void {
   program
     .command('putback')
@@ -137,12 +136,9 @@ async function loadConfigs(
 async function planOf(
   { session }: Invocation,
   { config, into }: { readonly config: Config; readonly into: Config | null },
-  {
-    main,
-    place,
-    given,
-  }: { readonly main: ReplicaReader; readonly place: PutbackPlace; readonly given: PutbackArguments },
+  input: { readonly main: ReplicaReader; readonly place: PutbackPlace; readonly given: PutbackArguments },
 ): Promise<PutbackPlan> {
+  const { main, place, given } = input;
   const { options, ids, table = '' } = given;
   const revisions = options.revisions === true;
   const nowMs = session.clock.nowMs();

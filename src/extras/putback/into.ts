@@ -32,13 +32,7 @@ interface SharedTable {
 export async function planInto(
   place: PutbackPlace,
   source: LostRows,
-  {
-    names,
-    config,
-    into,
-    folders,
-    revisions,
-  }: {
+  given: {
     readonly revisions: boolean;
     readonly names: readonly string[];
     readonly config: Config;
@@ -46,6 +40,7 @@ export async function planInto(
     readonly folders: readonly string[];
   },
 ): Promise<PutbackPlan> {
+  const { names, config, into, folders, revisions } = given;
   const missing: string[] = [];
   const wanted = names.length === 0 ? source.tables : names.map((name) => source.table(name));
   const shared = await shareTables(place, wanted, { source, into, missing });

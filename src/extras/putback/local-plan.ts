@@ -17,17 +17,14 @@ import { planText } from './putback-text.ts';
 export function planLocally(
   reader: ReplicaReader,
   row: { readonly table: string; readonly id: number },
-  {
-    references,
-    format,
-    filesFolder,
-  }: {
+  given: {
     /** What the configuration says, by the names of tables. */
     readonly references: Readonly<Record<string, Readonly<Record<string, string>>>>;
     readonly format: Extension;
     readonly filesFolder: string;
   },
 ): { readonly text: string; readonly along: readonly string[] } {
+  const { references, format, filesFolder } = given;
   const lost = new LostRows(reader, { kind: 'deleted' }, format);
   const choice = {
     table: row.table,

@@ -88,7 +88,6 @@ export function rowName(tableId: number, idOrKey: number | string): string {
   return `${tableId} ${idOrKey}`;
 }
 
-/** Plans lost rows. */
 export function planPutback(rows: readonly LostRow[], facts: PlanFacts): readonly PlannedPutback[] {
   const oldIdByKey = new Map(facts.earlier);
   for (const row of rows) {

@@ -109,13 +109,7 @@ export function knownMatch(file: Connection, name: string, rules: ReferenceRules
 export async function makePlan(
   place: PutbackPlace,
   lost: LostRows,
-  {
-    rows,
-    references,
-    config,
-    folders,
-    revisions,
-  }: ReturnType<typeof chooseRows> & {
+  given: ReturnType<typeof chooseRows> & {
     readonly config: { readonly tables: ReferenceRules };
     /** Where the content of attached files may be. */
     readonly folders: readonly string[];
@@ -123,6 +117,7 @@ export async function makePlan(
     readonly revisions: boolean;
   },
 ): Promise<PutbackPlan> {
+  const { rows, references, config, folders, revisions } = given;
   const orphaned = findOrphans(lost, rows, references);
   const ids = new Set([...rows, ...orphaned].map(({ tableId }) => tableId));
   const taking = lost.tables.filter(({ id }) => ids.has(id));

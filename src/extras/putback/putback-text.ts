@@ -113,7 +113,6 @@ function requestCount(rows: readonly PlannedPutback[]): number {
   return tables.reduce((sum, own) => sum + 3 * Math.ceil(own.length / REQUEST_ROWS), 0);
 }
 
-/** The plan for programs. */
 export function planJson({ rows, orphans, guessed, unwritable, missing, nameOf }: PutbackPlan): object {
   const link = (tableId: number, oldId: number): object => ({ table: nameOf(tableId), oldId });
   const rowJson = (row: PlannedPutback): object => ({
@@ -140,15 +139,13 @@ export function planJson({ rows, orphans, guessed, unwritable, missing, nameOf }
 /** How far it is, for a person. */
 export function statusText(
   records: readonly PutbackRecord[],
-  {
-    path,
-    verified,
-  }: {
+  given: {
     readonly path: string;
     /** What a comparison with another database found; null for none. */
     readonly verified: { readonly comparedCount: number; readonly differences: readonly string[] } | null;
   },
 ): string {
+  const { path, verified } = given;
   if (records.length === 0) return 'Nothing was put back yet\n';
   const lines = [
     ...Map.groupBy(records, ({ kind, table, state }) => `${table}: ${kind === 'link' ? 'references ' : ''}${state}`),
@@ -172,13 +169,8 @@ export function statusText(
   return linesText([...lines, ...named, ...restLine(reasons.length - named.length), ...ends]);
 }
 
-function verifiedLines({
-  comparedCount,
-  differences,
-}: {
-  comparedCount: number;
-  differences: readonly string[];
-}): string[] {
+function verifiedLines(given: { comparedCount: number; differences: readonly string[] }): string[] {
+  const { comparedCount, differences } = given;
   const shown = differences.slice(0, TREE_LINES_MAX).map((difference) => `  differs: ${difference}`);
   return [
     `verified: ${plural(comparedCount, 'row')} compared, ${differences.length} differ`,

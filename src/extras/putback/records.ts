@@ -51,7 +51,6 @@ export interface PutbackRecord {
   readonly files: readonly PlannedFile[];
 }
 
-/** Makes the table. */
 export function createRecords(tx: Tx): void {
   tx.prepare(TABLE).run();
 }
@@ -175,7 +174,6 @@ type RecordChange = Partial<
   Pick<PutbackRecord, 'newId' | 'newKey' | 'state' | 'reason' | 'stagedId' | 'links' | 'files'>
 >;
 
-/** Changes lines. */
 export function changeRecords(
   tx: Tx,
   changes: readonly (readonly [record: PutbackRecord, change: RecordChange])[],

@@ -254,16 +254,13 @@ async function finishRows(place: PutbackPlace): Promise<void> {
 /** Brings rows into the file as the origin has them, and edits references that are empty or hold the old key, and cells that get their next file. */
 async function stageCells(
   place: PutbackPlace,
-  {
-    records,
-    rows,
-    done,
-  }: {
+  given: {
     readonly records: readonly PutbackRecord[];
     readonly rows: readonly Row[];
     readonly done: ReadonlyMap<string, PutbackRecord>;
   },
 ): Promise<void> {
+  const { records, rows, done } = given;
   const { replica, clock } = place.push;
   const nowMs = clock.nowMs();
   const uploads = new Map<PlannedFile, string>();
@@ -304,12 +301,9 @@ async function stageCells(
 /** The cells of a row that are to get a key, since they are empty or hold the old one: their columns' places, and the key. */
 function openCells(
   { columns }: TwoWayTable,
-  {
-    record,
-    row,
-    done,
-  }: { readonly record: PutbackRecord; readonly row: Row; readonly done: ReadonlyMap<string, PutbackRecord> },
+  given: { readonly record: PutbackRecord; readonly row: Row; readonly done: ReadonlyMap<string, PutbackRecord> },
 ): readonly { readonly column: number; readonly newKey: string | null }[] {
+  const { record, row, done } = given;
   return record.links.flatMap((link) => {
     const column = columns.findIndex(({ id }) => id === link.columnId);
     const newKey = done.get(rowName(link.toId, link.oldId))?.newKey ?? null;

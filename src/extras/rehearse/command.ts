@@ -34,7 +34,6 @@ Examples:
   rowsync rehearse Customer     one table
   rowsync rehearse --json       what was accepted, refused and changed besides, for a program`;
 
-/** What the push to the sandbox did. */
 interface RehearsalReport {
   readonly push: PushReport;
   readonly refused: readonly FailureLine[];
@@ -42,7 +41,6 @@ interface RehearsalReport {
   readonly sideEffects: readonly { readonly table: string; readonly column: string; readonly rowCount: number }[];
 }
 
-/** Adds the command. */
 export function addRehearseCommand(program: Command, runner: Runner): void {
   program
     .command('rehearse')

@@ -60,7 +60,6 @@ interface ServiceOptions {
   readonly root?: string;
 }
 
-/** Adds the command. */
 export function addServiceCommand(program: Command, runner: Runner): void {
   const service = program
     .command('service')

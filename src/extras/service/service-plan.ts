@@ -73,15 +73,8 @@ export function unitOf(name: string, by: ServiceChoice['by']): string {
 }
 
 /** The steps that set the service up, enable and start it. */
-export function planInstall({
-  name,
-  by,
-  program,
-  units,
-  config,
-  token,
-  maskKey,
-}: ServiceChoice): readonly ServiceStep[] {
+export function planInstall(given: ServiceChoice): readonly ServiceStep[] {
+  const { name, by, program, units, config, token, maskKey } = given;
   const paths = servicePaths(name);
   const [own, other] = [unitOf(name, by), unitOf(name, by === 'daemon' ? 'timer' : 'daemon')];
   const write = (path: string, text: string, mode = 0o644, once = false): ServiceStep => ({

@@ -50,7 +50,6 @@ const DESCRIPTION = `
 Everything happens on this machine: a sandbox stands in for the hosted service. It takes a few seconds, needs no terminal
 and no configuration, and leaves the replica in a temporary folder for you to open.`;
 
-/** Adds the command. */
 export function addDemoCommand(program: Command, runner: Runner): void {
   program
     .command('demo')
@@ -184,15 +183,8 @@ function skippedText(first: PullReport, second: PullReport): string {
   return `${skipped} of ${all} pages were skipped by ETag; ${percent} % of the first pull's bytes were sent\n`;
 }
 
-function closingText({
-  folder,
-  port,
-  durationMs,
-}: {
-  readonly folder: string;
-  readonly port: number;
-  readonly durationMs: number;
-}): string {
+function closingText(given: { readonly folder: string; readonly port: number; readonly durationMs: number }): string {
+  const { folder, port, durationMs } = given;
   return `
 That was all, in ${durationText(durationMs)}. The replica stays until you remove it:
    ${folder}

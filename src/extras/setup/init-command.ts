@@ -27,7 +27,6 @@ Examples:
   rowsync init --url https://www.teamdesk.net/secure/db/21995/overview.aspx --token-file token \\
     --table '*' --push 'Customer=External Id'`;
 
-/** Adds the command. */
 export function addInitCommand(program: Command, runner: Runner): void {
   program
     .command('init')

@@ -46,7 +46,6 @@ interface SandboxCommandOptions {
   readonly lenient?: boolean;
 }
 
-/** Adds the command. */
 export function addSandboxCommand(program: Command, runner: Runner): void {
   program
     .command('sandbox')

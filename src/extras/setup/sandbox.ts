@@ -6,10 +6,8 @@ const loadSandbox = () => import('../../sandbox/main.ts');
 
 type Start = Awaited<ReturnType<typeof loadSandbox>>['startSandbox'];
 
-/** A running sandbox. */
 export type RunningSandbox = Awaited<ReturnType<Start>>;
 
-/** A certificate and its key, as two files. */
 export type TlsFiles = NonNullable<Parameters<Start>[0]['tls']>;
 
 /** Loads and starts a sandbox. @throws RowsyncError for options that make no sense, or a port that is taken. */

@@ -185,12 +185,9 @@ export interface Reference {
 export function findReference(
   from: Connection,
   tables: readonly BrowsedTable[],
-  {
-    table,
-    column,
-    values,
-  }: { readonly table: BrowsedTable; readonly column: string; readonly values: readonly Cell[] },
+  input: { readonly table: BrowsedTable; readonly column: string; readonly values: readonly Cell[] },
 ): Reference | null {
+  const { table, column, values } = input;
   const given = [
     ...new Set(values.flatMap((value) => (value === null || value instanceof Uint8Array ? [] : [String(value)]))),
   ];

@@ -360,7 +360,6 @@ export function readViews(from: Connection): readonly { readonly name: string; r
   return lines.map(({ name, columns }) => ({ name, columns: JSON.parse(columns) as string[] })); // made by json_group_array
 }
 
-/** A question by its name. */
 export interface SavedQuestion {
   readonly name: string;
   readonly sql: string;

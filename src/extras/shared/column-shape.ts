@@ -5,10 +5,8 @@
 import { TYPE_RULES, type ValueForm } from '../../wire/column-types.ts';
 import type { ColumnType } from '../../wire/schema.ts';
 
-/** Types of PostgreSQL that columns have. */
 export const PG_TYPES = ['text', 'boolean', 'numeric', 'date', 'time', 'timestamptz', 'bigint'] as const;
 
-/** One of them. */
 export type PgType = (typeof PG_TYPES)[number];
 
 const TYPES: Readonly<Record<ValueForm, PgType>> = {
