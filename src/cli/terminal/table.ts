@@ -61,11 +61,8 @@ export function listTable(
 ): string {
   const rows = given.map((row) => row.map(printable));
   if (width === null) return [titles, ...rows].map(tabbed).join('');
-  const box = boxTable(
-    titles.map((title) => ({ title })),
-    rows,
-    null,
-  );
+  const columns = titles.map((title) => ({ title }));
+  const box = boxTable(columns, rows, null);
   if (displayWidth(box.slice(0, box.indexOf('\n'))) <= width) return box;
   return records(titles, rows, width);
 }

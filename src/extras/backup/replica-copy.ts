@@ -29,6 +29,7 @@ import { takeLock } from '../../replica/lock.ts';
 import { replicaError, sqliteCode } from '../../replica/failures.ts';
 import { inheritSeries } from '../../replica/bookkeeping/sinks.ts';
 import { readContents, storeContentLost, storeStoreFolder, type Content } from '../../replica/bookkeeping/files.ts';
+import { queryNumber, queryTexts } from '../../replica/query.ts';
 import { ident, sql } from '../../base/sql.ts';
 
 /** Pages copied before other work gets its turn; 2,000 of them take some 13 ms. */
@@ -161,16 +162,12 @@ function stampIn(file: string): string {
 
 /** The database of a replica, and its mark against copies (copies.ts); null if it cannot be read. */
 function readKin(path: string): string | null {
-  let db: Database.Database | undefined;
+  const text = sql`SELECT i.database || ' ' || s.file_id FROM _rowsync_identity i, _rowsync_sent s`;
   try {
-    db = new Database(path, { readonly: true, fileMustExist: true });
-    const text = sql`SELECT i.database || ' ' || s.file_id FROM _rowsync_identity i, _rowsync_sent s`;
-    const kin = db.prepare(text).pluck().get();
+    const kin = withFile(path, READ_ONLY, (db) => db.prepare(text).pluck().get());
     return typeof kin === 'string' ? kin : null;
   } catch {
     return null;
-  } finally {
-    db?.close();
   }
 }
 
@@ -185,9 +182,16 @@ function namesIn(folder: string): readonly string[] {
 
 /** What a file holds of the content that it names; nothing where it is of a version without files. */
 function contentsIn(path: string): readonly Content[] {
-  const db = new Database(path, { readonly: true });
+  return withFile(path, READ_ONLY, (db) => (hasFiles(db) ? readContents(db, null) : []));
+}
+
+export const READ_ONLY = { readonly: true, fileMustExist: true } as const;
+
+/** Opens a file that is no replica at work, and closes it again. */
+export function withFile<T>(path: string, options: Database.Options, work: (db: Database.Database) => T): T {
+  const db = new Database(path, options);
   try {
-    return hasFiles(db) ? readContents(db, null) : [];
+    return work(db);
   } finally {
     db.close();
   }
@@ -245,34 +249,25 @@ export async function restore<T extends CarriedBack>(
 }
 
 function noteFiles(path: string, { folder, lost }: CarriedBack): void {
-  const db = new Database(path);
-  try {
+  withFile(path, {}, (db) => {
     if (!hasFiles(db)) return;
     change(db, (tx) => {
       if (folder !== null) storeStoreFolder(tx, folder);
       for (const sha256 of lost) storeContentLost(tx, sha256);
     });
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /** Lets the copy know what the file in whose place it comes sent to sinks. Of a file that cannot be read nothing is known; people are asked then. */
 function noteSeries(partial: string, path: string): void {
   if (!existsSync(path)) return;
-  const db = new Database(partial);
-  try {
-    const replaced = new Database(path, { readonly: true });
+  withFile(partial, {}, (db) => {
     try {
-      change(db, (tx) => inheritSeries(tx, replaced));
-    } finally {
-      replaced.close();
+      withFile(path, READ_ONLY, (replaced) => change(db, (tx) => inheritSeries(tx, replaced)));
+    } catch (thrown) {
+      if (sqliteCode(thrown) === undefined) throw thrown;
     }
-  } catch (thrown) {
-    if (sqliteCode(thrown) === undefined) throw thrown;
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /** Changes a file that no replica is open on. */
@@ -305,26 +300,14 @@ function ofBackup(error: RowsyncError): RowsyncError {
 
 /** Rows of two-way tables that the origin had not seen; of tables that someone dropped there are none. */
 function countCreates(path: string): number {
-  const db = new Database(path, { readonly: true });
-  try {
+  const tables = sql`SELECT local_name FROM _rowsync_tables WHERE push <> 'off' AND state <> 'gone'
+    AND EXISTS (SELECT 1 FROM pragma_table_info(local_name) WHERE name = '_id')`;
+  return withFile(path, READ_ONLY, (db) => {
     const hasModes = db.prepare(sql`SELECT 1 FROM pragma_table_info('_rowsync_tables') WHERE name = 'push'`).get();
     if (hasModes === undefined) return 0; // of a version without two-way tables
-    const names = db
-      .prepare<[], string>(
-        sql`SELECT local_name FROM _rowsync_tables WHERE push <> 'off' AND state <> 'gone'
-            AND EXISTS (SELECT 1 FROM pragma_table_info(local_name) WHERE name = '_id')`,
-      )
-      .pluck()
-      .all();
-    const countOf = (name: string): unknown =>
-      db
-        .prepare(sql`SELECT count(*) FROM ${ident(name)} WHERE _id < 0`)
-        .pluck()
-        .get();
-    return names.reduce((total, name) => total + Number(countOf(name)), 0);
-  } finally {
-    db.close();
-  }
+    const countOf = (name: string): number => queryNumber(db, sql`SELECT count(*) FROM ${ident(name)} WHERE _id < 0`);
+    return queryTexts(db, tables).reduce((total, name) => total + countOf(name), 0);
+  });
 }
 
 /**
@@ -347,14 +330,10 @@ export function moveAside(path: string, stamp: string): string | null {
 function emptyLog(path: string): void {
   // SQLite deletes the log of a file that is empty.
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
-  let db: Database.Database | undefined;
   try {
     requireOwnLog(path);
-    db = new Database(path, { fileMustExist: true, timeout: 50 });
-    db.pragma('wal_checkpoint(TRUNCATE)');
+    withFile(path, { fileMustExist: true, timeout: 50 }, (db) => db.pragma('wal_checkpoint(TRUNCATE)'));
   } catch {
     // moved as they are
-  } finally {
-    db?.close();
   }
 }

@@ -3,11 +3,13 @@
  */
 import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import Database from 'better-sqlite3';
 import { ident, sql } from '../../base/sql.ts';
 import type { Config } from '../../config/load.ts';
 import type { ForgottenCopies, ForgottenRow } from '../../extra.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { queryAny, queryText, queryTexts } from '../../replica/query.ts';
 import { earlierBackups } from './backup.ts';
+import { READ_ONLY, withFile } from './replica-copy.ts';
 
 /** Endings of what is no copy of its own. */
 const NO_COPY = /(-wal|-shm|-journal|\.lock|\.sent|\.partial|\.files)$/;
@@ -49,14 +51,10 @@ interface SoughtRow {
 
 /** Whether a copy has anything of a row: in its table, in the journal, or elsewhere. Null where that cannot be read. */
 function hasRow(path: string, { tableId, ids }: SoughtRow): boolean | null {
-  let db: Database.Database | undefined;
   try {
-    db = new Database(path, { readonly: true, fileMustExist: true });
-    return hasRowIn(db, { tableId, list: JSON.stringify(ids) });
+    return withFile(path, READ_ONLY, (db) => hasRowIn(db, { tableId, list: JSON.stringify(ids) }));
   } catch {
     return null; // no replica, or a damaged one
-  } finally {
-    db?.close();
   }
 }
 
@@ -68,22 +66,18 @@ const KEPT = [
   ['_rowsync_files', sql`1`],
 ] as const;
 
-function hasRowIn(
-  db: Database.Database,
-  { tableId, list }: { readonly tableId: number; readonly list: string },
-): boolean {
+function hasRowIn(db: Connection, { tableId, list }: { readonly tableId: number; readonly list: string }): boolean {
   const all = sql`SELECT name FROM sqlite_schema WHERE type = 'table'`;
-  const names = new Set(db.prepare(all).pluck().all());
-  const called = sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`;
-  const local = db.prepare(called).pluck().get(tableId);
-  if (typeof local === 'string' && names.has(local)) {
+  const names = new Set(queryTexts(db, all));
+  const local = queryText(db, sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`, [tableId]);
+  if (local !== null && names.has(local)) {
     const text = sql`SELECT 1 FROM ${ident(local)} WHERE _id IN (SELECT value FROM json_each(?)) LIMIT 1`;
-    if (db.prepare(text).get(list) !== undefined) return true;
+    if (queryAny(db, text, [list])) return true;
   }
   return KEPT.some(([name, hasValues]) => {
     if (!names.has(name)) return false;
     const isOwn = sql`table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
     const text = sql`SELECT 1 FROM ${ident(name)} WHERE ${isOwn} AND ${hasValues} LIMIT 1`;
-    return db.prepare(text).get(tableId, list) !== undefined;
+    return queryAny(db, text, [tableId, list]);
   });
 }

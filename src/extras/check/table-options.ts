@@ -92,11 +92,10 @@ export function findFileFacts(reader: ReplicaReader, config: Config): readonly F
   });
   const wanted = columns.filter(({ mode }) => mode !== 'none');
   if (wanted.length === 0) return [];
-  const named = (list: readonly { readonly name: string }[]): string =>
-    someOf(
-      list.map(({ name }) => name),
-      NAMES_MAX,
-    );
+  const named = (list: typeof columns): string => {
+    const names = list.map(({ name }) => name);
+    return someOf(names, NAMES_MAX);
+  };
   const all = wanted.filter(({ mode }) => mode === 'all');
   const latest = wanted.filter(({ mode }) => mode === 'latest');
   const kinds = [

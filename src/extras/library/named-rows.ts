@@ -108,12 +108,8 @@ export async function nameDatabase(origin: Origin): Promise<NamedDatabase> {
       user: user.value,
       table: async (name) => {
         const found = database.value.tables.find(({ recordName, alias }) => recordName === name || alias === name);
-        if (found === undefined)
-          throw unknown(
-            'table',
-            name,
-            database.value.tables.map(({ recordName }) => recordName),
-          );
+        const names = database.value.tables.map(({ recordName }) => recordName);
+        if (found === undefined) throw unknown('table', name, names);
         const address = { name: found.recordName, alias: found.alias };
         const { value: description } = await origin.describeTable(address);
         return tableOf({ origin, address, description, zone: user.value.timezone });
@@ -223,11 +219,8 @@ function columnNamed(name: string, { recordName, columns }: TableDescriptor): Co
   const found =
     columns.find((column) => column.name === name) ?? columns.find(({ alias }) => alias !== '' && alias === name);
   if (found !== undefined) return found;
-  throw unknown(
-    `column of "${recordName}"`,
-    name,
-    columns.map((column) => column.name),
-  );
+  const names = columns.map((column) => column.name);
+  throw unknown(`column of "${recordName}"`, name, names);
 }
 
 function checkCount(count: number): void {

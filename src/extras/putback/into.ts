@@ -16,7 +16,7 @@ import { findFiles, nameThere } from './attached.ts';
 import type { LostRows } from './lost-rows.ts';
 import { knownMatch, planRows, uniqueColumn, type PutbackPlan } from './planning.ts';
 import { rowName } from './plan.ts';
-import { describeTables, keyColumnOf, lookAt, type PutbackPlace } from './putback-file.ts';
+import { describeTables, keyColumnOf, lookAt, type PutbackPlace, type PutbackTable } from './putback-file.ts';
 import { readCells, readRecords, type LineCells, type PutbackRecord } from './records.ts';
 import { referencesOf } from './references.ts';
 
@@ -105,12 +105,8 @@ async function shareTables(
     return [];
   });
   const matches = new Map(present.map(({ name }) => [name, knownMatch(file, name, into.tables)]));
-  const describe = () =>
-    describeTables(
-      place,
-      [...matches].map(([name, match]) => ({ name, match })),
-    );
-  if (present.length > 0) await describe();
+  const described = (): readonly PutbackTable[] => [...matches].map(([name, match]) => ({ name, match }));
+  if (present.length > 0) await describeTables(place, described());
   const shared = present.map(({ here, name }): SharedTable => {
     const there = must(
       readTables(file).find((table) => table.name === name),
@@ -132,7 +128,7 @@ async function shareTables(
     const unique = uniqueColumn(readColumns(file, table.there.id), keyColumnOf(place, table.there.id), rows);
     matches.set(table.there.name, matches.get(table.there.name) ?? unique);
   }
-  if ([...matches.values()].some((match) => match !== null)) await describe();
+  if ([...matches.values()].some((match) => match !== null)) await describeTables(place, described());
   return shared;
 }
 

@@ -108,10 +108,8 @@ export async function describeAgain(place: PutbackPlace): Promise<void> {
   const ids = new Set(readRecords(replica).map(({ tableId }) => tableId));
   if (ids.size === 0) throw usageError('Nothing was begun', 'rowsync putback --help has examples.');
   const tables = readTables(replica).filter(({ id, state }) => ids.has(id) && state !== 'gone');
-  await describeTables(
-    place,
-    tables.map(({ id, name }) => ({ name, match: readEditing(replica, id).matchColumn })),
-  );
+  const described = tables.map(({ id, name }) => ({ name, match: readEditing(replica, id).matchColumn }));
+  await describeTables(place, described);
 }
 
 /** Brings tables to the shape that the origin describes now. @throws RowsyncError what keeps one from it. */

@@ -26,14 +26,9 @@ export function planText(plan: PutbackPlan, place: PutbackPlace | null): string 
     const shown = some.slice(0, TREE_LINES_MAX).map((row) => `  ${labelOf(row, nameOf)}: ${row.reason ?? ''}`);
     lines.push(title, ...shown, ...restLine(some.length - shown.length));
   };
-  listed(
-    'left alone:',
-    rows.filter(({ fate }) => fate === 'there'),
-  );
-  listed(
-    'cannot be put back:',
-    rows.filter(({ fate }) => fate === 'cannot'),
-  );
+  const byFate = Map.groupBy(rows, ({ fate }) => fate);
+  listed('left alone:', byFate.get('there') ?? []);
+  listed('cannot be put back:', byFate.get('cannot') ?? []);
   const dangling = orphans.filter(({ reason }) => reason === null);
   if (dangling.length > 0)
     lines.push(`would be linked again to a new key: ${plural(dangling.length, 'row')} that stayed at the origin`);

@@ -103,11 +103,8 @@ async function retryParked({ push: { replica, clock } }: PutbackPlace, again: bo
         const id = record.stagedId ?? record.newId;
         return id === null ? [] : [{ record, id }];
       });
-      const states = readRowStates(
-        tx,
-        tableId,
-        known.map(({ id }) => id),
-      );
+      const knownIds = known.map(({ id }) => id);
+      const states = readRowStates(tx, tableId, knownIds);
       const parked = known.filter(({ id }) => isParked(states.get(id)));
       const ids = parked.map(({ id }) => id);
       applyEvent(tx, tableId, ids, { event: 'retried', at: stampFromMs(clock.nowMs()) });
@@ -137,11 +134,8 @@ export async function findThere(
     there.set(row.id, { newId: row.id, newKey: keyOf(row), reason: 'the origin has it again' });
   const others = rows.filter(({ oldId, matchValue }) => !there.has(oldId) && matchValue !== null && matchValue !== '');
   for (const block of blocks(others)) {
-    const holders = await findByMatch(
-      run,
-      block.map(({ matchValue }) => matchValue),
-      false,
-    );
+    const wanted = block.map(({ matchValue }) => matchValue);
+    const holders = await findByMatch(run, wanted, false);
     for (const { oldId, matchValue } of block) {
       const holder = holders.get(matchValue);
       if (typeof holder !== 'object') continue;
@@ -269,11 +263,8 @@ async function stageCells(
   await replica.writeDurably('Preparing cells', (tx) => {
     const table = stagedTable(place, must(records[0], 'there is a record').tableId);
     storeRemoteRows(tx, { target: table, twoWay: { table, policy: 'origin' } }, rows, { at: stampFromMs(nowMs) });
-    const facts = readFacts(
-      tx,
-      table,
-      rows.map(({ id }) => id),
-    );
+    const rowIds = rows.map(({ id }) => id);
+    const facts = readFacts(tx, table, rowIds);
     const outcomes = facts.flatMap(({ local, ...known }) => {
       const record = records.find(({ newId }) => newId === known.id);
       if (local === null || known.state !== 'clean' || record === undefined) return [];
