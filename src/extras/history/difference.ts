@@ -2,6 +2,7 @@
  * Finds how rows differ between two moments, cell by cell, from the entries in between.
  */
 import type { HistoryEntry } from './entries.ts';
+import { ExactNumber } from '../../wire/exact.ts';
 import { netOf, type Net } from './net.ts';
 
 /** A cell that differs; both values are JSON text. */
@@ -52,22 +53,10 @@ export function cellsOf({ before, after }: Pick<HistoryEntry, 'before' | 'after'
 function jsonTexts(json: string | null): ReadonlyMap<string, string> {
   if (json === null) return new Map();
   const parsed: unknown = JSON.parse(json, (_key, value: unknown, context?: { readonly source?: string }) =>
-    typeof value === 'number' ? new NumberText(context?.source ?? String(value)) : value,
+    typeof value === 'number' ? new ExactNumber(context?.source ?? String(value)) : value,
   );
   if (typeof parsed !== 'object' || parsed === null) return new Map();
   return new Map(
-    Object.entries(parsed).map(([name, value]: readonly [string, unknown]) => [
-      name,
-      value instanceof NumberText ? value.text : JSON.stringify(value),
-    ]),
+    Object.entries(parsed).map(([name, value]: readonly [string, unknown]) => [name, JSON.stringify(value)]),
   );
-}
-
-/** A number as it is written. */
-class NumberText {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
 }
