@@ -65,7 +65,7 @@ async function showDiff(invocation: Invocation, name: string | undefined, option
   for (const table of tables) for (const moment of [from, to]) checkKnown(reader, table, { moment, nowMs });
   const span = { after: lastSeqAt(reader, from), upTo: lastSeqAt(reader, to) };
   const times = { from: stampFromMs(from * 1000), to: stampFromMs(to * 1000) };
-  const chunks = invocation.isJson ? diffJson(reader, tables, { span, times }) : diffText(reader, tables, { span });
+  const chunks = invocation.isJson ? diffJson(reader, tables, { ...span, times }) : diffText(reader, tables, span);
   await writeAll(stdout, chunks);
   return EXIT.done;
 }
@@ -79,7 +79,7 @@ function* rowsOf(from: Connection, tables: readonly KnownTable[], span: Span): G
 function* diffJson(
   from: Connection,
   tables: readonly KnownTable[],
-  { span, times }: { readonly span: Span; readonly times: { readonly from: string; readonly to: string } },
+  { times, ...span }: Span & { readonly times: { readonly from: string; readonly to: string } },
 ): Generator<string> {
   let before = `${JSON.stringify(times).slice(0, -1)},"rows":[\n`;
   for (const [table, { rowId, kind, cells }] of rowsOf(from, tables, span)) {
@@ -93,11 +93,7 @@ function* diffJson(
   yield before === ',\n' ? ']}\n' : `${before}]}\n`;
 }
 
-function* diffText(
-  from: Connection,
-  tables: readonly KnownTable[],
-  { span }: { readonly span: Span },
-): Generator<string> {
+function* diffText(from: Connection, tables: readonly KnownTable[], span: Span): Generator<string> {
   let count = 0;
   for (const [table, { rowId, kind, cells }] of rowsOf(from, tables, span)) {
     count += 1;
