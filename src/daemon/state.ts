@@ -80,7 +80,10 @@ export function stateJson(state: DaemonState): Readonly<Record<string, unknown>>
       circuit.failureCount === 0
         ? null
         : {
-            ...{ kind, code, message, hint },
+            kind,
+            code,
+            message,
+            hint,
             cause: circuit.cause,
             count: circuit.failureCount,
             number,

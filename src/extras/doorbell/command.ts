@@ -4,7 +4,7 @@
 import { request as requestHttp, type RequestOptions } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Command } from 'commander';
-import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
+import { EXIT, usageError } from '../../base/errors.ts';
 import { printable } from '../../base/text.ts';
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';

@@ -4,7 +4,7 @@
  */
 import type { LostRow } from '../../extra.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
-import { RowsyncError, usageError } from '../../base/errors.ts';
+import { usageError } from '../../base/errors.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
 import { findTable, readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';

@@ -3,7 +3,7 @@
  * the descriptions of tables into the file of what is put back.
  */
 import type { LostRow } from '../../extra.ts';
-import { RowsyncError, usageError } from '../../base/errors.ts';
+import { usageError } from '../../base/errors.ts';
 import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
 import { readEditing, readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
