@@ -336,7 +336,11 @@ export class Requests {
     if (this.#isStopped(signal)) return STOPPED;
     const exchange: { result: Promise<Result> | null } = { result: null };
     try {
-      return await this.#queue.add(() => (exchange.result = this.#exchange(target, request, start)), { signal });
+      const priority = request.stopGraceMs === undefined ? 0 : 1; // a change goes before the reads of later batches
+      return await this.#queue.add(() => (exchange.result = this.#exchange(target, request, start)), {
+        signal,
+        priority,
+      });
     } catch (error) {
       // The queue rejects what it drops, because of the signal or because it was cleared; on the signal also what it has
       // begun, and then the exchange alone knows whether the request has left.
