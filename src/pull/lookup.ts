@@ -6,13 +6,10 @@
  * that entered has changed, so its page is read anew. Requests: one per batch of ids, and one per filter of their keys.
  */
 import { must } from '../base/assert.ts';
-import { QUERY_BYTES_MAX, retrieveQuery, TOP_MAX } from '../wire/query.ts';
+import { TOP_MAX } from '../wire/query.ts';
 import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
-import { FILTER_BYTES_MAX, joinClauses, filterOfValue } from '../reconcile/findable.ts';
-
-/** The other characters of such a request: names of parameters, parentheses. */
-const OVERHEAD_BYTES = 100;
+import { filterOfValue, filterRoom, joinClauses } from '../reconcile/findable.ts';
 
 /** The origin's answer about rows that were requested by id. */
 export interface RequestedRows {
@@ -69,9 +66,7 @@ async function findBatch(
   });
   const clauses = askable.map(({ clause }) => clause);
   const pages: RowPage[] = [];
-  const besides = retrieveQuery(selection.columns, { ids: [] }).length + OVERHEAD_BYTES;
-  const room = Math.min(FILTER_BYTES_MAX, QUERY_BYTES_MAX - besides);
-  const bytesMax = room - encodeURIComponent(filter).length;
+  const bytesMax = filterRoom(selection.columns) - encodeURIComponent(filter).length;
   for (const clause of joinClauses(clauses, bytesMax)) {
     const query = { columns: selection.columns, sort: [], filter: clause, top: TOP_MAX };
     pages.push((await origin.select({ table: address, columns: table.shapes, query }, { signal })).value);

@@ -11,7 +11,7 @@ import type { ColumnType, Row, UnreadableRow, Value } from '../wire/schema.ts';
 import { type TablePush, step, type IdBlock } from './context.ts';
 import type { ChangeKind } from '../reconcile/push-plan.ts';
 import { isSameValue } from '../reconcile/merge.ts';
-import { joinClauses, filterOfValue, isSameAtOrigin } from '../reconcile/findable.ts';
+import { filterOfValue, filterRoom, isSameAtOrigin, joinClauses } from '../reconcile/findable.ts';
 import { uploadName } from '../reconcile/files.ts';
 
 /** Rows as the origin has them now. */
@@ -109,7 +109,7 @@ async function selectClauses(
   const { address: table, columns, names } = reading;
   try {
     const pages = await Promise.all(
-      joinClauses(clauses).map(async (filter) => {
+      joinClauses(clauses, filterRoom(names)).map(async (filter) => {
         const query = { columns: names, sort: [], filter, top: TOP_MAX };
         return (await context.origin.select({ table, columns, query }, { signal: context.signal })).value;
       }),

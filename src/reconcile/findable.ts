@@ -4,14 +4,23 @@
  */
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { columnReference } from '../wire/formula.ts';
+import { QUERY_BYTES_MAX, retrieveQuery } from '../wire/query.ts';
 import type { ColumnShape, Value, ColumnType } from '../wire/schema.ts';
 import { isSameValue } from './merge.ts';
 
-/** Bytes of an encoded filter; with the columns' names it stays below the origin's limit (origin facts 4.1). */
+/** Bytes of an encoded filter about one value; with the columns' names it stays below the origin's limit (origin facts 4.1). */
 export const FILTER_BYTES_MAX = 8_000;
 
+/** The other characters of a request with a filter: names of parameters, parentheses. */
+const OVERHEAD_BYTES = 100;
+
+/** Bytes that an encoded filter may have in a request for these columns. */
+export function filterRoom(columns: readonly string[]): number {
+  return QUERY_BYTES_MAX - retrieveQuery(columns, { ids: [] }).length - OVERHEAD_BYTES;
+}
+
 /** As many clauses together as filters of so many bytes take. */
-export function joinClauses(clauses: readonly string[], bytesMax = FILTER_BYTES_MAX): readonly string[] {
+export function joinClauses(clauses: readonly string[], bytesMax: number): readonly string[] {
   const filters: string[][] = [];
   let bytes = 0;
   for (const clause of clauses) {

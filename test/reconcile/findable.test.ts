@@ -2,10 +2,12 @@ import { expect, test } from 'vitest';
 import {
   FILTER_BYTES_MAX,
   filterOfValue,
+  filterRoom,
   isSameAtOrigin,
   joinClauses,
   matchKey,
 } from '../../src/reconcile/findable.ts';
+import { QUERY_BYTES_MAX, selectQuery } from '../../src/wire/query.ts';
 
 test.each([
   ['Müller', 'MULLER'],
@@ -66,6 +68,17 @@ test('clauses share filters as far as they fit, and none is lost', () => {
   expect(joinClauses(clauses, 30)).toEqual(['aa or bb or cc', 'dd or ee']);
   expect(joinClauses(clauses, 1)).toEqual(clauses);
   expect(joinClauses([], 30)).toEqual([]);
+});
+
+test.each([1, 3, 150])('filters beside %i columns fill a query, and no more', (count) => {
+  const columns = Array.from({ length: count }, (_, index) => `Größe ${index}`);
+  const clauses = Array.from({ length: 2000 }, (_, id) => `[Größe 0] = "${id}"`);
+
+  const filters = joinClauses(clauses, filterRoom(columns));
+  const lengths = filters.map((filter) => selectQuery({ columns, sort: [], filter, top: 1 }).length);
+
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(QUERY_BYTES_MAX);
+  expect(Math.max(...lengths)).toBeGreaterThan(QUERY_BYTES_MAX - 200);
 });
 
 test('a filter finds a value, where it compares exactly and fits', () => {
