@@ -14,11 +14,11 @@ import {
 } from '../reconcile/outcome.ts';
 import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
 import { areMarksReliable, dropEqualMarks, markDiffering, readForeignIds, readVersions } from '../replica/compare.ts';
-import type { Connection, Tx } from '../replica/connection.ts';
+import type { Connection, Stored, Tx } from '../replica/connection.ts';
 import { forgetBatches, readBatches } from '../replica/bookkeeping/batches.ts';
 import { noteCaptured } from '../replica/bookkeeping/history.ts';
 import { readCaptureState, storeCompareDue } from '../replica/bookkeeping/captures.ts';
-import { BLOCK_ROWS, blocks, blocksAbove, queryNumbers, queryRows, readRawText } from '../replica/query.ts';
+import { BLOCK_ROWS, blocks, blocksAbove, mayBeRaw, queryNumbers, queryRows, readRawText } from '../replica/query.ts';
 import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/tables.ts';
 import { hasTriggers, requireHarmlessTriggers } from '../replica/triggers.ts';
@@ -167,8 +167,9 @@ export function diffRows(
 
 /** The texts of a row in the user table that are no UTF-8, in hexadecimal digits, by the index of their column. */
 export function readRawTexts(from: Connection, table: TwoWayTable, row: Row | null): ReadonlyMap<number, string> {
-  const hexes = (row?.values ?? []).map((value, column) => {
-    const cell = { tableName: table.localName, name: columnAt(table, column).localName, id: row?.id ?? 0 };
+  if (row === null || !row.values.some(mayBeRaw)) return new Map();
+  const hexes = row.values.map((value, column) => {
+    const cell = { tableName: table.localName, name: columnAt(table, column).localName, id: row.id };
     return [column, readRawText(from, value, cell)] as const;
   });
   return new Map(hexes.flatMap(([column, hex]) => (hex === null ? [] : [[column, hex]])));
@@ -221,10 +222,7 @@ function readProblems(
   const text = sql`SELECT NEW._id, ${joinSql(tests)} FROM ${ident(table.localName)} NEW
       LEFT JOIN ${ident(baseName(table.id))} b ON b._id = NEW._id
       WHERE NEW._id IN (SELECT value FROM json_each(?))`;
-  return new Map(
-    queryRows(from, text, [JSON.stringify(ids)]).map(([id, ...sentences]) => [
-      Number(id),
-      sentences.filter((sentence) => typeof sentence === 'string'),
-    ]),
-  );
+  const isText = (value: Stored): value is string => typeof value === 'string';
+  const broken = queryRows(from, text, [JSON.stringify(ids)]).filter((row) => row.some(isText));
+  return new Map(broken.map((row) => [Number(row[0]), row.filter(isText)]));
 }

@@ -147,7 +147,8 @@ async function lookAtFiles(
   const own: FileAtOrigin[] = [];
   for (const row of rows) {
     const before = news.get(row.id);
-    if (before?.finding !== 'there' || before.remote === null) continue;
+    if (before?.finding !== 'there' || before.remote === null || !row.cells.some(({ file }) => file !== undefined))
+      continue;
     const arrived = new Set<number>();
     let finding: RowFinding = before.finding;
     for (const { column, file } of row.cells) {

@@ -235,7 +235,7 @@ function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision &
   if (rows.some(({ kind }) => kind === 'insert')) countBatch(tx);
   const sent = rows.map(({ id, kind, cells }): BatchRow => ({ id, kind, cells, answer: null }));
   const batch = { method, sentAt: stampFromMs(nowMs), rows: sent };
-  return { ...batch, id: storeBatch(tx, table, batch) };
+  return { ...batch, id: storeBatch(tx, table, batch), bases: edited.flatMap(({ base }) => base ?? []) };
 }
 
 /** A row that leaves. A generated match value is stored in it before, so that a repeated create is the same create. */

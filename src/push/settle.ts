@@ -14,7 +14,7 @@ import {
   settledRow,
   type SettledRow,
 } from '../reconcile/push-settle.ts';
-import { baseTarget } from '../replica/compare.ts';
+import { baseTarget, readVersions } from '../replica/compare.ts';
 import { countBatch, publishCount } from '../replica/copies.ts';
 import type { Tx } from '../replica/connection.ts';
 import { replicaError } from '../replica/failures.ts';
@@ -70,7 +70,8 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   // If rows that failed before failed again, the others wait for the next round.
   run.progress.isNarrowing ||= batch.rows.some(({ id, unanswered }) => unanswered !== undefined && limits.has(id));
   const ownIds = own.map(({ row }) => row.id);
-  const outcomes = readFacts(tx, table, ownIds).map((facts, index) => {
+  const versions = readVersions(tx, table, ownIds, batch.bases);
+  const outcomes = readFacts(tx, table, ownIds, versions).map((facts, index) => {
     const { outcome, limit } = decideSettled(facts, must(own[index], 'facts come in order'), rules);
     if (limit !== null) limits.set(outcome.id, limit);
     return outcome;

@@ -87,11 +87,12 @@ export async function requireSameShape(
 /** The same for the rows of a batch that was sent; those whose answer was lost may be anything. @throws RowsyncError `push.shape`. */
 export async function requireShapeAsSent(
   { context, table, requireShape }: TablePush,
-  { rows }: Batch,
+  { rows, bases }: Batch,
   news: ReadonlyMap<number, RowNews>,
 ): Promise<void> {
   const ids = rows.flatMap(({ id, kind }) => (kind === 'update' ? [id] : []));
-  const baseById = new Map(readRowsById(context.replica, baseTarget(table), ids).map((base) => [base.id, base]));
+  const known = bases ?? readRowsById(context.replica, baseTarget(table), ids);
+  const baseById = new Map(known.map((base) => [base.id, base]));
   const isPlain = rows.every(({ id, kind, cells, answer }) => {
     const remote = news.get(id)?.remote ?? null;
     if (remote === null) return true;

@@ -37,6 +37,11 @@ export function queryNumber(from: Connection, text: Sql, values: BoundValues = [
   );
 }
 
+/** Whether a value may be a text that is no UTF-8, see `readRawText`. */
+export function mayBeRaw(value: unknown): boolean {
+  return typeof value === 'string' && value.includes('\uFFFD');
+}
+
 /**
  * The bytes of a text that is no UTF-8, in hexadecimal digits, as clients with another encoding write them; null for any other value. SQLite keeps any
  * bytes as text, and readers get U+FFFD for invalid ones, so a text with that character is looked at byte by byte.
@@ -46,7 +51,7 @@ export function readRawText(
   value: unknown,
   { tableName, name, id }: { readonly tableName: string; readonly name: string; readonly id: number },
 ): string | null {
-  if (typeof value !== 'string' || !value.includes('\uFFFD')) return null;
+  if (!mayBeRaw(value)) return null;
   const text = sql`SELECT hex(${ident(name)}) FROM ${ident(tableName)} WHERE _id = ?`;
   const hex = queryText(from, text, [id]);
   return hex !== null && !isUtf8(Buffer.from(hex, 'hex')) ? hex.toLowerCase() : null;

@@ -323,10 +323,11 @@ export function objectText(pairs: readonly (readonly [name: string, value: Store
 /** Reads rows by id, in no particular order; ids that are not here are left out. */
 export function readRowsById(from: Connection, target: RowTarget, ids: readonly number[]): readonly Row[] {
   const text = sql`SELECT ${columnList(target.columns)} FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
-  return queryRows(from, text, [JSON.stringify(ids)]).map(([id, allow, ...values]) => ({
-    id: Number(id),
-    allow: allow as string | null, // a column of type TEXT
-    values: values.map((value, index) => valueFromStored(value, target.columns[index]?.type ?? 'Text')),
+  // Not taken apart into the rest of an array, which would be copied.
+  return queryRows(from, text, [JSON.stringify(ids)]).map((row) => ({
+    id: Number(row[0]),
+    allow: row[1] as string | null, // a column of type TEXT
+    values: target.columns.map(({ type }, index) => valueFromStored(row[index + 2] ?? null, type)),
   }));
 }
 

@@ -8,7 +8,7 @@ import type { OriginWords } from '../../reconcile/push-outcome.ts';
 import { CHANGE_KINDS, WRITE_METHODS, type WriteMethod } from '../../reconcile/push-plan.ts';
 import type { BatchRow } from '../../reconcile/push-settle.ts';
 import { ROW_ANSWERS } from '../../reconcile/row-state.ts';
-import type { Value } from '../../wire/schema.ts';
+import type { Row, Value } from '../../wire/schema.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAll, queryNumbers } from '../query.ts';
 import type { SentFile } from '../../reconcile/files.ts';
@@ -58,6 +58,8 @@ export interface Batch {
   /** Stamp of when it was recorded, right before it was sent. */
   readonly sentAt: string;
   readonly rows: readonly BatchRow[];
+  /** What the origin had confirmed of the rows when they were recorded; left out for a batch of an earlier push. */
+  readonly bases?: readonly Row[] | undefined;
 }
 
 /** Ids of the tables that have batches. */
