@@ -101,7 +101,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'statuses-by-position': { story: 'unkeyed-create', at: '37:statusMissing' },
   'server-error-is-a-refusal': { story: 'unkeyed-create', at: '37:status500After' },
   'lost-answer-sends-again': { story: 'unkeyed-create', at: '37:lostAfter' },
-  'no-question-before-update': { seed: 5 },
+  'no-question-before-update': { seed: 124 },
   'every-cell-is-sent': { story: 'edit', at: '' },
   'null-is-not-sent': { story: 'edit', at: '' },
   'created-rows-unsuspected': { story: 'created-and-deleted-there', at: '' },
