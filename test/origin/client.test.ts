@@ -396,18 +396,6 @@ describe('stopping', () => {
     await expect(call).rejects.toMatchObject({ code: 'origin.stopped' });
   });
 
-  test('a change leaves before reads that have waited longer', async () => {
-    await using server = await startFaultServer(() => json([]));
-    await using origin = open(server.url, { concurrency: 1 });
-
-    const reads = [1, 2, 3].map(() => origin.select(PAGE));
-    const change = origin.delete({ table: CUSTOMER, ids: [7], workflow: 'run', purge: false }).catch(() => 'unread');
-    await Promise.all([...reads, change]);
-
-    const methods = server.requests.map(({ path }) => /(\w+)\.json/.exec(path)?.[1]);
-    expect(methods).toEqual(['select', 'delete', 'select', 'select']);
-  });
-
   test('an abort ends what waits in the queue; it is never sent', async () => {
     await using server = await startFaultServer(() => 'hang');
     await using origin = open(server.url, { concurrency: 1 });
