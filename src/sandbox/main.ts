@@ -329,14 +329,14 @@ function openStore(
 }
 
 function fillStore(store: Store, tables: Iterable<TableSpec>): void {
-  for (const user of SAMPLE_USERS) store.addUser({ ...user, password: randomBytes(9).toString('base64url') });
+  store.addUsers(...SAMPLE_USERS.map((user) => ({ ...user, password: randomBytes(9).toString('base64url') })));
   for (const table of tables) store.addTable(table);
-  for (const role of sampleRoles(store.catalog.tables)) store.setRole(role);
+  store.setRole(...sampleRoles(store.catalog.tables));
 }
 
 /** The caller is the only user of whom a replica knows anything. */
 function fillFromReplica(store: Store, { user, tables }: ReplicaFile): void {
-  store.addUser({ ...user, password: randomBytes(9).toString('base64url') });
+  store.addUsers({ ...user, password: randomBytes(9).toString('base64url') });
   store.changeUser({ id: user.id });
   store.setRole({ name: user.role, canWrite: true, hiddenTables: [], hiddenColumns: [] });
   for (const { spec, rows, files } of tables) {

@@ -235,7 +235,7 @@ test('no command shows a password or what is sent of it, and no file holds them'
   using workspace = makeWorkspace(sandbox, YAML);
   const { folder } = workspace;
   const [password, email] = [PASSWORD, 'canary@example.com'];
-  sandbox.store.addUser({ ...sandbox.store.user, email, password });
+  sandbox.store.addUsers({ ...sandbox.store.user, email, password });
   const forms = [...formsOf(password), ...formsOf(`${email}:${password}`)];
   words = `no such thing as ${forms.join(' ')}`;
   const file = join(folder, 'rowsync.yaml');

@@ -40,14 +40,23 @@ export function createTable(connection: StoreConnection, catalog: Catalog, spec:
   const id = takeId(connection, 'next_table_id', spec.described?.id);
   const alias = spec.described?.alias ?? `t_${id}`;
   const sqlName = sqlNameFor(spec.name, alias, sqlTableNames(connection));
+  const taken: string[] = [];
+  const planned = allColumns(spec).map((column) => {
+    const made = planColumn(connection, column, taken);
+    if (made.sqlName !== null) taken.push(made.sqlName);
+    return made;
+  });
   // Only rows of another database say these themselves; a table of this one has room for as many columns as SQLite takes.
-  const ownFacts = spec.described === undefined ? '' : ', _sandbox_allow TEXT, _sandbox_color TEXT';
-  connection.exec(
-    `CREATE TABLE ${ident(sqlName)} (_sandbox_row INTEGER PRIMARY KEY AUTOINCREMENT,
-       _sandbox_created_ms INTEGER NOT NULL, _sandbox_modified_ms INTEGER NOT NULL${ownFacts}) STRICT`,
-  );
-  const columns = allColumns(spec);
-  const keyName = spec.key ?? must(columns[0], 'a table without a key gets one').name;
+  const ownFacts = spec.described === undefined ? [] : ['_sandbox_allow TEXT', '_sandbox_color TEXT'];
+  const definitions = [
+    '_sandbox_row INTEGER PRIMARY KEY AUTOINCREMENT',
+    '_sandbox_created_ms INTEGER NOT NULL',
+    '_sandbox_modified_ms INTEGER NOT NULL',
+    ...ownFacts,
+    ...planned.flatMap(definitionOf),
+  ];
+  connection.exec(`CREATE TABLE ${ident(sqlName)} (${definitions.join(', ')}) STRICT`);
+  const keyName = spec.key ?? must(planned[0], 'a table without a key gets one').spec.name;
   connection
     .prepare(
       `INSERT INTO _sandbox_tables (id, name, plural, alias, color, show_tab, allow_add, key_id, sql_name, rules,
@@ -66,12 +75,12 @@ export function createTable(connection: StoreConnection, catalog: Catalog, spec:
       JSON.stringify(spec.rules ?? []),
       spec.described === undefined ? null : JSON.stringify(spec.described.words),
     );
-  for (const column of columns) {
-    const isKey = column.name === keyName;
-    const place = { tableId: id, sqlTable: sqlName };
-    const isNewKey = isKey && column.described === undefined;
-    const columnId = createColumn(connection, catalog, place, isNewKey ? { ...column, kind: 'Key' } : column);
-    if (isKey) connection.prepare('UPDATE _sandbox_tables SET key_id = ? WHERE id = ?').run(columnId, id);
+  const table = { tableId: id, sqlTable: sqlName };
+  for (const column of planned) {
+    const isKey = column.spec.name === keyName;
+    const isNewKey = isKey && column.spec.described === undefined;
+    recordColumn(connection, catalog, table, isNewKey ? { ...column, spec: { ...column.spec, kind: 'Key' } } : column);
+    if (isKey) connection.prepare('UPDATE _sandbox_tables SET key_id = ? WHERE id = ?').run(column.id, id);
   }
   const automatic: readonly ViewSpec[] =
     spec.described === undefined ? [{ name: `List All ${spec.plural ?? `${spec.name}s`}` }] : [];
@@ -102,26 +111,60 @@ function allColumns(spec: TableSpec): readonly ColumnSpec[] {
   ];
 }
 
-/** Creates a column at the end of a table that already is in SQLite; returns its id. */
+/** The table of a column. */
+interface ColumnPlace {
+  readonly tableId: number;
+  readonly sqlTable: string;
+}
+
+/** A column that has its names, and may not be in SQLite yet. */
+interface PlannedColumn {
+  readonly spec: ColumnSpec;
+  readonly id: number;
+  readonly alias: string;
+  readonly valueType: ColumnType;
+  /** Null for a computed column. */
+  readonly sqlName: string | null;
+}
+
+function planColumn(connection: StoreConnection, spec: ColumnSpec, taken: readonly string[]): PlannedColumn {
+  const id = takeId(connection, 'next_column_id', spec.described?.id);
+  const alias = spec.described?.alias ?? `f_${id}`;
+  const valueType = columnType(spec.type);
+  const sqlName = spec.computed === undefined ? sqlNameFor(spec.name, alias, taken) : null;
+  return { spec, id, alias, valueType, sqlName };
+}
+
+function definitionOf({ sqlName, valueType }: PlannedColumn): readonly string[] {
+  return sqlName === null ? [] : [`${ident(sqlName)} ${TYPE_RULES[valueType].storedAs}`];
+}
+
+/** Creates a column at the end of a table; existing rows get its default. */
 export function createColumn(
   connection: StoreConnection,
   catalog: Catalog,
-  place: { readonly tableId: number; readonly sqlTable: string },
+  place: ColumnPlace,
   spec: ColumnSpec,
-): number {
-  const id = takeId(connection, 'next_column_id', spec.described?.id);
-  const alias = spec.described?.alias ?? `f_${id}`;
-  const stored = spec.computed === undefined;
-  const sqlName = stored ? sqlNameFor(spec.name, alias, sqlColumnNames(connection, place.sqlTable)) : null;
+): void {
+  const table = ident(place.sqlTable);
+  const column = planColumn(connection, spec, sqlColumnNames(connection, place.sqlTable));
+  const { sqlName, valueType } = column;
+  for (const definition of definitionOf(column)) connection.exec(`ALTER TABLE ${table} ADD COLUMN ${definition}`);
+  const first = sqlFromValue({ name: spec.name, valueType }, spec.defaultValue ?? null);
+  if (sqlName !== null && first !== null) connection.prepare(`UPDATE ${table} SET ${ident(sqlName)} = ?`).run(first);
+  recordColumn(connection, catalog, place, column);
+}
+
+/** Writes down what a column is that SQLite has. */
+function recordColumn(
+  connection: StoreConnection,
+  catalog: Catalog,
+  place: ColumnPlace,
+  { spec, id, alias, valueType, sqlName }: PlannedColumn,
+): void {
   const kind = spec.kind ?? (spec.computed === undefined ? 'Updatable' : KIND_BY_HOW[spec.computed.how]);
-  const valueType = columnType(spec.type);
   assert(spec.computed?.how !== 'join' || TYPE_RULES[valueType].storedAs === 'TEXT', 'joined texts make a text column');
   if (sqlName !== null) {
-    connection.exec(
-      `ALTER TABLE ${ident(place.sqlTable)} ADD COLUMN ${ident(sqlName)} ${TYPE_RULES[valueType].storedAs}`,
-    );
-    const first = sqlFromValue({ name: spec.name, valueType }, spec.defaultValue ?? null);
-    if (first !== null) connection.prepare(`UPDATE ${ident(place.sqlTable)} SET ${ident(sqlName)} = ?`).run(first);
     // Also carries the promise that keys are unique.
     if (kind === 'Key' && spec.described === undefined)
       createIndex(connection, 'UNIQUE INDEX', { id, sqlName, sqlTable: place.sqlTable });
@@ -154,7 +197,6 @@ export function createColumn(
       sqlName,
       spec.described === undefined ? null : JSON.stringify(spec.described.words),
     );
-  return id;
 }
 
 /** JSON cannot carry a bigint; a number, or else the exact text, means the same to a Numeric column. */

@@ -310,8 +310,10 @@ export class Store {
 
   /** Creates a table with its rows. */
   addTable(spec: TableSpec): void {
-    this.#changeSchema(() => createTable(this.#connection, this.#catalog, spec));
-    if (spec.rows !== undefined) this.insertMany(spec.name, spec.rows, spec.createdFromMs);
+    this.#write(() => {
+      this.#changeSchema(() => createTable(this.#connection, this.#catalog, spec));
+      if (spec.rows !== undefined) this.insertMany(spec.name, spec.rows, spec.createdFromMs);
+    });
   }
 
   /** Drops a table with its rows. */
@@ -362,15 +364,14 @@ export class Store {
     return must(this.#catalog.users[0], 'a store has a user');
   }
 
-  /** Adds a user, with an id of their own unless given. */
-  addUser(spec: UserSpec & { readonly password: string }): void {
+  /** Adds users, with ids of their own unless given. */
+  addUsers(...specs: readonly (UserSpec & { readonly password: string })[]): void {
     this.#changeSchema(() => {
-      this.#connection
-        .prepare(
-          `INSERT INTO _sandbox_users (email, password, first_name, last_name, role, culture, timezone, admin)
-           VALUES (@email, @password, @firstName, @lastName, @role, @culture, @timezone, @admin)`,
-        )
-        .run({ ...spec, admin: JSON.stringify(spec.admin) });
+      const insert = this.#connection.prepare(
+        `INSERT INTO _sandbox_users (email, password, first_name, last_name, role, culture, timezone, admin)
+         VALUES (@email, @password, @firstName, @lastName, @role, @culture, @timezone, @admin)`,
+      );
+      for (const spec of specs) insert.run({ ...spec, admin: JSON.stringify(spec.admin) });
     });
   }
 
@@ -390,20 +391,19 @@ export class Store {
     });
   }
 
-  /** Creates a role or changes its rights. */
-  setRole(spec: RoleSpec): void {
-    const rights: Omit<Role, 'name'> = {
+  /** Creates roles or changes their rights. */
+  setRole(...specs: readonly RoleSpec[]): void {
+    const rightsOf = (spec: RoleSpec): Omit<Role, 'name'> => ({
       canWrite: spec.canWrite,
       editOwnOnly: spec.editOwnOnly ?? false,
       hiddenTableIds: spec.hiddenTables.map((name) => this.table(name).id),
       hiddenColumnIds: spec.hiddenColumns.map(([table, name]) => columnOf(this.table(table), name).id),
-    };
+    });
     this.#changeSchema(() => {
-      this.#connection
-        .prepare(
-          'INSERT INTO _sandbox_roles (name, rights) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET rights = excluded.rights',
-        )
-        .run(spec.name, JSON.stringify(rights));
+      const write = this.#connection.prepare(
+        'INSERT INTO _sandbox_roles (name, rights) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET rights = excluded.rights',
+      );
+      for (const spec of specs) write.run(spec.name, JSON.stringify(rightsOf(spec)));
     });
   }
 

@@ -292,7 +292,7 @@ describe('who may', () => {
     ['what is before its last colon', 'YW5uQGV4YW1wbGUuY29tOnA6YTpzcw==', 403], // ann@example.com:p:a:ss
   ])('a password has colons: %s', async (_what, encoded, status) => {
     await using sandbox = await start();
-    sandbox.store.addUser({
+    sandbox.store.addUsers({
       email: 'ann@example.com',
       password: 'p:a:ss:',
       firstName: 'Ann',

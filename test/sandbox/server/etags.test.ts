@@ -189,7 +189,7 @@ test('keeps the pages of two users apart', async () => {
     timezone: 'Asia/Kathmandu',
     admin: [],
   };
-  sandbox.store.addUser(colleague);
+  sandbox.store.addUsers(colleague);
 
   const second = await call(sandbox, path, { authorization: `Basic ${btoa('b@example.com:b')}` });
 

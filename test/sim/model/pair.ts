@@ -73,7 +73,7 @@ export class Pair {
     const spec = { ...WORDS, id: DATABASE, source: 'pair' };
     const { store } = Store.open(join(this.#folder, 'store.sqlite'), spec, { clock: this.clock, durable: false });
     this.store = store;
-    for (const user of users) store.addUser({ ...user, password: 'none' });
+    store.addUsers(...users.map((user) => ({ ...user, password: 'none' })));
     store.addToken(MODEL_TOKEN);
     for (const table of tables) store.addTable(table);
     this.model = new OriginModel({ tables, users, words: WORDS, nowMs: () => this.clock.nowMs() });
