@@ -32,7 +32,7 @@ export function overBudget(text: string): string | null {
     switch (text.charCodeAt(at)) {
       case QUOTE: {
         const end = endOfText(text, at + 1);
-        if (end - at > TEXT_CHARACTERS_MAX) return `it has a value of more than ${TEXT_CHARACTERS_MAX} characters`;
+        if (end - at - 1 > TEXT_CHARACTERS_MAX) return `it has a value of more than ${TEXT_CHARACTERS_MAX} characters`;
         at = end;
         break;
       }

@@ -6,6 +6,11 @@ import { overBudget } from '../../src/wire/json-budget.ts';
 
 const LARGE = 1_100_000;
 
+/** So many levels, in a text with too many brackets to be parsed without a look. */
+function nested(levels: number): string {
+  return `[${'[],'.repeat(1_000)}${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}]`;
+}
+
 describe('within the budget', () => {
   test.each([
     ['a page of 500 rows with 1,997 columns', JSON.stringify(Array.from({ length: 500 }, () => wideRow()))],
@@ -13,6 +18,10 @@ describe('within the budget', () => {
     ['a large text of commas, brackets and quotes', JSON.stringify([{ Code: ',[{"'.repeat(LARGE) }])],
     ['a text that ends in backslashes', `["${'\\\\'.repeat(LARGE)}", 1]`],
     ['64 levels', `${'['.repeat(64)}${']'.repeat(64)}`],
+    ['64 levels among many brackets', nested(64)],
+    ['a small text with many objects side by side', `[${'{},'.repeat(2_000)}{}]`],
+    ['a text of 8,388,608 characters', `["${'x'.repeat(8 * 1_024 * 1_024)}"]`],
+    ['1,200,000 values', `[${'1,'.repeat(1_199_999)}1]`],
   ])('is %s', (_, text) => {
     expect(overBudget(text)).toBeNull();
     expect(() => parseBody(text, 'select')).not.toThrow();
@@ -27,6 +36,8 @@ describe('over the budget', () => {
   test.each([
     ['brackets', '['.repeat(31_000_000), 'deeper than 64'],
     ['a thousand levels in a small text', '['.repeat(1_001), 'deeper than 64'],
+    ['65 levels among many brackets', nested(65), 'deeper than 64 levels'],
+    ['1,200,001 values', `[${'1,'.repeat(1_200_000)}1]`, 'more than 1200000 values'],
     ['objects', `[${'{},'.repeat(5_000_000)}{}]`, 'values'],
     ['numbers', `[${'1,'.repeat(5_000_000)}1]`, 'values'],
     ['one long text', `["${'x'.repeat(8 * 1_024 * 1_024 + 1)}"]`, 'characters'],
