@@ -1,7 +1,15 @@
 /** What the account makes of facts. */
 import { expect, test } from 'vitest';
 import type { AccountFacts, FoundComplaint, TableFacts } from '../../../src/reconcile/account/facts.ts';
-import { accountOf } from '../../../src/reconcile/account/account.ts';
+import {
+  accountOf,
+  NOTIFIED,
+  publicStateOf,
+  stopOf,
+  troubledTables,
+  worstOf,
+  type Problem,
+} from '../../../src/reconcile/account/account.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 
@@ -188,4 +196,78 @@ test('an older copy that was put back is named, with what it knew', () => {
       sentence: 'An older copy of the replica was put in its place; it knew the origin until 2026-11-01T08:00:00Z',
     },
   ]);
+});
+
+const DAY_20 = '2026-11-20T08:00:00Z';
+const DAY_21 = '2026-11-21T08:00:00Z';
+
+function problemOf(changes: Partial<Problem>): Problem {
+  const own = { code: 'rows.refused', severity: 'person', table: null, count: 1, since: null } as const;
+  return { ...own, sentence: 'said', hint: 'do', ...changes };
+}
+
+const LATE = { code: 'table.late', severity: 'late' } as const;
+const STOP = { code: 'run.failed', since: DAY_21 } as const;
+
+test.each<[string, readonly Partial<Problem>[], 'works' | 'late' | 'failed', string | null]>([
+  ['nothing is wrong', [], 'works', null],
+  ['a person has to decide about rows', [{ since: DAY_20 }], 'works', null],
+  ['a table is late', [{ ...LATE, since: DAY_20 }], 'late', DAY_20],
+  [
+    'the second of two tables is late for longer',
+    [
+      { ...LATE, since: DAY_21 },
+      { ...LATE, since: DAY_20 },
+    ],
+    'late',
+    DAY_20,
+  ],
+  ['a table is late, since when nobody knows', [LATE], 'late', null],
+  ['one of two knows since when it is late', [LATE, { ...LATE, since: DAY_21 }], 'late', DAY_21],
+  ['all work stops, also where a table was late before', [{ ...LATE, since: DAY_20 }, STOP], 'failed', DAY_21],
+  ['all work stops, since when nobody knows', [{ ...STOP, since: null }], 'failed', null],
+])('everyone may know that it works, or not: %s', (_what, problems, state, since) => {
+  expect(publicStateOf(problems.map(problemOf))).toEqual({ state, since });
+});
+
+test('all work stops for some problems, and the first of them is named', () => {
+  const problems = [{}, STOP, { ...STOP, code: 'run.late' } as const].map(problemOf);
+
+  expect(stopOf(problems)).toBe(problems[1]);
+  expect(stopOf(problems.slice(0, 1))).toBeNull();
+});
+
+test('tables with a problem of their own are named once', () => {
+  const problems = [{ table: 'Order' }, { table: null }, { table: 'Order' }, { table: 'Note' }].map(problemOf);
+
+  expect([...troubledTables(problems)]).toEqual(['Order', 'Note']);
+});
+
+test.each([
+  [[], null],
+  [['notice'], 'notice'],
+  [['notice', 'late'], 'late'],
+  [['late', 'person', 'notice'], 'person'],
+  [['person', 'damaged'], 'damaged'],
+] as const)('the worst of %j is %s', (severities, worst) => {
+  expect(worstOf(severities.map((severity) => ({ severity })))).toBe(worst);
+});
+
+test('people are sent notices, but not of what they need not act on', () => {
+  expect(['rows.refused', 'run.failed', 'table.late'].every((code) => NOTIFIED.has(code as Problem['code']))).toBe(
+    true,
+  );
+  expect(['notices.failed', 'tables.loading'].some((code) => NOTIFIED.has(code as Problem['code']))).toBe(false);
+});
+
+test('no table is late on its own where all work stops', () => {
+  const tables = [{ ...TABLE, freshSince: '2026-11-21T08:00:00Z' }];
+
+  expect(codes({ tables, complaints: [complaint('daemon', 'origin.unreachable')] })).toEqual(['late run.late']);
+});
+
+test('the same sentence about two tables is two problems', () => {
+  const complaints = ['Customer', 'Order'].map((subject) => ({ ...complaint('table', 'guard.deletes'), subject }));
+
+  expect(accountOf({ ...STEADY, complaints }).map(({ table }) => table)).toEqual(['Customer', 'Order']);
 });
