@@ -386,7 +386,7 @@ function queryError(thrown: unknown, path: string, tableNames: () => readonly st
     message: `SQLite does not accept the query: ${reason}${guess}`,
     hint: /contains more than one statement/.test(reason)
       ? 'One statement is allowed: run each on its own.'
-      : 'Put names with spaces in double quotes. `rowsync sql "SELECT * FROM sync_columns"` lists tables and columns.',
+      : 'Put names with spaces in double quotes. SELECT * FROM sync_columns lists tables and columns.',
     cause: thrown,
   });
 }

@@ -87,13 +87,17 @@ export function readRowEntries(from: Connection, table: string, rowId: number): 
   return [...former, ...own];
 }
 
+/** Deletes of the number that a new row had here until the origin gave it its own; nothing else was deleted. */
+export const IS_RENUMBERING = sql`(kind = 'delete' AND cause = 'push' AND row_id < 0)`;
+
 /** The last entries of a row, or of all rows for null, the newest first. */
 export function readNewestEntries(
   from: Connection,
   row: { readonly table: string; readonly id: number } | null,
   countMax: number,
 ): readonly HistoryEntry[] {
-  const which = row === null ? sql`row_id IS NOT NULL` : sql`row_id = @id AND "table" = @table`;
+  const which =
+    row === null ? sql`row_id IS NOT NULL AND NOT ${IS_RENUMBERING}` : sql`row_id = @id AND "table" = @table`;
   const text = sql`SELECT ${COLUMNS} FROM sync_history WHERE ${which} ORDER BY id DESC LIMIT ${countMax}`;
   return queryAll(from, text, [{ ...row }]) as HistoryEntry[]; // the columns just listed
 }

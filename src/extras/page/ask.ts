@@ -139,11 +139,12 @@ function outcomeHtml(asked: QueryOutcome, { sql, at, fresh }: AskView): Html {
   }
   const { columns, rows, isCut, tookMs, asOf } = asked;
   const query = new URLSearchParams({ sql, ...(at === '' ? {} : { at }), ...(fresh === '' ? {} : { fresh }) });
-  const count = isCut ? `The first ${plural(rows.length, 'row')}; an export has all` : plural(rows.length, 'row');
+  const count = `${isCut ? 'The first ' : ''}${plural(rows.length, 'row')}`;
+  const numeric = columns.map((_, index) => isNumeric(rows, index));
   const bars = barsOf(columns, rows);
   return html`<p class="about" role="status">
       ${count}, in
-      ${tookMs < 1_000 ? `${Math.ceil(tookMs)} ms` : durationText(tookMs)}${asOf === null ? '' : `, as of ${asOf} or later`}.
+      ${tookMs < 1_000 ? `${Math.ceil(tookMs)} ms` : durationText(tookMs)}${asOf === null ? '' : `, as of ${asOf} or later`}${isCut ? '; an export has all' : ''}.
       <a href="/export/csv?${exact(query.toString())}" download>CSV</a>
       <a href="/export/json?${exact(query.toString())}" download>JSON</a>
     </p>
@@ -154,7 +155,7 @@ function outcomeHtml(asked: QueryOutcome, { sql, at, fresh }: AskView): Html {
         </caption>
         <thead>
           <tr>
-            ${columns.map((name, index) => html`<th scope="col" class="${isNumeric(rows, index) ? 'number' : ''}"><bdi>${name}</bdi></th>`)}
+            ${columns.map((name, index) => html`<th scope="col" class="${numeric[index] === true ? 'number' : ''}"><bdi>${name}</bdi></th>`)}
             ${bars.length !== 0 && html`<td></td>`}
           </tr>
         </thead>
@@ -162,7 +163,7 @@ function outcomeHtml(asked: QueryOutcome, { sql, at, fresh }: AskView): Html {
           ${rows.map(
             (row, index) =>
               html`<tr>
-                ${row.map(answerCellHtml)} ${bars[index] ?? null}
+                ${row.map((value, column) => answerCellHtml(value, numeric[column] === true))} ${bars[index] ?? null}
               </tr>`,
           )}
         </tbody>
@@ -193,14 +194,14 @@ function isNumeric(rows: readonly (readonly unknown[])[], index: number): boolea
   return given.length > 0 && given.every((value) => typeof value === 'number' || typeof value === 'bigint');
 }
 
-function answerCellHtml(value: unknown): Html {
+function answerCellHtml(value: unknown, isNumber: boolean): Html {
   if (
     typeof value !== 'string' &&
     typeof value !== 'number' &&
     typeof value !== 'bigint' &&
     !(value instanceof Uint8Array)
   )
-    return html`<td class="null"><span class="unseen">no value</span></td>`;
+    return html`<td class="null ${isNumber ? 'number' : ''}"><span class="unseen">no value</span></td>`;
   if (typeof value === 'number' || typeof value === 'bigint') return html`<td class="number">${String(value)}</td>`;
   if (value instanceof Uint8Array) return html`<td><em class="none">${bytesText(value.length)} of bytes</em></td>`;
   const more =

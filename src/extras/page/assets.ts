@@ -282,6 +282,8 @@ aside details p { margin: .1rem 0 .2rem 1rem; font-size: .9rem; }
   .list td:nth-child(2), .day td:nth-child(2) { text-align: left; }
   .spark, .strip { width: 100%; }
   .help > div { grid-template-columns: 8rem minmax(0, 1fr); }
+  .cells > div { grid-template-columns: 6.5rem minmax(0, 1fr); }
+  .notes .cells { padding-left: 0; }
   .cut { max-width: 16rem; }
 }
 `;

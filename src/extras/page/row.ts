@@ -13,6 +13,7 @@ import {
   readRowFiles,
   readWaitingCells,
 } from '../shared/browse-row.ts';
+import { readHeldPush } from '../../replica/confirmation.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import { pathPart } from './address.ts';
 import { conflictHtml, failureHtml, showConflicts } from './decisions.ts';
@@ -106,14 +107,19 @@ const STATES: Readonly<Record<string, string>> = {
   inDoubt: 'It may have been created, or not; see below.',
 };
 
-function waitingHtml({ table, id, waiting, seen, formToken, nowMs }: RowView): Html | null {
+function waitingHtml({ table, id, waiting, held, seen, formToken, nowMs }: RowView): Html | null {
   const [first] = waiting;
   if (first === undefined) return null;
   const what = first.kind === 'insert' ? 'New row' : first.kind === 'delete' ? 'Deleted here' : 'Edited here';
   const cells = waiting.filter(({ column }) => column !== null);
+  const path = pathPart(table.name);
+  const state =
+    first.state === 'edited' && held !== null
+      ? html`${held}. <a href="/edits/${path}">See the edits</a>.`
+      : html`${STATES[first.state] ?? first.state}`;
   return html`<section class="card pending" aria-labelledby="pending">
     <h2 id="pending">${what}, not at the origin yet</h2>
-    <p class="meta">${STATES[first.state] ?? first.state} Since ${ageText(first.since, nowMs)}.</p>
+    <p class="meta">${state} Since ${ageText(first.since, nowMs)}.</p>
     ${
       cells.length !== 0 &&
       tableHtml('', 'What is sent', {
@@ -256,6 +262,7 @@ function readRow({ reader, request, query }: PageInput, table: BrowsedTable, id:
         ? planLocally(reader, { table: table.name, id }, { ...request.putback, filesFolder: request.filesFolder })
         : null,
     waiting: readWaitingCells(reader, table, [id]),
+    held: readHeldPush(reader, table.id),
     seen,
     conflicts: showConflicts(reader, readRowConflicts(reader, table, id)),
     failures: readRowFailures(reader, table, id).map((line) => ({ ...line, seen, name })),

@@ -20,7 +20,7 @@ export function valueHtml(value: ShownValue): Html {
   if (value === null) return html`<em class="none">no value</em>`;
   const text = String(value);
   if (text === '') return html`<em class="none">empty text</em>`;
-  if (text.length <= VALUE_CHARS_MAX) return html`<bdi class="value">${text}</bdi>`;
+  if (text.length <= VALUE_CHARS_MAX) return html`<bdi class="value">${momentHtml(text)}</bdi>`;
   const start = html`<bdi class="value">${cutText(text, VALUE_CHARS_MAX)}…</bdi>`;
   if (text.length > OPENED_CHARS_MAX)
     return html`${start} <em class="none">more than ${countText(OPENED_CHARS_MAX)} characters; SQL has all</em>`;

@@ -246,6 +246,7 @@ test('a held push lists its edits row by row, and each or all can be discarded',
 
   const { body: today } = await ask({ port: person.port }, '/', { headers: { Cookie: person.cookie } });
   const { body } = await ask({ port: person.port }, '/edits/Note', { headers: { Cookie: person.cookie } });
+  const row = await ask({ port: person.port }, '/browse/Note/3', { headers: { Cookie: person.cookie } });
   const all = await formOf(person, 'discardAll', '/edits/Note');
   const one = await send(person, '/decide', await formOf(person, 'discard', '/edits/Note'));
   const left = edited();
@@ -259,6 +260,8 @@ test('a held push lists its edits row by row, and each or all can be discarded',
   for (const value of ['mine &lt;1', 'mine &lt;2', 'mine &lt;3'])
     expect(body).toContain(`<bdi class="value">${value}</bdi>`);
   expect(body).not.toMatch(/rowsync (?:plan|push|discard)/);
+  expect(row.body).toContain('3 rows would be changed at the origin');
+  expect(row.body).not.toContain('The next push sends this.');
   expect(one.headers.location).toBe('/edits/Note?_said=discard');
   expect(left).toEqual([{ id: 2 }, { id: 3 }]);
   expect(late.status).toBe(409);

@@ -427,7 +427,7 @@ test('with a journal the first page tells who changed what, and a row tells its 
   await daemon.idle();
   sandbox.store.update('Note', 2, { Title: 'theirs <b>' });
   sandbox.store.delete('Note', 5);
-  daemon.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 3`);
+  daemon.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 3; INSERT INTO "Note" ("Title") VALUES ('new')`);
   await daemon.elapse(6);
   const person = await signIn(daemon);
 
@@ -447,10 +447,11 @@ test('with a journal the first page tells who changed what, and a row tells its 
   expect([wrong.status, wrong.body]).toEqual([400, expect.stringContaining('as a time')]);
   expect(today.body).toContain('From the history');
   expect(today.body).toContain('Last changes');
-  expect(today.body).toContain('1 deleted');
+  expect(today.body).toContain('1 deleted'); // the new row that got its number is none
   expect(row.body).toMatch(/<del>.*title 2.*<\/del>[^]*<ins>.*theirs &lt;b&gt;.*<\/ins>/);
   expect(row.body).toContain('found by a pull');
   expect(gone.body).toContain('Deleted here');
+  expect(gone.body).toContain('<bdi class="value"><time class="at"');
   expect(gone.body).toMatch(/<a class="button" href="\/browse\/\w+\/\d+\?_putback=1#putback">Put back…<\/a>/);
   expect(gone.body).toContain('<b>deleted</b>');
   expect(edited.body).toContain('edited here with SQL');
