@@ -44,7 +44,7 @@ function wordsOf(value: ShownValue): readonly string[] {
   return Array.from(WORDS.segment(String(value ?? '').slice(0, VALUE_CHARS_MAX + 1)), ({ segment }) => segment);
 }
 
-/** One value, with the words from the first to the last that differ from another value marked. */
+/** One value, with the words from the first to the last that differ from another value marked; a moment is marked whole. */
 export function markedHtml(value: ShownValue, other: ShownValue): Html {
   const [ours, theirs] = [wordsOf(value), wordsOf(other)];
   const shorter = Math.min(ours.length, theirs.length);
@@ -53,16 +53,17 @@ export function markedHtml(value: ShownValue, other: ShownValue): Html {
   let end = 0;
   while (end < shorter - start && ours.at(-1 - end) === theirs.at(-1 - end)) end += 1;
   if (start + end === 0 || String(value).length > VALUE_CHARS_MAX) return valueHtml(value);
+  if (MOMENT.test(String(value))) return html`<mark>${valueHtml(value)}</mark>`;
   const part = (from: number, to?: number): string => ours.slice(from, to).join('');
   const till = ours.length - end;
   return html`<bdi class="value">${part(0, start)}<mark>${part(start, till)}</mark>${part(till)}</bdi>`;
 }
 
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
 /** A text, or a moment, which the script shows in the time of the place. */
 export function momentHtml(text: string): Html {
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text)
-    ? html`<time class="at" datetime="${text}">${text}</time>`
-    : html`${text}`;
+  return MOMENT.test(text) ? html`<time class="at" datetime="${text}">${text}</time>` : html`${text}`;
 }
 
 /** A moment as an age, with the time itself for those who point at it. */

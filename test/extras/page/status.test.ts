@@ -16,7 +16,7 @@ import { documentHtml, topHtml } from '../../../src/extras/page/layout.ts';
 import { html } from '../../../src/extras/page/html.ts';
 import { bottomHtml, headlineHtml } from '../../../src/extras/page/status.ts';
 import { runsHtml } from '../../../src/extras/page/work.ts';
-import { rowHtml, valueHtml } from '../../../src/extras/page/values.ts';
+import { markedHtml, rowHtml, valueHtml } from '../../../src/extras/page/values.ts';
 import type { DaemonState } from '../../../src/daemon/state.ts';
 import type { FoundComplaint } from '../../../src/reconcile/account/facts.ts';
 import { accountOf, type Problem } from '../../../src/reconcile/account/account.ts';
@@ -366,6 +366,13 @@ test.each([
   expect(text).toContain('no such row');
   expect(text).toContain('1 equal column<');
   expect(text).not.toContain('Another value');
+});
+
+test('moments that differ are shown as any other, each marked whole', () => {
+  const [local, remote] = ['2026-11-21T08:00:00Z', '2026-11-21T09:00:00Z'];
+
+  expect(markedHtml(local, remote).toString()).toBe(`<mark>${valueHtml(local).toString()}</mark>`);
+  expect(markedHtml(local, null).toString()).toBe(valueHtml(local).toString());
 });
 
 test('a long value is folded, opens whole, and its length is said', () => {
