@@ -207,6 +207,7 @@ function editRow(
   { cells, isRead }: { readonly cells: readonly RowCell[]; readonly isRead: boolean },
 ): PreviewRow | null | readonly Omit<ImportProblem, 'line'>[] {
   const { localName } = table;
+  const isNew = rowId === null || rowId < 0; // it has no base
   const before = rowId === null ? null : readValues(from, localName, rowId, cells);
   const changed = cells.flatMap(({ column, value }, index) => {
     const base = before?.[index] ?? null;
@@ -217,7 +218,7 @@ function editRow(
     ({ column, value }, index) =>
       (value ?? '') === '' &&
       (rowId === null || (before?.[index] ?? '') !== '') &&
-      missingRule(table, column, rowId === null ? 'new' : 'known') !== null,
+      missingRule(table, column, isNew ? 'new' : 'known') !== null,
   );
   if (missing.length > 0) return missing.map(({ column }) => ({ column: column.name, problem: 'must have a value' }));
   if (!isRead) return [];

@@ -25,8 +25,8 @@ interface Imported {
   readonly rows: readonly { rowId: number; kind: string; cells: readonly { column: string; local: unknown }[] }[];
 }
 
-async function startWorld(yaml = 'tables: { Note: { push: true, match: Code }, Mirror: {} }\n') {
-  const sandbox = await startTestSandbox({ tables: [NOTE, MIRROR] });
+async function startWorld(yaml = 'tables: { Note: { push: true, match: Code }, Mirror: {} }\n', note = NOTE) {
+  const sandbox = await startTestSandbox({ tables: [note, MIRROR] });
   const made = makeWorkspace(sandbox, yaml);
   const run = (args: readonly string[]) => runCli(args, { folder: made.folder });
   await run(['pull']);
@@ -193,6 +193,21 @@ test('an export that was edited comes back by _id, and only what is different is
 
   expect(taken).toMatchObject({ insertedCount: 0, updatedCount: 1, equalCount: 5, problems: [] });
   expect(taken.rows?.[0]).toMatchObject({ rowId: 3, cells: [{ column: 'Title', local: 'three' }] });
+});
+
+test('a new row that was not pushed may lose its match value, as with plain SQL; a row of the origin may not', async () => {
+  const required = (column: (typeof NOTE.columns)[number]) => ({ ...column, options: ['Unique', 'Required'] });
+  const columns = NOTE.columns.map((column) => (column.name === 'Code' ? required(column) : column));
+  await using world = await startWorld(undefined, { ...NOTE, columns });
+  await world.take('new.csv', 'Title,Code\nnew,c9\n', '--confirm');
+  const [row] = await world.rows('_id', '_id < 0');
+
+  const known = await world.take('a.csv', '_id,Code\n1,\n', '--confirm');
+  const fresh = await world.take('b.csv', `_id,Code\n${String(row?.['_id'])},\n`, '--confirm');
+
+  expect(known.problems).toEqual([{ line: 2, column: 'Code', problem: 'must have a value' }]);
+  expect(fresh).toMatchObject({ exitCode: 0, updatedCount: 1, problems: [] });
+  expect(await world.rows('"Code"', '_id < 0')).toEqual([{ Code: null }]);
 });
 
 test('--update-only leaves out what is not here', async () => {
