@@ -232,7 +232,9 @@ export function sayWaits({ stderr }: Pick<Session, 'stderr'>, path: string): (wa
   return (waitedMs) => {
     if (isSaid || waitedMs < SILENT_WAIT_MS_MAX) return;
     isSaid = true;
-    const text = printable(`waiting for another program that has unsaved changes in ${path}: save or undo them there`);
+    const text = printable(
+      `waiting for another program that writes to ${path}; if a SQL client has unsaved changes, save or undo them there`,
+    );
     void stderr.write(`${stderr.isTerminal ? '\r\u001B[K' : ''}${text}\n`);
   };
 }

@@ -111,7 +111,8 @@ async function readNow(
   const here = stale.map(({ localName }) => localName);
   const { listen } = config.http;
   if (isInUse(config.replica.path)) {
-    if (listen !== null) await invocation.session.stderr.write(`the daemon reads ${someOf(here)} first\n`);
+    if (listen !== null)
+      await invocation.session.stderr.write(printable(`asking the daemon to read ${someOf(here)}`) + '\n');
     if (listen !== null && (await askDaemonToRead(listen, config.replica.path, atOrigin))) return null;
     return new RowsyncError('replica', 'replica.inUse', {
       message: 'another rowsync process works on the replica, and cannot be asked',

@@ -348,7 +348,7 @@ test.each(['plan', 'push'])('%s says that it waits for another program, and does
   expect({ exitCode, stderr: stderr.match(/^waiting .*$/gm) }).toEqual({
     exitCode: 0,
     stderr: [
-      `waiting for another program that has unsaved changes in ${join(desk.folder, 'replica.db')}: save or undo them there`,
+      `waiting for another program that writes to ${join(desk.folder, 'replica.db')}; if a SQL client has unsaved changes, save or undo them there`,
     ],
   });
 });

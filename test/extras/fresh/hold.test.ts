@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { makeWorkspace } from '../../support/child.ts';
+import { takeLock } from '../../../src/replica/lock.ts';
 import { startAgent } from '../../support/agent.ts';
 import { startDaemon } from '../../support/daemon.ts';
 import { ask, portOf } from '../../support/http.ts';
@@ -22,10 +23,10 @@ const TABLES = [
 ];
 
 /** Two tables, one with more pages than are swept often; `later` moves the clock by minutes. */
-async function startWorld(yaml = 'tables: { "*": { push: true } }\nlimits: { pageRows: 10 }\n') {
+async function startWorld(yaml = 'tables: { "*": { push: true } }\nlimits: { pageRows: 10 }\n', tables = TABLES) {
   let nowMs = START_MS - 3_600_000;
   const clock = { ...systemClock, nowMs: () => nowMs };
-  const sandbox = await startTestSandbox({ tables: TABLES, clock });
+  const sandbox = await startTestSandbox({ tables, clock });
   const made = makeWorkspace(sandbox, yaml);
   await runCli(['pull'], { folder: made.folder, clock });
   // Later than all others by more than what following reads again; from its second sweep on, a large table is followed.
@@ -229,7 +230,7 @@ test('the command asks the daemon of the replica, and the page asks before it an
   expect({ stderr: run.stderr, rows: (JSON.parse(run.stdout) as { rows: unknown }).rows }).toMatchObject({
     rows: [{ n: 91 }],
   });
-  expect(run.stderr).toContain('the daemon reads Large first\n');
+  expect(run.stderr).toContain('asking the daemon to read Large\n');
 
   const { cookie } = await signIn(daemon);
   sandbox.store.insert('Large', { Title: 'newer' });
@@ -245,6 +246,20 @@ test('the command asks the daemon of the replica, and the page asks before it an
   const refused = await ask({ port }, `/ask?${query}`, { headers: { Host: `127.0.0.1:${port}`, Cookie: cookie } });
   expect(refused.body).toContain('Older than 1s, so there is no answer: Large is');
   expect(refused.body).not.toMatch(/>92</);
+});
+
+test('what is asked of the daemon is said as a request, without the control characters of a name', async () => {
+  const name = 'Sm\u001Ball';
+  const tables = TABLES.map((table) => (table.name === 'Small' ? { ...table, name } : table));
+  await using world = await startWorld('http: { listen: "127.0.0.1:9" }\n', tables);
+  world.later(30);
+  const lock = takeLock(join(world.folder, 'replica.db'), 0o600);
+
+  const { exitCode, stderr } = await world.run('sql', '--fresh', '10m', `SELECT * FROM "${name}"`);
+  lock.close();
+
+  expect(exitCode).toBe(75);
+  expect(stderr).toContain('asking the daemon to read Sm\\u001ball\n');
 });
 
 test(
