@@ -242,12 +242,17 @@ export function answerRow(desk: PageInput, table: BrowsedTable, id: number): Ans
 function readRow({ reader, request, query }: PageInput, table: BrowsedTable, id: number) {
   const { formToken, nowMs } = request;
   const cells = readRowCells(reader, table, id);
-  const deleted = cells === null ? readDeletedRow(reader, table, id) : null;
   const name = rowNamer(reader)(table.name, id);
   const seen = editVersion(reader, { table: table.name, rowId: id });
   const lines = readJournalled(reader).has(table.name)
     ? readNewestEntries(reader, { table: table.name, id }, LIFE_MAX)
     : [];
+  const waiting = readWaitingCells(reader, table, [id]);
+  const [last] = lines;
+  const isPushedDelete = id > 0 && waiting.length === 0 && last?.kind === 'delete' && last.cause === 'edit';
+  const pushedDelete =
+    isPushedDelete && last.before !== null ? { at: last.at, reason: 'by an edit here', lastValues: last.before } : null;
+  const deleted = cells === null ? (pushedDelete ?? readDeletedRow(reader, table, id)) : null;
   const names = table.columns.map((column) => column.name);
   return {
     table,
@@ -261,7 +266,7 @@ function readRow({ reader, request, query }: PageInput, table: BrowsedTable, id:
       deleted !== null && query.get('_putback') !== null
         ? planLocally(reader, { table: table.name, id }, { ...request.putback, filesFolder: request.filesFolder })
         : null,
-    waiting: readWaitingCells(reader, table, [id]),
+    waiting,
     held: readHeldPush(reader, table.id),
     seen,
     conflicts: showConflicts(reader, readRowConflicts(reader, table, id)),

@@ -42,3 +42,21 @@ test('the plan on the page names rows that stayed and would be linked again', as
 
   expect(planned).toContain('would be linked again to a new key: 2 rows that stayed at the origin');
 });
+
+test('a row that was deleted by an edit here comes back from its page too, once the delete was pushed', async () => {
+  await using world = await startFamily({ yaml: 'tables: { "*": { push: true, history: true } }\n' });
+  world.execute('DELETE FROM "Customer" WHERE _id = 2');
+  await world.run('pull');
+  const waiting = pageOf(world.folder, '');
+  await world.run('push', '--confirm');
+
+  const plain = pageOf(world.folder, '');
+  const planned = pageOf(world.folder, '_putback=1');
+
+  expect(waiting).toContain('Deleted here, not at the origin yet');
+  expect(waiting).not.toContain('Put back…');
+  expect(plain).toContain('by an edit here. Its last values:');
+  expect(plain).toContain('<bdi class="value">c2</bdi>');
+  expect(plain).toContain('<a class="button" href="/browse/Customer/2?_putback=1#putback">Put back…</a>');
+  expect(planned).toContain('would be created, parents first:\n  Customer 2\n');
+});
