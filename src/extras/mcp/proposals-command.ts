@@ -14,7 +14,7 @@ import { editJson, previewOf, refusalLines } from '../history/edit-report.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { writePaged } from '../../cli/terminal/pager.ts';
-import { Prompter } from '../shared/prompts.ts';
+import { isAgreed } from '../shared/prompts.ts';
 import { planText } from '../../cli/report/push-report.ts';
 import { reviewText } from '../../cli/report/review.ts';
 import { SUMMARY } from '../../cli/commands/push.ts';
@@ -126,7 +126,7 @@ async function apply(
   found: FoundProposal,
 ): Promise<number> {
   const proposal = waiting(found);
-  if (yes !== true && !(await isAgreed(invocation, proposal))) {
+  if (yes !== true && !(await mayApply(invocation, proposal))) {
     await invocation.session.stdout.write('Nothing was edited\n');
     return EXIT.needsPerson;
   }
@@ -145,11 +145,9 @@ async function apply(
 }
 
 /** Asks a person at a terminal; a program that runs the command has decided. */
-async function isAgreed({ session, isJson }: Invocation, { edits }: Proposal): Promise<boolean> {
+async function mayApply({ session, isJson }: Invocation, { edits }: Proposal): Promise<boolean> {
   if (isJson || session.stdin.isTTY !== true || !session.stdout.isTerminal) return true;
-  using prompter = new Prompter(session);
-  const question = `${countsText(edits)}. Make these edits? (yes or no)`;
-  return /^y(?:es)?$/i.test(await prompter.ask(question, { preset: 'no' }));
+  return await isAgreed(session, `${countsText(edits)}. Make these edits?`);
 }
 
 /** How many rows are edited, by kind and table, deletes first. */

@@ -16,7 +16,7 @@ import { ORIGIN_LIMITS } from '../../origin/limits.ts';
 import { pathSegment } from '../../wire/query.ts';
 import type { TableSummary } from '../../wire/schema.ts';
 import { writeNewFile } from '../shared/new-file.ts';
-import { Prompter } from '../shared/prompts.ts';
+import { isAgreed } from '../shared/prompts.ts';
 import { answerOf, type OriginQuestion, QUESTIONS, REQUESTS_MAX } from './questions.ts';
 import { openServer, type Server, type TableFields } from './server.ts';
 
@@ -194,11 +194,8 @@ function sumOf(outcomes: readonly QuestionOutcome[]): string {
 
 async function mayWrite({ session, isJson }: Invocation, file: string, { confirm }: ContractOptions): Promise<boolean> {
   if (confirm === true) return true;
-  if (session.stdin.isTTY === true && !isJson) {
-    using prompter = new Prompter(session);
-    const answer = await prompter.ask(`Write these lines to ${file}? (yes or no)`, { preset: 'no' });
-    return /^y(?:es)?$/i.test(answer);
-  }
+  if (session.stdin.isTTY === true && !isJson && (await isAgreed(session, `Write these lines to ${file}?`)))
+    return true;
   await session.stderr.write(`${printable(file)} was not written. Read the lines, then run it again with --confirm.\n`);
   return false;
 }

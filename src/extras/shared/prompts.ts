@@ -4,7 +4,7 @@
  */
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { type RowsyncError, usageError } from '../../base/errors.ts';
+import { RowsyncError, usageError } from '../../base/errors.ts';
 import type { Session } from '../../cli/terminal/session.ts';
 import { printable } from '../../base/text.ts';
 
@@ -87,6 +87,18 @@ export class Prompter {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };
     });
+  }
+}
+
+/** Whether a person says yes. Enter, Ctrl-C and the end of the input are a no. */
+export async function isAgreed(session: Pick<Session, 'stdin' | 'stderr'>, question: string): Promise<boolean> {
+  using prompter = new Prompter(session);
+  try {
+    return /^y(?:es)?$/i.test(await prompter.ask(`${question} (yes or no)`, { preset: 'no' }));
+  } catch (thrown) {
+    if (!(thrown instanceof RowsyncError)) throw thrown;
+    await prompter.say(''); // they leave the cursor behind the question
+    return false;
   }
 }
 

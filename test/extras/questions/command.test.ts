@@ -108,6 +108,20 @@ test('a person at a terminal is asked before the report is written', async () =>
   expect(readFileSync(world.report, 'utf8').match(LINE)).toHaveLength(QUESTIONS.length);
 });
 
+test.for([
+  ['the end of the input', []],
+  ['Ctrl-C', ['\u0003']],
+] as const)('%s is no consent, and --confirm is named', async ([, typed]) => {
+  await using world = await startWorld();
+
+  const { exitCode, stderr } = await world.run(['--report', 'answers.txt'], { typed });
+
+  expect(exitCode).toBe(3);
+  expect(stderr).toContain(`\n${world.report} was not written. Read the lines, then run it again with --confirm.\n`);
+  expect(stderr).not.toContain('init');
+  expect(existsSync(world.report)).toBe(false);
+});
+
 test('a script gets exit code 3 without its consent, and nothing is written', async () => {
   await using world = await startWorld();
 
