@@ -1,7 +1,6 @@
 /**
  * `rowsync contract`: puts the questions to the origin, one request after the other, and writes the answers down for others. It only reads.
  */
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { assert } from '../../base/assert.ts';
@@ -15,7 +14,7 @@ import { originAddress } from '../../origin/address.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
 import { pathSegment } from '../../wire/query.ts';
 import type { TableSummary } from '../../wire/schema.ts';
-import { writeNewFile } from '../shared/new-file.ts';
+import { checkNewFile, writeNewFile } from '../shared/new-file.ts';
 import { isAgreed } from '../shared/prompts.ts';
 import { answerOf, type OriginQuestion, QUESTIONS, REQUESTS_MAX } from './questions.ts';
 import { openServer, type Server, type TableFields } from './server.ts';
@@ -65,8 +64,7 @@ async function askAll(
 ): Promise<number> {
   const { session, isJson } = invocation;
   const file = options.report === undefined ? null : resolve(session.folder, options.report);
-  if (file !== null && existsSync(file))
-    throw usageError(`${file} is there already`, 'Name a file that does not exist.');
+  if (file !== null) checkNewFile(file);
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   const signal = session.stopSignal();
   const lines: string[] = [];

@@ -1,15 +1,31 @@
 /**
  * Writes a file that people read before they send it, for its owner alone.
  */
-import { writeFileSync } from 'node:fs';
-import { RowsyncError } from '../../base/errors.ts';
+import { accessSync, constants, existsSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { RowsyncError, usageError } from '../../base/errors.ts';
+
+/** Looks, before work is done for it, whether a file can be made. @throws RowsyncError `usage.invalid` where it cannot. */
+export function checkNewFile(path: string): void {
+  if (existsSync(path)) throw usageError(`${path} is there already`, 'Name a file that does not exist.');
+  try {
+    accessSync(`${dirname(path)}/`, constants.W_OK);
+  } catch (cause) {
+    throw notWritten(path, cause);
+  }
+}
 
 /** Writes a new file. @throws RowsyncError `usage.invalid` where it is there already, or cannot be written. */
 export function writeNewFile(path: string, text: string): void {
   try {
     writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
   } catch (cause) {
-    const message = `${path} cannot be written: ${cause instanceof Error && 'code' in cause ? String(cause.code) : 'no reason is given'}`;
-    throw new RowsyncError('usage', 'usage.invalid', { message, hint: 'Name a file that does not exist yet.', cause });
+    throw notWritten(path, cause);
   }
+}
+
+function notWritten(path: string, cause: unknown): RowsyncError {
+  const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no reason is given';
+  const hint = 'Name a file that does not exist yet, in a folder that you may write to.';
+  return new RowsyncError('usage', 'usage.invalid', { message: `${path} cannot be written: ${reason}`, hint, cause });
 }

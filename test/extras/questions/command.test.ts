@@ -142,6 +142,21 @@ test('a file that is there is not written over, and nothing is asked', async () 
   expect(world.sandbox.requests.all).toEqual([]);
 });
 
+test.for([
+  ['a folder that is not there', 'missing/answers.txt', 'ENOENT'],
+  ['a file as a folder', 'rowsync.yaml/answers.txt', 'ENOTDIR'],
+] as const)('%s is refused before anything is asked', async ([, file, code]) => {
+  await using world = await startWorld();
+
+  const { exitCode, stderr } = await world.run(['--report', file, '--confirm']);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain(
+    `cannot be written: ${code}\n  what to do: Name a file that does not exist yet, in a folder that you may write to.\n`,
+  );
+  expect(world.sandbox.requests.all).toEqual([]);
+});
+
 test('a wrong token is one sentence', async () => {
   await using world = await startWorld();
   world.sandbox.store.revokeToken(TOKEN);
