@@ -199,6 +199,31 @@ test('an origin that is busy in the middle ends it, and no answer is made up', a
   expect(existsSync(world.report)).toBe(false);
 });
 
+test.for([
+  ['before an answer', 'reset'],
+  ['in an answer', 'half'],
+] as const)('a connection that is cut %s to the long query string is an answer to that question', async ([, how]) => {
+  await using world = await startWorld((request, response) => {
+    if (!request.path.includes('y'.repeat(17_000))) return false;
+    if (how === 'half') response.writeHead(200, { 'Content-Length': 9 }).write('half');
+    response.destroy();
+    return true;
+  });
+
+  const { exitCode, stdout } = await world.run([]);
+
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/differs {5}With which status is .* 16 KB refused\? no answer; rowsync assumes: 414 \(/);
+  expect(stdout.match(LINE)).toHaveLength(QUESTIONS.length);
+});
+
+test('a connection that is cut in any other question ends it', async () => {
+  await using world = await startWorld();
+  world.sandbox.answerInstead(15, 'reset');
+
+  expect((await world.run([])).exitCode).toBe(75);
+});
+
 test('an answer that cannot be read is not repeated', async () => {
   let count = 0;
   await using world = await startWorld((_request, response) => {
