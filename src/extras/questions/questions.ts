@@ -71,8 +71,9 @@ export const QUESTIONS: readonly OriginQuestion[] = [
     return listText(known);
   }),
   question('Which row properties come besides id and allow (row color)?', 'none', async (origin) => {
-    const names = Object.keys((await rowsOf(origin, ['top', 1]))[0] ?? {});
-    const others = names.filter((name) => name !== '@row.id' && name !== '@row.allow');
+    const [row] = await rowsOf(origin, ['top', 1]);
+    if (row === undefined) return null;
+    const others = Object.keys(row).filter((name) => name !== '@row.id' && name !== '@row.allow');
     return listText(others.filter((name) => /^@row\.[a-z]{1,20}$/i.test(name)));
   }),
   question(
@@ -103,6 +104,7 @@ export const QUESTIONS: readonly OriginQuestion[] = [
   }),
   question('In which order come rows without a sort?', 'by internal id', async (origin) => {
     const rows = await rowsOf(origin, ['column', origin.table.key], ['top', 200]);
+    if (rows.length < 2) return null;
     const ids = rows.map((row) => row['@row.id']);
     const isAscending = ids.every((id, index) => index === 0 || id > (ids[index - 1] ?? 0));
     return isAscending ? 'by internal id' : 'another order';
@@ -116,7 +118,8 @@ export const QUESTIONS: readonly OriginQuestion[] = [
     const stamp = columnOf(origin, 'DateModified');
     if (stamp === undefined) return null;
     const [row] = await rowsOf(origin, ['column', '*'], ['column', stamp.name], ['top', 1]);
-    return row !== undefined && Object.hasOwn(row, stamp.name) ? 'yes' : 'no';
+    if (row === undefined) return null;
+    return Object.hasOwn(row, stamp.name) ? 'yes' : 'no';
   }),
   question('Does Retrieve leave out ids that do not exist?', 'yes', async (origin) => {
     const { status, text } = await origin.call(`${tablePath(origin)}/retrieve.json?id=2147483600`);
