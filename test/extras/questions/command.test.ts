@@ -39,9 +39,12 @@ const TABLES: readonly TableSpec[] = [
 ];
 
 /** A sandbox whose every name and value is a canary, and a folder that is configured for it. */
-async function startWorld(intercept?: NonNullable<Parameters<typeof startTestSandbox>[0]>['intercept']) {
+async function startWorld(
+  intercept?: NonNullable<Parameters<typeof startTestSandbox>[0]>['intercept'],
+  tables: readonly TableSpec[] = TABLES,
+) {
   const sandbox = await startTestSandbox({
-    tables: TABLES,
+    tables,
     token: TOKEN,
     ...(intercept === undefined ? {} : { intercept }),
   });
@@ -80,6 +83,35 @@ test('says how the origin answers each question, and only reads', async () => {
   expect(all.length).toBeLessThanOrEqual(REQUESTS_MAX);
   const kinds = new Set(all.map(({ method }) => method));
   expect([...kinds].filter((method) => /create|update$|upsert|delete$|setup/.test(method))).toEqual([]);
+});
+
+test('four tables without rows, one with every kind of column and five more take all requests that are announced', async () => {
+  const empty = Array.from({ length: 9 }, (_, index) => ({ name: `Empty ${index}`, columns: [] }));
+  await using world = await startWorld(undefined, [...empty.slice(0, 4), ...TABLES, ...empty.slice(4)]);
+
+  const { exitCode, stdout, stderr } = await world.run(['--report', 'answers.txt', '--confirm']);
+
+  expect([exitCode, stderr]).toEqual([0, '']);
+  expect(stdout).toContain(', 0 not asked\n');
+  expect(world.sandbox.requests.all).toHaveLength(REQUESTS_MAX);
+  expect(existsSync(world.report)).toBe(true);
+});
+
+test('a table without a row, or with one, is not asked what takes rows to answer', async () => {
+  const [table] = TABLES;
+  const [one] = table?.rows ?? [];
+  const tables = [
+    { ...table, name: 'Empty', rows: [] },
+    { ...table, name: 'Single', rows: [one] },
+  ] as readonly TableSpec[];
+  await using world = await startWorld(undefined, tables);
+
+  const empty = await world.run(['Empty']);
+  const single = await world.run(['Single']);
+
+  const notAsked = ['In which order come rows', 'Which row properties come', 'Does `column=*` take'];
+  expect(notAsked.filter((text) => !empty.stdout.includes(`not asked   ${text}`))).toEqual([]);
+  expect(notAsked.filter((text) => single.stdout.includes(`not asked   ${text}`))).toEqual(notAsked.slice(0, 1));
 });
 
 test('a report has the lines that were read, and no value, no name and no secret', async () => {
