@@ -70,8 +70,7 @@ export function judgePush(facts: {
   readonly maxDeletePercent: number;
 }): 'rows' | 'deletes' | null {
   const { rowCount, changeCount, deleteCount } = facts;
-  const percent = rowCount === 0 ? 0 : (deleteCount / rowCount) * 100;
-  if (deleteCount > 0 && percent > facts.maxDeletePercent) return 'deletes';
+  if (rowCount > 0 && deleteCount * 100 > facts.maxDeletePercent * rowCount) return 'deletes';
   return changeCount > facts.maxPushRows ? 'rows' : null;
 }
 

@@ -80,6 +80,13 @@ export const EQUIVALENT: readonly Equivalent[] = [
     '8001',
     'a choice of ours, well below the limit of the origin',
   ],
+  [
+    'src/reconcile/findable.ts',
+    'const OVERHEAD_BYTES = 100;',
+    '100',
+    '101',
+    'a choice of ours, above what the names of parameters take',
+  ],
   ['src/reconcile/findable.ts', 'let bytes = 0;', '0', '1', 'the first clause sets it to 0'],
   [
     'src/reconcile/fresh.ts',
@@ -101,20 +108,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
     '0',
     '1',
     'a failure is judged before changes are',
-  ],
-  [
-    'src/reconcile/guards.ts',
-    "if (deleteCount > 0 && percent > facts.maxDeletePercent) return { kind: 'hold', reason: 'deletes', percent };",
-    'deleteCount > 0',
-    'true',
-    'without a delete the share is 0, which is over no bound',
-  ],
-  [
-    'src/reconcile/guards.ts',
-    "if (deleteCount > 0 && percent > facts.maxDeletePercent) return { kind: 'hold', reason: 'deletes', percent };",
-    'deleteCount > 0',
-    'deleteCount >= 0',
-    'without a delete the share is 0, which is over no bound',
   ],
   [
     'src/reconcile/outcome.ts',
@@ -359,13 +352,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
     'while (isDigitOrPoint(text.charCodeAt(to))) to += 1;',
     '1',
     '2',
-    'a hint too many only costs time',
-  ],
-  [
-    'src/wire/exact.ts',
-    'return (code >= 0x30 && code <= 0x39) || code === 0x2e;',
-    'code >= 0x30',
-    'true',
     'a hint too many only costs time',
   ],
   [

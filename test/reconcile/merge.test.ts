@@ -349,12 +349,15 @@ test.each<[string, Row | null, Row | null, number, boolean]>([
   ['the column is gone', B, L, 3, true],
   ['the row was deleted here', B, null, 0, false],
   ['the row is gone there', null, L, 0, false],
+  ['the row, whose cell was empty, was deleted here', row(null), null, 0, false],
+  ['the row, whose cell is empty here, is gone there', null, row(null), 0, false],
 ])('a question about a cell needs no answer any more, or does: %s', (_what, base, local, index, expected) => {
   expect(isAnswered({ base, local }, index, COLUMNS[index] ?? null)).toBe(expected);
 });
 
 test.each<[string, Row | null, Row | null, boolean]>([
   ['a new row', null, L, true],
+  ['a new row without a value', null, row(null, null), true],
   ['a delete', B, null, true],
   ['a row that is on neither side', null, null, false],
   ['an edited cell', B, L, true],

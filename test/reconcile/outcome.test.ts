@@ -299,6 +299,14 @@ test.each([
   expect(outcome.conflicts.map((line) => [line.base, line.local])).toEqual(lines);
 });
 
+test('of a row that is deleted here, no cell is put back', () => {
+  expect(decidePutBack(facts({ local: null }), COLUMNS)).toMatchObject({
+    local: 'same',
+    conflicts: [],
+    state: 'edited',
+  });
+});
+
 test('edits of columns that leave the table are kept, and questions about them closed', () => {
   const outcome = decideColumnsLost(facts({ local: row('local', 2), questions: [QUESTION] }), COLUMNS, [0, 2]);
 

@@ -25,6 +25,15 @@ test('the base as sent has the cells that were sent, and the others as they were
   expect(baseAsSent({ ...SENT, base: { ...BEFORE, allow: 'Edit' } }, 7, 3).allow).toBe('Edit');
 });
 
+test('a row that was deleted here meanwhile has the form of the origin in a cell that was sent empty', () => {
+  const columns: readonly MergeColumn[] = [{ type: 'Checkbox', writable: true }];
+  const before: SentRow = { base: row(7, true), sent: [{ column: 0, value: null }] };
+  const facts = { columns, isAccepted: true, arrived: new Set<number>() };
+
+  expect(baseAfterAnswer(before, { local: null, remote: row(7, false) }, facts).values).toEqual([false]);
+  expect(baseAfterAnswer(before, { local: row(7, null), remote: row(7, false) }, facts).values).toEqual([null]);
+});
+
 /** What the one merge makes of a row, under the policy that the origin wins. */
 function settle(before: SentRow, now: { local: Row | null; remote: Row }, isAccepted: boolean): MergeDecision {
   const base = baseAfterAnswer(before, now, { columns: COLUMNS, isAccepted, arrived: new Set() });
