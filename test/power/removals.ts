@@ -49,7 +49,20 @@ export const REMOVALS: readonly Mutant[] = [
   {
     name: 'sent',
     without: 'The count beside the replica is not synced before it gets its name.',
-    edits: [{ file: 'replica/copies.ts', find: '    fsyncSync(file);\n', replace: '' }],
+    edits: [
+      {
+        file: 'replica/copies.ts',
+        find: "import { takeName } from './copy-file.ts';\n",
+        replace: `import { renameSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { syncToDisk } from './copy-file.ts';
+function takeName(from: string, to: string): void {
+  renameSync(from, to);
+  syncToDisk(dirname(to));
+}
+`,
+      },
+    ],
   },
   {
     name: 'log',
