@@ -138,11 +138,8 @@ export class Replica implements Connection {
 
   /** A number that differs whenever another client has changed the file since it was read last (`PRAGMA data_version`). */
   foreignVersion(): number {
-    return Number(
-      this.prepare(sql`PRAGMA data_version`)
-        .pluck()
-        .get(),
-    );
+    const text = sql`PRAGMA data_version`;
+    return Number(this.prepare(text).pluck().get());
   }
 
   /** Sums since the replica was opened: how long writes waited for other clients, and edits that no trigger saw. */

@@ -76,7 +76,10 @@ afterAll(async () => {
 });
 
 /** Writes an answer down, and returns what it must be: of a real database any answer is welcome. */
-function expectedOf({ question, assumed }: { question: string; assumed: string }, answer: string | null): unknown {
+function expectedOf(
+  { question, assumed }: { question: string; assumed: string | null },
+  answer: string | null,
+): unknown {
   answers.push(`  ${question} ${answer}`);
   return target.isSandbox ? assumed : answer;
 }
@@ -86,12 +89,10 @@ const NOTHING_TO_ASK: readonly string[] = ['How does a value of such a type look
 
 test.for(QUESTIONS)('$question', async (asked, context) => {
   const answer = await answerOf(asked, target);
-  context.skip(
-    answer === null && (!target.isSandbox || NOTHING_TO_ASK.includes(asked.question)),
-    'nothing to ask it of',
-  );
+  context.skip(answer === null && !target.isSandbox, 'nothing to ask it of');
+  const assumed = NOTHING_TO_ASK.includes(asked.question) ? null : asked.assumed;
 
-  expect(answer).toBe(expectedOf(asked, answer));
+  expect(answer).toBe(expectedOf({ ...asked, assumed }, answer));
 });
 
 test.for(WRITING)('$question', async (asked, context) => {
