@@ -4,13 +4,13 @@
  *    npm run mutation                                  every file in `DONE`
  *    npm run mutation -- src/reconcile/merge.ts        of one file, by the tests of its room
  *
- * A change that the compiler refuses does not count. Ends with 1 where a change survives that `equivalent.ts` does not name, or where a name
- * there is no longer needed.
+ * A change that the compiler refuses does not count. Each that survives is printed as soon as that is known, so a run that is cut off has said
+ * something. Ends with 1 where a change survives that `equivalent.ts` does not name, or where a name there is no longer needed.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { createVitest, type Vitest } from 'vitest/node';
+import { join, relative, resolve } from 'node:path';
+import { createVitest, type TestModule, type Vitest } from 'vitest/node';
 import { refusedByCompiler } from './compile.ts';
 import { DONE, EQUIVALENT } from './equivalent.ts';
 import { weave, type Mutant } from './mutate.ts';
@@ -25,8 +25,12 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** vitest over the woven files. */
-async function vitestOf(woven: ReadonlyMap<string, string>): Promise<Vitest> {
+function readReport(): Report {
+  return JSON.parse(readFileSync(REPORT_FILE, 'utf8')) as Report;
+}
+
+/** vitest over the woven files; `onFile` is called whenever the tests of a file have ended. */
+async function vitestOf(woven: ReadonlyMap<string, string>, onFile: (file: string) => void): Promise<Vitest> {
   Object.assign(process.env, { ROWSYNC_MUTATION: ORDER_FILE, FUZZ_RUNS: '100', FUZZ_SEED: '1' });
   const options = {
     config: false as const,
@@ -44,7 +48,7 @@ async function vitestOf(woven: ReadonlyMap<string, string>): Promise<Vitest> {
     testTimeout: 120_000,
     restoreMocks: true,
     unstubEnvs: true,
-    reporters: [{}],
+    reporters: [{ onTestModuleEnd: ({ moduleId }: TestModule) => onFile(relative(TOP, moduleId)) }],
     runner: join(import.meta.dirname, 'runner.ts'),
   };
   const plugin = {
@@ -63,11 +67,15 @@ async function run(vitest: Vitest, room: string, active: number | null, imported
   const { testModules } = await vitest.runTestSpecifications(chosen.length > 0 ? chosen : all);
   const [error] = active === null ? testModules.flatMap((module) => module.errors()) : [];
   if (error !== undefined) throw new Error(error.message);
-  return JSON.parse(readFileSync(REPORT_FILE, 'utf8')) as Report;
+  return readReport();
 }
 
-/** The mutants of the files of one room that live. */
-async function survivorsOf(room: string, files: readonly string[]): Promise<readonly Mutant[]> {
+/** The mutants of the files of one room that live; each is reported at once. */
+async function survivorsOf(
+  room: string,
+  files: readonly string[],
+  onSurvivor: (mutant: Mutant) => void,
+): Promise<readonly Mutant[]> {
   const woven = new Map<string, string>();
   const mutants: Mutant[] = [];
   for (const file of files) {
@@ -75,7 +83,12 @@ async function survivorsOf(room: string, files: readonly string[]): Promise<read
     woven.set(join(TOP, file), text);
     mutants.push(...more);
   }
-  const vitest = await vitestOf(woven);
+  let killedSoFar = 0;
+  const vitest = await vitestOf(woven, (testFile) => {
+    const { length } = readReport().killed;
+    if (length > killedSoFar) say(`${testFile}: ${length} of ${mutants.length} killed so far`);
+    killedSoFar = Math.max(killedSoFar, length);
+  });
   try {
     const report = await run(vitest, room, null);
     for (const name of report.unfit) say(`left out, because it fails without a mutant or when run again: ${name}`);
@@ -83,10 +96,15 @@ async function survivorsOf(room: string, files: readonly string[]): Promise<read
     const alive = mutants.filter(({ id }) => !killed.has(id));
     const refused = refusedByCompiler(TOP, alive);
     const loaded = new Set(report.loaded);
-    for (const { id, file } of alive.filter((mutant) => !refused.has(mutant.id) && loaded.has(mutant.id)))
-      for (const imported of [`${file.replace('src/', '/')}'`, ''])
-        if (!killed.has(id)) for (const dead of (await run(vitest, room, id, imported)).killed) killed.add(dead);
-    const survivors = alive.filter(({ id }) => !killed.has(id) && !refused.has(id));
+    const survivors: Mutant[] = [];
+    for (const mutant of alive.filter(({ id }) => !refused.has(id))) {
+      const tries = loaded.has(mutant.id) ? [`${mutant.file.replace('src/', '/')}'`, ''] : [];
+      let isKilled = false;
+      for (const imported of tries) isKilled ||= (await run(vitest, room, mutant.id, imported)).killed.length > 0;
+      if (isKilled) continue;
+      survivors.push(mutant);
+      onSurvivor(mutant);
+    }
     say(
       `${room}: ${mutants.length} mutants in ${files.length} files, ${refused.size} refused by the compiler, ${survivors.length} alive`,
     );
@@ -103,16 +121,20 @@ function keyOf({ file, lineText, from, to }: Pick<Mutant, 'file' | 'lineText' | 
 
 async function main(files: readonly string[]): Promise<number> {
   const survivors: Mutant[] = [];
-  for (const [room, ofRoom] of Map.groupBy(files, (file) => file.split('/')[1] ?? ''))
-    survivors.push(...(await survivorsOf(room, ofRoom)));
   const named = new Set(EQUIVALENT.map(([file, lineText, from, to]) => keyOf({ file, lineText, from, to })));
+  const open: Mutant[] = [];
+  const onSurvivor = (mutant: Mutant): void => {
+    if (named.has(keyOf(mutant))) return;
+    open.push(mutant);
+    const { file, line, lineText, from, to } = mutant;
+    say(`${file}:${line}: ${lineText}\n    ${from}  →  ${to === '' ? 'removed' : to}`);
+  };
+  for (const [room, ofRoom] of Map.groupBy(files, (file) => file.split('/')[1] ?? ''))
+    survivors.push(...(await survivorsOf(room, ofRoom, onSurvivor)));
   const keys = new Set(survivors.map(keyOf));
-  const open = survivors.filter((mutant) => !named.has(keyOf(mutant)));
   const unneeded = EQUIVALENT.filter(
     ([file, lineText, from, to]) => files.includes(file) && !keys.has(keyOf({ file, lineText, from, to })),
   );
-  for (const { file, line, lineText, from, to } of open)
-    say(`${file}:${line}: ${lineText}\n    ${from}  →  ${to === '' ? 'removed' : to}`);
   for (const [file, lineText, from, to] of unneeded) say(`no longer needed: ${file}: ${lineText}: ${from} → ${to}`);
   say(`${open.length} survivors without a reason, ${unneeded.length} reasons too many`);
   return open.length + unneeded.length === 0 ? 0 : 1;
