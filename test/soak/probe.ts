@@ -1,6 +1,6 @@
 /**
- * Loaded into the daemon before its program (`node --import`). Measures how late the event loop is, and the heap, and writes both
- * into the file that ROWSYNC_SOAK_PROBE names, once a second. It keeps nobody alive.
+ * Loaded into the daemon before its program (`node --import`). Measures how late the event loop is, the heap and timers, and writes
+ * them into the file that ROWSYNC_SOAK_PROBE names, once a second. It keeps no process alive.
  *
  * A machine that is busy with other things makes every process late. What the kernel says that the thread waited for a
  * processor is taken off (/proc/thread-self/schedstat): what is left is computing, waiting for the disk, and sleeping inside SQLite.
@@ -18,6 +18,7 @@ export interface Probe {
   readonly count: number;
   readonly heapUsedBytes: number;
   readonly externalBytes: number;
+  readonly timerCount: number;
 }
 
 const path = process.env['ROWSYNC_SOAK_PROBE'] ?? '';
@@ -68,6 +69,7 @@ function write(): void {
     count: own.count,
     heapUsedBytes: heapUsed,
     externalBytes: external,
+    timerCount: process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length,
   };
   writeFileSync(`${path}.new`, JSON.stringify(found));
   renameSync(`${path}.new`, path);

@@ -5,7 +5,7 @@
  * Every actor is a loop of its own that ends with the run; who decides what happens draws from a sequence of its own, made from
  * the seed. Timing is real, so a seed repeats what is done, not when.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { Random } from '../../src/sandbox/data/random.ts';
 import { askDaemon, startDaemonProcess, WATCHED, type DaemonProcess } from '../support/daemon-process.ts';
 import { Edits } from '../support/edits.ts';
+import { ask, type Asked } from '../support/http.ts';
 import { prepareLedger } from '../support/ledger.ts';
 import { openClient, type SqlClient } from '../support/sql-clients.ts';
 import { comeToRest, problemsAtRest } from './rest.ts';
@@ -191,6 +192,8 @@ function startActors(stage: Stage, seed: number): readonly Promise<void>[] {
     often([5_000, 12_000], async () => void daemon.process.kill('SIGUSR1')),
     often([30_000, 60_000], async () => void daemon.process.kill('SIGHUP')),
     judge(stage, openClient('shell', replica), seed + 4),
+    pageReader(stage, seed + 5),
+    pageReader(stage, seed + 6),
   ];
 }
 
@@ -241,11 +244,52 @@ async function judge(stage: Stage, client: SqlClient, seed: number): Promise<voi
   }
 }
 
+const PAGES = ['/', '/browse', '/browse/Thing', '/browse/Archive', '/browse/Part/1', '/work', '/ask'];
+
+/** A person with a browser. */
+async function pageReader(stage: Stage, seed: number): Promise<void> {
+  const random = new Random(seed);
+  const where = { socketPath: join(stage.folder, 'http.sock') };
+  let cookie = '';
+  while (!stage.signal.aborted) {
+    const path = random.pick(PAGES);
+    const { status } = await ask(where, path, { headers: { Host: 'localhost', Cookie: cookie } }).catch(() => NO_PAGE);
+    if (status === 401) {
+      note(stage, 'sign-ins');
+      cookie = await signIn(stage.folder, where);
+    } else {
+      note(stage, 'pages read');
+      // A row that a colleague deleted has no page.
+      if (status !== 200 && status !== 404) note(stage, 'pages without their answer');
+      if (status !== 200) stage.say(`page ${path}: ${status}`);
+    }
+    await pause(random.integer(200, 3_000), stage.signal);
+  }
+}
+
+const NO_PAGE: Asked = { status: 0, headers: {}, body: '' };
+
+/** The cookie of a new session. */
+async function signIn(folder: string, where: { readonly socketPath: string }): Promise<string> {
+  const key = readFileSync(join(folder, 'replica.db.page-key'), 'utf8').trim();
+  const { headers } = await ask(where, '/sign-in', {
+    method: 'POST',
+    headers: {
+      Host: 'localhost',
+      Origin: 'http://localhost',
+      'Content-Type': 'application/x-www-form-urlencoded',
+    },
+    body: new URLSearchParams({ key }).toString(),
+  }).catch(() => NO_PAGE);
+  return headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+}
+
 /** Looks at the daemon once a second; how often /livez had no good answer. */
 async function watch(stage: Stage, signal: AbortSignal, samples: Sample[]): Promise<number> {
   const { folder, daemon } = stage;
   const socketPath = join(folder, 'http.sock');
-  const paths = { replica: join(folder, 'replica.db'), probe: join(folder, 'probe.json') };
+  const [replica, probe, log] = ['replica.db', 'probe.json', 'daemon.log'].map((name) => join(folder, name));
+  const paths = { replica: replica ?? '', probe: probe ?? '', log: log ?? '' };
   let failures = 0;
   for (let turn = 0; !signal.aborted; turn += 1) {
     const sample = takeSample(daemon.process.pid ?? 0, paths, Date.now());
