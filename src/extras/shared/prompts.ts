@@ -17,7 +17,7 @@ export class Prompter {
   #isHidden = false;
   #isClosed = false;
 
-  constructor({ stdin, stderr }: Pick<Session, 'stdin' | 'stderr'>) {
+  constructor({ stdin, stderr, stopSignal }: Pick<Session, 'stdin' | 'stderr' | 'stopSignal'>) {
     this.#stderr = stderr;
     const echo = new Writable({
       write: (chunk: unknown, _encoding, done) => {
@@ -26,7 +26,8 @@ export class Prompter {
       },
     });
     // Terminal mode takes the echo from the terminal and gives it to us.
-    this.#lines = createInterface({ input: stdin, output: echo, terminal: true, historySize: 0 });
+    const signal = stopSignal(); // SIGTERM ends the input
+    this.#lines = createInterface({ input: stdin, output: echo, terminal: true, historySize: 0, signal });
     this.#lines.on('line', (line) => {
       if (this.#waiting === null) this.#answers.push(line);
       else this.#waiting.resolve(line);
@@ -90,8 +91,11 @@ export class Prompter {
   }
 }
 
-/** Whether a person says yes. Enter, Ctrl-C and the end of the input are a no. */
-export async function isAgreed(session: Pick<Session, 'stdin' | 'stderr'>, question: string): Promise<boolean> {
+/** Whether a person says yes. Enter, Ctrl-C, SIGTERM and the end of the input are a no. */
+export async function isAgreed(
+  session: Pick<Session, 'stdin' | 'stderr' | 'stopSignal'>,
+  question: string,
+): Promise<boolean> {
   using prompter = new Prompter(session);
   try {
     return /^y(?:es)?$/i.test(await prompter.ask(`${question} (yes or no)`, { preset: 'no' }));
