@@ -44,7 +44,8 @@ export const ERROR_CODES = {
   'origin.proxy': 'The proxy under `origin.proxy` cannot be reached, or made no connection to the origin.',
   'origin.tls': 'The TLS handshake with the origin failed.',
   'origin.timeout': 'The origin accepted the connection but did not answer in time.',
-  'origin.busy': 'The origin answered 429 or 5xx until the retries were used up.',
+  'origin.busy':
+    'The origin answered 429 or 5xx until the retries were used up, or asked to be left alone for longer than they last.',
   'origin.unauthorized': 'The origin answered 401: it saw no credentials.',
   'origin.forbidden': 'The origin answered 403: the credentials are wrong or lack a right.',
   'origin.refused': 'The origin answered another 4xx: the request is wrong for this database.',

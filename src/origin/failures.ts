@@ -69,6 +69,11 @@ export function faultFailure(attempted: Attempted, fault: TransportFault): Failu
       });
     case 'tooLarge':
       return tooLargeFailure(attempted);
+    case 'leftAlone':
+      return failure(attempted, 'originDown', 'origin.busy', false, {
+        came: `not sent, because ${attempted.host} asked to be left alone for longer than a request waits`,
+        hint: 'It said so in an earlier answer (Retry-After). rowsync asks again when that time is over.',
+      });
     case 'receiver':
       return failure(attempted, 'originDown', 'origin.stopped', false, {
         came: 'abandoned because the receiver of the content failed',

@@ -26,7 +26,7 @@ import {
   type FileHeaders,
   type AnswerContext,
 } from './answers.ts';
-import { waitBeforeNextMs } from '../base/retries.ts';
+import { RETRY_AFTER_MS_MAX, waitBeforeNextMs } from '../base/retries.ts';
 import {
   faultFailure,
   stoppedFailure,
@@ -216,7 +216,7 @@ export class Requests {
 
   /** The sums so far. */
   counters(): Counters {
-    const quietMs = Math.max(0, this.#quietUntilMs - this.#parts.clock.monotonicMs());
+    const quietMs = Math.max(0, this.#quietMs());
     return { ...this.#counters, countByClass: { ...this.#countByClass }, quietMs, clockAheadMs: this.#clockAheadMs };
   }
 
@@ -225,6 +225,11 @@ export class Requests {
     this.#closing.abort();
     this.#queue.clear();
     await this.#parts.transport.destroy();
+  }
+
+  /** For how much longer the origin asked to be left alone; below zero, no more. */
+  #quietMs(): number {
+    return this.#quietUntilMs - this.#parts.clock.monotonicMs();
   }
 
   #reading({ method, table }: Target, { etag, isChange }: { etag: string | null; isChange: boolean }): AnswerContext {
@@ -314,10 +319,11 @@ export class Requests {
       const spentMs = clock.monotonicMs() - (start.atMs ?? clock.monotonicMs());
       const failed = { attemptCount, spentMs, retryAfterMs: askedMs, random: clock.random() };
       const waitMs = waitBeforeNextMs(failed, limits.retry);
-      if (waitMs === null) throw withAttempts(outcome.error, attemptCount);
       if (askedMs !== null) {
-        this.#quietUntilMs = Math.max(this.#quietUntilMs, clock.monotonicMs() + Math.min(askedMs, waitMs));
+        const quietMs = Math.min(askedMs, RETRY_AFTER_MS_MAX);
+        this.#quietUntilMs = Math.max(this.#quietUntilMs, clock.monotonicMs() + quietMs);
       }
+      if (waitMs === null) throw withAttempts(outcome.error, attemptCount);
 
       this.#counters.retryCount += 1;
       const { method, table } = target;
@@ -333,7 +339,7 @@ export class Requests {
   /** Waits for a place in the queue and sends the request once. */
   async #send(target: Target, request: Omit<WireRequest, 'path'>, start: { atMs: number | null }): Promise<Result> {
     const { signal } = request;
-    if (this.#isStopped(signal)) return STOPPED;
+    if (this.#isStopped(signal)) return unsent('stopped');
     const exchange: { result: Promise<Result> | null } = { result: null };
     try {
       const priority = request.stopGraceMs === undefined ? 0 : 1; // a change goes before the reads of later batches
@@ -345,18 +351,19 @@ export class Requests {
       // The queue rejects what it drops, because of the signal or because it was cleared; on the signal also what it has
       // begun, and then the exchange alone knows whether the request has left.
       if (exchange.result !== null) return await exchange.result;
-      if (this.#isStopped(signal)) return STOPPED;
+      if (this.#isStopped(signal)) return unsent('stopped');
       throw error;
     }
   }
 
   async #exchange(target: Target, request: Omit<WireRequest, 'path'>, start: { atMs: number | null }): Promise<Result> {
-    const { clock, headers, root, transport } = this.#parts;
+    const { clock, headers, limits, root, transport } = this.#parts;
     const { signal } = request;
     start.atMs ??= clock.monotonicMs();
-    const quietMs = this.#quietUntilMs - clock.monotonicMs();
+    const quietMs = this.#quietMs();
+    if (quietMs > limits.retry.totalMs) return unsent('leftAlone');
     if (quietMs > 0) await this.#sleep(quietMs, signal);
-    if (this.#isStopped(signal)) return STOPPED;
+    if (this.#isStopped(signal)) return unsent('stopped');
     const sentAtMs = clock.monotonicMs();
     this.#counters.requestCount += 1;
     const path = root + target.path;
@@ -399,15 +406,10 @@ function classOf(result: Result): StatusClass {
   return result.status < 500 ? '4xx' : '5xx';
 }
 
-/** The result of a request that was abandoned before it was sent. */
-const STOPPED: TransportFault = {
-  kind: 'fault',
-  reason: 'stopped',
-  cause: null,
-  isSent: false,
-  isAnswered: false,
-  receivedBytes: 0,
-};
+/** The result of a request that was not sent. */
+function unsent(reason: 'stopped' | 'leftAlone'): TransportFault {
+  return { kind: 'fault', reason, cause: null, isSent: false, isAnswered: false, receivedBytes: 0 };
+}
 
 /** Says in the message how often the call was sent, where that was more than once. */
 function withAttempts(error: RowsyncError, attemptCount: number): RowsyncError {

@@ -34,6 +34,7 @@ export interface TransportFault {
   readonly kind: 'fault';
   readonly reason:
     | 'stopped' // the caller gave up
+    | 'leftAlone' // the origin asked not to be asked for longer than a request waits
     | 'deadline' // the total time is used up
     | 'tooLarge' // the body is longer than the bound
     | 'receiver' // the receiver of the body failed, see `cause`

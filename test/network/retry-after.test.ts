@@ -1,7 +1,9 @@
 /** How long a client waits that was told to, in every form that a Retry-After header was seen in, sensible or not. */
 import { describe, expect, test } from 'vitest';
 
+import type { RowsyncError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
+import { REQUEST_RETRIES } from '../../src/base/retries.ts';
 import { openOrigin } from '../../src/origin/client.ts';
 import { testClock } from '../support/clock.ts';
 import { http, json, startFaultServer } from '../support/fault-server.ts';
@@ -100,4 +102,36 @@ test.each([200, 301, 401, 404])('a header beside %i asks nobody to wait', async 
   await origin.close();
 
   expect(clock.waits).toEqual([]);
+});
+
+test.each([
+  ['ten minutes', '600', 600],
+  ['a year, of which an hour is kept', '31536000', 3_600],
+])('who is asked to wait %s sends nothing else before that', async (_title, header, seconds) => {
+  await using server = await startFaultServer((nth) => (nth === 1 ? http(429, { 'Retry-After': header }) : WHOLE));
+  const clock = testClock({ random: () => 0 });
+  const credentials = { kind: 'bearer', token: TOKEN } as const;
+  const origin = openOrigin({ url: server.url, database: '1', credentials }, { clock, log: silentLogger });
+  const outcomeOf = async (call: CallName): Promise<readonly [string, number]> => {
+    const [settled] = await Promise.allSettled([CALLS[call].ask(origin)]);
+    const outcome = settled.status === 'fulfilled' ? 'fulfilled' : (settled.reason as RowsyncError).code;
+    return [outcome, server.requests.length];
+  };
+
+  const outcomes = [await outcomeOf('select')];
+  outcomes.push(await outcomeOf('select'), await outcomeOf('upsert'));
+  clock.advance(seconds * 1000 - REQUEST_RETRIES.totalMs - 1);
+  outcomes.push(await outcomeOf('select'));
+  clock.advance(1);
+  outcomes.push(await outcomeOf('select'));
+  await origin.close();
+
+  expect(outcomes).toEqual([
+    ['origin.busy', 1],
+    ['origin.busy', 1],
+    ['origin.busy', 1],
+    ['origin.busy', 1],
+    ['fulfilled', 2], // the rest is short enough to be waited for
+  ]);
+  expect(clock.waits).toEqual([REQUEST_RETRIES.totalMs]);
 });

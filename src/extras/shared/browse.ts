@@ -70,7 +70,7 @@ export interface CutCell {
 }
 
 /** Rows of one page. */
-const PAGE_ROWS = 100;
+const BROWSED_ROWS = 100;
 /** Characters of a cell that a list shows. */
 const CUT_CHARS = 300;
 /** Longer cells are named by their length only: SQLite has to read all of a text to cut it. */
@@ -216,9 +216,9 @@ export function readRowsPage(
   const isDescending = (wish.sort?.isDescending ?? false) !== isBackward;
   const sort = wish.sort === null ? null : { ...wish.sort, isDescending };
   const { text, values } = select(table, joinSql([sql`_id`, ...cells]), { ...wish, sort }, conditions, isDescending);
-  const found = queryRows(from, sql`${text} LIMIT ${PAGE_ROWS + 1}`, values);
-  const hasMore = found.length > PAGE_ROWS;
-  const rows = found.slice(0, PAGE_ROWS).map(([id, ...rest]) => ({
+  const found = queryRows(from, sql`${text} LIMIT ${BROWSED_ROWS + 1}`, values);
+  const hasMore = found.length > BROWSED_ROWS;
+  const rows = found.slice(0, BROWSED_ROWS).map(([id, ...rest]) => ({
     id: Number(id),
     cells: columns.map((_, index) => ({
       value: plain(rest[2 * index] ?? null),
