@@ -1,11 +1,12 @@
 /**
  * A two-way table as the bookkeeping describes it: all facts that capture, merge and push need, read from the ledger without the origin.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
 import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';
 import { findTable, type LedgerTable, readEditing, readTable, readTables } from '../replica/bookkeeping/tables.ts';
-import { hasTable } from '../replica/objects.ts';
+import { hasTable, oncePerSchema } from '../replica/objects.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { COLOR_COLUMN, hasBase, readStanding } from '../replica/tables.ts';
 import { hasOption, isWritable } from '../wire/schema.ts';
@@ -51,6 +52,10 @@ export function readTwoWayTable(from: Connection, tableId: number): TwoWayTable 
   return twoWayTable(from, readTable(from, tableId));
 }
 
+/** Each table as it was read last. */
+const readKnown = oncePerSchema(() => new Map<number, TwoWayTable>());
+
+/** The same object while nothing of the table changes: what is made of it, such as its triggers, is kept with it. */
 function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
   if (table.push !== 'on' || !hasBase(from, table.id) || !hasTable(from, table.localName)) return null;
   const columns = readColumns(from, table.id);
@@ -59,7 +64,7 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
   const kept = [...columns.filter((column) => !isLive(column)), ...colors];
   const keptNames = kept.map(({ localName }) => localName);
   const standing = new Set(readStanding(from, table.localName, keptNames));
-  return {
+  const now: TwoWayTable = {
     id: table.id,
     name: table.name,
     localName: table.localName,
@@ -72,6 +77,10 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
     })),
     keptColumns: kept.filter(({ localName }) => standing.has(localName)),
   };
+  const before = readKnown(from).get(now.id);
+  if (isDeepStrictEqual(before, now)) return before ?? now;
+  readKnown(from).set(now.id, now);
+  return now;
 }
 
 /** What to do about a table that is here and not two-way. */

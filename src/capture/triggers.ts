@@ -8,6 +8,7 @@
  */
 import { NO_INSERTS } from '../reconcile/push-plan.ts';
 import { nextRowState, ROW_STATES } from '../reconcile/row-state.ts';
+import { onceFor } from '../base/once.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName } from '../replica/tables.ts';
 import { NOT_OURS, type Trigger } from '../replica/triggers.ts';
@@ -19,27 +20,25 @@ import type { Mask } from '../wire/schema.ts';
 /** Our ids count downwards from the lowest one that a user gave, and must stay exact as doubles. */
 const GIVEN_ID_MIN = -(2 ** 52);
 
-/** Every trigger of a two-way table. */
-export function captureTriggers(table: TwoWayTable): readonly Trigger[] {
-  return [
-    trigger(table, 'given', sql`BEFORE INSERT`, NOT_OURS, [noteGivenId(table)]),
-    trigger(table, 'new', sql`AFTER INSERT`, sql`NOT (${isGiven(table)}) AND ${NOT_OURS}`, newRow(table)),
-    trigger(table, 'known', sql`AFTER INSERT`, sql`${isGiven(table)} AND ${NOT_OURS}`, knownRow(table)),
-    trigger(table, 'update', sql`AFTER UPDATE`, NOT_OURS, [
-      mark(table, sql`NEW._id`, { rules: changeRules(table), from: versions(table) }),
-    ]),
-    trigger(table, 'delete', sql`AFTER DELETE`, NOT_OURS, [
-      mark(table, sql`OLD._id`, {
-        rules: [
-          {
-            isBroken: sql`instr(OLD._allow, 'Delete') = 0`,
-            sentence: `this row of ${table.localName} may not be deleted by you`,
-          },
-        ],
-      }),
-    ]),
-  ];
-}
+/** Every trigger of a two-way table. Their texts are long, and are compared in each pull. */
+export const captureTriggers = onceFor((table: TwoWayTable): readonly Trigger[] => [
+  trigger(table, 'given', sql`BEFORE INSERT`, NOT_OURS, [noteGivenId(table)]),
+  trigger(table, 'new', sql`AFTER INSERT`, sql`NOT (${isGiven(table)}) AND ${NOT_OURS}`, newRow(table)),
+  trigger(table, 'known', sql`AFTER INSERT`, sql`${isGiven(table)} AND ${NOT_OURS}`, knownRow(table)),
+  trigger(table, 'update', sql`AFTER UPDATE`, NOT_OURS, [
+    mark(table, sql`NEW._id`, { rules: changeRules(table), from: versions(table) }),
+  ]),
+  trigger(table, 'delete', sql`AFTER DELETE`, NOT_OURS, [
+    mark(table, sql`OLD._id`, {
+      rules: [
+        {
+          isBroken: sql`instr(OLD._allow, 'Delete') = 0`,
+          sentence: `this row of ${table.localName} may not be deleted by you`,
+        },
+      ],
+    }),
+  ]),
+]);
 
 function trigger(table: TwoWayTable, what: string, event: Sql, when: Sql, steps: readonly Sql[]): Trigger {
   const name = `_rowsync_capture_${what}_${table.id}`;

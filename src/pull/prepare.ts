@@ -123,7 +123,7 @@ export async function prepareTable(
       switchMode(tx, descriptor.id, mode);
       const table = readTwoWayTable(tx, descriptor.id);
       // Then its triggers must stay as they were when they were checked above.
-      const isAsBefore = table !== null && !shaped.changed && isDeepStrictEqual(table, before);
+      const isAsBefore = table !== null && !shaped.changed && table === before;
       if (!isAsBefore && (ensureCapture(tx, descriptor.id, table) || shaped.changed)) {
         // A new table has no edits, and joins the view at the end of the pull: making it for each of hundreds costs minutes.
         if (!shaped.isNew) ensureChangesView(tx);

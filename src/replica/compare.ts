@@ -5,21 +5,15 @@
  */
 import type { Connection, Tx } from './connection.ts';
 import { readRowsById, type RowTarget } from './rows.ts';
+import { onceFor } from '../base/once.ts';
 import { ident, sql, type Sql } from '../base/sql.ts';
 import { baseName, rowsDiffer } from './tables.ts';
 import { addRowStates, forgetRowStatesBut } from './bookkeeping/row-states.ts';
 import { queryAny, queryNumber, queryNumbers } from './query.ts';
 import type { RowVersion } from '../reconcile/merge.ts';
 
-/** The base table of a two-way table, as rows are read and written. */
-export function baseTarget(target: RowTarget): RowTarget {
-  let base = baseTargets.get(target);
-  if (base === undefined) baseTargets.set(target, (base = { ...target, localName: baseName(target.id) }));
-  return base;
-}
-
-/** Kept, so that statements over a base table are made once per target. */
-const baseTargets = new WeakMap<RowTarget, RowTarget>();
+/** The base table of a two-way table, as rows are read and written; kept, so that statements over it are made once per target. */
+export const baseTarget = onceFor((target: RowTarget): RowTarget => ({ ...target, localName: baseName(target.id) }));
 
 /** Base and local of rows, in the order of the ids; `bases` if they were read before. */
 export function readVersions(

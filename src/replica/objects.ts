@@ -64,11 +64,19 @@ export const hasForeignTriggers = oncePerSchema(
   { lasts: true },
 );
 
+/** Whether tables have names that were asked for, folded. */
+const readNames = oncePerSchema(() => new Map<string, boolean>());
+
 /** Whether the file has a table, ignoring case: another client may have dropped it, or changed the case of its name. */
 export function hasTable(from: Connection, name: string): boolean {
-  if (readViewNames(from).has(foldIdent(name))) return false;
+  const [names, folded] = [readNames(from), foldIdent(name)];
   // SQLite has its columns at hand, while sqlite_schema has no index.
-  return queryAny(from, sql`SELECT 1 FROM pragma_table_info(?, 'main') LIMIT 1`, [name]);
+  const has =
+    names.get(folded) ??
+    (!readViewNames(from).has(folded) &&
+      queryAny(from, sql`SELECT 1 FROM pragma_table_info(?, 'main') LIMIT 1`, [name]));
+  names.set(folded, has);
+  return has;
 }
 
 /** The SQL that made a table; null if there is none of this name. */
@@ -86,22 +94,24 @@ export interface FoundTrigger {
   readonly text: string;
 }
 
-/** The triggers that we gave tables, by origin id, since another client changed the schema last. */
-const readGivenTriggers = oncePerSchema(() => new Map<number, readonly FoundTrigger[]>(), { lasts: true });
+/** The triggers of ours that tables have, by the origin id with which their names end. */
+const readKnownTriggers = oncePerSchema(
+  (from): Map<number, readonly FoundTrigger[]> => {
+    const text = sql`SELECT name, sql AS text FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_*'`;
+    const found = queryAll(from, text) as FoundTrigger[]; // both are TEXT
+    return Map.groupBy(found, ({ name }) => Number(name.slice(name.lastIndexOf('_') + 1)));
+  },
+  { lasts: true },
+);
 
-/** Notes the triggers that a table was just given. */
-export function noteTriggers(tx: Tx, tableId: number, triggers: readonly FoundTrigger[]): void {
-  readGivenTriggers(tx).set(tableId, triggers);
+/** Notes the triggers that a table was just given, or was just found to have. */
+export function noteTriggers(from: Connection, tableId: number, triggers: readonly FoundTrigger[]): void {
+  readKnownTriggers(from).set(tableId, triggers);
 }
 
 /** The triggers of ours on a table. */
 export function readTriggers(from: Connection, tableId: number): readonly FoundTrigger[] {
-  const given = readGivenTriggers(from).get(tableId);
-  if (given !== undefined) return given;
-  const [where, value] = listPays(from)
-    ? [sql`rowid IN (SELECT value FROM json_each(?))`, JSON.stringify(readTriggerRows(from).get(String(tableId)) ?? [])]
-    : [sql`type = 'trigger' AND name GLOB '_rowsync_*_' || ?`, String(tableId)];
-  return queryAll(from, sql`SELECT name, sql AS text FROM sqlite_schema WHERE ${where}`, [value]) as FoundTrigger[]; // both are TEXT
+  return readKnownTriggers(from).get(tableId) ?? [];
 }
 
 /** While tables are made, the schema changes between any two questions, and a list of all of it would be made for each. */
@@ -109,7 +119,7 @@ const QUESTIONS_BEFORE_LISTS = 4;
 
 const readQuestions = oncePerSchema(() => ({ count: 0 }));
 
-/** Whether a list of all tables or triggers pays, as so much was asked since the schema changed. */
+/** Whether a list of all tables pays, as so much was asked since the schema changed. */
 function listPays(from: Connection): boolean {
   const questions = readQuestions(from);
   questions.count += 1;
@@ -120,14 +130,6 @@ function listPays(from: Connection): boolean {
 const readTableRows = oncePerSchema((from) => {
   const rows = from.prepare(sql`SELECT lower(name), rowid FROM sqlite_schema WHERE type = 'table'`).raw();
   return new Map(rows.all() as [string, number][]); // the columns just listed
-});
-
-/** Rows of `sqlite_schema` that are triggers of ours, by the origin id with which their names end. */
-const readTriggerRows = oncePerSchema((from) => {
-  const text = sql`SELECT name, rowid FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_*'`;
-  const found = from.prepare(text).raw().all() as [string, number][]; // the columns just listed
-  const byId = Map.groupBy(found, ([name]) => name.slice(name.lastIndexOf('_') + 1));
-  return new Map([...byId].map(([id, triggers]) => [id, triggers.map(([, row]) => row)]));
 });
 
 /** A number in the file that changes with every change of the schema, by any client. */

@@ -3,6 +3,7 @@
  * rows that leaves unchanged rows alone (I9), deleting keeps the last values as evidence.
  */
 import { must } from '../base/assert.ts';
+import { onceFor } from '../base/once.ts';
 import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import { readColumns } from './bookkeeping/columns.ts';
 import { addToRowCount, readTable, storeColorState } from './bookkeeping/tables.ts';
@@ -99,7 +100,12 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
   const chunk = chunkOf(target);
   const touched = isNoted(tx, target) ? [] : null;
   const write = (at: number, count: number): number =>
-    runCounted(tx, textOf(upsertTexts, target, { count, make: upsertSql }), bindings(rows, at, count), touched);
+    runCounted(
+      tx,
+      textOf(upsertTexts(target), count, () => upsertSql(target, count)),
+      bindings(rows, at, count),
+      touched,
+    );
   let changedCount = 0;
   for (let from = 0; from < rows.length; from += chunk) {
     const isWhole = from + chunk <= rows.length;
@@ -150,7 +156,7 @@ function findUnlike(from: Connection, target: RowTarget, given: readonly Row[]):
   const rows = [...rowById.values()];
   const chunk = chunkOf(target);
   const find = (at: number, count: number): readonly Row[] => {
-    const text = textOf(unlikeTexts, target, { count, make: unlikeSql });
+    const text = textOf(unlikeTexts(target), count, () => unlikeSql(target, count));
     const ids = queryNumbers(from, text, bindings(rows, at, count));
     return ids.map((id) => must(rowById.get(id), 'a row that was given'));
   };
@@ -159,22 +165,14 @@ function findUnlike(from: Connection, target: RowTarget, given: readonly Row[]):
   return found;
 }
 
-/** Texts of statements about a number of rows, by table and number. */
-type Texts = WeakMap<RowTarget, Map<number, Sql>>;
+/** Texts of statements about a number of rows of a table. */
+const upsertTexts = onceFor(() => new Map<number, Sql>());
 
-const upsertTexts: Texts = new WeakMap();
+const unlikeTexts = onceFor(() => new Map<number, Sql>());
 
-const unlikeTexts: Texts = new WeakMap();
-
-function textOf(
-  texts: Texts,
-  target: RowTarget,
-  { count, make }: { readonly count: number; readonly make: (target: RowTarget, count: number) => Sql },
-): Sql {
-  let known = texts.get(target);
-  if (known === undefined) texts.set(target, (known = new Map<number, Sql>()));
-  let text = known.get(count);
-  if (text === undefined) known.set(count, (text = make(target, count)));
+function textOf(texts: Map<number, Sql>, count: number, make: () => Sql): Sql {
+  const text = texts.get(count) ?? make();
+  texts.set(count, text);
   return text;
 }
 

@@ -40,7 +40,9 @@ export function guardsOf(table: WrittenTable, sentence: string): readonly [Trigg
 
 /** Whether exactly the wanted triggers of ours are on a table. */
 export function hasTriggers(from: Connection, tableId: number, wanted: readonly Trigger[]): boolean {
-  return areSame(readTriggers(from, tableId), wanted);
+  const isSame = areSame(readTriggers(from, tableId), wanted);
+  if (isSame) noteTriggers(from, tableId, wanted);
+  return isSame;
 }
 
 /** Makes sure that exactly the wanted triggers are on a table; returns whether one had to be made or dropped. */

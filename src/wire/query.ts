@@ -2,6 +2,7 @@
  * Paths and query strings of the Records API (specification, sections 2.1 and 4; origin facts 7.2 and 7.3), as the
  * client builds them. A token in a path is never part of what is built here.
  */
+import { onceFor } from '../base/once.ts';
 
 /** Rows that one Select returns at most, and by default (specification, section 8). */
 export const TOP_MAX = 500;
@@ -49,7 +50,7 @@ function encodeText(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-/** The query string of Select; `top` is left out at its default and `skip` at 0, which keeps cache keys short. */
+/** The query string of Select; `top` is left out at its default and `skip` at 0, which keeps cache keys short. A page is named by it before it is requested with it. */
 export const selectQuery = onceFor(({ columns, sort, filter, top, skip }: SelectParameters): string => {
   const rest = queryFromPairs([
     ['filter', filter],
@@ -64,18 +65,6 @@ export const selectQuery = onceFor(({ columns, sort, filter, top, skip }: Select
 const columnsQuery = onceFor((columns: readonly string[]) =>
   queryFromPairs(columns.map((column) => ['column', column])),
 );
-
-/** Makes the text of an object once: a page is named by its query before it is requested with it. */
-function onceFor<T extends object>(make: (of: T) => string): (of: T) => string {
-  const texts = new WeakMap<T, string>();
-  return (of) => {
-    const known = texts.get(of);
-    if (known !== undefined) return known;
-    const text = make(of);
-    texts.set(of, text);
-    return text;
-  };
-}
 
 /** Ascending is the default and stays unsaid, except for a column whose own name ends like an order. */
 function sortText({ column, descending }: SortKey): string {

@@ -52,8 +52,8 @@ test.each([
   ['mirrors', false],
   ['two-way tables', true],
 ])('%s cost a pull no reading of everything each', async (_what, isTwoWay) => {
-  const few = await secondPull(4, isTwoWay);
-  const more = await secondPull(8, isTwoWay);
+  const few = await secondPull(6, isTwoWay);
+  const more = await secondPull(12, isTwoWay);
 
   expect(more.wholeCount).toBe(few.wholeCount);
   expect(few.wholeCount).toBeGreaterThan(0);

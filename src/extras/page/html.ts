@@ -4,6 +4,7 @@
  * written out (base/text.ts).
  */
 import { assert } from '../../base/assert.ts';
+import { onceFor } from '../../base/once.ts';
 import { printableLines } from '../../base/text.ts';
 
 /** A piece of finished HTML; only `html` makes one. */
@@ -34,19 +35,12 @@ export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[
   );
 }
 
-/** Checked templates, without their indentation; each is written once in the program. */
-const checked = new WeakMap<TemplateStringsArray, readonly string[]>();
-
-function unindented(strings: TemplateStringsArray): readonly string[] {
-  let literals = checked.get(strings);
-  if (literals === undefined) {
-    const problem = templateProblem(strings);
-    assert(problem === null, `a template of the page is safe: ${problem ?? ''}`);
-    literals = strings.map((literal) => literal.replaceAll(/\s*\n\s*/g, '\n'));
-    checked.set(strings, literals);
-  }
-  return literals;
-}
+/** A checked template, without its indentation; each is written once in the program. */
+const unindented = onceFor((strings: TemplateStringsArray): readonly string[] => {
+  const problem = templateProblem(strings);
+  assert(problem === null, `a template of the page is safe: ${problem ?? ''}`);
+  return strings.map((literal) => literal.replaceAll(/\s*\n\s*/g, '\n'));
+});
 
 function textOf(part: HtmlPart): string {
   if (part === null || part === false) return '';
