@@ -6,6 +6,7 @@
 import { flushCompileCache } from 'node:module';
 import { isatty } from 'node:tty';
 import { systemClock } from '../base/clock.ts';
+import { EXIT } from '../base/errors.ts';
 import { keepDebuggerShut } from '../base/node-flags.ts';
 import { EXTRAS } from '../extras.ts';
 import { keepMemorySmall, optimiseCode } from './runtime/memory.ts';
@@ -34,6 +35,12 @@ function stopSignal(): AbortSignal {
   return controller.signal;
 }
 
+/** Nothing is left to wait for, but the work has not ended: a defect, which must not look like success. */
+function endedEarly(): void {
+  process.exitCode = EXIT.failed;
+  void stderr.write('error: rowsync ended in the middle of its work, and what it did is not known\n');
+}
+
 async function main(): Promise<void> {
   // Extras start the program once more for what must not hold up, or crash, the process that asks.
   const [loadProcess] = EXTRAS.flatMap(({ processes }) => processes?.[process.argv[2] ?? ''] ?? []);
@@ -44,6 +51,7 @@ async function main(): Promise<void> {
     return serve();
   }
   const { run } = await import('./program.ts');
+  process.once('beforeExit', endedEarly);
   const exitCode = await run(
     process.argv.slice(2),
     {

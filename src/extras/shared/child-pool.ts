@@ -61,6 +61,7 @@ export class ChildPool<Request> {
     const late = AbortSignal.timeout(options.msMax);
     const ended = AbortSignal.any([late, options.signal]);
     const child = await this.#take(ended);
+    holdOpen(child, true);
     const inbox = on(child, 'message', { close: ['exit'] });
     const next = async (): Promise<FromChild> => {
       const { value, done } = await inbox.next().catch(() => ({ value: undefined, done: true }));
@@ -130,8 +131,7 @@ export class ChildPool<Request> {
       this.#idle.delete(child);
       this.#waiting.shift()?.();
     });
-    child.unref();
-    child.channel?.unref();
+    holdOpen(child, false);
     if (child.pid !== undefined) lowerPriority(child.pid);
     return child;
   }
@@ -142,6 +142,7 @@ export class ChildPool<Request> {
       child.kill('SIGKILL');
       return;
     }
+    holdOpen(child, false);
     this.#idle.add(child);
     this.#waiting.shift()?.();
     AbortSignal.timeout(IDLE_MS_MAX).addEventListener('abort', () => {
@@ -167,6 +168,13 @@ function compileCache(): Readonly<Record<string, string>> {
 function failureOf(late: AbortSignal, signal: AbortSignal, isClosed: boolean): ChildFailure {
   if (isClosed) return new ChildFailure('closed');
   return new ChildFailure(signal.aborted ? 'unwanted' : late.aborted ? 'late' : 'ended');
+}
+
+/** Whether this process stays for that child: while it is asked, not while it waits for a question. */
+function holdOpen(child: ChildProcess, isAsked: boolean): void {
+  const name = isAsked ? 'ref' : 'unref';
+  child[name]();
+  child.channel?.[name]();
 }
 
 function lowerPriority(pid: number): void {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeWorkspace } from '../../support/child.ts';
+import { makeWorkspace, runRowsync, startRowsync } from '../../support/child.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
 import { runCli } from '../../support/session.ts';
 import { NOTE } from '../../support/two-way.ts';
@@ -59,4 +59,34 @@ test('without queries, contracts says how to register one', async () => {
 
   expect(stdout).toContain('No query is registered');
   expect(exitCode).toBe(0);
+});
+
+test('a pull waits for its checks, in a process that has nothing else to do', { timeout: 60_000 }, async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using made = makeWorkspace(sandbox, `tables: { '*': {} }\ncontracts: { folder: queries }\n`);
+  mkdirSync(join(made.folder, 'queries'));
+  writeFileSync(join(made.folder, 'queries', 'none.check.sql'), 'SELECT _id FROM Note');
+
+  const { stdout, exitCode } = await runRowsync(['pull'], { folder: made.folder });
+
+  expect(stdout).toContain('The check none.check.sql returned');
+  expect(exitCode).toBe(0);
+});
+
+test('a program whose work cannot go on does not end as if it were done', { timeout: 60_000 }, async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using made = makeWorkspace(sandbox, `tables: { '*': {} }\ncontracts: { folder: queries }\n`);
+  mkdirSync(join(made.folder, 'queries'));
+  writeFileSync(join(made.folder, 'queries', 'none.check.sql'), 'SELECT _id FROM Note');
+  // Nobody stays for a child, so that nothing is left to wait for.
+  const forgetful = `import child from 'node:child_process'; import { syncBuiltinESMExports } from 'node:module';
+    const { spawn } = child;
+    child.spawn = (...words) => { const made = spawn(...words); made.ref = made.channel.ref = () => {}; return made; };
+    syncBuiltinESMExports();`;
+  const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(forgetful)}`;
+
+  const { stderr, exitCode } = await startRowsync(['pull'], { folder: made.folder, env: { NODE_OPTIONS } }).end;
+
+  expect(stderr).toContain('error: rowsync ended in the middle of its work');
+  expect(exitCode).toBe(1);
 });
