@@ -332,7 +332,9 @@ class Flush {
       followedAt: this.#followedAt,
       stampedAt: isStampMoved ? stamp : null,
     });
-    const by = isOfOrigin ? (after?.[this.#byIndex] ?? null) : null;
+    // Of a change that the origin did not stamp, such as one of a formula, the row names the author of the change before.
+    const isAuthored = isStampMoved || cells.some(({ index }) => index === this.#byIndex);
+    const by = isOfOrigin && isAuthored ? (after?.[this.#byIndex] ?? null) : null;
     const texts = cells.map(
       (cell) => `[${columns[cell.index]?.seq ?? 0},${exactText(cell.before)},${exactText(cell.after)}]`,
     );

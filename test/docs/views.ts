@@ -79,7 +79,8 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       not_before: 'At least one change happened between this time and `not_after`. NULL if that is unknown.',
       not_after: 'Both ends belong to the interval.',
       origin_at: 'When the origin says that the row was changed last, where the table shows it.',
-      origin_by: 'Who the origin says changed it last; true of the last change inside the interval only.',
+      origin_by:
+        'Who made the last change inside the interval, as the origin says. NULL for a change that it did not stamp, such as one of a formula.',
       stamped:
         '1 where the time that the origin says lies inside and narrowed the interval; 0 for a change without a stamp of its own.',
       cause:

@@ -5,6 +5,7 @@ import { prune } from '../../src/capture/mode.ts';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { HISTORY, momentOf, problemsSince, type Moment } from '../support/history.ts';
 import { pushNow } from '../support/push.ts';
+import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { AT, capture, NOTE, twoWaySettings } from '../support/two-way.ts';
 
@@ -129,6 +130,47 @@ test('tells what was edited from what an answer made of it, where both are found
     'pull update 1 {"Title":"mine"} -> {"Title":"theirs"}',
   ]);
   expect(problemsSince(fixture.path, moment)).toEqual([]);
+});
+
+test('a change that the origin did not stamp has no author, also where the row shows who changed it before', async () => {
+  const computed = { how: 'lookup', reference: 'Group', table: 'Group', column: 'Budget' } as const;
+  const looking: TableSpec = {
+    name: 'Item',
+    columns: [
+      { name: 'Group', type: 'Text' },
+      { name: 'Remark', type: 'Text' },
+      { name: 'Budget', type: 'Numeric', computed },
+    ],
+    rows: [{ Group: 'a' }],
+  };
+  const group: TableSpec = {
+    name: 'Group',
+    key: 'Name',
+    columns: [
+      { name: 'Name', type: 'Text', options: ['Unique', 'Required'] },
+      { name: 'Budget', type: 'Numeric' },
+    ],
+    rows: [{ Name: 'a', Budget: '1' }],
+  };
+  const clock = standing('2026-11-21T08:00:00Z');
+  await using fixture = await startFixture({ tables: [group, looking], clock }, { settings: MIRROR, clock });
+  const { store } = fixture.sandbox;
+  await fixture.pull();
+  clock.set('2026-11-21T09:00:00Z');
+  store.update('Item', 1, { Remark: 'by a person' });
+  await fixture.pull();
+  clock.set('2026-11-21T10:00:00Z');
+  store.update('Group', 1, { Budget: '2' });
+  await fixture.pull();
+
+  const found = fixture.rows(
+    `SELECT after ->> 'Budget' AS budget, origin_by IS NOT NULL AS is_authored, stamped FROM sync_history WHERE "table" = 'Item' AND row_id = 1 ORDER BY id`,
+  );
+
+  expect(found).toEqual([
+    { budget: null, is_authored: 1, stamped: 1 },
+    { budget: 2, is_authored: 0, stamped: 0 },
+  ]);
 });
 
 test('says between which times a change happened, and narrows them by the stamp of the origin', async () => {

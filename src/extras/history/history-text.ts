@@ -44,7 +44,7 @@ export function whenText({ notBefore, notAfter, stamped, at }: HistoryEntry): st
   if (notBefore !== null && notBefore === notAfter && notAfter === at) return `at ${at}`;
   const end = notAfter ?? at;
   const span = notBefore === null ? `not after ${end}` : `between ${notBefore} and ${end}`;
-  const stamp = stamped === 1 ? ` (the origin's stamp)` : stamped === 0 ? '; unstamped change' : '';
+  const stamp = stamped === 1 ? ` (the origin's stamp)` : stamped === 0 ? '; not stamped by the origin' : '';
   return `${span}, at least one change${stamp}`;
 }
 

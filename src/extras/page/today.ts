@@ -101,7 +101,7 @@ function peopleHtml(people: TableDay['people']): readonly Html[] {
   const rest = sumOf(people.slice(PEOPLE_MAX).map(({ count }) => count));
   const shown = people
     .slice(0, PEOPLE_MAX)
-    .map(({ name, count }) => ({ who: name === null ? 'not shown' : shortName(name), count }));
+    .map(({ name, count }) => ({ who: name === null ? 'not known' : shortName(name), count }));
   return [...shown, ...(rest === 0 ? [] : [{ who: 'others', count: rest }])].map(
     ({ who, count }) => html`<span class="person"><bdi>${who}</bdi> <b>${countText(count)}</b></span> `,
   );

@@ -18,7 +18,7 @@ import { queryAll, queryAny, queryFirst } from '../query.ts';
  *    not_after    when it happened at the origin, or by another client's hand: at least one change in between, both ends included;
  *                 not_before is null where nothing tells
  *    origin_at    when the origin says that the row was changed last; equal to not_after where that is what narrowed the interval
- *    origin_by    who the origin says changed it last
+ *    origin_by    who made the last change in the interval, as the origin says; null where it stamped none
  *    cause        pull · push · edit (by SQL, here) · decision (of a person) · schema · restore
  *    run_id       the run that wrote it, null where none was under way
  *    was_id       the `_id` that an inserted row had before
