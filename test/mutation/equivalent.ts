@@ -2,6 +2,11 @@
 
 /** Files all of whose mutants are killed by tests, or named below. */
 export const DONE: readonly string[] = [
+  'src/reconcile/account/account.ts',
+  'src/reconcile/account/facts.ts',
+  'src/reconcile/account/findings.ts',
+  'src/reconcile/account/pull-account.ts',
+  'src/reconcile/account/push-account.ts',
   'src/reconcile/bindings.ts',
   'src/reconcile/choose.ts',
   'src/reconcile/files.ts',
@@ -26,6 +31,7 @@ export const DONE: readonly string[] = [
   'src/wire/column-types.ts',
   'src/wire/decimal.ts',
   'src/wire/exact.ts',
+  'src/wire/fault.ts',
   'src/wire/format.ts',
   'src/wire/formula.ts',
   'src/wire/headers.ts',
@@ -454,5 +460,19 @@ export const EQUIVALENT: readonly Equivalent[] = [
     '0',
     '1',
     'a half of a character has a code',
+  ],
+  [
+    'src/reconcile/account/account.ts',
+    'const [since = null] = bad.flatMap((problem) => problem.since ?? []).toSorted();',
+    'problem.since ?? []',
+    'problem.since',
+    'null is sorted behind every time, and is the answer if there is no time',
+  ],
+  [
+    'src/reconcile/account/findings.ts',
+    ".map((it) => ({ ...said(it, null), sentence: `Sink ${it.subject ?? ''}: ${it.message}` }));",
+    "it.subject ?? ''",
+    'it.subject',
+    'a complaint about a sink has its name',
   ],
 ];

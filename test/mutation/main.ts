@@ -10,7 +10,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
-import { createVitest, type TestModule, type Vitest } from 'vitest/node';
+import { BaseSequencer, createVitest, type TestModule, type TestSpecification, type Vitest } from 'vitest/node';
 import { refusedByCompiler } from './compile.ts';
 import { DONE, EQUIVALENT } from './equivalent.ts';
 import { weave, type Mutant } from './mutate.ts';
@@ -27,6 +27,21 @@ function say(text: string): void {
 
 function readReport(): Report {
   return JSON.parse(readFileSync(REPORT_FILE, 'utf8')) as Report;
+}
+
+function doesImport(testFile: string, file: string): boolean {
+  return readFileSync(testFile, 'utf8').includes(`${relative(TOP, file).replace('src/', '/')}'`);
+}
+
+/** Tests of the woven files first: they kill the most, and no test runs again for what is dead. */
+function sequencerOf(woven: ReadonlyMap<string, string>): typeof BaseSequencer {
+  return class extends BaseSequencer {
+    override sort(specs: TestSpecification[]): Promise<TestSpecification[]> {
+      const isOwn = ({ moduleId }: TestSpecification): boolean =>
+        [...woven.keys()].some((file) => doesImport(moduleId, file));
+      return Promise.resolve([...specs.filter(isOwn), ...specs.filter((spec) => !isOwn(spec))]);
+    }
+  };
 }
 
 /** vitest over the woven files; `onFile` is called whenever the tests of a file have ended. */
@@ -48,6 +63,7 @@ async function vitestOf(woven: ReadonlyMap<string, string>, onFile: (file: strin
     testTimeout: 120_000,
     restoreMocks: true,
     unstubEnvs: true,
+    sequence: { sequencer: sequencerOf(woven) },
     reporters: [{ onTestModuleEnd: ({ moduleId }: TestModule) => onFile(relative(TOP, moduleId)) }],
     runner: join(import.meta.dirname, 'runner.ts'),
   };
@@ -59,11 +75,11 @@ async function vitestOf(woven: ReadonlyMap<string, string>, onFile: (file: strin
   return await createVitest('test', options, { plugins: [plugin] });
 }
 
-/** Runs the tests of a room, or those that name a file in their imports. */
-async function run(vitest: Vitest, room: string, active: number | null, imported = ''): Promise<Report> {
+/** Runs the tests of a room, or those that import a file. */
+async function run(vitest: Vitest, room: string, active: number | null, imported?: string): Promise<Report> {
   writeFileSync(ORDER_FILE, JSON.stringify({ active, reportFile: REPORT_FILE } satisfies Order));
   const all = await vitest.globTestSpecifications([`test/${room}/`]);
-  const chosen = all.filter(({ moduleId }) => readFileSync(moduleId, 'utf8').includes(imported));
+  const chosen = imported === undefined ? [] : all.filter(({ moduleId }) => doesImport(moduleId, imported));
   const { testModules } = await vitest.runTestSpecifications(chosen.length > 0 ? chosen : all);
   const [error] = active === null ? testModules.flatMap((module) => module.errors()) : [];
   if (error !== undefined) throw new Error(error.message);
@@ -98,7 +114,7 @@ async function survivorsOf(
     const loaded = new Set(report.loaded);
     const survivors: Mutant[] = [];
     for (const mutant of alive.filter(({ id }) => !refused.has(id))) {
-      const tries = loaded.has(mutant.id) ? [`${mutant.file.replace('src/', '/')}'`, ''] : [];
+      const tries = loaded.has(mutant.id) ? [join(TOP, mutant.file), undefined] : [];
       let isKilled = false;
       for (const imported of tries) isKilled ||= (await run(vitest, room, mutant.id, imported)).killed.length > 0;
       if (isKilled) continue;

@@ -115,8 +115,9 @@ export function ofFiles(
   const hint = "SELECT * FROM sync_files WHERE state = 'failed' says which, and why. rowsync files pull tries now.";
   return ({ tables, complaints }) => [
     ...tables.flatMap(({ table, filesNotHere }) => {
-      const count = filesNotHere === null ? 0 : countOf(filesNotHere);
-      if (filesNotHere === null || count === 0) return [];
+      if (filesNotHere === null) return [];
+      const count = countOf(filesNotHere);
+      if (count === 0) return [];
       const worst = filesNotHere.worst === null ? '' : `; the worst is ${filesNotHere.worst}`;
       return [{ table, count, sentence: `${sentenceOf(count)}${worst}`, hint }];
     }),
@@ -154,7 +155,7 @@ export function lateTables({ tables, nowMs, keeper }: AccountFacts): readonly Fi
       if (last === undefined || lateAfterMs === null || state === 'gone' || state === 'loading') return [];
       return nowMs - Date.parse(last) > Math.max(LATE_MS_MIN, lateAfterMs) ? [{ table, last }] : [];
     })
-    .toSorted((a, b) => (a.last < b.last ? -1 : 1));
+    .toSorted((a, b) => a.last.localeCompare(b.last));
   const [oldest] = late;
   if (oldest === undefined) return [];
   const names = someOf(late.map(({ table }) => table));
@@ -169,7 +170,7 @@ export function lateTables({ tables, nowMs, keeper }: AccountFacts): readonly Fi
 /** Tables with edits that were not pushed as their schedule says, and no reason of their own. */
 export function lateEdits({ tables, complaints, nowMs, keeper }: AccountFacts): readonly Finding[] {
   if (keeper === 'nobody') return [];
-  const explained = new Set(complaints.flatMap(({ about, subject }) => (about === 'table' ? (subject ?? []) : [])));
+  const explained = new Set(complaints.filter(({ about }) => about === 'table').map(({ subject }) => subject));
   return tables.flatMap(({ table, state, oldestPendingAt: since, editsLateAfterMs }) => {
     if (since === null || editsLateAfterMs === null || state === 'gone' || explained.has(table)) return [];
     if (nowMs - Date.parse(since) <= Math.max(LATE_MS_MIN, editsLateAfterMs)) return [];

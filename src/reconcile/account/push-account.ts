@@ -2,7 +2,6 @@
  * What became of the edits that a push began with. Each is in exactly one column, whatever went wrong: the columns add up to the edits at the
  * beginning. Judged by the states of the rows when the push ends. Pure.
  */
-import { assert } from '../../base/assert.ts';
 import { retryHope, NO_STATUS } from '../push-outcome.ts';
 import type { RowState } from '../row-state.ts';
 
@@ -64,9 +63,9 @@ export function fateOf({ state, status, winners }: EditFacts): EditFate {
 export function accountOf(edits: readonly EditFacts[], unsentReason: string): PushAccount {
   const fates = edits.map(fateOf);
   const counts = columns((fate) => fates.filter((other) => other === fate).length);
-  const sum = EDIT_FATES.reduce((total, fate) => total + counts[fate], 0);
-  assert(sum === edits.length, 'every edit is in one column of the account');
-  const passing = edits.filter((edit, index) => fates[index] === 'refused' && isPassing(edit.status)).length;
+  const isPassing = ({ state, status }: EditFacts): boolean =>
+    state === 'refused' && status !== null && (status === NO_STATUS || retryHope(status) === 'soon');
+  const passing = edits.filter(isPassing).length;
   return { began: edits.length, ...counts, passing, unsentReason: counts.unsent === 0 ? null : unsentReason };
 }
 
@@ -81,10 +80,6 @@ function columns(count: (fate: EditFate) => number): Readonly<Record<EditFate, n
     unsendable: count('unsendable'),
     unsent: count('unsent'),
   };
-}
-
-function isPassing(status: number | null): boolean {
-  return status === NO_STATUS || (status !== null && retryHope(status) === 'soon');
 }
 
 /** The sum of the accounts of several tables, with the reason of the first that has one. */

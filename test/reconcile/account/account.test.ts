@@ -1,6 +1,5 @@
 /** What the account makes of facts. */
 import { expect, test } from 'vitest';
-import type { AccountFacts, FoundComplaint, TableFacts } from '../../../src/reconcile/account/facts.ts';
 import {
   accountOf,
   NOTIFIED,
@@ -10,46 +9,7 @@ import {
   worstOf,
   type Problem,
 } from '../../../src/reconcile/account/account.ts';
-
-const NOW = Date.parse('2026-11-21T12:00:00Z');
-
-const TABLE: TableFacts = {
-  table: 'Customer',
-  state: 'steady',
-  freshSince: '2026-11-21T11:55:00Z',
-  followedAt: null,
-  unreadableCount: 0,
-  firstUnreadable: null,
-  pageRows: null,
-  refusedCount: 0,
-  inDoubtCount: 0,
-  unsendableCount: 0,
-  conflictCount: 0,
-  lost: null,
-  filesNotHere: null,
-  oldestPendingAt: null,
-  lateAfterMs: 600_000,
-  editsLateAfterMs: 600_000,
-};
-
-const STEADY: AccountFacts = {
-  nowMs: NOW,
-  replica: 'here',
-  tables: [TABLE],
-  complaints: [],
-  misnamed: [],
-  remade: [],
-  putBack: null,
-  keeper: 'daemon',
-};
-
-function codes(changes: Partial<AccountFacts>): readonly string[] {
-  return accountOf({ ...STEADY, ...changes }).map(({ code, severity }) => `${severity} ${code}`);
-}
-
-function complaint(about: FoundComplaint['about'], code: string): FoundComplaint {
-  return { about, subject: null, code, message: 'said', hint: 'do', since: null };
-}
+import { codes, complaint, STEADY, TABLE } from '../../support/account-facts.ts';
 
 test('names in the configuration that are not at the origin are told', () => {
   const misnamed = (['stray', 'renamed', 'excluding'] as const).map((kind) => ({ kind, sentence: kind }));
@@ -157,6 +117,19 @@ test('puts what is worse first, and says the same thing once', () => {
   ];
 
   expect(codes({ complaints })).toEqual(['damaged replica.damaged', 'person credentials.refused', 'late table.late']);
+});
+
+test('a person, what is late, and what is good to know come in this order', () => {
+  const changes = { unreadableCount: 1, lost: { count: 1, since: '2026-11-20T08:00:00Z' } };
+  const putBack = { since: '2026-11-20T08:00:00Z', knownUntil: null };
+  const facts = { tables: [{ ...TABLE, ...changes, freshSince: '2026-11-21T08:00:00Z' }], putBack };
+
+  expect(codes(facts)).toEqual([
+    'person rows.unreadable',
+    'late tables.late',
+    'notice replica.putBack',
+    'notice rows.lost',
+  ]);
 });
 
 test('the first row that cannot be read is named with column and reason', () => {

@@ -29,6 +29,18 @@ test.each<[EditFate, EditFacts['state'], number | null, readonly ConflictWinner[
   expect(fateOf({ state, status, winners: new Set<string>(winners) })).toBe(fate);
 });
 
+test.each<[EditFacts['state'], number | null, number]>([
+  ['refused', 0, 1],
+  ['refused', 429, 1],
+  ['refused', 503, 1],
+  ['refused', 400, 0],
+  ['refused', 403, 0],
+  ['refused', null, 0],
+  ['edited', 503, 0],
+])('of an edit whose row is %s with the status %s, %s may pass by itself', (state, status, passing) => {
+  expect(accountOf([{ state, status, winners: new Set() }], 'the origin is away').passing).toBe(passing);
+});
+
 test('the columns add up to the edits at the beginning, for one table and for several', () => {
   const edits = fc.array(
     fc.record({

@@ -1,0 +1,131 @@
+/** What each form of fact becomes: errors by their codes, counts, files, and what is late by how much. */
+import { describe, expect, test } from 'vitest';
+import { ERROR_CODES } from '../../../src/base/errors.ts';
+import { accountOf, type Problem } from '../../../src/reconcile/account/account.ts';
+import type { AccountFacts, FilesNotHere, TableFacts } from '../../../src/reconcile/account/facts.ts';
+import { codes, complaint, NOW, STEADY, TABLE } from '../../support/account-facts.ts';
+
+function problems(changes: Partial<AccountFacts>): readonly Problem[] {
+  return accountOf({ ...STEADY, ...changes });
+}
+
+function sentences(changes: Partial<AccountFacts>): readonly string[] {
+  return problems(changes).map(({ sentence }) => sentence);
+}
+
+/** When a person has nothing to do: the origin is away, changes under us, or answers nonsense; another process is at work. */
+const PASSING = [
+  ...['origin.unreachable', 'origin.proxy', 'origin.timeout', 'origin.busy', 'origin.stopped', 'origin.cutShort'],
+  ...['origin.moving', 'origin.samePage', 'origin.shortPage', 'pull.unsettled', 'push.identity', 'push.shape'],
+  ...['origin.notApi', 'origin.truncated', 'origin.unexpected', 'origin.unknownOutcome', 'push.unanswered'],
+  ...['replica.busy', 'replica.inUse', 'sink.busy', 'sink.unreachable'],
+];
+
+test.each(Object.keys(ERROR_CODES))(
+  'an error with the code %s waits for a person, unless it passes by itself',
+  (code) => {
+    const [problem] = problems({ complaints: [{ ...complaint('table', code), subject: 'Customer' }] });
+
+    expect(problem?.severity).toBe(PASSING.includes(code) ? 'late' : 'person');
+  },
+);
+
+test.each([
+  ['replica', 'replica.newer', 'damaged replica.damaged'],
+  ['table', 'config.maskKey', 'person table.maskKey'],
+  ['table', 'pull.sum', 'person rows.unaccounted'],
+  ['contract', 'contract.breaks', 'person contract.breaks'],
+  ['contract', 'contract.fails', 'person contract.fails'],
+  ['contract', 'contract.changed', 'notice contract.changed'],
+  ['table', 'contract.breaks', 'person table.failed'],
+] as const)('an error of a %s with the code %s is %s', (about, code, problem) => {
+  expect(codes({ complaints: [complaint(about, code)] })).toEqual([problem]);
+});
+
+test.each([
+  ['said', 'said'],
+  ['Customer: a page was cut', 'a page was cut'],
+  ['Customers: a page was cut', 'Customers: a page was cut'],
+])('the message %j about the table Customer becomes the sentence %j', (message, sentence) => {
+  const one = { ...complaint('table', 'origin.refused'), subject: 'Customer', message };
+
+  expect(problems({ complaints: [one] })).toMatchObject([{ table: 'Customer', sentence }]);
+});
+
+test('a sink and its tables are named', () => {
+  const complaints = (['sink', 'sinkTable'] as const).map((about) => ({
+    ...complaint(about, 'sink.taken'),
+    subject: 'warehouse',
+    message: `a ${about}`,
+  }));
+
+  expect(sentences({ complaints })).toEqual(['Sink warehouse: a sink', 'Sink warehouse: a sinkTable']);
+});
+
+test.each<[Partial<FilesNotHere>, readonly string[]]>([
+  [{}, []],
+  [{ failedCount: 1 }, ['1 file could not be fetched']],
+  [{ failedCount: 2, worst: '_id 7: 404' }, ['2 files could not be fetched; the worst is _id 7: 404']],
+  [{ waitingCount: 3 }, ['3 files not here yet']],
+])('files not here %j are said as %j', (changes, said) => {
+  const filesNotHere = { failedCount: 0, waitingCount: 0, worst: null, ...changes };
+
+  expect(sentences({ tables: [{ ...TABLE, filesNotHere }] })).toEqual(said);
+});
+
+describe('what is late', () => {
+  const MINUTES_15_AGO = '2026-11-21T11:45:00Z';
+  const OLD = '2026-11-20T12:00:00Z';
+
+  function sentencesOf(changes: Partial<TableFacts>, nowMs = NOW): readonly string[] {
+    return sentences({ nowMs, tables: [{ ...TABLE, ...changes }] });
+  }
+
+  const READ_LATE = 'Customer was last read 15 min ago, later than its schedule says';
+  const EDITS_LATE = 'edits wait to be pushed since 15 min ago, longer than the schedule says';
+
+  test.each<[string, Partial<TableFacts>, number, readonly string[]]>([
+    ['rows after 15 minutes', { freshSince: MINUTES_15_AGO }, NOW, []],
+    ['rows after more than 15 minutes', { freshSince: MINUTES_15_AGO }, NOW + 1, [READ_LATE]],
+    ['rows that need an hour', { freshSince: MINUTES_15_AGO, lateAfterMs: 3_600_000 }, NOW + 1, []],
+    ['edits after 15 minutes', { oldestPendingAt: MINUTES_15_AGO }, NOW, []],
+    ['edits after more than 15 minutes', { oldestPendingAt: MINUTES_15_AGO }, NOW + 1, [EDITS_LATE]],
+    ['edits that have an hour', { oldestPendingAt: MINUTES_15_AGO, editsLateAfterMs: 3_600_000 }, NOW + 1, []],
+  ])('%s', (_what, changes, nowMs, said) => {
+    expect(sentencesOf({ freshSince: '2026-11-21T12:00:00Z', ...changes }, nowMs)).toEqual(said);
+  });
+
+  test('a table that is gone or still loading is not late as well', () => {
+    expect(codes({ tables: [{ ...TABLE, state: 'gone', freshSince: OLD, oldestPendingAt: OLD }] })).toEqual([
+      'person table.gone',
+    ]);
+    expect(codes({ tables: [{ ...TABLE, state: 'loading', freshSince: OLD }] })).toEqual(['late tables.loading']);
+  });
+
+  test('the tables are named, that which waits longest first', () => {
+    const tables = [
+      { ...TABLE, table: 'Order', freshSince: '2026-11-21T11:00:00Z' },
+      { ...TABLE, table: 'Note', freshSince: '2026-11-21T10:30:00Z' },
+      { ...TABLE, table: 'Customer' },
+      { ...TABLE, table: 'Part', freshSince: '2026-11-21T11:30:00Z' },
+    ];
+
+    expect(problems({ tables })).toMatchObject([
+      {
+        count: 3,
+        since: '2026-11-21T10:30:00Z',
+        sentence: '3 tables were not read as their schedule says, the oldest 1 h ago: Note, Order, Part',
+      },
+    ]);
+  });
+
+  test.each([
+    ['table', []],
+    ['sink', ['late edits.late']],
+  ] as const)('a complaint about the %s Customer says why its edits wait, or not', (about, late) => {
+    const one = { ...complaint(about, 'origin.refused'), subject: 'Customer' };
+    const tables = [{ ...TABLE, oldestPendingAt: OLD }];
+
+    expect(codes({ tables, complaints: [one] }).filter((code) => code === 'late edits.late')).toEqual(late);
+  });
+});

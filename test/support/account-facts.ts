@@ -1,0 +1,46 @@
+/** Facts for tests of the account: a replica that is well, and what is changed of it. */
+import { accountOf } from '../../src/reconcile/account/account.ts';
+import type { AccountFacts, FoundComplaint, TableFacts } from '../../src/reconcile/account/facts.ts';
+
+export const NOW = Date.parse('2026-11-21T12:00:00Z');
+
+/** A table of which nothing is to be said. */
+export const TABLE: TableFacts = {
+  table: 'Customer',
+  state: 'steady',
+  freshSince: '2026-11-21T11:55:00Z',
+  followedAt: null,
+  unreadableCount: 0,
+  firstUnreadable: null,
+  pageRows: null,
+  refusedCount: 0,
+  inDoubtCount: 0,
+  unsendableCount: 0,
+  conflictCount: 0,
+  lost: null,
+  filesNotHere: null,
+  oldestPendingAt: null,
+  lateAfterMs: 600_000,
+  editsLateAfterMs: 600_000,
+};
+
+/** Facts of which nothing is to be said. */
+export const STEADY: AccountFacts = {
+  nowMs: NOW,
+  replica: 'here',
+  tables: [TABLE],
+  complaints: [],
+  misnamed: [],
+  remade: [],
+  putBack: null,
+  keeper: 'daemon',
+};
+
+/** The problems that these facts make, with their severity. */
+export function codes(changes: Partial<AccountFacts>): readonly string[] {
+  return accountOf({ ...STEADY, ...changes }).map(({ code, severity }) => `${severity} ${code}`);
+}
+
+export function complaint(about: FoundComplaint['about'], code: string): FoundComplaint {
+  return { about, subject: null, code, message: 'said', hint: 'do', since: null };
+}
