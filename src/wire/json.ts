@@ -105,7 +105,7 @@ export class Fields {
 
   #get(field: string): unknown {
     this.#read.add(field);
-    return Object.hasOwn(this.#json, field) ? this.#json[field] : undefined;
+    return this.#json[field];
   }
 
   #missing(field: string, expected: string): RowsyncError {
@@ -328,8 +328,7 @@ export function readColumnNames(json: unknown, what: string): ReadonlySet<string
 
 /** `Edit, Delete` at the service, `Edit,Delete` in the specification: one text for both. */
 function readAllow(allow: unknown): string | null {
-  if (typeof allow !== 'string') return null;
-  return allow.includes(' ') ? allow.replaceAll(' ', '') : allow;
+  return typeof allow === 'string' ? allow.replaceAll(' ', '') : null;
 }
 
 const NO_COLOR: Pick<Row, 'color'> = {};

@@ -8,7 +8,16 @@ import { describe, expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { plainDecimal } from '../../src/wire/decimal.ts';
 import { ExactNumber } from '../../src/wire/exact.ts';
-import { parseBody, readDatabase, readError, readRows, readTable, readUser } from '../../src/wire/json.ts';
+import {
+  parseBody,
+  readColumnNames,
+  readDatabase,
+  readError,
+  readRollups,
+  readRows,
+  readTable,
+  readUser,
+} from '../../src/wire/json.ts';
 import { COLUMN_TYPES, type ColumnShape, type Row } from '../../src/wire/schema.ts';
 import { writeInput } from '../../src/wire/values.ts';
 import { rowsWriter, writeDatabase, writeError, writeTable, writeUser } from '../../src/sandbox/wire/json-answers.ts';
@@ -129,6 +138,60 @@ describe('descriptors', () => {
     expect(failure).toEqual({ code: 'origin.unexpected', message: expect.stringContaining(complaint) as string });
   });
 
+  const TABLE = { id: 1, recordName: 'Order', columns: [], views: [] };
+  const COLUMN = { id: 2, name: 'Total', type: 'Numeric' };
+
+  test('takes what is left out as not said', () => {
+    const table = readTable({ ...TABLE, columns: [COLUMN], views: [{ id: 3, name: 'All' }] });
+
+    expect(table).toMatchObject({ showTab: false, allowAdd: false, recordsName: '', alias: '', color: '', key: '' });
+    expect(table.columns[0]).toMatchObject({ width: null, kind: null, readOnly: null, dataOptions: [] });
+    expect(table.views[0]).toMatchObject({ type: '', showInMenu: false, actions: [] });
+  });
+
+  test.each([
+    ['12', 12],
+    ['9007199254740991', Number.MAX_SAFE_INTEGER],
+    ['9007199254740992', null],
+    ['', null],
+    ['0x12', null],
+    ['12e3', null],
+    ['-1', null],
+    [' 1', null],
+    [1.5, null],
+    [true, null],
+  ])('reads the id %j as %s', (id, read) => {
+    if (read === null) expect(failureOf(() => readUser({ id })).message).toBe('user: the field "id" is not an integer');
+    else expect(readUser({ id }).id).toBe(read);
+  });
+
+  test.each([
+    [100, 100],
+    [0, null],
+    [1.5, null],
+    [2 ** 53, null],
+    ['100', null],
+  ])('reads the width %j as %s', (width, read) => {
+    expect(readTable({ ...TABLE, columns: [{ ...COLUMN, width }] }).columns[0]?.width).toBe(read);
+  });
+
+  test('takes names of up to 1,000 characters', () => {
+    const longest = 'n'.repeat(1_000);
+
+    expect(readTable({ ...TABLE, recordName: longest }).recordName).toBe(longest);
+    expect(failureOf(() => readTable({ ...TABLE, recordName: `${longest}n` })).message).toBe(
+      'describe table: the field "recordName" is not at most 1000 characters long',
+    );
+  });
+
+  test('says which view is wrong', () => {
+    const views = [{ id: 1, name: 'All' }, { name: 'Mine' }];
+
+    expect(failureOf(() => readTable({ ...TABLE, views })).message).toBe(
+      'describe table, view 2: the field "id" is not an integer',
+    );
+  });
+
   test('refuses a column without a type and a user without an id', () => {
     const column = { id: 1, recordName: 'A', columns: [{ id: 2, name: 'B' }], views: [] };
 
@@ -148,6 +211,7 @@ describe('errors', () => {
 
   test('reads the short form, and the form that calls the field status', () => {
     expect(readError({ error: 400, message: 'm' })).toEqual({ error: 400, code: null, message: 'm', source: null });
+    expect(readError({ message: 'm' })).toEqual({ error: 0, code: null, message: 'm', source: null });
     expect(readError({ status: 404, message: 'm' })).toEqual({ error: 404, code: null, message: 'm', source: null });
   });
 
@@ -328,6 +392,37 @@ describe('rows', () => {
     ]);
   });
 
+  // The service writes `Edit, Delete`, the specification `Edit,Delete` (2.5).
+  test.each([
+    ['{"@row.id":1,"@row.allow":"Edit, Delete"}', { id: 1, allow: 'Edit,Delete', values: [] }],
+    ['{"@row.id":1,"@row.allow":"Edit,Delete"}', { id: 1, allow: 'Edit,Delete', values: [] }],
+    ['{"@row.id":1,"@row.allow":true}', { id: 1, allow: null, values: [] }],
+    ['{"@row.id":1,"@row.color":"#0061B0"}', { id: 1, allow: null, color: '#0061B0', values: [] }],
+    ['{"@row.id":1,"@row.color":""}', { id: 1, allow: null, values: [] }],
+    ['{"@row.id":1,"@row.color":null}', { id: 1, allow: null, values: [] }],
+    ['{"@row.id":1,"@row.color":7}', { id: 1, allow: null, values: [] }],
+  ])('say beside their values what %s says', (json, row) => {
+    expect(readRows(parseBody(`[${json}]`, 'x'), [], 'x').rows).toEqual([row]);
+  });
+
+  test.each([
+    ['[]', null],
+    ['[{"@row.id":1,"@row.allow":"Edit","Name":null,"row.id":2}]', ['Name', 'row.id']],
+  ])('of %s name the columns %j', (json, names) => {
+    const read = readColumnNames(parseBody(json, 'x'), 'x');
+
+    expect(read === null ? null : [...read]).toEqual(names);
+  });
+
+  test('name no columns where no list of rows came', () => {
+    expect(failureOf(() => readColumnNames({}, 'page')).message).toBe(
+      'page: an array of rows was expected, an object came',
+    );
+    expect(failureOf(() => readColumnNames([7], 'page')).message).toBe(
+      'page, row 1: an object was expected, a number came',
+    );
+  });
+
   test.each([
     ['an object', '{"error":500,"message":"x"}', 'an array of rows was expected, an object came'],
     ['null', 'null', 'an array of rows was expected, null came'],
@@ -361,5 +456,35 @@ describe('rows', () => {
         expect(rowsWriter(columns, 'UTC')(readRows(parseBody(text, 'x'), columns, 'x').rows)).toBe(text);
       }),
     );
+  });
+});
+
+describe('rows that stand for others (origin facts 1.2)', () => {
+  const DAYS = [
+    { name: 'Day', otherName: 'Day//FD', type: 'Date' },
+    { name: 'Count', type: 'Numeric' },
+  ] as const;
+
+  test.each([
+    ['a group under its name', '{"Day":"2026-11-21","Count":2}', { type: null, values: ['2026-11-21', 2] }],
+    ['a group under its other name', '{"Day//FD":"2026-11-21","Count":2}', { type: null, values: ['2026-11-21', 2] }],
+    ['a group without a value', '{"Day":null,"Day//FD":"2026-11-21","Count":2}', { type: null, values: [null, 2] }],
+    ['all of them', '{"@row.type":"Grand","Day":"2026-11-21","Count":9}', { type: 'Grand', values: [null, 9] }],
+    ['all of them, without the group', '{"@row.type":"Grand","Count":9}', { type: 'Grand', values: [null, 9] }],
+  ])('are read: %s', (_what, json, rollup) => {
+    expect(readRollups(parseBody(`[${json}]`, 'x'), DAYS, 'x')).toEqual([rollup]);
+  });
+
+  test.each([
+    ['{}', 'totals: an array of rows was expected, an object came'],
+    ['[{"Day":null,"Count":1},7]', 'totals, row 2: an object was expected, a number came'],
+    ['[{"Day":null,"Count":1},{"Day":null}]', 'totals: row 2 has no usable "Count"'],
+    ['[{"Day":null,"Count":1},{"Day":null,"Count":"x"}]', 'totals: row 2 has no usable "Count"'],
+    ['[{"Count":1}]', 'totals: row 1 has no usable "Day"'],
+  ])('are not %s', (json, message) => {
+    expect(failureOf(() => readRollups(parseBody(json, 'x'), DAYS, 'totals'))).toEqual({
+      code: 'origin.unexpected',
+      message,
+    });
   });
 });
