@@ -18,12 +18,14 @@ vi.setConfig({ testTimeout: 900_000 });
 const TOP = fileURLToPath(new URL('../../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'rowsync-program-'));
 
-/** Pulls, pushes, conflicts, exports and what comes back of them, a sink, and the daemon. */
+/** Pulls, pushes, conflicts, exports and what comes back of them, a sink, the daemon, its page, and what the documents show. */
 const SUITES = [
   'test/cli/commands.test.ts',
   'test/cli/commands/push.test.ts',
   'test/cli/commands/conflicts.test.ts',
+  'test/cli/documents.test.ts',
   'test/extras/import/import.test.ts',
+  'test/extras/page/program.test.ts',
   'test/extras/postgres/command.long.test.ts',
   'test/security/process.test.ts',
 ];
