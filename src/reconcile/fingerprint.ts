@@ -2,6 +2,7 @@
  * Fingerprints: totals of the rows of each day of creation, at the origin and here. Days are in the calling user's time zone, as the origin groups
  * them. This is evidence, not proof: equal measures never make a row fresh, and a misleading measure only costs requests. Pure.
  */
+import { must } from '../base/assert.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import {
   columnType,
@@ -92,7 +93,7 @@ function sumOf({ name, type }: ColumnDescriptor): Measure {
 /** A day of the origin's answer; `values` in the order of the measures. */
 export function readMeasures(measures: readonly Measure[], values: readonly Value[]): DayMeasures {
   return measures.map(({ of }, index) => {
-    const value = values[index] ?? null;
+    const value = values[index];
     if (of !== 'modified') return Number(value ?? 0);
     return typeof value === 'string' ? secondOf(value) : null;
   });
@@ -114,14 +115,13 @@ export class DayTally {
     const day = typeof created === 'string' ? this.#dayOf(created) : NO_DAY;
     let totals = this.#days.get(day);
     if (totals === undefined) {
-      totals = this.#measures.map(({ of }) => (of === 'modified' ? null : 0));
+      totals = this.#measures.map(() => null);
       this.#days.set(day, totals);
     }
     for (const [index, { of }] of this.#measures.entries()) {
-      const total = totals[index] ?? null;
-      const value = values[index] ?? null;
+      const total = totals[index];
+      const value = values[index];
       if (of === 'count') totals[index] = Number(total) + 1;
-      else if (value === null) continue;
       else if (of === 'sum') totals[index] = Number(total) + Number(value);
       else if (typeof value === 'string') totals[index] = laterStamp(typeof total === 'string' ? total : null, [value]);
     }
@@ -151,9 +151,8 @@ export function compareDays(
 
 function isSame(one: number | string | null, other: number | string | null): boolean {
   if (typeof one !== 'number' || typeof other !== 'number') return one === other;
-  const size = Math.max(Math.abs(one), Math.abs(other));
   // A sum that is no number is ignored.
-  return !(Math.abs(one - other) > Math.max(TOLERANCE, size * RELATIVE_TOLERANCE));
+  return !(Math.abs(one - other) > Math.max(TOLERANCE, Math.abs(one) * RELATIVE_TOLERANCE));
 }
 
 /**
@@ -177,7 +176,8 @@ export function windowsOfDays(days: readonly string[], windows: readonly string[
   );
   const found = windows.filter((window) => {
     const end = endOfWindow(windows, window);
-    return window !== NO_STAMP_WINDOW && ranges.some(({ from, to }) => to > window && (end === null || from < end));
+    // The window of rows without a stamp sorts behind every time.
+    return ranges.some(({ from, to }) => to > window && (end === null || from < end));
   });
   return days.includes(NO_DAY) ? [...found, NO_STAMP_WINDOW] : found;
 }
@@ -205,6 +205,9 @@ export function dayFinder(zone: string): (stamp: string) => string {
       begins.set(date, days);
     }
     const second = secondOf(stamp);
-    return days.find(([begin]) => begin <= second)?.[1] ?? dayAfter(date, -1);
+    return must(
+      days.find(([begin]) => begin <= second),
+      'a zone is less than a day away from UTC',
+    )[1];
   };
 }

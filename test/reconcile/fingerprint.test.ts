@@ -54,9 +54,45 @@ describe('planMeasures', () => {
     ['a hidden key', [created, modified], null],
     ['a hidden time of modification', [key, created], ['count']],
     ['a name with two slashes', [key, created, columnOf('a//b', 'Numeric')], ['count']],
+    ['a masked number', [key, created, { ...columnOf('Price', 'Numeric'), mask: { kind: 'null' } }], ['count']],
+    [
+      'a time and a number',
+      [key, created, modified, columnOf('Price', 'Numeric')],
+      ['count', 'modified', 'sum of Price'],
+    ],
   ] as const)('%s', (_what, columns, ids) => {
     expect(planMeasures({ key: 'Id', columns })?.measures.map(({ id }) => id) ?? null).toEqual(ids);
   });
+});
+
+test('a key with two slashes in its name has no count', () => {
+  const columns = [columnOf('a//b', 'Text', 'Key'), columnOf('Date Created', 'Timestamp', 'DateCreated')];
+
+  expect(planMeasures({ key: 'a//b', columns })).toBeNull();
+});
+
+test('the first 24 numbers are summed, whose names fit into one address', () => {
+  const numbers = Array.from({ length: 30 }, (_, index) => columnOf(`n${index}`, 'Numeric'));
+  const columns = [columnOf('Id', 'Autonumber', 'Key'), columnOf('Date Created', 'Timestamp', 'DateCreated')];
+
+  const plan = planMeasures({ key: 'Id', columns: [...columns, ...numbers] });
+
+  expect(plan?.measures.map(({ column }) => column)).toEqual(['Id', ...numbers.slice(0, 24).map(({ name }) => name)]);
+});
+
+test.each([
+  [0, 5e-7, []],
+  [0, 6e-7, ['sum of Price']],
+  [1e9, 1e9 + 1, []],
+  [1e9, 1e9 + 2, ['sum of Price']],
+  [-1e9, -1e9 - 1, []],
+  [Number.NaN, 1, []],
+])('the sums %d and %d differ by %j', (one, other, measures) => {
+  const [there, here] = [one, other].map((sum) => days({ '2026-01-02': [3, STAMP, sum] }));
+
+  const differences = compareDays(MEASURES, { there: there ?? new Map(), here: here ?? new Map() });
+
+  expect(differences.flatMap((difference) => difference.measures)).toEqual(measures);
 });
 
 test('rows add up day by day to what the origin says of them', () => {

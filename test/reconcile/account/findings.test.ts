@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES } from '../../../src/base/errors.ts';
 import { accountOf, type Problem } from '../../../src/reconcile/account/account.ts';
-import type { AccountFacts, FilesNotHere, TableFacts } from '../../../src/reconcile/account/facts.ts';
+import type { AccountFacts, FilesNotHere, FoundComplaint, TableFacts } from '../../../src/reconcile/account/facts.ts';
 import { codes, complaint, NOW, STEADY, TABLE } from '../../support/account-facts.ts';
 
 function problems(changes: Partial<AccountFacts>): readonly Problem[] {
@@ -37,6 +37,7 @@ test.each([
   ['contract', 'contract.breaks', 'person contract.breaks'],
   ['contract', 'contract.fails', 'person contract.fails'],
   ['contract', 'contract.changed', 'notice contract.changed'],
+  ['contract', 'contract.oldName', 'notice contract.oldName'],
   ['table', 'contract.breaks', 'person table.failed'],
 ] as const)('an error of a %s with the code %s is %s', (about, code, problem) => {
   expect(codes({ complaints: [complaint(about, code)] })).toEqual([problem]);
@@ -52,14 +53,72 @@ test.each([
   expect(problems({ complaints: [one] })).toMatchObject([{ table: 'Customer', sentence }]);
 });
 
-test('a sink and its tables are named', () => {
-  const complaints = (['sink', 'sinkTable'] as const).map((about) => ({
-    ...complaint(about, 'sink.taken'),
-    subject: 'warehouse',
-    message: `a ${about}`,
-  }));
+/** An error of this kind about `subject`, and the sentence that it becomes. */
+test.each<[FoundComplaint['about'], string | null, string, string]>([
+  [
+    'reload',
+    null,
+    'person config.refused',
+    'The changed configuration is not in use, and the next restart would fail: said',
+  ],
+  ['work', 'backup', 'person work.failed', 'The last backup failed: said'],
+  ['work', null, 'person work.failed', 'The last job failed: said'],
+  ['verify', 'Customer', 'person rows.different', 'said'],
+  ['sink', 'warehouse', 'person sink.failed', 'Sink warehouse: said'],
+  ['sinkTable', 'warehouse', 'person sink.held', 'Sink warehouse: said'],
+  ['notices', 'webhook', 'person notices.failed', 'Notices do not get through by notify.webhook: said'],
+  ['log', null, 'person log.failed', 'The log of the daemon cannot be written: said'],
+  ['doorbell', null, 'person doorbell.deaf', 'said'],
+  ['history', 'Customer', 'person history.held', 'entries older than history.keep are not removed: said'],
+])('what is wrong with the %s %s is %s: %s', (about, subject, code, sentence) => {
+  const complaints = [{ ...complaint(about, 'config.invalid'), subject }];
 
-  expect(sentences({ complaints })).toEqual(['Sink warehouse: a sink', 'Sink warehouse: a sinkTable']);
+  expect(codes({ complaints })).toEqual([code]);
+  expect(sentences({ complaints })).toEqual([sentence]);
+});
+
+test('a table of a sink is held also where the reason passes', () => {
+  const complaints = [{ ...complaint('sinkTable', 'sink.unreachable'), subject: 'warehouse' }];
+
+  expect(codes({ complaints })).toEqual(['person sink.held']);
+});
+
+const LOST = { count: 2, since: '2026-11-20T08:00:00Z' };
+
+test.each<[Partial<TableFacts>, string]>([
+  [{ conflictCount: 2 }, '2 conflicts to decide'],
+  [{ lost: LOST }, '2 edits lost to a change at the origin'],
+  [{ refusedCount: 2 }, '2 rows refused by the origin'],
+  [{ refusedCount: 2, inDoubtCount: 2 }, '2 rows in doubt: the origin may have the change'],
+  [{ refusedCount: 2, unsendableCount: 2 }, '2 rows cannot be sent'],
+  [{ pageRows: 125 }, 'is read in pages of 125 rows, since larger ones do not fit into an answer'],
+  [{ state: 'loading' }, '1 of 1 table still loading'],
+])('a table with %j is said to be: %s', (changes, sentence) => {
+  expect(sentences({ tables: [{ ...TABLE, ...changes }] })).toEqual([sentence]);
+});
+
+const SINCE = '2026-11-20T08:00:00Z';
+
+test.each<[string, Partial<AccountFacts>, string]>([
+  ['is missing', { replica: 'missing' }, 'There is no replica yet'],
+  ['is empty', { replica: 'unpulled' }, 'Nothing was pulled yet'],
+  [
+    'was put back, and knows nothing',
+    { putBack: { since: SINCE, knownUntil: null } },
+    'An older copy of the replica was put in its place',
+  ],
+  [
+    'had a table dropped',
+    { remade: [{ table: 'Note', column: null, editCount: 0, since: SINCE }] },
+    'was dropped or renamed in this file, and was made again; it had no edits',
+  ],
+  [
+    'had a table dropped with edits',
+    { remade: [{ table: 'Note', column: null, editCount: 1, since: SINCE }] },
+    'was dropped or renamed in this file, and was made again; 1 edit not pushed before went with it',
+  ],
+])('of a replica that %s is said what is so', (_what, facts, sentence) => {
+  expect(sentences(facts)).toEqual([sentence]);
 });
 
 test.each<[Partial<FilesNotHere>, readonly string[]]>([
