@@ -1,5 +1,7 @@
 /** The changes of a decision that no test can notice, each with the reason, and the files that have no other survivor. */
 
+import { EQUIVALENT_IN_WIRE } from './equivalent-wire.ts';
+
 /** Files all of whose mutants are killed by tests, or named below. */
 export const DONE: readonly string[] = [
   'src/reconcile/account/account.ts',
@@ -51,9 +53,10 @@ export const DONE: readonly string[] = [
 ];
 
 /** File, line, what it has, what takes its place (empty: removed), and why nobody can tell the two apart. */
-type Equivalent = readonly [file: string, line: string, from: string, to: string, reason: string];
+export type Equivalent = readonly [file: string, line: string, from: string, to: string, reason: string];
 
 export const EQUIVALENT: readonly Equivalent[] = [
+  ...EQUIVALENT_IN_WIRE,
   [
     'src/reconcile/files.ts',
     'export const REVISIONS_MAX = 1_000;',
@@ -195,97 +198,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
     '1',
     'it differs by more than a day',
   ],
-  [
-    'src/wire/decimal.ts',
-    "const [, sign = '', whole = '', fraction = '', exponentText = '0'] = match;",
-    "'0'",
-    "''",
-    "Number('') is 0",
-  ],
-  [
-    'src/wire/decimal.ts',
-    "const integral = pointAt <= 0 ? '' : digits.slice(0, pointAt).padEnd(pointAt, '0');",
-    'pointAt <= 0',
-    'pointAt < 0',
-    'at 0 both ways give the same',
-  ],
-  [
-    'src/wire/decimal.ts',
-    "const remainder = pointAt <= 0 ? '0'.repeat(-pointAt) + digits : digits.slice(pointAt);",
-    'pointAt <= 0',
-    'pointAt < 0',
-    'at 0 both ways give the same',
-  ],
-  [
-    'src/wire/decimal.ts',
-    'if (text.length <= DOUBLE_DIGITS && PLAIN.test(text)) return Number(text) || 0; // -0 is 0',
-    'text.length <= DOUBLE_DIGITS',
-    'false',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/decimal.ts',
-    'if (text.length <= DOUBLE_DIGITS && PLAIN.test(text)) return Number(text) || 0; // -0 is 0',
-    'text.length <= DOUBLE_DIGITS',
-    'text.length < DOUBLE_DIGITS',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/decimal.ts',
-    'if (text.length <= DOUBLE_DIGITS && PLAIN.test(text)) return Number(text) || 0; // -0 is 0',
-    'PLAIN.test(text)',
-    'false',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/decimal.ts',
-    "return typeof value === 'number' && !text.includes('e') ? text : (plainDecimal(text) ?? text);",
-    "typeof value === 'number'",
-    'false',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/decimal.ts',
-    "return typeof value === 'number' && !text.includes('e') ? text : (plainDecimal(text) ?? text);",
-    "'e'",
-    "''",
-    'this way is only faster',
-  ],
-  [
-    'src/wire/decimal.ts',
-    "return typeof value === 'number' && !text.includes('e') ? text : (plainDecimal(text) ?? text);",
-    "!text.includes('e')",
-    'false',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/column-types.ts',
-    'if (Math.abs(raw) > Number.MAX_SAFE_INTEGER) return numericFromText(String(raw));',
-    'Math.abs(raw) > Number.MAX_SAFE_INTEGER',
-    'true',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/column-types.ts',
-    'if (Math.abs(raw) > Number.MAX_SAFE_INTEGER) return numericFromText(String(raw));',
-    'Math.abs(raw) > Number.MAX_SAFE_INTEGER',
-    'Math.abs(raw) >= Number.MAX_SAFE_INTEGER',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/column-types.ts',
-    "stored.includes('.') && stored.endsWith('Z') ? (utcFromOffsetText(stored) ?? stored) : stored,",
-    "'.'",
-    "''",
-    'this way is only faster: another text has one form, or none',
-  ],
-  [
-    'src/wire/column-types.ts',
-    "stored.includes('.') && stored.endsWith('Z') ? (utcFromOffsetText(stored) ?? stored) : stored,",
-    "stored.includes('.')",
-    'true',
-    'this way is only faster: another text has one form, or none',
-  ],
   ['src/reconcile/windows.ts', 'export const WINDOW_PAGES = 16;', '16', '17', 'a choice of ours'],
   ['src/reconcile/windows.ts', 'let before = 0;', '0', '1', 'the first window sets it'],
   ['src/reconcile/windows.ts', 'export const REPAIR_ROUNDS_MAX = 5;', '5', '6', 'a choice of ours'],
@@ -321,56 +233,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
     'both are one time then',
   ],
   [
-    'src/wire/exact.ts',
-    'if (!isHinted || !INEXACT_NUMBER.test(text)) return JSON.parse(text);',
-    '!INEXACT_NUMBER.test(text)',
-    'false',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/exact.ts',
-    'for (let at = 0; at < text.length; at += LONG_LENGTH) {',
-    '0',
-    '1',
-    'a row of 16 has one place of every 16, wherever they begin',
-  ],
-  [
-    'src/wire/exact.ts',
-    'for (let at = 0; at < text.length; at += LONG_LENGTH) {',
-    'at < text.length',
-    'at <= text.length',
-    'a row of 16 has one place of every 16, wherever they begin',
-  ],
-  [
-    'src/wire/exact.ts',
-    'if (!isDigitOrPoint(text.charCodeAt(at))) continue;',
-    '!isDigitOrPoint(text.charCodeAt(at))',
-    'false',
-    'a hint too many only costs time',
-  ],
-  ['src/wire/exact.ts', 'let to = at + 1;', '1', '2', 'a hint too many only costs time'],
-  [
-    'src/wire/exact.ts',
-    'while (isDigitOrPoint(text.charCodeAt(from - 1))) from -= 1;',
-    '1',
-    '2',
-    'a hint too many only costs time',
-  ],
-  [
-    'src/wire/exact.ts',
-    'while (isDigitOrPoint(text.charCodeAt(to))) to += 1;',
-    '1',
-    '2',
-    'a hint too many only costs time',
-  ],
-  [
-    'src/wire/exact.ts',
-    'return (code >= 0x30 && code <= 0x39) || code === 0x2e;',
-    '0x39',
-    '58',
-    'a hint too many only costs time',
-  ],
-  [
     'src/reconcile/bindings.ts',
     'return former.says === own?.says ? { ...judged, isSettled: true } : { ...judged, keeps: boundName, isSettled: false };',
     'false',
@@ -392,77 +254,12 @@ export const EQUIVALENT: readonly Equivalent[] = [
     'there is a number at every place',
   ],
   ['src/reconcile/bindings.ts', 'return row.at(-1) ?? 0;', '0', '1', 'there is a number at every place'],
-  ['src/wire/query.ts', 'texts.set(of, text);', 'texts.set(of, text);', '', 'made again, it is the same'],
-  [
-    'src/wire/mask.ts',
-    'return JSON.stringify([kind, TYPE_RULES[from].form, constant ?? null, key ?? null]);',
-    'constant ?? null',
-    'constant',
-    'JSON writes undefined in a list as null',
-  ],
-  [
-    'src/wire/mask.ts',
-    'return JSON.stringify([kind, TYPE_RULES[from].form, constant ?? null, key ?? null]);',
-    'key ?? null',
-    'key',
-    'JSON writes undefined in a list as null',
-  ],
   [
     'src/reconcile/bindings.ts',
     'let row = Array.from({ length: other.length + 1 }, (_, index) => index);',
     '1',
     '2',
     'what stands behind the last letter is never read',
-  ],
-  [
-    'src/wire/headers.ts',
-    "const atMs = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);",
-    "text.endsWith('GMT')",
-    'false',
-    'GMT twice is GMT',
-  ],
-  [
-    'src/wire/headers.ts',
-    "const [date, age] = [headers['date'], headers['age']].map((field) => [field ?? ''].flat()[0] ?? '');",
-    "field ?? ''",
-    'field',
-    'what is missing is asked for again below',
-  ],
-  [
-    'src/wire/headers.ts',
-    "const [date, age] = [headers['date'], headers['age']].map((field) => [field ?? ''].flat()[0] ?? '');",
-    "[field ?? ''].flat()[0] ?? ''",
-    "[field ?? ''].flat()[0]",
-    'what is missing is asked for again below',
-  ],
-  [
-    'src/wire/mime.ts',
-    "const match = /^([A-Za-z0-9-]+)'[A-Za-z0-9-]*'(.*)$/s.exec(text);",
-    "/^([A-Za-z0-9-]+)'[A-Za-z0-9-]*'(.*)$/s",
-    "/^([A-Za-z0-9-]+)'[A-Za-z0-9-]*'(.*)/s",
-    'the rest of the text is all of it',
-  ],
-  [
-    'src/wire/xml-names.ts',
-    'if (form.plainName.test(name)) return name;',
-    'form.plainName.test(name)',
-    'false',
-    'this way is only faster',
-  ],
-  ['src/wire/xml-names.ts', "if (!element.includes('_x')) return element;", "'_x'", "''", 'this way is only faster'],
-  [
-    'src/wire/xml-names.ts',
-    "if (!element.includes('_x')) return element;",
-    "!element.includes('_x')",
-    'false',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/unreadable.ts',
-    'const code = (half[0].codePointAt(0) ?? 0).toString(16).toUpperCase();',
-    '0',
-    '1',
-    'a half of a character has a code',
   ],
   [
     'src/reconcile/account/account.ts',
@@ -477,27 +274,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
     "it.subject ?? ''",
     'it.subject',
     'a complaint about a sink has its name',
-  ],
-  [
-    'src/wire/json.ts',
-    'return { name, inherited: name in {}, read: readColumnOutput(column, maskKey) };',
-    'name in {}',
-    'true',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/json.ts',
-    'const row = color == null ? { id, allow, values } : { id, allow, ...readColor(color), values };',
-    'color == null',
-    'false',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/json.ts',
-    'const raw = reader.inherited && !Object.hasOwn(object, reader.name) ? undefined : object[reader.name];',
-    'reader.inherited',
-    'true',
-    'this way is only faster',
   ],
   [
     'src/reconcile/account/problems.ts',

@@ -54,7 +54,11 @@ describe('planMeasures', () => {
     ['a hidden key', [created, modified], null],
     ['a hidden time of modification', [key, created], ['count']],
     ['a name with two slashes', [key, created, columnOf('a//b', 'Numeric')], ['count']],
-    ['a masked number', [key, created, { ...columnOf('Price', 'Numeric'), mask: { kind: 'null' } }], ['count']],
+    [
+      'a masked value',
+      [key, created, { ...columnOf('Year', 'Numeric'), mask: { kind: 'year', from: 'Date', pattern: 'Year' } }],
+      ['count'],
+    ],
     [
       'a time and a number',
       [key, created, modified, columnOf('Price', 'Numeric')],

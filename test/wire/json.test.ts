@@ -152,17 +152,12 @@ describe('descriptors', () => {
   test.each([
     ['12', 12],
     ['9007199254740991', Number.MAX_SAFE_INTEGER],
-    ['9007199254740992', null],
-    ['', null],
-    ['0x12', null],
-    ['12e3', null],
-    ['-1', null],
-    [' 1', null],
-    [1.5, null],
-    [true, null],
   ])('reads the id %j as %s', (id, read) => {
-    if (read === null) expect(failureOf(() => readUser({ id })).message).toBe('user: the field "id" is not an integer');
-    else expect(readUser({ id }).id).toBe(read);
+    expect(readUser({ id }).id).toBe(read);
+  });
+
+  test.each(['9007199254740992', '', '0x12', '12e3', '-1', ' 1', 1.5, true])('refuses the id %j', (id) => {
+    expect(failureOf(() => readUser({ id })).message).toBe('user: the field "id" is not an integer');
   });
 
   test.each([

@@ -15,10 +15,27 @@ function sentences(changes: Partial<AccountFacts>): readonly string[] {
 
 /** When a person has nothing to do: the origin is away, changes under us, or answers nonsense; another process is at work. */
 const PASSING = [
-  ...['origin.unreachable', 'origin.proxy', 'origin.timeout', 'origin.busy', 'origin.stopped', 'origin.cutShort'],
-  ...['origin.moving', 'origin.samePage', 'origin.shortPage', 'pull.unsettled', 'push.identity', 'push.shape'],
-  ...['origin.notApi', 'origin.truncated', 'origin.unexpected', 'origin.unknownOutcome', 'push.unanswered'],
-  ...['replica.busy', 'replica.inUse', 'sink.busy', 'sink.unreachable'],
+  'origin.unreachable',
+  'origin.proxy',
+  'origin.timeout',
+  'origin.busy',
+  'origin.stopped',
+  'origin.cutShort',
+  'origin.moving',
+  'origin.samePage',
+  'origin.shortPage',
+  'pull.unsettled',
+  'push.identity',
+  'push.shape',
+  'origin.notApi',
+  'origin.truncated',
+  'origin.unexpected',
+  'origin.unknownOutcome',
+  'push.unanswered',
+  'replica.busy',
+  'replica.inUse',
+  'sink.busy',
+  'sink.unreachable',
 ];
 
 test.each(Object.keys(ERROR_CODES))(
