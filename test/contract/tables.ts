@@ -38,6 +38,7 @@ export function contractTables(): readonly TableSpec[] {
       name: WRITE_TABLE,
       columns: [
         { name: 'Name', type: 'Text', options: ['Required'], width: 40 },
+        { name: 'Code', type: 'Text', options: ['Required'], width: 60 },
         { name: 'External Id', type: 'Text', options: ['Unique'] },
         { name: 'Notes', type: 'Multiline' },
         { name: 'Active', type: 'Checkbox' },
@@ -48,7 +49,7 @@ export function contractTables(): readonly TableSpec[] {
         { name: 'Waited', type: 'Duration' },
         { name: 'Photo', type: 'Attachment', options: ['AllowSeeRevisionHistory'] },
       ],
-      rows: [{ Name: 'Ada', 'External Id': 'a-1' }],
+      rows: [{ Name: 'Ada', Code: 'a', 'External Id': 'a-1' }],
     },
   ];
 }

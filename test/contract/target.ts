@@ -10,10 +10,15 @@
  *
  * Against a database, a test whose subject is missing there is skipped with the reason; against the sandbox that is a failure.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 
 import { systemClock } from '../../src/base/clock.ts';
+import { beginRunFile, cleanUp } from '../../src/extras/questions/run-file.ts';
 import type { ColumnFields, RawReply, TableFields } from '../../src/extras/questions/server.ts';
+import { newMarker } from '../../src/extras/questions/writing.ts';
 import { startSandbox } from '../../src/sandbox/main.ts';
 import { contractTables, READ_TABLE, WRITE_TABLE } from './tables.ts';
 
@@ -45,11 +50,6 @@ export interface Target {
   stop(): Promise<void>;
 }
 
-/** Whether a column takes any value of its type. */
-export function isFree({ kind, readOnly }: ColumnFields): boolean {
-  return (kind === undefined || kind === 'Updatable') && readOnly !== true;
-}
-
 /** A subject of a test; where a real database lacks it the test is skipped, in the sandbox it fails. */
 export function needFor<T>(target: Target, subject: T | undefined | null, what: string, context: TestContext): T {
   if (subject !== undefined && subject !== null) return subject;
@@ -70,6 +70,21 @@ export function query(...pairs: readonly (readonly [string, string | number])[])
 
 /** How long one request may take; the real service is known to think for most of a minute. */
 const TIMEOUT_MS = 55_000;
+
+/** A run file of the rows that a suite makes in a table, and what deletes them. */
+export function keepRunFile(target: Target, table: TableFields, mark: ColumnFields) {
+  const folder = mkdtempSync(join(tmpdir(), 'rowsync-contract-'));
+  const marker = newMarker(Math.random);
+  const server = { table, call: (path: string, sent?: Sent) => target.call(path, sent) };
+  const head = { database: target.root, table: table.alias, column: mark.name, marker };
+  const runFile = beginRunFile(join(folder, 'run-file'), head);
+  const clean = async (): Promise<void> => {
+    const { leftIds } = await cleanUp(runFile, server, Date.now());
+    if (leftIds.length > 0) throw new Error(`rows are left: ${leftIds.join(', ')}`);
+    rmSync(folder, { recursive: true });
+  };
+  return { runFile, server, clean };
+}
 
 /** Opens what the environment names, or a sandbox. */
 export async function openTarget(): Promise<Target> {
@@ -111,11 +126,12 @@ type Requests = Pick<Target, 'root' | 'token' | 'call' | 'json'>;
 
 function requestsTo(root: string, token: string): Requests {
   const call = async (path: string, sent: Sent = {}): Promise<RawReply> => {
-    const { verb = 'GET', headers = {}, body, anonymous = false } = sent;
+    const { body, verb = body === undefined ? 'GET' : 'POST', headers = {}, anonymous = false } = sent;
+    const content = body === undefined ? {} : { 'Content-Type': 'application/json' };
     const response = await fetch(`${root}/${path}`, {
       method: verb,
       redirect: 'manual',
-      headers: { ...(anonymous ? {} : { Authorization: `Bearer ${token}` }), ...headers },
+      headers: { ...(anonymous ? {} : { Authorization: `Bearer ${token}` }), ...content, ...headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : Buffer.from(body) }),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });

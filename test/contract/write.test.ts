@@ -6,7 +6,8 @@
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 
 import type { ColumnFields, RowFields, TableFields } from '../../src/extras/questions/server.ts';
-import { isFree, needFor, openTarget, query, segment, type Target } from './target.ts';
+import { fill, isFree, planWriting, type WritingPlan } from '../../src/extras/questions/writing.ts';
+import { keepRunFile, needFor, openTarget, query, segment, type Target } from './target.ts';
 
 interface Status {
   readonly status: number;
@@ -17,19 +18,19 @@ interface Status {
 }
 
 let target: Target;
-const created = new Set<number>();
+let plan: WritingPlan | null = null;
+let kept: ReturnType<typeof keepRunFile> | null = null;
 let serial = 0;
 
 beforeAll(async () => {
   target = await openTarget();
+  if (target.writable === null) return;
+  plan = planWriting(target.writable);
+  if (plan !== null) kept = keepRunFile(target, target.writable, plan.mark);
 });
 
 afterAll(async () => {
-  if (target.writable !== null && created.size > 0) {
-    await target.call(
-      `${target.writable.alias}/delete.json?${query(...[...created].map((id) => ['id', id] as const))}&purge=1`,
-    );
-  }
+  await kept?.clean();
   await target.stop();
 });
 
@@ -40,33 +41,36 @@ function need<T>(subject: T | undefined | null, what: string, context: TestConte
 /** The table, a column to write texts to, and a text that no other client uses. */
 function start(context: TestContext): { table: TableFields; text: string; unique: string } {
   const table = need(target.writable, 'table that may be written to', context);
-  const text = need(
-    table.columns.find((column) => column.type === 'Text' && isFree(column) && !/Unique/.test(column.dataOptions)),
-    'Text column to write to',
-    context,
-  );
+  const { mark } = need(plan, 'Text column to write to', context);
+  need(plan?.unfilled.length === 0 ? plan : null, 'value for each Required column', context);
   serial += 1;
-  return { table, text: text.name, unique: `contract ${Date.now()}-${serial}` };
+  return { table, text: mark.name, unique: `${kept?.runFile.head.marker} ${serial}` };
+}
+
+/** A new row with what is required of one. */
+function newRow(cells: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  serial += 1;
+  return { ...(plan === null ? {} : fill(plan, kept?.runFile.head.marker ?? '', serial)), ...cells };
 }
 
 function columnFor(table: TableFields, type: string): ColumnFields | undefined {
   return table.columns.find((column) => column.type === type && isFree(column));
 }
 
-async function write(method: string, table: TableFields, rows: unknown, parameters = ''): Promise<readonly Status[]> {
+async function write(
+  method: string,
+  table: TableFields,
+  rows: readonly Readonly<Record<string, unknown>>[],
+  parameters = '',
+): Promise<readonly Status[]> {
   const answer = await target.call(`${table.alias}/${method}.json${parameters}`, {
     verb: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(rows),
+    body: JSON.stringify(method === 'update' ? rows : rows.map(newRow)),
   });
   expect(answer.status).toBe(200);
   const statuses = JSON.parse(answer.text) as readonly Status[];
-  remember(statuses);
   return statuses;
-}
-
-function remember(statuses: readonly Status[]): void {
-  for (const { status, id } of statuses) if (status === 201 && id !== undefined) created.add(id);
 }
 
 async function read(table: TableFields, id: number | undefined, columns: readonly string[]): Promise<RowFields> {
@@ -188,7 +192,7 @@ describe('create, update, upsert (4.6)', () => {
     const answer = await target.call(`${table.alias}/upsert.json?${query(['match', text])}`, {
       verb: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify([{ [text]: unique }]),
+      body: JSON.stringify([newRow({ [text]: unique })]),
     });
 
     expect(answer.status).toBe(400);
@@ -239,16 +243,18 @@ describe('create, update, upsert (4.6)', () => {
   test('XML in and JSON out, JSON in and XML out', async (context) => {
     const { table, text, unique } = start(context);
     const column = columnFor(table, 'Text');
-    const xmlName = text.replaceAll(' ', '_x0020_');
+    const cells = Object.entries(newRow({ [text]: `${unique} &lt;x&gt;` })).map(([name, value]) => {
+      const xmlName = name.replaceAll(' ', '_x0020_');
+      return `<${xmlName}>${String(value)}</${xmlName}>`;
+    });
     expect(column).toBeDefined();
 
     const fromXml = await target.call(`${table.alias}/create.json`, {
       verb: 'POST',
       headers: { 'Content-Type': 'text/xml' },
-      body: `<anything><record><${xmlName}>${unique} &lt;x&gt;</${xmlName}></record></anything>`,
+      body: `<anything><record>${cells.join('')}</record></anything>`,
     });
     const statuses = JSON.parse(fromXml.text) as readonly Status[];
-    remember(statuses);
     const toXml = await target.call(`${table.alias}/update.xml`, {
       verb: 'POST',
       headers: { 'Content-Type': 'application/json; charset=utf-8' },
@@ -286,7 +292,7 @@ describe('delete (4.7)', () => {
     const { table, text, unique } = start(context);
     const [made] = await write('create', table, [{ [text]: unique }]);
 
-    const answer = await target.call(`${table.alias}/delete.json?id=${made?.id}&id=2147483600`);
+    const answer = await target.call(`${table.alias}/delete.json?id=${made?.id}&id=2147483600&purge=1`);
 
     expect(answer.status).toBe(200);
     expect(answer.headers.get('etag')).toBeNull();
@@ -295,7 +301,6 @@ describe('delete (4.7)', () => {
       { status: 403, id: 2_147_483_600, error: { error: 403, code: 4000 } },
     ]);
     expect(await target.json(`${table.alias}/retrieve.json?id=${made?.id}`)).toEqual([]);
-    created.delete(made?.id ?? 0);
   });
 
   // Specification, sandbox: 4.7-1
@@ -308,7 +313,6 @@ describe('delete (4.7)', () => {
     )) as readonly Status[];
 
     expect(statuses).toMatchObject([{ status: 200, key: made?.key }]);
-    created.delete(made?.id ?? 0);
   });
 
   // Specification, sandbox: 2.1-7, 4.7-6
@@ -342,10 +346,9 @@ describe('attachments (4.6, 4.8, 4.9)', () => {
     const answer = await target.call(`${table.alias}/create.json`, {
       verb: 'POST',
       headers: { 'Content-Type': 'multipart/related; boundary=contract0123456789' },
-      body: multipart('contract0123456789', [{ [text]: unique, [column.name]: 'cid:file1' }]),
+      body: multipart('contract0123456789', [newRow({ [text]: unique, [column.name]: 'cid:file1' })]),
     });
     const statuses = JSON.parse(answer.text) as readonly Status[];
-    remember(statuses);
     expect(statuses).toMatchObject([{ status: 201 }]);
     return { table, column, status: statuses[0] as Status };
   }

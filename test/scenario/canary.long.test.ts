@@ -56,6 +56,7 @@ const TABLES: readonly TableSpec[] = [
     ],
     rows: Array.from({ length: 5 }, (_, index) => ({ Title: `${VALUE} ${index}`, Code: `c${index}` })),
   },
+  { name: 'Empty', columns: [{ name: 'Title', type: 'Text' }] },
 ];
 
 const YAML = 'tables: { Note: { push: true, conflict: ask, files: all, history: true } }\nlimits: { pageRows: 2 }\n';
@@ -102,7 +103,12 @@ const CALLS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'doorbell test': [[]],
   'doorbell renew': [[]],
   rehearse: [[]],
-  contract: [[], ['Note', '--report', 'answers.txt', '--confirm']],
+  contract: [
+    [],
+    ['Note', '--report', 'answers.txt', '--confirm'],
+    ['--write-in', 'Empty', '--report', 'writes.txt', '--confirm'],
+    ['--clean-up'],
+  ],
   undo: [['--since', '1h', '--dry-run'], ['1']],
   log: [[], ['--table', 'Note']],
   diff: [['--from', '1h']],

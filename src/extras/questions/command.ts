@@ -1,5 +1,6 @@
 /**
- * `rowsync contract`: puts the questions to the origin, one request after the other, and writes the answers down for others. It only reads.
+ * `rowsync contract`: puts the questions to the origin, one request after the other, and writes the answers down for others. It only reads, unless
+ * a table to write in is named.
  */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -8,6 +9,7 @@ import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { plural, printable } from '../../base/text.ts';
 import { versionOf } from '../../cli/runtime/installation.ts';
 import { loadNamedConfig, printResult, withOrigin } from '../../cli/runtime/invocation.ts';
+import { writeProse } from '../../cli/terminal/session.ts';
 import type { Config } from '../../config/load.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { originAddress } from '../../origin/address.ts';
@@ -16,12 +18,24 @@ import { pathSegment } from '../../wire/query.ts';
 import type { TableSummary } from '../../wire/schema.ts';
 import { checkNewFile, writeNewFile } from '../shared/new-file.ts';
 import { isAgreed } from '../shared/prompts.ts';
-import { answerOf, type OriginQuestion, QUESTIONS, REQUESTS_MAX } from './questions.ts';
+import { answerOf, type OriginQuestion, QUESTIONS, REQUESTS_MAX, Unasked } from './questions.ts';
 import { openServer, type Server, type TableFields } from './server.ts';
+import {
+  askByWriting,
+  finishCleanUp,
+  WRITE_QUESTION_REQUESTS_MAX,
+  WRITE_REQUESTS_MAX,
+  type WriteRunEnd,
+} from './write-run.ts';
+import { WRITING_QUESTIONS } from './writing.ts';
 
 const EXAMPLES = `
 Asks the origin what no documentation of its API says, and compares the answers with what rowsync assumes. It only reads, one request
-after the other, at most ${REQUESTS_MAX} of them: a few pages of one table. What only writing shows is not asked.
+after the other, at most ${REQUESTS_MAX} of them: a few pages of one table.
+
+With --write-in it asks what only writing shows, with at most ${WRITE_REQUESTS_MAX} requests. Name an empty table that was made for this: docs/origin.md
+has its columns. What it is going to do is said first, and asked. The rows that it makes are in a run file beside the replica until they are deleted: at the
+end, after Ctrl-C, by the next run, or by --clean-up.
 
 The lines have no value of a row, no name of a table, a column or a person, and no address. --report writes them into a file after you have read them,
 for whoever collects such answers: docs/origin.md.
@@ -30,11 +44,15 @@ Examples:
   rowsync contract                                ask about the first table with two rows
   rowsync contract Order                          ask about this one; choose one with many types of columns
   rowsync contract --report answers.txt           write what you have read, if you say yes
-  rowsync contract --report answers.txt --confirm write it without asking`;
+  rowsync contract --report answers.txt --confirm write it without asking
+  rowsync contract --write-in "Contract Test"     ask by writing in this table
+  rowsync contract --clean-up                     delete the rows that a killed run left`;
 
 interface ContractOptions {
   readonly report?: string;
   readonly confirm?: boolean;
+  readonly writeIn?: string;
+  readonly cleanUp?: boolean;
 }
 
 /** What became of one question. */
@@ -52,7 +70,9 @@ export function addContractCommand(program: Command, runner: Runner): void {
     .argument('[table]', 'the table to ask about (default: the first with two rows)')
     .description('ask the origin what no documentation says, and compare with what rowsync assumes')
     .option('--report <file>', 'write the answers, which have no value and no name of yours, into a new file')
-    .option('--confirm', 'write the file without asking')
+    .option('--write-in <table>', 'ask what writing shows, in this empty table')
+    .option('--clean-up', 'delete the rows that an earlier run left, and nothing else')
+    .option('--confirm', 'ask neither before writing in the table nor before writing the file')
     .addHelpText('after', EXAMPLES)
     .action(runner(askAll));
 }
@@ -63,18 +83,31 @@ async function askAll(
   options: ContractOptions,
 ): Promise<number> {
   const { session, isJson } = invocation;
-  const file = options.report === undefined ? null : resolve(session.folder, options.report);
+  const { writeIn, report } = options;
+  if ([tableName, writeIn, options.cleanUp].filter((given) => given !== undefined).length > 1)
+    throw usageError('A table, --write-in and --clean-up exclude each other', 'Run it once for each.');
+  if (options.cleanUp === true) return await finishCleanUp(invocation);
+  const file = report === undefined ? null : resolve(session.folder, report);
   if (file !== null) checkNewFile(file);
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   const signal = session.stopSignal();
   const lines: string[] = [];
   const say = async (line: string): Promise<void> => {
     lines.push(`${line}\n`);
-    if (!isJson) await session.stdout.write(`${line}\n`);
+    if (!isJson) await writeProse(session.stdout, `${line}\n`);
   };
   const outcomes: QuestionOutcome[] = [];
+  const ask = async <Asked extends Server>(question: OriginQuestion<Asked>, server: Asked): Promise<void> => {
+    const outcome = await put(question, server, session.clock);
+    outcomes.push(outcome);
+    await say(lineOf(outcome, question));
+  };
+  const agree = async (question: string): Promise<boolean> =>
+    options.confirm === true || (session.stdin.isTTY === true && !isJson && (await isAgreed(session, question)));
+  const requestsMax = writeIn === undefined ? REQUESTS_MAX : WRITE_QUESTION_REQUESTS_MAX;
+  let end: WriteRunEnd = { isAsked: true, exitCode: EXIT.done };
   try {
-    await say(headingOf(config, session.clock.nowMs()));
+    await say(headingOf(config, { isWriting: writeIn !== undefined, nowMs: session.clock.nowMs() }));
     await withOrigin(
       invocation,
       config,
@@ -83,44 +116,51 @@ async function askAll(
         await origin.user({ signal });
         const { value: database } = await origin.describeDatabase({ signal });
         await using server = openServer(config, { log, signal });
-        const bounded = withBudget(server, REQUESTS_MAX - origin.counters().requestCount - 1);
-        const chosen = await chooseTable(bounded, database.tables, tableName);
+        const bounded = withBudget(server, requestsMax - origin.counters().requestCount - 1);
+        const chosen = await chooseTable(bounded, database.tables, writeIn ?? tableName);
         await origin.describeTable({ name: chosen.recordName, alias: chosen.alias }, { signal });
         const described = await bounded.call(`${pathSegment(chosen.alias)}/describe.json`);
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the client has just read it
-        const table = JSON.parse(described.text) as TableFields;
-        for (const question of QUESTIONS) {
-          const outcome = await put(question, { ...bounded, table }, session.clock);
-          outcomes.push(outcome);
-          await say(lineOf(outcome, question));
-        }
+        const asked = { ...bounded, table: JSON.parse(described.text) as TableFields };
+        if (writeIn === undefined) for (const question of QUESTIONS) await ask(question, asked);
+        else end = await askByWriting({ invocation, config, log, signal, agree, ask }, asked);
       },
       { retry: { ...ORIGIN_LIMITS.retry, attemptsMax: 1 } },
     );
   } catch (thrown) {
     if (!signal.aborted) throw thrown;
-    const done = `Stopped after ${outcomes.length} of ${QUESTIONS.length} questions. Nothing was changed at the origin`;
-    await session.stderr.write(`${done}${file === null ? '' : ', and no report was written'}.\n`);
+    const count = `${outcomes.length} of ${(writeIn === undefined ? QUESTIONS : WRITING_QUESTIONS).length} questions`;
+    const unchanged = writeIn === undefined ? '. Nothing was changed at the origin' : '';
+    await session.stderr.write(
+      `Stopped after ${count}${unchanged}${file === null ? '' : ', and no report was written'}.\n`,
+    );
     return EXIT.tryLater;
   }
+  if (!end.isAsked) return end.exitCode;
   await say(sumOf(outcomes));
-  const isWritten = file !== null && (await mayWrite(invocation, file, options));
+  const isWritten = file !== null && (await agree(`Write these lines to ${file}?`));
   if (isWritten) writeNewFile(file, lines.join(''));
-  const exitCode = file === null || isWritten ? EXIT.done : EXIT.needsPerson;
+  else if (file !== null) await session.stderr.write(`${printable(file)} ${NOT_WRITTEN}\n`);
+  const exitCode = file === null || isWritten ? end.exitCode : EXIT.needsPerson;
   const json = { exitCode, answers: outcomes, report: isWritten ? file : null };
   await printResult(invocation, json, isWritten ? [`Written to ${file}`] : []);
   return exitCode;
 }
 
+const NOT_WRITTEN = 'was not written. Read the lines, then run it again with --confirm.';
+
 /** The vendor's own hosts may be named; any other would say whose database it is. */
-function headingOf(config: Config, nowMs: number): string {
+function headingOf(
+  config: Config,
+  { isWriting, nowMs }: { readonly isWriting: boolean; readonly nowMs: number },
+): string {
   const { host } = originAddress(config.origin);
   const where = /(?:^|\.)(?:teamdesk|dbflex)\.net$/.test(host) ? "the vendor's host" : 'a host of its own';
   const day = new Date(nowMs).toISOString().slice(0, 10);
-  return (
-    `rowsync ${versionOf()} asks ${where} on ${day}: ${QUESTIONS.length} questions, at most ${REQUESTS_MAX} requests, ` +
-    'one after the other, all of which only read'
-  );
+  const [count, most, what] = isWriting
+    ? [WRITING_QUESTIONS.length, WRITE_REQUESTS_MAX, 'which write in one table alone']
+    : [QUESTIONS.length, REQUESTS_MAX, 'all of which only read'];
+  return `rowsync ${versionOf()} asks ${where} on ${day}: ${count} questions, at most ${most} requests, one after the other, ${what}`;
 }
 
 function withBudget({ call }: Pick<Server, 'call'>, requestsMax: number): Pick<Server, 'call'> {
@@ -159,7 +199,11 @@ async function chooseTable(
   );
 }
 
-async function put(asked: OriginQuestion, server: Server, clock: { monotonicMs(): number }): Promise<QuestionOutcome> {
+async function put<Asked extends Server>(
+  asked: OriginQuestion<Asked>,
+  server: Asked,
+  clock: { monotonicMs(): number },
+): Promise<QuestionOutcome> {
   const { question, assumed } = asked;
   const startMs = clock.monotonicMs();
   const outcome = (kind: QuestionOutcome['outcome'], answer: string): QuestionOutcome => ({
@@ -175,12 +219,16 @@ async function put(asked: OriginQuestion, server: Server, clock: { monotonicMs()
     return outcome(isAssumed ? 'as assumed' : 'differs', answer);
   } catch (thrown) {
     if (thrown instanceof RowsyncError) throw thrown;
+    if (thrown instanceof Unasked) return outcome('not asked', thrown.message);
     // What it could not read may have values, so it is not repeated.
     return outcome('not asked', 'the answer was none of those that are known');
   }
 }
 
-function lineOf({ outcome, answer, durationMs }: QuestionOutcome, { question, assumed }: OriginQuestion): string {
+function lineOf(
+  { outcome, answer, durationMs }: QuestionOutcome,
+  { question, assumed }: Pick<OriginQuestion, 'question' | 'assumed'>,
+): string {
   const other = outcome === 'differs' ? `; rowsync assumes: ${assumed}` : '';
   return printable(`${outcome.padEnd(10)}  ${question} ${answer}${other} (${durationMs} ms)`);
 }
@@ -188,12 +236,4 @@ function lineOf({ outcome, answer, durationMs }: QuestionOutcome, { question, as
 function sumOf(outcomes: readonly QuestionOutcome[]): string {
   const count = (kind: QuestionOutcome['outcome']): number => outcomes.filter(({ outcome }) => outcome === kind).length;
   return `${count('as assumed')} as assumed, ${plural(count('differs'), 'difference')}, ${count('not asked')} not asked`;
-}
-
-async function mayWrite({ session, isJson }: Invocation, file: string, { confirm }: ContractOptions): Promise<boolean> {
-  if (confirm === true) return true;
-  if (session.stdin.isTTY === true && !isJson && (await isAgreed(session, `Write these lines to ${file}?`)))
-    return true;
-  await session.stderr.write(`${printable(file)} was not written. Read the lines, then run it again with --confirm.\n`);
-  return false;
 }

@@ -8,16 +8,27 @@ import { pathSegment, queryFromPairs } from '../../wire/query.ts';
 import { columnType } from '../../wire/schema.ts';
 import type { ColumnFields, RowFields, Server, TableFields } from './server.ts';
 
-/** One question. */
-export interface OriginQuestion {
+/** One question, to a server that only reads unless it says more. */
+export interface OriginQuestion<Asked extends Server = Server> {
   readonly question: string;
-  /** Null where the table has nothing to ask it of. @throws RowsyncError of the origin, or any error for an answer that it cannot read. */
-  readonly ask: (origin: Server) => string | null | Promise<string | null>;
+  /**
+   * Null where the table has nothing to ask it of.
+   * @throws RowsyncError of the origin, Unasked, or any error for an answer that it cannot read.
+   */
+  readonly ask: (origin: Asked) => string | null | Promise<string | null>;
   /** What rowsync assumes, and the sandbox answers; an answer may have details behind a colon. */
   readonly assumed: string;
 }
 
-function question(text: string, assumed: string, ask: OriginQuestion['ask']): OriginQuestion {
+/** Why a question cannot be put to a table, without a name. */
+export class Unasked extends Error {}
+
+/** Makes one. */
+export function question<Asked extends Server = Server>(
+  text: string,
+  assumed: string,
+  ask: OriginQuestion<Asked>['ask'],
+): OriginQuestion<Asked> {
   return { question: text, assumed, ask };
 }
 
@@ -244,7 +255,8 @@ export const QUESTIONS: readonly OriginQuestion[] = [
 
 type QueryPairs = readonly (readonly [string, string | number])[];
 
-function tablePath({ table }: Pick<Server, 'table'>): string {
+/** The table in a path. */
+export function tablePath({ table }: Pick<Server, 'table'>): string {
   return pathSegment(table.alias);
 }
 
@@ -262,7 +274,7 @@ function listPath(origin: Server, method: 'updated' | 'deleted', fromMs: number,
 }
 
 /** What an answer has; one of another form counts as not asked. @throws RowsyncError `origin.refused`, which answers a question, too. */
-async function jsonOf<T>(origin: Server, path: string): Promise<T> {
+export async function jsonOf<T>(origin: Pick<Server, 'call'>, path: string): Promise<T> {
   const { status, text: body } = await origin.call(path);
   if (status !== 200) {
     const text = { message: `refused (${status})`, hint: 'The origin takes no such request.' };
@@ -342,12 +354,16 @@ function yesNo({ status }: { readonly status: number }): string {
   return status === 200 ? 'yes' : `refused (${status})`;
 }
 
-function listText(names: readonly string[]): string {
+/** Names of ours in one line. */
+export function listText(names: readonly string[]): string {
   return names.length === 0 ? 'none' : names.join(', ');
 }
 
 /** The answer to a question; a refusal is one, too. @throws as `ask` does. */
-export async function answerOf({ ask }: OriginQuestion, origin: Server): Promise<string | null> {
+export async function answerOf<Asked extends Server>(
+  { ask }: OriginQuestion<Asked>,
+  origin: Asked,
+): Promise<string | null> {
   try {
     return await ask(origin);
   } catch (thrown) {

@@ -1,5 +1,5 @@
 /**
- * An origin as the questions see it: plain GETs, and answers of any status as they came. The tests in test/contract bring another one, which sends
+ * An origin as the questions see it: plain requests, and answers of any status as they came. The tests in test/contract bring another one, which sends
  * with `fetch`, so that a mistake that client and sandbox share is seen.
  */
 import { must } from '../../base/assert.ts';
@@ -44,10 +44,16 @@ export interface TableFields {
 /** One row of Select or Retrieve in JSON. */
 export type RowFields = Readonly<Record<string, unknown>> & { readonly '@row.id': number };
 
+/** What is sent beside the path. */
+export interface SentParts {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
 /** What a question is put to. */
 export interface Server {
-  /** Sends a GET to a path below the database. */
-  call(path: string, sent?: { readonly headers?: Readonly<Record<string, string>> }): Promise<RawReply>;
+  /** Sends a GET to a path below the database, or a POST of rows in JSON. */
+  call(path: string, sent?: SentParts): Promise<RawReply>;
   /** The table that is asked. */
   readonly table: TableFields;
 }
@@ -65,12 +71,16 @@ export function openServer(
   const transport = openTransport(url, ORIGIN_LIMITS, 1, originSettings(config));
   const attempted = { what: 'question', host, isChange: false, scrub: secretScrubber(originSecrets(config)) };
   return {
-    call: async (path, sent = {}) => {
+    call: async (path, { headers: more = {}, body } = {}) => {
+      const content = body === undefined ? {} : { 'content-type': 'application/json' };
       const result = await transport.send({
-        method: 'GET',
+        method: body === undefined ? 'GET' : 'POST',
         path: `${root}${pathSuffix}/${path}`,
-        headers: ['user-agent', 'rowsync', ...headers, ...Object.entries(sent.headers ?? {}).flat()],
+        headers: ['user-agent', 'rowsync', ...headers, ...Object.entries({ ...content, ...more }).flat()],
+        body: body === undefined ? undefined : Buffer.from(body),
         signal,
+        // A row whose answer comes need not be looked for.
+        stopGraceMs: body === undefined ? 0 : ORIGIN_LIMITS.stopGraceMs,
       });
       const { receivedBytes } = result;
       const outcome = result.kind === 'fault' ? { reason: result.reason } : { status: result.status };

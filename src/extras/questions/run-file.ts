@@ -1,0 +1,178 @@
+/**
+ * The rows that `rowsync contract --write-in` makes, in a file beside the replica until they are deleted. Each row has the marker of its run in a text
+ * column, and each request that writes is noted, and on disk, before it leaves. So a row can be found and deleted whatever became of its answer.
+ */
+import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { assert } from '../../base/assert.ts';
+import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
+import { plural } from '../../base/text.ts';
+import { pathSegment, queryFromPairs, TOP_MAX } from '../../wire/query.ts';
+import { jsonOf } from './questions.ts';
+import type { RowFields, Server } from './server.ts';
+
+/** What is known before the first row. */
+interface RunFileHead {
+  /** Host and path of the database. */
+  readonly database: string;
+  /** The alias of the table. */
+  readonly table: string;
+  /** The column whose texts begin with the marker. */
+  readonly column: string;
+  readonly marker: string;
+}
+
+/** A later line: a request is about to leave, or was answered and made these rows. */
+type RunFileLine = { readonly sentMs: number } | { readonly made: readonly number[] };
+
+/** A request without an answer does nothing any more after this time: the origin and its proxies have given up. */
+const ARRIVAL_MS = 120_000;
+
+/** The command that finishes a clean-up. */
+export const CLEAN_UP = 'rowsync contract --clean-up';
+
+/** Requests of one clean-up at most. */
+export const CLEAN_UP_REQUESTS_MAX = 3;
+
+/** The file of one run. */
+export class RunFile {
+  readonly head: RunFileHead;
+  readonly path: string;
+  /** Ids of rows that the origin said it made. */
+  readonly ids: number[] = [];
+  /** When each request left that was not answered. */
+  readonly unansweredMs: number[] = [];
+
+  constructor(path: string, head: RunFileHead, lines: readonly RunFileLine[] = []) {
+    this.path = path;
+    this.head = head;
+    for (const line of lines) this.#take(line);
+  }
+
+  /** Notes a request that is about to leave. */
+  noteSent(sentMs: number): void {
+    this.#append({ sentMs });
+  }
+
+  /** Notes the rows that the request before made. */
+  noteAnswer(made: readonly number[]): void {
+    this.#append({ made });
+  }
+
+  #append(line: RunFileLine): void {
+    writeSynced(this.path, line, 'a');
+    this.#take(line);
+  }
+
+  #take(line: RunFileLine): void {
+    if ('sentMs' in line) return void this.unansweredMs.push(line.sentMs);
+    this.unansweredMs.pop();
+    this.ids.push(...line.made);
+  }
+}
+
+/** Begins the file of a run. @throws RowsyncError `usage.invalid` where the file cannot be made. */
+export function beginRunFile(path: string, head: RunFileHead): RunFile {
+  try {
+    writeSynced(path, head, 'ax');
+    const folder = openSync(dirname(path), 'r');
+    fsyncSync(folder); // for the name of the file
+    closeSync(folder);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw usageError(
+      `The run file cannot be written, so no row is made: ${reason}`,
+      `Make it possible to write ${path}.`,
+    );
+  }
+  return new RunFile(path, head);
+}
+
+/** The file that an earlier run left, if any. @throws RowsyncError `usage.invalid` for one of another database. */
+export function findRunFile(path: string, database: string): RunFile | null {
+  if (!existsSync(path)) return null;
+  // A line that was cut was written before its request left.
+  const lines: unknown[] = readFileSync(path, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as unknown);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this file writes it
+  const [head, ...later] = lines as [RunFileHead | undefined, ...RunFileLine[]];
+  if (head === undefined) {
+    rmSync(path);
+    return null;
+  }
+  const runFile = new RunFile(path, head, later);
+  if (runFile.head.database === database) return runFile;
+  throw usageError(
+    `${path} has rows of another database, ${runFile.head.database}`,
+    `Run ${CLEAN_UP} with the configuration that it was made with.`,
+  );
+}
+
+function writeSynced(path: string, line: RunFileHead | RunFileLine, flag: 'a' | 'ax'): void {
+  const file = openSync(path, flag, 0o600);
+  try {
+    appendFileSync(file, `${JSON.stringify(line)}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** What a clean-up found and did. */
+export interface CleanUp {
+  readonly deletedCount: number;
+  /** Ids of rows that it could not delete, or that have lost their marker. */
+  readonly leftIds: readonly number[];
+  /** Whether a request without an answer may still make a row. */
+  readonly mayArrive: boolean;
+}
+
+/**
+ * Deletes the rows of a run, past the recycle bin, and the run file with the last of them. Only rows that were just read with the marker of the run are
+ * deleted, whatever ids the origin named. @throws RowsyncError of the origin, or any error for an answer that it cannot read.
+ */
+export async function cleanUp(runFile: RunFile, origin: Pick<Server, 'call'>, nowMs: number): Promise<CleanUp> {
+  const { table, column, marker } = runFile.head;
+  const path = `${pathSegment(table)}/select.json?${queryFromPairs([['column', column]])}&top=${TOP_MAX}`;
+  // Without a filter, which would hide a row that lost its marker.
+  const readRows = async (): Promise<readonly RowFields[]> => {
+    const rows = await jsonOf<readonly RowFields[]>(origin, path);
+    if (rows.length >= TOP_MAX)
+      throw usageError(`The table has ${TOP_MAX} rows or more`, 'Delete what is not of this run.');
+    assert(
+      rows.every((row) => Number.isSafeInteger(row['@row.id'])),
+      'every row has an id',
+    );
+    return rows;
+  };
+  const before = await readRows();
+  const marked = before.filter((row) => String(row[column]).startsWith(marker)).map((row) => row['@row.id']);
+  const ids = queryFromPairs(marked.map((id) => ['id', id]));
+  if (marked.length > 0) await origin.call(`${pathSegment(table)}/delete.json?${ids}&purge=1`);
+  const after = (marked.length > 0 ? await readRows() : before).map((row) => row['@row.id']);
+  const leftIds = after.filter((id) => marked.includes(id) || runFile.ids.includes(id));
+  const arrivedCount = marked.filter((id) => !runFile.ids.includes(id)).length;
+  const isYoung = runFile.unansweredMs.some((sentMs) => nowMs - sentMs < ARRIVAL_MS);
+  const mayArrive = isYoung && arrivedCount < runFile.unansweredMs.length;
+  if (leftIds.length === 0 && !mayArrive) rmSync(runFile.path);
+  return { deletedCount: marked.filter((id) => !after.includes(id)).length, leftIds, mayArrive };
+}
+
+/** What a person is told, and the exit code. */
+export function cleanUpText({ deletedCount, leftIds, mayArrive }: CleanUp): readonly [line: string, exitCode: number] {
+  const done = `${plural(deletedCount, 'row')} deleted`;
+  if (leftIds.length > 0) {
+    const what = 'could not be deleted, or has no marker. Look at it, delete by hand what is of this run, and run';
+    return [`${done}. What has the id ${leftIds.join(', ')} ${what} ${CLEAN_UP}`, EXIT.needsPerson];
+  }
+  if (!mayArrive) return [`${done}, none left`, EXIT.done];
+  return [`${done}. A request without an answer may still make a row: run ${CLEAN_UP} in two minutes`, EXIT.tryLater];
+}
+
+/** @returns what a person is told where a clean-up failed. */
+export function failedText(thrown: unknown): string {
+  const reason = thrown instanceof RowsyncError ? thrown.message : 'the answer was none of those that are known';
+  return `The rows that were made may be left (${reason}). ${CLEAN_UP} deletes them.`;
+}

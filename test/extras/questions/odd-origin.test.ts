@@ -1,0 +1,160 @@
+/**
+ * `rowsync contract --write-in` at origins that answer as no other does: nothing that is not of the run is touched, and no word of theirs is repeated.
+ */
+import { existsSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect, test, vi } from 'vitest';
+import { CLEAN_UP_REQUESTS_MAX } from '../../../src/extras/questions/run-file.ts';
+import { WRITE_REQUESTS_MAX } from '../../../src/extras/questions/write-run.ts';
+import { ROWS_MAX, WRITING_QUESTIONS } from '../../../src/extras/questions/writing.ts';
+import type { SeenRequest } from '../../../src/sandbox/server/requests.ts';
+import { NOTHING, startWriteWorld, TABLE } from './write-world.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+type World = Awaited<ReturnType<typeof startWriteWorld>>;
+type Rows = readonly Readonly<Record<string, unknown>>[];
+
+const LINE = /^(?:as assumed|differs {3}|not asked ) {2}/gm;
+const COLLEAGUE = { 'Canary name': 'Canary of a colleague', 'Canary code': 'Canary' };
+
+/** A world whose origin gives the answers that `answer` has; what it reads of a request it must answer. */
+async function startOddWorld(
+  answer: (request: SeenRequest, world: World, readRows: () => Promise<Rows>) => unknown,
+): Promise<World> {
+  const started: { world?: World } = {};
+  started.world = await startWriteWorld(TABLE, async (request, response) => {
+    if (started.world === undefined) return false;
+    const incoming: IncomingMessage = response.req;
+    const given: unknown = await answer(request, started.world, async () => JSON.parse(await text(incoming)) as Rows);
+    if (given === undefined) return false;
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.end(typeof given === 'string' ? given : JSON.stringify(given));
+    return true;
+  });
+  return started.world;
+}
+
+/** Makes a row of whatever is sent without an id of a row. */
+function take({ sandbox }: World, row: Rows[number]): object {
+  const id = row['@row.id'];
+  if (id !== undefined && id !== 2_147_483_600) return { status: 200, id };
+  const made = sandbox.store.insert('Contract Test', { 'Canary name': String(row['Canary name']), 'Canary code': 'x' });
+  return { status: 201, id: made, key: String(made) };
+}
+
+test('an origin that takes whatever it is given gets as many requests and rows as were announced, and no row is left', async () => {
+  let rowCount = 0;
+  await using world = await startOddWorld(async ({ verb }, to, readRows) => {
+    if (verb !== 'POST') return undefined;
+    const statuses = (await readRows()).map((row) => take(to, row));
+    rowCount += statuses.filter((status) => 'key' in status).length;
+    return statuses;
+  });
+
+  const { exitCode, stdout } = await world.write();
+
+  expect(exitCode).toBe(0);
+  expect(stdout.match(LINE)).toHaveLength(WRITING_QUESTIONS.length);
+  expect(stdout).toMatch(
+    /differs {5}How is a match by a column that is not Unique answered\? 201; rowsync assumes: 400, code 3106 \(/,
+  );
+  expect(rowCount).toBe(ROWS_MAX);
+  expect(await world.left()).toEqual(NOTHING);
+  // Those of `left`, and of a clean-up before it.
+  expect(world.sandbox.requests.all.length - 1).toBe(WRITE_REQUESTS_MAX - CLEAN_UP_REQUESTS_MAX);
+});
+
+test('a match that is taken on a column that is not Unique, with its answer lost, leaves no row', async () => {
+  await using world = await startOddWorld(async ({ method, path }, to, readRows) => {
+    if (method !== 'upsert' || !path.includes('match=Canary%20name')) return undefined;
+    for (const row of await readRows()) take(to, row);
+    return '[{"status":20';
+  });
+
+  const { exitCode, stderr } = await world.write();
+
+  expect(exitCode).toBe(0);
+  expect(stderr).toMatch(/^8 rows deleted, none left$/m);
+  expect(await world.left()).toEqual(NOTHING);
+});
+
+test.for([
+  'null',
+  '[]',
+  '[null]',
+  '"Canary"',
+  '{"Canary": 1}',
+  '<html>Canary</html>',
+  '[{"status":"Canary","id":"Canary","key":"Canary","errors":["Canary"]}]',
+  '[{"status":400,"errors":[{"code":"Canary","error":4711471147,"message":"Canary"}]}]',
+  '[{"status":4711,"errors":{"code":4711471147}}]',
+  '[{"status":201,"id":"Canary"},{"status":201,"id":-4711},{"status":201,"id":4711.5}]',
+] as const)('nothing of the answer %s to every write is repeated', async (given) => {
+  await using world = await startOddWorld(async ({ verb }, _to, readRows) => {
+    if (verb !== 'POST') return undefined;
+    await readRows();
+    return given;
+  });
+
+  const { exitCode, stdout, stderr } = await world.write();
+
+  expect(exitCode).toBe(0);
+  expect(stdout.match(LINE)).toHaveLength(WRITING_QUESTIONS.length);
+  expect(stdout).not.toMatch(/canary|4711/i);
+  expect(stderr.replace('column "Canary name"', '')).not.toMatch(/canary|4711/i);
+  expect(await world.left()).toEqual(NOTHING);
+});
+
+test.for(['[{"@row.id": 1, "Canary": "Canary"}]', '{}', 'null', '[null]', '[{"@row.id":"Canary"}]'])(
+  'nothing of the rows %s to every read is repeated, and the run file stays',
+  async (given) => {
+    let count = 0;
+    await using world = await startOddWorld(({ method }) => {
+      if (!/^(?:select|retrieve|updated|deleted)$/.test(method)) return undefined;
+      count += 1;
+      return count === 1 ? [] : given;
+    });
+
+    const { stdout, stderr } = await world.write();
+
+    expect(stdout).not.toMatch(/canary/i);
+    expect(stderr.replace('column "Canary name"', '')).not.toMatch(/canary/i);
+    expect(existsSync(world.runFile)).toBe(true);
+  },
+);
+
+test('a row of a colleague that the origin names as the one that was made stays as it is, and is named to look at', async () => {
+  const named: { id?: number } = {};
+  await using world = await startOddWorld(async ({ method }, { sandbox }, readRows) => {
+    if (method !== 'create') return undefined;
+    await readRows();
+    named.id ??= sandbox.store.insert('Contract Test', COLLEAGUE);
+    return [{ status: 201, id: named.id, key: '1' }];
+  });
+
+  const { exitCode, stderr } = await world.write();
+
+  expect(exitCode).toBe(3);
+  expect(stderr).toContain(
+    `What has the id ${named.id} could not be deleted, or has no marker. Look at it, delete by hand what is of this run`,
+  );
+  expect(world.sandbox.store.rows('Contract Test').map(({ values }) => values)).toEqual([
+    expect.objectContaining({ ...COLLEAGUE, Notes: null, Balance: null }) as object,
+  ]);
+});
+
+test('a row that a colleague makes in the table meanwhile stays', async () => {
+  await using world = await startOddWorld(({ method }, { sandbox }) => {
+    if (method === 'select' && sandbox.store.rows('Contract Test').length === 7)
+      sandbox.store.insert('Contract Test', COLLEAGUE);
+    return undefined;
+  });
+
+  const { exitCode, stderr } = await world.write();
+
+  expect(exitCode).toBe(0);
+  expect(stderr).toMatch(/^7 rows deleted, none left$/m);
+  expect(await world.left()).toEqual({ ...NOTHING, rows: 1 });
+});
