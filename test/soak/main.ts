@@ -1,6 +1,7 @@
 /**
- * `npm run soak -- --minutes N [--seed S] [--json] [--keep] [--verbose]`: the real daemon between a real sandbox under faults
- * and SQL clients at work, and afterwards every invariant checked. Exit code 1 when a bound or an invariant does not hold.
+ * `npm run soak -- --minutes N [--days D] [--seed S] [--json] [--keep] [--verbose]`: the real daemon between a real sandbox under faults
+ * and SQL clients at work, and afterwards every invariant checked. With --days the
+ * clocks of daemon and origin run faster, and show so many days. Exit code 1 when a bound or an invariant does not hold.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -9,10 +10,12 @@ import { soak } from './run.ts';
 
 const MINUTES_DEFAULT = 2;
 const MINUTES_MAX = 7 * 24 * 60;
+const DAYS_MAX = 366;
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string' },
+    days: { type: 'string' },
     seed: { type: 'string' },
     json: { type: 'boolean' },
     keep: { type: 'boolean' },
@@ -20,7 +23,7 @@ const { values } = parseArgs({
   },
 });
 
-function numberOf(name: 'minutes' | 'seed', missing: number, max: number): number {
+function numberOf(name: 'minutes' | 'days' | 'seed', missing: number, max: number): number {
   const text = values[name];
   if (text === undefined) return missing;
   const number = Number(text);
@@ -41,6 +44,7 @@ const keeps = values.keep === true;
 const report = reportOf(
   await soak({
     minutes,
+    days: numberOf('days', 0, DAYS_MAX),
     seed,
     keeps,
     say: (line) => (line.startsWith('kept') ? process.stderr.write(`${line}\n`) : say(line)),

@@ -10,6 +10,7 @@ import { Random } from '../../src/sandbox/data/random.ts';
 import type { UserSpec } from '../../src/sandbox/store/spec.ts';
 import { readOrigin, type Tables } from '../support/compare.ts';
 import { COLLEAGUE, recordHistory, token } from '../support/ledger.ts';
+import { fastClock, type Pace } from './fast-clock.ts';
 import { EDITED, FOLLOWED, MIRROR, soakTables } from './world.ts';
 
 /** What the parent may ask for. */
@@ -40,10 +41,10 @@ export interface Address {
   readonly storePath: string;
 }
 
-const [storePath = '', seedText = '1', mirrorRows = '0'] = process.argv.slice(2);
+const [storePath = '', seedText = '1', mirrorRows = '0', pace = ''] = process.argv.slice(2);
 const random = new Random(Number(seedText));
 const sandbox = await startSandbox({
-  clock: systemClock,
+  clock: fastClock(JSON.parse(pace) as Pace),
   storePath,
   seed: Number(seedText),
   latencyMs: 2,

@@ -3,6 +3,7 @@
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import type { Pace } from './fast-clock.ts';
 import type { Address, Answer, Order } from './origin-child.ts';
 
 /** A running origin. */
@@ -17,9 +18,10 @@ export async function startOrigin(options: {
   readonly storePath: string;
   readonly seed: number;
   readonly mirrorRows: number;
+  readonly pace: Pace;
 }): Promise<SoakOrigin> {
-  const { storePath, seed, mirrorRows } = options;
-  const args = [storePath, String(seed), String(mirrorRows)];
+  const { storePath, seed, mirrorRows, pace } = options;
+  const args = [storePath, String(seed), String(mirrorRows), JSON.stringify(pace)];
   const child = fork(new URL('origin-child.ts', import.meta.url), args, { serialization: 'advanced' });
   const [address] = (await messageFrom(child)) as [Address];
   let last: Promise<unknown> = Promise.resolve();

@@ -29,6 +29,7 @@ function failuresOf(changeOf: (hours: number) => Partial<Sample>): readonly stri
   const { figures } = reportOf({
     seed: 1,
     minutes: 50,
+    days: 0,
     samples,
     problems: [],
     restCycles: 1,

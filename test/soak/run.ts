@@ -17,6 +17,7 @@ import { ask, type Asked } from '../support/http.ts';
 import { prepareLedger } from '../support/ledger.ts';
 import { openClient, type SqlClient } from '../support/sql-clients.ts';
 import { comeToRest, problemsAtRest } from './rest.ts';
+import type { Pace } from './fast-clock.ts';
 import { startOrigin, type SoakOrigin } from './origin.ts';
 import type { Findings } from './report.ts';
 import { takeSample, type Sample } from './samples.ts';
@@ -26,6 +27,8 @@ import { EDITED, soakConfig } from './world.ts';
 /** How a soak is made. */
 export interface SoakOptions {
   readonly minutes: number;
+  /** How many days pass meanwhile for daemon and origin; 0 for real time. */
+  readonly days: number;
   readonly seed: number;
   /** Told what happens, in a line each. */
   readonly say: (line: string) => void;
@@ -49,7 +52,9 @@ const STARTED_MS_MAX = 120_000;
 /** systemd's limit is checked in the report; here only the soak itself must end. */
 const ENDED_MS_MAX = 60_000;
 
-const CONFIG = `schedule: { sync: "* * * * *", verify: "*/3 * * * *", backup: "*/2 * * * *" }
+const SCHEDULE = 'schedule: { sync: "* * * * *", verify: "*/3 * * * *", backup: "*/2 * * * *" }';
+const SCHEDULE_OF_DAYS = 'schedule: { sync: "*/30 * * * *", verify: "0 */8 * * *", backup: "0 */6 * * *" }';
+const CONFIG = `
 push: { delay: 1 }
 backup: { folder: backups, keep: 3 }
 `;
@@ -58,10 +63,12 @@ backup: { folder: backups, keep: 3 }
 export async function soak(options: SoakOptions): Promise<Findings> {
   const folder = mkdtempSync(join(tmpdir(), 'rowsync-soak-'));
   const storePath = join(folder, 'origin.sqlite');
-  const origin = await startOrigin({ storePath, seed: options.seed, mirrorRows: MIRROR_ROWS });
+  const { seed, days, minutes } = options;
+  const pace: Pace = { beginMs: Date.now(), speed: days === 0 ? 1 : (days * 24 * 60) / minutes };
+  const origin = await startOrigin({ storePath, seed, mirrorRows: MIRROR_ROWS, pace });
   let daemon: DaemonProcess | undefined;
   try {
-    daemon = startDaemon(folder, origin);
+    daemon = startDaemon(folder, origin, pace);
     return await runIn({ folder, origin, daemon }, options);
   } finally {
     if (daemon?.process.exitCode === null) daemon.process.kill('SIGKILL');
@@ -72,21 +79,31 @@ export async function soak(options: SoakOptions): Promise<Findings> {
   }
 }
 
-function startDaemon(folder: string, origin: SoakOrigin): DaemonProcess {
+function startDaemon(folder: string, origin: SoakOrigin, pace: Pace): DaemonProcess {
   for (const name of ['backups', 'uploads']) mkdirSync(join(folder, name));
   writeFileSync(join(folder, 'token'), origin.token, { mode: 0o600 });
+  const isFast = pace.speed > 1;
   const http = `http: { listen: "${join(folder, 'http.sock')}" }\n`;
-  writeFileSync(join(folder, 'rowsync.yaml'), soakConfig(origin, CONFIG + http));
+  writeFileSync(
+    join(folder, 'rowsync.yaml'),
+    soakConfig(origin, (isFast ? SCHEDULE_OF_DAYS : SCHEDULE) + CONFIG + http),
+  );
   const probe = fileURLToPath(new URL('probe.ts', import.meta.url));
   return startDaemonProcess(folder, {
     logPath: join(folder, 'daemon.log'),
-    env: { ...WATCHED, NODE_OPTIONS: `--import=${probe}`, ROWSYNC_SOAK_PROBE: join(folder, 'probe.json') },
+    env: {
+      // A watchdog looks at real time.
+      ...(isFast ? {} : WATCHED),
+      NODE_OPTIONS: `--import=${probe}`,
+      ROWSYNC_SOAK_PROBE: join(folder, 'probe.json'),
+      ...(isFast ? { ROWSYNC_SOAK_PACE: JSON.stringify(pace) } : {}),
+    },
   });
 }
 
 async function runIn(
   { folder, origin, daemon }: { folder: string; origin: SoakOrigin; daemon: DaemonProcess },
-  { minutes, seed, say }: SoakOptions,
+  { minutes, days, seed, say }: SoakOptions,
 ): Promise<Findings> {
   const replica = join(folder, 'replica.db');
   const started = AbortSignal.timeout(STARTED_MS_MAX);
@@ -118,6 +135,7 @@ async function runIn(
   return {
     seed,
     minutes,
+    days,
     samples,
     problems,
     restCycles,
