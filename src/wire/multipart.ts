@@ -1,7 +1,7 @@
 /**
  * Writes bodies of type multipart/related (specification 4.6, origin facts 7.4; RFC 2046, 5.1; RFC 2387). Lines end with CR LF (RFC 9110, 8.3.3).
  */
-import { assert, must } from '../base/assert.ts';
+import { assert } from '../base/assert.ts';
 import { isHeaderText } from './mime.ts';
 
 const CR_LF = Buffer.from('\r\n');
@@ -27,15 +27,13 @@ export interface OutgoingBody {
   readonly bytes: OutgoingBytes;
 }
 
-/** Tries to find a boundary that no part contains: the first of 128 random bits succeeds, or `random` is broken. */
-const BOUNDARY_TRIES_MAX = 4;
-
 /**
  * Writes a multipart/related body; in memory where every part is. `random` gives uniform numbers in [0, 1). Pre: every header
  * is header text.
  */
 export function writeMultipart(parts: readonly OutgoingPart[], random: () => number): OutgoingBody {
-  const boundary = freeBoundary(parts, random);
+  const boundary = randomBoundary(random);
+  assert(!parts.some(({ bytes }) => hasText(bytes, boundary)), 'random boundaries do not occur in files');
   const pieces: OutgoingBytes[] = [];
   for (const { headers, bytes } of parts) {
     assert(
@@ -74,20 +72,13 @@ async function* readExactly({ length, read }: StreamedBytes): AsyncGenerator<Uin
   if (left !== 0) throw new Error('What was to be sent has another length than it had');
 }
 
-function freeBoundary(parts: readonly OutgoingPart[], random: () => number): string {
-  for (let tries = 0; tries < BOUNDARY_TRIES_MAX; tries += 1) {
-    const words = Array.from({ length: 8 }, () =>
-      Math.floor(random() * 0x1_0000)
-        .toString(16)
-        .padStart(4, '0'),
-    );
-    const boundary = `part-${words.join('')}`;
-    // Streamed bytes are not looked at: 128 random bits do not occur in them.
-    const isTaken = parts.some(
-      ({ bytes }) =>
-        bytes instanceof Uint8Array && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(boundary),
-    );
-    if (!isTaken) return boundary;
-  }
-  return must<string>(undefined, 'random boundaries do not occur in files');
+/** A boundary of 128 random bits. */
+function randomBoundary(random: () => number): string {
+  const words = Array.from({ length: 8 }, () => Math.floor(random() * 0x1_0000));
+  return `part-${words.map((word) => word.toString(16).padStart(4, '0')).join('')}`;
+}
+
+/** Streamed bytes are not looked at. */
+function hasText(bytes: OutgoingBytes, text: string): boolean {
+  return bytes instanceof Uint8Array && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(text);
 }

@@ -42,6 +42,7 @@ export const DONE: readonly string[] = [
   'src/wire/json.ts',
   'src/wire/mask.ts',
   'src/wire/mime.ts',
+  'src/wire/multipart.ts',
   'src/wire/query.ts',
   'src/wire/rights.ts',
   'src/wire/unreadable.ts',

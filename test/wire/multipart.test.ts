@@ -282,15 +282,14 @@ describe('writing', () => {
     );
   });
 
-  test('a boundary that occurs in a file is not used', () => {
-    const taken = Buffer.from(`x part-${'0'.repeat(32)}`);
-    const file = new Uint8Array(taken.buffer, taken.byteOffset + 2, taken.length - 2);
-    const numbers = [...Array.from({ length: 8 }, () => 0), ...Array.from({ length: 8 }, () => 0.5)];
+  test('a boundary that occurs in a file is never sent', () => {
+    const text = Buffer.from(`x part-${'0'.repeat(32)} y`);
+    const write = (from: number, to: number): unknown =>
+      writeMultipart([{ headers: [], bytes: new Uint8Array(text.buffer, text.byteOffset + from, to - from) }], zeros);
 
-    const { contentType } = writeMultipart([{ headers: [], bytes: file }], () => numbers.shift() ?? 0);
-
-    expect(contentType).toBe(`multipart/related;boundary=part-${'8000'.repeat(8)}`);
-    expect(() => writeMultipart([{ headers: [], bytes: file }], zeros)).toThrow('random boundaries');
+    expect(() => write(2, text.length)).toThrow('random boundaries');
+    expect(() => write(3, text.length)).not.toThrow();
+    expect(() => write(2, text.length - 3)).not.toThrow();
   });
 
   test.each([
