@@ -1,13 +1,17 @@
 /**
  * Shows which changes of a decision no test notices.
  *
- *    npm run mutation                                  every file in `DONE`
+ *    npm run mutation                                  files in `DONE` that changed since their last proof, or whose tests did
+ *    npm run mutation -- --all                         every file in `DONE`
  *    npm run mutation -- src/reconcile/merge.ts        of one file, by the tests of its room
+ *
+ * proven.json has what each file was when it was last proven. A run that finds nothing notes it there, but for one of CI.
  *
  * A change that the compiler refuses does not count. Each that survives is printed as soon as that is known, so a run that is cut off has said
  * something. Ends with 1 where a change survives that `equivalent.ts` does not name, or where a name there is no longer needed.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { BaseSequencer, createVitest, type TestModule, type TestSpecification, type Vitest } from 'vitest/node';
@@ -20,6 +24,7 @@ const TOP = resolve(import.meta.dirname, '../..');
 const FOLDER = mkdtempSync(join(tmpdir(), 'rowsync-mutation-'));
 const ORDER_FILE = join(FOLDER, 'order.json');
 const REPORT_FILE = join(FOLDER, 'report.json');
+const PROVEN_FILE = join(import.meta.dirname, 'proven.json');
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -156,9 +161,38 @@ async function main(files: readonly string[]): Promise<number> {
   return open.length + unneeded.length === 0 ? 0 : 1;
 }
 
+/** What a file and the tests that import it are now. */
+function digestOf(file: string): string {
+  const room = file.split('/')[1] ?? '';
+  const tests = globSync(`test/${room}/**/*.test.ts`, { cwd: TOP })
+    .filter((test) => doesImport(join(TOP, test), join(TOP, file)))
+    .toSorted();
+  const hash = createHash('sha256');
+  for (const each of [file, ...tests]) hash.update(readFileSync(join(TOP, each)));
+  return hash.digest('hex').slice(0, 16);
+}
+
+function readProven(): Readonly<Record<string, string>> {
+  return JSON.parse(readFileSync(PROVEN_FILE, 'utf8')) as Record<string, string>;
+}
+
+function noteProven(digests: Readonly<Record<string, string>>): void {
+  const all = { ...readProven(), ...digests };
+  const known = DONE.flatMap((file) => (all[file] === undefined ? [] : [[file, all[file]] as const]));
+  writeFileSync(PROVEN_FILE, `${JSON.stringify(Object.fromEntries(known), null, 2)}\n`);
+}
+
+function filesOf(args: readonly string[]): readonly string[] {
+  if (args.length > 0) return args.includes('--all') ? DONE : args;
+  const proven = readProven();
+  return DONE.filter((file) => proven[file] !== digestOf(file));
+}
+
 try {
-  const given = process.argv.slice(2);
-  process.exitCode = await main(given.length > 0 ? given : DONE);
+  const files = filesOf(process.argv.slice(2));
+  const digests = Object.fromEntries(files.map((file) => [file, digestOf(file)]));
+  process.exitCode = await main(files);
+  if (process.exitCode === 0 && process.env['CI'] === undefined) noteProven(digests);
 } finally {
   rmSync(FOLDER, { recursive: true });
 }
