@@ -50,9 +50,10 @@ test.for(['resetAfter', 'resetBefore', 'truncated', 'html'] as const)('%s at any
   }
 });
 
-test('kill -9 at any request: the next command cleans up', async () => {
+// A process for each takes a second; what is lost at every request is above.
+test('kill -9 at every third request: the next command cleans up', async () => {
   await using world = await startWriteWorld();
-  for (const nth of EVERY) {
+  for (const nth of EVERY.filter((number) => number % 3 === 0)) {
     const args = ['contract', '--write-in', 'Contract Test', '--confirm'];
     const child = startRowsync(args, { folder: world.folder });
     world.sandbox.before(nth, () => child.process.kill('SIGKILL'));
