@@ -2,7 +2,7 @@
  * The rows that `rowsync contract --write-in` makes, in a file beside the replica until they are deleted. Each row has the marker of its run in a text
  * column, and each request that writes is noted, and on disk, before it leaves. So a row can be found and deleted whatever became of its answer.
  */
-import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, closeSync, constants, existsSync, fsyncSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { assert } from '../../base/assert.ts';
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
@@ -60,7 +60,7 @@ export class RunFile {
   }
 
   #append(line: RunFileLine): void {
-    writeSynced(this.path, line, 'a');
+    writeSynced(this.path, line);
     this.#take(line);
   }
 
@@ -71,20 +71,9 @@ export class RunFile {
   }
 }
 
-/** Begins the file of a run. @throws RowsyncError `usage.invalid` where the file cannot be made. */
+/** Begins the file of a run. @throws RowsyncError `usage.invalid` where it cannot be made. */
 export function beginRunFile(path: string, head: RunFileHead): RunFile {
-  try {
-    writeSynced(path, head, 'ax');
-    const folder = openSync(dirname(path), 'r');
-    fsyncSync(folder); // for the name of the file
-    closeSync(folder);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw usageError(
-      `The run file cannot be written, so no row is made: ${reason}`,
-      `Make it possible to write ${path}.`,
-    );
-  }
+  writeSynced(path, head, constants.O_CREAT | constants.O_EXCL);
   return new RunFile(path, head);
 }
 
@@ -110,13 +99,25 @@ export function findRunFile(path: string, database: string): RunFile | null {
   );
 }
 
-function writeSynced(path: string, line: RunFileHead | RunFileLine, flag: 'a' | 'ax'): void {
-  const file = openSync(path, flag, 0o600);
+/** Also the name of a new file is on disk then. @throws RowsyncError `usage.invalid`, also for a file that another clean-up removed. */
+function writeSynced(path: string, line: RunFileHead | RunFileLine, flags = 0): void {
   try {
-    appendFileSync(file, `${JSON.stringify(line)}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
+    const file = openSync(path, constants.O_WRONLY | constants.O_APPEND | flags, 0o600);
+    const folder = openSync(dirname(path), 'r');
+    try {
+      appendFileSync(file, `${JSON.stringify(line)}\n`);
+      fsyncSync(file);
+      if (flags !== 0) fsyncSync(folder);
+    } finally {
+      closeSync(file);
+      closeSync(folder);
+    }
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw usageError(
+      `The run file cannot be written, so no further row is made: ${reason}`,
+      'Run it again, once at a time.',
+    );
   }
 }
 
@@ -156,7 +157,7 @@ export async function cleanUp(runFile: RunFile, origin: Pick<Server, 'call'>, no
   const arrivedCount = marked.filter((id) => !runFile.ids.includes(id)).length;
   const isYoung = runFile.unansweredMs.some((sentMs) => nowMs - sentMs < ARRIVAL_MS);
   const mayArrive = isYoung && arrivedCount < runFile.unansweredMs.length;
-  if (leftIds.length === 0 && !mayArrive) rmSync(runFile.path);
+  if (leftIds.length === 0 && !mayArrive) rmSync(runFile.path, { force: true });
   return { deletedCount: marked.filter((id) => !after.includes(id)).length, leftIds, mayArrive };
 }
 

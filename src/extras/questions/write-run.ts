@@ -54,7 +54,7 @@ export interface WriteRunEnd {
   readonly exitCode: number;
 }
 
-/** Puts the questions to a table. @throws RowsyncError of the origin and of the runFile, and `usage.invalid` for a table that does not serve. */
+/** Puts the questions to a table. @throws RowsyncError of the origin and of the run file, and `usage.invalid` for a table that does not serve. */
 export async function askByWriting(run: WriteRun, server: Server): Promise<WriteRunEnd> {
   const { config, agree, ask, signal } = run;
   const { clock, stderr } = run.invocation.session;
@@ -66,13 +66,14 @@ export async function askByWriting(run: WriteRun, server: Server): Promise<Write
   if (cleaned !== EXIT.done) return { isAsked: false, exitCode: cleaned };
   const rows = await jsonOf<readonly unknown[]>(server, `${tablePath(server)}/select.json?top=1`);
   if (rows.length > 0) throw usageError('The table has rows that this command did not make', NEEDED);
+  const { recordName, alias } = server.table;
   const marker = newMarker(() => clock.random());
-  await writeProse(stderr, announcement(server.table.recordName, { plan, marker, path: runFilePath(config) }));
-  if (!(await agree(`Write in "${printable(server.table.recordName)}"?`))) {
+  await writeProse(stderr, announcement(recordName, plan, { marker, path: runFilePath(config) }));
+  if (!(await agree(`Write in "${printable(recordName)}"?`))) {
     await stderr.write('Nothing was written. Read the lines, then run it again with --confirm.\n');
     return { isAsked: false, exitCode: EXIT.needsPerson };
   }
-  const head = { database: databaseOf(config), table: server.table.alias, column: plan.mark.name, marker };
+  const head = { database: databaseOf(config), table: alias, column: plan.mark.name, marker };
   const runFile = beginRunFile(runFilePath(config), head);
   const sayStop = (): void => void stderr.write(`Deleting the rows that were made. Else ${CLEAN_UP} deletes them.\n`);
   signal.addEventListener('abort', sayStop);
@@ -87,7 +88,8 @@ export async function askByWriting(run: WriteRun, server: Server): Promise<Write
   return { isAsked: true, exitCode };
 }
 
-const NEEDED = `Name a table that was made for this and has no row: a Text column that is not Unique, any others, none of them Required: docs/origin.md.`;
+const NEEDED =
+  'Make an empty table for it, with a Text column that is not Unique and takes 40 characters: docs/origin.md lists the others.';
 
 /** Finishes the clean-up of an earlier run. */
 export async function finishCleanUp(invocation: Invocation): Promise<number> {
@@ -124,24 +126,17 @@ function databaseOf(config: Config): string {
 
 function announcement(
   table: string,
-  {
-    plan: { mark, unfilled },
-    marker,
-    path,
-  }: { readonly plan: WritingPlan; readonly marker: string; readonly path: string },
+  { mark, unfilled }: WritingPlan,
+  { marker, path }: { readonly marker: string; readonly path: string },
 ): string {
-  const names = unfilled.map(({ name, type }) => `"${name}" (${type})`);
+  const names = unfilled.map(({ name, type }) => `"${name}" (${type})`).join(', ');
   const lines = [
     `In "${table}", which has no row now, up to ${ROWS_MAX} rows are made, changed and deleted again, past the recycle bin. ` +
       `Each has the text ${marker} in the column "${mark.name}". Nothing else is written to.`,
     'What cannot be taken back: numbers of an Autonumber are used up, rules of the table run and may send messages, ' +
       'and an origin that does not purge keeps the rows in its recycle bin.',
     `Each request that writes is noted first in ${path}. If rowsync is killed, ${CLEAN_UP} deletes the rows that are left.`,
-    ...(names.length === 0
-      ? []
-      : [
-          `No row can be made, since there is no value for the Required ${names.join(', ')}: what needs one is not asked.`,
-        ]),
+    names && `No row can be made, since there is no value for the Required ${names}: what needs one is not asked.`,
   ];
-  return lines.map((line) => `${printable(line)}\n`).join('');
+  return lines.map((line) => line && `${printable(line)}\n`).join('');
 }

@@ -60,8 +60,7 @@ const FILLINGS: Readonly<Record<string, (marker: string, serial: number) => unkn
 };
 const UNIQUE_FILLINGS: ReadonlySet<string> = new Set(['Text', 'Multiline', 'Numeric']);
 
-/** Characters of a marker, and of a text that begins with one. */
-const MARKER_CHARS = 29;
+/** Characters of a text that begins with a marker. */
 const TEXT_CHARS = 40;
 
 /** Rows that all questions make at most, also at an origin that takes whatever it is given. */
@@ -85,7 +84,7 @@ function isUnique({ dataOptions }: ColumnFields): boolean {
 /** How rows of a table can be made; null without a column for the marker. */
 export function planWriting({ columns, key }: TableFields): WritingPlan | null {
   const mark = columns.find(
-    (column) => isFree(column) && column.type === 'Text' && !isUnique(column) && isWide(column, MARKER_CHARS),
+    (column) => isFree(column) && column.type === 'Text' && !isUnique(column) && isWide(column),
   );
   if (mark === undefined) return null;
   const required = columns.filter(
@@ -98,13 +97,13 @@ export function planWriting({ columns, key }: TableFields): WritingPlan | null {
     (column) =>
       FILLINGS[column.type] === undefined ||
       ((isUnique(column) || column.name === key) && !UNIQUE_FILLINGS.has(column.type)) ||
-      (/^(?:Text|Multiline)$/.test(column.type) && !isWide(column, TEXT_CHARS)),
+      (/^(?:Text|Multiline)$/.test(column.type) && !isWide(column)),
   );
   return { mark, required, unfilled };
 }
 
-function isWide({ width = 0 }: ColumnFields, chars: number): boolean {
-  return width === 0 || width >= chars;
+function isWide({ width = 0 }: ColumnFields): boolean {
+  return width === 0 || width >= TEXT_CHARS;
 }
 
 /** What a new row has in the Required columns; `serial` is another one for each row. */
@@ -206,7 +205,7 @@ function uniqueColumn(origin: WritingServer): ColumnFields {
   return columnFor(
     origin,
     'Unique Text column',
-    (column) => column.type === 'Text' && isUnique(column) && isWide(column, TEXT_CHARS),
+    (column) => column.type === 'Text' && isUnique(column) && isWide(column),
   );
 }
 

@@ -275,7 +275,18 @@ test('a run file of another database, or one that cannot be written, stops it be
 
   expect([other.exitCode, missing.exitCode, world.rows()]).toEqual([2, 2, 0]);
   expect(other.stderr).toContain('has rows of another database, https://elsewhere');
-  expect(missing.stderr).toContain('The run file cannot be written, so no row is made');
+  expect(missing.stderr).toContain('The run file cannot be written, so no further row is made');
+});
+
+test('a run whose file another clean-up removed makes no further row, and leaves none', async () => {
+  await using world = await startWriteWorld();
+  world.sandbox.before(1, () => world.cleanUp(), { method: 'updated' });
+
+  const { exitCode, stderr } = await world.write();
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('The run file cannot be written, so no further row is made: ENOENT');
+  expect(await world.left()).toEqual(NOTHING);
 });
 
 test('a run file that was cut at its first line is of a run that sent nothing', async () => {
