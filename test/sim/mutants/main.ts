@@ -7,12 +7,12 @@
  * Where it was found before (found.ts) is tried first, then every short story, then seeds; what an ordinary test owns is run by that
  * test alone. Each worker hunts one bug at a time. A line for each: the world or test that found it, and what was wrong; or why none can. Ends
  * with 1 where a bug survived, which is a hole in an oracle, or where one that is said to be equivalent was found after all. A world or
- * a test counts only if it is well without the planted bug.
+ * a test counts only if it is well without the planted bug; tests are run without it at the end, all at once.
  */
 import { execFile, fork } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Found } from '../run/runner.ts';
@@ -113,9 +113,9 @@ class Copy {
 
 /** The parts of vitest's JSON that are used. */
 interface TestReport {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
   readonly testResults: readonly {
+    /** The path of the file. */
+    readonly name: string;
     readonly assertionResults: readonly {
       readonly ancestorTitles: readonly string[];
       readonly title: string;
@@ -124,42 +124,58 @@ interface TestReport {
   }[];
 }
 
-/** Runs a test file of the copy until one test fails; null where vitest has nothing to report. */
-function testsOf(folder: string, test: string, ...more: readonly string[]): Promise<TestReport | null> {
+/** Runs test files of the copy, each until one test fails; null where vitest has nothing to report. */
+function testsOf(folder: string, tests: readonly string[], ...more: readonly string[]): Promise<TestReport | null> {
   const vitest = join(PROJECT, 'node_modules/vitest/vitest.mjs');
   const report = join(folder, 'report.json');
-  const options = ['--bail=1', '--maxWorkers=1', '--reporter=json', `--outputFile=${report}`, ...more];
+  const options = ['--reporter=json', `--outputFile=${report}`, ...more];
   rmSync(report, { force: true });
   return new Promise((settle) => {
-    execFile(process.execPath, [vitest, 'run', test, ...options], { cwd: folder, maxBuffer: 2 ** 28 }, () => {
+    execFile(process.execPath, [vitest, 'run', ...tests, ...options], { cwd: folder, maxBuffer: 2 ** 28 }, () => {
       settle(existsSync(report) ? (JSON.parse(readFileSync(report, 'utf8')) as TestReport) : null);
     });
   });
 }
 
-/** Runs the test that owns a planted bug, then what failed without the bug: what fails in every copy finds nothing. */
-async function runTest(copy: Copy, mutants: readonly Mutant[], { test }: OwningTest): Promise<Catch> {
-  const planted = await testsOf(copy.folder, test);
+/** A test as vitest itself names it for a pattern. */
+function nameOf({ ancestorTitles, title }: TestReport['testResults'][number]['assertionResults'][number]): string {
+  return [...ancestorTitles, title].join(' > ');
+}
+
+/** Of tests that failed, those that succeed without a planted bug, by file and name: what fails in every copy finds nothing. */
+async function passingTests(
+  failed: readonly { readonly world: string; readonly what: string }[],
+  workers: number,
+): Promise<ReadonlySet<string>> {
+  if (failed.length === 0) return new Set();
+  using copy = new Copy();
+  const names = failed.map(({ what }) => what.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`));
+  const more = ['--testNamePattern', `^(?:${names.join('|')})$`, `--maxWorkers=${workers}`];
+  const report = await testsOf(copy.folder, [...new Set(failed.map(({ world }) => world))], ...more);
+  const passed = (report?.testResults ?? []).flatMap(({ name: path, assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === 'passed')
+      .map((result) => `${relative(realpathSync(copy.folder), path)}: ${nameOf(result)}`),
+  );
+  return new Set(passed);
+}
+
+/** Runs the test that owns a planted bug. */
+async function runTest(copy: Copy, { test }: OwningTest): Promise<Catch> {
+  const planted = await testsOf(copy.folder, [test], '--bail=1', '--maxWorkers=1');
   const failed = planted?.testResults.flatMap(({ assertionResults }) => assertionResults) ?? [];
   const first = failed.find(({ status }) => status === 'failed');
-  if (first === undefined) return { found: null, seedCount: 0 };
-  // As vitest itself names it for a pattern.
-  const name = [...first.ancestorTitles, first.title].join(' > ');
-  copy.mend(mutants);
-  const pattern = name.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
-  const sound = await testsOf(copy.folder, test, '--testNamePattern', `^${pattern}$`);
-  const isFound = sound !== null && sound.numPassedTests > 0 && sound.numFailedTests === 0;
-  return { found: isFound ? { world: test, oracle: 'test', what: name } : null, seedCount: 0 };
+  return { found: first === undefined ? null : { world: test, oracle: 'test', what: nameOf(first) }, seedCount: 0 };
 }
 
 /** Looks where it was found before, then in every story, then in seeds. */
 async function huntDown(
-  { name, mutants, equivalent }: Hunt,
+  { name, equivalent }: Hunt,
   copy: Copy,
   seeds: { from: number; count: number; workers: number },
 ): Promise<Catch> {
   const hint = FOUND_IN[name];
-  if (hint !== undefined && 'test' in hint) return await runTest(copy, mutants, hint);
+  if (hint !== undefined && 'test' in hint) return await runTest(copy, hint);
   using prober = new Prober();
   const root = pathToFileURL(`${join(copy.folder, 'src')}/`).href;
   const stories = SCENARIOS.map((scenario): Hint => ({ story: scenario.name, at: '' }));
@@ -277,6 +293,12 @@ async function main(): Promise<boolean> {
   const seeds = { from: Number(values.from), count: Number(values.seeds), workers };
   let isWell = true;
   const counts = { found: 0, all: 0 };
+  const count = (wanted: Hunt, caught: Catch): void => {
+    isWell = tell(wanted, caught) && isWell;
+    counts.all += 1;
+    if (caught.found !== null) counts.found += 1;
+  };
+  const byTests: { readonly wanted: Hunt; readonly found: NonNullable<Catch['found']> }[] = [];
   const queue = hunts.values();
   const hunt = async (): Promise<void> => {
     using copy = new Copy();
@@ -284,12 +306,15 @@ async function main(): Promise<boolean> {
       copy.plant(wanted.mutants);
       const caught = await huntDown(wanted, copy, seeds);
       copy.mend(wanted.mutants);
-      isWell = tell(wanted, caught) && isWell;
-      counts.all += 1;
-      if (caught.found !== null) counts.found += 1;
+      if (caught.found?.oracle === 'test') byTests.push({ wanted, found: caught.found });
+      else count(wanted, caught);
     }
   };
   await Promise.all(Array.from({ length: huntersMax }, hunt));
+  const failedTests = byTests.map(({ found }) => found);
+  const passing = await passingTests(failedTests, workerCount);
+  for (const { wanted, found } of byTests)
+    count(wanted, { found: passing.has(`${found.world}: ${found.what}`) ? found : null, seedCount: 0 });
   say(`${counts.found} of ${counts.all} planted bugs were found.`);
   return isWell;
 }
