@@ -274,7 +274,8 @@ aside details p { margin: .1rem 0 .2rem 1rem; font-size: .9rem; }
   .tables td[data-label]:not(:nth-child(2))::before { content: attr(data-label); display: block; color: var(--soft); font-size: .8rem; font-weight: 400; }
   .sign-in { grid-template-columns: minmax(0, 1fr); }
   .asking, .field { grid-template-columns: minmax(0, 1fr); }
-  .top form { margin-left: 0; }
+  .top { column-gap: .5rem; }
+  .top nav a { padding-left: .45rem; padding-right: .45rem; }
   .list tr { grid-template-columns: repeat(3, minmax(0, 1fr)); }
   .day th, .day td, .fresh td:nth-child(5) { grid-column: 1 / -1; }
   .list th { grid-column: 1 / -1; }

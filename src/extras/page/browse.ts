@@ -22,7 +22,7 @@ import { filterText, mistakesIn, pathPart, queryOf, shownColumns, type TableQuer
 import { readReferences, type PageInput } from './context.ts';
 import { exact, html, type Html } from './html.ts';
 import { tableHtml } from './layout.ts';
-import { cutText, fileNameOf, momentHtml, shownValue } from './values.ts';
+import { cutText, fileNameOf, momentHtml, shownValue, spanHtml } from './values.ts';
 
 export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly TableStatus[], nowMs: number): Html {
   const statusByName = new Map(statuses.map((status) => [status.table, status]));
@@ -354,8 +354,9 @@ function cellHtml(view: TableView, name: string, { value, bytes }: CutCell): Htm
   }
   const text = column?.type.toLowerCase() === 'attachment' ? fileNameOf(String(value)) : String(value);
   const cut = bytes === null ? null : html` <em class="none">… ${bytesText(bytes)}</em>`;
+  const shown = column?.type.toLowerCase() === 'duration' ? spanHtml(text) : momentHtml(cutText(text));
   return html`<td class="${isNumeric(column) ? 'number' : ''}">
-    <div class="cut"><bdi>${momentHtml(cutText(text))}</bdi>${cut}</div>
+    <div class="cut"><bdi>${shown}</bdi>${cut}</div>
   </td>`;
 }
 

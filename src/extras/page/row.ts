@@ -19,7 +19,7 @@ import { pathPart } from './address.ts';
 import { conflictHtml, failureHtml, showConflicts } from './decisions.ts';
 import { decideForm, sectionHtml, tableHtml } from './layout.ts';
 import { html, type Html } from './html.ts';
-import { fileNameOf, momentHtml, rowHtml, shownValue, valueHtml } from './values.ts';
+import { fileNameOf, momentHtml, rowHtml, shownValue, spanHtml, valueHtml } from './values.ts';
 import { planLocally } from '../putback/local-plan.ts';
 import { readJournalled, changesHtml } from './history.ts';
 import { readNewestEntries } from '../history/entries.ts';
@@ -181,6 +181,7 @@ function cellHtml({ table, id, references, files }: RowView, column: BrowsedColu
   }
   const text = String(value);
   if (text === '') return html`<em class="none">empty text</em>`;
+  if (type === 'duration') return html`<bdi class="value">${spanHtml(text)}</bdi>`;
   const rest =
     bytes === null
       ? null

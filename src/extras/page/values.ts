@@ -66,6 +66,26 @@ export function momentHtml(text: string): Html {
   return MOMENT.test(text) ? html`<time class="at" datetime="${text}">${text}</time>` : html`${text}`;
 }
 
+const UNITS = [
+  { name: 'd', seconds: 86_400 },
+  { name: 'h', seconds: 3_600 },
+  { name: 'min', seconds: 60 },
+];
+
+/** The seconds of a Duration in the units that people read, none left out: `1 min 12.5 s`; the seconds are in its title. */
+export function spanHtml(text: string): Html {
+  const [, sign = '', whole, fraction = ''] = /^(-?)(\d{1,15})(\.\d+)?$/.exec(text) ?? [];
+  if (whole === undefined) return html`${text}`;
+  let rest = Number(whole);
+  const parts = UNITS.flatMap(({ name, seconds }) => {
+    const count = Math.floor(rest / seconds);
+    rest %= seconds;
+    return count === 0 ? [] : [`${count} ${name}`];
+  });
+  if (rest > 0 || fraction !== '' || parts.length === 0) parts.push(`${rest}${fraction} s`);
+  return html`<span title="${text} seconds">${sign}${parts.join(' ')}</span>`;
+}
+
 /** A moment as an age, with the time itself for those who point at it. */
 export function timeHtml(stamp: string, nowMs: number): Html {
   return html`<time datetime="${stamp}" title="${stamp}">${ageText(stamp, nowMs)}</time>`;

@@ -13,10 +13,12 @@ const VISITS = {
   columns: [
     { name: 'Person', type: 'Text' },
     { name: 'Cost', type: 'Numeric' },
+    { name: 'Stay', type: 'Duration' },
   ],
   rows: Array.from({ length: 30 }, (_, index) => ({
     Person: index % 3 === 0 ? 'ana <b>' : index % 3 === 1 ? 'bo' : null,
     Cost: index,
+    Stay: index === 4 ? 72 : null,
   })),
 };
 
@@ -55,6 +57,13 @@ test('rows that match are counted', async () => {
   expect(visits.page('Person=bo')).toContain('10 rows of 30');
   expect(visits.page('Cost=>25&_q=bo')).toContain('1 row of 30');
   expect(visits.page('')).not.toContain('rows of 30');
+});
+
+test('a duration is shown in minutes and seconds', async () => {
+  await using visits = await startVisits();
+
+  expect(visits.page('Cost=4')).toContain('<span title="72 seconds">1 min 12 s</span>');
+  expect(visits.page('Stay=72')).toContain('1 row of 30');
 });
 
 test('a facet counts the values of the rows that match, and each leads to its rows', async () => {
