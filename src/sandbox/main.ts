@@ -180,7 +180,7 @@ async function serveStore(
   const { signal } = stopping;
   const { faults, tls, latencyMs } = settings;
   const server = createApiServer({ store, requests, clock, latencyMs, rules, faults, intercept, tls, signal });
-  const control = createControlServer({ faults, requests });
+  const control = createControlServer({ faults, requests, store });
   const port = await listen(server, settings);
   const controlPort = await listenControl(control, server, settings);
   ringOnChanges(store, options.rings ?? []);

@@ -2,7 +2,7 @@
  * The HTTP side of the sandbox: connections, the request log, latency, hooks. What node refuses by itself is refused
  * in the words of the API. Faults are carried out here: memory is bounded however much is sent, and everything stops once the client has left.
  *
- * The control endpoint is a second port on the loopback interface, at which a test sets faults and reads the log. It needs no sign-in. A page in a
+ * The control endpoint is a second port on the loopback interface, at which a test sets faults, renames tables and reads the log. It needs no sign-in. A page in a
  * browser cannot use it, because it must name a loopback host and send JSON, and gets no CORS headers.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -326,6 +326,7 @@ function written(response: ServerResponse, bytes: Buffer): Promise<void> {
 
 /** What the endpoint shows and changes. */
 interface ControlParts {
+  readonly store: Store;
   readonly faults: Faults;
   readonly requests: RequestLog;
 }
@@ -349,12 +350,14 @@ export function createControlServer(parts: ControlParts): Server {
 async function reply(request: IncomingMessage, parts: ControlParts): Promise<ControlReply> {
   if (!LOOPBACK.test(request.headers.host ?? '')) return problem(403, 'the Host header must name a loopback address');
   const path = (request.url ?? '').split('?')[0];
-  const { faults, requests } = parts;
+  const { faults, requests, store } = parts;
   switch (`${request.method} ${path}`) {
     case 'GET /faults':
       return { status: 200, json: { seed: faults.seed, faults: faults.states } };
     case 'PUT /faults':
-      return replaceFaults(request, faults);
+      return withJson(request, (input) => replaceFaults(input, faults));
+    case 'PUT /names':
+      return withJson(request, (input) => rename(input, store));
     case 'DELETE /faults':
       faults.replace({ faults: [] });
       return { status: 200, json: {} };
@@ -365,11 +368,11 @@ async function reply(request: IncomingMessage, parts: ControlParts): Promise<Con
       return { status: 200, json: {} };
     default:
       request.resume();
-      return problem(404, 'there are /faults (GET, PUT, DELETE) and /requests (GET, DELETE)');
+      return problem(404, 'there are /faults (GET, PUT, DELETE), /requests (GET, DELETE) and /names (PUT)');
   }
 }
 
-async function replaceFaults(request: IncomingMessage, faults: Faults): Promise<ControlReply> {
+async function withJson(request: IncomingMessage, act: (input: unknown) => ControlReply): Promise<ControlReply> {
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
     request.resume();
     return problem(415, 'the Content-Type must be application/json');
@@ -382,6 +385,26 @@ async function replaceFaults(request: IncomingMessage, faults: Faults): Promise<
   } catch {
     return problem(400, 'the body is not JSON');
   }
+  return act(input);
+}
+
+/** Renames a table, or one of its columns, as a colleague would in the setup. */
+function rename(input: unknown, store: Store): ControlReply {
+  const { table: name, column, to } = Object(input) as Readonly<Record<string, unknown>>;
+  if (typeof to !== 'string' || to.trim() === '' || (column !== undefined && typeof column !== 'string'))
+    return problem(400, 'the body is {"table": "…", "to": "…"}, for a column also with "column": "…"');
+  const table = store.catalog.tables.find((one) => one.name === name);
+  if (table === undefined) return problem(404, 'there is no table of that name');
+  const named = column === undefined ? store.catalog.tables : table.columns;
+  if (column !== undefined && !named.some((one) => one.name === column))
+    return problem(404, `"${table.name}" has no column "${column}"`);
+  if (named.some((one) => one.name === to)) return problem(409, `"${to}" is taken`);
+  if (column === undefined) store.renameTable(table.name, to);
+  else store.renameColumn(table.name, column, to);
+  return { status: 200, json: {} };
+}
+
+function replaceFaults(input: unknown, faults: Faults): ControlReply {
   const plan = readFaultPlan(input);
   if (!('faults' in plan)) return { status: 400, json: { problems: plan } };
   faults.replace(plan);

@@ -392,6 +392,26 @@ describe('the control endpoint', () => {
     expect((await control(sandbox, 'GET', '/requests')).json).toEqual({ seenCount: 1, requests: [] });
   });
 
+  test('renames a table or a column, as a colleague would', async () => {
+    await using sandbox = await startTestSandbox({ tables, controlPort: 0 });
+    const put = async (body: unknown): Promise<number> => (await control(sandbox, 'PUT', '/names', body)).status;
+
+    const done = [
+      await put({ table: 'Note', column: 'Title', to: 'Heading' }),
+      await put({ table: 'Note', to: 'Letter' }),
+    ];
+    const refused = [
+      await put({ table: 'Note', to: 'Again' }),
+      await put({ table: 'Letter', to: 'Letter' }),
+      await put({ table: 'Letter', column: 'Title', to: 'X' }),
+      await put({ table: 'Letter' }),
+    ];
+
+    expect(done).toEqual([200, 200]);
+    expect(refused).toEqual([404, 409, 404, 400]);
+    expect((await call(sandbox, 'Letter/select.json?top=1')).text).toContain('"Heading":"a"');
+  });
+
   test.each([
     ['a plan with problems', '/faults', { faults: [{ fault: 'x' }, { fault: 'html', nth: 0 }] }, 400, 2],
     ['a body that is no JSON', '/faults', '{"faults":', 400, 1],
