@@ -13,7 +13,7 @@ export const LOG_EVENTS = {
   'config.refused': 'A changed configuration has a problem (one line each); the present one stays in force.',
   'http.listening': 'The HTTP server answers at `path`.',
   'notify.failed': 'systemd cannot be told how the daemon is.',
-  'notice.sent': 'A notice was sent; `reason` is needsPerson, failing, recovered or changed.',
+  'notice.sent': 'A notice was sent; `reason` is needsPerson, failing, toKnow, recovered or changed.',
   'notice.failed': 'The command or the webhook of `notify` failed; `waitMs` says when it is tried again.',
   'work.started': 'A piece of scheduled work begins.',
   'work.finished': 'A piece of scheduled work has ended; `outcome` is done, held, failed or stopped.',

@@ -163,7 +163,7 @@ function takenText(line: ConflictLine, { take, value }: ResolveDecision): string
     value: '',
   };
   const taken = take === 'value' ? value : line[take];
-  if (line.kind !== 'cell') return `${whose[take]}: ${taken === null ? 'no such row' : 'the row'}`;
+  if (line.kind !== 'cell') return `${whose[take]}: ${taken === null ? 'the row is deleted' : 'the row'}`;
   const words = taken === null ? 'no value' : JSON.stringify(truncate(plainText(taken), VALUE_CHARS_MAX));
   return take === 'value' ? words : `${whose[take]}: ${words}`;
 }

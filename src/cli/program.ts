@@ -135,7 +135,10 @@ function usageOf(command: Command, help: readonly string[]): string | null {
   if (command.parent === null) return null;
   command.outputHelp();
   const text = help.join('');
-  const example = /^Examples:\n\s*(\S.*)$/m.exec(text)?.[1]?.replaceAll(/\s{2,}.*$/g, '');
+  const examples = text.slice(text.indexOf('\nExamples:\n')).matchAll(/^\s+(rowsync \S.*)$/gm);
+  const example = examples
+    .map(([, line = '']) => line.replace(/\s{2,}.*$/, ''))
+    .find((line) => line.split(' ').includes(command.name()));
   const over = command.parent.parent === null ? '' : `${command.parent.parent.name()} `;
   const usage = `${over}${command.parent.name()} ${command.name()} ${command.usage()}`;
   return `write ${usage}${example === undefined ? '' : `, such as: ${example}`}`;

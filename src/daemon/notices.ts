@@ -10,7 +10,14 @@ import { NOTIFIED, type Problem } from '../reconcile/account/account.ts';
 import type { Severity } from '../reconcile/account/problems.ts';
 
 /** Why a notice is sent. */
-export type NoticeKind = 'needsPerson' | 'failing' | 'recovered' | 'changed';
+export type NoticeKind = 'needsPerson' | 'failing' | 'toKnow' | 'recovered' | 'changed';
+
+const KINDS: Readonly<Record<Severity, NoticeKind>> = {
+  damaged: 'needsPerson',
+  person: 'needsPerson',
+  late: 'failing',
+  notice: 'toKnow',
+};
 
 /** One message to a person. */
 export interface Notice {
@@ -69,7 +76,7 @@ export function judgeNotices(
     const waitMs = last !== null && count > last.count ? Math.min(GROWN_MS[severity], againMs) : againMs;
     const isNews = last === null || nowMs - last.ms >= waitMs;
     const isTold = isDue && isNews && recentMs.length < PER_HOUR_MAX;
-    if (isTold) tell(noticeOf(severity === 'late' ? 'failing' : 'needsPerson', problem));
+    if (isTold) tell(noticeOf(KINDS[severity], problem));
     seenByKey.set(key, {
       problem,
       sinceMs,

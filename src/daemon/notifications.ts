@@ -195,7 +195,8 @@ function run([program = '', ...given]: readonly string[], input: string): Promis
 /** Posts a notice, with a line of text for services that show nothing else; why it failed, or null. */
 async function post(address: string, notice: Notice): Promise<string | null> {
   const { kind, subject, message, hint } = notice;
-  const text = [`rowsync: ${subject} ${WORDS[kind]}`, message, hint].filter((part) => part !== '').join('. ');
+  const who = subject === 'everything' ? 'rowsync' : `rowsync: ${subject}`;
+  const text = [`${who} ${WORDS[kind]}`, message, hint].filter((part) => part !== '').join('. ');
   try {
     const { url, authorization } = withoutCredentials(address);
     const answer = await fetch(url, {
@@ -226,6 +227,7 @@ function withoutCredentials(address: string): { readonly url: URL; readonly auth
 const WORDS: Readonly<Record<Notice['kind'], string>> = {
   needsPerson: 'needs a person',
   failing: 'fails',
+  toKnow: 'has news',
   recovered: 'works again',
   changed: 'changed at the origin',
 };

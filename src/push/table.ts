@@ -4,7 +4,7 @@
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { shellWord } from '../base/text.ts';
+import { countText, shellWord } from '../base/text.ts';
 import { captureChanges } from '../capture/changes.ts';
 import { judgeOlderCopy, letOlderCopyGo } from '../capture/older-copy.ts';
 import { carryOutRequests } from '../capture/resolve.ts';
@@ -240,12 +240,12 @@ function holdOf(
   const hint = `rowsync plan ${name} lists them. If they are meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`;
   if (reason === 'deletes') {
     return new RowsyncError('needsPerson', 'guard.pushDeletes', {
-      message: `${table.localName}: ${edits.delete} of ${rowCount} rows would be deleted at the origin, more than ${maxDeletePercent} % (safety.maxDeletePercent); nothing was sent`,
+      message: `${table.localName}: ${countText(edits.delete)} of ${countText(rowCount)} rows would be deleted at the origin, more than ${maxDeletePercent} % (safety.maxDeletePercent); nothing was sent`,
       hint,
     });
   }
   return new RowsyncError('needsPerson', 'guard.pushRows', {
-    message: `${table.localName}: ${changeCount} rows would be changed at the origin, more than ${maxPushRows} (safety.maxPushRows); nothing was sent`,
+    message: `${table.localName}: ${countText(changeCount)} rows would be changed at the origin, more than ${countText(maxPushRows)} (safety.maxPushRows); nothing was sent`,
     hint,
   });
 }

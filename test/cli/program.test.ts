@@ -207,6 +207,7 @@ test.each([[[]], [['--help']], [['help']], [['pul']], [['man']], [['completion',
 
 test.each([
   [['resolve'], 'write rowsync resolve [options] <id>, such as: rowsync resolve 12 --take local'],
+  [['push', '--confirmed'], 'write rowsync push [options] [table...], such as: rowsync push'],
   [['files', 'export'], 'write rowsync files export [options] <folder> [table...]'],
 ])('%j without its arguments shows how it is used', async (args, usage) => {
   const { exitCode, stderr } = await runCli(args);

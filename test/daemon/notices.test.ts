@@ -118,12 +118,12 @@ test.each<[string, readonly (readonly [number, ...string[]])[], readonly string[
   [
     'what was lost once, and again when more was, but not its end',
     [[0, 'notice rows.lost A 2'], [9, 'notice rows.lost A 2'], [10, 'notice rows.lost A 3'], [11]],
-    ['needsPerson A', 'needsPerson A'],
+    ['toKnow A', 'toKnow A'],
   ],
   [
     'a table that was dropped here once',
     [[0, 'notice table.remade A'], [9, 'notice table.remade A'], [10]],
-    ['needsPerson A'],
+    ['toKnow A'],
   ],
 ])('tells %s', (_what, accounts, expected) => {
   expect(told(...accounts)).toEqual(expected);
@@ -330,7 +330,7 @@ test('the webhook gets the notice with a text, as often as the command would', a
   await daemon.stop();
 
   expect(hook.posted).toMatchObject([{ kind: 'needsPerson', subject: 'everything', code: 'credentials.refused' }]);
-  expect(JSON.stringify(hook.posted)).toContain('rowsync: everything needs a person. ');
+  expect(JSON.stringify(hook.posted)).toContain('"rowsync needs a person. ');
   expect(JSON.stringify([hook.posted, daemon.events()])).not.toContain(sandbox.token);
 });
 

@@ -17,7 +17,7 @@ import type { Invocation, Runner } from '../../extra.ts';
 import { become, mayMake, ownerOf } from '../../cli/runtime/owner.ts';
 import { backUpByChild, mayReadBackup, PIPE, restoreByChild, restoreReceived, sendBackup } from './piped-backup.ts';
 import { sql } from '../../base/sql.ts';
-import { bytesText, countText, plural } from '../../base/text.ts';
+import { bytesText, countText, plural, shellWord } from '../../base/text.ts';
 
 const BACKUP_HELP = `
 The copy is of one moment, and is checked before it gets its name. A daemon may be at work meanwhile. The attached files that it
@@ -169,8 +169,8 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
     ...(unpushedCount === 0
       ? []
       : [
-          `${plural(unpushedCount, 'edited row')} of the former replica had not reached the origin; what the backup lacks is only there:`,
-          '  SELECT * FROM sync_changes lists the edits',
+          `${plural(unpushedCount, 'edited row')} of the old replica had not reached the origin; what the backup lacks is only there:`,
+          `  sqlite3 -readonly ${shellWord(asidePath ?? path)} 'SELECT * FROM sync_changes'`,
         ]),
     ...(pendingCreateCount === 0
       ? []

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { asRowsyncError } from '../../base/errors.ts';
-import { withBoundNames } from '../../config/tables.ts';
+import { withBoundNames, type TableRule } from '../../config/tables.ts';
 import { bindTables, misnamedIn } from '../../reconcile/bindings.ts';
 import {
   checkChoice,
@@ -299,7 +299,7 @@ async function checkTable(
       rule !== null && isPushed(rule.options) && !areRightsUnknown(described)
         ? [
             ...checkWritable({ ...descriptor, allowAdd: descriptor.allowAdd || typeof rule.options.push === 'object' }),
-            ...checkMatch(descriptor, rule.options.match ?? null, rule.pattern),
+            ...checkMatch(descriptor, rule),
             ...(rule.options.delete === 'purge'
               ? [ok('push', `${name}: rows that are deleted here are purged at the origin`)]
               : []),
@@ -323,7 +323,8 @@ function checkWritable({ recordName, columns, allowAdd }: TableDescriptor): read
 }
 
 /** What identifies rows when they are pushed, and what is weaker without it. */
-function checkMatch(descriptor: TableDescriptor, wished: string | null, pattern: string): readonly CheckResult[] {
+function checkMatch(descriptor: TableDescriptor, { options, pattern }: TableRule): readonly CheckResult[] {
+  const wished = options.match ?? null;
   const { problem, usable } = judgeMatch(descriptor, wished);
   const others = usable.length === 0 ? 'none of its columns is unique and writable' : `possible are ${someOf(usable)}`;
   const name = descriptor.recordName;
@@ -336,7 +337,7 @@ function checkMatch(descriptor: TableDescriptor, wished: string | null, pattern:
       ),
     ];
   }
-  if (wished !== null) return [];
+  if (wished !== null || typeof options.push === 'object') return []; // no new row is sent
   return [
     warn(
       'push',

@@ -356,7 +356,7 @@ function decoded(text: string | null): string | null {
 const STATES: Readonly<Record<PublicState['state'], readonly [tone: string, sentence: string]>> = {
   works: ['ok', 'Syncing works'],
   late: ['busy', 'Syncing is late'],
-  failed: ['bad', 'Syncing has failed'],
+  failed: ['bad', 'Syncing is failing'],
 };
 
 /** Asks to sign in; afterwards the browser returns to the same address. Until then it is told one sentence, and why a key did not do. */
@@ -367,7 +367,8 @@ export function signInReply(
 ): Reply {
   const { state, since } = publicStateOf(actions.problems());
   const [tone, words] = STATES[state];
-  const duration = since === null ? '' : `, for ${durationText(Math.max(0, actions.nowMs() - Date.parse(since)))}`;
+  const duration =
+    since === null ? '' : `, and has been for ${durationText(Math.max(0, actions.nowMs() - Date.parse(since)))}`;
   const page = html`${topHtml({ ...SIGNED_OUT, place: null })}
     <main>
       <section class="verdict ${tone}">

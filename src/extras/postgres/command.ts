@@ -142,7 +142,7 @@ async function send(
   const report = await writer.work(choice);
   const held = report.tables.filter(({ state }) => state === 'held');
   const lines = [
-    `${settings.name} is up to date: ${plural(report.tables.filter(({ state }) => state === 'live').length, 'table')}, ${plural(report.loadedRows, 'row')} loaded`,
+    `${settings.name} is up to date: ${plural(report.tables.filter(({ state }) => state === 'live').length, 'table')}${report.loadedRows === 0 ? '' : `, ${plural(report.loadedRows, 'row')} loaded`}`,
     ...report.left.map(
       (name) => `${name} is no longer sent, and stays there as it was: rowsync sink drop ${shellWord(name)}`,
     ),

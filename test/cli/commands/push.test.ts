@@ -261,6 +261,7 @@ test('push of a mirror names the fix', async () => {
 test.each([
   ['{ push: true, match: Code }', []],
   ['{ push: true }', ['warn: Note is pushed without a match column']],
+  ['{ push: { insert: false } }', []],
   ['{ push: true, match: Nope }', ['fail: Note: the match column "Nope" does not exist']],
   ['{ push: true, match: Title }', ['fail: Note: the match column "Title" is not unique']],
 ])('check judges what identifies rows: %s', async (options, expected) => {

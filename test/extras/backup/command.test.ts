@@ -52,8 +52,9 @@ test('a restore says how many edits of the former replica had not reached the or
 
   const { stdout } = await runCli(['restore', 'copy.db'], { folder });
 
-  expect(stdout).toContain('\n2 edited rows of the former replica had not reached the origin;');
+  expect(stdout).toContain('\n2 edited rows of the old replica had not reached the origin;');
   const [aside = ''] = readdirSync(folder).filter((name) => /replaced-[^.]*$/.test(name));
+  expect(stdout).toContain(`\n  sqlite3 -readonly "${join(folder, aside)}" 'SELECT * FROM sync_changes'\n`);
   const former = new Database(join(folder, aside), { readonly: true });
   expect(former.prepare('SELECT row_id, kind FROM sync_changes').raw().all()).toEqual([
     [1, 'update'],

@@ -41,7 +41,7 @@ test('tells those without the key one sentence, and nothing of the replica, the 
 
   expect(well[0]).toContain('<h1>Syncing works.</h1>');
   expect(JSON.parse(well[1] ?? '')).toEqual({ state: 'works', since: null });
-  expect(failed[0]).toMatch(/<h1>Syncing has failed, for [\w ]+\.<\/h1>/);
+  expect(failed[0]).toMatch(/<h1>Syncing is failing, and has been for [\w ]+\.<\/h1>/);
   expect(JSON.parse(failed[1] ?? '')).toEqual({ state: 'failed', since: expect.any(String) as string });
   const { user, database } = sandbox;
   for (const hidden of [daemon.folder, user.email, database, '127.0.0.1', 'Note &quot;', 'token']) {
