@@ -84,7 +84,7 @@ function isUnique({ dataOptions }: ColumnFields): boolean {
 /** How rows of a table can be made; null without a column for the marker. */
 export function planWriting({ columns, key }: TableFields): WritingPlan | null {
   const mark = columns.find(
-    (column) => isFree(column) && column.type === 'Text' && !isUnique(column) && isWide(column),
+    (column) => column.name !== key && column.type === 'Text' && isFree(column) && !isUnique(column) && isWide(column),
   );
   if (mark === undefined) return null;
   const required = columns.filter(
