@@ -112,6 +112,7 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
     if (isWhole) changedCount += write(from, chunk);
     else for (let at = from; at < rows.length; at += 1) changedCount += write(at, 1);
   }
+  if (changedCount > 0) endMoment(tx);
   if (touched !== null) touchRows(tx, target.id, touched, 'written');
   return changedCount;
 }
@@ -128,14 +129,9 @@ function isNoted(from: Connection, { id, localName }: RowTarget): boolean {
 
 /** Runs a statement that writes rows and returns how many; their ids go into `touched`, unless that is null. */
 function runCounted(tx: Tx, text: Sql, values: readonly Stored[], touched: number[] | null): number {
-  if (touched === null) {
-    const { changes } = tx.prepare(text).run(values);
-    if (changes > 0) endMoment(tx);
-    return changes;
-  }
+  if (touched === null) return tx.prepare(text).run(values).changes;
   const ids = queryNumbers(tx, sql`${text} RETURNING _id`, values);
   for (const id of ids) touched.push(id);
-  if (ids.length > 0) endMoment(tx);
   return ids.length;
 }
 
@@ -226,6 +222,7 @@ function runNoted(
 ): number {
   const touched = isNoted(tx, target) ? [] : null;
   const count = runCounted(tx, run.text, [JSON.stringify(run.ids)], touched);
+  if (count > 0) endMoment(tx);
   if (touched !== null) touchRows(tx, target.id, touched, run.change);
   return count;
 }
