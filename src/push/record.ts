@@ -18,7 +18,8 @@ import { ALONE } from '../reconcile/push-outcome.ts';
 import { baseTarget, readVersions } from '../replica/compare.ts';
 import { spendPushConfirmation } from '../replica/bookkeeping/problems.ts';
 import type { Tx } from '../replica/connection.ts';
-import { countBatch } from '../replica/copies.ts';
+import { countBatch, publishCount } from '../replica/copies.ts';
+import { replicaError } from '../replica/failures.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';
 import { countConflicts } from '../replica/bookkeeping/conflicts.ts';
 import { readRowsById } from '../replica/rows.ts';
@@ -27,9 +28,8 @@ import { noteNewIds, step, type Round, type TablePush } from './context.ts';
 import { requireSameCaller } from './identity.ts';
 import { planChanges, planOptions } from './plan.ts';
 import type { Holder, FoundBlock } from './find.ts';
-import type { Contents } from './send.ts';
 import { requireSameShape } from './shape.ts';
-import { attachUploads, NO_UPLOADS, readUploads, type Uploads } from './upload.ts';
+import { attachUploads, NO_UPLOADS, readUploads, type Contents, type Uploads } from './upload.ts';
 import { unlikeRows } from '../reconcile/merge.ts';
 import { matchKey } from '../reconcile/findable.ts';
 import { type Batch, storeBatch } from '../replica/bookkeeping/batches.ts';
@@ -40,6 +40,8 @@ export interface Recorded {
   readonly batch: Batch;
   /** Of the files that its rows attach. */
   readonly contents: Contents;
+  /** Why the count beside the file could not be written: then nothing of the batch is sent. */
+  readonly unpublished: RowsyncError | null;
 }
 
 /** Merges what was read, and stores the rows that are sent; null if there are none. @throws RowsyncError `guard.deletes`, `push.shape`. */
@@ -73,7 +75,18 @@ export async function record(run: TablePush, block: FoundBlock, round: Round): P
   });
   round.putBack({ kind, ids: decision.rest });
   round.leaving.push(keysOf(run, decision));
-  return batch === null ? null : { batch, contents: uploads.contents };
+  return batch === null ? null : { batch, contents: uploads.contents, unpublished: publish(run, batch) };
+}
+
+/** Notes in the count beside the file that rows are about to be created, while the batch before is on its way: two syncs take their time. */
+function publish({ context: { replica } }: TablePush, { rows }: Batch): RowsyncError | null {
+  if (!rows.some(({ kind }) => kind === 'insert')) return null;
+  try {
+    publishCount(replica);
+    return null;
+  } catch (thrown) {
+    return replicaError(thrown, `Noting beside ${replica.path} what is sent`);
+  }
 }
 
 /** The one merge, for rows that changed at the origin since they were last read. */

@@ -119,7 +119,7 @@ async function pushBatch(run: TablePush, block: IdBlock, round: Round, turn: Pus
   const recorded = await turn.enter('record', async () => (turn.isStopped() ? null : record(run, found, round)));
   if (recorded === null) return null;
   const sent = await turn.enter('send', async () => {
-    const { stop, endById } = turn.isStopped() ? NOT_SENT : await send(run, recorded.batch, recorded.contents);
+    const { stop, endById } = turn.isStopped() ? NOT_SENT : await send(run, recorded);
     if (stop !== null) turn.stop();
     const answered = answeredBatch(recorded.batch, endById);
     const settling = settle(run, answered, turn);

@@ -20,15 +20,13 @@ import {
 import type { WriteMethod } from '../reconcile/push-plan.ts';
 import type { BatchRow } from '../reconcile/push-settle.ts';
 import { baseTarget } from '../replica/compare.ts';
-import { publishCount } from '../replica/copies.ts';
-import { replicaError } from '../replica/failures.ts';
 import { readRowsById } from '../replica/rows.ts';
-import type { StreamedBytes } from '../wire/multipart.ts';
 import type { OutgoingFile } from '../wire/write-body.ts';
 import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
 import { must } from '../base/assert.ts';
 import { step, type TablePush } from './context.ts';
-import type { Batch } from '../replica/bookkeeping/batches.ts';
+import type { Recorded } from './record.ts';
+import type { Contents } from './upload.ts';
 
 /** The end of each row that was reached, and what stopped the table or the whole push. */
 export interface Sent {
@@ -36,31 +34,16 @@ export interface Sent {
   readonly stop: RowsyncError | null;
 }
 
-/** What the files of a batch hold, by their SHA-256. */
-export type Contents = ReadonlyMap<string, StreamedBytes>;
-
 /** What was not sent, since something stopped the table. */
 export const NOT_SENT: Sent = { endById: new Map(), stop: null };
 
 /** Sends a recorded batch with its files. Never throws for an answer of the origin. */
-export async function send(run: TablePush, batch: Batch, contents: Contents): Promise<Sent> {
+export async function send(run: TablePush, { batch, contents, unpublished }: Recorded): Promise<Sent> {
   await step(run, 'send');
-  const unpublished = publish(run, batch);
   if (unpublished !== null) return { ...NOT_SENT, stop: unpublished };
   const sending = new Sending(run, batch.method, contents);
   await sending.send(batch.rows);
   return withBound(run, sending.end(batch.rows));
-}
-
-/** Notes in the count beside the file that rows are about to be created; if that fails, nothing is sent. */
-function publish({ context: { replica } }: TablePush, { rows }: Batch): RowsyncError | null {
-  if (!rows.some(({ kind }) => kind === 'insert')) return null;
-  try {
-    publishCount(replica);
-    return null;
-  } catch (thrown) {
-    return replicaError(thrown, `Noting beside ${replica.path} what is sent`);
-  }
 }
 
 /** After too many requests without an answer, the rest waits for the next push; the rows at fault that were found do not come again. */

@@ -23,10 +23,12 @@ import type { StreamedBytes } from '../wire/multipart.ts';
 import { UPLOAD_PREFIX } from '../wire/column-types.ts';
 import type { Row } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
-import type { Contents } from './send.ts';
 import { uploadName, type SentFile } from '../reconcile/files.ts';
 
 type ReadFile = Omit<SentFile, 'before'>;
+
+/** What the files of a batch hold, by their SHA-256. */
+export type Contents = ReadonlyMap<string, StreamedBytes>;
 
 /** The files of a batch, by the values that name them. */
 export interface Uploads {
