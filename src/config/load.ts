@@ -193,7 +193,7 @@ function readConfigFile(file: string): string {
   } catch (cause) {
     throw new RowsyncError('config', 'config.missing', {
       message: `Reading the configuration ${file} failed: ${systemCode(cause)}`,
-      hint: 'Check the path given with --config, and that you may read the file.',
+      hint: 'Check the path of --config or the name of --service, and that you may read the file.',
       cause,
     });
   }

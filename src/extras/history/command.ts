@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander';
 import { EXIT, type RowsyncError, usageError } from '../../base/errors.ts';
-import { plural, printable, printableJson } from '../../base/text.ts';
+import { plural, printable, printableJson, wrapProse } from '../../base/text.ts';
 import { cellsOf } from './difference.ts';
 import { entryJson, readRowEntries, type HistoryEntry } from './entries.ts';
 import { findKnownTable, readKnownTables, type KnownTable } from './known.ts';
@@ -53,7 +53,8 @@ async function showLife(invocation: Invocation, name: string, id: string): Promi
     throw usageError(`${known.table} has no row ${rowId}, and no history of one`, 'Look for its _id with rowsync sql.');
   }
   const { stdout } = invocation.session;
-  await writeAll(stdout, invocation.isJson ? lifeJson(known, rowId, entries) : lifeText(known, rowId, entries));
+  const text = lifeText(known, rowId, entries).map((piece) => wrapProse(piece, stdout.width()));
+  await writeAll(stdout, invocation.isJson ? lifeJson(known, rowId, entries) : text);
   return EXIT.done;
 }
 

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { createLogger } from '../../base/log.ts';
-import { plural, printable, shellWord } from '../../base/text.ts';
+import { countText, plural, printable, shellWord } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import { sinkSecrets, sinksOf } from './settings.ts';
 import { openReader } from '../../replica/reader.ts';
@@ -155,12 +155,12 @@ async function send(
 }
 
 async function load(invocation: Invocation, input: SinkCommandInput, names: readonly string[]): Promise<number> {
-  requireTables(input, names);
+  const tables = sentTables(input, names);
   try {
-    return await send(invocation, input, { agreed: names.length === 0, load: names });
+    return await send(invocation, input, { agreed: tables.length === 0, load: tables });
   } catch (thrown) {
     if (!(thrown instanceof RowsyncError) || thrown.code !== 'replica.inUse') throw thrown;
-    askForLoad(input.config.replica.path, input.settings.name, names);
+    askForLoad(input.config.replica.path, input.settings.name, tables);
     await invocation.session.stdout.write(
       'A daemon works on the replica: it loads within a minute, see rowsync sink status\n',
     );
@@ -168,17 +168,20 @@ async function load(invocation: Invocation, input: SinkCommandInput, names: read
   }
 }
 
-/** @throws RowsyncError `usage.invalid` for a name of no table that is sent. */
-function requireTables({ config, settings }: SinkCommandInput, names: readonly string[]): void {
-  if (names.length === 0) return;
+/** What tables are called here, by these names or those at the origin. @throws RowsyncError `usage.invalid` for a table that is not sent. */
+function sentTables({ config, settings }: SinkCommandInput, names: readonly string[]): readonly string[] {
+  if (names.length === 0) return [];
   using reader = openReader(config.replica.path);
-  const sent = chosenSources(reader, settings).map(({ table }) => table.localName);
-  const unknown = names.find((name) => !sent.includes(name));
-  if (unknown === undefined) return;
-  throw usageError(
-    `${settings.name} gets no table ${unknown}${guessText(unknown, sent)}`,
-    'Write names as they are in the replica; the option tables of the sink says which are sent.',
-  );
+  const sent = chosenSources(reader, settings).map(({ table }) => table);
+  return names.map((wanted) => {
+    const found = sent.find(({ localName }) => localName === wanted) ?? sent.find(({ name }) => name === wanted);
+    if (found !== undefined) return found.localName;
+    const known = sent.map(({ localName }) => localName);
+    throw usageError(
+      `${settings.name} gets no table ${wanted}${guessText(wanted, known)}`,
+      'The option tables of the sink says which are sent.',
+    );
+  });
 }
 
 async function verify(
@@ -186,8 +189,8 @@ async function verify(
   { config, settings }: SinkCommandInput,
   names: readonly string[],
 ): Promise<number> {
-  requireTables({ config, settings }, names);
-  const compared = await verifySink(settings, config.replica.path, names);
+  const tables = sentTables({ config, settings }, names);
+  const compared = await verifySink(settings, config.replica.path, tables);
   const { stdout } = invocation.session;
   await printResult(invocation, { tables: compared }, comparisonText(compared, stdout.width()));
   return compared.every(({ differingCount, skipped }) => differingCount === 0 && skipped === null)
@@ -199,8 +202,8 @@ function comparisonText(compared: readonly TableComparison[], width: number | nu
   const titles = ['table', 'rows', 'differ', 'which'].map((title) => ({ title }));
   const cells = compared.map(({ table, rowCount, differing, differingCount, skipped }) => [
     table,
-    String(rowCount),
-    skipped === null ? String(differingCount) : '?',
+    countText(rowCount),
+    skipped === null ? countText(differingCount) : '?',
     skipped ?? differing.join(', '),
   ]);
   const isWhole = compared.every(({ differingCount, skipped }) => differingCount === 0 && skipped === null);

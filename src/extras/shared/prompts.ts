@@ -5,7 +5,7 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { RowsyncError, usageError } from '../../base/errors.ts';
-import type { Session } from '../../cli/terminal/session.ts';
+import { writeProse, type Session } from '../../cli/terminal/session.ts';
 import { printable } from '../../base/text.ts';
 
 /** Asks one question after the other. */
@@ -73,7 +73,7 @@ export class Prompter {
 
   /** Tells something between the questions. */
   async say(line: string): Promise<void> {
-    await this.#stderr.write(`${printable(line)}\n`);
+    await writeProse(this.#stderr, `${printable(line)}\n`);
   }
 
   /** Gives the terminal back. */

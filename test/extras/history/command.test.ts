@@ -93,6 +93,17 @@ test('history tells the life of a row, with intervals, and old and new values', 
   });
 });
 
+test('history fits into the terminal, cut at blanks', async () => {
+  await using history = await startHistory();
+
+  const { stdout } = await runCli(['history', 'Note', '1'], { ...history, width: 70 });
+
+  expect(stdout.split('\n').filter((line) => line.length > 70)).toEqual([]);
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+    'at least one change (the origin\'s stamp) Title: "title 1" → "one"',
+  );
+});
+
 test('history of a row that was made here begins with what it was before the origin gave it its id', async () => {
   await using history = await startHistory(TWO_WAY);
   const db = new Database(join(history.folder, 'replica.db'));

@@ -16,6 +16,15 @@ function silentTerminal() {
   return { stdin: new PassThrough(), stderr, stopSignal: () => stopping.signal };
 }
 
+test('what is told between questions is cut at blanks, not within words', async () => {
+  const stderr = collectingOutput(20);
+  using prompter = new Prompter({ stdin: new PassThrough(), stderr, stopSignal: () => new AbortController().signal });
+
+  await prompter.say('nothing is written before the last question');
+
+  expect(stderr.text()).toBe('nothing is written\nbefore the last\nquestion\n');
+});
+
 test('SIGTERM at a question of yes or no is a no', async () => {
   const session = silentTerminal();
 

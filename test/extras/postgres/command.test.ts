@@ -1,0 +1,34 @@
+/**
+ * `rowsync sink` without a server: which tables its words name.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeWorkspace } from '../../support/child.ts';
+import { startTestSandbox } from '../../support/sandbox.ts';
+import { runCli } from '../../support/session.ts';
+import { NOTE } from '../../support/two-way.ts';
+
+test('a table of a sink goes by its name here or at the origin', async () => {
+  await using sandbox = await startTestSandbox({ tables: [{ ...NOTE, name: 'Long Note' }] });
+  using made = makeWorkspace(sandbox);
+  const { folder } = made;
+  writeFileSync(join(folder, 'server.url'), 'postgresql://nobody@127.0.0.1:1/none', { mode: 0o600 });
+  writeFileSync(
+    join(folder, 'rowsync.yaml'),
+    JSON.stringify({
+      origin: { url: sandbox.url, database: sandbox.database, tokenFile: 'token' },
+      replica: { path: 'replica.db', names: 'snake' },
+      sinks: { warehouse: { postgres: { urlFile: 'server.url', schema: 'crm' } } },
+    }),
+  );
+  await runCli(['pull'], { folder });
+  const codeOf = async (name: string): Promise<unknown> => {
+    const { stderr } = await runCli(['sink', 'load', name, '--json'], { folder });
+    return (JSON.parse(stderr) as { error: { code: string } }).error.code;
+  };
+
+  const codes = [await codeOf('long_note'), await codeOf('Long Note'), await codeOf('Note')];
+
+  expect(codes).toEqual(['sink.unreachable', 'sink.unreachable', 'usage.invalid']);
+});
