@@ -179,9 +179,10 @@ function pageText({ body, headers }: WireAnswer): string | null {
   return text.replaceAll(/<[^<>]*>/g, ' ').trim() || null;
 }
 
-/** Milliseconds that an answer asks to wait; null where it asks for none. */
+/** Milliseconds that the answer of a busy origin asks to wait; null where it asks for none. */
 export function retryAfterMs(result: WireAnswer | TransportFault, nowMs: number): number | null {
-  return result.kind === 'answer' ? readRetryAfterMs(result.headers['retry-after'], nowMs) : null;
+  const isBusy = result.kind === 'answer' && (result.status === 429 || result.status >= 500);
+  return isBusy ? readRetryAfterMs(result.headers['retry-after'], nowMs) : null;
 }
 
 function bodyText(

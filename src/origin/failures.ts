@@ -72,7 +72,7 @@ export function faultFailure(attempted: Attempted, fault: TransportFault): Failu
     case 'leftAlone':
       return failure(attempted, 'originDown', 'origin.busy', false, {
         came: `not sent, because ${attempted.host} asked to be left alone for longer than a request waits`,
-        hint: 'It said so in an earlier answer (Retry-After). rowsync asks again when that time is over.',
+        hint: 'It said so in an earlier answer (Retry-After); the next run after that time continues where this one stopped.',
       });
     case 'receiver':
       return failure(attempted, 'originDown', 'origin.stopped', false, {

@@ -313,16 +313,16 @@ export class Requests {
       if (hasBody && this.#queue.pending > 0) await transport.requestsLeave();
       const outcome = judge(result);
       if (outcome.kind === 'done') return outcome.value;
-      if (!outcome.isTransient) throw withAttempts(outcome.error, attemptCount);
-
       const askedMs = retryAfterMs(result, clock.nowMs());
-      const spentMs = clock.monotonicMs() - (start.atMs ?? clock.monotonicMs());
-      const failed = { attemptCount, spentMs, retryAfterMs: askedMs, random: clock.random() };
-      const waitMs = waitBeforeNextMs(failed, limits.retry);
       if (askedMs !== null) {
         const quietMs = Math.min(askedMs, RETRY_AFTER_MS_MAX);
         this.#quietUntilMs = Math.max(this.#quietUntilMs, clock.monotonicMs() + quietMs);
       }
+      if (!outcome.isTransient) throw withAttempts(outcome.error, attemptCount);
+
+      const spentMs = clock.monotonicMs() - (start.atMs ?? clock.monotonicMs());
+      const failed = { attemptCount, spentMs, retryAfterMs: askedMs, random: clock.random() };
+      const waitMs = waitBeforeNextMs(failed, limits.retry);
       if (waitMs === null) throw withAttempts(outcome.error, attemptCount);
 
       this.#counters.retryCount += 1;

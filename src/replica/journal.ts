@@ -21,6 +21,7 @@ import {
   FORGET_EDITS,
 } from './bookkeeping/history.ts';
 import { blocksAbove, queryAll, queryNumbers, queryText, readRawText } from './query.ts';
+import { movesUnstamped } from '../reconcile/fresh.ts';
 import { baseName, hasBase, readStanding } from './tables.ts';
 import { readSchemaVersion } from './objects.ts';
 
@@ -32,6 +33,8 @@ export interface Column {
   readonly seq: number;
   readonly name: string;
   readonly kind: string | null;
+  /** The calling user may write it at the origin. */
+  readonly writable: 0 | 1;
   /** Seconds since 1970 when it was added, or came back. */
   readonly since: number;
 }
@@ -165,9 +168,9 @@ function readNotedTable(from: Connection, journal: TableJournal, rows: Map<numbe
   const { tableId: id } = journal;
   const localName = queryText(from, sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`, [id]);
   if (localName === null) return null;
-  const text = sql`SELECT seq, local_name AS name, kind, unixepoch(since) AS since FROM _rowsync_columns WHERE table_id = +? ORDER BY seq`;
+  const text = sql`SELECT seq, local_name AS name, kind, writable, unixepoch(since) AS since FROM _rowsync_columns WHERE table_id = +? ORDER BY seq`;
   const all = queryAll(from, text, [id]) as Column[];
-  const named = [{ seq: 0, name: '_allow', kind: null, since: 0 }, ...all];
+  const named = [{ seq: 0, name: '_allow', kind: null, writable: 0, since: 0 } as const, ...all];
   const names = named.map(({ name }) => name);
   const standing = new Set(readStanding(from, localName, names));
   const columns = named.filter(({ name }) => standing.has(name));
@@ -265,6 +268,11 @@ export function exactFromJson(value: Exact, json: string): Exact {
   return blob === undefined ? { raw } : Buffer.from(blob, 'hex');
 }
 
+/** Whether whoever changes a value of a column is named in the row. */
+function isStamped(column: Column | undefined): boolean {
+  return column !== undefined && !movesUnstamped({ kind: column.kind, readOnly: column.writable === 0 });
+}
+
 /** Writes the entries of one table. */
 class Flush {
   readonly #db: Connection;
@@ -332,8 +340,8 @@ class Flush {
       followedAt: this.#followedAt,
       stampedAt: isStampMoved ? stamp : null,
     });
-    // Of a change that the origin did not stamp, such as one of a formula, the row names the author of the change before.
-    const isAuthored = isStampMoved || cells.some(({ index }) => index === this.#byIndex);
+    // Where only formulas and the like moved, without a stamp, the row names the author of the change before.
+    const isAuthored = isStampMoved || cells.some(({ index }) => isStamped(columns[index]));
     const by = isOfOrigin && isAuthored ? (after?.[this.#byIndex] ?? null) : null;
     const texts = cells.map(
       (cell) => `[${columns[cell.index]?.seq ?? 0},${exactText(cell.before)},${exactText(cell.after)}]`,

@@ -159,6 +159,8 @@ test('a change that the origin did not stamp has no author, also where the row s
   clock.set('2026-11-21T09:00:00Z');
   store.update('Item', 1, { Remark: 'by a person' });
   await fixture.pull();
+  store.update('Item', 1, { Remark: 'by a person, in the same second' });
+  await fixture.pull();
   clock.set('2026-11-21T10:00:00Z');
   store.update('Group', 1, { Budget: '2' });
   await fixture.pull();
@@ -168,6 +170,7 @@ test('a change that the origin did not stamp has no author, also where the row s
   );
 
   expect(found).toEqual([
+    { budget: null, is_authored: 1, stamped: 1 },
     { budget: null, is_authored: 1, stamped: 1 },
     { budget: 2, is_authored: 0, stamped: 0 },
   ]);

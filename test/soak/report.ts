@@ -139,7 +139,8 @@ function memoryFigures(samples: readonly Sample[]): readonly Figure[] {
 function otherFigures({ samples, restCycles, stopMs, livezFailures, counts }: Findings): readonly Figure[] {
   const probe = samples.findLast((sample) => sample.probe !== null)?.probe;
   const missing = Number.POSITIVE_INFINITY;
-  const failedShare = (counts['pages without their answer'] ?? 0) / Math.max(1, counts['pages read'] ?? 0);
+  const readCount = counts['pages read'] ?? 0;
+  const failedShare = readCount === 0 ? missing : (counts['pages without their answer'] ?? 0) / readCount;
   return [
     figure('event loop delay p50', probe?.p50Ms ?? missing, 'ms'),
     figure('event loop delay p99', probe?.p99Ms ?? missing, 'ms', DELAY_P99_MS_MAX),
