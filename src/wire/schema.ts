@@ -116,7 +116,7 @@ export const COLUMN_TYPES = [
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 
 const TYPE_BY_LOWER_NAME: ReadonlyMap<string, ColumnType> = new Map(
-  COLUMN_TYPES.filter((type) => type !== 'Unknown').map((type) => [type.toLowerCase(), type]),
+  COLUMN_TYPES.map((type) => [type.toLowerCase(), type]),
 );
 
 /** The type that a descriptor's `type` names, ignoring case; `Unknown` (text as sent) for unknown names. */

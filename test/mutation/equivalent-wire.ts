@@ -143,7 +143,6 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
     '58',
     'a hint too many only costs time',
   ],
-  ['src/wire/query.ts', 'texts.set(of, text);', 'texts.set(of, text);', '', 'made again, it is the same'],
   [
     'src/wire/mask.ts',
     'return JSON.stringify([kind, TYPE_RULES[from].form, constant ?? null, key ?? null]);',

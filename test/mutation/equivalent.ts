@@ -45,6 +45,7 @@ export const DONE: readonly string[] = [
   'src/wire/multipart.ts',
   'src/wire/query.ts',
   'src/wire/rights.ts',
+  'src/wire/schema.ts',
   'src/wire/unreadable.ts',
   'src/wire/values.ts',
   'src/wire/write-body.ts',
