@@ -406,5 +406,8 @@ function bytesOfRuns(reader: NonNullable<AnswerParts['reader']>): string {
   const runs = reader.runs(RUNS_MAX).filter(({ kind, outcome }) => kind === 'pull' && outcome === 'done');
   if (runs.length === 0) return '';
   const sum = runs.reduce((total, { receivedBytes }) => total + receivedBytes, 0);
-  return `; the last ${plural(runs.length, 'pull')} received ${bytesText(sum / runs.length)} on average`;
+  const average = bytesText(sum / runs.length);
+  return runs.length === 1
+    ? `; the last pull received ${average}`
+    : `; the last ${countText(runs.length)} pulls received ${average} on average`;
 }

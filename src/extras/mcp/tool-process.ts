@@ -5,6 +5,7 @@
 import { asRowsyncError, usageError } from '../../base/errors.ts';
 import { serveQuestions, type AnswerChunks } from '../shared/child-process.ts';
 import { boundMemory, findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../shared/browse.ts';
+import { guessText } from '../../reconcile/bindings.ts';
 import { openReader, type ReplicaReader, type TableStatus } from '../../replica/reader.ts';
 import type { ToolRequest, ToolQuestion } from './request.ts';
 import { stampFromMs } from '../../base/clock.ts';
@@ -175,8 +176,15 @@ function problemOf({ code, severity, table, count, since, sentence, hint }: Prob
 
 function describeTable(reader: ReplicaReader, name: string, present: AnswerFacts): Readonly<Record<string, unknown>> {
   const table = findBrowsedTable(reader, name);
-  if (table === null) throw usageError(`There is no table ${cut(name, NAME_CHARS_MAX)}`, 'list_tables lists them.');
-  const status = reader.status().filter((each) => each.table === name);
+  const tables = reader.status();
+  if (table === null) {
+    const guess = guessText(
+      name,
+      tables.map((each) => each.table),
+    );
+    throw usageError(`There is no table ${cut(name, NAME_CHARS_MAX)}${guess}`, 'list_tables lists them.');
+  }
+  const status = tables.filter((each) => each.table === name);
   return {
     now: stampFromMs(present.nowMs),
     ...status.map((each) => freshnessOf(each, present))[0],

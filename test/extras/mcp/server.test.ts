@@ -103,6 +103,7 @@ describe('answers', () => {
       ]),
     );
     expect(await agent.call('describe_table', { table: 'Nobody' })).toMatchObject({ isError: true });
+    expect((await agent.call('describe_table', { table: 'Notes' })).text).toContain('(did you mean Note?)');
   });
 
   test('are rows, with the age of the tables that were read', async () => {
