@@ -314,9 +314,8 @@ export class Requests {
       const outcome = judge(result);
       if (outcome.kind === 'done') return outcome.value;
       const askedMs = retryAfterMs(result, clock.nowMs());
-      if (askedMs !== null) {
-        const quietMs = Math.min(askedMs, RETRY_AFTER_MS_MAX);
-        this.#quietUntilMs = Math.max(this.#quietUntilMs, clock.monotonicMs() + quietMs);
+      if (askedMs !== null && askedMs <= RETRY_AFTER_MS_MAX) {
+        this.#quietUntilMs = Math.max(this.#quietUntilMs, clock.monotonicMs() + askedMs);
       }
       if (!outcome.isTransient) throw withAttempts(outcome.error, attemptCount);
 
