@@ -2,11 +2,23 @@
  * The rows that `rowsync contract --write-in` makes, in a file beside the replica until they are deleted. Each row has the marker of its run in a text
  * column, and each request that writes is noted, and on disk, before it leaves. So a row can be found and deleted whatever became of its answer.
  */
-import { appendFileSync, closeSync, constants, existsSync, fsyncSync, openSync, readFileSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { assert } from '../../base/assert.ts';
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { plural } from '../../base/text.ts';
+import { takeLock } from '../../replica/lock.ts';
 import { pathSegment, queryFromPairs, TOP_MAX } from '../../wire/query.ts';
 import { jsonOf } from './questions.ts';
 import type { RowFields, Server } from './server.ts';
@@ -33,6 +45,12 @@ export const CLEAN_UP = 'rowsync contract --clean-up';
 
 /** Requests of one clean-up at most. */
 export const CLEAN_UP_REQUESTS_MAX = 3;
+
+/** For its owner alone: who could write it could have rows deleted. */
+const FILE_MODE = 0o600;
+
+/** More than all lines of a run. */
+const FILE_BYTES_MAX = 65_536;
 
 /** The file of one run. */
 export class RunFile {
@@ -71,38 +89,100 @@ export class RunFile {
   }
 }
 
+/** Keeps every other run and clean-up out until it is disposed of; the kernel does so if the process is killed. @throws RowsyncError `replica.inUse`. */
+export function holdRunFile(path: string): Disposable {
+  try {
+    const lock = takeLock(path, FILE_MODE);
+    return { [Symbol.dispose]: () => void lock.close() };
+  } catch (cause) {
+    if (!(cause instanceof RowsyncError) || cause.code !== 'replica.inUse') throw cause;
+    const message = 'Another `rowsync contract` writes or cleans up with this configuration';
+    throw new RowsyncError('replica', cause.code, { message, hint: 'Run it again, once at a time.', cause });
+  }
+}
+
 /** Begins the file of a run. @throws RowsyncError `usage.invalid` where it cannot be made. */
 export function beginRunFile(path: string, head: RunFileHead): RunFile {
   writeSynced(path, head, constants.O_CREAT | constants.O_EXCL);
   return new RunFile(path, head);
 }
 
-/** The file that an earlier run left, if any. @throws RowsyncError `usage.invalid` for one of another database. */
+/** The file that an earlier run left, if any. @throws RowsyncError `usage.invalid` for one of another database or user, and for a damaged one. */
 export function findRunFile(path: string, database: string): RunFile | null {
   if (!existsSync(path)) return null;
-  // A line that was cut was written before its request left.
-  const lines: unknown[] = readFileSync(path, 'utf8')
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as unknown);
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this file writes it
+  const lines = readOwnLines(path).map((line, index) => {
+    const isRead = index === 0 ? isHead : isLaterLine;
+    if (isRead(line)) return line;
+    throw unbelieved(path, `line ${index + 1} is none that a run writes`);
+  });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each was just looked at
   const [head, ...later] = lines as [RunFileHead | undefined, ...RunFileLine[]];
   if (head === undefined) {
     rmSync(path);
     return null;
   }
-  const runFile = new RunFile(path, head, later);
-  if (runFile.head.database === database) return runFile;
+  if (head.database === database) return new RunFile(path, head, later);
   throw usageError(
-    `${path} has rows of another database, ${runFile.head.database}`,
+    `${path} has rows of another database, ${head.database}`,
     `Run ${CLEAN_UP} with the configuration that it was made with.`,
   );
 }
 
-/** Also the name of a new file is on disk then. @throws RowsyncError `usage.invalid`, also for a file that another clean-up removed. */
+/** Whole lines of a file that nobody else can have written; a last one that was cut, before its request left or after its answer came, is taken off. */
+function readOwnLines(path: string): readonly unknown[] {
+  try {
+    const file = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const { uid, mode, size } = fstatSync(file);
+      const permissions = mode & 0o7777;
+      if (uid !== (process.geteuid?.() ?? uid) || permissions !== FILE_MODE || size > FILE_BYTES_MAX)
+        throw new Error(`it is of the user ${uid}, and has the mode ${permissions.toString(8)} and ${size} bytes`);
+      const text = readFileSync(file, 'utf8');
+      const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+      ftruncateSync(file, Buffer.byteLength(whole));
+      return whole
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as unknown);
+    } finally {
+      closeSync(file);
+    }
+  } catch (thrown) {
+    throw unbelieved(path, thrown instanceof Error ? thrown.message : String(thrown));
+  }
+}
+
+function unbelieved(path: string, reason: string): RowsyncError {
+  return usageError(
+    `${path} cannot be used as a run file: ${reason}`,
+    'Look into it. Delete the rows that begin with "rowsync contract" in its table by hand, and remove the file.',
+  );
+}
+
+function isHead(line: unknown): boolean {
+  const { database, table, column, marker } = fieldsOf(line);
+  const areTexts = [database, table, column].every((text) => typeof text === 'string' && text !== '');
+  return areTexts && typeof marker === 'string' && /^rowsync contract [0-9a-f]{12}$/.test(marker);
+}
+
+function isLaterLine(line: unknown): boolean {
+  const { sentMs, made } = fieldsOf(line);
+  return Number.isSafeInteger(sentMs) || (Array.isArray(made) && made.every(isRowId));
+}
+
+function fieldsOf(line: unknown): Readonly<Record<string, unknown>> {
+  return typeof line === 'object' ? { ...line } : {};
+}
+
+/** Whether it is an id that a row may have. */
+export function isRowId(id: unknown): id is number {
+  return Number.isSafeInteger(id) && Number(id) > 0;
+}
+
+/** Also the name of a new file is on disk then. @throws RowsyncError `usage.invalid`, also for a file that somebody removed. */
 function writeSynced(path: string, line: RunFileHead | RunFileLine, flags = 0): void {
   try {
-    const file = openSync(path, constants.O_WRONLY | constants.O_APPEND | flags, 0o600);
+    const file = openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW | flags, FILE_MODE);
     const folder = openSync(dirname(path), 'r');
     try {
       appendFileSync(file, `${JSON.stringify(line)}\n`);
@@ -116,7 +196,7 @@ function writeSynced(path: string, line: RunFileHead | RunFileLine, flags = 0): 
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw usageError(
       `The run file cannot be written, so no further row is made: ${reason}`,
-      'Run it again, once at a time.',
+      `Make it possible to write ${path}`,
     );
   }
 }

@@ -17,6 +17,7 @@ import {
   cleanUpText,
   failedText,
   findRunFile,
+  holdRunFile,
   type RunFile,
 } from './run-file.ts';
 import { jsonOf, type OriginQuestion, tablePath } from './questions.ts';
@@ -61,6 +62,7 @@ export async function askByWriting(run: WriteRun, server: Server): Promise<Write
   const plan = planWriting(server.table);
   if (plan === null)
     throw usageError('The table has no column for the marker by which its rows are found again', NEEDED);
+  using _held = holdRunFile(runFilePath(config));
   const earlier = findRunFile(runFilePath(config), databaseOf(config));
   const cleaned = earlier === null ? EXIT.done : await clean(run, earlier);
   if (cleaned !== EXIT.done) return { isAsked: false, exitCode: cleaned };
@@ -94,6 +96,7 @@ const NEEDED =
 /** Finishes the clean-up of an earlier run. */
 export async function finishCleanUp(invocation: Invocation): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
+  using _held = holdRunFile(runFilePath(config));
   const runFile = findRunFile(runFilePath(config), databaseOf(config));
   if (runFile !== null)
     return await withOrigin(invocation, config, ({ log }) => clean({ invocation, config, log }, runFile));

@@ -4,7 +4,7 @@
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { queryFromPairs } from '../../wire/query.ts';
-import type { RunFile } from './run-file.ts';
+import { isRowId, type RunFile } from './run-file.ts';
 import { jsonOf, listText, type OriginQuestion, question, tablePath, Unasked } from './questions.ts';
 import type { ColumnFields, RawReply, RowFields, Server, TableFields } from './server.ts';
 
@@ -131,7 +131,7 @@ export async function openWriting(
     const reply = await server.call(`${tablePath(server)}/${method}.json${query}`, { body });
     const statuses = statusesOf(reply);
     const made = statuses.filter(({ status }) => status === 201).map(({ id }) => Number(id));
-    if (reply.status < 500) runFile.noteAnswer(made.filter((id) => Number.isSafeInteger(id) && id > 0));
+    if (reply.status < 500) runFile.noteAnswer(made.filter(isRowId));
     return statuses;
   };
   const [first = { status: 0 }] = plan.unfilled.length > 0 ? [] : await write('create', [{}]);

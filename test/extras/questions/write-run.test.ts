@@ -276,9 +276,10 @@ test('rows that may not be deleted are said, with what to do', async () => {
   expect(await world.left()).toEqual(NOTHING);
 });
 
-test('a run file of another database, or one that cannot be written, stops it before a row is made', async () => {
+test('a run file of another database, or a folder that is missing, stops it before a row is made', async () => {
   await using world = await startWriteWorld();
-  writeFileSync(world.runFile, '{"database":"https://elsewhere","table":"t","column":"c","marker":"m"}\n');
+  const head = { database: 'https://elsewhere', table: 't', column: 'c', marker: 'rowsync contract 0123456789ab' };
+  writeFileSync(world.runFile, `${JSON.stringify(head)}\n`, { mode: 0o600 });
   const other = await world.write();
   writeFileSync(
     join(world.folder, 'rowsync.yaml'),
@@ -286,25 +287,14 @@ test('a run file of another database, or one that cannot be written, stops it be
   );
   const missing = await world.write();
 
-  expect([other.exitCode, missing.exitCode, world.rows()]).toEqual([2, 2, 0]);
+  expect([other.exitCode, missing.exitCode, world.rows()]).toEqual([2, 1, 0]);
   expect(other.stderr).toContain('has rows of another database, https://elsewhere');
-  expect(missing.stderr).toContain('The run file cannot be written, so no further row is made');
-});
-
-test('a run whose file another clean-up removed makes no further row, and leaves none', async () => {
-  await using world = await startWriteWorld();
-  world.sandbox.before(1, () => world.cleanUp(), { method: 'updated' });
-
-  const { exitCode, stderr } = await world.write();
-
-  expect(exitCode).toBe(2);
-  expect(stderr).toContain('The run file cannot be written, so no further row is made: ENOENT');
-  expect(await world.left()).toEqual(NOTHING);
+  expect(missing.stderr).toMatch(/The folder .* does not exist\n {2}what to do: Create it/);
 });
 
 test('a run file that was cut at its first line is of a run that sent nothing', async () => {
   await using world = await startWriteWorld();
-  writeFileSync(world.runFile, '{"database":');
+  writeFileSync(world.runFile, '{"database":', { mode: 0o600 });
 
   expect((await world.write()).exitCode).toBe(0);
   expect(await world.left()).toEqual(NOTHING);
