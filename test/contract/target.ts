@@ -76,7 +76,7 @@ export function keepRunFile(target: Target, table: TableFields, mark: ColumnFiel
   const folder = mkdtempSync(join(tmpdir(), 'rowsync-contract-'));
   const marker = newMarker(Math.random);
   const server = { table, call: (path: string, sent?: Sent) => target.call(path, sent) };
-  const head = { database: target.root, table: table.alias, column: mark.name, marker };
+  const head = { database: target.root, table: table.alias, tableName: table.recordName, column: mark.name, marker };
   const runFile = beginRunFile(join(folder, 'run-file'), head);
   const clean = async (): Promise<void> => {
     const { leftIds } = await cleanUp(runFile, server, Date.now());

@@ -34,8 +34,8 @@ Asks the origin what no documentation of its API says, and compares the answers 
 after the other, at most ${REQUESTS_MAX} of them: a few pages of one table.
 
 With --write-in it asks what only writing shows, with at most ${WRITE_REQUESTS_MAX} requests. Name an empty table that was made for this: docs/origin.md
-has its columns. What it is going to do is said first, and asked. The rows that it makes are in a run file beside the replica until they are deleted: at the
-end, after Ctrl-C, by the next run, or by --clean-up.
+has its columns. What it is going to do is said first, and asked. The ids of the rows that it makes are in a run file beside the replica until the rows are
+deleted: at the end, after Ctrl-C, by the next run, or by --clean-up.
 
 The lines have no value of a row, no name of a table, a column or a person, and no address. --report writes them into a file after you have read them,
 for whoever collects such answers: docs/origin.md.

@@ -15,9 +15,8 @@ import {
   rmSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { assert } from '../../base/assert.ts';
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
-import { plural } from '../../base/text.ts';
+import { durationText, plural } from '../../base/text.ts';
 import { takeLock } from '../../replica/lock.ts';
 import { pathSegment, queryFromPairs, TOP_MAX } from '../../wire/query.ts';
 import { jsonOf } from './questions.ts';
@@ -29,13 +28,18 @@ interface RunFileHead {
   readonly database: string;
   /** The alias of the table. */
   readonly table: string;
+  /** As people call it. */
+  readonly tableName: string;
   /** The column whose texts begin with the marker. */
   readonly column: string;
   readonly marker: string;
 }
 
-/** A later line: a request is about to leave, or was answered and made these rows. */
-type RunFileLine = { readonly sentMs: number } | { readonly made: readonly number[] };
+/** A later line: a request is about to leave, or was answered and made these rows, or these rows were shown with the marker. */
+type RunFileLine =
+  | { readonly sentMs: number }
+  | { readonly made: readonly number[] }
+  | { readonly seen: readonly number[] };
 
 /** A request without an answer does nothing any more after this time: the origin and its proxies have given up. */
 const ARRIVAL_MS = 120_000;
@@ -57,7 +61,9 @@ export class RunFile {
   readonly head: RunFileHead;
   readonly path: string;
   /** Ids of rows that the origin said it made. */
-  readonly ids: number[] = [];
+  readonly made = new Set<number>();
+  /** Those of them that it has not shown since; others are gone once they are no longer shown. */
+  readonly unseen = new Set<number>();
   /** When each request left that was not answered. */
   readonly unansweredMs: number[] = [];
 
@@ -67,14 +73,26 @@ export class RunFile {
     for (const line of lines) this.#take(line);
   }
 
-  /** Notes a request that is about to leave. */
+  /** Notes a request that is about to leave. @throws RowsyncError `usage.invalid`. */
   noteSent(sentMs: number): void {
     this.#append({ sentMs });
   }
 
-  /** Notes the rows that the request before made. */
+  /** Notes the rows that the request before made. @throws RowsyncError `usage.invalid`. */
   noteAnswer(made: readonly number[]): void {
     this.#append({ made });
+  }
+
+  /** Notes rows that are shown and about to be deleted. */
+  noteSeen(ids: readonly number[]): void {
+    const seen = ids.filter((id) => this.unseen.has(id));
+    if (seen.length === 0) return;
+    this.#take({ seen });
+    try {
+      writeSynced(this.path, { seen });
+    } catch {
+      // Deleting them matters more: a later clean-up would name them, and a further row needs the file.
+    }
   }
 
   #append(line: RunFileLine): void {
@@ -83,9 +101,15 @@ export class RunFile {
   }
 
   #take(line: RunFileLine): void {
-    if ('sentMs' in line) return void this.unansweredMs.push(line.sentMs);
-    this.unansweredMs.pop();
-    this.ids.push(...line.made);
+    if ('sentMs' in line) this.unansweredMs.push(line.sentMs);
+    else if ('seen' in line) for (const id of line.seen) this.unseen.delete(id);
+    else {
+      this.unansweredMs.pop();
+      for (const id of line.made) {
+        this.made.add(id);
+        this.unseen.add(id);
+      }
+    }
   }
 }
 
@@ -160,14 +184,15 @@ function unbelieved(path: string, reason: string): RowsyncError {
 }
 
 function isHead(line: unknown): boolean {
-  const { database, table, column, marker } = fieldsOf(line);
-  const areTexts = [database, table, column].every((text) => typeof text === 'string' && text !== '');
+  const { database, table, tableName, column, marker } = fieldsOf(line);
+  const areTexts = [database, table, tableName, column].every((text) => typeof text === 'string' && text !== '');
   return areTexts && typeof marker === 'string' && /^rowsync contract [0-9a-f]{12}$/.test(marker);
 }
 
 function isLaterLine(line: unknown): boolean {
-  const { sentMs, made } = fieldsOf(line);
-  return Number.isSafeInteger(sentMs) || (Array.isArray(made) && made.every(isRowId));
+  const { sentMs, made, seen } = fieldsOf(line);
+  const ids = made ?? seen;
+  return Number.isSafeInteger(sentMs) || (Array.isArray(ids) && ids.every(isRowId));
 }
 
 function fieldsOf(line: unknown): Readonly<Record<string, unknown>> {
@@ -206,8 +231,12 @@ export interface CleanUp {
   readonly deletedCount: number;
   /** Ids of rows that it could not delete, or that have lost their marker. */
   readonly leftIds: readonly number[];
-  /** Whether a request without an answer may still make a row. */
-  readonly mayArrive: boolean;
+  /** Ids of rows that the origin said it made, and never showed. */
+  readonly unseenIds: readonly number[];
+  /** How long a request without an answer may still make a row. */
+  readonly waitMs: number;
+  /** Why the run file could not be removed, although no row is left. */
+  readonly fileFailure: string | null;
 }
 
 /**
@@ -222,38 +251,67 @@ export async function cleanUp(runFile: RunFile, origin: Pick<Server, 'call'>, no
     const rows = await jsonOf<readonly RowFields[]>(origin, path);
     if (rows.length >= TOP_MAX)
       throw usageError(`The table has ${TOP_MAX} rows or more`, 'Delete what is not of this run.');
-    assert(
-      rows.every((row) => Number.isSafeInteger(row['@row.id'])),
-      'every row has an id',
-    );
+    if (!rows.every((row) => isRowId(row['@row.id']))) throw new Error('A row has no id');
     return rows;
   };
+  const idsOf = (rows: readonly RowFields[]): readonly number[] => rows.map((row) => row['@row.id']);
   const before = await readRows();
-  const marked = before.filter((row) => String(row[column]).startsWith(marker)).map((row) => row['@row.id']);
+  runFile.noteSeen(idsOf(before));
+  const marked = idsOf(before.filter((row) => String(row[column]).startsWith(marker)));
   const ids = queryFromPairs(marked.map((id) => ['id', id]));
   if (marked.length > 0) await origin.call(`${pathSegment(table)}/delete.json?${ids}&purge=1`);
-  const after = (marked.length > 0 ? await readRows() : before).map((row) => row['@row.id']);
-  const leftIds = after.filter((id) => marked.includes(id) || runFile.ids.includes(id));
-  const arrivedCount = marked.filter((id) => !runFile.ids.includes(id)).length;
-  const isYoung = runFile.unansweredMs.some((sentMs) => nowMs - sentMs < ARRIVAL_MS);
-  const mayArrive = isYoung && arrivedCount < runFile.unansweredMs.length;
-  if (leftIds.length === 0 && !mayArrive) rmSync(runFile.path, { force: true });
-  return { deletedCount: marked.filter((id) => !after.includes(id)).length, leftIds, mayArrive };
+  const after = idsOf(marked.length > 0 ? await readRows() : before);
+  const leftIds = after.filter((id) => marked.includes(id) || runFile.made.has(id));
+  const unseenIds = [...runFile.unseen].filter((id) => !after.includes(id));
+  const waitMs = Math.max(0, ...runFile.unansweredMs.map((sentMs) => sentMs + ARRIVAL_MS - nowMs));
+  const isOver = leftIds.length + unseenIds.length + waitMs === 0;
+  const fileFailure = isOver ? remove(runFile.path) : null;
+  return { deletedCount: marked.filter((id) => !after.includes(id)).length, leftIds, unseenIds, waitMs, fileFailure };
+}
+
+/** @returns why it could not be removed. */
+function remove(path: string): string | null {
+  try {
+    rmSync(path, { force: true });
+    return null;
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  }
 }
 
 /** What a person is told, and the exit code. */
-export function cleanUpText({ deletedCount, leftIds, mayArrive }: CleanUp): readonly [line: string, exitCode: number] {
+export function cleanUpText(
+  { deletedCount, leftIds, unseenIds, waitMs, fileFailure }: CleanUp,
+  { path, head: { tableName } }: Pick<RunFile, 'path' | 'head'>,
+): readonly [line: string, exitCode: number] {
   const done = `${plural(deletedCount, 'row')} deleted`;
-  if (leftIds.length > 0) {
-    const what = 'could not be deleted, or has no marker. Look at it, delete by hand what is of this run, and run';
-    return [`${done}. What has the id ${leftIds.join(', ')} ${what} ${CLEAN_UP}`, EXIT.needsPerson];
-  }
-  if (!mayArrive) return [`${done}, none left`, EXIT.done];
-  return [`${done}. A request without an answer may still make a row: run ${CLEAN_UP} in two minutes`, EXIT.tryLater];
+  if (fileFailure !== null) return [`${done}, none left. Remove ${path}: ${fileFailure}`, EXIT.needsPerson];
+  const isLeft = leftIds.length + unseenIds.length > 0;
+  if (!isLeft && waitMs === 0) return [`${done}, none left`, EXIT.done];
+  const sentences = [
+    `${done}.`,
+    leftIds.length > 0 &&
+      `Rows with these ids of the table "${tableName}" could not be deleted, or have no marker: ${leftIds.join(', ')}.`,
+    unseenIds.length > 0 &&
+      `The origin said that it made rows with these ids in the table "${tableName}", but does not show them: ${unseenIds.join(', ')}.`,
+    waitMs > 0 &&
+      'A request that left less than two minutes ago was not answered, and the origin or a proxy may still carry it out: ' +
+        `run ${CLEAN_UP} in ${durationText(waitMs)}.`,
+    isLeft && `Delete by hand what is of this run, and run ${CLEAN_UP}. If nothing of it is left, remove ${path}.`,
+  ];
+  return [sentences.filter(Boolean).join(' '), isLeft ? EXIT.needsPerson : EXIT.tryLater];
 }
 
-/** @returns what a person is told where a clean-up failed. */
-export function failedText(thrown: unknown): string {
-  const reason = thrown instanceof RowsyncError ? thrown.message : 'the answer was none of those that are known';
-  return `The rows that were made may be left (${reason}). ${CLEAN_UP} deletes them.`;
+/** What a person is told where a clean-up failed, and the exit code. */
+export function failedText(
+  thrown: unknown,
+  { path, head: { tableName, column, marker } }: Pick<RunFile, 'path' | 'head'>,
+): readonly [line: string, exitCode: number] {
+  const isKnown = thrown instanceof RowsyncError;
+  const reason = isKnown ? `${thrown.message}). ${thrown.hint}` : 'the answer was none of those that are known).';
+  return [
+    `The rows that were made may be left (${reason} Run ${CLEAN_UP} again; or delete by hand the rows of the table "${tableName}" ` +
+      `whose column "${column}" begins with "${marker}", and remove ${path}.`,
+    isKnown && thrown.kind !== 'originDown' ? EXIT.needsPerson : EXIT.tryLater,
+  ];
 }

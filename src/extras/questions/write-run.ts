@@ -75,7 +75,7 @@ export async function askByWriting(run: WriteRun, server: Server): Promise<Write
     await stderr.write('Nothing was written. Read the lines, then run it again with --confirm.\n');
     return { isAsked: false, exitCode: EXIT.needsPerson };
   }
-  const head = { database: databaseOf(config), table: alias, column: plan.mark.name, marker };
+  const head = { database: databaseOf(config), table: alias, tableName: recordName, column: plan.mark.name, marker };
   const runFile = beginRunFile(runFilePath(config), head);
   const sayStop = (): void => void stderr.write(`Deleting the rows that were made. Else ${CLEAN_UP} deletes them.\n`);
   signal.addEventListener('abort', sayStop);
@@ -108,14 +108,12 @@ export async function finishCleanUp(invocation: Invocation): Promise<number> {
 async function clean({ invocation, config, log }: Pick<WriteRun, 'invocation' | 'config' | 'log'>, runFile: RunFile) {
   const { clock, stderr } = invocation.session;
   await using server = openServer(config, { log, signal: new AbortController().signal });
-  try {
-    const [line, exitCode] = cleanUpText(await cleanUp(runFile, server, clock.nowMs()));
-    await writeProse(stderr, `${line}\n`);
-    return exitCode;
-  } catch (thrown) {
-    await writeProse(stderr, `${failedText(thrown)}\n`);
-    return EXIT.tryLater;
-  }
+  const [line, exitCode] = await cleanUp(runFile, server, clock.nowMs()).then(
+    (cleaned) => cleanUpText(cleaned, runFile),
+    (thrown: unknown) => failedText(thrown, runFile),
+  );
+  await writeProse(stderr, `${printable(line)}\n`);
+  return exitCode;
 }
 
 function runFilePath({ replica }: Config): string {
@@ -138,7 +136,7 @@ function announcement(
       `Each has the text ${marker} in the column "${mark.name}". Nothing else is written to.`,
     'What cannot be taken back: numbers of an Autonumber are used up, rules of the table run and may send messages, ' +
       'and an origin that does not purge keeps the rows in its recycle bin.',
-    `Each request that writes is noted first in ${path}. If rowsync is killed, ${CLEAN_UP} deletes the rows that are left.`,
+    `Each request that may make a row is noted first in ${path}. If rowsync is killed, ${CLEAN_UP} deletes the rows that are left.`,
     names && `No row can be made, since there is no value for the Required ${names}: what needs one is not asked.`,
   ];
   return lines.map((line) => line && `${printable(line)}\n`).join('');

@@ -3,6 +3,7 @@
  * only those rows are changed. Answers have words and values of ours alone.
  */
 import { RowsyncError } from '../../base/errors.ts';
+import { readError } from '../../wire/json.ts';
 import { queryFromPairs } from '../../wire/query.ts';
 import { isRowId, type RunFile } from './run-file.ts';
 import { jsonOf, listText, type OriginQuestion, question, tablePath, Unasked } from './questions.ts';
@@ -33,6 +34,14 @@ export interface WritingServer extends Server {
     rows: readonly WrittenCells[],
     match?: ColumnFields,
   ): Promise<readonly RowStatus[]>;
+  /** A row that was made and purged, the same for every question. @throws Unasked. */
+  purged(): Promise<PurgedRow>;
+}
+
+interface PurgedRow {
+  readonly id: number;
+  /** How the purge was answered. */
+  readonly status: number;
 }
 
 /** How rows of a table are made. */
@@ -130,15 +139,26 @@ export async function openWriting(
     runFile.noteSent(nowMs());
     const reply = await server.call(`${tablePath(server)}/${method}.json${query}`, { body });
     const statuses = statusesOf(reply);
-    const made = statuses.filter(({ status }) => status === 201).map(({ id }) => Number(id));
-    if (reply.status < 500) runFile.noteAnswer(made.filter(isRowId));
+    const made = statuses.filter((row) => row.status === 201 || (method !== 'update' && isDone(row)));
+    if (isAnswered(reply, rows.length)) runFile.noteAnswer(made.map(({ id }) => Number(id)).filter(isRowId));
     return statuses;
   };
+  const purge = async (): Promise<PurgedRow> => {
+    const [row] = await write('create', [{}]);
+    const id = Number(row?.id);
+    if (row?.status !== 201 || !(await isOurs({ ...server, plan, marker }, id))) throw new Unasked(NOT_FOUND);
+    runFile.noteSeen([id]);
+    const { status } = await server.call(`${tablePath(server)}/delete.json?id=${id}&purge=1`);
+    return { id, status };
+  };
+  let purged: Promise<PurgedRow> | null = null;
   const [first = { status: 0 }] = plan.unfilled.length > 0 ? [] : await write('create', [{}]);
-  const origin = { ...server, plan, marker, first, write };
+  const origin = { ...server, plan, marker, first, write, purged: () => (purged ??= purge()) };
   const isFound = first.status === 201 && (await isOurs(origin, first.id));
   return { ...origin, firstId: isFound ? Number(first.id) : null };
 }
+
+const NOT_FOUND = 'no row could be made that is found again';
 
 function stopped(): RowsyncError {
   return new RowsyncError('originDown', 'origin.stopped', { message: 'Stopped between two requests', hint: '' });
@@ -156,15 +176,32 @@ async function isOurs(
 
 /** One for each row, or one for all of them. */
 function statusesOf({ status, text }: RawReply): readonly RowStatus[] {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    return [{ status }];
-  }
+  const json = jsonFrom(text);
+  if (json === undefined) return [{ status }];
   const answers: unknown[] = status === 200 && Array.isArray(json) ? json : [{ status, error: json }];
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what follows looks at them as a stranger's
   return (answers as (RowStatus | null)[]).filter((row) => typeof row === 'object' && row !== null);
+}
+
+function jsonFrom(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the API itself says what became of each row. After any other answer, as of a gateway, a row may still be made. */
+function isAnswered({ status, text }: RawReply, rowCount: number): boolean {
+  const json = jsonFrom(text);
+  if (status === 200) return Array.isArray(json) && json.length === rowCount && json.every(isRowAnswer);
+  return status >= 400 && status < 500 && readError(json) !== undefined;
+}
+
+function isRowAnswer(row: unknown): boolean {
+  const { status, id }: Partial<RowStatus> = typeof row === 'object' && row !== null ? row : {};
+  if (!Number.isInteger(status) || status === undefined) return false;
+  return status >= 200 && status < 500 && (status >= 300 || isRowId(id));
 }
 
 /** Status and number of an answer, where they are such. */
@@ -186,7 +223,7 @@ function isDone(row: RowStatus | undefined): boolean {
 /** @throws Unasked where there is no row of ours. */
 function idOf({ firstId }: WritingServer): number {
   if (firstId !== null) return firstId;
-  throw new Unasked('no row could be made that is found again');
+  throw new Unasked(NOT_FOUND);
 }
 
 /** A column to write to, rather one that is not Unique. */
@@ -250,8 +287,13 @@ async function hasInList(origin: WritingServer, method: 'updated' | 'deleted', i
   return rows.some((row) => row['@row.id'] === id) ? 'yes' : 'no';
 }
 
-/** An id that no row has. */
-const MISSING_ID = 2_147_483_600;
+/** The id of a row of ours that was purged, so that no other row can have it. @throws Unasked. */
+async function missingId(origin: WritingServer): Promise<number> {
+  idOf(origin);
+  const { id, status } = await origin.purged();
+  if (status !== 200) throw new Unasked('no row could be purged');
+  return id;
+}
 
 export const WRITING_QUESTIONS: readonly OriginQuestion<WritingServer>[] = [
   question('How is a new row answered?', '201, key as text', async (origin) => {
@@ -265,10 +307,12 @@ export const WRITING_QUESTIONS: readonly OriginQuestion<WritingServer>[] = [
     statusText((await origin.write('update', [{ '@row.id': idOf(origin) }]))[0]),
   ),
   question('How is an update of a missing record answered?', '404, code 4000', async (origin) =>
-    statusText((await origin.write('update', [{ '@row.id': MISSING_ID }]))[0]),
+    statusText((await origin.write('update', [{ '@row.id': await missingId(origin) }]))[0]),
   ),
   question('How is a delete of a missing record answered?', '403, code 4000', async (origin) =>
-    statusText(statusesOf(await origin.call(`${tablePath(origin)}/delete.json?id=${MISSING_ID}&purge=1`))[0]),
+    statusText(
+      statusesOf(await origin.call(`${tablePath(origin)}/delete.json?id=${await missingId(origin)}&purge=1`))[0],
+    ),
   ),
   question('How is a new row with an unknown column answered?', '400, code 3100', async (origin) =>
     statusText((await origin.write('create', [{ 'No such column here': 1 }]))[0]),
@@ -308,11 +352,7 @@ export const WRITING_QUESTIONS: readonly OriginQuestion<WritingServer>[] = [
   ),
   question('Does `deleted` list rows that were purged?', 'no', async (origin) => {
     idOf(origin);
-    const [row] = await origin.write('create', [{}]);
-    const id = Number(row?.id);
-    if (row?.status !== 201 || !(await isOurs(origin, id)))
-      throw new Unasked('no row could be made that is found again');
-    const { status } = await origin.call(`${tablePath(origin)}/delete.json?id=${id}&purge=1`);
+    const { id, status } = await origin.purged();
     return status === 200 ? await hasInList(origin, 'deleted', id) : `refused (${status})`;
   }),
   question('What becomes of a text that is longer than its column?', 'refused (400)', async (origin) => {

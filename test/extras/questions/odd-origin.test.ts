@@ -1,7 +1,7 @@
 /**
  * `rowsync contract --write-in` at origins that answer as no other does: nothing that is not of the run is touched, and no word of theirs is repeated.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test, vi } from 'vitest';
@@ -9,7 +9,7 @@ import { CLEAN_UP_REQUESTS_MAX } from '../../../src/extras/questions/run-file.ts
 import { WRITE_REQUESTS_MAX } from '../../../src/extras/questions/write-run.ts';
 import { ROWS_MAX, WRITING_QUESTIONS } from '../../../src/extras/questions/writing.ts';
 import type { SeenRequest } from '../../../src/sandbox/server/requests.ts';
-import { NOTHING, startWriteWorld, TABLE } from './write-world.ts';
+import { LATER, NOTHING, startWriteWorld, TABLE } from './write-world.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -38,8 +38,9 @@ async function startOddWorld(
 
 /** Makes a row of whatever is sent without an id of a row. */
 function take({ sandbox }: World, row: Rows[number]): object {
-  const id = row['@row.id'];
-  if (id !== undefined && id !== 2_147_483_600) return { status: 200, id };
+  const given = row['@row.id'];
+  const isThere = sandbox.store.rows('Contract Test').some(({ id }) => id === given);
+  if (isThere) return { status: 200, id: given };
   const made = sandbox.store.insert('Contract Test', { 'Canary name': String(row['Canary name']), 'Canary code': 'x' });
   return { status: 201, id: made, key: String(made) };
 }
@@ -75,23 +76,24 @@ test('a match that is taken on a column that is not Unique, with its answer lost
 
   const { exitCode, stderr } = await world.write();
 
-  expect(exitCode).toBe(0);
-  expect(stderr).toMatch(/^8 rows deleted, none left$/m);
+  expect(exitCode).toBe(75);
+  expect(stderr).toMatch(/^8 rows deleted\. A request /m);
+  expect((await world.cleanUp({ clock: LATER })).exitCode).toBe(0);
   expect(await world.left()).toEqual(NOTHING);
 });
 
-test.for([
-  'null',
-  '[]',
-  '[null]',
-  '"Canary"',
-  '{"Canary": 1}',
-  '<html>Canary</html>',
-  '[{"status":"Canary","id":"Canary","key":"Canary","errors":["Canary"]}]',
-  '[{"status":400,"errors":[{"code":"Canary","error":4711471147,"message":"Canary"}]}]',
-  '[{"status":4711,"errors":{"code":4711471147}}]',
-  '[{"status":201,"id":"Canary"},{"status":201,"id":-4711},{"status":201,"id":4711.5}]',
-] as const)('nothing of the answer %s to every write is repeated', async (given) => {
+test.for<readonly [answer: string, isAnswered: boolean]>([
+  ['null', false],
+  ['[]', false],
+  ['[null]', false],
+  ['"Canary"', false],
+  ['{"Canary": 1}', false],
+  ['<html>Canary</html>', false],
+  ['[{"status":"Canary","id":"Canary","key":"Canary","errors":["Canary"]}]', false],
+  ['[{"status":400,"errors":[{"code":"Canary","error":4711471147,"message":"Canary"}]}]', true],
+  ['[{"status":4711,"errors":{"code":4711471147}}]', false],
+  ['[{"status":201,"id":"Canary"},{"status":201,"id":-4711},{"status":201,"id":4711.5}]', false],
+])('nothing of the answer %s to every write is repeated', async ([given, isAnswered]) => {
   await using world = await startOddWorld(async ({ verb }, _to, readRows) => {
     if (verb !== 'POST') return undefined;
     await readRows();
@@ -99,11 +101,50 @@ test.for([
   });
 
   const { exitCode, stdout, stderr } = await world.write();
+  const later = await world.cleanUp({ clock: LATER });
 
-  expect(exitCode).toBe(0);
+  expect([exitCode, later.exitCode]).toEqual([isAnswered ? 0 : 75, 0]);
   expect(stdout.match(LINE)).toHaveLength(WRITING_QUESTIONS.length);
   expect(stdout).not.toMatch(/canary|4711/i);
-  expect(stderr.replace('column "Canary name"', '')).not.toMatch(/canary|4711/i);
+  expect(stderr.replaceAll('column "Canary name"', '')).not.toMatch(/canary|4711/i);
+  expect(await world.left()).toEqual(NOTHING);
+});
+
+test.for<readonly [status: number, body: string]>([
+  [302, ''],
+  [408, '<html>'],
+  [408, '{"error":"timeout"}'],
+  [200, '<html>'],
+  [200, '[{"status":201}]'],
+])('after the answer %s %s of a gateway a row may still arrive: the run file stays for it', async ([status, body]) => {
+  await using world = await startWriteWorld();
+  world.sandbox.answerInstead(2, { status, body }, { method: 'create' });
+
+  const { exitCode } = await world.write();
+  const { marker } = JSON.parse(readFileSync(world.runFile, 'utf8').split('\n')[0] ?? '') as { marker: string };
+  world.sandbox.store.insert('Contract Test', { 'Canary name': marker, 'Canary code': 'late' });
+  const later = await world.cleanUp({ clock: LATER });
+
+  expect([exitCode, later.exitCode]).toEqual([75, 0]);
+  expect(later.stderr).toBe('1 row deleted, none left\n');
+  expect(await world.left()).toEqual(NOTHING);
+});
+
+test('an origin that answers a new row with 200 does not hide a row that arrives late', async () => {
+  let createCount = 0;
+  await using world = await startOddWorld(async ({ method }, to, readRows) => {
+    if (method !== 'create') return undefined;
+    const rows = await readRows();
+    createCount += 1;
+    if (createCount === 2) return '';
+    return rows.map((row) => ({ ...take(to, row), status: 200 }));
+  });
+
+  const { exitCode } = await world.write();
+
+  expect(exitCode).toBe(75);
+  expect(existsSync(world.runFile)).toBe(true);
+  expect((await world.cleanUp({ clock: LATER })).exitCode).toBe(0);
   expect(await world.left()).toEqual(NOTHING);
 });
 
@@ -120,7 +161,7 @@ test.for(['[{"@row.id": 1, "Canary": "Canary"}]', '{}', 'null', '[null]', '[{"@r
     const { stdout, stderr } = await world.write();
 
     expect(stdout).not.toMatch(/canary/i);
-    expect(stderr.replace('column "Canary name"', '')).not.toMatch(/canary/i);
+    expect(stderr.replaceAll('column "Canary name"', '')).not.toMatch(/canary/i);
     expect(existsSync(world.runFile)).toBe(true);
   },
 );
@@ -138,7 +179,7 @@ test('a row of a colleague that the origin names as the one that was made stays 
 
   expect(exitCode).toBe(3);
   expect(stderr).toContain(
-    `What has the id ${named.id} could not be deleted, or has no marker. Look at it, delete by hand what is of this run`,
+    `Rows with these ids of the table "Contract Test" could not be deleted, or have no marker: ${named.id}.`,
   );
   expect(world.sandbox.store.rows('Contract Test').map(({ values }) => values)).toEqual([
     expect.objectContaining({ ...COLLEAGUE, Notes: null, Balance: null }) as object,

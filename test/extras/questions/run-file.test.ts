@@ -1,8 +1,29 @@
 /**
  * The run file of `rowsync contract --write-in`: whatever it says, nothing is deleted that is not of its run, and no row of the run is forgotten.
  */
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { expect, test, vi } from 'vitest';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { must } from '../../../src/base/assert.ts';
+import {
+  beginRunFile,
+  cleanUp,
+  cleanUpText,
+  failedText,
+  findRunFile,
+  type RunFile,
+} from '../../../src/extras/questions/run-file.ts';
 import { NOTHING, startWriteWorld } from './write-world.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -12,7 +33,8 @@ type World = Awaited<ReturnType<typeof startWriteWorld>>;
 /** A run file as a run would have written it, with what differs. */
 function writeRunFile({ sandbox, runFile }: World, head: object = {}, lines: readonly string[] = []): void {
   const database = `${sandbox.url}/secure/api/v2/${sandbox.database}`;
-  const whole = { database, table: 'Canary table', column: 'Title', marker: 'rowsync contract 0123456789ab', ...head };
+  const place = { database, table: 'Canary table', tableName: 'Canary table', column: 'Title' };
+  const whole = { ...place, marker: 'rowsync contract 0123456789ab', ...head };
   writeFileSync(runFile, [JSON.stringify(whole), ...lines, ''].join('\n'), { mode: 0o600 });
 }
 
@@ -119,4 +141,143 @@ test('a last line that was cut is taken off before another is written', async ()
 
   expect(exitCode).toBe(0);
   expect(await world.left()).toEqual(NOTHING);
+});
+
+const SENT_MS = 1_000_000;
+const MARKER = 'rowsync contract 0123456789ab';
+
+/** A run file with what was noted, and an origin that shows these rows to one read after the other. */
+function startCleanUp(note: (runFile: RunFile) => void, ...reads: readonly (readonly object[])[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'rowsync-run-file-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'replica.db.contract');
+  const head = { database: 'd', table: 't', tableName: 'Contract Test', column: 'Name', marker: MARKER };
+  note(beginRunFile(path, head));
+  const paths: string[] = [];
+  const call = (asked: string) => {
+    paths.push(asked);
+    const rows = asked.includes('/select.json')
+      ? reads[paths.filter((each) => each.includes('/select.json')).length - 1]
+      : [];
+    return Promise.resolve({ status: 200, headers: { get: () => null }, text: JSON.stringify(rows) });
+  };
+  const clean = async (nowMs: number) => {
+    const runFile = must(findRunFile(path, 'd'), 'the run file is there');
+    const [line, exitCode] = cleanUpText(await cleanUp(runFile, { call }, nowMs), runFile);
+    return { line, exitCode, isThere: existsSync(path) };
+  };
+  return { path, paths, clean };
+}
+
+function row(id: number, text = `${MARKER} 1`): object {
+  return { '@row.id': id, Name: text };
+}
+
+test('a row that was made and is never shown keeps the run file, and is named with the way out', async () => {
+  const { path, clean } = startCleanUp(
+    (runFile) => {
+      runFile.noteSent(SENT_MS);
+      runFile.noteAnswer([4, 5]);
+    },
+    [row(4)],
+    [],
+  );
+
+  const { line, exitCode, isThere } = await clean(SENT_MS);
+
+  expect([exitCode, isThere]).toEqual([3, true]);
+  expect(line).toBe(
+    '1 row deleted. The origin said that it made rows with these ids in the table "Contract Test", but does not show them: 5. ' +
+      `Delete by hand what is of this run, and run rowsync contract --clean-up. If nothing of it is left, remove ${path}.`,
+  );
+});
+
+test('a row that was shown before it was deleted is gone, also for a later clean-up', async () => {
+  const { clean } = startCleanUp(
+    (runFile) => {
+      runFile.noteSent(SENT_MS);
+      runFile.noteAnswer([4, 5]);
+    },
+    [row(4), row(5)],
+    [row(5)],
+    [],
+  );
+
+  const first = await clean(SENT_MS);
+  const second = await clean(SENT_MS);
+
+  expect([first.exitCode, first.isThere]).toEqual([3, true]);
+  expect(first.line).toContain(
+    '1 row deleted. Rows with these ids of the table "Contract Test" could not be deleted, or have no marker: 5. ',
+  );
+  expect(second).toEqual({ line: '0 rows deleted, none left', exitCode: 0, isThere: false });
+});
+
+test('a row of somebody else whose id the origin named is not deleted, and the run file may be removed', async () => {
+  const { path, paths, clean } = startCleanUp(
+    (runFile) => {
+      runFile.noteSent(SENT_MS);
+      runFile.noteAnswer([4]);
+    },
+    [row(4, 'Ada')],
+  );
+
+  const { line, exitCode } = await clean(SENT_MS);
+
+  expect(exitCode).toBe(3);
+  expect(paths.filter((each) => each.includes('delete'))).toEqual([]);
+  expect(line).toContain(`If nothing of it is left, remove ${path}.`);
+});
+
+test('an unanswered request keeps the run file for two minutes, whatever rows are there meanwhile', async () => {
+  const { clean } = startCleanUp((runFile) => runFile.noteSent(SENT_MS), [row(4), row(5)], [], [], []);
+
+  const young = await clean(SENT_MS + 20_000);
+  const still = await clean(SENT_MS + 119_999);
+  const old = await clean(SENT_MS + 120_000);
+
+  expect([young.exitCode, young.isThere, still.exitCode, old]).toEqual([
+    75,
+    true,
+    75,
+    { line: '0 rows deleted, none left', exitCode: 0, isThere: false },
+  ]);
+  expect(young.line).toBe(
+    '2 rows deleted. A request that left less than two minutes ago was not answered, and the origin or a proxy may still carry it out: ' +
+      'run rowsync contract --clean-up in 1 min 40 s.',
+  );
+});
+
+test('a run file that cannot be removed is said, and that no row is left', async () => {
+  const { path } = startCleanUp(() => undefined);
+  const runFile = must(findRunFile(path, 'd'), 'the run file is there');
+  rmSync(path);
+  mkdirSync(path);
+  const call = () => Promise.resolve({ status: 200, headers: { get: () => null }, text: '[]' });
+
+  const [line, exitCode] = cleanUpText(await cleanUp(runFile, { call }, SENT_MS), runFile);
+
+  expect(exitCode).toBe(3);
+  expect(line).toContain(`0 rows deleted, none left. Remove ${path}: `);
+});
+
+test.for<readonly [what: string, status: number, rows: unknown, exitCode: number, said: string]>([
+  ['500 rows', 200, Array.from({ length: 500 }, (_, id) => row(id + 1)), 3, 'The table has 500 rows or more). Delete'],
+  ['a column that was renamed', 400, {}, 3, 'refused (400)). '],
+  ['rows without an id', 200, [{}], 75, 'none of those that are known). '],
+])('a clean-up that fails because of %s says what to do by hand', async ([, status, rows, exitCode, said]) => {
+  const { path } = startCleanUp(() => undefined);
+  const runFile = must(findRunFile(path, 'd'), 'the run file is there');
+  const call = () => Promise.resolve({ status, headers: { get: () => null }, text: JSON.stringify(rows) });
+
+  const failed = await cleanUp(runFile, { call }, SENT_MS).catch((thrown: unknown) => failedText(thrown, runFile));
+
+  expect(failed).toEqual([expect.stringContaining(said), exitCode]);
+  expect(failed).toEqual([
+    expect.stringContaining(
+      `or delete by hand the rows of the table "Contract Test" whose column "Name" begins with "${MARKER}", and remove ${path}.`,
+    ),
+    exitCode,
+  ]);
+  expect(existsSync(path)).toBe(true);
 });

@@ -30,6 +30,11 @@ test('asks all questions, is answered as assumed, and leaves no row, no row in t
   expect(all.length).toBeLessThanOrEqual(WRITE_REQUESTS_MAX);
   expect(new Set(all.filter(({ method }) => WRITES.test(method)).map(({ table }) => table)).size).toBe(1);
   expect(world.sandbox.store.rows('Canary table')).toHaveLength(1);
+  // The ids that are purged were all made by it.
+  const purged = all
+    .filter(({ method }) => method === 'delete')
+    .flatMap(({ path }) => path.match(/(?<=id=)\d+/g) ?? []);
+  expect(purged.filter((id) => Number(id) > ROWS_MAX)).toEqual([]);
 });
 
 test('a report of it has no value, no name and no secret', async () => {
@@ -59,7 +64,7 @@ test('says what it is going to do, what cannot be taken back and where it is not
     ),
   );
   expect(no.stderr).toContain('numbers of an Autonumber are used up');
-  expect(no.stderr).toContain(`noted first in ${world.runFile}`);
+  expect(no.stderr).toContain(`Each request that may make a row is noted first in ${world.runFile}`);
   expect(no.stderr).toContain('Write in "Contract Test"? (yes or no) [no]: ');
   expect(no.stderr).toContain('Nothing was written. Read the lines, then run it again with --confirm.\n');
   expect(yes.exitCode).toBe(0);
@@ -128,7 +133,7 @@ test('a Required column that cannot be filled leaves the questions that need no 
   expect(stdout).toContain(
     'not asked   How is an update that changes nothing answered? no row could be made that is found again (',
   );
-  expect(stdout).toContain('as assumed  How is an update of a missing record answered? 404, code 4000 (');
+  expect(stdout).toContain('as assumed  How is a new row with an unknown column answered? 400, code 3100 (');
   expect(stdout).not.toContain('Canary agent');
   expect(stdout.match(LINE)).toHaveLength(WRITING_QUESTIONS.length);
   expect(await world.left()).toEqual(NOTHING);
@@ -234,12 +239,16 @@ test('a request that never arrived may still do so: the run file stays for two m
     'Canary code': 'late',
   });
   const then = await world.cleanUp();
+  const later = await world.cleanUp({ clock: LATER });
 
   expect(first.exitCode).toBe(75);
   expect(first.stderr).toContain(
-    'A request without an answer may still make a row: run rowsync contract --clean-up in two minutes',
+    'A request that left less than two minutes ago was not answered, and the origin or a proxy may still carry it out: ' +
+      'run rowsync contract --clean-up in ',
   );
-  expect([then.exitCode, then.stderr]).toEqual([0, '1 row deleted, none left\n']);
+  expect(then.exitCode).toBe(75);
+  expect(then.stderr).toMatch(/^1 row deleted\. A request that left less than two minutes ago /);
+  expect([later.exitCode, later.stderr]).toEqual([0, '0 rows deleted, none left\n']);
   expect(await world.left()).toEqual(NOTHING);
 });
 
@@ -253,7 +262,7 @@ test('a clean-up that fails keeps the runFile, and the next run finishes it firs
 
   expect([first.exitCode, rows]).toEqual([75, 7]);
   expect(first.stderr).toMatch(
-    /The rows that were made may be left \(.*503.*\)\. rowsync contract --clean-up deletes them\.\n$/,
+    /The rows that were made may be left \(.*503.*\)\. .* Run rowsync contract --clean-up again; or delete by hand the rows of .*\n$/,
   );
   expect(second.exitCode).toBe(0);
   expect(second.stderr).toMatch(/^7 rows deleted, none left\nIn "Contract Test"/);
@@ -269,7 +278,7 @@ test('rows that may not be deleted are said, with what to do', async () => {
 
   expect(exitCode).toBe(3);
   expect(stderr).toMatch(
-    /^0 rows deleted\. What has the id \d.* could not be deleted, .* rowsync contract --clean-up$/m,
+    /^0 rows deleted\. Rows with these ids of the table "Contract Test" could not be deleted, .*: \d.* run rowsync contract --clean-up\. If /m,
   );
   expect(existsSync(world.runFile)).toBe(true);
   expect((await world.cleanUp()).exitCode).toBe(0);
@@ -278,7 +287,8 @@ test('rows that may not be deleted are said, with what to do', async () => {
 
 test('a run file of another database, or a folder that is missing, stops it before a row is made', async () => {
   await using world = await startWriteWorld();
-  const head = { database: 'https://elsewhere', table: 't', column: 'c', marker: 'rowsync contract 0123456789ab' };
+  const marker = 'rowsync contract 0123456789ab';
+  const head = { database: 'https://elsewhere', table: 't', tableName: 't', column: 'c', marker };
   writeFileSync(world.runFile, `${JSON.stringify(head)}\n`, { mode: 0o600 });
   const other = await world.write();
   writeFileSync(
