@@ -84,8 +84,7 @@ async function askAll(
 ): Promise<number> {
   const { session, isJson } = invocation;
   const { writeIn, report } = options;
-  if ([tableName, writeIn, options.cleanUp].filter((given) => given !== undefined).length > 1)
-    throw usageError('A table, --write-in and --clean-up exclude each other', 'Run it once for each.');
+  checkTogether(tableName, options);
   if (options.cleanUp === true) return await finishCleanUp(invocation);
   const file = report === undefined ? null : resolve(session.folder, report);
   if (file !== null) checkNewFile(file);
@@ -134,17 +133,25 @@ async function askAll(
     await session.stderr.write(
       `Stopped after ${count}${unchanged}${file === null ? '' : ', and no report was written'}.\n`,
     );
-    return EXIT.tryLater;
+    end = { isAsked: false, exitCode: EXIT.tryLater };
   }
-  if (!end.isAsked) return end.exitCode;
-  await say(sumOf(outcomes));
-  const isWritten = file !== null && (await agree(`Write these lines to ${file}?`));
-  if (isWritten) writeNewFile(file, lines.join(''));
-  else if (file !== null) await session.stderr.write(`${printable(file)} ${NOT_WRITTEN}\n`);
-  const exitCode = file === null || isWritten ? end.exitCode : EXIT.needsPerson;
-  const json = { exitCode, answers: outcomes, report: isWritten ? file : null };
-  await printResult(invocation, json, isWritten ? [`Written to ${file}`] : []);
+  if (end.isAsked) await say(sumOf(outcomes));
+  const wanted = end.isAsked ? file : null;
+  const isWritten = wanted !== null && (await agree(`Write these lines to ${wanted}?`));
+  if (isWritten) writeNewFile(wanted, lines.join(''));
+  else if (wanted !== null) await session.stderr.write(`${printable(wanted)} ${NOT_WRITTEN}\n`);
+  const exitCode = wanted === null || isWritten ? end.exitCode : EXIT.needsPerson;
+  const json = { exitCode, answers: outcomes, report: isWritten ? wanted : null };
+  await printResult(invocation, json, isWritten ? [`Written to ${wanted}`] : []);
   return exitCode;
+}
+
+/** @throws RowsyncError `usage.invalid` for what excludes each other. */
+function checkTogether(tableName: string | undefined, { writeIn, cleanUp, report }: ContractOptions): void {
+  if ([tableName, writeIn, cleanUp].filter((given) => given !== undefined).length > 1)
+    throw usageError('A table, --write-in and --clean-up exclude each other', 'Run it once for each.');
+  if (cleanUp === true && report !== undefined)
+    throw usageError('--clean-up asks nothing that --report could write', 'Leave --report out.');
 }
 
 const NOT_WRITTEN = 'was not written. Read the lines, then run it again with --confirm.';

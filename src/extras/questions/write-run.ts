@@ -4,7 +4,7 @@
 import { EXIT, usageError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { printable } from '../../base/text.ts';
-import { loadNamedConfig, withOrigin } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, printResult, withOrigin } from '../../cli/runtime/invocation.ts';
 import { writeProse } from '../../cli/terminal/session.ts';
 import type { Config } from '../../config/load.ts';
 import type { Invocation } from '../../extra.ts';
@@ -64,7 +64,7 @@ export async function askByWriting(run: WriteRun, server: Server): Promise<Write
     throw usageError('The table has no column for the marker by which its rows are found again', NEEDED);
   using _held = holdRunFile(runFilePath(config));
   const earlier = findRunFile(runFilePath(config), databaseOf(config));
-  const cleaned = earlier === null ? EXIT.done : await clean(run, earlier);
+  const cleaned = earlier === null ? EXIT.done : (await clean(run, earlier)).exitCode;
   if (cleaned !== EXIT.done) return { isAsked: false, exitCode: cleaned };
   const rows = await jsonOf<readonly unknown[]>(server, `${tablePath(server)}/select.json?top=1`);
   if (rows.length > 0) throw usageError('The table has rows that this command did not make', NEEDED);
@@ -85,7 +85,7 @@ export async function askByWriting(run: WriteRun, server: Server): Promise<Write
     for (const question of WRITING_QUESTIONS) await ask(question, origin);
   } finally {
     signal.removeEventListener('abort', sayStop);
-    exitCode = await clean(run, runFile);
+    ({ exitCode } = await clean(run, runFile));
   }
   return { isAsked: true, exitCode };
 }
@@ -98,22 +98,36 @@ export async function finishCleanUp(invocation: Invocation): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   using _held = holdRunFile(runFilePath(config));
   const runFile = findRunFile(runFilePath(config), databaseOf(config));
-  if (runFile !== null)
-    return await withOrigin(invocation, config, ({ log }) => clean({ invocation, config, log }, runFile));
-  await invocation.session.stderr.write('No row is left: no run file is there\n');
-  return EXIT.done;
+  const said =
+    runFile === null
+      ? await say(invocation, 'No row is left: no run file is there', EXIT.done)
+      : await withOrigin(invocation, config, ({ log }) => clean({ invocation, config, log }, runFile));
+  await printResult(invocation, said, []);
+  return said.exitCode;
+}
+
+/** What a clean-up came to. */
+interface CleanUpEnd {
+  readonly message: string;
+  readonly exitCode: number;
 }
 
 /** Over a connection of its own, which Ctrl-C does not close. */
-async function clean({ invocation, config, log }: Pick<WriteRun, 'invocation' | 'config' | 'log'>, runFile: RunFile) {
-  const { clock, stderr } = invocation.session;
+async function clean(
+  { invocation, config, log }: Pick<WriteRun, 'invocation' | 'config' | 'log'>,
+  runFile: RunFile,
+): Promise<CleanUpEnd> {
   await using server = openServer(config, { log, signal: new AbortController().signal });
-  const [line, exitCode] = await cleanUp(runFile, server, clock.nowMs()).then(
+  const [line, exitCode] = await cleanUp(runFile, server, invocation.session.clock.nowMs()).then(
     (cleaned) => cleanUpText(cleaned, runFile),
     (thrown: unknown) => failedText(thrown, runFile),
   );
-  await writeProse(stderr, `${printable(line)}\n`);
-  return exitCode;
+  return await say(invocation, line, exitCode);
+}
+
+async function say({ session }: Invocation, message: string, exitCode: number): Promise<CleanUpEnd> {
+  await writeProse(session.stderr, `${printable(message)}\n`);
+  return { message, exitCode };
 }
 
 function runFilePath({ replica }: Config): string {

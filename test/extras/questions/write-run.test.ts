@@ -200,10 +200,33 @@ test('options that exclude each other are refused, and there may be nothing to c
   await using world = await startWriteWorld();
 
   const both = await world.write(['--clean-up']);
+  const report = await world.cleanUp({}, ['--report', 'answers.txt']);
   const nothing = await world.cleanUp();
 
-  expect(both.exitCode).toBe(2);
+  expect([both.exitCode, report.exitCode]).toEqual([2, 2]);
+  expect(report.stderr).toContain('--clean-up asks nothing that --report could write');
   expect([nothing.exitCode, nothing.stderr]).toEqual([0, 'No row is left: no run file is there\n']);
+});
+
+test('a program gets one JSON document of every end', async () => {
+  await using world = await startWriteWorld();
+  world.sandbox.answerInstead(3, { status: 503, body: '' }, { method: 'select' });
+  const stopping = new AbortController();
+  world.sandbox.before(1, () => stopping.abort(), { method: 'create' });
+
+  const unasked = await world.write(['--json']);
+  const stopped = await world.write(['--json', '--confirm'], { signal: stopping.signal });
+  const cleaned = await world.cleanUp({ clock: LATER }, ['--json']);
+  const nothing = await world.cleanUp({}, ['--json']);
+
+  const documents = [unasked, stopped, cleaned, nothing].map(({ stdout }) => JSON.parse(stdout) as unknown);
+  expect(documents).toEqual([
+    { exitCode: 3, answers: [], report: null },
+    { exitCode: 75, answers: [], report: null },
+    { exitCode: 0, message: '1 row deleted, none left' },
+    { exitCode: 0, message: 'No row is left: no run file is there' },
+  ]);
+  expect([unasked, stopped, cleaned, nothing].map(({ exitCode }) => exitCode)).toEqual([3, 75, 0, 0]);
 });
 
 test('Ctrl-C deletes the rows before it ends', async () => {

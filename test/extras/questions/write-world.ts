@@ -48,7 +48,8 @@ export async function startWriteWorld(table: TableSpec = TABLE, intercept?: Sand
     report: join(folder, 'answers.txt'),
     write: (args: readonly string[] = ['--confirm'], world: Parameters<typeof runCli>[1] = {}) =>
       runCli(['contract', '--write-in', table.name, ...args], { folder, ...world }),
-    cleanUp: (world: Parameters<typeof runCli>[1] = {}) => runCli(['contract', '--clean-up'], { folder, ...world }),
+    cleanUp: (world: Parameters<typeof runCli>[1] = {}, args: readonly string[] = []) =>
+      runCli(['contract', '--clean-up', ...args], { folder, ...world }),
     rows: () => sandbox.store.rows(table.name).length,
     /** What a run leaves: rows, rows in the recycle bin, a runFile. */
     left: async () => {
