@@ -20,7 +20,7 @@ beforeAll(async () => {
   const table = target.writable;
   const plan = table === null ? null : planWriting(table);
   if (table === null || plan === null) return;
-  const kept = keepRunFile(target, table, plan.mark);
+  const kept = await keepRunFile(target, table, plan.mark);
   clean = kept.clean;
   const signal = new AbortController().signal;
   writing = await openWriting(kept.server, plan, { runFile: kept.runFile, nowMs: Date.now, signal });

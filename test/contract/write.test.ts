@@ -19,14 +19,14 @@ interface Status {
 
 let target: Target;
 let plan: WritingPlan | null = null;
-let kept: ReturnType<typeof keepRunFile> | null = null;
+let kept: Awaited<ReturnType<typeof keepRunFile>> | null = null;
 let serial = 0;
 
 beforeAll(async () => {
   target = await openTarget();
   if (target.writable === null) return;
   plan = planWriting(target.writable);
-  if (plan !== null) kept = keepRunFile(target, target.writable, plan.mark);
+  if (plan !== null) kept = await keepRunFile(target, target.writable, plan.mark);
 });
 
 afterAll(async () => {
