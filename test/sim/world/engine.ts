@@ -10,6 +10,7 @@ import type { Clock } from '../../../src/base/clock.ts';
 import type { RowsyncError } from '../../../src/base/errors.ts';
 import type { FileSystem } from '../../../src/base/file-system.ts';
 import type { Logger } from '../../../src/base/log.ts';
+import { REQUEST_RETRIES } from '../../../src/base/retries.ts';
 import type { prune } from '../../../src/capture/mode.ts';
 import type { carryOutDecision, DecisionOutcome, PersonDecision } from '../../../src/capture/decide.ts';
 import type { pullFilesAfter } from '../../../src/daemon/cycle.ts';
@@ -367,6 +368,12 @@ export class Life {
   /** Waits, unless it dies meanwhile. */
   sleep(ms: number): Promise<void> {
     return this.#clock.sleep(ms);
+  }
+
+  /** Lets the time pass for which the origin asked to be left alone, where a request fails rather than waits for it. */
+  async leaveAlone(): Promise<void> {
+    const { quietMs } = this.#sides().origin.counters();
+    if (quietMs > REQUEST_RETRIES.totalMs) await this.#clock.sleep(quietMs);
   }
 
   #pullContext(): PullContext {

@@ -460,6 +460,7 @@ export class World {
     this.#note('the faults stop');
     await this.#until(() => this.#isIdle && this.#life !== null);
     for (const actor of [this.#admin, this.#colleague, this.#user, this.#beside]) actor?.tidyUp();
+    await this.#finish((life) => life.leaveAlone());
     await this.#finish((life) => this.#person.letAll(life));
     for (let cycle = 1; ; cycle += 1) {
       if (cycle > cyclesMaxOf(this.#setup))
