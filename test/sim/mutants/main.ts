@@ -2,6 +2,7 @@
  * Shows that the simulation finds bugs: plants each one in a copy of the source and looks for a world there that fails.
  *
  *    npm run mutants                                   all of them, then the pairs
+ *    npm run mutants -- --days 3                       of those that tests own a third, another one each day
  *    npm run mutants -- --only blind-create,null-by-equals --seeds 50000 --workers 2
  *
  * Where it was found before (found.ts) is tried first, then every short story, then seeds; what an ordinary test owns is run by that
@@ -32,6 +33,7 @@ const PROJECT = resolve(import.meta.dirname, '../../..');
 const UNPLANTED = pathToFileURL(`${join(PROJECT, 'src')}/`).href;
 /** A worker that reports nothing for so long hangs in a loop that the planted bug made. */
 const SILENCE_MS_MAX = 240_000;
+const DAY_MS = 86_400_000;
 
 /** One thing to look for: a mutant, or a pair. */
 interface Hunt {
@@ -51,6 +53,7 @@ const { values } = parseArgs({
   options: {
     help: { type: 'boolean', default: false },
     only: { type: 'string' },
+    days: { type: 'string', default: '1' },
     seeds: { type: 'string', default: '20000' },
     from: { type: 'string', default: '1' },
     workers: { type: 'string', default: '2' },
@@ -66,6 +69,13 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
+/** Whether it is the turn of a bug, of those that tests own: all of them have theirs within `--days`. */
+function isOfToday({ name }: Hunt, index: number): boolean {
+  const days = Number(values.days);
+  const hint = FOUND_IN[name];
+  return hint === undefined || !('test' in hint) || index % days === Math.floor(Date.now() / DAY_MS) % days;
+}
+
 function huntsOf(only: string | undefined): readonly Hunt[] {
   const byName = new Map(MUTANTS.map((mutant) => [mutant.name, mutant]));
   const hunts: readonly Hunt[] = [
@@ -76,7 +86,7 @@ function huntsOf(only: string | undefined): readonly Hunt[] {
       equivalent: undefined,
     })),
   ];
-  if (only === undefined) return hunts;
+  if (only === undefined) return hunts.filter(isOfToday);
   const chosen = new Set(only.split(','));
   const unknown = [...chosen].filter((name) => !hunts.some((hunt) => hunt.name === name));
   if (unknown.length > 0) throw new Error(`No planted bug is called ${unknown.join(', ')}`);
