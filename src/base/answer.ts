@@ -5,7 +5,6 @@
 import { stringify as csvText } from 'csv-stringify/sync';
 import { printable, printableJson } from './text.ts';
 
-/** An answer of the replica. */
 export interface ResultTable {
   readonly columns: readonly string[];
   readonly rows: Iterable<readonly unknown[]>;
@@ -14,7 +13,6 @@ export interface ResultTable {
 /** Rows turned into text at a time. */
 const CHUNK_ROWS = 500;
 
-/** Whether SQLite gave a number. */
 export function isNumber(value: unknown): boolean {
   return typeof value === 'number' || typeof value === 'bigint';
 }

@@ -4,7 +4,6 @@
  * Wall time is for stamps and display; durations are measured with `monotonicMs`, because the wall clock can jump.
  */
 
-/** Time and randomness as the rest of the program sees them. */
 export interface Clock {
   /** Wall time in epoch milliseconds. */
   nowMs(): number;

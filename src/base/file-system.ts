@@ -60,7 +60,6 @@ export interface FileSystem {
   realPath(path: string): string;
 }
 
-/** Bytes read in one go. */
 const PIECE_BYTES = 256 * 1024;
 
 /** The pieces of an open file, up to the size that it had when it was opened; each has memory of its own. */
@@ -74,7 +73,6 @@ export async function* piecesOf(file: OpenFile): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The machine's own. */
 export const systemFiles: FileSystem = {
   create: async (path, mode) => {
     const handle = await open(path, 'wx', mode);

@@ -2,7 +2,6 @@
  * Keeps what is made of an object with it, for as long as the object lives. Pure.
  */
 
-/** Makes something of each object once. */
 export function onceFor<T extends object, R extends object | string>(make: (of: T) => R): (of: T) => R {
   const made = new WeakMap<T, R>();
   return (of) => {

@@ -29,7 +29,6 @@ export async function runPool<T>(next: () => T | null, limit: number, run: (item
   if (failures.length > 0) throw failures[0];
 }
 
-/** Runs every item, at most `limit` at a time. */
 export async function runAll<T>(items: Iterable<T>, limit: number, run: (item: T) => Promise<void>): Promise<void> {
   const left = items[Symbol.iterator]();
   const take = (): T | null => {

@@ -38,7 +38,6 @@ export function isOther(one: Sql, other: Sql): Sql {
   return sql`${one} COLLATE BINARY IS NOT ${other}`;
 }
 
-/** Safe parts with commas between them. */
 export function joinSql(parts: readonly Sql[]): Sql {
   return parts.join(', ') as Sql; // both are safe
 }

@@ -26,7 +26,6 @@ Exit codes:
 
 Documents, examples, alarms and a dashboard: docs/ and config/ of the package, on Debian in /usr/share/doc/rowsync`;
 
-/** Runs one command to its end and returns the exit code. */
 export async function run(args: readonly string[], session: Session, extras: readonly Extra[]): Promise<number> {
   const exitCode = await runCommand(args, session, extras);
   const { failure } = session.stdout;
@@ -85,7 +84,6 @@ function withoutDashes(argument: string): string {
   return /^--\s/.test(argument) ? ` ${argument}` : argument;
 }
 
-/** The program before any command is added. */
 function buildProgram(
   session: Session,
   { help, usage }: { readonly help: string[]; readonly usage: string[] },

@@ -25,7 +25,6 @@ import { tableRules, type TableRules } from './tables.ts';
 import { readOriginRoute, type RouteResult } from './proxy.ts';
 import { parseYaml } from './yaml.ts';
 
-/** A valid configuration. */
 export interface Config {
   /** Absolute path of the file it is in. */
   readonly file: string;
@@ -90,7 +89,6 @@ export interface ScheduleTexts {
   readonly added: Readonly<Record<string, string | false>>;
 }
 
-/** Where the daemon answers. */
 export type ListenAddress =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
   | { readonly kind: 'socket'; readonly path: string };
@@ -263,7 +261,6 @@ function configFromOptions(
   };
 }
 
-/** Kinds of work that extras add. */
 type AddedJobs = readonly (readonly [kind: string, job: string | JobDefault])[];
 
 /** A cycle is a pull and a push, so `sync` means whichever of the two is not there. */

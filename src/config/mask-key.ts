@@ -48,7 +48,6 @@ export function maskKey(path: string): string {
   throw secretError(`replica.maskKeyFile ${why}`);
 }
 
-/** A new key, as its file holds it. */
 export function newMaskKey(): string {
   // Commands that make no key do not load it: it takes 7 MiB.
   const { randomBytes } = process.getBuiltinModule('node:crypto');
@@ -86,13 +85,11 @@ function secretError(message: string): RowsyncError {
   });
 }
 
-/** What the file system says of a file with a key. */
 export interface KeyFileFacts {
   readonly uid: number;
   readonly mode: number;
   /** Who made the link at its path; null where there is none. */
   readonly linkUid: number | null;
-  /** The mode of the folder. */
   readonly folderMode: number;
 }
 

@@ -38,7 +38,6 @@ interface NumberOption {
   readonly doc: string;
 }
 
-/** A whole number within bounds. */
 export function integerOption(option: NumberOption) {
   const error = `must be a whole number from ${option.from} to ${option.to}`;
   return z
@@ -49,7 +48,6 @@ export function integerOption(option: NumberOption) {
     .meta({ description: `${option.doc} Unit: ${option.unit}.` });
 }
 
-/** A number within bounds. */
 export function decimalNumber(option: NumberOption) {
   const error = `must be a number from ${option.from} to ${option.to}`;
   return z
@@ -85,7 +83,6 @@ export function textList(error: string, item = z.string({ error }).min(1, { erro
   return z.array(item, { error }).min(1, { error });
 }
 
-/** One of a few words. */
 export function choice<const Word extends string>(words: readonly Word[], doc: string) {
   const error = `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
   return z.enum(words, { error }).meta({ description: doc });

@@ -10,14 +10,12 @@ import type { Options } from './options.ts';
 import type { ConfigProblem } from './problems.ts';
 import { readLogin, systemCode, type Environment } from './secrets.ts';
 
-/** What came of reading the way. */
 export interface RouteResult {
   readonly way: OriginRoute;
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly string[];
 }
 
-/** The options that say the way. */
 export type RouteOptions = Pick<Options['origin'], 'url' | 'proxy' | 'caFile'>;
 
 /** Where relative paths start, and the variables that may name a proxy. */

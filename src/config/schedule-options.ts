@@ -73,7 +73,6 @@ function cron(doc: string) {
     });
 }
 
-/** As `cron`, or `auto`. */
 function cronOrAuto(doc: string) {
   return z.union([z.literal('auto'), cron(doc)]).meta({ description: doc });
 }

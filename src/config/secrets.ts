@@ -14,7 +14,6 @@ import type { OptionPath, ConfigProblem } from './problems.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The environment that rowsync was started in. */
 export function processEnvironment(): Environment {
   return process.env;
 }

@@ -37,7 +37,6 @@ export function originSecrets({ origin }: Pick<Config, 'origin'>): readonly stri
   return [...(credentials === null ? [] : secretsOf(credentials)), ...proxySecrets(way.proxy)];
 }
 
-/** The settings of every pull under a configuration. */
 export function pullSettings(
   given: Pick<Config, 'limits' | 'safety' | 'schedule' | 'tables'> & {
     readonly replica: Pick<Config['replica'], 'names'>;
@@ -67,7 +66,6 @@ function followsOf(schedules: readonly (string | false | undefined)[]): PullSett
   return wanted.every((text) => text === 'auto') ? 'large' : 'all';
 }
 
-/** The settings of every push under a configuration. */
 export function pushSettings(config: Config): PushSettings {
   const { files, limits, replica, safety, tables } = config;
   return {
@@ -136,7 +134,6 @@ function historyBounds(history: TableRule['options']['history']): HistoryBounds 
   return { keepDays: history.keep ?? HISTORY_BOUNDS.keepDays, bytesMax: history.maxBytes ?? HISTORY_BOUNDS.bytesMax };
 }
 
-/** The settings of all work on files under a configuration. */
 export function filesSettings({ files, limits, replica, tables }: Config): FilesSettings {
   return {
     folder: replica.files,

@@ -13,7 +13,6 @@ const MASK_MUST_BE = 'must be hash, last4, year, domain, null, or a constant, su
 
 const patterns = textList('must be a list of column names or patterns, such as [Notes*]');
 
-/** Which columns come here. */
 const columns = z
   .strictObject(
     {
@@ -30,7 +29,6 @@ const columns = z
       'The key, the times of creation and change, and the columns in match and sort always come.',
   });
 
-/** What is stored in the place of values. */
 const mask = z
   .record(
     z.string().min(1),
@@ -71,7 +69,6 @@ function maskedNeeds(options: {
 
 const HISTORY_MUST_BE = 'must be true, false or a mapping of keep and maxBytes';
 
-/** What is kept of the changes of a table. */
 const history = z
   .union(
     [

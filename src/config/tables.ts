@@ -21,7 +21,6 @@ export interface TableRules {
   readonly byName: ConfiguredTables;
 }
 
-/** The options that apply to one table. */
 export interface TableRule {
   readonly pattern: string;
   readonly options: Exclude<TableOptions, false>;

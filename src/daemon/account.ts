@@ -52,7 +52,6 @@ export interface Surroundings extends KeptTables {
   readonly nowMs: number;
 }
 
-/** What a daemon says of itself. */
 export function wordOf({ failure, blockedNotices, logFailure, complaints }: DaemonState): DaemonWord {
   const ofAll: DaemonWord['complaints'] = failure === null ? [] : [{ about: 'daemon', subject: null, ...failure }];
   const blocked = blockedNotices.map(({ way, reason, since, waitingCount }): FoundComplaint => ({

@@ -50,14 +50,12 @@ export function halfOpen(circuit: Circuit): Circuit {
   return circuit.failureCount === 0 ? CLOSED : { ...circuit, failureCount: 1, retryAtMs: 0 };
 }
 
-/** Failures in a row of one table. */
 export interface TableTrouble {
   readonly failureCount: number;
   /** The table is left out until then. */
   readonly retryAtMs: number;
 }
 
-/** The trouble of a table after one more failure. */
 export function afterTableFailure(
   trouble: TableTrouble | undefined,
   at: { nowMs: number; random: number },

@@ -32,7 +32,6 @@ import { contextFor, isAnyFollowed, runWork, workOfExtras } from './work.ts';
 import type { TableOutcome, WorkContext, WorkOutcome } from './work.ts';
 import { ReadTimes, RefreshWatch } from './refresh.ts';
 
-/** What the daemon itself is made with. */
 interface InnerParts extends DaemonParts {
   readonly notifications: NotificationSender;
 }

@@ -28,7 +28,6 @@ interface QueuedDecision {
   readonly settle: (answer: DecisionAnswer) => void;
 }
 
-/** Decisions on their way to the daemon's loop. */
 export class DecisionQueue {
   readonly #clock: Clock;
   readonly #onAsked: () => void;
@@ -40,7 +39,6 @@ export class DecisionQueue {
     this.#onAsked = onAsked;
   }
 
-  /** Whether the loop has anything to carry out. */
   get isAsked(): boolean {
     return this.#waiting.length > 0;
   }
@@ -80,7 +78,6 @@ export class DecisionQueue {
     return isDone;
   }
 
-  /** Answers all that still wait: the daemon ends. */
   close(): void {
     for (const { settle } of this.#waiting)
       settle({ kind: 'busy', words: 'nothing was changed: the daemon is stopping' });

@@ -11,7 +11,6 @@ import { readEditedTables } from '../replica/bookkeeping/row-states.ts';
 /** Between two looks at the version: a person does not notice a second, and a look costs microseconds. */
 export const LOOK_MS = 1_000;
 
-/** Watches one open replica. */
 export class EditWatch {
   readonly #replica: Replica;
   #version: number;

@@ -23,7 +23,6 @@ export function isCoreWork(kind: WorkKind): kind is CoreWork {
   return WORK_KINDS.some((known) => known === kind);
 }
 
-/** One schedule of one kind of work. */
 export interface Job {
   /** Unique: the kind, and the pattern if it has one. */
   readonly id: string;
@@ -106,7 +105,6 @@ function ownSchedule({ schedule }: TableRule['options'], kind: WorkKind): string
   return schedule?.[kind] ?? (kind === 'pull' || kind === 'push' ? schedule?.sync : undefined);
 }
 
-/** When each job of a configuration runs next. */
 export class ScheduledJobs {
   readonly jobs: Jobs;
   #entryById = new Map<string, JobEntry>();
@@ -128,7 +126,6 @@ export class ScheduledJobs {
     });
   }
 
-  /** Notes which ticks have come. */
   tick(nowMs: number): void {
     for (const { id, schedule } of this.jobs.all) {
       const entry = this.#entryById.get(id);
@@ -159,7 +156,6 @@ export class ScheduledJobs {
   }
 }
 
-/** When a job runs next. */
 export interface JobEntry {
   /** The next tick, in epoch milliseconds. */
   readonly nextAtMs: number;
@@ -167,7 +163,6 @@ export interface JobEntry {
   readonly isDue: boolean;
 }
 
-/** The entry of a job that begins now. */
 export function armEntry(schedule: Schedule, nowMs: number, isDue: boolean): JobEntry {
   return { nextAtMs: schedule.nextMs(nowMs), isDue };
 }

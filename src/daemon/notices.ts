@@ -9,7 +9,6 @@ import type { LogFacts, Logger } from '../base/log.ts';
 import { NOTIFIED, type Problem } from '../reconcile/account/account.ts';
 import type { Severity } from '../reconcile/account/problems.ts';
 
-/** Why a notice is sent. */
 export type NoticeKind = 'needsPerson' | 'failing' | 'toKnow' | 'recovered' | 'changed';
 
 const KINDS: Readonly<Record<Severity, NoticeKind>> = {
@@ -19,7 +18,6 @@ const KINDS: Readonly<Record<Severity, NoticeKind>> = {
   notice: 'toKnow',
 };
 
-/** One message to a person. */
 export interface Notice {
   readonly kind: NoticeKind;
   /** Its subject: a table, or `everything`. */
@@ -29,7 +27,6 @@ export interface Notice {
   readonly hint: string;
 }
 
-/** A problem that was seen before. */
 interface SeenProblem {
   readonly problem: Problem;
   readonly sinceMs: number;
@@ -37,14 +34,12 @@ interface SeenProblem {
   readonly told: { readonly ms: number; readonly count: number } | null;
 }
 
-/** What was seen and told before. */
 export interface SentNotices {
   readonly seenByKey: ReadonlyMap<string, SeenProblem>;
   /** When the notices of the last hour were sent. */
   readonly recentMs: readonly number[];
 }
 
-/** Before the first account. */
 export const NO_NOTICES_SENT: SentNotices = { seenByKey: new Map(), recentMs: [] };
 
 /** How long a problem that may pass has to last: longer than a restart of the origin. */
@@ -123,7 +118,6 @@ export function noticeOfEvent(event: LogEvent, facts: LogFacts): Notice | null {
   return { kind: 'needsPerson', subject, code: event, message: text('message'), hint: text('hint') };
 }
 
-/** Remembers the last account. */
 export class AccountWatch {
   #problems: readonly Problem[] = [];
 

@@ -60,7 +60,6 @@ export class NotificationSender {
     this.#clock = clock;
   }
 
-  /** Sends the notices that the account asks for. */
   tell(problems: readonly Problem[]): void {
     const options = { nowMs: this.#clock.monotonicMs(), repeatMs: this.#repeatMs };
     const { notices, told } = judgeNotices(problems, this.#told, options);
@@ -117,7 +116,6 @@ export class NotificationSender {
     return Math.min(...waiting.map(({ retryAtMs }) => Math.max(0, retryAtMs - this.#clock.monotonicMs())), Infinity);
   }
 
-  /** The ways by which nothing gets through. */
   blocked(): readonly BlockedChannel[] {
     return CHANNELS.flatMap((way) => {
       const { blocked, notices } = this.#lines[way];

@@ -32,7 +32,6 @@ export interface Metric {
   readonly samples: readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: number }[];
 }
 
-/** What an extra brings to a running daemon. */
 export interface DaemonExtra {
   /** How the daemon does scheduled work of a kind that the extra adds. */
   readonly jobs?: Readonly<Record<string, ExtraWork>>;
@@ -51,7 +50,6 @@ export interface DaemonExtra {
   readonly join?: (view: DaemonView) => Promise<DaemonPart>;
 }
 
-/** What an extra does in a running daemon. */
 export interface DaemonPart {
   /** Answers a program that knows a path of the extra, on the server at an address; null for every other path. */
   answer(asked: PathRequest): PlainAnswer | null;
@@ -70,7 +68,6 @@ export interface PathRequest {
   readonly path: string;
 }
 
-/** An answer in plain text. */
 export interface PlainAnswer {
   readonly status: number;
   readonly body: string;
@@ -109,7 +106,6 @@ export interface DaemonServer {
   close(): Promise<void>;
 }
 
-/** The surroundings of a daemon. */
 export interface DaemonParts {
   readonly clock: Clock;
   readonly signals: DaemonSignals;

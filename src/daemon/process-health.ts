@@ -30,7 +30,6 @@ export function memoryKeeper(): () => void {
 /** Between two samples; shorter delays are not seen. */
 const RESOLUTION_MS = 20;
 
-/** Watches the event loop of this process until it is stopped. */
 export class LoopDelay {
   readonly #histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 
@@ -50,7 +49,6 @@ export class LoopDelay {
   }
 }
 
-/** Notes signs of life. */
 export class ProgressWatchdog {
   #beatCount = 0;
   #sleeperCount = 0;
@@ -62,7 +60,6 @@ export class ProgressWatchdog {
     return this.#isAlive;
   }
 
-  /** Something was done. */
   beat(): void {
     this.#beatCount += 1;
   }

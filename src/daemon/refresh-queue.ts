@@ -8,7 +8,6 @@ import type { TableOutcome } from './work.ts';
 /** How long somebody waits for them; a large table that has to be swept takes longer, and is there the next time. */
 const WAIT_MS_MAX = 45_000;
 
-/** Tables on their way to the daemon's loop. */
 export class RefreshQueue {
   readonly #clock: Clock;
   readonly #onAsked: () => void;

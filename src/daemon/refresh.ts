@@ -20,7 +20,6 @@ import { isRefresh, type Run } from './step.ts';
 import type { TableOutcome } from './work.ts';
 import { type FollowableTable, readFollowable } from '../replica/bookkeeping/following.ts';
 
-/** The facts about how a table is kept up to date. */
 export interface RefreshFacts {
   /** When it is followed, and swept, as cron expressions; null for never. */
   readonly follow: string | null;
@@ -35,7 +34,6 @@ export interface RefreshFacts {
   readonly isLarge: () => boolean;
 }
 
-/** In words. */
 export function refreshText({ follow, sweep, table, waitsForRings, ...facts }: RefreshFacts): string {
   const windows = table.oneWindow === 'hidden' ? ' as one range (no Date Created is shown)' : '';
   const swept = sweep === null ? 'never swept' : `swept ${timesText(sweep)}${windows}`;
@@ -90,7 +88,6 @@ export class ReadTimes {
   readonly #readMs = new Map<string, number>();
   readonly #missedMs = new Map<string, number>();
 
-  /** Notes what a run read. */
   note(run: Run, tables: readonly TableOutcome[]): void {
     if (run.work !== 'pull' && run.work !== 'follow') return;
     for (const { name, error, counts } of tables) {
@@ -115,7 +112,6 @@ export class ReadTimes {
   }
 }
 
-/** Remembers the sentence of each table. */
 export class RefreshWatch {
   #textByTable: ReadonlyMap<string, string> = new Map();
 

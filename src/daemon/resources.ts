@@ -14,7 +14,6 @@ import { boundNameOf } from '../replica/bookkeeping/described.ts';
 import type { RowsyncError } from '../base/errors.ts';
 import { checkWhole } from '../replica/wholeness.ts';
 
-/** The input for opening the origin and the replica. */
 interface ResourceParts {
   readonly clock: Clock;
   readonly log: Logger;
@@ -26,7 +25,6 @@ export type StartBeside = (
   parts: ResourceParts & { readonly replica: Replica },
 ) => { readonly stop: () => Promise<void> };
 
-/** The origin and the replica, open. */
 export interface Resources {
   readonly config: Config;
   readonly origin: Origin;
@@ -97,7 +95,6 @@ function openReplicaOf({ replica: { path, shared } }: Config, { clock, log }: Re
 /** Between two checks of an undamaged file. */
 const LOOK_EVERY_MS = 24 * 60 * 60_000;
 
-/** Watches one replica file. */
 export class DamageWatch {
   readonly #path: string;
   #lookedAtMs: number | null = null;

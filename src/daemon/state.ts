@@ -12,7 +12,6 @@ import type { Circuit, TableTrouble } from './circuit.ts';
 import type { WorkKind } from './jobs.ts';
 import type { BlockedChannel } from './notifications.ts';
 
-/** The end of the last piece of work of a kind. */
 export interface LastWork {
   readonly finishedAtMs: number;
   readonly outcome: string;

@@ -4,12 +4,10 @@
 import { type JobEntry, WORK_KINDS, type Job, type WorkKind } from './jobs.ts';
 import type { Circuit, TableTrouble } from './circuit.ts';
 
-/** The facts that decide the next step. */
 export interface Situation {
   readonly jobs: readonly Job[];
   readonly entryById: ReadonlyMap<string, JobEntry>;
   readonly circuit: Circuit;
-  /** Kinds of work that need no origin. */
   readonly localKinds: ReadonlySet<WorkKind>;
   /** Tables that failed alone, by origin name. */
   readonly troubleByTable: ReadonlyMap<string, TableTrouble>;
@@ -83,7 +81,6 @@ function wait(candidatesMs: readonly number[]): Step {
   return { kind: 'wait', ms: Math.max(0, Math.min(WAIT_MS_MAX, ...candidatesMs)) };
 }
 
-/** The facts about a run that decide which tables take part. */
 export interface Run {
   readonly work: WorkKind;
   readonly jobIds: ReadonlySet<string>;
@@ -92,7 +89,6 @@ export interface Run {
   readonly monotonicMs: number;
 }
 
-/** The facts about a table that decide whether it takes part. */
 export interface Candidate {
   readonly name: string;
   /** The job of its work of this kind; null if none is scheduled. */

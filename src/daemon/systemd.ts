@@ -10,7 +10,6 @@ import { spawn } from 'node:child_process';
 import type { Logger } from '../base/log.ts';
 import type { Environment } from '../config/secrets.ts';
 
-/** The daemon's side of the conversation. */
 export interface Notifier {
   /** How often the manager expects a sign of life; null if it does not watch. */
   readonly watchdogMs: number | null;
@@ -26,7 +25,6 @@ export interface Notifier {
   flush(): Promise<void>;
 }
 
-/** Without a manager. */
 export const silentNotifier: Notifier = {
   watchdogMs: null,
   starting: ignore,

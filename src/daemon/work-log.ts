@@ -13,7 +13,6 @@ import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Complaint } from '../replica/bookkeeping/problems.ts';
 import type { LastWork } from './state.ts';
 
-/** One piece of work that has ended. */
 export interface WorkNote {
   readonly work: WorkKind;
   readonly finishedAtMs: number;
@@ -26,7 +25,6 @@ export interface WorkNote {
   readonly hint: string | null;
 }
 
-/** The progress of the current work. */
 export interface WorkProgress extends PullPosition {
   readonly work: WorkKind;
   readonly startedAtMs: number;
@@ -127,7 +125,6 @@ export class Results {
     return [...this.#failureByWork.values(), ...this.#differenceByTable.values()];
   }
 
-  /** Notes and logs the end of a piece of work. */
   note(
     work: WorkKind,
     { error, own, held, tables, facts }: WorkOutcome,

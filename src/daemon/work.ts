@@ -70,7 +70,6 @@ export interface WorkContext {
   readonly onAdvance: () => void;
 }
 
-/** How the daemon takes part in work. */
 interface WorkHooks extends Pick<WorkContext, 'onAdvance' | 'isRefresh'> {
   readonly clock: Clock;
   /** Asks the work to stop. */
@@ -150,7 +149,6 @@ export async function runWork(
   return isCoreWork(kind) ? WORK[kind](context) : runExtra(ofExtras[kind], context);
 }
 
-/** What to run for each kind. */
 const WORK: Readonly<Record<CoreWork, Work>> = {
   pull: (context) => runPull(context),
   follow: (context) => runPull(context, context.isRefresh ? true : 'known'),

@@ -86,7 +86,6 @@ async function list(invocation: Invocation, { all: isAll = false, seen }: ListFl
   return conflicts.some(({ state }) => state === 'open') ? EXIT.needsPerson : EXIT.done;
 }
 
-/** What a list is made with besides its lines. */
 interface ListForm {
   readonly width: number | null;
   readonly nameOf: ReturnType<typeof rowNamer>;
@@ -94,7 +93,6 @@ interface ListForm {
 
 const RESOLVE = 'rowsync resolve ID --take local|remote|base|NULL|=VALUE';
 
-/** Open conflicts, then the edits that lost. */
 function openText(open: readonly ConflictLine[], lost: readonly ConflictLine[], form: ListForm): string {
   const last = lost.at(-1);
   if (form.width === null) return listText([...open, ...lost], form);

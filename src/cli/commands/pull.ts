@@ -44,7 +44,6 @@ export function addPullCommands(program: Command, runner: Runner): void {
     .description('pull, then push: one whole cycle, for a scheduler');
 }
 
-/** What a user may say of one run. */
 type RunOptions = PullOptions & {
   readonly isStrict: boolean;
   /** Whether edits are pushed after the rows. */
@@ -105,7 +104,6 @@ async function printCycle(invocation: Invocation, cycle: CycleReport, { isStrict
   return exitCode;
 }
 
-/** What went wrong, wherever it was. */
 export function cycleFailures({ rows, pushed, files, unproven }: CycleReport): readonly RowsyncError[] {
   const ofMoment = unproven === null ? [] : [unproven];
   return [...failuresOf(rows), ...(pushed === null ? [] : pushFailures(pushed)), ...filesFailures(files), ...ofMoment];

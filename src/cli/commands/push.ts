@@ -98,7 +98,6 @@ async function plan(
   return EXIT.done;
 }
 
-/** What a push of the configured database would do. */
 export async function runPlan(invocation: Invocation, names: readonly string[]): Promise<readonly TablePreview[]> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { clock } = invocation.session;

@@ -48,7 +48,6 @@ export interface KeptTable extends TableStatus {
   readonly way: string | null;
 }
 
-/** What the status is made of. */
 export interface Status {
   /** `isOlder`: an earlier version wrote the file, and nothing has been written since. */
   readonly replica: { readonly path: string; readonly bytes: number; readonly isOlder: boolean };
@@ -64,7 +63,6 @@ export interface Status {
   readonly keeper: DaemonWord['keeper'];
   /** The address of its status page, where a browser can reach it. */
   readonly page: string | null;
-  /** What extras show. */
   readonly extraLines: readonly string[];
 }
 
@@ -91,7 +89,6 @@ async function showStatus(invocation: Invocation, { exitCode: wantsCode = false 
   return error?.exitCode ?? EXIT.done;
 }
 
-/** One line for each of several databases. */
 async function showStatuses(invocation: Invocation, paths: readonly string[], wantsCode: boolean): Promise<number> {
   const { clock, stdout } = invocation.session;
   const databases: DatabaseStatus[] = [];

@@ -57,7 +57,6 @@ function pullCells(table: TablePullReport): readonly string[] {
   ];
 }
 
-/** Rows that left the filters of their tables. */
 function filteredText({ tables }: PullReport): string {
   const left = tables.filter(({ filteredCount }) => filteredCount > 0);
   return left

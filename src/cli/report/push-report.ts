@@ -64,7 +64,6 @@ export function pushText(report: PushReport, width: number | null): string {
   return `${box}${tables === '' ? pushed : tables}\n${accountText(report)}${reportProblemsText(report)}`;
 }
 
-/** The columns of the account, in words. */
 const FATE_TEXTS: Readonly<Record<EditFate, string>> = {
   arrived: 'arrived',
   won: 'arrived over a change at the origin',

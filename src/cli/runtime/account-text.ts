@@ -25,7 +25,6 @@ const EXIT_BY_SEVERITY: Readonly<Record<Severity, number>> = {
   notice: EXIT.done,
 };
 
-/** The exit code of an account. */
 export function accountExitCode(problems: readonly Problem[]): number {
   return EXIT_BY_SEVERITY[worstOf(problems) ?? 'notice'];
 }

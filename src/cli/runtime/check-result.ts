@@ -6,13 +6,11 @@ import type { RowsyncError } from '../../base/errors.ts';
 export interface CheckResult {
   readonly name: string;
   readonly outcome: 'ok' | 'warn' | 'fail';
-  /** What was found. */
   readonly message: string;
   /** What to do; empty where all is well. */
   readonly hint: string;
 }
 
-/** All is well. */
 export function ok(name: string, message: string): CheckResult {
   return { name, outcome: 'ok', message, hint: '' };
 }
@@ -22,7 +20,6 @@ export function warn(name: string, message: string, hint: string): CheckResult {
   return { name, outcome: 'warn', message, hint };
 }
 
-/** It does not work. */
 export function fail(name: string, message: string, hint: string): CheckResult {
   return { name, outcome: 'fail', message, hint };
 }

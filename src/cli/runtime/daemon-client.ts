@@ -11,7 +11,6 @@ import { isInUse } from '../../replica/lock.ts';
 import type { Extra } from '../../extra.ts';
 import { readShortText } from '../../base/file-system.ts';
 
-/** What the daemon says of itself. */
 export interface DaemonAnswer {
   /** One line. */
   readonly status: string;
@@ -120,7 +119,6 @@ export async function askDaemonToRead(
   return isTaken(await post(address, replicaPath, { path: '/read', timeout: READ_MS_MAX }, { tables }));
 }
 
-/** How far the daemon is with one kind of work. */
 export interface DaemonWork {
   readonly isScheduled: boolean;
   readonly isUnderWay: boolean;

@@ -14,7 +14,6 @@ import { askDaemonForWork, type DaemonWork, hearDaemonWork } from './daemon-clie
 import { accountAfter, accountText } from './account-text.ts';
 import { loadNamedConfig, printJson, printResult } from './invocation.ts';
 
-/** How often the daemon is asked how far it is. */
 const POLL_MS = 300;
 /** A daemon that does not answer so often in a row has ended. */
 const SILENT_MAX = 20;

@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs';
 import { getAsset, isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 
-/** Whether it runs from its sources. */
 export const isCheckout = import.meta.url.endsWith('.ts');
 
 /** What a person types in front of a command; in a checkout there is no `rowsync` on the path. */

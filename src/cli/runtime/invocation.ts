@@ -62,7 +62,6 @@ export async function loadNamedConfig(invocation: Invocation, needs: ConfigNeeds
   return config;
 }
 
-/** The sections that extras add to the configuration. */
 export function loadSections({ extras }: Pick<Invocation, 'extras'>): Promise<readonly OptionSection[]> {
   return Promise.all(extras.flatMap(({ loadOptions }) => loadOptions?.() ?? []));
 }
@@ -78,7 +77,6 @@ function ownerUnder(file: string, load: typeof loadConfig, sections: LoadOptions
   return ownerOf(path);
 }
 
-/** Prints what a run did, and what is still wrong after it. */
 export async function writeWithAccount(
   invocation: Invocation,
   { text, json }: { readonly text: () => string; readonly json: () => object },

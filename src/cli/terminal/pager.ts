@@ -10,7 +10,6 @@ import type { Session } from './session.ts';
 /** What a shell says when there is no such command. */
 const NOT_FOUND = 127;
 
-/** Writes a text for a person to read in peace. */
 export async function writePaged(session: Pick<Session, 'stdout'>, text: string): Promise<void> {
   const { stdout } = session;
   const environment = processEnvironment();

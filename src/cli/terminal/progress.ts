@@ -17,7 +17,6 @@ import {
 import type { Output } from './session.ts';
 import { countText, displayWidth, durationText, plural, printable, truncate, bytesText } from '../../base/text.ts';
 
-/** A pull so far. */
 export interface ProgressState extends PullPosition {
   readonly elapsedMs: number;
 }
@@ -30,7 +29,6 @@ export interface Progress {
   stop(): void;
 }
 
-/** Columns of the bar itself. */
 const BAR_WIDTH = 20;
 
 /** How often a long table says that it continues, where there is no bar. */
@@ -198,7 +196,6 @@ function ignore(): void {
   // The whole work of a silent listener.
 }
 
-/** Work on files so far. */
 interface FilesState {
   readonly what: 'download' | 'verify';
   readonly fileCount: number;
@@ -212,7 +209,6 @@ type TimedFiles = FilesState & { readonly elapsedMs: number };
 
 const NO_FILES: FilesState = { what: 'download', fileCount: 0, filesDone: 0, expectedBytes: null, bytes: 0 };
 
-/** Follows work on files. */
 export function countFiles(clock: Clock): Counter<FilesProgress, FilesState> {
   return new Counter<FilesProgress, FilesState>(clock, NO_FILES, (before, event) => {
     if (event.kind === 'bytes') return { ...before, bytes: before.bytes + event.bytes };

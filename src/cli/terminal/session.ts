@@ -29,7 +29,6 @@ export interface Output {
   readonly stream: Writable;
 }
 
-/** The surroundings of one run of the command line. */
 export interface Session {
   readonly stdout: Output;
   readonly stderr: Output;
@@ -104,7 +103,6 @@ export async function writeAll(output: Output, pieces: Iterable<string>): Promis
   }
 }
 
-/** Writes what is for people to read. */
 export async function writeProse(output: Output, text: string): Promise<void> {
   await output.write(wrapProse(text, output.width()));
 }

@@ -6,7 +6,6 @@ import { getBorderCharacters, table as boxText } from 'table';
 import { isNumber, plainText, type ResultTable } from '../../base/answer.ts';
 import { displayWidth, plural, printable, truncate, wrap } from '../../base/text.ts';
 
-/** The forms of an answer. */
 export const OUTPUT_FORMATS = ['table', 'json', 'csv'] as const;
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
@@ -23,7 +22,6 @@ const COLUMN_WIDTH_MIN = 6;
 /** Characters between two columns: a line and a space on either side. */
 const COLUMN_GAP = 3;
 
-/** One column of a table. */
 export interface TableColumn {
   readonly title: string;
   readonly align?: 'left' | 'right';

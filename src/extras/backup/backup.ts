@@ -103,7 +103,6 @@ export function checkBackupFolder({ extras, schedule }: Config): readonly CheckR
   return [fail('backup', `backup.folder: no folder ${folder} that can be written, so no backup is made`, hint)];
 }
 
-/** The scheduled work `backup`. */
 export const backUpOnSchedule: ExtraWork = async ({ config, nowMs, onAdvance }) => {
   const folder = must(config.extras.backup?.folder, 'a schedule for backups has a folder for them');
   const { path, rowCount, tableCount, files } = await backUpDated(config, folder, { nowMs, onAdvance });

@@ -159,7 +159,6 @@ function resultPath({ replica, origin, extras }: Config): string | null {
   return path.replace(/\d{8}T\d{6}Z\.db$/, 'drill.json');
 }
 
-/** Keeps a result beside the backups. */
 export function storeDrill(config: Config, drill: Drill): void {
   const path = resultPath(config);
   if (path === null) return;
@@ -167,7 +166,6 @@ export function storeDrill(config: Config, drill: Drill): void {
   renameSync(`${path}.partial`, path);
 }
 
-/** The last result; null for none. */
 export function lastDrill(config: Config): Drill | null {
   const path = resultPath(config);
   if (path === null || !existsSync(path)) return null;

@@ -31,7 +31,6 @@ export function mayReadBackup(owner: Owner, backup: string): boolean {
   return mayRead(owner, backup) && (!existsSync(folder) || mayRead(owner, folder));
 }
 
-/** Makes a backup beside the replica, and writes it to standard output. */
 export async function sendBackup({ stdout }: Session, config: Config, withFiles: boolean): Promise<number> {
   await inFolderBeside(config, async (folder) => {
     const path = join(folder, 'replica.db');
@@ -48,7 +47,6 @@ function writeOut(output: Writable, chunk: Uint8Array): Promise<void> {
   });
 }
 
-/** Restores a backup that comes on standard input. */
 export function restoreReceived({ stdin }: Session, config: Config, stamp: string): ReturnType<typeof restoreAll> {
   return inFolderBeside(config, async (folder) => {
     const path = join(folder, 'replica.db');
@@ -236,7 +234,6 @@ async function keepFile(store: FileStore, { name, bytes }: Head, parts: BackupPa
   await (complete.sha256 === name ? store.keep([complete]) : incoming.discard());
 }
 
-/** The parts of a stream, in their order. */
 class BackupParts {
   readonly #input: AsyncIterator<Uint8Array>;
   #rest: Uint8Array = Buffer.alloc(0);

@@ -40,7 +40,6 @@ Example:
   sqlite3 replica.db < replica.db.edits-20260601T120000Z.sql
   rowsync push --dry-run`;
 
-/** What a rebuild wrote down and could not read. */
 interface RebuildCounts {
   editCount: number;
   problemCount: number;

@@ -137,7 +137,6 @@ export function datedBackups(
   return { path: join(folder, `${own}${now}.db`), earlier: earlier.map((file) => join(folder, file)) };
 }
 
-/** When a dated backup was begun, by its name. */
 export function dateOfBackup(path: string): number {
   const [, day, time] = /(\d{8})T(\d{6})Z\.db$/.exec(path) ?? [];
   const digits = must(day, 'dated') + must(time, 'dated');

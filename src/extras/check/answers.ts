@@ -222,7 +222,6 @@ function shapesOf({ columns }: TableDescriptor): readonly ColumnShape[] {
   return columns.map(({ name, type, mask }) => ({ name, type: columnType(type), mask }));
 }
 
-/** What the checks work with. */
 export interface AnswerParts {
   readonly origin: Origin;
   readonly config: Config;
@@ -393,7 +392,6 @@ function requests(count: number): string {
   return `${countText(Math.round(count))} requests`;
 }
 
-/** How often a schedule is due within a day from now on. */
 function ticksOfDay(schedule: Schedule, nowMs: number): number {
   const endMs = nowMs + 86_400_000;
   let count = 0;

@@ -15,7 +15,6 @@ import type { Extra } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
 import { writeNewFile } from '../shared/new-file.ts';
 
-/** Runs that are told of. */
 const RUNS_MAX = 100;
 
 /** What each part of the bundle asks the replica; columns with texts of people or of the origin are not among them. */

@@ -227,7 +227,6 @@ async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<Ch
   yield* checkAnswers({ ...parts, config }, { tables: readable, zone });
 }
 
-/** The tables whose files are fetched, and their rules. */
 function checkFiles(described: readonly TableDescriptor[], config: Config): readonly CheckResult[] {
   const { rule } = filesSettings(config);
   const withFiles = described.filter(({ columns }) => columns.some(({ type }) => columnType(type) === 'Attachment'));
@@ -241,7 +240,6 @@ function checkFiles(described: readonly TableDescriptor[], config: Config): read
 
 const FILE_MODES = { latest: 'the latest revision', all: 'every revision', none: 'none' } as const;
 
-/** How many columns can be read, and how many written. */
 function columnsText(tables: readonly TableDescriptor[]): string {
   return someOf(
     tables.map(({ recordName, columns }) => {
@@ -383,7 +381,6 @@ function checkSpace(path: string): CheckResult {
   }
 }
 
-/** Who may read the replica. */
 function checkMode({ replica: { path, shared } }: Config): readonly CheckResult[] {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;
   if (mode === undefined) return [];
@@ -430,7 +427,6 @@ function checkMaskKey({ replica: { maskKeyFile }, tables }: Config): readonly Ch
   return [warn('masks', `others may remove or exchange ${maskKeyFile}; then masked tables wait`, hint)];
 }
 
-/** The SQLite in use here, and the shell that people use beside it. */
 function checkSqlite(): CheckResult {
   const { stdout, error } = spawnSync('sqlite3', ['--version'], { encoding: 'utf8', timeout: SHELL_MS_MAX });
   const [, version = '', major = '0', minor = '0'] =

@@ -82,14 +82,12 @@ async function checkDaemon(config: Config, extras: readonly Extra[], nowMs: numb
   ];
 }
 
-/** A daemon that answers and cannot work. */
 function daemonFailure({ status, failure }: DaemonAnswer): CheckResult {
   return warn('daemon', status, failure?.hint ?? '');
 }
 
 const OUTCOMES = { damaged: 'fail', person: 'warn', late: 'warn', notice: 'ok' } as const;
 
-/** A problem of the account as a finding. */
 export function accountResult({ code, severity, table, sentence, hint }: Problem): CheckResult {
   // A check may come before the first pull.
   const outcome = code === 'replica.unpulled' ? 'ok' : OUTCOMES[severity];

@@ -11,7 +11,6 @@ import { systemClock, type Clock } from '../../base/clock.ts';
 import type { ProxySettings, OriginRoute } from '../../origin/proxy.ts';
 import { basicHeader } from '../../wire/headers.ts';
 
-/** What the way to the origin looks like. */
 export interface Probe {
   /** Address that the name led to; the name itself where a proxy looks it up. */
   readonly address: string;
@@ -91,7 +90,6 @@ function headOf<T>(
   });
 }
 
-/** Has a proxy make a way through to a host. */
 function tunnelThrough({ url: address, login }: ProxySettings, { url, ca, signal }: HeadRequest): Promise<Duplex> {
   const request = address.startsWith('https:') ? httpsRequest : httpRequest;
   const target = `${url.hostname}:${url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port}`;

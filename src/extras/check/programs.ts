@@ -7,7 +7,6 @@ import { fail, ok, type CheckResult } from '../../cli/runtime/check-result.ts';
 import type { Config } from '../../config/load.ts';
 import { processEnvironment } from '../../config/secrets.ts';
 
-/** Checks the command of notices. */
 export function checkNotices({ notify }: Pick<Config, 'notify'>): readonly CheckResult[] {
   const [program] = notify.command ?? [];
   if (program === undefined) return [];

@@ -23,7 +23,6 @@ export type CheckRows =
   | { readonly problem: null; readonly count: number; readonly isMore: boolean; readonly ids: readonly number[] }
   | { readonly problem: string };
 
-/** Answers the parent process until it ends. */
 export function serveChecks(): void {
   serveQuestions(answerCheck);
 }
@@ -50,7 +49,6 @@ function runHere({ replicaPath, text }: CheckRequest): CheckRows {
   }
 }
 
-/** Runs checks, one after another. */
 export async function runChecks(
   replicaPath: string,
   checks: readonly { readonly name: string; readonly text: string }[],

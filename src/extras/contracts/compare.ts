@@ -10,7 +10,6 @@ import type { Contract } from './judge.ts';
 import { readNames, type SchemaNames } from './old-names.ts';
 import { SchemaModel } from './schema-model.ts';
 
-/** What queries read and answered at a moment. */
 export interface Before {
   readonly names: SchemaNames;
   readonly answers: ReadonlyMap<string, readonly string[] | null>;

@@ -25,7 +25,6 @@ const COLUMN = new RegExp(`${NAME} ANY AS \\(${NAME}\\) ${MARK}`, 'g');
 /** Beyond so many columns a table gets no old names: SQLite takes 2,000. */
 const COLUMNS_MAX = 1_900;
 
-/** All old names in a file. */
 export function readOldNames(from: Connection): readonly OldName[] {
   const text = sql`SELECT name, sql FROM sqlite_schema WHERE type IN ('table', 'view') AND sql LIKE '%/* rowsync: old name until %'`;
   return queryRows(from, text, []).flatMap(([table, made]) => {

@@ -12,7 +12,6 @@ export type CompiledQuery =
   | { readonly columns: readonly string[]; readonly problem: null }
   | { readonly columns: null; readonly problem: string };
 
-/** A copy of a schema. */
 export class SchemaModel {
   readonly #db = new Database(':memory:');
   readonly #columns = new Map<string, readonly string[]>();

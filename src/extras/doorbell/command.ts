@@ -91,7 +91,6 @@ rowsync doorbell test rings once from here; with --at, by the way that the origi
 `;
 }
 
-/** How the origin gets to a daemon that it cannot see. */
 function reachText(address: ListenAddress): string {
   const place = address.kind === 'socket' ? `unix:${address.path}:` : baseOf(address);
   const target = address.kind === 'socket' ? address.path : `${address.host}:${address.port}`;

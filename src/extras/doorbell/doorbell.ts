@@ -14,7 +14,6 @@ const AGAIN_AFTER_MS = [1_000, 3_000, 10_000] as const;
 /** Times from stamp to here that are kept for the percentiles. */
 const TIMES_MAX = 1_000;
 
-/** What the doorbell needs of a daemon. */
 export interface DoorbellParts {
   readonly clock: Clock;
   readonly stop: AbortSignal;
@@ -24,7 +23,6 @@ export interface DoorbellParts {
   readonly originNowMs: () => number;
 }
 
-/** A table that waits to be read. */
 interface RungTable {
   readonly dueMs: number;
   readonly rungMs: number;
@@ -32,7 +30,6 @@ interface RungTable {
   readonly emptyCount: number;
 }
 
-/** Reads tables that rang. */
 export class Doorbell {
   /** Reads that rings caused, and those among them that brought rows. */
   readCount = 0;
@@ -82,7 +79,6 @@ export class Doorbell {
     return (this.#readMs.get(table) ?? -Infinity) + READ_EVERY_MS;
   }
 
-  /** Works until no table waits. */
   async #work(): Promise<void> {
     const { clock, stop, refresh } = this.#parts;
     this.#isAtWork = true;

@@ -30,7 +30,6 @@ const REFUSED: PlainAnswer = { status: 404, body: 'not found\n' };
 /** Why a ring does not count. */
 const REASONS = ['secret', 'table', 'many'] as const;
 
-/** Takes the rings of a daemon. */
 export function takeRings(view: DaemonView): DaemonPart {
   const { clock, stop } = view;
   const doorbell = new Doorbell({
@@ -73,7 +72,6 @@ export function takeRings(view: DaemonView): DaemonPart {
   };
 }
 
-/** The metrics of rings, and of the reads that they caused. */
 export function doorbellMetrics(
   counts: Readonly<Record<string, number>>,
   { readCount, broughtCount, percentileMs }: Pick<Doorbell, 'readCount' | 'broughtCount' | 'percentileMs'>,
@@ -179,7 +177,6 @@ function decoded(name: string): string {
   }
 }
 
-/** Which tables last came by a ring. */
 function rungLines({ sinceBroughtMs }: Pick<Doorbell, 'sinceBroughtMs'>): readonly string[] {
   if (sinceBroughtMs.length === 0) return [];
   const shown = sinceBroughtMs.slice(0, RUNG_TABLES_MAX).map(([table, ms]) => `${table} ${durationText(ms)} ago`);

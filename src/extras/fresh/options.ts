@@ -15,7 +15,6 @@ one is printed on stderr, and with --json the answer is {"asOf", "tables", "rows
 const FRESH_DOC = 'no table older than that, or nothing; older ones are read first';
 const MOMENT_DOC = 'only while all tables are as they were at one moment, or nothing';
 
-/** Adds the options to the commands that are there. */
 export function addFreshOptions(program: Command): void {
   const find = (name: string): Command | undefined => program.commands.find((command) => command.name() === name);
   find('sql')?.option('--fresh <age>', FRESH_DOC).option('--moment', MOMENT_DOC).addHelpText('after', HELP);

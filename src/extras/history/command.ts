@@ -180,7 +180,6 @@ function reportLines(
   return lines;
 }
 
-/** A row that may be kept somewhere. */
 interface ForgettableRow {
   readonly tableId: number;
   /** The name that it has here, or had. */
@@ -197,7 +196,6 @@ interface ForgettableColumn {
   readonly originId: number | null;
 }
 
-/** What was removed. */
 interface ForgetReport {
   /** Entries of the journal that lost values. */
   readonly entryCount: number;

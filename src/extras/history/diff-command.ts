@@ -30,7 +30,6 @@ interface DiffOptions {
   readonly to: string;
 }
 
-/** The entries between two moments. */
 interface Span {
   readonly after: number;
   readonly upTo: number;

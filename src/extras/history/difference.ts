@@ -12,7 +12,6 @@ export interface CellDifference {
   readonly after: string;
 }
 
-/** A row that differs. */
 export interface RowDifference extends Net<CellDifference> {
   readonly rowId: number;
 }
@@ -39,7 +38,6 @@ function rowDifference(entries: readonly HistoryEntry[]): readonly RowDifference
   return net === null ? [] : [{ rowId: entries[0]?.rowId ?? 0, ...net }];
 }
 
-/** The cells that an entry names, in its order. */
 export function cellsOf({ before, after }: Pick<HistoryEntry, 'before' | 'after'>): readonly CellDifference[] {
   const [old, now] = [jsonTexts(before), jsonTexts(after)];
   return [...new Set([...old.keys(), ...now.keys()])].map((column) => ({

@@ -32,12 +32,10 @@ function shown(value: Exact): Value {
   return Buffer.isBuffer(value) ? value.toString('hex') : value.raw;
 }
 
-/** An edit for a program to read. */
 export function editJson({ rowId, kind, cells }: InverseEdit): object {
   return { rowId, kind, cells: planCellsJson(cells.map(previewCell)) };
 }
 
-/** What is refused, a line for each. */
 export function refusalLines(tables: readonly Pick<TableUndo, 'table' | 'refusals'>[]): readonly string[] {
   return tables.flatMap(({ table, refusals }) =>
     refusals.map(

@@ -7,7 +7,6 @@ import type { Connection } from '../../replica/connection.ts';
 import type { Exact } from '../../replica/history-cells.ts';
 import { exactFromJson, type Column } from '../../replica/journal.ts';
 
-/** An entry of a row. */
 export interface ExactEntry {
   readonly rowId: number;
   readonly kind: 'insert' | 'update' | 'delete' | 'forgotten';

@@ -21,17 +21,14 @@ const KINDS: Readonly<Record<string, string>> = {
   forgotten: 'values removed on request',
 };
 
-/** A kind of entry in a word or two. */
 export function kindText(kind: string): string {
   return KINDS[kind] ?? printable(kind);
 }
 
-/** Why, in a few words. */
 export function causeText(cause: string): string {
   return CAUSE_WORDS[cause] ?? printable(cause);
 }
 
-/** A change in one line: what, who, why. */
 export function headText({ kind, originBy, cause, runId, wasRowId }: HistoryEntry): string {
   const was = wasRowId === null ? '' : `, the row ${wasRowId} until the origin gave it its id`;
   // For an edit here, the origin still names the author of the change before.
@@ -48,7 +45,6 @@ export function whenText({ notBefore, notAfter, stamped, at }: HistoryEntry): st
   return `${span}, at least one change${stamp}`;
 }
 
-/** The cells of a change, one a line, with the indent before each. */
 export function cellLines(kind: string, cells: readonly CellDifference[], indent: string): readonly string[] {
   return cells.map((cell) => `${indent}${cellText(kind, cell)}`);
 }

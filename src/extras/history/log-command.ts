@@ -43,7 +43,6 @@ interface LogOptions {
   readonly run?: number;
 }
 
-/** A run with what it has in the journal. */
 interface LoggedRun {
   readonly runId: number | null;
   /** The kind of the run; null where none is recorded. */
@@ -191,7 +190,6 @@ function* rowsText(from: Connection, run: LoggedRun, filter: EntryFilter): Gener
   if (count > ROWS_MAX) yield `    the first ${plural(ROWS_MAX, 'row')}; there are more (--json gives all)\n`;
 }
 
-/** Between two looks at the file. */
 const POLL_MS = 1_000;
 
 const CHANGES_EXAMPLES = `

@@ -40,7 +40,6 @@ export function queryPast(
   return reader.query(text);
 }
 
-/** Tables of the origin that a statement names. */
 function namedTables(reader: ReplicaReader, text: string): readonly { readonly id: number; readonly table: string }[] {
   reader.query(text); // says in the words of SQLite what is wrong with it
   const named = sql`SELECT id, local_name FROM _rowsync_tables
@@ -84,7 +83,6 @@ export function showTableAt(reader: ReplicaReader, { id, table }: Pick<KnownTabl
   then.show(ids);
 }
 
-/** What rows of one table were. */
 class ThenTable {
   readonly #reader: ReplicaReader;
   readonly #id: number;

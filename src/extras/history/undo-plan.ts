@@ -6,12 +6,10 @@ import { isSameExact, type Exact, type Version } from '../../replica/history-cel
 import type { ExactCell, ExactEntry } from './exact-entries.ts';
 import { netOf, type Net } from './net.ts';
 
-/** What entries did to a row together. */
 export interface NetChange extends Net<ExactCell> {
   readonly rowId: number;
 }
 
-/** A column that may be written. */
 export interface WritableColumn {
   readonly index: number;
   readonly name: string;
@@ -24,9 +22,7 @@ export interface WritableColumn {
 /** A cell as an edit changes it, by its column's name. */
 export interface InverseCell {
   readonly column: string;
-  /** The value today. */
   readonly today: Exact;
-  /** What the edit makes of it. */
   readonly edited: Exact;
 }
 
@@ -79,18 +75,14 @@ function netChange(rowId: number, entries: readonly ExactEntry[]): readonly NetC
   return net === null ? [] : [{ rowId, ...net }];
 }
 
-/** The facts about a table and a row that the decision needs. */
 export interface InverseFacts {
   readonly columns: readonly WritableColumn[];
-  /** The row today. */
   readonly today: Version;
-  /** Values of the row were forgotten. */
   readonly isForgotten: boolean;
   /** Today's row with the values of a deleted one; null for none. */
   readonly twinId: number | null;
 }
 
-/** The edit that takes a change back. */
 export function inverseOf(change: NetChange, facts: InverseFacts): Inverse {
   if (change.kind === 'update') return inverseOfUpdate(change, facts);
   return change.kind === 'insert' ? inverseOfInsert(change, facts) : inverseOfDelete(change, facts);

@@ -30,7 +30,6 @@ export interface UndoSelection {
   readonly rowId: number | null;
 }
 
-/** What is taken back in one table. */
 export interface TableUndo {
   readonly table: string;
   /** False for a mirror: nothing is written, since its rows are changed at the origin. */

@@ -25,7 +25,6 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A page that the page process makes. */
 export interface DocumentRequest {
   readonly path: string;
   readonly query: string;
@@ -38,7 +37,6 @@ export interface DocumentRequest {
   readonly signal: AbortSignal;
 }
 
-/** What a request can ask for. */
 export interface Actions {
   auth(): PageAuth;
   /** The database that the bar of every page names. */
@@ -55,7 +53,6 @@ export interface Actions {
   document(request: DocumentRequest): Promise<Reply>;
 }
 
-/** Content types of replies. */
 export const TYPES = {
   text: 'text/plain; charset=utf-8',
   html: 'text/html; charset=utf-8',
@@ -102,7 +99,6 @@ function cookieName(request: IncomingMessage): string {
   return `rowsync_page_${/:(\d+)$/.exec(request.headers.host ?? '')?.[1] ?? 'socket'}`;
 }
 
-/** Whether a request comes from a browser that has signed in. */
 export function isSignedIn(request: IncomingMessage, auth: PageAuth): boolean {
   return sessionsOf(request).some((session) => auth.isSession(session));
 }
@@ -116,13 +112,11 @@ function sessionsOf(request: IncomingMessage): readonly string[] {
   });
 }
 
-/** Whether a program shows the key itself. */
 export function showsKey({ headers }: IncomingMessage, auth: PageAuth): boolean {
   const [scheme, key = ''] = (headers.authorization ?? '').split(' ', 2);
   return scheme === 'Bearer' && auth.isKey(key);
 }
 
-/** Answers a POST to one of POST_PATHS. */
 export async function answerPost(request: IncomingMessage, path: string, actions: Actions): Promise<Reply> {
   const site = request.headers['sec-fetch-site'];
   const auth = actions.auth();
@@ -201,7 +195,6 @@ async function decideByForm(form: URLSearchParams, actions: Actions): Promise<Re
 /** Where a form changed something, the browser goes to another page. */
 const DONE = 303;
 
-/** The status of each answer to a decision. */
 const STATUS = { done: 200, problem: 409, busy: 503, failed: 503 } as const;
 
 /** Names of tables, as a program sends them. */
@@ -352,7 +345,6 @@ function decoded(text: string | null): string | null {
   }
 }
 
-/** What each state is called on the page, and its tone. */
 const STATES: Readonly<Record<PublicState['state'], readonly [tone: string, sentence: string]>> = {
   works: ['ok', 'Syncing works'],
   late: ['busy', 'Syncing is late'],

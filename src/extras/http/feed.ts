@@ -9,14 +9,11 @@ import { ChildFailure } from '../shared/child-pool.ts';
 import type { PageAuth } from './page-key.ts';
 import { isSignedIn, showsKey, TYPES, type Actions, type Reply } from './actions.ts';
 
-/** Readers at once. */
 const READERS_MAX = 8;
-/** How long a block may take to make. */
 const BLOCK_MS_MAX = 15_000;
 /** After this time without an event, a comment keeps the connection alive. */
 const HEARTBEAT_MS = 15_000;
 
-/** What a feed needs from the daemon. */
 export interface FeedView extends Pick<Actions, 'auth' | 'document'> {
   /** The number of the last entry of the journal. */
   lastChange(): number;
@@ -147,7 +144,6 @@ function text(status: number, body: string): Reply {
   return { status, type: TYPES.text, body };
 }
 
-/** Resolves when the reader has room for more. */
 async function send(response: ServerResponse, block: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   if (block !== '' && !response.write(block)) await once(response, 'drain', { signal });

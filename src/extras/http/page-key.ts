@@ -86,9 +86,7 @@ function makeKey(path: string, mode: number): string {
   return key;
 }
 
-/** Identifies people who may decide. */
 export interface PageAuth {
-  /** Whether a text is the key. */
   isKey(text: string): boolean;
   /** Begins a session: its text is the cookie of one browser, and says nothing of the key. */
   signIn(): string;
@@ -106,7 +104,6 @@ export const SESSION_MS_MAX = 30 * 24 * 3_600_000;
 /** Browsers that are signed in at once; the one that was idle for longest gives way. */
 const SESSIONS_MAX = 200;
 
-/** Who may decide, by a key. */
 export function openPageAuth(key: string, clock: Pick<Clock, 'monotonicMs'>): PageAuth {
   const token = randomBytes(KEY_BYTES).toString('base64url');
   const sessions = new Map<string, { readonly begunMs: number; readonly usedMs: number }>();

@@ -32,15 +32,12 @@ import { sentenceHtml } from '../page/layout.ts';
 import type { DaemonServer, DaemonView, PathRequest, PlainAnswer } from '../../daemon/parts.ts';
 import type { WorkProgress } from '../../daemon/work-log.ts';
 
-/** The answers; each is made when a request comes. */
 export interface ServerView extends Actions, FeedView {
-  /** Whether work advances. */
   isAlive(): boolean;
   status(): unknown;
   metrics(): Promise<string>;
   /** An answer of an extra that serves programs, whatever their Host is; null for none. */
   answerPath(asked: PathRequest): PlainAnswer | null;
-  /** The progress of the current work; null for none. */
   progress(): WorkProgress | null;
 }
 

@@ -32,12 +32,10 @@ const WORDS: Readonly<Record<ChildFailure['reason'], { readonly sentence: string
   closed: { sentence: 'The daemon is stopping', hint: '' },
 };
 
-/** Whether an address belongs to a page that shows rows. */
 export function isSignedInPath(path: string): boolean {
   return PLACES.has(path.split('/')[1] ?? '');
 }
 
-/** Answers it to a browser that has signed in. */
 export async function answerSignedIn(
   response: ServerResponse,
   { path, query }: { readonly path: string; readonly query: string },

@@ -62,7 +62,6 @@ export interface ImportReport extends ImportColumns {
   readonly leftOutCount: number;
 }
 
-/** How the rows of a file are found here. */
 interface Match {
   readonly name: string;
   readonly index: number;

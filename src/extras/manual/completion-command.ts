@@ -35,12 +35,10 @@ function nodeOf(command: Command): CommandNode {
   };
 }
 
-/** Shells that there is a script for. */
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 type Shell = (typeof SHELLS)[number];
 
-/** A command as far as completion goes. */
 interface CommandNode {
   readonly name: string;
   readonly description: string;

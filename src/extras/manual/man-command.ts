@@ -74,7 +74,6 @@ interface ManOption {
   readonly preset: string | null;
 }
 
-/** What the page is made of. */
 interface ManParts {
   readonly version: string;
   readonly program: ManCommand;

@@ -7,7 +7,6 @@ import { storedFromValue } from '../../replica/rows.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { columnType } from '../../wire/schema.ts';
 
-/** A value as the column would store it. */
 export function exactOf(column: BrowsedColumn, value: string | number | boolean | null): Exact {
   if (value === null || value === '') return null;
   const type = columnType(column.type);

@@ -16,7 +16,6 @@ export interface EditCheck {
   readonly complaints: readonly string[];
 }
 
-/** Looks at edits in their order. */
 export function lookAtEdits(from: Connection, edits: readonly ProposedEdit[]): EditCheck {
   const complaints: string[] = [];
   const seen = new Set<string>();

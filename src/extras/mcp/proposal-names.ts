@@ -5,7 +5,6 @@ import { readdirSync } from 'node:fs';
 
 export type ProposalState = 'waiting' | 'interrupted' | 'applied';
 
-/** The end of a proposal's file name. */
 export const ENDINGS = { waiting: '.json', interrupted: '.applying.json', applied: '.applied.json' } as const;
 
 const FILE = /^([a-z0-9][a-z0-9-]{0,59})(\.applying|\.applied)?\.json$/;

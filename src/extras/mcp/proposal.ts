@@ -8,7 +8,6 @@ import * as z from 'zod';
 
 /** Edits of one proposal: as many as a person reads. */
 export const EDITS_MAX = 200;
-/** Characters of one value. */
 const VALUE_CHARS_MAX = 20_000;
 const NAME_CHARS_MAX = 300;
 const NOTE_CHARS_MAX = 2_000;
@@ -32,10 +31,8 @@ const proposedEdit = z.strictObject({
     .describe('New values by column; not for a delete. Dates as 2026-01-31, timestamps as 2026-01-31T12:00:00Z.'),
 });
 
-/** One edit as an agent writes it. */
 export type ProposedEdit = z.output<typeof proposedEdit>;
 
-/** The edits of a proposal as an agent writes them. */
 export const proposedEdits = z.array(proposedEdit).min(1).max(EDITS_MAX);
 
 /** Why the edits are proposed, for the person who decides. */
@@ -50,10 +47,8 @@ const storedEdit = z.strictObject({
   cells: z.array(z.strictObject({ column: name, was: z.string().nullable(), value: z.string().nullable() })),
 });
 
-/** One edit as it is kept. */
 export type StoredEdit = z.output<typeof storedEdit>;
 
-/** A proposal as its file holds it. */
 export const storedProposal = z.strictObject({
   name: proposalName,
   note: proposalNote,
@@ -61,5 +56,4 @@ export const storedProposal = z.strictObject({
   edits: z.array(storedEdit).min(1).max(EDITS_MAX),
 });
 
-/** A named plan that waits for a person. */
 export type Proposal = z.output<typeof storedProposal>;

@@ -43,7 +43,6 @@ export interface ServerSettings {
   readonly signal: AbortSignal;
 }
 
-/** Serves until the input ends or the signal comes. */
 export async function serveAgents(settings: ServerSettings): Promise<void> {
   const { input, output, signal, version } = settings;
   using host = new ChildPool<ToolRequest>(PROCESSES_MAX, TOOL_PROCESS);
@@ -155,7 +154,6 @@ function failureWords({ reason }: ChildFailure): string {
 /** Rows of an answer: by default, and at most. */
 const ROWS_DEFAULT = 100;
 const ROWS_MAX = 1_000;
-/** Characters of a query. */
 const SQL_CHARS_MAX = 20_000;
 
 interface Tool {
@@ -262,7 +260,6 @@ const TOOLS: readonly Tool[] = [
   }),
 ];
 
-/** A tool as agents read it. */
 function toolJson({ name, title, description, takes, isReadOnly }: Tool) {
   const { $schema: _schema, ...inputSchema } = z.toJSONSchema(takes, { io: 'input', target: 'draft-2020-12' });
   return {
@@ -274,7 +271,6 @@ function toolJson({ name, title, description, takes, isReadOnly }: Tool) {
   };
 }
 
-/** What is wrong with arguments, in one sentence for each. */
 function argumentProblems({ issues }: z.ZodError): readonly string[] {
   return issues.slice(0, 20).map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`);
 }

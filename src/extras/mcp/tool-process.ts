@@ -18,7 +18,6 @@ import { lookAtEdits } from './check-edits.ts';
 /** Memory of SQLite for one answer. */
 const SQLITE_BYTES_MAX = 96 * 1024 * 1024;
 
-/** Answers until the parent process ends. */
 export function serveTools(): void {
   serveQuestions(answerRequest);
 }
@@ -86,7 +85,6 @@ function lengthOf(answer: unknown): number {
   return JSON.stringify(answer).length;
 }
 
-/** The time of an answer, and the account. */
 interface AnswerFacts {
   readonly nowMs: number;
   readonly problems: readonly Problem[];
@@ -140,7 +138,6 @@ function listTables(reader: ReplicaReader, present: AnswerFacts): Readonly<Recor
   };
 }
 
-/** How old a table is here, and what is wrong with it. */
 function freshnessOf(table: TableStatus, { nowMs, problems }: AnswerFacts): object {
   const { freshSince, followedAt } = table;
   const own = problems.filter((problem) => problem.table === table.table);

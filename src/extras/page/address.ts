@@ -5,20 +5,16 @@
  */
 import { isNumericColumn, numberOf, type BrowsedTable, type Filter, type BrowseQuery } from '../shared/browse.ts';
 
-/** What the address of a table's page asks for. */
 export interface TableQuery extends BrowseQuery {
   /** Columns to show, in their order; null for the default. */
   readonly columns: readonly string[] | null;
-  /** Columns of which the values are counted. */
   readonly facets: readonly string[];
 }
 
-/** Columns that are shown by default. */
 const COLUMNS_SHOWN_MAX = 24;
 
 const OPERATORS = ['<=', '>=', '<>', '!=', '<', '>', '='] as const;
 
-/** Facets of one page. */
 const FACETS_MAX = 6;
 
 /** Reads the query of an address; what names no column is left out (`mistakesIn` says so). */
@@ -71,7 +67,6 @@ function filterOf(column: string, text: string): Filter {
   return { column, op, value };
 }
 
-/** A filter as an address writes it. */
 export function filterText({ op, value }: Filter): string {
   if (op === 'empty') return '=';
   if (op === 'given') return '!=';
@@ -80,7 +75,6 @@ export function filterText({ op, value }: Filter): string {
   return needsSign ? `${op === '<>' ? '!=' : op}${value}` : value;
 }
 
-/** The columns that a page shows. */
 export function shownColumns(table: BrowsedTable, { columns }: TableQuery): readonly string[] {
   if (columns !== null) return columns;
   const names = table.columns.map(({ name }) => name);
@@ -102,7 +96,6 @@ export function queryOf({ filters, search, sort, start, columns, facets }: Table
   return text === '' ? '' : `?${text}`;
 }
 
-/** A name as part of a path. */
 export function pathPart(name: string): string {
   // Browsers take dots alone for a way up, however they are written.
   const text = encodeURIComponent(name.toWellFormed());

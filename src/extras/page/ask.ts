@@ -11,7 +11,6 @@ import { cutText } from './values.ts';
 
 /** Rows of an answer that the page shows; an export has all. */
 export const ANSWER_ROWS_MAX = 1_000;
-/** Characters of a cell of an answer. */
 const CELL_CHARS_MAX = 1_000;
 
 export type QueryOutcome =
@@ -34,17 +33,14 @@ export interface AskView {
   readonly fresh: string;
   /** The name of the question; null for one that is not saved. */
   readonly name: string | null;
-  /** Names of all saved questions. */
   readonly saved: readonly string[];
   readonly formToken: string;
-  /** Whether the replica can answer for an earlier time. */
   readonly hasHistory: boolean;
   /** The zone of a moment that names none. */
   readonly zone: string;
   /** Null before the first question. */
   readonly asked: QueryOutcome | null;
   readonly tables: readonly BrowsedTable[];
-  /** Views that people can query. */
   readonly views: readonly { readonly name: string; readonly columns: readonly string[] }[];
 }
 
@@ -79,7 +75,6 @@ ${exact(sql)}</textarea>
     </div>`;
 }
 
-/** The saved questions, and a form that saves this one, or drops it. */
 function savingHtml({ sql, at, fresh, name, saved, asked, formToken }: AskView): Html {
   const isNew = name === null && asked?.kind === 'answer' && at === '' && fresh === '';
   return html`${
@@ -188,7 +183,6 @@ function barsOf(columns: readonly string[], rows: readonly (readonly unknown[])[
   });
 }
 
-/** Whether a column has numbers, and nothing but them. */
 function isNumeric(rows: readonly (readonly unknown[])[], index: number): boolean {
   const given = rows.map((row) => row[index]).filter((value) => value !== null);
   return given.length > 0 && given.every((value) => typeof value === 'number' || typeof value === 'bigint');

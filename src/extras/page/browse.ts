@@ -155,7 +155,6 @@ function keptHtml(query: TableQuery): readonly Html[] {
   );
 }
 
-/** Columns whose values can be counted. */
 function facetLinksHtml({ table, wish, columns }: TableView): Html {
   return html`<details>
     <summary>Facets</summary>
@@ -172,7 +171,6 @@ function facetLinksHtml({ table, wish, columns }: TableView): Html {
   </details>`;
 }
 
-/** How many of the matching rows have each value, each with a link to these rows. */
 function facetHtml({ table, wish }: TableView, { column, values, isCut }: Facet): Html {
   const path = pathPart(table.name);
   const facets = wish.facets.filter((each) => each !== column);
@@ -260,7 +258,6 @@ const HELP = html`<details>
   </dl>
 </details>`;
 
-/** The filters, each with a link that removes it. */
 function chipsHtml({ table, wish, countSql, matchCount }: TableView): Html | null {
   const path = pathPart(table.name);
   const chip = (text: string, rest: TableQuery): Html =>

@@ -9,7 +9,6 @@ import { html, type Html } from './html.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
 
-/** The input of a page: the question, and the replica to read. */
 export interface PageInput {
   readonly request: PageRequest;
   readonly reader: ReplicaReader;

@@ -31,7 +31,6 @@ export interface ShownConflict extends ConflictLine {
   readonly changedAt: string | null;
 }
 
-/** Reads what a person wants to know of conflicts beside their versions. */
 export function showConflicts(from: Connection, lines: readonly ConflictLine[]): readonly ShownConflict[] {
   if (lines.length === 0) return [];
   const nameOf = rowNamer(from);
@@ -43,7 +42,6 @@ export function showConflicts(from: Connection, lines: readonly ConflictLine[]):
   });
 }
 
-/** The input of both parts. */
 export type OpenDecisions = ReturnType<typeof readDecisions>;
 
 /** Reads conflicts and failures, at most LISTED_MAX of each, and counts all of them. */
@@ -209,7 +207,6 @@ const FAILURES: Readonly<Record<string, string>> = {
   inDoubt: 'may have been created, or not',
 };
 
-/** One row that was refused or cannot be read, with buttons. */
 export function failureHtml(
   line: ShownFailure,
   { index, formToken, nowMs }: { readonly index: number; readonly formToken: string; readonly nowMs: number },

@@ -45,7 +45,6 @@ function wasOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
-/** Whether a stored value is what the person saw. */
 function isAsSeen(stored: Stored, was: string): boolean {
   return wasOf(fieldText(stored)) === was;
 }
@@ -193,7 +192,6 @@ function storedOf(column: BrowsedColumn, text: string): Stored {
   return storedFromValue(TYPE_RULES[type].valueFromText(text));
 }
 
-/** Why a row was not edited, in words for the person. */
 function movedWords(columns: readonly string[], kind: RowEdit['kind']): string {
   const [only = ''] = columns;
   const rest = kind === 'delete' ? 'The row is below as it is now.' : 'What you typed is below.';

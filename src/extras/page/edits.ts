@@ -17,7 +17,6 @@ import { html, type Html } from './html.ts';
 import { decideForm } from './layout.ts';
 import { shownValue, type ShownValue } from './values.ts';
 
-/** Rows of one page. */
 const ROWS_MAX = 50;
 /** Cells of one row; its own page has all. */
 const CELLS_MAX = 12;
@@ -86,7 +85,6 @@ function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTa
     </div>`;
 }
 
-/** One row: what of it was edited, and the button that discards it. */
 function rowHtml({
   table,
   id,

@@ -9,7 +9,6 @@ import type { DaemonState } from '../../daemon/state.ts';
 /** All well · work continues, or data is late · a person is needed · nothing works. */
 export type Tone = 'ok' | 'busy' | 'warn' | 'bad';
 
-/** The top of the page. */
 export interface Headline {
   readonly tone: Tone;
   readonly sentence: string;
@@ -50,7 +49,6 @@ function needingText(problems: readonly Problem[]): string {
   return `${plural(count, noun)} ${count === 1 ? 'needs' : 'need'} attention`;
 }
 
-/** What is under way, or comes next. */
 function noteOf({ working, jobs }: DaemonState, nowMs: number): string {
   if (working !== null) return `A ${working} is under way.`;
   const [next] = jobs.toSorted((a, b) => a.nextAtMs - b.nextAtMs);

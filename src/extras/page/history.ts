@@ -14,7 +14,6 @@ import { queryAll, queryTexts } from '../../replica/query.ts';
 /** Cells of one change in a list of many rows, and in the life of one. */
 const CELLS_MAX = { many: 4, one: 60 } as const;
 
-/** The context of a list of changes. */
 export interface ChangesView {
   /** In a list of `many` rows, each change names its row. */
   readonly of: keyof typeof CELLS_MAX;

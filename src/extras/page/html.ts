@@ -26,7 +26,6 @@ const MAKER = Symbol('html');
 /** Values of a template: texts are escaped, pieces inserted as they are, lists joined; null and false are nothing. */
 export type HtmlPart = string | number | null | false | Html | readonly HtmlPart[];
 
-/** Makes HTML of a template. */
 export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   const literals = unindented(strings);
   return new Html(

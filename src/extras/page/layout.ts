@@ -5,7 +5,6 @@
 import type { ReplicaIdentity } from '../../replica/reader.ts';
 import { html, type Html, type HtmlPart } from './html.ts';
 
-/** The pages that the bar leads to. */
 export type PageName = 'Today' | 'Browse' | 'Ask' | 'Work';
 
 export interface PageLayout {
@@ -107,7 +106,6 @@ export function hiddenHtml(
   );
 }
 
-/** The content of a form of one button. */
 function buttonHtml(
   formToken: string,
   fields: Readonly<Record<string, string | number>>,
@@ -116,7 +114,6 @@ function buttonHtml(
   return html`${hiddenHtml(formToken, fields)}<button class="${look}">${label}</button>`;
 }
 
-/** A button that decides something. */
 export function decideForm(...content: Parameters<typeof buttonHtml>): Html {
   return html`<form method="post" action="/decide">${buttonHtml(...content)}</form>`;
 }
@@ -125,7 +122,6 @@ export function cycleForm(...content: Parameters<typeof buttonHtml>): Html {
   return html`<form method="post" action="/cycle">${buttonHtml(...content)}</form>`;
 }
 
-/** A part of a page below its heading. */
 export function sectionHtml(id: string, title: HtmlPart, body: HtmlPart): Html {
   return html`<section aria-labelledby="${id}">
     <h2 id="${id}">${title}</h2>

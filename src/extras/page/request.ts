@@ -13,7 +13,6 @@ export const PAGE_PROCESS = 'page-process';
 /** A page to make, or an edit to make and to answer with a page. */
 export interface PageRequest {
   readonly path: string;
-  /** The query of the address. */
   readonly query: string;
   /** The fields of a form that edits a row; null for a GET. */
   readonly form: readonly (readonly [string, string])[] | null;

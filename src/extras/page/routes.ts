@@ -102,7 +102,6 @@ function answer(desk: PageInput, [place = '', first = '', ...rest]: readonly str
     : answerCell(desk, table, { id: Number(row), column });
 }
 
-/** Redirects to a row in the web application of the origin. */
 function answerOrigin(desk: PageInput, { id: tableId, originName }: BrowsedTable, row: string): AnswerChunks {
   const { request } = desk;
   if (request.recordUrl === null)

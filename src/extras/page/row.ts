@@ -27,7 +27,6 @@ import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { framed, readReferences, stampColumns, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 
-/** Entries of the history of one row that are shown. */
 const LIFE_MAX = 200;
 
 type RowView = ReturnType<typeof readRow>;
@@ -97,7 +96,6 @@ function putbackHtml({ table, id, putback }: RowView): Html {
   </section>`;
 }
 
-/** What the states of an edited row mean for a person. */
 const STATES: Readonly<Record<string, string>> = {
   edited: 'The next push sends this.',
   sending: 'It is being sent.',

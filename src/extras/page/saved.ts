@@ -13,7 +13,6 @@ import { problem, redirect, type PageInput } from './context.ts';
 
 const CHARS_MAX = 100;
 
-/** Saves a question, or drops one, as a form says. */
 export function answerSaving(desk: PageInput, fields: ReadonlyMap<string, string>): AnswerChunks {
   const { reader, request } = desk;
   const name = (fields.get('name') ?? '').trim();

@@ -15,10 +15,8 @@ import { html, type Html } from './html.ts';
 import { cycleForm, decideForm } from './layout.ts';
 import { QUARTERS_KEPT, type Quarter, type Try } from '../../replica/bookkeeping/runs.ts';
 
-/** Problems in the list. */
 const LISTED_MAX = 500;
 
-/** The sentence at the top, with things to do. */
 export function headlineHtml({ tone, sentence, note, problems }: Headline, desk: OpenDecisions): Html {
   return html`<section class="verdict ${tone}">
     <h1>${sentence}</h1>
@@ -66,7 +64,6 @@ function problemHtml({ code, table, sentence, hint }: Problem, desk: OpenDecisio
   </li>`;
 }
 
-/** The replica, the calling user, and the addresses for programs. */
 export function bottomHtml(given: {
   readonly replica: { readonly path: string; readonly bytes: number };
   /** Null before the first pull. */

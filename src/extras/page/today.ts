@@ -29,7 +29,6 @@ import type { AnswerChunks } from '../shared/child-process.ts';
 import { ident, sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 
-/** What changed in one table in the last day. */
 export interface TableDay {
   readonly table: string;
   /** Of 24 hours, the oldest first. */
@@ -38,7 +37,6 @@ export interface TableDay {
   readonly deletedCount: number;
 }
 
-/** Where the counts come from. */
 export type DaySource =
   /** The journal of the replica. */
   | 'journal'
@@ -49,11 +47,9 @@ export type DaySource =
 
 type DayView = ReturnType<typeof readDay>;
 
-/** Hours of the day that is shown. */
 const HOURS = 24;
 const PEOPLE_MAX = 6;
 
-/** What changed since yesterday, by table and by person. */
 function dayHtml(day: DayView): Html {
   const total = sumOf(day.tables.map(sizeOf));
   const max = Math.max(1, ...day.tables.flatMap(({ byHour }) => byHour));
@@ -140,12 +136,10 @@ function sumOf(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** How many changes a day has. */
 function sizeOf({ byHour, deletedCount }: TableDay): number {
   return sumOf(byHour) + deletedCount;
 }
 
-/** What each colour of a strip means. */
 const FARES: Readonly<Record<Fare, string>> = {
   fresh: 'read whole',
   followed: 'followed',
@@ -182,7 +176,6 @@ function freshnessHtml(
     </p>`;
 }
 
-/** The tone of a table's state. */
 const TONES: Readonly<Record<string, string>> = { steady: 'ok', loading: 'busy', held: 'warn', failed: 'bad' };
 
 function freshColumns(
@@ -250,7 +243,6 @@ function stripHtml(fares: readonly Fare[]): Html {
   </svg>`;
 }
 
-/** Changes that are listed. */
 const CHANGES_MAX = 15;
 /** How long tables are counted. */
 const COUNT_MS_MAX = 1_500;
@@ -333,7 +325,6 @@ function historyDay(journal: readonly HistoryHour[], table: string, firstHourMs:
   return [{ table, deletedCount, ...byHourAndPerson(changed, firstHourMs) }];
 }
 
-/** Counts of single hours and people, summed both ways. */
 function byHourAndPerson(counts: readonly HourCount[], firstHourMs: number): Pick<TableDay, 'byHour' | 'people'> {
   const byHour = Array.from({ length: HOURS }, () => 0);
   const byPerson = new Map<string | null, number>();

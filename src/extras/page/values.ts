@@ -15,7 +15,6 @@ const OPENED_CHARS_MAX = 20_000;
 /** Columns of one row that are shown where nothing is compared. */
 const CELLS_MAX = 30;
 
-/** One value. */
 export function valueHtml(value: ShownValue): Html {
   if (value === null) return html`<em class="none">no value</em>`;
   const text = String(value);

@@ -16,7 +16,6 @@ import type { AnswerChunks } from '../shared/child-process.ts';
 import { pathPart } from './address.ts';
 import { timeHtml } from './values.ts';
 
-/** Work that a button begins, and its words. */
 const BUTTONS: readonly { readonly work: WorkKind; readonly label: string }[] = [
   { work: 'pull', label: 'Pull now' },
   { work: 'follow', label: 'Follow now' },
@@ -45,7 +44,6 @@ function progressHtml(progress: WorkProgress | null, nowMs: number): Html {
     ${bar}`;
 }
 
-/** What is done when. */
 function scheduleHtml({ jobs, lastByWork }: DaemonState, nowMs: number): Html {
   if (jobs.length === 0) return html`<p class="about">Nothing is scheduled.</p>`;
   return html`<div class="scroll" role="region" aria-label="Jobs" tabindex="0">
@@ -109,7 +107,6 @@ const RUNS_READ_MAX = 1_000;
 /** Runs of a sum that are listed when it is opened. */
 const OPENED_MAX = 50;
 
-/** One piece of work that has ended. */
 interface Piece {
   /** The kind of work, and the number of its run where it has one. */
   readonly name: string;
@@ -288,7 +285,6 @@ function countsText({ inserted, updated, deleted }: MovedCounts): string {
 
 /** Bars of the chart; a run every five minutes makes four hours. */
 const RUNS_SHOWN_MAX = 48;
-/** Lines of the table. */
 const LINES_MAX = 20;
 
 /** Units of the drawing: a run is this wide, bars of answers grow up from the middle, those of durations hang below. */
@@ -354,7 +350,6 @@ function barHtml(
   </g>`;
 }
 
-/** How serious an outcome is. */
 function toneOf({ outcome }: { readonly outcome: string }): 'ok' | 'busy' | 'warn' | 'bad' {
   if (outcome === 'done') return 'ok';
   if (outcome === 'running') return 'busy';
@@ -366,7 +361,6 @@ function secondsOf({ startedAt, finishedAt }: RunRecord): number | null {
   return finishedAt === null ? null : Math.max(0, (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000);
 }
 
-/** How long a run took, in words. */
 function timeText(run: RunRecord): string {
   const seconds = secondsOf(run);
   if (seconds === null) return 'under way';

@@ -17,7 +17,6 @@ import type { PgRow, PgSession } from './connection.ts';
 /** The place of a table that is level with the cursor. Nothing need be written for it when the cursor moves. Larger than any line. */
 export const LEVEL = Number.MAX_SAFE_INTEGER;
 
-/** A table's place in the target. */
 export interface TablePlace {
   readonly tableId: number;
   readonly name: string;
@@ -31,7 +30,6 @@ export interface TablePlace {
   } | null;
 }
 
-/** A relation of the schema. */
 export interface Relation {
   readonly name: string;
   /** Its table at the origin, by the name of its primary key; null where rowsync did not make it. */
@@ -54,7 +52,6 @@ export function pgSchema(schema: string) {
 
 export type PgSchema = ReturnType<typeof pgSchema>;
 
-/** Types as statements write them. */
 export const TYPE_SQL: Readonly<Record<PgType, Sql>> = {
   text: sql`text`,
   boolean: sql`boolean`,
@@ -75,7 +72,6 @@ export function sideName(tableId: number): string {
   return `_rowsync_load_${tableId}`;
 }
 
-/** Whether there is a relation of this name. */
 export async function isThere(session: PgSession, relation: Sql): Promise<boolean> {
   const [row] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [relation]);
   return row?.['found'] === true;
@@ -187,7 +183,6 @@ function columnsOf(row: PgRow): readonly string[] {
   return Array.isArray(columns) ? columns.map(String) : [];
 }
 
-/** Which columns of each table are ours. */
 export async function readOwnColumns(
   session: PgSession,
   target: PgSchema,
@@ -209,7 +204,6 @@ export async function readOwnColumns(
   return byTable;
 }
 
-/** Stores which columns of a table are ours. */
 export async function storeOwnColumns(
   session: PgSession,
   target: PgSchema,
@@ -230,7 +224,6 @@ export async function storeOwnColumns(
   );
 }
 
-/** Drops what is left of a load. */
 export async function dropSide(session: PgSession, target: PgSchema, tableId: number): Promise<void> {
   await session.query(sql`DROP TABLE IF EXISTS ${target.of(sideName(tableId))}`);
 }

@@ -11,18 +11,15 @@ import { sql, type Sql } from '../../base/sql.ts';
 import type { PgAddress } from './context.ts';
 import { pgError } from './failures.ts';
 
-/** What a statement binds. */
 export type PgValue = string | number | bigint | boolean | null | readonly number[] | readonly string[];
 
 /** A row of an answer; numbers of 64 bits come as text. */
 export type PgRow = Readonly<Record<string, unknown>>;
 
-/** What a transaction, or anything that asks, can do. */
 export interface PgSession {
   query(text: Sql, values?: readonly PgValue[]): Promise<readonly PgRow[]>;
   /** How many rows the statement changed. */
   change(text: Sql, values?: readonly PgValue[]): Promise<number>;
-  /** Sends rows in the text format of COPY. */
   copy(text: Sql, chunks: Iterable<string> | AsyncIterable<string>): Promise<void>;
 }
 

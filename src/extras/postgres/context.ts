@@ -9,7 +9,6 @@ import type { Replica } from '../../replica/database.ts';
 /** How the connection is secured, as libpq understands `sslmode`. */
 export type SslMode = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
-/** Where a PostgreSQL server is, and how to log in. */
 export interface PgAddress {
   /** A host, or the folder of a unix socket. */
   readonly host: string;
@@ -25,18 +24,15 @@ export interface PgAddress {
   readonly sslKey: string | null;
 }
 
-/** One sink of the configuration. */
 export interface SinkSettings {
   readonly name: string;
   readonly address: PgAddress;
   readonly schema: string;
-  /** Which tables are sent. */
   readonly tables: TableRules;
   /** What happens to deleted rows: they are removed too, or stay with the time in `_deleted_at`. */
   readonly deletes: 'remove' | 'keep';
 }
 
-/** The surroundings of work on a sink. */
 export interface SinkContext {
   readonly replica: Replica;
   readonly clock: Clock;
@@ -48,5 +44,4 @@ export interface SinkContext {
   readonly onProgress?: ((event: SinkProgress) => void) | undefined;
 }
 
-/** One step of running work. */
 export type SinkProgress = { readonly kind: 'loaded'; readonly table: string; readonly rowCount: number };

@@ -11,7 +11,6 @@ import { columnNames, type SentTable } from './shape-tables.ts';
 import type { PgSchema } from './bookkeeping.ts';
 import { copyLine } from '../shared/copy-text.ts';
 
-/** The target of rows, and what comes with them. */
 export interface CopyTarget {
   readonly session: PgSession;
   readonly target: PgSchema;

@@ -85,7 +85,6 @@ const EXPLANATIONS: readonly (PgExplanation & { readonly pattern: RegExp })[] = 
 
 const OTHER: PgExplanation = { kind: 'originRefused', code: 'sink.refused', hint: 'Look into the log of the server.' };
 
-/** The RowsyncError for an error of the driver. */
 export function pgError(thrown: unknown): RowsyncError {
   if (thrown instanceof RowsyncError) return thrown;
   const { code, message, constraint, column, table } = partsOf(thrown);

@@ -56,7 +56,6 @@ export function checkSink(settings: SinkSettings): Promise<SinkCheck> {
   });
 }
 
-/** How a table compares. */
 export interface TableComparison {
   readonly table: string;
   readonly rowCount: number;

@@ -38,7 +38,6 @@ const LINES_MAX = 2_000;
 /** Snapshots of one round; a writer that is faster than the target must not keep it from ever committing. */
 const SNAPSHOTS_MAX = 500;
 
-/** A table that takes part. */
 export interface RoundTable {
   readonly table: SentTable;
   readonly place: TablePlace;

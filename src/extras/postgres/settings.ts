@@ -48,7 +48,6 @@ const server = section(
   'A PostgreSQL server, 14 or newer: url or urlFile, and the schema.',
 );
 
-/** Servers by their names. */
 const sinkOptions = z
   .record(
     z
@@ -197,7 +196,6 @@ function readAddress(given: string, folder: string): { readonly address: PgAddre
   return { address };
 }
 
-/** The sinks of a configuration. */
 export function sinksOf(config: Config): readonly SinkSettings[] {
   return config.extras.sinks ?? [];
 }

@@ -30,7 +30,6 @@ export interface SentTable {
   readonly shape: string;
 }
 
-/** The state of a table in PostgreSQL. */
 export function sentTable(source: SinkSource): SentTable {
   const columns = source.columns.map((column) => ({
     seq: column.seq,

@@ -56,7 +56,6 @@ export interface SinkReport {
   readonly left: readonly string[];
 }
 
-/** The decision of a person. */
 export interface SinkChoice {
   /** Take over a schema that another replica, or a former file of this one, wrote. */
   readonly agreed: boolean;
@@ -101,7 +100,6 @@ export class SinkWriter {
     context.signal?.addEventListener('abort', () => void this.#connection?.close(), { once: true });
   }
 
-  /** Whether a touched row has not been sent yet. */
   isBehind(): boolean {
     const { replica, settings } = this.#context;
     const place = readPlace(replica, settings.name);

@@ -112,7 +112,6 @@ export class PublicTables {
   }
 }
 
-/** A table with its lines as COPY reads them. */
 export interface ChangedTable {
   readonly table: PublicTable;
   readonly lines: readonly string[];

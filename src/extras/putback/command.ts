@@ -192,7 +192,6 @@ function existing(path: string): string {
   );
 }
 
-/** When a run began and ended. */
 function runSpan(main: ReplicaReader, run: string): { readonly from: string; readonly until: string } {
   const text = sql`SELECT started_at, coalesce(finished_at, started_at) FROM sync_runs WHERE id = ?`;
   const [found] = queryRows(main, text, [numberArgument(run, 'number of a run')]);

@@ -102,7 +102,6 @@ export class LostRows {
     return values;
   }
 
-  /** Whether a row that is here has a key. */
   isLiveKey(tableId: number, key: string): boolean {
     const table = this.tables.find(({ id }) => id === tableId);
     const column = this.keyOf(tableId);

@@ -29,12 +29,10 @@ export interface KeyLink {
   readonly columnId: number;
   readonly toId: number;
   readonly oldId: number;
-  /** The key that the row had. */
   readonly oldKey: string;
   readonly later?: true;
 }
 
-/** A file to attach. */
 export interface PlannedFile {
   readonly columnId: number;
   readonly name: string;
@@ -45,7 +43,6 @@ export interface PlannedFile {
   readonly sent?: true;
 }
 
-/** A lost row and its fate. */
 export interface PlannedPutback {
   readonly tableId: number;
   readonly oldId: number;
@@ -67,11 +64,9 @@ export interface ThereRow {
   readonly reason: string;
 }
 
-/** What the plan knows beside the rows. */
 export interface PlanFacts {
   readonly tables: ReadonlyMap<number, PlanTable>;
   readonly references: readonly { readonly tableId: number; readonly columnId: number; readonly toId: number }[];
-  /** Whether a row that is here has a key. */
   readonly isLiveKey: (tableId: number, key: string) => boolean;
   /** Why a row is left alone: the origin has it, or it was put back before; null for neither. */
   readonly thereOf: (row: LostRow) => ThereRow | null;
@@ -106,7 +101,6 @@ export function planPutback(rows: readonly LostRow[], facts: PlanFacts): readonl
 
 interface RowPlanFacts extends PlanFacts {
   readonly oldIdByKey: ReadonlyMap<string, number>;
-  /** Rows that cannot be put back. */
   readonly hopeless: ReadonlySet<string>;
 }
 
@@ -180,7 +174,6 @@ function parentOf(
   return lostId === null ? 'gone' : { toId, oldId: lostId, later: true };
 }
 
-/** A row that waits to be created. */
 export interface WaitingPutback {
   readonly tableId: number;
   readonly oldId: number;

@@ -18,7 +18,6 @@ import { readRecords } from './records.ts';
 import { referencesOf, type ReferenceRules, type TableReference } from './references.ts';
 import { findThere } from './run.ts';
 
-/** What a person names. */
 export interface PutbackChoice {
   readonly table: string;
   /** `_id`s that rows had; empty for all of the source. */
@@ -30,7 +29,6 @@ export interface PutbackChoice {
   readonly until: string | null;
 }
 
-/** A plan as it is shown. */
 export interface PutbackPlan {
   readonly rows: readonly PlannedPutback[];
   /** Rows that stayed at the origin, and refer or referred to one of the rows; `reason` says which references were emptied. */

@@ -35,11 +35,9 @@ export interface PutbackTable {
   readonly match: string | null;
 }
 
-/** Where rows are put back. */
 export interface PutbackPlace {
   readonly pull: PullContext;
   readonly push: PushContext;
-  /** Whether workflow rules of the origin run. */
   readonly workflow: 'run' | 'suppress';
   /** Whether it is another database, in which the ids of lost rows belong to other rows. */
   readonly isElsewhere: boolean;

@@ -131,7 +131,6 @@ export function planJson({ rows, orphans, guessed, unwritable, missing, nameOf }
   };
 }
 
-/** How far it is, for a person. */
 export function statusText(
   records: readonly PutbackRecord[],
   given: {
@@ -174,7 +173,6 @@ function verifiedLines(given: { comparedCount: number; differences: readonly str
   ];
 }
 
-/** How far it is, for programs. */
 export function statusJson(records: readonly PutbackRecord[]): object {
   return {
     rows: records.map(({ kind, table, oldId, oldKey, newId, newKey, state, reason }) => ({

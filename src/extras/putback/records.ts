@@ -29,7 +29,6 @@ const TABLE = sql`
     UNIQUE (kind, table_id, old_id)
   ) STRICT`;
 
-/** How far a row is. */
 export type PutbackState = (typeof STATES)[number];
 
 const STATES = ['waiting', 'sent', 'refused', 'inDoubt', 'done', 'there', 'given up', 'cannot'] as const;
@@ -61,7 +60,6 @@ export function hasRecordOf(path: string, { tableId, ids }: Pick<ForgottenRow, '
   return records.some(({ oldId, newId }) => ids.includes(oldId) || (newId !== null && ids.includes(newId)));
 }
 
-/** Every line of a file that is there. */
 export function readRecordsOf(path: string): readonly PutbackRecord[] {
   using reader = openReader(path);
   return hasRecords(reader) ? readRecords(reader) : [];
@@ -104,7 +102,6 @@ function numberOrNull(stored: Stored | undefined): number | null {
   return typeof stored === 'bigint' ? Number(stored) : null;
 }
 
-/** Items of a JSON list of ours. */
 function listOf<T>(json: Stored | undefined, isItem: (item: unknown) => item is T): readonly T[] {
   const list: unknown = JSON.parse(String(json));
   return Array.isArray(list) ? list.filter((item: unknown) => isItem(item)) : [];
@@ -169,7 +166,6 @@ export function addRecords(tx: Tx, kind: 'row' | 'link', planned: readonly Plann
   }
 }
 
-/** What changes in a line. */
 type RecordChange = Partial<
   Pick<PutbackRecord, 'newId' | 'newKey' | 'state' | 'reason' | 'stagedId' | 'links' | 'files'>
 >;

@@ -26,7 +26,6 @@ export interface ReferenceRules {
   } | null;
 }
 
-/** Types that can hold a key. */
 const KEY_TYPES = new Set(['Text', 'Numeric', 'Autonumber', 'EMail', 'Phone', 'URL', 'User']);
 
 /** The references of a table. @throws RowsyncError `config.invalid` for a name that is not there. */

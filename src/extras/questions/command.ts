@@ -55,7 +55,6 @@ interface ContractOptions {
   readonly cleanUp?: boolean;
 }
 
-/** What became of one question. */
 interface QuestionOutcome {
   readonly question: string;
   readonly outcome: 'as assumed' | 'differs' | 'not asked';
@@ -63,7 +62,6 @@ interface QuestionOutcome {
   readonly durationMs: number;
 }
 
-/** Adds the command. */
 export function addContractCommand(program: Command, runner: Runner): void {
   program
     .command('contract')
@@ -184,7 +182,6 @@ function withBudget({ call }: Pick<Server, 'call'>, requestsMax: number): Pick<S
 /** Tables that are looked at for one with two rows. */
 const TABLES_TRIED_MAX = 5;
 
-/** The table of a name, or the first with two rows. */
 async function chooseTable(
   { call }: Pick<Server, 'call'>,
   tables: readonly TableSummary[],

@@ -23,7 +23,6 @@ export interface OriginQuestion<Asked extends Server = Server> {
 /** Why a question cannot be put to a table, without a name. */
 export class Unasked extends Error {}
 
-/** Makes one. */
 export function question<Asked extends Server = Server>(
   text: string,
   assumed: string,
@@ -255,7 +254,6 @@ export const QUESTIONS: readonly OriginQuestion[] = [
 
 type QueryPairs = readonly (readonly [string, string | number])[];
 
-/** The table in a path. */
 export function tablePath({ table }: Pick<Server, 'table'>): string {
   return pathSegment(table.alias);
 }
@@ -326,7 +324,6 @@ async function newestUnchanged(origin: Server): Promise<{ readonly listed: RowFi
   return { listed: rows.find((other) => other['@row.id'] === row['@row.id']) };
 }
 
-/** The first column of a type or kind. */
 function columnOf({ table }: Server, what: string): ColumnFields | undefined {
   return table.columns.find(({ type, kind }) => type === what || kind === what);
 }
@@ -343,7 +340,6 @@ function utcLiteral(ms: number): string {
   return `#${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')}#`;
 }
 
-/** What a value looks like, without it. */
 function shapeOf(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   const masked = text.replaceAll(/\p{L}+/gu, 'a').replaceAll(/\p{N}+/gu, '9');

@@ -22,13 +22,11 @@ import { pathSegment, queryFromPairs, TOP_MAX } from '../../wire/query.ts';
 import { jsonOf } from './questions.ts';
 import type { RowFields, Server } from './server.ts';
 
-/** What is known before the first row. */
 interface RunFileHead {
   /** Host and path of the database. */
   readonly database: string;
   /** The alias of the table. */
   readonly table: string;
-  /** As people call it. */
   readonly tableName: string;
   /** The column whose texts begin with the marker. */
   readonly column: string;
@@ -56,7 +54,6 @@ const FILE_MODE = 0o600;
 /** More than all lines of a run. */
 const FILE_BYTES_MAX = 65_536;
 
-/** The file of one run. */
 export class RunFile {
   readonly head: RunFileHead;
   readonly path: string;
@@ -199,7 +196,6 @@ function fieldsOf(line: unknown): Readonly<Record<string, unknown>> {
   return typeof line === 'object' ? { ...line } : {};
 }
 
-/** Whether it is an id that a row may have. */
 export function isRowId(id: unknown): id is number {
   return Number.isSafeInteger(id) && Number(id) > 0;
 }
@@ -226,7 +222,6 @@ function writeSynced(path: string, line: RunFileHead | RunFileLine, flags = 0): 
   }
 }
 
-/** What a clean-up found and did. */
 export interface CleanUp {
   readonly deletedCount: number;
   /** Ids of rows that it could not delete, or that have lost their marker. */
@@ -279,7 +274,6 @@ function remove(path: string): string | null {
   }
 }
 
-/** What a person is told, and the exit code. */
 export function cleanUpText(
   { deletedCount, leftIds, unseenIds, waitMs, fileFailure }: CleanUp,
   { path, head: { tableName } }: Pick<RunFile, 'path' | 'head'>,
@@ -302,7 +296,6 @@ export function cleanUpText(
   return [sentences.filter(Boolean).join(' '), isLeft ? EXIT.needsPerson : EXIT.tryLater];
 }
 
-/** What a person is told where a clean-up failed, and the exit code. */
 export function failedText(
   thrown: unknown,
   { path, head: { tableName, column, marker } }: Pick<RunFile, 'path' | 'head'>,

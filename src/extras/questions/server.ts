@@ -12,14 +12,12 @@ import { faultFailure, statusFailure } from '../../origin/failures.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
 import { openTransport } from '../../origin/transport.ts';
 
-/** One answer. */
 export interface RawReply {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   readonly text: string;
 }
 
-/** A column as described. */
 export interface ColumnFields {
   readonly id: number;
   readonly name: string;
@@ -31,7 +29,6 @@ export interface ColumnFields {
   readonly readOnly?: boolean | undefined;
 }
 
-/** A table as described. */
 export interface TableFields {
   readonly id: number;
   readonly recordName: string;
@@ -41,20 +38,16 @@ export interface TableFields {
   readonly views: readonly { readonly name: string; readonly alias: string; readonly type: string }[];
 }
 
-/** One row of Select or Retrieve in JSON. */
 export type RowFields = Readonly<Record<string, unknown>> & { readonly '@row.id': number };
 
-/** What is sent beside the path. */
 export interface SentParts {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-/** What a question is put to. */
 export interface Server {
   /** Sends a GET to a path below the database, or a POST of rows in JSON. */
   call(path: string, sent?: SentParts): Promise<RawReply>;
-  /** The table that is asked. */
   readonly table: TableFields;
 }
 

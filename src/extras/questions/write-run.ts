@@ -38,13 +38,11 @@ export const WRITE_REQUESTS_MAX = 63;
 /** Those for the questions, and for what is looked at before them. */
 export const WRITE_QUESTION_REQUESTS_MAX = WRITE_REQUESTS_MAX - 2 * CLEAN_UP_REQUESTS_MAX;
 
-/** What a run works with. */
 export interface WriteRun {
   readonly invocation: Invocation;
   readonly config: Config;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Whether a person agrees. */
   readonly agree: (question: string) => Promise<boolean>;
   readonly ask: (question: OriginQuestion<WritingServer>, origin: WritingServer) => Promise<void>;
 }
@@ -93,7 +91,6 @@ export async function askByWriting(run: WriteRun, server: Server): Promise<Write
 const NEEDED =
   'Make an empty table for it, with a Text column that is not Unique and takes 40 characters: docs/origin.md lists the others.';
 
-/** Finishes the clean-up of an earlier run. */
 export async function finishCleanUp(invocation: Invocation): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   using _held = holdRunFile(runFilePath(config));
@@ -106,7 +103,6 @@ export async function finishCleanUp(invocation: Invocation): Promise<number> {
   return said.exitCode;
 }
 
-/** What a clean-up came to. */
 interface CleanUpEnd {
   readonly message: string;
   readonly exitCode: number;

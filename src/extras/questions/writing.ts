@@ -11,7 +11,6 @@ import type { ColumnFields, RawReply, RowFields, Server, TableFields } from './s
 
 type WrittenCells = Readonly<Record<string, unknown>>;
 
-/** What an answer says of one row. */
 interface RowStatus {
   readonly status: number;
   readonly id?: unknown;
@@ -20,11 +19,9 @@ interface RowStatus {
   readonly error?: { readonly error?: unknown; readonly code?: unknown };
 }
 
-/** What is written, and where. */
 export interface WritingServer extends Server {
   readonly plan: WritingPlan;
   readonly marker: string;
-  /** What was said of the first row. */
   readonly first: RowStatus;
   /** The row that updates go to; null where none was made, or it has lost the marker. */
   readonly firstId: number | null;
@@ -44,9 +41,7 @@ interface PurgedRow {
   readonly status: number;
 }
 
-/** How rows of a table are made. */
 export interface WritingPlan {
-  /** The column of the marker. */
   readonly mark: ColumnFields;
   readonly required: readonly ColumnFields[];
   /** Required columns for which there is no value, so that no row can be made. */
@@ -75,13 +70,11 @@ const TEXT_CHARS = 40;
 /** Rows that all questions make at most, also at an origin that takes whatever it is given. */
 export const ROWS_MAX = 14;
 
-/** A marker that no other row has. */
 export function newMarker(random: () => number): string {
   const digits = Array.from({ length: 12 }, () => Math.floor(random() * 16).toString(16));
   return `rowsync contract ${digits.join('')}`;
 }
 
-/** Whether a column takes any value of its type. */
 export function isFree({ kind, readOnly }: ColumnFields): boolean {
   return (kind === undefined || kind === 'Updatable') && readOnly !== true;
 }

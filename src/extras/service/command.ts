@@ -96,7 +96,6 @@ export function addServiceCommand(program: Command, runner: Runner): void {
   );
 }
 
-/** What to type now. */
 function nextText(config: string): string {
   return `next:\n  rowsync check --config ${config}\n  rowsync status --config ${config}\n  rowsync service status\n`;
 }
@@ -158,7 +157,6 @@ function isPackaged(root: string): boolean {
   return program === PACKAGED.program && existsSync(join(root, PACKAGED.units, UNIT_FILES[0]));
 }
 
-/** What an uninstall leaves, and how to remove it. */
 function keptText(name: string, root: string): string {
   const { config, token, maskKey, state } = servicePaths(name);
   const kept = [config, token, maskKey, state].filter((path) => existsSync(join(root, path)));

@@ -25,7 +25,6 @@ export type ServiceStep =
       readonly needs: string | null;
     };
 
-/** What is installed. */
 export interface ServiceChoice {
   /** The instance: rowsync@NAME. */
   readonly name: string;
@@ -72,7 +71,6 @@ export function unitOf(name: string, by: ServiceChoice['by']): string {
   return by === 'daemon' ? `rowsync@${name}.service` : `rowsync-sync@${name}.timer`;
 }
 
-/** The steps that set the service up, enable and start it. */
 export function planInstall(given: ServiceChoice): readonly ServiceStep[] {
   const { name, by, program, units, config, token, maskKey } = given;
   const paths = servicePaths(name);

@@ -7,10 +7,8 @@ import { EXIT } from '../../base/errors.ts';
 import { fail, ok, warn, type CheckResult } from '../../cli/runtime/check-result.ts';
 import { servicePaths, unitOf } from './service-plan.ts';
 
-/** What was found of an instance. */
 export interface UnitReport {
   readonly findings: readonly CheckResult[];
-  /** The units that do the work. */
   readonly units: readonly string[];
   /** Whether systemd is to start the daemon or the timer, and whether one of them is active. */
   readonly isWanted: boolean;

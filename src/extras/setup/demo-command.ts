@@ -219,14 +219,11 @@ const FAILURES = `SELECT "table" || ' ' || row_id || ' was refused:' || char(10)
 const DECISIONS = `UPDATE sync_conflicts SET resolution = 'local' WHERE state = 'open';
 UPDATE "Employee" SET "E-Mail" = 'new.address@example.com' WHERE _id = 2;`;
 
-/** Where the story is told. */
 interface Stage {
   readonly invocation: Invocation;
   readonly sandbox: RunningSandbox;
-  /** Of the replica. */
   readonly path: string;
   readonly say: (text: string) => Promise<void>;
-  /** The answer to a question, as a table. */
   readonly ask: (query: string) => string;
 }
 
@@ -251,7 +248,6 @@ async function tellEdits({ invocation, sandbox, path, say, ask }: Stage): Promis
   return report;
 }
 
-/** Text set in from the left. */
 function indented(text: string): string {
   return text
     .split('\n')

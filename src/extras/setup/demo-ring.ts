@@ -18,7 +18,6 @@ const [TABLE, ROW, COLUMN, VALUE] = ['Order', 7, 'Comment', 'rings'] as const;
 const ARRIVAL_MS_MAX = 20_000;
 const LOOK_MS = 20;
 
-/** A port of this machine that is free now. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));

@@ -85,7 +85,6 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
   return exitCode;
 }
 
-/** What to type now. */
 function nextText(configPath: string | undefined): string {
   const named = configPath === undefined ? '' : ` --config ${shellWord(configPath)}`;
   const lines = [

@@ -4,7 +4,6 @@
 import { optionsSchema } from '../../config/options.ts';
 import type { RouteOptions } from '../../config/proxy.ts';
 
-/** A table whose edits are pushed. */
 export interface PushedTable {
   readonly table: string;
   /** The column that identifies rows; null for none. */
@@ -13,7 +12,6 @@ export interface PushedTable {
   readonly purges?: boolean | undefined;
 }
 
-/** What a configuration is made of. */
 export interface Answers {
   readonly url: string;
   readonly database: string;

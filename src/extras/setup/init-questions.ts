@@ -22,7 +22,6 @@ import type { Invocation } from '../../extra.ts';
 import type { Prompter } from '../shared/prompts.ts';
 import { plural, someOf } from '../../base/text.ts';
 
-/** The options of `init`, as Commander gives them. */
 export interface InitOptions {
   readonly url?: string;
   readonly database?: string;
@@ -42,7 +41,6 @@ export interface FirstFiles {
   readonly token: string | null;
 }
 
-/** What is known before the first question. */
 type KnownAnswers = Omit<InitOptions, 'push'> & {
   /** Where the configuration will be; the token goes beside it. */
   readonly file: string;
@@ -67,7 +65,6 @@ export async function checkAnswers(
   }
 }
 
-/** Tables named in one line. */
 const NAMES_MAX = 40;
 
 /** Asks for what the options leave open. @throws RowsyncError of the origin, and where the input ends early. */

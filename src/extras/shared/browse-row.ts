@@ -16,7 +16,6 @@ const LINES_MAX = 200;
 /** Characters of a waiting cell: one more than the page shows whole (extras/page/values.ts). */
 const WAITING_CHARS_MAX = 20_001;
 
-/** One change of a row that waits to be pushed. */
 export interface WaitingCell {
   readonly rowId: number;
   readonly kind: string;
@@ -28,7 +27,6 @@ export interface WaitingCell {
   readonly since: string;
 }
 
-/** One revision of an attached file. */
 export interface RowFile {
   readonly id: number;
   readonly column: string;
@@ -75,7 +73,6 @@ export function readFullCell(
   return row === undefined ? undefined : (row[0] ?? null);
 }
 
-/** The ids before and after a row. */
 export function readNeighbours(
   from: Connection,
   { name }: BrowsedTable,
@@ -137,7 +134,6 @@ export function readRowConflicts(from: Connection, table: BrowsedTable, id: numb
   return queryAll(from, text, [table.id, id]) as ConflictLine[]; // the columns just listed
 }
 
-/** Why a row could not be read or sent. */
 export function readRowFailures(from: Connection, table: BrowsedTable, id: number): readonly FailureLine[] {
   const text = sql`SELECT id, "table", row_id AS rowId, kind, "column", reason, since, status, code, sent, retry_at AS retryAt
       FROM sync_failures WHERE "table" = ? AND row_id = ? LIMIT ${LINES_MAX}`;
@@ -156,7 +152,6 @@ export function readRowFiles(from: Connection, table: BrowsedTable, id: number):
   return queryAll(from, text, [table.id, id]) as RowFile[]; // the columns just listed
 }
 
-/** One revision of a file by its number here. */
 export function readFileLine(from: Connection, id: number): RowFile | null {
   return queryFirst(from, sql`${FILES} WHERE f.id = ?`, [id]) as RowFile | null; // as above
 }

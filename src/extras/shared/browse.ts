@@ -12,7 +12,6 @@ import { columnType } from '../../wire/schema.ts';
 /** A value as SQLite gives it; integers that a double does not hold are bigint. */
 export type Cell = string | number | bigint | null | Uint8Array;
 
-/** A column as it can be looked at. */
 export interface BrowsedColumn {
   readonly name: string;
   /** At the origin; empty for a column that is not the origin's: another client's, or `_color`. */
@@ -40,14 +39,12 @@ export interface BrowsedTable {
   readonly rowCount: number;
 }
 
-/** One condition over a column. */
 export interface Filter {
   readonly column: string;
   readonly op: '=' | '<>' | '<' | '<=' | '>' | '>=' | 'has' | 'empty' | 'given';
   readonly value: string;
 }
 
-/** Which rows, in which order, beginning where. */
 export interface BrowseQuery {
   readonly filters: readonly Filter[];
   /** Looked for in every text column; empty for nothing. */
@@ -69,7 +66,6 @@ export interface CutCell {
   readonly bytes: number | null;
 }
 
-/** Rows of one page. */
 const BROWSED_ROWS = 100;
 /** Characters of a cell that a list shows. */
 const CUT_CHARS = 300;
@@ -98,7 +94,6 @@ interface TableLine {
   readonly rowCount: number;
 }
 
-/** Every table by name, with its columns. */
 export function readBrowsedTables(from: Connection): readonly BrowsedTable[] {
   const lines = queryAll(from, TABLES) as TableLine[]; // columns and types are ours
   return lines.map((line) => browsedTable(from, line));
@@ -174,12 +169,10 @@ export interface Facet {
   readonly isCut: boolean;
 }
 
-/** Values of one facet. */
 const FACET_VALUES_MAX = 20;
 /** Longer values are not told apart. */
 export const FACET_CHARS_MAX = 200;
 
-/** Counts the values of a column in the rows that match. */
 export function readFacet(from: Connection, table: BrowsedTable, column: string, wish: BrowseQuery): Facet {
   const { text, values } = whereOf(table, wish, []);
   const name = ident(column);
@@ -317,7 +310,6 @@ function filterCondition(table: BrowsedTable, { column, op, value }: Filter): Co
   return { text: sql`${given} ${operator} ?`, values: [number] };
 }
 
-/** Whether a column has numbers only. */
 export function isNumericColumn({ columns }: BrowsedTable, name: string): boolean {
   return name === '_id' || ['INTEGER', 'ANY'].includes(columns.find((column) => column.name === name)?.storedAs ?? '');
 }

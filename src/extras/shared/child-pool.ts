@@ -34,7 +34,6 @@ export class ChildFailure extends Error {
   }
 }
 
-/** How long a process waits for the next question. */
 const IDLE_MS_MAX = 120_000;
 /** Memory for JavaScript in a process; SQLite's own is bounded in there (process.ts). */
 export const HEAP_MIB_MAX = 96;
@@ -94,7 +93,6 @@ export class ChildPool<Request> {
     this.close();
   }
 
-  /** Ends every process. */
   close(): void {
     this.#isClosed = true;
     for (const child of this.#all) child.kill('SIGKILL');

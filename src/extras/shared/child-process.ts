@@ -36,7 +36,6 @@ const LOOK_MS = 25;
  */
 export const PROCESS_MIB_MAX = 200;
 
-/** Answers the parent process until it ends. */
 export function serveQuestions(answerOf: (request: never) => AnswerChunks): void {
   let takeMore: () => void = () => undefined;
   process.on('message', (message: unknown) => {

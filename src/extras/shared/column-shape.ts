@@ -20,7 +20,6 @@ const TYPES: Readonly<Record<ValueForm, PgType>> = {
   timestamp: 'timestamptz',
 };
 
-/** The type that holds the values of a column. */
 export function pgType(type: ColumnType): PgType {
   return TYPES[TYPE_RULES[type].form];
 }

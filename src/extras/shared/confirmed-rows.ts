@@ -20,7 +20,6 @@ export interface SinkSource {
   readonly leftOut: TableSelection['leftOut'];
 }
 
-/** A line of touched rows. */
 export interface ChangedRowLine {
   readonly tableId: number;
   readonly rowId: number;
@@ -107,7 +106,6 @@ export function readAllRows(from: Connection, { source, columns }: SinkSource): 
     .iterate() as IterableIterator<SourceRow>; // the columns just listed
 }
 
-/** Rows of a public view, as they are. */
 export function readView(from: Connection, name: Sql, columns: readonly string[]): IterableIterator<readonly Stored[]> {
   return from
     .prepare(sql`SELECT ${joinSql(columns.map(ident))} FROM ${name}`)

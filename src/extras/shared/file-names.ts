@@ -69,7 +69,6 @@ function foldedName(name: string): string {
   return name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 }
 
-/** The names that were given in one folder. */
 export class FolderNames {
   readonly #taken = new Set<string>();
 

@@ -8,7 +8,6 @@ import { RowsyncError, usageError } from '../../base/errors.ts';
 import { writeProse, type Session } from '../../cli/terminal/session.ts';
 import { printable } from '../../base/text.ts';
 
-/** Asks one question after the other. */
 export class Prompter {
   readonly #stderr: Session['stderr'];
   readonly #lines: Interface;
@@ -71,7 +70,6 @@ export class Prompter {
     }
   }
 
-  /** Tells something between the questions. */
   async say(line: string): Promise<void> {
     await writeProse(this.#stderr, `${printable(line)}\n`);
   }

@@ -4,7 +4,6 @@
 import { countText, plural, printable } from '../../base/text.ts';
 import type { SinkStatus } from '../../replica/bookkeeping/sinks.ts';
 
-/** One line about a sink, and its problems below. */
 export function sinkLines(sink: SinkStatus): readonly string[] {
   const { name, tables, problem } = sink;
   const held = tables.filter(({ problem: own }) => own !== null);
@@ -18,7 +17,6 @@ export function sinkLines(sink: SinkStatus): readonly string[] {
   ].map(printable);
 }
 
-/** The progress of a sink, in one sentence. */
 export function sinkSentence({ epoch, lagRows, lagSeconds, problem, tables }: SinkStatus): string {
   if (problem !== null) return `cannot continue (${problem.code}); ${lagText(lagRows, lagSeconds)}`;
   if (epoch === null) return 'nothing was sent yet';

@@ -165,7 +165,6 @@ export function readExactCells(
   return row?.slice(1) ?? null;
 }
 
-/** The rows of a query as they are stored. */
 export function readStored(
   from: Connection,
   text: Sql,
