@@ -24,10 +24,7 @@ export interface PipelineOptions<Lane extends string> {
   readonly ahead: { readonly lane: Lane; readonly count: number };
 }
 
-/**
- * Takes items from `next` until it returns null while nothing is under way (`isIdle`). All items have ended when it returns, also after a failure;
- * then the first failure is thrown.
- */
+/** Takes items from `next` until it returns null while none is under way (`isIdle`). All have ended when the first failure is thrown. */
 export async function runPipeline<T, Lane extends string>(
   next: (isIdle: boolean) => T | null,
   options: PipelineOptions<Lane>,

@@ -112,10 +112,7 @@ export interface LoadOptions {
 /** Bytes of a configuration file; a real one has a few hundred lines. */
 const CONFIG_BYTES_MAX = 1024 * 1024;
 
-/**
- * Loads a configuration file.
- * @throws RowsyncError `config.missing`, `config.secret` (only secrets are wrong) or `config.invalid`.
- */
+/** @throws RowsyncError `config.missing`, `config.secret` (only secrets are wrong) or `config.invalid`. */
 export function loadConfig(path: string, options: LoadOptions = { needsCredentials: true }): LoadedConfig {
   const file = resolve(path);
   const environment = options.environment ?? processEnvironment();

@@ -14,10 +14,7 @@ export const SERVICE_NAME = /^[a-z0-9][a-z0-9_-]{0,30}$/;
 /** Where a configuration is looked for if none is named; the first that exists is taken. */
 export const CONFIG_PATHS = ['rowsync.yaml', `${SERVICES_FOLDER}/rowsync.yaml`, `${SERVICES_FOLDER}/*.yaml`] as const;
 
-/**
- * The absolute path of the configuration file: the named one, else the first of CONFIG_PATHS that exists. Of a folder, it is the only configuration
- * in it. @throws RowsyncError `config.missing` for none, or for several.
- */
+/** The configuration file: the named one, else the first of CONFIG_PATHS. @throws RowsyncError `config.missing` for none, or several. */
 export function findConfig(named: string | undefined, folder: string): string {
   const found = findConfigs(named, folder);
   const [first] = found;

@@ -26,10 +26,7 @@ export interface TableRule {
   readonly options: Exclude<TableOptions, false>;
 }
 
-/**
- * Orders the patterns: a name without `*` before any pattern, then by the number of literal characters, then by fewer
- * stars, then as written.
- */
+/** Orders the patterns as `comparePatterns`, then as written. */
 export function tableRules(tables: Readonly<Record<string, TableOptions>>): TableRules {
   const rules = Object.entries(tables)
     .map(([pattern, options]) => ({ pattern, options, isMatch: matcherOf(pattern) }))

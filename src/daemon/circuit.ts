@@ -14,10 +14,7 @@ import type { WorkOutcome } from './work.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 
-/**
- * Why no cycle is run: the origin gives no usable answer · it does not accept the credentials or their rights · the
- * replica cannot be worked on · another reason that concerns everything.
- */
+/** Why no cycle is run; `originDown`: no usable answer, `auth`: the credentials or their rights. */
 export type FailureCause = 'originDown' | 'auth' | 'replica' | 'other';
 
 /** Successive failures that concern all tables; none if `failureCount` is 0. */
@@ -64,10 +61,7 @@ export function afterTableFailure(
   return { failureCount, retryAtMs: at.nowMs + spreadBackoffMs(BACKOFFS.table, failureCount, at.random) };
 }
 
-/**
- * What the question decides. outage: is the origin down, or does one table fail? · rights: does a table or this work lack a right, or are the
- * credentials refused?
- */
+/** outage: is the origin down, or does one table fail? · rights: are the credentials refused, or does one kind of work lack a right? */
 type Question = 'outage' | 'rights';
 
 /** The open question about a failure; null for none. */

@@ -41,10 +41,7 @@ const STOP_MS_MAX = 14_000;
 /** How long a notice may still take at the end. */
 const FLUSH_MS_MAX = 5_000;
 
-/**
- * Runs until the stop signal; returns when the current work has ended, or after a time limit. @throws RowsyncError if the replica or the HTTP address
- * cannot be opened at the start; later failures are retried.
- */
+/** Runs until the stop signal. @throws RowsyncError if the replica or the HTTP address cannot be opened; later failures are retried. */
 export async function runDaemon(config: Config, parts: DaemonParts): Promise<void> {
   const pulse = new ProgressWatchdog();
   const { notifier } = parts;

@@ -24,10 +24,7 @@ export class RefreshQueue {
     return this.#next.tables;
   }
 
-  /**
-   * Resolves when a run that begins from now on has ended, however it ended, with what became of its tables; with none if it takes too long. Never
-   * rejects.
-   */
+  /** Resolves when a run that begins from now on has ended, with what became of its tables; with none if it takes long. Never rejects. */
   async ask(tables: readonly string[]): Promise<readonly TableOutcome[]> {
     if (tables.length === 0) return [];
     const { ended } = this.#next;

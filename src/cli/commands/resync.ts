@@ -36,11 +36,7 @@ async function forgetEtags(invocation: Invocation, names: readonly string[]): Pr
   return EXIT.done;
 }
 
-/**
- * Forgets the ETags of the named tables (as at the origin or in the replica, ignoring case); empty for all. Returns the names of the tables in the
- * replica.
- * @throws RowsyncError `usage.invalid` for an unknown name.
- */
+/** Forgets the ETags of the named tables; empty for all. Returns their names here. @throws RowsyncError `usage.invalid` for an unknown name. */
 export async function resync(replica: Replica, names: readonly string[]): Promise<readonly string[]> {
   const chosen = chooseTables(replica, names);
   await replica.writeDurably('Forgetting ETags', (tx) => {

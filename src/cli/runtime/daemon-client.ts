@@ -97,10 +97,7 @@ function isAtWork(path: string): boolean {
   }
 }
 
-/**
- * Hands a decision to the daemon of a replica and returns what it made of it. Null without an answer, or without access: the key beside the replica
- * is for users who may read the replica.
- */
+/** Hands a decision to the daemon of a replica. Null without an answer, or for who may not read the replica. */
 export async function askDaemonTo(
   address: ListenAddress,
   replicaPath: string,

@@ -48,10 +48,7 @@ export function boxTable(
   });
 }
 
-/**
- * A list whose values are read whole: a box where it fits, else a record a row with one field a line. In a pipe the fields are separated
- * by tabs, below their names.
- */
+/** A list whose values are read whole: a box where it fits, else a record a row; in a pipe, fields between tabs. */
 export function listTable(
   titles: readonly string[],
   given: readonly (readonly string[])[],

@@ -55,10 +55,7 @@ export function lostFilesError(files: CarryReport | null): RowsyncError | null {
   });
 }
 
-/**
- * Makes a dated backup in the configured folder, and removes all but the newest ones; files of other names stay. A backup without rows, as of a new
- * replica before its first pull, replaces none.
- */
+/** Makes a dated backup in the configured folder, and removes all but the newest ones; one without rows replaces none. */
 export async function backUpDated(
   config: Config,
   folder: string,

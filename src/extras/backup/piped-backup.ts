@@ -197,10 +197,7 @@ function head(of: Head): Uint8Array {
   return Buffer.from(`${JSON.stringify(of)}\n`);
 }
 
-/**
- * Writes a backup that comes as a stream under a name that is free, with its files beside it, and returns the report. @throws RowsyncError
- * `backup.damaged` for a stream that is not whole; then nothing is left.
- */
+/** Writes a streamed backup under a free name, and returns its report. @throws RowsyncError `backup.damaged`; then nothing is left. */
 export async function receiveBackup(input: Readable, path: string): Promise<unknown> {
   const [partial, folder] = [path + PARTIAL, filesBeside(path)];
   const partialFolder = `${folder}${PARTIAL}`;

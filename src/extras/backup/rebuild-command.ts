@@ -146,10 +146,7 @@ interface Aside {
   readonly scriptPath: string | null;
 }
 
-/**
- * Moves a replica aside once `writeScript` has written its lines. @throws RowsyncError `replica.inUse`, `replica.path` if there is none, and errors
- * of `writeScript`; then nothing is moved.
- */
+/** Moves a replica aside once `writeScript` has written its lines. @throws RowsyncError `replica.inUse`, `replica.path`, and its errors; nothing is moved then. */
 export function moveAsideWithScript(
   target: string,
   stamp: string,
@@ -192,10 +189,7 @@ export function moveAsideWithScript(
 /** Rows read in one go. */
 const BLOCK_ROWS = 500;
 
-/**
- * The edits of one table, a line each. `isDamaged`: rows may be missing. `isCopy`: the file was put back and not opened for writing since. @throws
- * errors of SQLite.
- */
+/** The edits of one table, a line each. `isCopy`: the file was put back and not opened for writing since. @throws errors of SQLite. */
 export function* scriptOfTable(
   from: Connection,
   tableId: number,

@@ -216,10 +216,7 @@ export interface CarriedBack {
   readonly lost: readonly string[];
 }
 
-/**
- * Puts a backup in the place of the replica, which is moved aside with all it holds. The next pull reads every page again.
- * @throws RowsyncError `replica.inUse` while another process works on it, `backup.damaged`, `replica.foreign`, ….
- */
+/** Puts a backup in the place of the replica, which is moved aside. @throws RowsyncError `replica.inUse`, `backup.damaged`, `replica.foreign`, …. */
 export async function restore<T extends CarriedBack>(
   backup: string,
   { path: target, stamp }: { readonly path: string; readonly stamp: string },

@@ -390,10 +390,7 @@ function checkMode({ replica: { path, shared } }: Config): readonly CheckResult[
   return [warn('mode', `${text}: its group may use it`, `chmod g= ${path}, or say so with replica.shared: true.`)];
 }
 
-/**
- * Whether those who share the replica may also change the configuration, which says what rowsync runs, and where its token is. No finding if the
- * replica is not shared: then the folder is its owner's.
- */
+/** Whether those who share a replica may also change the configuration, which says what rowsync runs, and where its token is. */
 function checkConfiguration({ file, replica }: Config): readonly CheckResult[] {
   const sharing = statSync(dirname(replica.path), { throwIfNoEntry: false });
   if (!replica.shared || sharing === undefined) return [];

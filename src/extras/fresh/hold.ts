@@ -86,10 +86,7 @@ interface FreshQuestion {
   readonly within: string;
 }
 
-/**
- * Leaves the reader in a transaction in which the tables are as young as wanted; returns them.
- * @throws RowsyncError `fresh.stale`, `usage.invalid`, `replica.query`.
- */
+/** Leaves the reader in a transaction in which the tables are young enough. @throws RowsyncError `fresh.stale`, `usage.invalid`, `replica.query`. */
 async function freshen(
   invocation: Invocation,
   config: Config,

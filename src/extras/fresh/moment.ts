@@ -17,10 +17,7 @@ import { readRefiltered } from '../../replica/bookkeeping/following.ts';
 import { storeMoment, type ProvenMoment, readLastMoment } from '../../replica/bookkeeping/touched.ts';
 import { openReader } from '../../replica/reader.ts';
 
-/**
- * Asks after a pull until nothing moved, and stores the moment; nothing may be written in between. @throws RowsyncError `fresh.moved` where tables are
- * too busy or could not be asked.
- */
+/** Asks after a pull until nothing moved, and stores the moment. @throws RowsyncError `fresh.moved` for tables that are too busy. */
 export async function proveMoment(around: PullContext, before: PullReport): Promise<ProvenMoment> {
   const { replica, clock } = around;
   const context = { ...around, settings: { ...around.settings, compares: false } };

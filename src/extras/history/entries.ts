@@ -72,9 +72,7 @@ function values({ table = null, runId = null, since = null, until = null }: Entr
   return { table, runId, ...times };
 }
 
-/**
- * The life of a row, the oldest first. One that had another id before the origin gave it this one begins with what it was then.
- */
+/** The entries of a row, the oldest first; also those under the id that it had before the origin gave it this one. */
 export function readRowEntries(from: Connection, table: string, rowId: number): readonly HistoryEntry[] {
   const ofRow = sql`SELECT ${COLUMNS} FROM sync_history WHERE row_id = ? AND "table" = ? ORDER BY id`;
   const own = queryAll(from, ofRow, [rowId, table]) as HistoryEntry[]; // the columns just listed
@@ -129,9 +127,7 @@ export function findRun(from: Connection, runId: number): { readonly kind: strin
   return queryFirst(from, text, [runId]) as ReturnType<typeof findRun>; // the columns just listed
 }
 
-/**
- * Since when the edits that a push sent are in the journal: under the pull that found them, or under no run. Null if the run is no push.
- */
+/** Since when the edits that a push sent are in the journal, under other runs or none; null if the run is no push. */
 export function editsOfPushSince(from: Connection, runId: number): string | null {
   const run = findRun(from, runId);
   if (run?.kind !== 'push') return null;

@@ -72,10 +72,7 @@ export function lastSeqAt(from: Connection, moment: number): number {
   return queryNumbers(from, text, [stampFromMs(moment * 1000)])[0] ?? 0;
 }
 
-/**
- * Checks that the journal of a table covers a moment: not before its beginning, not in the future, and not in the gap before a restore. @throws
- * RowsyncError `history.unknown`, with the known span.
- */
+/** Checks that the journal of a table covers a moment. @throws RowsyncError `history.unknown`, with the known span. */
 export function checkKnown(
   from: Connection,
   { table, since }: KnownTable,

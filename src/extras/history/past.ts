@@ -18,10 +18,7 @@ import type { QueryAnswer, ReplicaReader } from '../../replica/reader.ts';
 import { isStrict } from '../../replica/tables.ts';
 import { readExactEntries, type ExactCell, type ExactEntry } from './exact-entries.ts';
 
-/**
- * Queries the tables as they were at a moment, in seconds since 1970; called once for a connection. @throws RowsyncError `history.unknown` if the
- * journal of a named table does not cover the moment, and as `ReplicaReader.query`.
- */
+/** Queries the tables as of a moment, in seconds since 1970; once for a connection. @throws RowsyncError `history.unknown`, and as a query. */
 export function queryPast(
   reader: ReplicaReader,
   text: string,

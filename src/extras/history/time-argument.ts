@@ -14,10 +14,7 @@ const UNIT_S: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_4
 export const MOMENT_FORMS =
   '2026-11-01, "2026-11-01 08:00", 2026-11-01T08:00:00Z, now, today, yesterday, or 90m, 2h, 3d, 1w ago';
 
-/**
- * Seconds since 1970 of a moment; a day alone is its beginning. `name` is that of the option.
- * @throws RowsyncError `usage.invalid`.
- */
+/** Seconds since 1970 of a moment; a day alone is its beginning. @throws RowsyncError `usage.invalid`, which names the option. */
 export function momentOf(text: string, { name, nowMs }: { readonly name: string; readonly nowMs: number }): number {
   const given = text.trim();
   const ms = wordMs(given.toLowerCase(), nowMs) ?? agoMs(given, nowMs) ?? writtenMs(given);

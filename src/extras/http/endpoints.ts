@@ -116,10 +116,7 @@ export function seldom<T>(make: () => T, clock: Pick<Clock, 'monotonicMs'>): () 
   };
 }
 
-/**
- * The body of `/status`: the daemon, every table as `sync_status` has it, the account, and what the account has from the daemon alone.
- * @throws RowsyncError of the replica.
- */
+/** The body of `/status`. @throws RowsyncError of the replica. */
 async function statusJson(state: DaemonState, { config }: Resources, around: Surroundings): Promise<object> {
   const { path } = config.replica;
   return {

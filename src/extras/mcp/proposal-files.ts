@@ -38,9 +38,7 @@ export function findProposal(folder: string, name: string): FoundProposal {
   return found;
 }
 
-/**
- * Keeps a proposal. @throws RowsyncError `usage.invalid` where the name is taken, or there are too many; of the file system.
- */
+/** Keeps a proposal. @throws RowsyncError `usage.invalid` for a name that is taken, or too many proposals; of the file system. */
 export function keepProposal(folder: string, proposal: Proposal, { isShared }: { readonly isShared: boolean }): void {
   const found = listProposals(folder);
   if (found.some(({ name }) => name === proposal.name)) {

@@ -209,10 +209,7 @@ async function report(
   return isApplied ? session.stdout.write(text) : writePaged(session, text);
 }
 
-/**
- * Writes the edits of a proposal by table, except where cells changed since.
- * @throws what SQLite or a trigger says against an edit.
- */
+/** Writes the edits of a proposal by table, except where cells changed since. @throws what SQLite or a trigger says against one. */
 function applyEdits(from: Connection, { edits }: Proposal): readonly TableUndo[] {
   const byTable = new Map<string, { readonly edits: InverseEdit[]; readonly refusals: UndoRefusal[] }>();
   for (const edit of edits) {

@@ -61,9 +61,7 @@ function escapeText(text: string): string {
   return printableLines(text).replaceAll(/[&<>"'`]/g, (character) => ENTITIES[character] ?? '');
 }
 
-/**
- * A text to the letter, for names and values of form fields, which have to come back unchanged. All other text shows invisible characters.
- */
+/** A text to the letter, for names and values of form fields, which come back. All other text shows invisible characters. */
 export function exact(text: string): Html {
   return new Html(
     MAKER,

@@ -11,10 +11,7 @@ import type { ColumnFields, RowFields, Server, TableFields } from './server.ts';
 /** One question, to a server that only reads unless it says more. */
 export interface OriginQuestion<Asked extends Server = Server> {
   readonly question: string;
-  /**
-   * Null where the table has nothing to ask it of.
-   * @throws RowsyncError of the origin, Unasked, or any error for an answer that it cannot read.
-   */
+  /** Null where the table has nothing to ask it of. @throws RowsyncError of the origin, Unasked, or any error for an unreadable answer. */
   readonly ask: (origin: Asked) => string | null | Promise<string | null>;
   /** What rowsync assumes, and the sandbox answers; an answer may have details behind a colon. */
   readonly assumed: string;

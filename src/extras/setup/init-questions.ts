@@ -237,10 +237,7 @@ function tableNamed(tables: readonly TableSummary[], name: string): TableSummary
   return tables.find(({ recordName }) => recordName.toLowerCase() === name.toLowerCase());
 }
 
-/**
- * The tables of --push under their names at the origin; patterns are left to the check. @throws RowsyncError `usage.invalid` for a table that is not
- * there, and as `matchError`.
- */
+/** The tables of --push under their names at the origin. @throws RowsyncError `usage.invalid` for a missing one, and as `matchError`. */
 async function requirePushed(
   origin: Origin,
   tables: readonly TableSummary[],

@@ -28,10 +28,7 @@ export function staleTables(reader: ReplicaReader, names: readonly string[], bou
   return staleAmong(readAges(reader, names, bound.filterOf), bound);
 }
 
-/**
- * Leaves the reader in a transaction in which the tables are as young as wanted; returns them. `failure` is why reading them now failed.
- * @throws RowsyncError `fresh.stale`.
- */
+/** Leaves the reader in a transaction in which the tables are young enough. `failure`: of reading them now. @throws RowsyncError `fresh.stale`. */
 export function requireFresh(
   reader: ReplicaReader,
   { names, bound, failure = null }: { names: () => readonly string[]; bound: AgeBound; failure?: RowsyncError | null },

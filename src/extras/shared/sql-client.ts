@@ -84,10 +84,7 @@ export type EditOutcome =
   /** In the words of a trigger or of SQLite. */
   | { readonly kind: 'refused'; readonly words: string };
 
-/**
- * Edits one row as any SQL client would, in one statement. A cell that changed since the person saw it is not overwritten; a cell that they did not
- * change is not written. @throws RowsyncError of the replica, such as `replica.busy`.
- */
+/** Edits one row as any SQL client would; never a cell that changed since the person saw it. @throws RowsyncError such as `replica.busy`. */
 export function editRowAsClient(
   path: string,
   edit: RowEdit,
