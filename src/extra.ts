@@ -25,6 +25,11 @@ export interface Invocation {
   readonly isVerbose: boolean;
 }
 
+/** Options of a command as Commander gives them, by name: those with a text, switches, and lists. */
+export type Flags<Text extends string, Switch extends string = never, List extends string = never> = {
+  readonly [Name in Text]?: string;
+} & { readonly [Name in Switch]?: boolean } & { readonly [Name in List]?: readonly string[] };
+
 /** Makes a command's work its action. The work gets the arguments and options as Commander gives them; the number it returns becomes the exit code. */
 export type Runner = <Given extends unknown[]>(
   work: (invocation: Invocation, ...given: Given) => Promise<number>,

@@ -18,7 +18,7 @@ import { plural, printable, someOf } from '../../base/text.ts';
 import type { ProvenMoment } from '../../replica/bookkeeping/touched.ts';
 import { orLeaveConfirmation } from '../runtime/hand-over.ts';
 import { writeWithAccount, exitCodeOf, loadNamedConfig, withResources } from '../runtime/invocation.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { filesFailures, filesText } from '../report/files-report.ts';
 import { lostText, pushExitCode, pushFailures, pushJson, pushText } from '../report/push-report.ts';
 import { failuresOf, pullText } from '../report/pull-report.ts';
@@ -58,7 +58,7 @@ function flagsOf({ follow, discard, moment, isStrict }: RunOptions): readonly st
   return Object.entries(flags).flatMap(([flag, isGiven]) => (isGiven === true ? [flag] : []));
 }
 
-type RunFlags = { [name in 'confirm' | 'discard' | 'follow' | 'strict' | 'moment']?: boolean };
+type RunFlags = Flags<never, 'confirm' | 'discard' | 'follow' | 'strict' | 'moment'>;
 
 function define(command: Command, runner: Runner, works: readonly ConfirmationKind[]): Command {
   return command

@@ -21,7 +21,7 @@ import {
   printJson,
   withResources,
 } from '../runtime/invocation.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { orLeaveConfirmation } from '../runtime/hand-over.ts';
 import { lostText, planJson, planText, pushExitCode, pushJson, pushText } from '../report/push-report.ts';
 import { writePaged } from '../terminal/pager.ts';
@@ -67,11 +67,7 @@ export function addPushCommands(program: Command, runner: Runner): void {
     .action(runner(pushOrPlan));
 }
 
-interface PushFlags {
-  readonly dryRun?: boolean;
-  readonly confirm?: boolean;
-  readonly strict?: boolean;
-}
+type PushFlags = Flags<never, 'dryRun' | 'confirm' | 'strict'>;
 
 async function pushOrPlan(
   invocation: Invocation,

@@ -8,7 +8,7 @@ import { printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { loadNamedConfig } from '../runtime/invocation.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { answerAsTable, OUTPUT_FORMATS, type OutputFormat } from '../terminal/table.ts';
 import { readAll, writeAll } from '../terminal/session.ts';
 
@@ -26,15 +26,8 @@ A table shows at most 1,000 rows; JSON and CSV are complete. In CSV, NULL is not
 in an answer of one column both are "", since many readers skip a blank line.
 Any other SQLite client can read the replica as well, at any time.`;
 
-interface SqlOptions {
-  readonly format?: OutputFormat;
-  readonly escapeFormulas?: boolean;
-  /** An option of an extra that answers about the past. */
-  readonly at?: string;
-  /** Likewise, of one that answers only what is fresh, or of one moment. */
-  readonly fresh?: string;
-  readonly moment?: boolean;
-}
+/** `at`, `fresh` and `moment` are options of extras. */
+type SqlOptions = Flags<'at' | 'fresh', 'escapeFormulas' | 'moment'> & { readonly format?: OutputFormat };
 
 export function addSqlCommand(program: Command, runner: Runner): void {
   program

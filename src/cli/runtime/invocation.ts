@@ -17,17 +17,12 @@ import type { Replica } from '../../replica/database.ts';
 import { prepareForRows } from './memory.ts';
 import { become, ownerOf } from './owner.ts';
 import type { Owner } from '../../reconcile/owner.ts';
-import type { Invocation } from '../../extra.ts';
+import type { Flags, Invocation } from '../../extra.ts';
 import { integerFromText, linesText, printable, printableJson } from '../../base/text.ts';
 import { writeProse, type Session } from '../terminal/session.ts';
 
 /** The options that every command takes, as Commander gives them. */
-export interface GlobalOptions {
-  readonly config?: string;
-  readonly service?: string;
-  readonly json?: boolean;
-  readonly verbose?: boolean;
-}
+export type GlobalOptions = Flags<'config' | 'service', 'json' | 'verbose'>;
 
 interface ConfigNeeds {
   /** `asRoot`: for a command that may ask for them later, when it is root no more. */

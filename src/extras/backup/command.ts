@@ -13,7 +13,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { queryNumber } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
 import { exitCodeOf, loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { become, mayMake, ownerOf } from '../../cli/runtime/owner.ts';
 import { backUpByChild, mayReadBackup, PIPE, restoreByChild, restoreReceived, sendBackup } from './piped-backup.ts';
 import { sql } from '../../base/sql.ts';
@@ -58,11 +58,7 @@ export function addBackupCommands(program: Command, runner: Runner): void {
     .action(runner(restoreAndPrint));
 }
 
-interface BackupFlags {
-  readonly withoutFiles?: boolean;
-  readonly moment?: boolean;
-  readonly drill?: boolean;
-}
+type BackupFlags = Flags<never, 'withoutFiles' | 'moment' | 'drill'>;
 
 async function drillOrBackUp(
   invocation: Invocation,

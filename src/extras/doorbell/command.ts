@@ -8,7 +8,7 @@ import { EXIT, usageError } from '../../base/errors.ts';
 import { printable } from '../../base/text.ts';
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { makeSecret, renewSecret, secretPath } from './secret.ts';
@@ -20,9 +20,7 @@ Examples:
   rowsync doorbell test Order                   ring once, and say whether the daemon heard it
   rowsync doorbell renew                        another secret; enter the new addresses at the origin`;
 
-interface DoorbellOptions {
-  readonly at?: string;
-}
+type DoorbellOptions = Flags<'at'>;
 
 export function addDoorbellCommands(program: Command, runner: Runner): void {
   const doorbell = program

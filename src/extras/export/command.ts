@@ -8,7 +8,7 @@ import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { countText, plural } from '../../base/text.ts';
 import { type WrittenColumn, writeParquet, type ParquetColumn } from './parquet.ts';
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { answerAsCsv } from '../../base/answer.ts';
 import { openExportFolder } from '../../base/file-system.ts';
@@ -80,12 +80,8 @@ async function exportAndPrint(
   return EXIT.done;
 }
 
-interface ExportCommandOptions {
-  readonly format: ExportFormat;
-  /** Options of an extra: how old a table may be, or that all are of one moment. */
-  readonly fresh?: string;
-  readonly moment?: boolean;
-}
+/** `fresh` and `moment` are options of another extra. */
+type ExportCommandOptions = Flags<'fresh', 'moment'> & { readonly format: ExportFormat };
 
 const EXPORT_FORMATS = ['parquet', 'csv'] as const;
 

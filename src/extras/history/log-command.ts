@@ -17,7 +17,7 @@ import { readSchemaChanges, type SeenSchemaChange } from '../../replica/bookkeep
 import { causeText, cellsText, headText, kindText } from './history-text.ts';
 import { writeAll } from '../../cli/terminal/session.ts';
 import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { momentOf, MOMENT_FORMS } from './time-argument.ts';
 import { readEvents, sequenceNumber } from './events.ts';
 
@@ -36,12 +36,7 @@ Examples:
   rowsync log --table Order --since '2026-11-01 08:00' --until 2h
   rowsync log --run 512`;
 
-interface LogOptions {
-  readonly since?: string;
-  readonly until?: string;
-  readonly table?: string;
-  readonly run?: number;
-}
+type LogOptions = Flags<'since' | 'until' | 'table'> & { readonly run?: number };
 
 interface LoggedRun {
   readonly runId: number | null;
@@ -201,10 +196,7 @@ Examples:
   rowsync changes --after 0 | jq -r '[.id, .type, .subject] | @tsv'
   rowsync changes --after 4711 --follow | ./to-queue`;
 
-interface ChangesOptions {
-  readonly after: number;
-  readonly follow?: boolean;
-}
+type ChangesOptions = Flags<never, 'follow'> & { readonly after: number };
 
 export function addChangesCommand(program: Command, runner: Runner): void {
   program

@@ -12,7 +12,7 @@ import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { editJson, previewOf, refusalLines } from './edit-report.ts';
 import { loadNamedConfig, numberArgument, printResult } from '../../cli/runtime/invocation.ts';
-import type { LostRow, Invocation, PutBackAnswer, Runner } from '../../extra.ts';
+import type { Flags, Invocation, LostRow, PutBackAnswer, Runner } from '../../extra.ts';
 import { momentOf, MOMENT_FORMS } from './time-argument.ts';
 import { planText } from '../../cli/report/push-report.ts';
 
@@ -30,13 +30,7 @@ Examples:
   rowsync undo 512 --confirm                     also puts its deleted rows back at the origin
   rowsync undo --since 2h --table Order --row 42`;
 
-interface UndoOptions {
-  readonly since?: string;
-  readonly table?: string;
-  readonly row?: string;
-  readonly dryRun?: boolean;
-  readonly confirm?: boolean;
-}
+type UndoOptions = Flags<'since' | 'table' | 'row', 'dryRun' | 'confirm'>;
 
 export function addUndoCommand(program: Command, runner: Runner): void {
   program

@@ -9,7 +9,7 @@ import { linesText, plural, printable } from '../../base/text.ts';
 import { MIRROR_HINT, readTwoWayTable } from '../../capture/table.ts';
 import { planCellsJson, planText } from '../../cli/report/push-report.ts';
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { readIdentity } from '../../replica/bookkeeping/identity.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
@@ -35,15 +35,9 @@ Examples:
 /** Problems that are listed for people; --json has all. */
 const PROBLEMS_SHOWN_MAX = 200;
 
-interface ImportOptions {
-  readonly match?: string;
-  readonly ignore?: readonly string[];
-  readonly updateOnly?: boolean;
-  readonly locale?: string;
-  readonly dates?: string;
+type ImportOptions = Flags<'match' | 'locale' | 'dates', 'updateOnly' | 'confirm', 'ignore'> & {
   readonly format?: FileFormat;
-  readonly confirm?: boolean;
-}
+};
 
 export function addImportCommand(program: Command, runner: Runner): void {
   program

@@ -17,7 +17,7 @@ import type { SinkSettings } from './context.ts';
 import { checkSink, dropSink, grantStatements, verifySink, type TableComparison } from './maintenance.ts';
 import { SinkWriter, type SinkChoice } from './sink.ts';
 import { loadNamedConfig, openExistingReplica, printResult } from '../../cli/runtime/invocation.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { boxTable } from '../../cli/terminal/table.ts';
 import { sinkLines } from '../shared/sink-text.ts';
 
@@ -29,10 +29,7 @@ Examples:
   rowsync sink verify                compare every cell; nothing is changed
   rowsync sink grants analysts | psql warehouse`;
 
-interface SinkOptions {
-  readonly sink?: string;
-  readonly confirm?: boolean;
-}
+type SinkOptions = Flags<'sink', 'confirm'>;
 
 export function addSinkCommands(program: Command, runner: Runner): void {
   const sink = program

@@ -9,7 +9,7 @@ import { EXIT, type RowsyncError, usageError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
 import { loadNamedConfig, numberArgument, printResult } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { filesBeside } from '../../files/carry.ts';
 import { queryRows } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
@@ -37,21 +37,10 @@ Examples:
   rowsync putback --status
   rowsync putback --resume                                        after a crash, or once a refused row may pass`;
 
-interface PutbackOptions {
-  readonly with?: string;
-  readonly into?: string;
-  readonly from: string;
-  readonly at?: string;
-  readonly deletedSince?: string;
-  readonly run?: string;
-  readonly workflow?: string;
-  readonly plan?: boolean;
-  readonly confirm?: boolean;
-  readonly status?: boolean;
-  readonly resume?: boolean;
-  readonly again?: boolean;
-  readonly revisions?: boolean;
-}
+type PutbackOptions = Flags<
+  'with' | 'into' | 'at' | 'deletedSince' | 'run' | 'workflow',
+  'plan' | 'confirm' | 'status' | 'resume' | 'again' | 'revisions'
+> & { readonly from: string };
 
 export function addPutbackCommand(program: Command, runner: Runner): void {
   program

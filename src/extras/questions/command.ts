@@ -11,7 +11,7 @@ import { versionOf } from '../../cli/runtime/installation.ts';
 import { loadNamedConfig, printResult, withOrigin } from '../../cli/runtime/invocation.ts';
 import { writeProse } from '../../cli/terminal/session.ts';
 import type { Config } from '../../config/load.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { originAddress } from '../../origin/address.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
 import { pathSegment } from '../../wire/query.ts';
@@ -48,12 +48,7 @@ Examples:
   rowsync contract --write-in "Contract Test"     ask by writing in this table
   rowsync contract --clean-up                     delete the rows that a killed run left`;
 
-interface ContractOptions {
-  readonly report?: string;
-  readonly confirm?: boolean;
-  readonly writeIn?: string;
-  readonly cleanUp?: boolean;
-}
+type ContractOptions = Flags<'report' | 'writeIn', 'confirm' | 'cleanUp'>;
 
 interface QuestionOutcome {
   readonly question: string;

@@ -18,7 +18,7 @@ import { accountText } from '../../cli/runtime/account-text.ts';
 import { hearDaemon } from '../../cli/runtime/daemon-client.ts';
 import { ownCommand, readShipped } from '../../cli/runtime/installation.ts';
 import { loadSections } from '../../cli/runtime/invocation.ts';
-import type { Extra, Invocation, Runner } from '../../extra.ts';
+import type { Extra, Flags, Invocation, Runner } from '../../extra.ts';
 import {
   firstConfig,
   PACKAGED,
@@ -51,14 +51,7 @@ const TOKEN_BYTES_MAX = 16 * 1024;
 /** What the units hide from the service: ProtectHome= and PrivateTmp=. */
 const HIDDEN_FOLDERS = ['/home/', '/root/', '/run/user/', '/tmp/', '/var/tmp/'];
 
-interface ServiceOptions {
-  readonly url?: string;
-  readonly database?: string;
-  readonly tokenFile?: string;
-  readonly timer?: boolean;
-  readonly dryRun?: boolean;
-  readonly root?: string;
-}
+type ServiceOptions = Flags<'url' | 'database' | 'tokenFile' | 'root', 'timer' | 'dryRun'>;
 
 export function addServiceCommand(program: Command, runner: Runner): void {
   const service = program

@@ -18,22 +18,15 @@ import { judgeMatch, matchError } from '../../reconcile/match.ts';
 import { areRightsUnknown } from '../../wire/rights.ts';
 import type { DatabaseDescriptor, TableSummary } from '../../wire/schema.ts';
 import { readAddress, type Answers, type PushedTable } from './init-config.ts';
-import type { Invocation } from '../../extra.ts';
+import type { Flags, Invocation } from '../../extra.ts';
 import type { Prompter } from '../shared/prompts.ts';
 import { plural, someOf } from '../../base/text.ts';
 
-export interface InitOptions {
-  readonly url?: string;
-  readonly database?: string;
-  readonly tokenFile?: string;
-  readonly proxy?: string;
-  readonly proxyUser?: string;
-  readonly proxyPasswordFile?: string;
-  readonly caFile?: string;
-  readonly replica?: string;
-  readonly table?: readonly string[];
-  readonly push?: readonly string[];
-}
+export type InitOptions = Flags<
+  'url' | 'database' | 'tokenFile' | 'proxy' | 'proxyUser' | 'proxyPasswordFile' | 'caFile' | 'replica',
+  never,
+  'table' | 'push'
+>;
 
 /** A configuration to write, and a token that no file has yet. */
 export interface FirstFiles {

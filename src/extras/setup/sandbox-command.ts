@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { parseYaml } from '../../config/yaml.ts';
-import type { Invocation, Runner } from '../../extra.ts';
+import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
 import { startSandbox, type RunningSandbox, type TlsFiles } from './sandbox.ts';
 import { printable } from '../../base/text.ts';
@@ -22,29 +22,14 @@ Examples:
   rowsync sandbox --faults faults.yaml      which answers badly now and then, as the file says
   rowsync sandbox --json                    one line when it is ready: {"url": ..., "database": ..., "token": ...}`;
 
-interface SandboxCommandOptions {
-  readonly data?: string;
-  readonly replica?: string;
-  readonly mask?: readonly string[];
-  readonly rows?: number;
-  readonly store?: string;
-  readonly host?: string;
-  readonly port?: number;
-  readonly database?: string;
-  readonly token?: string;
-  readonly latency?: number;
-  readonly activity?: number;
-  readonly seed?: number;
+type SandboxCommandOptions = Flags<
+  'data' | 'replica' | 'store' | 'host' | 'database' | 'token' | 'faults',
+  'escapeColons' | 'textWidthsOnly' | 'lenient',
+  'mask' | 'ring' | 'tls'
+> & { readonly [Name in 'rows' | 'port' | 'latency' | 'activity' | 'seed' | 'control']?: number } & {
   readonly login?: 'tokens and users' | 'tokens' | 'disabled';
-  readonly faults?: string;
-  readonly control?: number;
-  readonly ring?: readonly string[];
-  readonly tls?: readonly string[];
   readonly extensions: boolean;
-  readonly escapeColons?: boolean;
-  readonly textWidthsOnly?: boolean;
-  readonly lenient?: boolean;
-}
+};
 
 export function addSandboxCommand(program: Command, runner: Runner): void {
   program
