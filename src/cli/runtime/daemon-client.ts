@@ -2,38 +2,54 @@
  * Asks the running daemon over its HTTP server: what it says of itself, and to carry out a person's decision. Null without an answer in time.
  */
 import type { RequestOptions } from 'node:http';
+import * as z from 'zod';
 import type { PersonDecision } from '../../capture/decide.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
 import type { DaemonWord } from '../../daemon/account.ts';
 import type { WorkProgress } from '../../daemon/work-log.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
+import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import { isInUse } from '../../replica/lock.ts';
 import type { Extra } from '../../extra.ts';
 import { readShortText } from '../../base/file-system.ts';
 
-export interface DaemonAnswer {
+const words = z.string();
+
+/** What is optional is not there in the answer of a daemon of an earlier version. */
+const daemonAnswer = z.looseObject({
   /** One line. */
-  readonly status: string;
-  readonly working: string | null;
-  /** Lines of extras; none from a daemon of an earlier version. */
-  readonly notes?: readonly string[];
-  readonly failure: {
-    readonly kind?: unknown;
-    readonly code?: unknown;
-    readonly message: string;
-    readonly hint: string;
-    /** Of a daemon of an earlier version, the first one is missing. */
-    readonly number?: number;
-    readonly count?: number;
-    readonly retryInMs?: number;
-  } | null;
-  /** How far the work is, and how each kind ended last; not from a daemon of an earlier version. */
-  readonly progress?: WorkProgress | null;
-  readonly last?: Readonly<Record<string, { readonly outcome: string; readonly durationMs: number }>>;
-  readonly jobs: readonly { readonly job: string; readonly nextAt: string }[];
-  /** What the account has from the daemon alone; none from a daemon of an earlier version. */
-  readonly complaints?: DaemonWord['complaints'];
-}
+  status: words,
+  working: words.nullable(),
+  /** Lines of extras. */
+  notes: z.array(words).optional(),
+  failure: z
+    .looseObject({
+      message: words,
+      hint: words,
+      number: z.number().optional(),
+      count: z.number().optional(),
+      retryInMs: z.number().optional(),
+    })
+    .nullable(),
+  /** How far the work is, and how each kind ended last. */
+  progress: z.custom<WorkProgress | null>().optional(),
+  last: z.record(words, z.looseObject({ outcome: words, durationMs: z.number() })).optional(),
+  jobs: z.array(z.looseObject({ job: words, nextAt: words })),
+  /** What the account has from the daemon alone. */
+  complaints: z
+    .array(
+      z.looseObject({
+        about: z.custom<FoundComplaint['about']>((value) => typeof value === 'string'),
+        subject: words.nullable(),
+        code: words,
+        message: words,
+        hint: words,
+        since: words.nullable(),
+      }),
+    )
+    .optional(),
+});
+export type DaemonAnswer = z.infer<typeof daemonAnswer>;
 
 /** A daemon that is there answers in milliseconds; a command that hangs because of it would be worse than none. */
 const ANSWER_MS_MAX = 1_000;
@@ -74,7 +90,7 @@ export async function hearDaemon(
     replica,
   } = config;
   const said = listen === null ? null : await askStatus(listen, replica.path);
-  const answer = isAnswer(said) ? said : wordOfStranger(said);
+  const answer = daemonAnswer.safeParse(said).data ?? wordOfStranger(said);
   if (answer !== null) return { answer, word: { keeper: 'daemon', complaints: answer.complaints ?? [] } };
   const services = await Promise.all(extras.flatMap(({ findService }) => findService?.(config) ?? []));
   const [isWanted, isUp] = [services.some((found) => found?.isWanted), services.some((found) => found?.isUp)];
@@ -132,8 +148,8 @@ export async function hearDaemonWork(
   replicaPath: string,
   work: string,
 ): Promise<DaemonWork | null> {
-  const answer = await askStatus(address, replicaPath);
-  if (!isAnswer(answer)) return null;
+  const answer = daemonAnswer.safeParse(await askStatus(address, replicaPath)).data;
+  if (answer === undefined) return null;
   const { progress = null, last, failure } = answer;
   const ended = last?.[work] ?? null;
   return {
@@ -196,39 +212,6 @@ async function ask(address: ListenAddress, options: RequestOptions, body: string
 function wordOfStranger(value: unknown): DaemonAnswer | null {
   if (typeof value !== 'object' || value === null || !('state' in value)) return null;
   return { status: `answers: ${String(value.state)}`, working: null, failure: null, jobs: [] };
-}
-
-function isAnswer(value: unknown): value is DaemonAnswer {
-  if (typeof value !== 'object' || value === null) return false;
-  return (
-    'status' in value &&
-    typeof value.status === 'string' &&
-    'working' in value &&
-    (value.working === null || typeof value.working === 'string') &&
-    'failure' in value &&
-    (value.failure === null || isFailure(value.failure)) &&
-    'jobs' in value &&
-    Array.isArray(value.jobs) &&
-    value.jobs.every(isJob) &&
-    (!('notes' in value) || (Array.isArray(value.notes) && value.notes.every((it) => typeof it === 'string'))) &&
-    (!('complaints' in value) || (Array.isArray(value.complaints) && value.complaints.every(isComplaint)))
-  );
-}
-
-function isFailure(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'hint' in value && typeof value.hint === 'string';
-}
-
-function isComplaint(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  const texts = ['about', 'code', 'message', 'hint'].map((key): unknown => Reflect.get(value, key));
-  const orNull = ['subject', 'since'].map((key): unknown => Reflect.get(value, key));
-  return texts.every((it) => typeof it === 'string') && orNull.every((it) => it === null || typeof it === 'string');
-}
-
-function isJob(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return 'job' in value && typeof value.job === 'string' && 'nextAt' in value && typeof value.nextAt === 'string';
 }
 
 function isDecisionAnswer(value: unknown): value is DecisionAnswer {

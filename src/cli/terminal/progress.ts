@@ -36,9 +36,9 @@ const LINE_EVERY_MS = 10_000;
 
 /** A silent one, for output that a program reads. */
 export const noProgress: Progress = {
-  onProgress: ignore,
-  onFiles: ignore,
-  stop: ignore,
+  onProgress: () => undefined,
+  onFiles: () => undefined,
+  stop: () => undefined,
 };
 
 /** Progress on an output: a bar if it is a terminal that nothing else writes to, else lines. */
@@ -47,13 +47,13 @@ export function startProgress(output: Output, clock: Clock, { isShared }: { read
 }
 
 function barProgress(output: Output, clock: Clock): Progress {
-  const counter = countPull(clock);
+  const rows = counter<PullProgress, PullPosition>(clock, PULL_BEGINNING, positionAfter);
   let files: Counter<FilesProgress, FilesState> | null = null;
   const bar = new SingleBar({
     stream: output.stream,
     format: () => {
       const width = (output.width() ?? BAR_WIDTH) - 1;
-      return files === null ? barText(counter.state(), width) : filesBarText(files.state(), width);
+      return files === null ? barText(rows.state(), width) : filesBarText(files.state(), width);
     },
     clearOnComplete: true,
     hideCursor: true,
@@ -62,7 +62,7 @@ function barProgress(output: Output, clock: Clock): Progress {
   bar.start(1, 0);
   return {
     // The bar draws itself ten times a second from the counters.
-    onProgress: (event) => counter.count(event),
+    onProgress: (event) => rows.count(event),
     onFiles: (event) => {
       if (event.kind === 'start') files = countFiles(clock);
       files?.count(event);
@@ -72,7 +72,7 @@ function barProgress(output: Output, clock: Clock): Progress {
 }
 
 function lineProgress(output: Output, clock: Clock): Progress {
-  const counter = countPull(clock);
+  const rows = counter<PullProgress, PullPosition>(clock, PULL_BEGINNING, positionAfter);
   let files: Counter<FilesProgress, FilesState> | null = null;
   let lastLineMs = clock.monotonicMs();
   // An origin that is down fails every table in the same words; once is enough.
@@ -83,16 +83,16 @@ function lineProgress(output: Output, clock: Clock): Progress {
   };
   return {
     onProgress: (event) => {
-      counter.count(event);
+      rows.count(event);
       if (event.kind === 'tableEnd' && isWorthALine(event.report, failures)) say(tableLine(event.report));
-      if (event.kind === 'page' && clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(lineText(counter.state()));
+      if (event.kind === 'page' && clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(lineText(rows.state()));
     },
     onFiles: (event) => {
       if (event.kind === 'start') files = countFiles(clock);
       files?.count(event);
       if (files !== null && clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(filesLineText(files.state()));
     },
-    stop: ignore,
+    stop: () => undefined,
   };
 }
 
@@ -111,31 +111,25 @@ function isWorthALine(report: TablePullReport, failures: Set<string>): boolean {
   return changeCount > 0 || report.held !== null || report.unreadableCount > 0 || report.durationMs >= LINE_EVERY_MS;
 }
 
-/** Follows the steps of work from its beginning. */
-class Counter<Event, State> {
-  readonly #clock: Clock;
-  readonly #startMs: number;
-  readonly #after: (before: State, event: Event) => State;
-  #state: State;
-
-  constructor(clock: Clock, beginning: State, after: (before: State, event: Event) => State) {
-    this.#clock = clock;
-    this.#startMs = clock.monotonicMs();
-    this.#after = after;
-    this.#state = beginning;
-  }
-
-  count(event: Event): void {
-    this.#state = this.#after(this.#state, event);
-  }
-
-  state(): State & { readonly elapsedMs: number } {
-    return { ...this.#state, elapsedMs: this.#clock.monotonicMs() - this.#startMs };
-  }
+interface Counter<Event, State> {
+  readonly count: (event: Event) => void;
+  readonly state: () => State & { readonly elapsedMs: number };
 }
 
-function countPull(clock: Clock): Counter<PullProgress, PullPosition> {
-  return new Counter<PullProgress, PullPosition>(clock, PULL_BEGINNING, positionAfter);
+/** Follows the steps of work from its beginning. */
+function counter<Event, State>(
+  clock: Clock,
+  beginning: State,
+  after: (before: State, event: Event) => State,
+): Counter<Event, State> {
+  const startMs = clock.monotonicMs();
+  let state = beginning;
+  return {
+    count: (event) => {
+      state = after(state, event);
+    },
+    state: () => ({ ...state, elapsedMs: clock.monotonicMs() - startMs }),
+  };
 }
 
 /** The bar in one line of at most `width` columns. */
@@ -145,12 +139,10 @@ export function barText(state: ProgressState, width: number): string {
   const total = Math.max(state.expectedRowCount, state.rowCount);
   const isRowsKnown = state.expectedRowCount > 0;
   const share = isRowsKnown ? state.rowCount / total : tablesDoneCount / tableCount;
-  const filled = Math.round(Math.min(1, share) * BAR_WIDTH);
-  const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}`;
   const position = isRowsKnown
     ? `${String(Math.floor(share * 100)).padStart(3)} %  ${countText(state.rowCount)} of ${countText(total)} rows`
     : `${tablesDoneCount} of ${plural(tableCount, 'table')}  ${plural(state.rowCount, 'row')}`;
-  const facts = [`${bar} ${position}`, rateText(state), leftText(state)].filter((fact) => fact !== '').join('  ');
+  const facts = [`${drawnBar(share)} ${position}`, ...paceOf(state)].join('  ');
   const room = width - displayWidth(facts) - 2;
   const table = printable(state.table ?? '');
   // The name of the table comes last and is the first to be cut; a stump of it would only flicker.
@@ -158,17 +150,28 @@ export function barText(state: ProgressState, width: number): string {
 }
 
 function lineText(state: ProgressState): string {
-  const facts = [`${plural(state.rowCount, 'row')} so far`, rateText(state), leftText(state)];
-  return `${printable(state.table ?? '')}: ${facts.filter((fact) => fact !== '').join(', ')}`;
+  const facts = [`${plural(state.rowCount, 'row')} so far`, ...paceOf(state)];
+  return `${printable(state.table ?? '')}: ${facts.join(', ')}`;
 }
 
-function rateText({ rowCount, elapsedMs }: ProgressState): string {
-  return elapsedMs < 500 ? '' : `${countText(Math.round((rowCount / elapsedMs) * 1000))} rows/s`;
+function paceOf({ rowCount, expectedRowCount, elapsedMs }: ProgressState): readonly string[] {
+  const share = expectedRowCount === 0 ? 1 : rowCount / expectedRowCount;
+  return paceTexts({ done: rowCount, share, elapsedMs }, (perSecond) => `${countText(perSecond)} rows/s`);
 }
 
-function leftText({ rowCount, expectedRowCount, elapsedMs }: ProgressState): string {
-  if (elapsedMs < 500 || rowCount === 0 || expectedRowCount <= rowCount) return '';
-  return `${durationText(((expectedRowCount - rowCount) / rowCount) * elapsedMs)} left`;
+/** How fast, and how long still; nothing while it is too early to say. */
+function paceTexts(
+  { done, share, elapsedMs }: Readonly<Record<'done' | 'share' | 'elapsedMs', number>>,
+  rateText: (perSecond: number) => string,
+): readonly string[] {
+  if (elapsedMs < 500) return [];
+  const rate = rateText(Math.round((done / elapsedMs) * 1000));
+  return share === 0 || share >= 1 ? [rate] : [rate, `${durationText((elapsedMs / share) * (1 - share))} left`];
+}
+
+function drawnBar(share: number): string {
+  const filled = Math.round(Math.min(1, share) * BAR_WIDTH);
+  return '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
 }
 
 /** What a pull did to one table, in one line. */
@@ -192,10 +195,6 @@ export function tableLine(report: TablePullReport): string {
   return `${name}: ${facts.join(', ')}${held}`;
 }
 
-function ignore(): void {
-  // The whole work of a silent listener.
-}
-
 interface FilesState {
   readonly what: 'download' | 'verify';
   readonly fileCount: number;
@@ -210,7 +209,7 @@ type TimedFiles = FilesState & { readonly elapsedMs: number };
 const NO_FILES: FilesState = { what: 'download', fileCount: 0, filesDone: 0, expectedBytes: null, bytes: 0 };
 
 export function countFiles(clock: Clock): Counter<FilesProgress, FilesState> {
-  return new Counter<FilesProgress, FilesState>(clock, NO_FILES, (before, event) => {
+  return counter<FilesProgress, FilesState>(clock, NO_FILES, (before, event) => {
     if (event.kind === 'bytes') return { ...before, bytes: before.bytes + event.bytes };
     if (event.kind === 'file') return { ...before, filesDone: before.filesDone + 1 };
     const { what, fileCount, bytes: expectedBytes } = event;
@@ -220,9 +219,7 @@ export function countFiles(clock: Clock): Counter<FilesProgress, FilesState> {
 
 /** The bar in one line of at most `width` columns. */
 export function filesBarText(state: TimedFiles, width: number): string {
-  const filled = Math.round(shareDone(state) * BAR_WIDTH);
-  const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}`;
-  return truncate(`${bar} ${factsOf(state).join('  ')}`, width);
+  return truncate(`${drawnBar(shareDone(state))} ${factsOf(state).join('  ')}`, width);
 }
 
 /** The same without a bar. */
@@ -233,12 +230,12 @@ export function filesLineText(state: TimedFiles): string {
 function factsOf(state: TimedFiles): readonly string[] {
   const { bytes, elapsedMs, expectedBytes, fileCount, filesDone } = state;
   const ofBytes = expectedBytes === null ? '' : ` of ${bytesText(Math.max(bytes, expectedBytes))}`;
-  const rate = elapsedMs < 500 ? '' : `${bytesText(Math.round((bytes / elapsedMs) * 1000))}/s`;
-  const share = shareDone(state);
-  const left =
-    elapsedMs < 500 || share === 0 || share >= 1 ? '' : `${durationText((elapsedMs / share) * (1 - share))} left`;
+  const pace = paceTexts(
+    { done: bytes, share: shareDone(state), elapsedMs },
+    (perSecond) => `${bytesText(perSecond)}/s`,
+  );
   const files = `${countText(Math.min(filesDone, fileCount))} of ${plural(fileCount, 'file')}`;
-  return [files, `${bytesText(bytes)}${ofBytes}`, rate, left].filter((fact) => fact !== '');
+  return [files, `${bytesText(bytes)}${ofBytes}`, ...pace];
 }
 
 /** By bytes where they are known, else by files. */
