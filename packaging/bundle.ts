@@ -193,12 +193,36 @@ export async function bundleStart(outfile: string): Promise<void> {
   });
 }
 
+/** The first lines of the libraries. The check has a line of its own, because Node shows the line that throws. */
+function libraryBanner(): string {
+  const { engines } = JSON.parse(readFileSync(join(TOP, 'package.json'), 'utf8')) as { engines: { node: string } };
+  const min = engines.node.replace('>=', '');
+  const said = `rowsync needs Node ${min} or newer, and \${process.execPath} is Node \${process.versions.node}; get one from https://nodejs.org`;
+  return `${REQUIRE}\nif (Number.parseInt(process.versions.node) < ${min}) throw new Error(\`${said}\`);`;
+}
+
+/** Bundles the client and the sandbox for npm, so that a Node too old for them still reads them, and gets to the check. */
+export async function bundleLibraries(folder: string): Promise<readonly BundledPackage[]> {
+  const { metafile } = await build({
+    ...COMMON,
+    format: 'esm',
+    target: 'node18',
+    banner: { js: libraryBanner() },
+    plugins: [...COMMON.plugins, builtinWhenUsed],
+    entryPoints: ['src/extras/library/library.ts', 'src/sandbox/library.ts'],
+    outbase: 'src',
+    outdir: folder,
+  });
+  return packagesOf(metafile);
+}
+
 /** Bundles the program, the client and the sandbox for npm. */
 export async function bundle(folder: string): Promise<readonly BundledPackage[]> {
   await bundleStart(join(folder, 'cli/main.cjs'));
-  const esm = { ...COMMON, format: 'esm', banner: { js: REQUIRE } } as const;
-  const program = await build({
-    ...esm,
+  const { metafile } = await build({
+    ...COMMON,
+    format: 'esm',
+    banner: { js: REQUIRE },
     plugins: [...COMMON.plugins, builtinWhenUsed],
     splitting: true,
     entryPoints: { program: 'src/cli/main.ts' },
@@ -206,13 +230,7 @@ export async function bundle(folder: string): Promise<readonly BundledPackage[]>
     outdir: join(folder, 'cli'),
     chunkNames: '[name]-[hash]',
   });
-  const libraries = await build({
-    ...esm,
-    entryPoints: ['src/extras/library/library.ts', 'src/sandbox/library.ts'],
-    outbase: 'src',
-    outdir: folder,
-  });
-  const all = [...packagesOf(program.metafile), ...packagesOf(libraries.metafile)];
+  const all = [...packagesOf(metafile), ...(await bundleLibraries(folder))];
   return [...new Map(all.map((found) => [found.folder, found])).values()].toSorted((a, b) =>
     a.folder < b.folder ? -1 : 1,
   );
