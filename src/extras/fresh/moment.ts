@@ -11,6 +11,7 @@ import { pull } from '../../pull/pull.ts';
 import type { PullReport, TablePullReport } from '../../pull/report.ts';
 import { stampColumn } from '../../reconcile/follow.ts';
 import { judgeMoment, movesUnstamped, type AskingAgain } from '../../reconcile/fresh.ts';
+import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readSelection, readTables } from '../../replica/bookkeeping/tables.ts';
 import { readRefiltered } from '../../replica/bookkeeping/following.ts';
@@ -108,12 +109,15 @@ function coverageOf({ replica, origin, settings }: PullContext): {
     const leftOut = new Set(readSelection(replica, table.id).leftOut.map(({ id }) => id));
     const all = readTableDescriptor(replica, table.id, origin.format)?.descriptor.columns ?? [];
     const columns = all.filter(({ id }) => !leftOut.has(id));
-    return { table, isStamped: stampColumn(columns) !== null, columns: columns.filter(movesUnstamped) };
+    const live = readColumns(replica, table.id).filter(({ state }) => state === 'live');
+    const namesHere = new Map(live.map(({ id, localName }) => [id, localName]));
+    const unstamped = columns.filter(movesUnstamped).map(({ id, name }) => namesHere.get(id) ?? name);
+    return { table, isStamped: stampColumn(columns) !== null, unstamped };
   });
   return {
     tables: coverages.filter(({ isStamped }) => isStamped).map(({ table }) => table),
-    notCovered: coverages.flatMap(({ table, isStamped, columns }) =>
-      isStamped ? columns.map(({ name }) => `${table.localName}.${name}`) : [table.localName],
+    notCovered: coverages.flatMap(({ table, isStamped, unstamped }) =>
+      isStamped ? unstamped.map((name) => `${table.localName}.${name}`) : [table.localName],
     ),
   };
 }

@@ -17,8 +17,11 @@ import { withBoundNames } from '../../config/tables.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { push } from '../../push/push.ts';
 import type { PushReport } from '../../push/report.ts';
+import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { boundNameOf } from '../../replica/bookkeeping/described.ts';
 import { readIdentity, storeIdentity } from '../../replica/bookkeeping/identity.ts';
+import { readTables } from '../../replica/bookkeeping/tables.ts';
+import type { Connection } from '../../replica/connection.ts';
 import { openReplica } from '../../replica/database.ts';
 import { type FailureLine, openReader } from '../../replica/reader.ts';
 import { backUp } from '../backup/replica-copy.ts';
@@ -115,7 +118,7 @@ async function pushTo(
     push({ origin, replica, clock, log, signal, settings, files: { keep: undefined } }, options),
   );
   const refused = failuresOf(path).filter(({ id }) => !refusedBefore.has(id));
-  return { push: report, refused, sideEffects: sideEffectsOf(sandbox, before) };
+  return { push: report, refused, sideEffects: sideEffectsOf(sandbox, before, replica) };
 }
 
 function failuresOf(path: string): readonly FailureLine[] {
@@ -130,13 +133,25 @@ function snapshot({ store }: RunningSandbox): Snapshot {
   return new Map(store.catalog.tables.map(({ name }) => [name, new Set(store.ids(name))]));
 }
 
-/** What new rows got that nobody gave them: their numbers, owners and stamps. Nothing else changes by itself in a sandbox of a replica. */
-function sideEffectsOf({ store }: RunningSandbox, before: Snapshot): RehearsalReport['sideEffects'] {
+/** By the names of the replica, what new rows got that nobody gave them: their numbers, owners and stamps. Nothing else changes by itself in a sandbox of a replica. */
+function sideEffectsOf(
+  { store }: RunningSandbox,
+  before: Snapshot,
+  replica: Connection,
+): RehearsalReport['sideEffects'] {
+  const tablesHere = readTables(replica);
   return store.catalog.tables.flatMap((table) => {
     const known = before.get(table.name);
     const ids = store.ids(table.name).filter((id) => known?.has(id) !== true);
     const own = table.columns.filter(({ kind, type }) => type === 'Autonumber' || OWN_KINDS.has(kind));
-    return ids.length === 0 ? [] : own.map(({ name }) => ({ table: table.name, column: name, rowCount: ids.length }));
+    if (ids.length === 0) return [];
+    const here = tablesHere.find(({ name, state }) => name === table.name && state !== 'gone');
+    const columnsHere = here === undefined ? [] : readColumns(replica, here.id);
+    return own.map(({ name }) => ({
+      table: here?.localName ?? table.name,
+      column: columnsHere.find((column) => column.name === name && column.state === 'live')?.localName ?? name,
+      rowCount: ids.length,
+    }));
   });
 }
 

@@ -82,6 +82,7 @@ interface ServedColumn {
 
 /** One table of the replica, before its rows are read. */
 export interface ServedTable extends ReplicaRows {
+  readonly localName: string;
   readonly summary: TableSummary;
   readonly described: TableDescriptor;
   readonly columns: readonly ServedColumn[];
@@ -199,6 +200,7 @@ function readTables(file: Database.Database, database: DatabaseDescriptor | unde
     const hasColor = physical.includes('_color');
     return {
       id,
+      localName,
       summary,
       described,
       columns,
@@ -336,10 +338,10 @@ function viewSpec(view: TableDescriptor['views'][number], columns: readonly Colu
   return { name, type, showInMenu, actions, columns: shown, groups, described: { id, alias, words: other } };
 }
 
-/** Says what of a table is served otherwise than the origin does. */
+/** Says what of a table is served otherwise than the origin does, by the names of the replica. */
 function noteUnknown(table: ServedTable, columns: readonly ColumnSpec[], unknown: string[]): void {
   const note = (what: string, names: readonly string[]): void => {
-    if (names.length > 0) unknown.push(`${table.described.recordName}: ${what}: ${names.join(', ')}`);
+    if (names.length > 0) unknown.push(`${table.localName}: ${what}: ${names.join(', ')}`);
   };
   const here = new Map(table.columns.map((column) => [column.id, column]));
   const frozen = columns.filter(({ kind }) => !OWN_KINDS.has(kind ?? ''));
@@ -349,11 +351,11 @@ function noteUnknown(table: ServedTable, columns: readonly ColumnSpec[], unknown
   );
   note(
     'empty, since the replica has masked values of another type',
-    table.columns.filter(isOtherType).map(({ name }) => name),
+    table.columns.filter(isOtherType).map(({ localName }) => localName),
   );
   note(
     'computed there, and frozen here',
-    frozen.map(({ name }) => name),
+    frozen.map(({ name, described }) => here.get(described?.id ?? -1)?.localName ?? name),
   );
 }
 
@@ -451,8 +453,7 @@ function* filesOf(
     const createdMs = msOf(created) ?? 0;
     yield { ...line, mediaType: type ?? 'application/octet-stream', author: author ?? '', createdMs, bytes };
   }
-  if (missing > 0)
-    unknown.push(`${table.described.recordName}: ${plural(missing, 'file')} without content in the replica`);
+  if (missing > 0) unknown.push(`${table.localName}: ${plural(missing, 'file')} without content in the replica`);
 }
 
 interface FileLine extends Pick<KnownFile, 'columnId' | 'rowId' | 'revision' | 'guid' | 'name'> {

@@ -2,7 +2,7 @@
  * A moment: every table here is as the origin was at one and the same time, in all columns whose changes have a stamp. Colleagues work between any two
  * requests; every state that the origin was in is kept, and what is here must be one of them.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -130,6 +130,20 @@ async function startWorld() {
     },
   };
 }
+
+test('what a moment does not cover has the names of the replica', async () => {
+  const unstamped = { name: 'Grand Total', type: 'Numeric' as const, kind: 'Summary' };
+  await using sandbox = await startTestSandbox({
+    tables: [{ name: 'Site Note', columns: [...columns, unstamped], rows: rows(2) }],
+  });
+  using workspace = makeWorkspace(sandbox, 'tables: { "*": {} }\n');
+  const config = join(workspace.folder, 'rowsync.yaml');
+  writeFileSync(config, readFileSync(config, 'utf8').replace(/^replica: \{/mu, 'replica: { names: snake,'));
+
+  const { stdout } = await runCli(['pull', '--moment'], { folder: workspace.folder });
+
+  expect(stdout).toContain('; not covered: site_note.grand_total\n');
+});
 
 const QUERY = 'SELECT "Title" FROM "Order" WHERE _id = 1';
 

@@ -1,7 +1,7 @@
 /**
  * `rowsync rehearse` as a user types it.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -88,4 +88,29 @@ test('rehearse works while nothing waits, and beside what was refused earlier', 
     sideEffects: [],
     rules: ['Note.Code: Cannot insert duplicate value "c5" into column "Code" (1 row)'],
   });
+});
+
+test('rehearse uses the names that the replica has', async () => {
+  await using sandbox = await startTestSandbox({
+    tables: [
+      {
+        ...NOTE,
+        name: 'Site Note',
+        columns: [...NOTE.columns, { name: 'Grand Total', type: 'Numeric', kind: 'Summary' }],
+      },
+    ],
+  });
+  using workspace = makeWorkspace(sandbox, TWO_WAY);
+  const { folder } = workspace;
+  const config = join(folder, 'rowsync.yaml');
+  writeFileSync(config, readFileSync(config, 'utf8').replace(/^replica: \{/mu, 'replica: { names: snake,'));
+  await runCli(['pull'], { folder });
+  const db = new Database(join(folder, 'replica.db'));
+  db.exec(`INSERT INTO site_note (title, code) VALUES ('new', 'n1')`);
+  db.close();
+
+  const { stdout } = await runCli(['rehearse'], { folder });
+
+  expect(stdout).toContain('site_note: computed there, and frozen here: total, grand_total');
+  expect(stdout).toContain('site_note: id in 1 new row');
 });
