@@ -118,7 +118,7 @@ function mailName(name: string): string {
     .normalize('NFD')
     .replaceAll(/[^A-Za-z0-9 ]/g, '')
     .trim()
-    .replaceAll(' ', '.')
+    .replaceAll(/ +/g, '.')
     .toLowerCase();
 }
 

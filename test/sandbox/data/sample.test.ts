@@ -197,3 +197,11 @@ test('has workflow rules that change what was written', async () => {
     'Handled By': 'Alice Martin <alice.martin@example.com>',
   });
 });
+
+test('addresses have no two dots in a row', () => {
+  const customers = sampleTables(1).find(({ name }) => name === 'Customer');
+  const addresses = [...(customers?.rows ?? [])].flatMap((row) => [row['E-Mail'], row['Website']]);
+
+  expect(addresses.filter((address) => typeof address === 'string').length).toBeGreaterThan(1000);
+  expect(addresses.filter((address) => String(address).includes('..'))).toEqual([]);
+});
