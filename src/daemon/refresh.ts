@@ -50,7 +50,7 @@ function whyNot(given: Pick<RefreshFacts, 'follows' | 'table' | 'hasStamp' | 'is
   if (table.sweptAt === null) return 'not read completely yet';
   if (table.watermark !== null) return 'not proven until the next sweep';
   if (!hasStamp()) return 'no Date Modified is shown';
-  return follows === 'large' && !isLarge() ? `fewer than ${LARGE_PAGES} pages` : 'from the next sweep on';
+  return follows === 'large' && !isLarge() ? `its rows fill fewer than ${LARGE_PAGES} pages` : 'from the next sweep on';
 }
 
 /** What is done for each table that the origin has, by its name here. @throws RowsyncError of the replica. */

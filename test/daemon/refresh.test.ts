@@ -43,7 +43,7 @@ test('a sentence says when a table is followed and swept, or why it is only swep
   );
   expect(text({ follow: null })).toBe('swept every hour');
   expect(text({}, { sweptAt: null, watermark: null })).toBe('swept every hour, not followed (not read completely yet)');
-  expect(text({}, { watermark: null })).toBe('swept every hour, not followed (fewer than 8 pages)');
+  expect(text({}, { watermark: null })).toBe('swept every hour, not followed (its rows fill fewer than 8 pages)');
   expect(text({ isLarge: () => true }, { watermark: null })).toMatch(/not followed \(from the next sweep on\)$/);
   expect(text({ follows: 'all' }, { watermark: null })).toMatch(/not followed \(from the next sweep on\)$/);
   expect(text({ hasStamp: () => false }, { watermark: null })).toMatch(/\(no Date Modified is shown\)$/);
