@@ -94,7 +94,7 @@ export function pgError(thrown: unknown): RowsyncError {
   const where = [constraint, column, table].filter((part) => part !== '').join(', ');
   const said = words === undefined ? message : `${words}${where === '' ? '' : ` (${where})`}`;
   return new RowsyncError(kind, ours, {
-    message: `PostgreSQL: ${said}${code === '' ? '' : ` (${code})`}`,
+    message: `PostgreSQL: ${said}${said.includes(code) ? '' : ` (${code})`}`,
     hint,
     cause: thrown,
   });
