@@ -184,3 +184,9 @@ export function bytesText(bytes: number): string {
 export function integerFromText(text: string): number | null {
   return /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : null;
 }
+
+/** A message without the name of its table that it begins with, for lines that begin with that name. */
+export function withoutName(message: string, table: string): string {
+  const name = `${printable(table)}: `;
+  return message.startsWith(name) ? message.slice(name.length) : message;
+}

@@ -6,7 +6,7 @@ import type { PullReport, TablePullReport } from '../../pull/report.ts';
 import { sumOf } from '../../reconcile/account/pull-account.ts';
 import { messageText } from './error-text.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
-import { bytesText, countText, durationText, plural, printable } from '../../base/text.ts';
+import { bytesText, countText, durationText, plural, printable, withoutName } from '../../base/text.ts';
 
 /** Everything that went wrong in a pull: of the whole, of tables, and what a guard holds. */
 export function failuresOf(report: PullReport): readonly RowsyncError[] {
@@ -125,8 +125,9 @@ export interface TableProblem {
 /** Problems with what to do about each; what several tables have in common is said once. */
 export function problemsText(problems: readonly TableProblem[]): string {
   // What was under way when rowsync was asked to stop is of no interest.
-  const subject = ({ code, message }: RowsyncError): string => (code === 'origin.stopped' ? code : message);
-  const groups = Map.groupBy(problems, ({ what, error }) => `${what}: ${subject(error)}`);
+  const subject = ({ table, error }: TableProblem): string =>
+    error.code === 'origin.stopped' ? error.code : withoutName(messageText(error), table ?? '');
+  const groups = Map.groupBy(problems, (problem) => `${problem.what}: ${subject(problem)}`);
   return [...groups.values()]
     .map(([first, ...others]) => {
       if (first === undefined) return ''; // groups are never empty
@@ -137,7 +138,7 @@ export function problemsText(problems: readonly TableProblem[]): string {
       const said =
         code === 'origin.stopped'
           ? 'not finished, because rowsync was asked to stop'
-          : `${first.what}: ${messageText(first.error)}`;
+          : `${first.what}: ${subject(first)}`;
       return `\n${where}${said}\n  what to do: ${printable(hint)}\n  code: ${code}\n`;
     })
     .join('');

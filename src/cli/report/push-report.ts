@@ -9,7 +9,7 @@ import type { Value } from '../../wire/schema.ts';
 import { exitCodeOf } from '../runtime/invocation.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { reportProblemsText } from './pull-report.ts';
-import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
+import { countText, durationText, plural, printable, truncate, withoutName } from '../../base/text.ts';
 import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 
 /** Everything that went wrong in a push: of the whole, of tables, and what a guard holds. */
@@ -137,7 +137,7 @@ export function tableHead({ table, rows, writeCallCount, readCallCount, held }: 
       ? []
       : [`${plural(writeCallCount, 'write call')}, about ${plural(readCallCount, 'read call')}`]),
   ];
-  const waits = held === null ? '' : `  a push is held: ${printable(held)}\n`;
+  const waits = held === null ? '' : `  a push is held: ${withoutName(printable(held), table)}\n`;
   return `${printable(table)}: ${head.join('; ')}\n${waits}`;
 }
 

@@ -15,7 +15,16 @@ import {
   type TablePullReport,
 } from '../../pull/report.ts';
 import type { Output } from './session.ts';
-import { countText, displayWidth, durationText, plural, printable, truncate, bytesText } from '../../base/text.ts';
+import {
+  countText,
+  displayWidth,
+  durationText,
+  plural,
+  printable,
+  truncate,
+  bytesText,
+  withoutName,
+} from '../../base/text.ts';
 
 export interface ProgressState extends PullPosition {
   readonly elapsedMs: number;
@@ -191,7 +200,7 @@ export function tableLine(report: TablePullReport): string {
     `${countText(report.pagesNotModifiedCount)} unchanged`,
     durationText(report.durationMs),
   ];
-  const held = report.held === null ? '' : `; held: ${printable(report.held.message)}`;
+  const held = report.held === null ? '' : `; held: ${withoutName(printable(report.held.message), report.table)}`;
   return `${name}: ${facts.join(', ')}${held}`;
 }
 

@@ -167,7 +167,7 @@ test.each([
   const { stdout: json } = await desk.run('plan', '--json');
   await desk.run('push', '--confirm');
 
-  expect(text.stdout).toContain(`a push is held: Note: ${words}`);
+  expect(text.stdout).toContain(`  a push is held: ${words}`);
   expect(text.stdout).toContain('rowsync push "Note" --confirm');
   expect(json).toMatch(/"held": "Note: .*rowsync discard \\"Note\\" --all/);
   expect((await desk.run('plan')).stdout).toBe('Nothing to push\n');

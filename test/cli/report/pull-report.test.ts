@@ -107,6 +107,15 @@ test('a pull says what went wrong and what to do', () => {
   expect(text).toContain('\nB: held: guard.deletes happened\n');
 });
 
+test('a message that begins with the name of its table does not say it twice', () => {
+  const held = new RowsyncError('needsPerson', 'guard.deletes', { message: 'Note: many rows', hint: 'look' });
+
+  const text = pullText(report([table('Note', { held }), table('Other', { error: held })]), null);
+
+  expect(text).toContain('\nNote: held: many rows\n');
+  expect(text).toContain('\nOther: failed: Note: many rows\n');
+});
+
 test('what many tables have in common is said once', () => {
   const names = Array.from({ length: 12 }, (_, index) => `T${index}`);
 
