@@ -7,6 +7,7 @@ import type { RowChange } from '../capture/changes.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import {
   BATCH_LIMITS,
+  NO_INSERTS,
   planPush,
   type MakeMatch,
   type PlanOptions,
@@ -19,7 +20,7 @@ import { fileMeasurer } from './upload.ts';
 /** A table as the plan sees it. */
 export function pushTable({ columns, matchColumn, allowsAdd }: TwoWayTable): PushTable {
   const match = columns.findIndex(({ name }) => name === matchColumn);
-  return { columns, match: match < 0 ? null : match, allowAdd: allowsAdd };
+  return { columns, match: match < 0 ? null : match, addRefusal: allowsAdd ? null : { reason: NO_INSERTS } };
 }
 
 /** The input of a push's plans. */

@@ -23,7 +23,7 @@ import { readSelection, readTable } from '../replica/bookkeeping/tables.ts';
 import { countEdits, countWaiting } from '../replica/bookkeeping/row-states.ts';
 import { type UserDescriptor, hasOption } from '../wire/schema.ts';
 import { step, type PushContext, type PushSettings, type PushTally, type TablePush } from './context.ts';
-import type { PushTableOptions } from '../reconcile/push-plan.ts';
+import { ADDS_FORBIDDEN, ADDS_OFF, type PushTableOptions } from '../reconcile/push-plan.ts';
 import { askAbout, NO_NEWS } from './ask.ts';
 import { noCounts, type TablePushReport, type TablePushCounts, BeganEdits } from './report.ts';
 import { pushRound, type Edits } from './round.ts';
@@ -323,11 +323,13 @@ async function openTable(
     throw matchError(address.name, table.matchColumn, verdict);
   }
   const asksByName = descriptor.asksByName === true || (context.settings.columns?.(table.name) ?? null) !== null;
+  const forbidden = descriptor.allowAdd ? null : ADDS_FORBIDDEN;
+  const addRefusal = unasked.options.inserts === false ? ADDS_OFF : forbidden;
   const run = {
     ...unasked,
     // The configuration may omit some columns that are new here.
     reading: asksByName ? unasked.reading : { ...unasked.reading, names: columnNames(descriptor) },
-    planned: { ...unasked.planned, allowAdd: descriptor.allowAdd && unasked.options.inserts !== false },
+    planned: { ...unasked.planned, addRefusal },
     zone,
   };
   return { run, choiceProblem };

@@ -30,8 +30,8 @@ export interface PushTable {
   readonly columns: readonly PushColumn[];
   /** Index of the match column; null where none is configured. */
   readonly match: number | null;
-  /** Whether the calling user and the configuration let rows be added. */
-  readonly allowAdd: boolean;
+  /** Why no row may be added; null where rows may be. */
+  readonly addRefusal: AddRefusal | null;
 }
 
 /** The configuration of a table whose edits are pushed. */
@@ -46,9 +46,19 @@ export interface PushTableOptions {
   readonly inserts?: boolean | undefined;
 }
 
-/** Why a new row is refused, on every surface. */
+/** Why a new row is refused, where it is only known that it is. */
 export const NO_INSERTS =
   'rows may not be added: the calling user has no right to, or the configuration says push: { insert: false }';
+
+/** Why a push refuses new rows. A right may be granted; the configuration is changed by a person, and the next pull then retries the row. */
+export type AddRefusal = Pick<UnsendableRow, 'reason' | 'hope'>;
+export const ADDS_FORBIDDEN: AddRefusal = {
+  reason: 'rows may not be added: the calling user has no right to',
+  hope: 'later',
+};
+export const ADDS_OFF: AddRefusal = {
+  reason: 'rows may not be added: the configuration says push: { insert: false }',
+};
 
 /** What a user did to a row. */
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
@@ -236,13 +246,13 @@ function planUpdate({ id, base }: RowVersion, local: Row, { columns }: PushTable
   return { method: 'update', row: { id, kind: 'update', cells, madeMatch: null } };
 }
 
-function planInsert(id: number, local: Row, { columns, match, allowAdd }: PushTable, makeMatch: MakeMatch): Planned {
+function planInsert(id: number, local: Row, { columns, match, addRefusal }: PushTable, makeMatch: MakeMatch): Planned {
   const refuse = (reason: string, column: number | null): UnsendableRow => ({ id, kind: 'insert', column, reason });
   const insert = (method: 'create' | 'upsert', cells: readonly SentCell[], madeMatch: string | null = null) => ({
     method,
     row: { id, kind: 'insert', cells, madeMatch } as const,
   });
-  if (!allowAdd) return { ...refuse(NO_INSERTS, null), hope: 'later' };
+  if (addRefusal !== null) return { id, kind: 'insert', column: null, ...addRefusal };
   const cells = changedCells(null, local, columns);
   // A row without any value is intended; a row whose values cannot be sent must not become one.
   if (cells.length === 0 && local.values.some((value) => value !== null)) {

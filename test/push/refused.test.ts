@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import type { Origin } from '../../src/origin/client.ts';
-import { NO_INSERTS } from '../../src/reconcile/push-plan.ts';
+import { ADDS_FORBIDDEN, ADDS_OFF } from '../../src/reconcile/push-plan.ts';
 import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import type { Fixture } from '../support/replica.ts';
@@ -26,7 +26,7 @@ import { NOTE, captured, startTwoWay, swapNames, twoWayTable } from '../support/
 const MATCHED = { editing: { match: 'Code' } } as const;
 
 function failures(fixture: Fixture): readonly unknown[] {
-  return fixture.rows('SELECT row_id, kind, "column", status, reason FROM sync_failures ORDER BY row_id');
+  return fixture.rows('SELECT row_id, kind, "column", status, reason, retry_at FROM sync_failures ORDER BY row_id');
 }
 
 /** Takes away what sees edits, as some programs do that rebuild a table. */
@@ -490,11 +490,20 @@ describe('before anything is sent', () => {
     };
     fixture.origin = { ...origin, describeTable };
     expect(countsOf(await pushNow(fixture))).toEqual({ refused: 1, parked: 1 });
-    expect(failures(fixture)).toMatchObject([{ row_id: -2, reason: NO_INSERTS }]);
+    expect(failures(fixture)).toMatchObject([{ row_id: -2, reason: ADDS_FORBIDDEN.reason }]);
     fixture.origin = origin;
 
     const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 61 * 60_000 };
     expect(countsOf(await pushNow(fixture, { clock }))).toEqual({ inserted: 1 });
+  });
+
+  test('a new row that the configuration refuses waits for a person, and no time is named', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+
+    expect(countsOf(await pushNow(fixture, { options: { inserts: false } }))).toEqual({ refused: 1, parked: 1 });
+
+    expect(failures(fixture)).toMatchObject([{ row_id: -2, reason: ADDS_OFF.reason, retry_at: null }]);
   });
 });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { RowVersion } from '../../src/reconcile/merge.ts';
 import { describe, expect, test } from 'vitest';
 import {
+  ADDS_FORBIDDEN,
   BATCH_LIMITS,
   planPush,
   type MeasureFile,
@@ -21,7 +22,7 @@ const COLUMNS: readonly PushColumn[] = [
   { name: 'Count', type: 'Numeric', writable: true, width: null },
   { name: 'Total', type: 'Numeric', writable: false, width: null },
 ];
-const MATCHED: PushTable = { columns: COLUMNS, match: 0, allowAdd: true };
+const MATCHED: PushTable = { columns: COLUMNS, match: 0, addRefusal: null };
 const UNMATCHED: PushTable = { ...MATCHED, match: null };
 
 /** `file:<bytes>` has so many bytes. */
@@ -154,7 +155,7 @@ describe('a plan', () => {
   });
 
   test.each<[string, PushTable, readonly RowVersion[], readonly number[]]>([
-    ['an insert where the user may add no rows', { ...MATCHED, allowAdd: false }, [inserted(-1, 'a')], [-1]],
+    ['an insert where the user may add no rows', { ...MATCHED, addRefusal: ADDS_FORBIDDEN }, [inserted(-1, 'a')], [-1]],
     ['a text in a column of numbers', MATCHED, [updated(1, ['a', 'x', 1], ['a', 'x', 'many'])], [1]],
     ['an insert of which no value may be sent', UNMATCHED, [inserted(-1, null, null, null, 7)], [-1]],
     [
@@ -273,7 +274,7 @@ describe('a plan', () => {
 
   describe('with files', () => {
     const columns = COLUMNS.with(1, { name: 'Photo', type: 'Attachment', writable: true, width: null });
-    const table = { columns, match: null, allowAdd: true };
+    const table = { columns, match: null, addRefusal: null };
     const limits = { rowsMax: 500, bytesMax: 4000, requestBytesMax: 10_000 };
 
     test('cuts batches by rows and files together', () => {

@@ -6,7 +6,7 @@
  *
  * Input: requests and what the engine got for them, commits, errors of cycles. Output: sentences; what waits is judged at rest.
  */
-import { NO_INSERTS } from '../../../src/reconcile/push-plan.ts';
+import { ADDS_FORBIDDEN } from '../../../src/reconcile/push-plan.ts';
 import type { WireAnswer, TransportFault } from '../../../src/origin/transport.ts';
 import type { KeptRow } from '../../../src/replica/bookkeeping/batches.ts';
 import { readBase } from './base.ts';
@@ -322,7 +322,7 @@ export class Parking {
         ),
       );
     }
-    if (reason === NO_INSERTS) return admin.wasForbidden;
+    if (reason === ADDS_FORBIDDEN.reason) return admin.wasForbidden;
     // Columns of an unknown kind cannot be written; the trigger that says so may be gone.
     if (reason.startsWith('the calling user may')) return admin.wasForbidden || user.hadNoTrigger;
     const code = row?.cells['Code'] ?? null;
