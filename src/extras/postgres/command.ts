@@ -138,8 +138,11 @@ async function send(
   await using writer = new SinkWriter({ replica, clock: session.clock, log, settings, signal: session.stopSignal() });
   const report = await writer.work(choice);
   const held = report.tables.filter(({ state }) => state === 'held');
+  const live = report.tables.filter(({ state }) => state === 'live').length;
+  const loaded = report.loadedRows === 0 ? '' : `, ${plural(report.loadedRows, 'row')} loaded`;
+  const changed = report.sentRows === 0 ? '' : `, ${plural(report.sentRows, 'changed row')} sent`;
   const lines = [
-    `${settings.name} is up to date: ${plural(report.tables.filter(({ state }) => state === 'live').length, 'table')}${report.loadedRows === 0 ? '' : `, ${plural(report.loadedRows, 'row')} loaded`}`,
+    `${settings.name} is up to date: ${plural(live, 'table')}${loaded}${changed}`,
     ...report.left.map(
       (name) => `${name} is no longer sent, and stays there as it was: rowsync sink drop ${shellWord(name)}`,
     ),

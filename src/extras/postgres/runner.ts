@@ -43,9 +43,10 @@ async function follow(context: SinkContext & { readonly signal: AbortSignal }): 
   while (!signal.aborted) {
     await retried({ ...context, sink: settings.name }, async () => {
       if (!writer.isBehind() && clock.monotonicMs() - workedAtMs < QUIET_MS) return;
-      const { loadedRows, tables } = await writer.work();
+      const { loadedRows, sentRows, tables } = await writer.work();
       workedAtMs = clock.monotonicMs();
-      if (loadedRows > 0) log.info('sink.sent', { sink: settings.name, rowCount: loadedRows });
+      const rowCount = loadedRows + sentRows;
+      if (rowCount > 0) log.info('sink.sent', { sink: settings.name, rowCount });
       held = tellHeld({ log, settings }, tables, held);
     });
     await clock.sleep(PAUSE_MS, signal).catch(() => undefined); // asked to stop

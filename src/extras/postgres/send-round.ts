@@ -58,7 +58,7 @@ export class TableFailure extends Error {
 }
 
 /**
- * A round, inside a transaction; `from` is the cursor. Returns the new cursor, and what was true of the rows when they were read: the last entry of the
+ * A round, inside a transaction; `from` is the cursor. Returns the new cursor, how many rows changed or went, and what was true of the rows when they were read: the last entry of the
  * journal, and the proven moment that they are of.
  */
 export async function makeRound(
@@ -70,7 +70,12 @@ export async function makeRound(
     readonly from: number;
     readonly hasReplaced: boolean;
   },
-): Promise<{ readonly to: number; readonly lastEntry: number; readonly moment: SentMoment | null }> {
+): Promise<{
+  readonly to: number;
+  readonly sentRows: number;
+  readonly lastEntry: number;
+  readonly moment: SentMoment | null;
+}> {
   const { session, target } = sending;
   const made = new Set<string>(round.hasReplaced ? [LISTED] : []);
   const startById = new Map<number, number>();
@@ -86,20 +91,24 @@ export async function makeRound(
     });
   }
   let at = Math.min(round.from, ...startById.values());
+  let sentRows = 0;
   let lastEntry = 0;
   let moment: SentMoment | null = null;
   for (let count = 0; count < SNAPSHOTS_MAX; count += 1) {
     const read = readChanges(from, { tables: round.tables, startById, after: at });
     const { lines, changes } = read;
-    for (const { table, rows, gone } of changes)
+    for (const { table, rows, gone } of changes) {
       await guarded(table.id, () => applyRows(sending, table, { rows, gone, made }));
+      sentRows += rows.length + gone.length;
+    }
     at = lines.at(-1)?.seq ?? at;
     ({ lastEntry, moment } = read);
     if (lines.length < LINES_MAX) break;
   }
   const to = Math.max(at, round.from);
   await storePlaces(sending, { ids: [...startById.keys()], from: round.from, seq: at < round.from ? at : LEVEL });
-  if (await moveCursor(session, target, { epoch: round.epoch, from: round.from, to })) return { to, lastEntry, moment };
+  const isMoved = await moveCursor(session, target, { epoch: round.epoch, from: round.from, to });
+  if (isMoved) return { to, sentRows, lastEntry, moment };
   throw movedError('Something else moved the cursor of the sink while rows were sent; nothing of them was stored');
 }
 

@@ -48,7 +48,10 @@ import {
 } from './bookkeeping.ts';
 
 export interface SinkReport {
+  /** Rows of tables that were loaded whole. */
   readonly loadedRows: number;
+  /** Changed and deleted rows of the others. */
+  readonly sentRows: number;
   /** The last touched line that is stored there. */
   readonly seq: number;
   readonly tables: readonly SinkTableState[];
@@ -84,6 +87,7 @@ export class SinkWriter {
   #reader: ReplicaReader | null = null;
   #epoch = '';
   #seq = 0;
+  #sentRows = 0;
   #hasReplaced = false;
   #publicAtMs = -Infinity;
   /** The last journal entry of the target. */
@@ -151,6 +155,7 @@ export class SinkWriter {
     const sending = this.#sending();
     const again = new Set(choice.load ?? []);
     let loadedRows = 0;
+    this.#sentRows = 0;
     // Ends when nothing is left to load; each turn loads a part or is the last.
     for (;;) {
       if (this.#context.signal?.aborted === true) throw stoppedError();
@@ -160,7 +165,13 @@ export class SinkWriter {
       if (turn.part === null) {
         const sent = new Set(turn.states.map(({ tableId }) => tableId));
         const left = (await readPlaces(sending.session, sending.target)).filter(({ tableId }) => !sent.has(tableId));
-        return { loadedRows, seq: this.#seq, tables: turn.states, left: left.map(({ name }) => name) };
+        return {
+          loadedRows,
+          sentRows: this.#sentRows,
+          seq: this.#seq,
+          tables: turn.states,
+          left: left.map(({ name }) => name),
+        };
       }
       loadedRows += await this.#load(sending, reader, turn.part);
       await this.#note(null, turn.states);
@@ -365,7 +376,7 @@ export class SinkWriter {
     }
     let entry = this.#lastEntry;
     let momentAt: string | null = null;
-    const to = await session.transact(async () => {
+    const { to, sentRows } = await session.transact(async () => {
       const made = await makeRound(sending, reader, {
         tables,
         epoch: this.#epoch,
@@ -387,10 +398,11 @@ export class SinkWriter {
         );
       }
       this.#context.onStep?.('noted');
-      return made.to;
+      return made;
     });
     this.#context.onStep?.('committed');
     this.#seq = to;
+    this.#sentRows += sentRows;
     this.#lastEntry = entry;
     this.#momentAt = momentAt;
     this.#public.settle(changed);

@@ -49,10 +49,12 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     store.insert('Note', { Title: 'new', Seen: '2026-11-21T17:05:00Z', Starts: '23:59:59', Spent: 90.5 });
     await fixture.pull();
     expect(writer.isBehind()).toBe(true);
-    await writer.work();
+
+    expect(await writer.work()).toMatchObject({ loadedRows: 0, sentRows: 3 });
 
     await expectLevel(fixture, address);
     expect(writer.isBehind()).toBe(false);
+    expect(await writer.work()).toMatchObject({ loadedRows: 0, sentRows: 0 });
     await writer.close();
   });
 
