@@ -228,7 +228,7 @@ export function statusText(
     ...(identity !== null
       ? identityLines(identity)
       : problems.some(({ code }) => code === 'replica.unpulled')
-        ? ['origin    not asked yet: run rowsync pull']
+        ? [`origin    ${last === undefined ? 'not asked yet: run rowsync pull' : 'not known yet'}`]
         : []),
     ...(last === undefined ? ['last run  none'] : runLines(last, nowMs)),
     ...(daemon === null ? [] : daemonLines(daemon, nowMs)),

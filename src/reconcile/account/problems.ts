@@ -91,12 +91,14 @@ export const CATALOGUE = [
     severity: 'late',
     untold: 'The daemon makes the replica when it starts.',
     why: 'There is no replica yet, or nothing was pulled into it.',
-    find: ({ replica }) =>
+    find: ({ replica, complaints }) =>
       replica === 'missing' || replica === 'unpulled'
         ? [
             {
               sentence: replica === 'missing' ? 'There is no replica yet' : 'Nothing was pulled yet',
-              hint: 'Run rowsync pull, or start the daemon.',
+              hint: complaints.some(({ about }) => about === 'pull' || about === 'daemon')
+                ? 'First solve what made the run fail; the next pull then brings the tables.'
+                : 'Run rowsync pull, or start the daemon.',
             },
           ]
         : [],

@@ -138,6 +138,21 @@ test.each<[string, Partial<AccountFacts>, string]>([
   expect(sentences(facts)).toEqual([sentence]);
 });
 
+test('after a pull that failed, nobody is told to run the same pull again', () => {
+  const hints = (changes: Partial<AccountFacts>): readonly string[] =>
+    problems({ replica: 'unpulled', ...changes }).flatMap(({ code, hint }) =>
+      code === 'replica.unpulled' ? hint : [],
+    );
+
+  expect(hints({})).toEqual(['Run rowsync pull, or start the daemon.']);
+  for (const about of ['pull', 'daemon'] as const) {
+    const complaints = [complaint(about, 'origin.forbidden')];
+    expect(hints({ complaints })).toEqual([
+      'First solve what made the run fail; the next pull then brings the tables.',
+    ]);
+  }
+});
+
 test.each<[Partial<FilesNotHere>, readonly string[]]>([
   [{}, []],
   [{ failedCount: 1 }, ['1 file could not be fetched']],
