@@ -20,13 +20,13 @@ const folder = mkdtempSync(join(tmpdir(), 'rowsync-program-'));
 
 /** Pulls, pushes, conflicts, exports and what comes back of them, a sink, the daemon and its page. */
 const SUITES = [
-  'test/cli/commands.test.ts',
-  'test/cli/commands/push.test.ts',
+  'test/cli/commands.slow.test.ts',
+  'test/cli/commands/push.slow.test.ts',
   'test/cli/commands/conflicts.test.ts',
-  'test/extras/import/import.test.ts',
-  'test/extras/page/program.test.ts',
+  'test/extras/import/import.slow.test.ts',
+  'test/extras/page/program.slow.test.ts',
   'test/extras/postgres/command.long.test.ts',
-  'test/security/process.test.ts',
+  'test/security/process.slow.test.ts',
 ];
 
 /** What the documents show. Both have the same program, so one of them is enough. */
