@@ -2,10 +2,10 @@
  * Reads the facts of the account (reconcile/account/account.ts) from the replica, the configuration, and what the daemon says of itself. Every surface gets its
  * problems from here.
  */
-import { existsSync } from 'node:fs';
-import { basename } from 'node:path';
+import { existsSync, statfsSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
-import { plural } from '../base/text.ts';
+import { bytesText, plural } from '../base/text.ts';
 import type { Config } from '../config/load.ts';
 import { columnChoice, filesSettings } from '../config/settings.ts';
 import { withBoundNames } from '../config/tables.ts';
@@ -74,13 +74,22 @@ export function readProblems(reader: ReplicaReader, around: Surroundings): reado
   return accountOf(readFacts(reader, around));
 }
 
+/** Less free space than this, and a run is likely to stop in the middle. */
+export const FREE_BYTES_MIN = 50 * 1024 ** 2;
+
 /** The problems of a replica that may be missing or damaged; that is a problem then. A daemon's configuration is bound already. */
 export function problemsAt(
   config: Config,
-  around: Omit<Surroundings, keyof KeptTables>,
+  given: Omit<Surroundings, keyof KeptTables>,
   bind: (from: Connection) => Config = (from) => boundTo(from, config),
 ): readonly Problem[] {
   const { path } = config.replica;
+  const { word } = given;
+  // A daemon says itself that it found no space. A command's run could not be recorded then.
+  const around =
+    word.keeper === 'daemon'
+      ? given
+      : { ...given, word: { ...word, complaints: [...word.complaints, ...fullDisk(path)] } };
   try {
     using reader = openReader(path);
     if (reader.isOlder()) return accountOf({ ...nothingOf(around), replica: 'older' });
@@ -88,6 +97,16 @@ export function problemsAt(
   } catch (thrown) {
     return accountOf(factsWithout(errorFromReading(thrown, path), path, around));
   }
+}
+
+function fullDisk(path: string): readonly FoundComplaint[] {
+  const folder = dirname(path);
+  if (!existsSync(folder)) return [];
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize >= FREE_BYTES_MIN) return [];
+  const message = `Only ${bytesText(bavail * bsize)} are free in ${folder}, so runs stop in the middle`;
+  const hint = 'Free some space, then run rowsync pull; what the replica holds is whole.';
+  return [{ about: 'replica', subject: null, code: 'replica.full', message, hint, since: null }];
 }
 
 /** The facts where the replica cannot be read. */

@@ -2,7 +2,7 @@
  * A disk that fills up in the middle of a pull, wherever that is: a page, the bookkeeping, the very first write. Nothing
  * that was applied may be lost, and with some space the next pull ends.
  */
-import { statfsSync, writeFileSync } from 'node:fs';
+import { readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -12,7 +12,10 @@ import type { PullReport } from '../../src/pull/report.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { brokenPages, integrity, readOrigin, readReplica, wrongCounts } from '../support/compare.ts';
+import { makeWorkspace } from '../support/child.ts';
 import { aroundWrites, startFixture, type Fixture } from '../support/replica.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
+import { runCli } from '../support/session.ts';
 import { canMount, mountTmpfs } from '../support/tmpfs.ts';
 
 const RUN_MS_MAX = 60_000;
@@ -76,6 +79,40 @@ test.skipIf(!canMount).each([0, 4, 16, 48, 64, 96, 128, 256, 300])(
 
     expect([full, whole]).toEqual(['replica.full', 'done']);
     expect(readReplica(path)).toEqual(readOrigin(fixture.sandbox));
+  },
+  RUN_MS_MAX,
+);
+
+test.skipIf(!canMount)(
+  `status says that there is no space, also where the run could not be recorded, until there is${why}`,
+  async () => {
+    using disk = mountTmpfs(1_600);
+    await using sandbox = await startTestSandbox({ tables: [LETTERS] });
+    using workspace = makeWorkspace(sandbox, 'tables: { "*": {} }\n');
+    const { folder } = workspace;
+    const config = join(folder, 'rowsync.yaml');
+    const path = JSON.stringify(join(disk.path, 'replica.db'));
+    writeFileSync(
+      config,
+      readFileSync(config, 'utf8').replace(/^replica: \{ path: [^,} ]+/mu, `replica: { path: ${path}`),
+    );
+    const run = (...args: readonly string[]) => runCli(args, { folder });
+
+    const full = await run('pull');
+    const told = await run('status', '--exit-code');
+    disk.remount('size=100m');
+    const whole = await run('pull');
+    const quiet = await run('status', '--exit-code');
+
+    expect(full).toMatchObject({ exitCode: 1 });
+    expect(full.stdout).toContain('code: replica.full');
+    expect(told.stdout).toMatch(
+      /needs attention:\n(?:.*\n)*  Only .* free in .*, so runs stop in the middle\n    what to do: Free some space/u,
+    );
+    expect(told.exitCode).toBe(3);
+    expect(whole.exitCode).toBe(0);
+    expect(quiet.stdout).not.toContain('free in');
+    expect(quiet.exitCode).toBe(0);
   },
   RUN_MS_MAX,
 );

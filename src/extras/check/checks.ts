@@ -19,6 +19,7 @@ import {
 } from './table-options.ts';
 import type { Config } from '../../config/load.ts';
 import { isPushed } from '../../config/table-options.ts';
+import { FREE_BYTES_MIN } from '../../daemon/account.ts';
 import { maskKeyProblem } from '../../config/mask-key.ts';
 import { systemCode } from '../../config/secrets.ts';
 import { filesSettings } from '../../config/settings.ts';
@@ -49,8 +50,7 @@ import { bytesText, durationText, plural, someOf } from '../../base/text.ts';
 const CERTIFICATE_DAYS_MIN = 14;
 /** Clocks this far apart make stamps misleading. */
 const CLOCK_SKEW_MS_MAX = 60_000;
-/** Free space below which a replica cannot grow, and below which it may soon not. */
-const FREE_BYTES_FAIL = 50 * 1024 ** 2;
+/** Free space below which a replica may soon not grow. */
 const FREE_BYTES_WARN = 1024 ** 3;
 
 /** The first version with STRICT tables, which the replica consists of. */
@@ -368,7 +368,7 @@ function checkSpace(path: string): CheckResult {
     const free = bavail * bsize;
     const size = existsSync(path) ? statSync(path).size : 0;
     const message = `${bytesText(free)} free, the replica has ${bytesText(size)}`;
-    if (free < FREE_BYTES_FAIL) return fail('disk', message, 'Free some space; a pull would stop in the middle.');
+    if (free < FREE_BYTES_MIN) return fail('disk', message, 'Free some space; a pull would stop in the middle.');
     return free < Math.max(FREE_BYTES_WARN, size)
       ? warn('disk', message, 'A table that is read anew needs room beside the old pages.')
       : ok('disk', message);
