@@ -158,6 +158,7 @@ export async function withResources<T>(
   invocation: Invocation,
   config: Config,
   work: (contexts: SyncContexts) => Promise<T>,
+  limits: Partial<OriginLimits> = {},
 ): Promise<T> {
   const [
     { filesSettings, pullSettings, pushSettings },
@@ -170,7 +171,7 @@ export async function withResources<T>(
   prepareForRows();
   const { clock, stderr } = invocation.session;
   const signal = invocation.session.stopSignal();
-  return withOrigin(invocation, config, async ({ origin, log }) => {
+  const syncing = async ({ origin, log }: { readonly origin: Origin; readonly log: Logger }): Promise<T> => {
     const replica = await openForWriting(invocation, config);
     // The log of --verbose goes to the same stream.
     const progress = invocation.isJson ? noProgress : startProgress(stderr, clock, { isShared: invocation.isVerbose });
@@ -191,7 +192,8 @@ export async function withResources<T>(
       progress.stop();
       replica.close();
     }
-  });
+  };
+  return withOrigin(invocation, config, syncing, limits);
 }
 
 /** Opens a replica that must be there already. @throws RowsyncError `replica.path` where a pull would make one. */

@@ -3,6 +3,7 @@
  * moment (`--moment`). Older tables are read first, by the daemon or, where none runs, by this command; an older answer is never given.
  */
 import { RowsyncError, asRowsyncError, usageError } from '../../base/errors.ts';
+import { REQUEST_RETRIES } from '../../base/retries.ts';
 import { ident, sql } from '../../base/sql.ts';
 import { printable, someOf } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
@@ -94,15 +95,15 @@ async function freshen(
 ): Promise<readonly AgedTable[]> {
   const bound = ageBound(within, invocation.session.clock.nowMs(), filtersOf(reader, config));
   const stale = staleTables(reader, reads(), bound);
-  const failure = stale.length === 0 ? null : await readNow(invocation, config, stale);
+  const failure = stale.length === 0 ? null : await readNow(invocation, config, { stale, withinMs: bound.withinMs });
   return requireFresh(reader, { names: reads, bound, failure });
 }
 
-/** Reads tables now; returns why that failed, if it is known. */
+/** Reads tables now; returns why that failed, if it is known. Failed requests are not tried again for longer than an answer may be old. */
 async function readNow(
   invocation: Invocation,
   config: Config,
-  stale: readonly AgedTable[],
+  { stale, withinMs }: { readonly stale: readonly AgedTable[]; readonly withinMs: number },
 ): Promise<RowsyncError | null> {
   const atOrigin = stale.map(({ name }) => name);
   const here = stale.map(({ localName }) => localName);
@@ -122,7 +123,9 @@ async function readNow(
   try {
     const hasCredentials = config.origin.credentials !== null;
     const full = hasCredentials ? config : await loadNamedConfig(invocation, { needsCredentials: true });
-    return await withResources(invocation, full, (contexts) => readTablesNow(contexts, here));
+    await invocation.session.stderr.write(printable(`asking ${full.origin.url} for ${someOf(here)}`) + '\n');
+    const retry = { ...REQUEST_RETRIES, totalMs: Math.min(REQUEST_RETRIES.totalMs, withinMs) };
+    return await withResources(invocation, full, (contexts) => readTablesNow(contexts, here), { retry });
   } catch (thrown) {
     return asRowsyncError(thrown);
   }

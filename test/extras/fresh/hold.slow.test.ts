@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import { testClock } from '../../support/clock.ts';
 import { makeWorkspace } from '../../support/child.ts';
 import { takeLock } from '../../../src/replica/lock.ts';
 import { startAgent } from '../../support/agent.ts';
@@ -153,6 +154,23 @@ test('refuses with 75 and prints no answer where the origin is away, and says wh
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 75, stdout: '' });
   expect(stderr).toMatch(/Older than 10m, so there is no answer: Large is 30 min old \(/);
+});
+
+test('says at once what it asks, and tries no longer than an answer may be old', async () => {
+  await using world = await startWorld();
+  const clock = testClock({ startMs: START_MS + 60_000, random: () => 0.99 });
+  world.sandbox.faults.replace({ faults: [{ fault: 'unavailable', count: 100 }] });
+  const askFor = (within: string) => runCli(['sql', '--fresh', within, COUNT], { folder: world.folder, clock });
+
+  const { exitCode, stderr } = await askFor('2s');
+  const waitedMs = clock.monotonicMs();
+  await askFor('30s');
+
+  expect(exitCode).toBe(75);
+  expect(stderr).toMatch(/^asking http:\/\/127\.0\.0\.1:\d+ for Large\n/);
+  expect(waitedMs).toBeGreaterThan(0);
+  expect(waitedMs).toBeLessThanOrEqual(2_000);
+  expect(clock.monotonicMs() - waitedMs).toBeGreaterThan(10_000);
 });
 
 test.each([['10'], ['soon'], ['0s']])('refuses %j as an age', async (age) => {
