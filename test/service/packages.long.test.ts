@@ -19,7 +19,17 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 600_000 });
 
 const TOKEN = '5ec2e7c0ffee5ec2e7c0ffee5ec2e7c0';
 const REPLICA = '/var/lib/rowsync/main/replica.db';
+const INSTALL = readFileSync(new URL('../../docs/install.md', import.meta.url), 'utf8');
 const runFile = promisify(execFile);
+
+/** The command of docs/install.md that begins so, for root. */
+function documented(begin: string): string {
+  const commands = INSTALL.split('\n').flatMap((line) => [line, ...line.split('`')]);
+  const command = commands.find((one) => one.startsWith(begin));
+  if (command === undefined) throw new Error(`docs/install.md has no command that begins with ${begin}`);
+  return command.replace('sudo ', '');
+}
+
 const lacking = ['strip', 'aarch64-linux-gnu-strip', 'dpkg-deb', 'git'].filter(
   (program) => spawnSync('which', [program]).status !== 0,
 );
@@ -83,10 +93,13 @@ describe.skipIf(reason !== null)(`what is handed to users${reason === null ? '' 
   });
 
   test('the executable alone tells the whole story on a Debian without Node', async () => {
-    const text = await machine.shell('cp /media/release/rowsync-linux-x64 /srv/rowsync; cd /srv; ./rowsync demo 2>&1');
+    const text = await machine.shell(`
+      cd /media/release
+      ${documented('sudo install rowsync-linux-x64')}
+      rowsync demo 2>&1`);
 
     expect(text).toContain('$ rowsync sandbox');
-    await machine.shell('rm /srv/rowsync; rm -rf "$HOME"/.cache');
+    await machine.shell('rm /usr/local/bin/rowsync; rm -rf "$HOME"/.cache');
   });
 
   test.skipIf(spawnSync('which', ['qemu-aarch64']).status !== 0)(
@@ -108,15 +121,17 @@ describe.skipIf(reason !== null)(`what is handed to users${reason === null ? '' 
   );
 
   test('apt installs the package, and two commands set the service up', async () => {
-    await machine.shell(`apt-get install --yes /media/release/${deb}`);
+    const install = documented('sudo apt-get install').replace('install', 'install --yes');
+    await machine.shell(`cd /media/release; ${install}`);
     await machine.shell(`
       systemd-run --quiet --unit=origin -p StandardOutput=file:/run/origin.json \
         rowsync sandbox --json --port 8100 --token ${TOKEN}`);
     await machine.until('[ -s /run/origin.json ]');
 
     await machine.shell(`
-      (umask 077; echo ${TOKEN} > /srv/token)
-      rowsync service install --url http://127.0.0.1:8100 --database 21995 --token-file /srv/token`);
+      cd /srv
+      echo ${TOKEN} | ${documented('(umask 077')}
+      ${documented('sudo rowsync service install').replace('https://www.teamdesk.net', 'http://127.0.0.1:8100')}`);
 
     await machine.until(`[ "$(sqlite3 ${REPLICA} 'SELECT count(*) FROM Product')" = 400 ]`);
     expect(await machine.shell('systemctl is-active rowsync@main; ls /etc/systemd/system/rowsync* || true')).toMatch(
