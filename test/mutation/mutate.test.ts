@@ -29,6 +29,14 @@ test.each([
   expect(changesOf(source)).toEqual([]);
 });
 
+test('a cache of a module is offered to be emptied before each run of a test, another map is not', () => {
+  const kept = weave('a.ts', 'const a = new Map<string, number>();', 0).text;
+  const others = weave('a.ts', 'const b = new Map([[1, 2]]);\nfunction f() {\n  const c = new Map();\n}', 0).text;
+
+  expect(kept).toContain('const a = __mutation.cache(new Map<string, number>());');
+  expect(others).not.toContain('cache');
+});
+
 test('a loop is counted also where the statement is gone that would end it', () => {
   const source = 'globalThis.answer = () => { let n = 0; while (n < 3) n += 1; return n; };';
   const { text, mutants } = weave('a.ts', source, 0);

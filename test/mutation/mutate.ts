@@ -105,8 +105,18 @@ class Weaver {
     if (isRemovable(node)) return text;
     if (parent === null || !isReplaceable(node, parent, key)) return text;
     const choices = [...new Set(this.#replacements(node, parent, key))];
+    if (this.#isCache(node, parent)) return `__mutation.cache(${text})`;
     const chain = choices.map((to) => `__mutation.at(${this.#add(node, to)}) ? (${to}) : `).join('');
     return chain === '' ? text : `(${chain}${text})`;
+  }
+
+  /** A map or a set of a module that is empty at first: what one mutant left in it would be found by the next. */
+  #isCache(node: Node, parent: Node): boolean {
+    return (
+      parent.type === 'VariableDeclarator' &&
+      /^(?:export )?const /.test(this.#source.slice(this.#source.lastIndexOf('\n', node.start) + 1)) &&
+      /^new (?:Map|Set)\b.*\(\)$/.test(this.#text(node))
+    );
   }
 
   #replacements(node: Node, parent: Node, key: string): readonly string[] {

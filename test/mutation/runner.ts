@@ -26,6 +26,11 @@ const state = {
   reached: new Set<number>(),
   ticks: 0,
   ticksMax: Number.POSITIVE_INFINITY,
+  caches: [] as { clear: () => void }[],
+  cache<T extends { clear: () => void }>(cache: T): T {
+    state.caches.push(cache);
+    return cache;
+  },
   at(id: number): boolean {
     state.reached.add(id);
     return state.active === id;
@@ -99,6 +104,7 @@ export default class MutationRunner extends TestRunner {
 }
 
 async function passes(run: () => unknown): Promise<boolean> {
+  for (const cache of state.caches) cache.clear();
   try {
     await run();
     return true;
