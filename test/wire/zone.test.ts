@@ -3,12 +3,13 @@
  * named beside each case) and from the timestamp forms of the specification, 2.4.
  */
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   inputTextFromUtc,
   isDate,
   isTimeOfDay,
   isZone,
+  machineZone,
   millisecondTextFromUtc,
   offsetTextFromUtc,
   utcFromInputText,
@@ -30,6 +31,9 @@ test.each([
   ['2026-03-09T14:05+01:00', '2026-03-09T13:05:00Z'],
   ['2026-03-09T14:05Z', '2026-03-09T14:05:00Z'],
   ['2024-02-29T23:59:59-01:00', '2024-03-01T00:59:59Z'],
+  ['2026-03-09T23:59:59-00:01', '2026-03-10T00:00:59Z'],
+  ['2026-03-09T00:00:00+00:01', '2026-03-08T23:59:00Z'],
+  ['2026-03-09T23:59:59+23:59', '2026-03-09T00:00:59Z'],
   ['0001-01-01T00:00:00+00:00', '0001-01-01T00:00:00Z'],
   ['9999-12-31T23:59:59+00:00', '9999-12-31T23:59:59Z'],
 ])('reads the timestamp %s as %s', (text, utc) => {
@@ -49,6 +53,9 @@ test.each([
   ['an instant after the year 9999', '9999-12-31T23:59:59-00:01'],
   ['a fraction of ten digits', '2026-03-09T14:05:07.1234567890Z'],
   ['a second line', '2026-03-09T14:05:07Z\n'],
+  ['a character before it', 'x2026-03-09T14:05:07+01:00'],
+  ['an instant before it', '2026-03-09T14:05:07+01:002026-03-09T14:05:07+01:00'],
+  ['a character behind it', '2026-03-09T14:05:07+01:00x'],
   ['words', 'yesterday'],
   ['nothing', ''],
 ])('finds no instant in a timestamp with %s', (_what, text) => {
@@ -120,6 +127,11 @@ test.each([
   ['Europe/Paris', '1905-06-01T12:00:00Z', '1905-06-01T12:09:00+00:09'],
   // Monrovia until 1972: -00:44:30.
   ['Africa/Monrovia', '1950-06-01T12:00:00Z', '1950-06-01T11:16:00-00:44'],
+  // The change came within a quarter of an hour: at 00:44:30 UTC in Monrovia, at 15:54:17 UTC in Shanghai.
+  ['Africa/Monrovia', '1972-01-07T00:44:00Z', '1972-01-07T00:00:00-00:44'],
+  ['Africa/Monrovia', '1972-01-07T00:44:59Z', '1972-01-07T00:44:59+00:00'],
+  ['Asia/Shanghai', '1900-12-31T15:54:00Z', '1900-12-31T23:59:00+08:05'],
+  ['Asia/Shanghai', '1900-12-31T15:55:00Z', '1900-12-31T23:55:00+08:00'],
 ])('keeps the instant in %s at %s, whose offset has seconds', (zone, utc, text) => {
   expect(offsetTextFromUtc(utc, zone)).toBe(text);
   expect(utcFromOffsetText(text)).toBe(utc);
@@ -146,6 +158,11 @@ test.each([
   expect(utcFromInputText(text, zone)).toBe(utc);
 });
 
+test('finds no instant in a local time whose UTC has no four-digit year', () => {
+  expect(utcFromInputText('9999-12-31T23:59:59', 'America/New_York')).toBeUndefined();
+  expect(utcFromInputText('yesterday', 'UTC')).toBeUndefined();
+});
+
 test.each([
   ['Europe/Paris', '2026-10-25T02:30:00', '2026-10-25T00:30:00Z'],
   ['America/New_York', '2026-11-01T01:30:00', '2026-11-01T05:30:00Z'],
@@ -166,6 +183,7 @@ test.each([
 });
 
 test('writes a local time without an offset where it is unambiguous', () => {
+  expect(inputTextFromUtc('2026-01-01T10:00:00Z', 'Europe/London')).toBe('2026-01-01T10:00:00');
   expect(inputTextFromUtc('2026-07-01T10:00:00Z', 'Europe/Paris')).toBe('2026-07-01T12:00:00');
   expect(inputTextFromUtc('2026-07-01T10:00:00.5Z', 'Europe/Paris')).toBe('2026-07-01T12:00:00.5');
   expect(inputTextFromUtc('0001-01-01T00:00:00Z', 'UTC')).toBe('0001-01-01T00:00:00');
@@ -182,7 +200,19 @@ test('writes the offset where the zone had an offset with seconds', () => {
 
 test('names the days that exist', () => {
   expect(['2024-02-29', '2000-02-29', '0001-01-01', '9999-12-31'].filter(isDate)).toHaveLength(4);
-  expect(['2023-02-29', '1900-02-29', '2024-00-01', '2024-01-00', '2024-04-31', '24-01-01'].filter(isDate)).toEqual([]);
+  expect(
+    [
+      '2023-02-29',
+      '2024-02-292024-02-29',
+      '2024-02-291',
+      '1900-02-29',
+      '1800-02-29',
+      '2024-00-01',
+      '2024-01-00',
+      '2024-04-31',
+      '24-01-01',
+    ].filter(isDate),
+  ).toEqual([]);
 });
 
 test('names the times of a day', () => {
@@ -193,6 +223,17 @@ test('names the times of a day', () => {
 test('knows zones by their names', () => {
   expect(['Europe/Paris', 'UTC', 'Asia/Kathmandu'].filter(isZone)).toHaveLength(3);
   expect(['', 'Europe/Atlantis', 'Romance Standard Time', "UTC'"].filter(isZone)).toEqual([]);
+});
+
+test.each([
+  ['Europe/Paris', 'Europe/Paris'],
+  // Node knows no name for a path, and gives one that Intl refuses where there is none.
+  [':/etc/localtime', 'UTC'],
+  ['', 'UTC'],
+])('takes the zone of a machine with TZ=%j for %s', (tz, zone) => {
+  vi.stubEnv('TZ', tz);
+
+  expect(machineZone()).toBe(zone);
 });
 
 test('reads the usual form as it reads the same time with a fraction, whatever character is wrong', () => {
