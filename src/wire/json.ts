@@ -92,6 +92,12 @@ export function describeKind(json: unknown): string {
 /** Names are compared with patterns, sent in URLs and shown; the service allows some hundred characters. */
 const NAME_CHARACTERS_MAX = 1_000;
 
+/** An integer, or the digits of one, as XML has them. */
+function integerFrom(value: unknown): number | null {
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isSafeInteger(number) ? number : null;
+}
+
 /** Typed access to the fields of one descriptor; remembers which ones were read, the rest is `other`. */
 export class Fields {
   readonly #json: JsonObject;
@@ -113,9 +119,8 @@ export class Fields {
   }
 
   integer(field: string): number {
-    const value = this.#get(field);
-    const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-    if (typeof number === 'number' && Number.isSafeInteger(number)) return number;
+    const integer = this.nullableInteger(field);
+    if (integer !== null) return integer;
     throw this.#missing(field, 'an integer');
   }
 
@@ -145,13 +150,12 @@ export class Fields {
   }
 
   nullableInteger(field: string): number | null {
-    const value = this.#get(field);
-    return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
+    return integerFrom(this.#get(field));
   }
 
   nullableBoolean(field: string): boolean | null {
     const value = this.#get(field);
-    return typeof value === 'boolean' ? value : null;
+    return value === true || value === 'true' ? true : value === false || value === 'false' ? false : null;
   }
 
   /** Comma-separated names. */
@@ -263,10 +267,9 @@ export function readUser(json: unknown, what = 'user'): UserDescriptor {
 /** Reads an error descriptor; undefined when the body is something else. Some clients call the field `status`. */
 export function readError(json: unknown): ErrorDescriptor | undefined {
   if (!isObject(json) || typeof json['message'] !== 'string') return undefined;
-  const error = json['error'] ?? json['status'];
   return {
-    error: typeof error === 'number' ? error : 0,
-    code: typeof json['code'] === 'number' ? json['code'] : null,
+    error: integerFrom(json['error'] ?? json['status']) ?? 0,
+    code: integerFrom(json['code']),
     message: json['message'],
     source: typeof json['source'] === 'string' ? json['source'] : null,
   };

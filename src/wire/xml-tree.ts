@@ -54,7 +54,7 @@ export interface XmlElement {
 }
 
 /** Gets each child of the root when it is complete; of the root's children, only the last one is kept then. */
-export type TakeChild = (child: XmlElement, root: XmlElement) => void;
+export type TakeChild = (child: XmlElement) => void;
 
 /** Reads one document. The fault's message names line and column, never a value. */
 export function readXml(text: string, limits = XML_LIMITS, takeChild?: TakeChild): XmlElement | WireFault {
@@ -242,8 +242,7 @@ class Tree {
 
   #end(): void {
     const element = this.#open.pop();
-    const root = this.#root;
-    if (this.#open.length === 1 && element !== undefined && root !== undefined) this.#takeChild?.(element, root);
+    if (this.#open.length === 1 && element !== undefined) this.#takeChild?.(element);
     this.#textLength = 0;
     this.#heardAt = this.#parser.position;
   }

@@ -4,7 +4,7 @@
  * items (`<tables><table>`), `<Error>` as the root when the whole request failed, any names in the rows of a write.
  *
  * Descriptors, statuses and attachments are brought into the fields of the JSON form and read there, so that each field is
- * described once (json.ts, writes.ts, attachments.ts). Rows go straight to and from `Value`s.
+ * described once, and a number or a boolean may be its text (json.ts, writes.ts, attachments.ts). Rows go straight to and from `Value`s.
  */
 import { XMLBuilder } from 'fast-xml-parser';
 
@@ -53,22 +53,14 @@ function readDocument(text: string, what: string, takeChild?: TakeChild): XmlEle
   });
 }
 
-function readResponse(text: string, what: string, takeChild?: (child: XmlElement) => void): XmlElement {
-  const root = readDocument(
-    text,
-    what,
-    takeChild && ((child, { name }) => (name === 'Response' ? takeChild(child) : undefined)),
-  );
+function readResponse(text: string, what: string, takeChild?: TakeChild): XmlElement {
+  const root = readDocument(text, what, takeChild);
   if (root.name === 'Response') return root;
   throw json.unexpected(what, 'the root element is not <Response>');
 }
 
-/** Fields that JSON has as numbers; in XML only their names tell. */
-const INTEGER_FIELDS: ReadonlySet<string> = new Set(['id', 'width', 'revision', 'size', 'status', 'error', 'code']);
-/** Fields that JSON has as booleans. */
-const BOOLEAN_FIELDS: ReadonlySet<string> = new Set(['showTab', 'allowAdd', 'showInMenu', 'readOnly']);
 /** Fields that are lists even when they are empty. */
-const LIST_FIELDS: ReadonlySet<string> = new Set(['tables', 'columns', 'views', 'groups', 'errors']);
+const LIST_FIELDS: ReadonlySet<string> = new Set(['tables', 'columns', 'views', 'errors']);
 
 function fieldsFrom(element: XmlElement): JsonObject {
   return Object.fromEntries(element.children.map((child) => [child.name, fieldFrom(child)]));
@@ -78,18 +70,15 @@ function fieldFrom(element: XmlElement): unknown {
   if (isNil(element)) return null;
   const { name, children, text } = element;
   if (LIST_FIELDS.has(name) || (children.length > 0 && children.every((child) => `${child.name}s` === name))) {
-    return children.map((child) => (child.children.length > 0 ? fieldsFrom(child) : child.text));
+    return children.map(fieldFrom);
   }
-  if (children.length > 0) return fieldsFrom(element);
-  if (BOOLEAN_FIELDS.has(name) && (text === 'true' || text === 'false')) return text === 'true';
-  return INTEGER_FIELDS.has(name) && /^(?:0|-?[1-9]\d{0,14})$/.test(text) ? Number(text) : text;
+  return children.length > 0 ? fieldsFrom(element) : text;
 }
 
 /** `i:nil="true"`, whatever prefix the sender gave the namespace. */
 export function isNil({ attributes }: XmlElement): boolean {
-  if (attributes.size === 0) return false;
   for (const [name, value] of attributes) {
-    if ((name === 'nil' || name.endsWith(':nil')) && (value === 'true' || value === '1')) return true;
+    if (name.endsWith(':nil') && (value === 'true' || value === '1')) return true;
   }
   return false;
 }

@@ -52,6 +52,7 @@ export const DONE: readonly string[] = [
   'src/wire/writes.ts',
   'src/wire/xml-names.ts',
   'src/wire/xml-values.ts',
+  'src/wire/xml.ts',
   'src/wire/zone.ts',
 ];
 

@@ -165,9 +165,16 @@ describe('descriptors', () => {
     [0, null],
     [1.5, null],
     [2 ** 53, null],
-    ['100', null],
+    ['100', 100],
   ])('reads the width %j as %s', (width, read) => {
     expect(readTable({ ...TABLE, columns: [{ ...COLUMN, width }] }).columns[0]?.width).toBe(read);
+  });
+
+  test('a database has its id as a text, also where a number came', () => {
+    expect([readDatabase({ id: 21995, tables: [] }).id, readDatabase({ id: '007', tables: [] }).id]).toEqual([
+      '21995',
+      '007',
+    ]);
   });
 
   test('takes names of up to 1,000 characters', () => {
