@@ -176,22 +176,22 @@ function instantsOfLocal(localMs: number, zone: string): readonly number[] {
   return candidates.filter((ms) => ms + offsetMsAt(ms, zone) === localMs);
 }
 
-interface Clock {
+interface ZoneOffsets {
   readonly format: Intl.DateTimeFormat;
   /** By the beginning of a bucket. */
   readonly offsets: Map<number, number>;
 }
 
-const clockByZone = new Map<string, Clock>();
+const offsetsByZone = new Map<string, ZoneOffsets>();
 
 /** @throws RangeError where Intl does not know the zone. */
-function clockOf(zone: string): Clock {
-  const known = clockByZone.get(zone);
+function offsetsOf(zone: string): ZoneOffsets {
+  let known = offsetsByZone.get(zone);
   if (known !== undefined) return known;
   const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
-  const clock = { format, offsets: new Map<number, number>() };
-  clockByZone.set(zone, clock);
-  return clock;
+  known = { format, offsets: new Map() };
+  offsetsByZone.set(zone, known);
+  return known;
 }
 
 /** Whether Intl knows the zone. */
@@ -214,7 +214,7 @@ export function machineZone(): string {
 /** Milliseconds that clocks in a zone are ahead of UTC at an instant. @throws RangeError where Intl does not know the zone. */
 export function offsetMsAt(ms: number, zone: string): number {
   if (zone === 'UTC') return 0; // Intl reads eight megabytes before its first answer
-  const { format, offsets } = clockOf(zone);
+  const { format, offsets } = offsetsOf(zone);
   const from = Math.floor(ms / BUCKET_MS) * BUCKET_MS;
   const known = offsets.get(from);
   if (known !== undefined) return known;
