@@ -18,19 +18,18 @@ vi.setConfig({ testTimeout: 900_000 });
 const TOP = fileURLToPath(new URL('../../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'rowsync-program-'));
 
-/** Pulls, pushes, conflicts, exports and what comes back of them, a sink, the daemon and its page. */
+/** Pulls, pushes, exports and what comes back of them, a sink, the daemon and its page. */
 const SUITES = [
   'test/cli/commands.slow.test.ts',
   'test/cli/commands/push.slow.test.ts',
-  'test/cli/commands/conflicts.test.ts',
   'test/extras/import/import.slow.test.ts',
   'test/extras/page/program.slow.test.ts',
   'test/extras/postgres/command.long.test.ts',
   'test/security/process.slow.test.ts',
 ];
 
-/** What the documents show. Both have the same program, so one of them is enough. */
-const DOCUMENTS = 'test/cli/documents.test.ts';
+/** Conflicts, and what the documents show. Both have the same program, so one of them is enough. */
+const ONCE = ['test/cli/commands/conflicts.test.ts', 'test/cli/documents.test.ts'];
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -49,7 +48,7 @@ async function executable(): Promise<string> {
 }
 
 test.each([
-  ['the package of npm', packed, [...SUITES, DOCUMENTS]],
+  ['the package of npm', packed, [...SUITES, ...ONCE]],
   ['the executable', executable, SUITES],
 ])('%s does what the sources do', async (_what, make, suites) => {
   const vitest = join(TOP, 'node_modules/vitest/vitest.mjs');
