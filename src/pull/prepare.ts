@@ -9,6 +9,7 @@ import { shellWord } from '../base/text.ts';
 import { watchShape } from '../origin/shape-watch.ts';
 import { apply, readFacts, retryRefused } from '../capture/writer/apply.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
+import { ADDS_OFF } from '../reconcile/push-plan.ts';
 import { decideNoRow } from '../reconcile/outcome.ts';
 import { foldName, newNames, type Naming } from '../reconcile/naming.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
@@ -163,6 +164,7 @@ function settleEditing(
 ): void {
   const isAsBefore = before?.matchColumn === editing.matchColumn && (before.allowsAdd || !editing.allowsAdd);
   if (before !== null && !isAsBefore) retryRefused(tx, id, at);
+  else if (editing.allowsAdd) retryRefused(tx, id, at, ADDS_OFF.reason); // a push saw an option that no pull did
   storeEditing(tx, id, editing);
 }
 

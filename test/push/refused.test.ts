@@ -504,6 +504,9 @@ describe('before anything is sent', () => {
     expect(countsOf(await pushNow(fixture, { options: { inserts: false } }))).toEqual({ refused: 1, parked: 1 });
 
     expect(failures(fixture)).toMatchObject([{ row_id: -2, reason: ADDS_OFF.reason, retry_at: null }]);
+    expect(countsOf(await pushNow(fixture))).toEqual({ parked: 1 });
+    await fixture.pull();
+    expect(countsOf(await pushNow(fixture))).toEqual({ inserted: 1 });
   });
 });
 

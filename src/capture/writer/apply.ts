@@ -104,12 +104,13 @@ export function applyEvent(
 }
 
 /**
- * Lets every refused row of a table be tried again, since the cause may be gone. The origin may take other values in a column now, the configuration
+ * Lets refused rows of a table be tried again, those of one reason or all, since the cause may be gone. The origin may take other values in a column now, the configuration
  * may name another match column, or another client wrote while one of our triggers was missing.
  */
-export function retryRefused(tx: Tx, tableId: number, at: string): void {
-  const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = ? AND state = 'refused'`;
-  applyEvent(tx, tableId, queryNumbers(tx, text, [tableId]), { event: 'retried', at });
+export function retryRefused(tx: Tx, tableId: number, at: string, reason: string | null = null): void {
+  const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId AND state = 'refused' AND (@reason IS NULL
+      OR row_id IN (SELECT row_id FROM _rowsync_refusals WHERE table_id = @tableId AND reason = @reason))`;
+  applyEvent(tx, tableId, queryNumbers(tx, text, [{ tableId, reason }]), { event: 'retried', at });
 }
 
 /** Lets refused rows be tried again whose time has come. */
