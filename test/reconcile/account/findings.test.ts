@@ -144,7 +144,9 @@ test('after a pull that failed, nobody is told to run the same pull again', () =
       code === 'replica.unpulled' ? hint : [],
     );
 
-  expect(hints({})).toEqual(['Run rowsync pull, or start the daemon.']);
+  const first = ['Run rowsync pull, or start the daemon.'];
+  expect(hints({})).toEqual(first);
+  expect(hints({ complaints: [complaint('notices', 'notices.failed')] })).toEqual(first);
   for (const about of ['pull', 'daemon'] as const) {
     const complaints = [complaint(about, 'origin.forbidden')];
     expect(hints({ complaints })).toEqual([
