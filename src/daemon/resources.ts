@@ -69,7 +69,7 @@ function resourcesOf(
     damage: open.damage,
     removeContents: (hashes) => removeUnnamed(open.replica, config.replica.files, hashes),
     changeTo: async (next, changed) => {
-      const origin = openOrigin(originSettings(next), changed);
+      const origin = openOrigin(originSettings(next), { ...changed, before: open.origin });
       const isSameFile = next.replica.path === config.replica.path;
       const replica = isSameFile ? open.replica : openReplicaOf(next, changed);
       await stop();

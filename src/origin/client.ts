@@ -95,12 +95,13 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
 const CONCURRENCY_DEFAULT = 4;
 
 /**
- * Opens the origin; nothing is sent yet. `transport` takes the place of connections to `url`.
+ * Opens the origin; nothing is sent yet. `transport` takes the place of connections to `url`. `before` is the client that this one replaces: for
+ * as long as its origin asked to be left alone, this one asks nothing either.
  * @throws RowsyncError `config.invalid` or `config.secret`.
  */
 export function openOrigin(
   settings: OriginSettings,
-  deps: { clock: Clock; log: Logger; transport?: Transport | undefined },
+  deps: { clock: Clock; log: Logger; transport?: Transport | undefined; before?: Origin },
 ): Origin {
   const { url, host, root } = originAddress(settings);
   const { headers, pathSuffix } = authorizationOf(settings.credentials);
@@ -121,6 +122,7 @@ export function openOrigin(
     scrub: secretScrubber([...secretsOf(settings.credentials), ...proxySecrets(settings.proxy)]),
     clock: deps.clock,
     log: deps.log,
+    quietMs: deps.before?.url === url ? deps.before.counters().quietMs : 0,
   });
   return {
     url,

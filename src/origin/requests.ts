@@ -115,6 +115,8 @@ export interface RequestParts {
   readonly scrub: (text: string) => string;
   readonly clock: Clock;
   readonly log: Logger;
+  /** For how long the origin has already asked to be left alone. */
+  readonly quietMs: number;
 }
 
 /** What one attempt came to: an answer, or a failure that may be worth another attempt. */
@@ -136,11 +138,12 @@ export class Requests {
   readonly #counters = { requestCount: 0, notModifiedCount: 0, retryCount: 0, receivedBytes: 0 };
   readonly #countByClass = { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, none: 0 };
   /** Until then (monotonic) the origin asked to be left alone. */
-  #quietUntilMs = Number.NEGATIVE_INFINITY;
+  #quietUntilMs: number;
   #clockAheadMs: number | null = null;
 
   constructor(parts: RequestParts) {
     this.#parts = parts;
+    this.#quietUntilMs = parts.clock.monotonicMs() + parts.quietMs;
     const { concurrency, requestsPerSecond } = parts;
     // One start per interval rather than a burst per second: a limit that the origin measures otherwise is kept too.
     const rate = requestsPerSecond > 0 ? { intervalCap: 1, interval: 1000 / requestsPerSecond } : {};

@@ -159,6 +159,21 @@ test('tries a table that failed again on reload, and says when that helped', asy
   expect(daemon.events('table.recovered').map(({ table }) => table)).toEqual(['Order']);
 });
 
+test('a reload does not forget that the origin asked to be left alone', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox, 'schedule: { pull: "* * * * *" }\n');
+  await daemon.idle();
+  sandbox.answerInstead(1, { status: 429, headers: { 'Retry-After': '3000' }, body: '' });
+  await daemon.elapse(2);
+  sandbox.requests.clear();
+
+  daemon.reload();
+  await daemon.idle();
+
+  expect(daemon.events('config.reloaded')).toHaveLength(1);
+  expect(sandbox.requests.count({})).toBe(0);
+});
+
 test('a table that the configuration no longer names is not said to be well again', async () => {
   const refusing = refuseSelects();
   await using sandbox = await startTestSandbox({ tables: tables(), intercept: refusing.intercept });
