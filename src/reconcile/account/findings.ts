@@ -155,7 +155,7 @@ export function lateTables({ tables, nowMs, keeper }: AccountFacts): readonly Fi
       if (last === undefined || lateAfterMs === null || state === 'gone' || state === 'loading') return [];
       return nowMs - Date.parse(last) > Math.max(LATE_MS_MIN, lateAfterMs) ? [{ table, last }] : [];
     })
-    .toSorted((a, b) => a.last.localeCompare(b.last));
+    .toSorted((a, b) => Date.parse(a.last) - Date.parse(b.last));
   const [oldest] = late;
   if (oldest === undefined) return [];
   const names = someOf(late.map(({ table }) => table));
