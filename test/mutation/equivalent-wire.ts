@@ -337,4 +337,27 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
     'true',
     'this way is only faster: a row has each column once',
   ],
+  [
+    'src/wire/json-budget.ts',
+    'if (text.length <= SMALL_CHARACTERS && hasFewBrackets(text)) return null;',
+    'text.length <= SMALL_CHARACTERS',
+    'text.length < SMALL_CHARACTERS',
+    'a choice of ours: one look more or less at a small text',
+  ],
+  [
+    'src/wire/json-budget.ts',
+    'for (let at = 0; at < text.length; at += 1) {',
+    'at < text.length',
+    'at <= text.length',
+    'behind the last character there is none',
+  ],
+  ['src/wire/json-budget.ts', 'let count = 0;', '0', '1', 'a choice of ours: one look more or less at a small text'],
+  ['src/wire/json-budget.ts', 'count += 1;', '1', '2', 'a choice of ours: one look more or less at a small text'],
+  [
+    'src/wire/json-budget.ts',
+    'if (count > SMALL_BRACKETS) return false;',
+    'count > SMALL_BRACKETS',
+    'count >= SMALL_BRACKETS',
+    'a choice of ours: one look more or less at a small text',
+  ],
 ];

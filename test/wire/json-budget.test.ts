@@ -11,12 +11,19 @@ function nested(levels: number): string {
   return `[${'[],'.repeat(1_000)}${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}]`;
 }
 
+/** A list that is looked at for its many brackets, without a quote behind them. */
+function beside(items: string): string {
+  return `[${items},${'[],'.repeat(1_000)}[]]`;
+}
+
 describe('within the budget', () => {
   test.each([
     ['a page of 500 rows with 1,997 columns', JSON.stringify(Array.from({ length: 500 }, () => wideRow()))],
     ['a small page with many brackets in its texts', JSON.stringify([{ Code: '[[{{'.repeat(10_000) }])],
     ['a large text of commas, brackets and quotes', JSON.stringify([{ Code: ',[{"'.repeat(LARGE) }])],
     ['a text that ends in backslashes', `["${'\\\\'.repeat(LARGE)}", 1]`],
+    ['brackets in a text behind a quote of its own', beside(String.raw`"\"${'['.repeat(65)}"`)],
+    ['brackets in a text behind a backslash and a quote', beside(String.raw`"\\\"${'['.repeat(65)}"`)],
     ['64 levels', `${'['.repeat(64)}${']'.repeat(64)}`],
     ['64 levels among many brackets', nested(64)],
     ['a small text with many objects side by side', `[${'{},'.repeat(2_000)}{}]`],
@@ -36,6 +43,12 @@ describe('over the budget', () => {
   test.each([
     ['brackets', '['.repeat(31_000_000), 'deeper than 64'],
     ['a thousand levels in a small text', '['.repeat(1_001), 'deeper than 64'],
+    [
+      '65 levels behind a text that ends in a backslash',
+      beside(String.raw`"\\",${nested(65)}`),
+      'deeper than 64 levels',
+    ],
+    ['65 levels behind a text that ends in a quote', beside(String.raw`"\"",${nested(65)}`), 'deeper than 64 levels'],
     ['65 levels among many brackets', nested(65), 'deeper than 64 levels'],
     ['1,200,001 values', `[${'1,'.repeat(1_200_000)}1]`, 'more than 1200000 values'],
     ['objects', `[${'{},'.repeat(5_000_000)}{}]`, 'values'],
