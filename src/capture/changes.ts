@@ -17,7 +17,7 @@ import { areMarksReliable, dropEqualMarks, markDiffering, readForeignIds, readVe
 import type { Connection, Stored, Tx } from '../replica/connection.ts';
 import { forgetBatches, readBatches } from '../replica/bookkeeping/batches.ts';
 import { noteCaptured } from '../replica/bookkeeping/history.ts';
-import { readCaptureState, storeCompareDue } from '../replica/bookkeeping/captures.ts';
+import { readCaptureState } from '../replica/bookkeeping/captures.ts';
 import { BLOCK_ROWS, blocks, blocksAbove, mayBeRaw, queryNumbers, queryRows, readRawText } from '../replica/query.ts';
 import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/tables.ts';
@@ -31,6 +31,7 @@ import type { TwoWayColumn, TwoWayTable } from './table.ts';
 import { captureTriggers, cellName, missingRule, valueRules, type CellRule } from './triggers.ts';
 import { apply, applyEvent, readFacts, renumberStrays } from './writer/apply.ts';
 import { readOvertakenRefusals } from '../replica/bookkeeping/refusals.ts';
+import { storeFacts } from '../replica/bookkeeping/tables.ts';
 
 /** The change of one row: inserted (no base), updated, or deleted (no local). */
 export interface RowChange extends RowVersion {
@@ -56,7 +57,7 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   if (compareDue || !haveAllMarks) {
     tx.countUncaptured(markDiffering(tx, table, at));
     applyEvent(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
-    storeCompareDue(tx, table.id, false);
+    storeFacts(tx, table.id, { compare_due: 0 });
   }
   tx.journal.captureEdits(table, tx.cause);
   noteCaptured(tx, table.id, at);

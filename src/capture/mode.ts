@@ -7,25 +7,12 @@ import { shellWord } from '../base/text.ts';
 import { decideDiscarded } from '../reconcile/outcome.ts';
 import { readColumns, storeColumnState } from '../replica/bookkeeping/columns.ts';
 import { markDiffering } from '../replica/compare.ts';
-import {
-  readProblems,
-  isPushProblemStored,
-  storeConfirmedCount,
-  storePushProblem,
-} from '../replica/bookkeeping/problems.ts';
+import { readProblems, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/problems.ts';
 import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
 import { distrustRows } from '../replica/distrust.ts';
 import { forgetDroppedFiles } from '../replica/bookkeeping/files.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
-import {
-  type LedgerTable,
-  readSelection,
-  readTable,
-  readTables,
-  storeMissingColumns,
-  storePush,
-} from '../replica/bookkeeping/tables.ts';
-import { storeCompareDue } from '../replica/bookkeeping/captures.ts';
+import { type LedgerTable, readSelection, readTable, readTables, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { hasTable } from '../replica/objects.ts';
 import { forgetEtags, readPages } from '../replica/bookkeeping/pages.ts';
 import { blocks } from '../replica/query.ts';
@@ -62,7 +49,7 @@ export function isTampered(from: Connection, tableId: number, table = readTwoWay
 /** Another client may have changed rows: edits of a two-way table are found by comparison, those of a mirror are undone. */
 export function noteOpenness(tx: Tx, target: WrittenTable, at: string): void {
   if (readTable(tx, target.id).push !== 'on') return distrustRows(tx, target);
-  storeCompareDue(tx, target.id, true);
+  storeFacts(tx, target.id, { compare_due: 1 });
   retryRefused(tx, target.id, at);
 }
 
@@ -106,11 +93,11 @@ export function switchMode(
     const table = readTwoWayTable(tx, tableId);
     if (table !== null) endCapture(tx, table, options);
     dropBase(tx, tableId);
-    storePush(tx, tableId, 'off');
+    storeFacts(tx, tableId, { push: 'off' });
   }
   // The problem of the last push, and the consent for the next one, say nothing any more.
   if (!options.push && !isPushProblemStored(tx, tableId, null)) storePushProblem(tx, tableId, null);
-  if (!options.push && readProblems(tx, tableId).pushConsent !== null) storeConfirmedCount(tx, tableId, 'push', null);
+  if (!options.push && readProblems(tx, tableId).pushConsent !== null) storeFacts(tx, tableId, { push_consent: null });
 }
 
 /**
@@ -143,7 +130,7 @@ function startWaiting(tx: Tx, tableId: number): void {
   dropBase(tx, tableId);
   // A trigger may have changed a page after it was read, even in a sweep that continues, so ETags are dropped.
   if (!areAllPagesProven(tx, tableId)) forgetEtags(tx, tableId);
-  storePush(tx, tableId, 'waiting');
+  storeFacts(tx, tableId, { push: 'waiting' });
 }
 
 function areAllPagesProven(from: Connection, tableId: number): boolean {
@@ -153,8 +140,7 @@ function areAllPagesProven(from: Connection, tableId: number): boolean {
 function switchOn(tx: Tx, table: LedgerTable): void {
   createBase(tx, table);
   startLocalIds(tx, table.id);
-  storeCompareDue(tx, table.id, false);
-  storePush(tx, table.id, 'on');
+  storeFacts(tx, table.id, { compare_due: 0, push: 'on' });
 }
 
 /** Refuses to forget edits, or keeps them in `sync_conflicts` and puts the rows back to base. */
@@ -197,7 +183,7 @@ function pruneMissing(tx: Tx, tableId: number, seqs: readonly number[], at: stri
   const table = readTwoWayTable(tx, tableId);
   if (table !== null) giveUpColumns(tx, table, new Set(seqs), at);
   for (const seq of seqs) storeColumnState(tx, seq, 'removed', at);
-  storeMissingColumns(tx, tableId, []);
+  storeFacts(tx, tableId, { missing_columns: [] });
   retryRefused(tx, tableId, at);
 }
 

@@ -16,7 +16,7 @@ import { forgetColumn } from '../history/prune.ts';
 import { chooseColumns, overtakenColumns, type Chosen, type Choosing } from '../reconcile/choose.ts';
 import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';
-import { findTable, type LedgerTable, readSelection, storeLeftOut } from '../replica/bookkeeping/tables.ts';
+import { findTable, type LedgerTable, readSelection, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { hasTable, schemaWatch } from '../replica/objects.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import { dropColumn } from '../replica/tables.ts';
@@ -67,7 +67,9 @@ export async function applyChoice(
   if (overtaken.length > 0 && !confirmed) throw heldError(ledger, overtaken, countEdits(replica, ledger, overtaken));
   if (overtaken.length > 0) await removeColumns(context, ledger, { chosen, overtaken });
   else if (!isDeepStrictEqual(chosen.leftOut, leftOut)) {
-    await replica.write('Noting which columns are left out', (tx) => storeLeftOut(tx, ledger.id, chosen.leftOut));
+    await replica.write('Noting which columns are left out', (tx) =>
+      storeFacts(tx, ledger.id, { left_out: chosen.leftOut }),
+    );
   }
   return chosen.descriptor;
 }
@@ -127,7 +129,7 @@ async function removeColumns(
       return hashes;
     });
     onChanged?.();
-    storeLeftOut(tx, id, chosen.leftOut);
+    storeFacts(tx, id, { left_out: chosen.leftOut });
     forgetEtags(tx, id);
     touchTable(tx, id);
     retryRefused(tx, id, at);

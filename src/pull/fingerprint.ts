@@ -18,7 +18,7 @@ import {
 } from '../reconcile/fingerprint.ts';
 import type { AggregatePage } from '../origin/rows.ts';
 import { readIdentity } from '../replica/bookkeeping/identity.ts';
-import { readFollowing, storeIgnoredMeasures } from '../replica/bookkeeping/following.ts';
+import { readFollowing } from '../replica/bookkeeping/following.ts';
 import { readMeasured } from '../replica/rows.ts';
 import { readPagedWindows } from '../replica/bookkeeping/pages.ts';
 import { TOP_MAX } from '../wire/query.ts';
@@ -27,6 +27,7 @@ import type { PreparedTable, PullContext } from './context.ts';
 import type { SweepCounts } from './report.ts';
 import { sweepWindows } from './sweep.ts';
 import { confirmedRows } from '../capture/writer/remote.ts';
+import { storeFacts } from '../replica/bookkeeping/tables.ts';
 
 /** Rows that are summed at once, in some milliseconds; other work is done in between. */
 const BLOCK_ROWS = 5_000;
@@ -91,7 +92,7 @@ export async function noteUselessMeasures(
   const known = readFollowing(replica, id).ignoredMeasures;
   const ignored = [...new Set([...known, ...uselessMeasures(plan.measures, { there, before, here })])];
   if (ignored.length > known.length)
-    await replica.write(`Noting measures of ${localName}`, (tx) => storeIgnoredMeasures(tx, id, ignored));
+    await replica.write(`Noting measures of ${localName}`, (tx) => storeFacts(tx, id, { ignored_measures: ignored }));
   return ignored;
 }
 

@@ -42,9 +42,9 @@ import {
   readTables,
   storeEditing,
   type TableEditing,
-  storeMissingColumns,
   storeReturned,
   storeTableName,
+  storeFacts,
 } from '../replica/bookkeeping/tables.ts';
 import { wantJournal } from '../replica/bookkeeping/history.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
@@ -209,7 +209,7 @@ async function requireColumns({ replica }: PullContext, { id, columns }: TableDe
   const missing = missingColumns(known, columns);
   const seqs = missing.map(({ seq }) => seq);
   if (!isDeepStrictEqual(seqs, readSelection(replica, id).missingColumns)) {
-    await replica.write('Noting columns that vanished', (tx) => storeMissingColumns(tx, id, seqs));
+    await replica.write('Noting columns that vanished', (tx) => storeFacts(tx, id, { missing_columns: seqs }));
   }
   if (missing.length > 0) throw missingColumnsError(table, missing);
 }

@@ -20,12 +20,12 @@ import {
   type LedgerTable,
   readSelection,
   readTable,
-  storeRowsFilter,
   type TableSelection,
+  storeFacts,
 } from '../replica/bookkeeping/tables.ts';
 import { readProblems, storeHold, type TableProblems } from '../replica/bookkeeping/problems.ts';
 import type { Connection } from '../replica/connection.ts';
-import { readSweep, storeIdentityChecked, type SweepState } from '../replica/bookkeeping/sweeps.ts';
+import { readSweep, type SweepState } from '../replica/bookkeeping/sweeps.ts';
 import { clearSeenSuspects } from '../replica/bookkeeping/pages.ts';
 import { countSuspects, readSuspects } from '../replica/bookkeeping/suspects.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
@@ -87,9 +87,9 @@ export async function settleSuspects(
   if (!looked.isSettled || isKnown) return outcome;
   await context.replica.write(`Settling the missing rows of ${localName}`, (tx) => {
     storeHold(tx, id, null, '');
-    storeRowsFilter(tx, id, filter);
+    storeFacts(tx, id, { rows_filter: filter });
     // Rows that were sent for the former caller may be hidden from this one. They come here only when their push is settled.
-    if (missingCount > 0 || !readBatchTables(tx).includes(id)) storeIdentityChecked(tx, id);
+    if (missingCount > 0 || !readBatchTables(tx).includes(id)) storeFacts(tx, id, { identity_checked: 1 });
   });
   return outcome;
 }

@@ -7,8 +7,8 @@ import { shellWord } from '../base/text.ts';
 import { LARGE_PAGES, watermarkAfter } from '../reconcile/follow.ts';
 import { discrepancyOf, type PullAccount } from '../reconcile/account/pull-account.ts';
 import { isSameShape } from '../reconcile/shape.ts';
-import { findTable, readTable, readTables } from '../replica/bookkeeping/tables.ts';
-import { storeProblem, readProblems, storeConfirmedCount } from '../replica/bookkeeping/problems.ts';
+import { findTable, readTable, readTables, storeFacts } from '../replica/bookkeeping/tables.ts';
+import { storeProblem, readProblems } from '../replica/bookkeeping/problems.ts';
 import { errorFromReading } from '../replica/failures.ts';
 import { countPages, readLatestStamp, readPullAccount } from '../replica/bookkeeping/pages.ts';
 import { baseName, hasBase } from '../replica/tables.ts';
@@ -143,7 +143,7 @@ async function pullRows(
       if (moving !== null) throw moving;
       if (given !== null) {
         await context.replica.writeDurably('Using a confirmation', (tx) =>
-          storeConfirmedCount(tx, summary.id, 'pull', null),
+          storeFacts(tx, summary.id, { pull_consent: null }),
         );
       }
       if (table.problem !== null) throw table.problem;

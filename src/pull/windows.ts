@@ -14,9 +14,10 @@ import {
   smallerPage,
 } from '../reconcile/windows.ts';
 import type { Tx } from '../replica/connection.ts';
-import { readSweep, storeOneWindow, storePageRows } from '../replica/bookkeeping/sweeps.ts';
+import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { dropPagesFrom, readPagedWindows, readWindowSizes, forgetEtags } from '../replica/bookkeeping/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
+import { storeFacts } from '../replica/bookkeeping/tables.ts';
 
 /** The origin's code for a column that does not exist (origin facts 4.2). */
 const NO_COLUMN_CODE = 3100;
@@ -48,7 +49,7 @@ export function oneWindow(replica: PullContext['replica'], tableId: number, why:
 
 /** Notes how a table is read; rows of windows that join another are suspects until they are seen there. */
 export function storeWindows(tx: Tx, tableId: number, { why, joined }: WindowPlan): void {
-  if (readSweep(tx, tableId).oneWindow !== why) storeOneWindow(tx, tableId, why);
+  if (readSweep(tx, tableId).oneWindow !== why) storeFacts(tx, tableId, { one_window: why });
   for (const window of joined) dropPagesFrom(tx, tableId, { window, page: 0 });
 }
 
@@ -89,7 +90,7 @@ export async function shrinkPages(
   const pageRows = smallerPage(table.pageRows);
   if (pageRows === null) return false;
   await replica.write(`Halving the pages of ${localName}`, (tx) => {
-    storePageRows(tx, id, pageRows);
+    storeFacts(tx, id, { page_rows: pageRows });
     forgetEtags(tx, id);
   });
   log.info('pages.halved', { table: localName, rowCount: pageRows });

@@ -11,15 +11,10 @@ import { carryOutRequests } from '../capture/resolve.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/table.ts';
 import { applyEvent, retryDue } from '../capture/writer/apply.ts';
 import { judgePush } from '../reconcile/guards.ts';
-import {
-  readProblems,
-  isPushProblemStored,
-  storeConfirmedCount,
-  storePushProblem,
-} from '../replica/bookkeeping/problems.ts';
+import { readProblems, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/problems.ts';
 import type { Connection } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/failures.ts';
-import { readSelection, readTable } from '../replica/bookkeeping/tables.ts';
+import { readSelection, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { countEdits, countWaiting } from '../replica/bookkeeping/row-states.ts';
 import { type UserDescriptor, hasOption } from '../wire/schema.ts';
 import { step, type PushContext, type PushSettings, type PushTally, type TablePush } from './context.ts';
@@ -77,7 +72,7 @@ export async function pushOneTable(
       error = await pushRounds(run, order.confirm);
       // A consent that a person gave beforehand is used up.
       if (!order.confirm && pushConsent !== null)
-        await replica.writeDurably('Using a confirmation', (tx) => storeConfirmedCount(tx, table.id, 'push', null));
+        await replica.writeDurably('Using a confirmation', (tx) => storeFacts(tx, table.id, { push_consent: null }));
     }
   } catch (thrown) {
     await order.caller();

@@ -5,8 +5,8 @@
 import Database from 'better-sqlite3';
 import { sql, type Sql } from '../base/sql.ts';
 import { agreeToPull } from './bookkeeping/runs.ts';
-import { type ConfirmationKind, storeConfirmedCount } from './bookkeeping/problems.ts';
-import { readTables, tablesNamed } from './bookkeeping/tables.ts';
+import { type ConfirmationKind } from './bookkeeping/problems.ts';
+import { readTables, tablesNamed, storeFacts } from './bookkeeping/tables.ts';
 import type { Connection } from './connection.ts';
 import { replicaError } from './failures.ts';
 import { queryAll, queryText } from './query.ts';
@@ -89,7 +89,8 @@ export function storeConfirmations(
   return kinds.flatMap((kind) => {
     const held = queryAll(to, HELD[kind]) as Held[];
     const chosen = held.filter(isMeant);
-    for (const { id, rowCount } of chosen) storeConfirmedCount(to, id, kind, rowCount);
+    for (const { id, rowCount } of chosen)
+      storeFacts(to, id, kind === 'pull' ? { pull_consent: rowCount } : { push_consent: rowCount });
     return chosen.map(({ localName, rowCount }) => ({ table: localName, kind, rowCount }));
   });
 }

@@ -7,19 +7,17 @@ import { forgetEtags } from './bookkeeping/pages.ts';
 import { baseName } from './tables.ts';
 import { touchTable } from './bookkeeping/touched.ts';
 import { suspectUnpaged } from './bookkeeping/suspects.ts';
-import { recountRows } from './bookkeeping/tables.ts';
-import { storeCompareDue } from './bookkeeping/captures.ts';
-import { storeDoubted } from './bookkeeping/sweeps.ts';
+import { recountRows, storeFacts } from './bookkeeping/tables.ts';
 
 /** Takes nothing in the user table for certain; it must be in the file. */
 export function distrustRows(tx: Tx, table: WrittenTable): void {
-  storeDoubted(tx, table.id);
+  storeFacts(tx, table.id, { doubted: 1 });
   distrustConfirmed(tx, table);
 }
 
 /** Takes nothing in the base of a two-way table for certain. What was edited is found by comparing all rows with it. */
 export function distrustBase(tx: Tx, table: WrittenTable): void {
-  storeCompareDue(tx, table.id, true);
+  storeFacts(tx, table.id, { compare_due: 1 });
   distrustConfirmed(tx, { id: table.id, localName: baseName(table.id) });
 }
 

@@ -6,7 +6,7 @@ import { must } from '../base/assert.ts';
 import { onceFor } from '../base/once.ts';
 import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import { readColumns } from './bookkeeping/columns.ts';
-import { addToRowCount, readTable, storeColorState } from './bookkeeping/tables.ts';
+import { addToRowCount, readTable, storeFacts } from './bookkeeping/tables.ts';
 import { areRowsNoted, endMoment, touchRows } from './bookkeeping/touched.ts';
 import type { Connection, Stored, Tx, WrittenTable } from './connection.ts';
 import {
@@ -367,7 +367,7 @@ export function storeRowColors(tx: Tx, { id, localName }: WrittenTable, rows: re
   const { rowColors } = readTable(tx, id);
   if (rowColors !== 'kept') {
     if (rowColors === 'seen' || rows.every(({ color }) => color === undefined)) return;
-    storeColorState(tx, id, 'seen');
+    storeFacts(tx, id, { row_colors: 'seen' });
     return;
   }
   const byColor = Map.groupBy(rows, ({ color }) => color ?? null);

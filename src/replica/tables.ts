@@ -19,15 +19,7 @@ import {
 import { forgetDescriptor } from './bookkeeping/descriptors.ts';
 import { endJournal, keepNames, markJournal, forgetKnownEdits } from './bookkeeping/history.ts';
 import { NO_CHANGES_VIEW } from './bookkeeping/row-states.ts';
-import {
-  findTable,
-  readTable,
-  forgetTable,
-  storeColorState,
-  storeLocalName,
-  storeNewTable,
-  type TableNames,
-} from './bookkeeping/tables.ts';
+import { findTable, readTable, forgetTable, storeNewTable, type TableNames, storeFacts } from './bookkeeping/tables.ts';
 import { endMoment, touchTable } from './bookkeeping/touched.ts';
 import type { Connection, Tx, WrittenTable } from './connection.ts';
 import { changeSchema, hasTable, noteTriggers, readTableText, schemaWatch } from './objects.ts';
@@ -213,7 +205,7 @@ export function addColorColumn(tx: Tx, table: WrittenTable): boolean {
   if (readStanding(tx, table.localName, [COLOR_COLUMN.localName]).length > 0) return false;
   dropDependents(tx, table.id);
   for (const name of shapedTables(tx, table)) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN _color TEXT`).run();
-  storeColorState(tx, table.id, 'kept');
+  storeFacts(tx, table.id, { row_colors: 'kept' });
   return true;
 }
 
@@ -239,7 +231,7 @@ export function renameTables(
   emptyChangesView(tx);
   const rename = (id: number, from: string, to: string): void => {
     tx.prepare(sql`ALTER TABLE ${ident(from)} RENAME TO ${ident(to)}`).run();
-    storeLocalName(tx, id, to);
+    storeFacts(tx, id, { local_name: to });
   };
   const between = (id: number): string => `_rowsync_renaming_${id}`;
   // SQLite takes two names that differ only in case for one.

@@ -9,12 +9,12 @@ import { captureChanges } from '../../src/capture/changes.ts';
 import { readTwoWayTables, type TwoWayTable } from '../../src/capture/table.ts';
 import { must } from '../../src/base/assert.ts';
 import { openReplica } from '../../src/replica/database.ts';
-import { storeCompareDue } from '../../src/replica/bookkeeping/captures.ts';
 import { baseName } from '../../src/replica/tables.ts';
 import { TABLE } from './data.ts';
 import { median, takeTurns, timeMs, type Figure } from './measure.ts';
 import type { Origins } from './origin.ts';
 import { pullOnce } from './ours.ts';
+import { storeFacts } from '../../src/replica/bookkeeping/tables.ts';
 
 /** What these benchmarks need of what every benchmark is given. */
 export interface TwoWayContext {
@@ -93,7 +93,7 @@ export async function diffBench(context: TwoWayContext): Promise<readonly Figure
         timeMs(() =>
           replica.write('Comparing', (tx) => {
             const compared = must(table, 'the table was pulled');
-            storeCompareDue(tx, compared.id, true);
+            storeFacts(tx, compared.id, { compare_due: 1 });
             captureChanges(tx, compared, '2026-11-21T00:00:00Z');
           }),
         ),

@@ -10,8 +10,7 @@ import { printable } from '../../base/text.ts';
 import type { Replica } from '../../replica/database.ts';
 import { distrustBase, distrustRows } from '../../replica/distrust.ts';
 import { forgetDescriptor } from '../../replica/bookkeeping/descriptors.ts';
-import { chooseTables } from '../../replica/bookkeeping/tables.ts';
-import { storePageRows } from '../../replica/bookkeeping/sweeps.ts';
+import { chooseTables, storeFacts } from '../../replica/bookkeeping/tables.ts';
 import { hasTable } from '../../replica/objects.ts';
 
 const EXAMPLES = `
@@ -42,7 +41,7 @@ export async function resync(replica: Replica, names: readonly string[]): Promis
   await replica.writeDurably('Forgetting ETags', (tx) => {
     for (const table of chosen) {
       forgetDescriptor(tx, table.id);
-      storePageRows(tx, table.id, null);
+      storeFacts(tx, table.id, { page_rows: null });
       // A table that another client dropped is made again, and read whole, in any case.
       if (!hasTable(tx, table.localName)) continue;
       if (table.push === 'on') distrustBase(tx, table);

@@ -22,14 +22,6 @@ export function readCaptureState(from: Connection, tableId: number): CaptureStat
   return withFlags(readPart(from, tableId, columns), 'compareDue') as CaptureState; // as selected
 }
 
-/** Notes whether the next capture must compare all rows of a table. */
-export function storeCompareDue(tx: Tx, tableId: number, isDue: boolean): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET compare_due = @due WHERE id = @tableId AND compare_due <> @due`).run({
-    tableId,
-    due: isDue ? 1 : 0,
-  });
-}
-
 /** Lets the next capture of every two-way table compare all rows: edits may have gone unseen. */
 export function storeAllCompareDue(to: Connection): void {
   to.prepare(sql`UPDATE _rowsync_tables SET compare_due = 1 WHERE push = 'on'`).run();
@@ -41,9 +33,4 @@ export function storeCreatesDoubted(tx: Tx, tableId: number): void {
     sql`UPDATE _rowsync_tables SET older_copy = iif(EXISTS (
           SELECT 1 FROM _rowsync_rows WHERE table_id = @id AND state <> 'inDoubt'), 'edits', NULL) WHERE id = @id`,
   ).run({ id: tableId });
-}
-
-/** Lets the edits of an older copy go. */
-export function forgetOlderCopy(tx: Tx, tableId: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET older_copy = NULL WHERE id = ?`).run(tableId);
 }

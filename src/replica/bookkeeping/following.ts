@@ -57,11 +57,6 @@ export function storeFollowed(
   ).run({ ...followed, isLarge: Number(isLarge), tableId });
 }
 
-/** Notes which measures of a fingerprint say nothing; the next whole sweep forgets it. */
-export function storeIgnoredMeasures(tx: Tx, tableId: number, measures: readonly string[]): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET ignored_measures = ? WHERE id = ?`).run(JSON.stringify(measures), tableId);
-}
-
 /** Whether only the changes of a table may be read depends on all of this (reconcile/follow.ts). */
 export type FollowableTable = LedgerTable & SweepState & Pick<TableProblems, 'heldCode' | 'pushCode'> & Following;
 

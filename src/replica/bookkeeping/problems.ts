@@ -78,11 +78,6 @@ export function storeHold(tx: Tx, tableId: number, hold: Complaint | null, at: s
 /** What waits for a consent: deletes and schemas of pulls, or edits on their way to the origin. */
 export type ConfirmationKind = 'pull' | 'push';
 
-const STORE_CONFIRMED = {
-  pull: sql`UPDATE _rowsync_tables SET pull_consent = ? WHERE id = ?`,
-  push: sql`UPDATE _rowsync_tables SET push_consent = ? WHERE id = ?`,
-} as const;
-
 /**
  * Subtracts rows that are about to be sent from a consent: later edits were not shown to the person, however the push ends. A consent without
  * remaining rows still counts as given, and is used up at the end.
@@ -90,16 +85,6 @@ const STORE_CONFIRMED = {
 export function spendPushConfirmation(tx: Tx, tableId: number, rowCount: number): void {
   const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ? AND push_consent > 0`;
   tx.prepare(text).run(BigInt(rowCount), tableId);
-}
-
-/** Stores for how many rows a person gave a consent; null for none. */
-export function storeConfirmedCount(
-  to: Connection,
-  tableId: number,
-  kind: ConfirmationKind,
-  rowCount: number | null,
-): void {
-  to.prepare(STORE_CONFIRMED[kind]).run(rowCount, tableId);
 }
 
 /**

@@ -43,16 +43,6 @@ export function openSweep(tx: Tx, tableId: number, at: string): number {
   return sweep + 1;
 }
 
-/** Stores why a table is read as one window; null for windows. */
-export function storeOneWindow(tx: Tx, tableId: number, why: string | null): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET one_window = ? WHERE id = ?`).run(why, tableId);
-}
-
-/** Stores how many rows of a page fit into an answer; null for as many as the configuration says. */
-export function storePageRows(tx: Tx, tableId: number, pageRows: number | null): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET page_rows = ? WHERE id = ?`).run(pageRows, tableId);
-}
-
 /** Ends a sweep: the table is steady, and the last failure is forgotten, also that a push found other columns than were read. */
 export function closeSweep(
   tx: Tx,
@@ -68,11 +58,6 @@ export function closeSweep(
   ).run({ at, watermark, filter, tableId });
   if (readProblems(tx, tableId).pushCode === 'push.shape') storePushProblem(tx, tableId, null);
   vouchJournal(tx, tableId, at);
-}
-
-/** Notes that deletes of the table no longer wait for the last change of identity. */
-export function storeIdentityChecked(tx: Tx, tableId: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET identity_checked = 1 WHERE id = ?`).run(tableId);
 }
 
 /** Deletes of every table wait once after a change of identity, and no sweep continues. */
@@ -92,9 +77,4 @@ export function nextAnswer(tx: Tx, tableId: number): number {
 export function restartSweep(tx: Tx, tableId: number): void {
   const text = sql`UPDATE _rowsync_tables SET sweep_open = 0, end_proven = 0, one_window = NULL WHERE id = ?`;
   tx.prepare(text).run(tableId);
-}
-
-/** Doubts the rows of a table until the next finished sweep. */
-export function storeDoubted(tx: Tx, tableId: number): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET doubted = 1 WHERE id = ?`).run(tableId);
 }

@@ -3,7 +3,7 @@
  */
 import { must } from '../../base/assert.ts';
 import { usageError } from '../../base/errors.ts';
-import { ident, sql, type Sql } from '../../base/sql.ts';
+import { ident, sql, type Sql, joinSql } from '../../base/sql.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
 import { queryAll, queryFirst, withFlags } from '../query.ts';
 import { endMoment } from './touched.ts';
@@ -156,18 +156,6 @@ export function chooseTables(from: Connection, names: readonly string[]): readon
   return tablesNamed(tables, names);
 }
 
-/** Notes which writable columns of a two-way table vanished at the origin. */
-export function storeMissingColumns(tx: Tx, tableId: number, seqs: readonly number[]): void {
-  const text = sql`UPDATE _rowsync_tables SET missing_columns = ? WHERE id = ?`;
-  tx.prepare(text).run(seqs.length === 0 ? null : JSON.stringify(seqs), tableId);
-}
-
-/** Notes which columns the configuration leaves out. */
-export function storeLeftOut(tx: Tx, tableId: number, leftOut: TableSelection['leftOut']): void {
-  const text = sql`UPDATE _rowsync_tables SET left_out = ? WHERE id = ?`;
-  tx.prepare(text).run(leftOut.length === 0 ? null : JSON.stringify(leftOut), tableId);
-}
-
 /** One table, or null where it is not known. */
 export function findTable(from: Connection, tableId: number): LedgerTable | null {
   return queryFirst(from, sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables WHERE id = ?`, [
@@ -219,9 +207,32 @@ export function readEditing(from: Connection, tableId: number): TableEditing {
   return withFlags(row, 'allowsAdd') as TableEditing; // as selected
 }
 
-/** Notes by which filter the rows that are here were chosen; null for all rows. */
-export function storeRowsFilter(tx: Tx, tableId: number, filter: string | null): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET rows_filter = ? WHERE id = ?`).run(filter, tableId);
+/** Facts of a table that are stored one by one, each in the column that `TABLES` explains; a list as JSON, null for an empty one. */
+type TableFacts = Partial<{
+  local_name: string;
+  push: LedgerTable['push'];
+  row_colors: 'seen' | 'kept';
+  rows_filter: string | null;
+  missing_columns: readonly number[];
+  left_out: TableSelection['leftOut'];
+  one_window: string | null;
+  page_rows: number | null;
+  ignored_measures: readonly string[];
+  identity_checked: 1;
+  doubted: 1;
+  compare_due: 0 | 1;
+  older_copy: null;
+  pull_consent: number | null;
+  push_consent: number | null;
+}>;
+
+/** Stores facts of a table. */
+export function storeFacts(to: Connection, tableId: number, facts: TableFacts): void {
+  const set = joinSql(Object.keys(facts).map((column) => sql`${ident(column)} = ?`));
+  const values = Object.values(facts).map((fact) =>
+    Array.isArray(fact) ? (fact.length === 0 ? null : JSON.stringify(fact)) : fact,
+  );
+  to.prepare(sql`UPDATE _rowsync_tables SET ${set} WHERE id = ?`).run(...values, tableId);
 }
 
 /** Tables for which a configuration has another filter than in the last pull; it says undefined of those that it leaves out. */
@@ -245,11 +256,6 @@ export function changedFilters(
 export function storeRowsWanted(tx: Tx, tableId: number, filter: string | null): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET rows_wanted = ? WHERE id = ?`).run(filter, tableId);
   endMoment(tx);
-}
-
-/** Stores whether edits of a table are captured. */
-export function storePush(tx: Tx, tableId: number, push: LedgerTable['push']): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET push = ? WHERE id = ?`).run(push, tableId);
 }
 
 /** Stores what decides on edits of a table beside its columns: the match column, and whether rows may be added. */
@@ -295,11 +301,6 @@ export function recountRows(tx: Tx, { id, localName }: WrittenTable): void {
   tx.prepare(text).run(id);
 }
 
-/** Stores what is known of the colors of a table's rows. */
-export function storeColorState(tx: Tx, tableId: number, rowColors: 'seen' | 'kept'): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET row_colors = ? WHERE id = ?`).run(rowColors, tableId);
-}
-
 /** Stores a table that is read for the first time, or once more after it was dropped here. */
 export function storeNewTable(tx: Tx, { id, name, alias, localName }: TableNames): void {
   tx.prepare(
@@ -307,11 +308,6 @@ export function storeNewTable(tx: Tx, { id, name, alias, localName }: TableNames
         ON CONFLICT (id) DO UPDATE SET name = excluded.name, alias = excluded.alias, local_name = excluded.local_name,
           state = 'loading', row_count = 0, sweep_open = 0, end_proven = 0, row_colors = iif(row_colors IS NULL, NULL, 'seen')`,
   ).run(id, name, alias, localName);
-}
-
-/** Stores what a table is called here. */
-export function storeLocalName(tx: Tx, tableId: number, localName: string): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET local_name = ? WHERE id = ?`).run(localName, tableId);
 }
 
 /** Forgets a table that was pruned. */

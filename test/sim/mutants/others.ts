@@ -12,8 +12,8 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/table.ts',
-        find: "storeConfirmedCount(tx, summary.id, 'pull', null)",
-        replace: "summary.id < 0 && storeConfirmedCount(tx, summary.id, 'pull', null)",
+        find: 'storeFacts(tx, summary.id, { pull_consent: null })',
+        replace: 'summary.id < 0 && storeFacts(tx, summary.id, { pull_consent: null })',
       },
     ],
   },
@@ -23,8 +23,8 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/table.ts',
-        find: "storeConfirmedCount(tx, table.id, 'push', null)",
-        replace: "table.id < 0 && storeConfirmedCount(tx, table.id, 'push', null)",
+        find: 'storeFacts(tx, table.id, { push_consent: null })',
+        replace: 'table.id < 0 && storeFacts(tx, table.id, { push_consent: null })',
       },
     ],
   },

@@ -409,9 +409,9 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'capture/mode.ts',
-        find: `storeCompareDue(tx, target.id, true);
+        find: `storeFacts(tx, target.id, { compare_due: 1 });
   retryRefused(tx, target.id, at);`,
-        replace: `storeCompareDue(tx, target.id, true);
+        replace: `storeFacts(tx, target.id, { compare_due: 1 });
   if (at.length === 0) retryRefused(tx, target.id, at);`,
       },
       {
