@@ -4,7 +4,7 @@
  */
 import type { Connection, Tx } from './connection.ts';
 import { foldIdent, sql, type Sql } from '../base/sql.ts';
-import { queryAll, queryAny, queryText, queryTexts } from './query.ts';
+import { queryAll, queryAny, queryTexts } from './query.ts';
 
 /** What each connection (`root`) has read of the schema, by who read it, and at which version. */
 const memos = new WeakMap<object, { readonly version: unknown; readonly values: Map<unknown, unknown> }>();
@@ -79,14 +79,11 @@ export function hasTable(from: Connection, name: string): boolean {
   return has;
 }
 
-/** The SQL that made a table; null if there is none of this name. */
-export function readTableText(from: Connection, name: string): string | null {
-  return listPays(from)
-    ? queryText(from, sql`SELECT sql FROM sqlite_schema WHERE rowid = ?`, [
-        readTableRows(from).get(foldIdent(name)) ?? null,
-      ])
-    : queryText(from, sql`SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`, [name]);
-}
+/** Tables that are written as STRICT ones are made here, folded. */
+export const readStrictNames = oncePerSchema((from) => {
+  const text = sql`SELECT name FROM sqlite_schema WHERE type = 'table' AND sql GLOB '*) STRICT'`;
+  return new Set(queryTexts(from, text).map(foldIdent));
+});
 
 /** A trigger as the file has it. */
 export interface FoundTrigger {
@@ -113,24 +110,6 @@ export function noteTriggers(from: Connection, tableId: number, triggers: readon
 export function readTriggers(from: Connection, tableId: number): readonly FoundTrigger[] {
   return readKnownTriggers(from).get(tableId) ?? [];
 }
-
-/** While tables are made, the schema changes between any two questions, and a list of all of it would be made for each. */
-const QUESTIONS_BEFORE_LISTS = 4;
-
-const readQuestions = oncePerSchema(() => ({ count: 0 }));
-
-/** Whether a list of all tables pays, as so much was asked since the schema changed. */
-function listPays(from: Connection): boolean {
-  const questions = readQuestions(from);
-  questions.count += 1;
-  return questions.count > QUESTIONS_BEFORE_LISTS;
-}
-
-/** Rows of `sqlite_schema` that are tables, by their names, folded. */
-const readTableRows = oncePerSchema((from) => {
-  const rows = from.prepare(sql`SELECT lower(name), rowid FROM sqlite_schema WHERE type = 'table'`).raw();
-  return new Map(rows.all() as [string, number][]); // the columns just listed
-});
 
 /** A number in the file that changes with every change of the schema, by any client. */
 export function readSchemaVersion(from: Connection): unknown {

@@ -22,7 +22,7 @@ import { NO_CHANGES_VIEW } from './bookkeeping/row-states.ts';
 import { findTable, readTable, forgetTable, storeNewTable, type TableNames, storeFacts } from './bookkeeping/tables.ts';
 import { endMoment, touchTable } from './bookkeeping/touched.ts';
 import type { Connection, Tx, WrittenTable } from './connection.ts';
-import { changeSchema, hasTable, noteTriggers, readTableText, schemaWatch } from './objects.ts';
+import { changeSchema, hasTable, noteTriggers, readStrictNames, schemaWatch } from './objects.ts';
 import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
 import { type StoredAs, TYPE_RULES } from '../wire/column-types.ts';
 import { columnType } from '../wire/schema.ts';
@@ -137,7 +137,7 @@ const KEEPS = sql`(
 
 /** SQLite looks into every view of the file for the answer, so it is asked only where the table is not written as it was made here. */
 export function isStrict(from: Connection, localName: string): boolean {
-  if (readTableText(from, localName)?.endsWith(') STRICT') === true) return true;
+  if (readStrictNames(from).has(foldIdent(localName))) return true;
   const text = sql`SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND strict = 1`;
   return queryAny(from, text, [localName]);
 }
