@@ -96,7 +96,6 @@ export function settleQuestions(tx: Tx, table: TwoWayTable, at: string): void {
   decideEach(tx, table, { ids: readQuestionedIds(tx, table.id), at }, (facts) => decideQuestions(facts, table.columns));
 }
 
-/** Decides on rows one by one, and carries it out, a block at a time. */
 function decideEach(
   tx: Tx,
   table: TwoWayTable,

@@ -26,7 +26,6 @@ import { discardAll, discardRow, resolveConflict } from './resolve.ts';
 import { MIRROR_HINT, readTwoWayTable } from './table.ts';
 import { retryRows } from './writer/apply.ts';
 
-/** What a person wants. */
 export type PersonDecision =
   | ResolveDecision
   /** Puts a row of a table back to its base; with null, every edited row that is neither in conflict nor refused. */

@@ -61,7 +61,6 @@ export function judgeOlderCopy(
   });
 }
 
-/** Lets the edits of a copy go, as a person agreed. */
 export async function letOlderCopyGo(replica: Replica, { id }: TwoWayTable): Promise<void> {
   if (readCaptureState(replica, id).olderCopy === null) return;
   await replica.write('Letting edits of an older copy go', (tx) => {

@@ -11,7 +11,6 @@ import type { RowTarget } from '../replica/rows.ts';
 import { COLOR_COLUMN, hasBase, readStanding } from '../replica/tables.ts';
 import { hasOption, isWritable } from '../wire/schema.ts';
 
-/** A live column of a two-way table. */
 export interface TwoWayColumn extends LedgerColumn {
   /** The origin refuses a row without a value. */
   readonly required: boolean;

@@ -10,7 +10,6 @@ import { ident, joinSql, literal, sql, unionAll, type Sql } from '../base/sql.ts
 import { baseName, isChangesView, replaceChangesView } from '../replica/tables.ts';
 import { readTwoWayTables, type TwoWayTable } from './table.ts';
 
-/** Makes sure that the view covers the two-way tables as they are. */
 export function ensureChangesView(tx: Tx): void {
   replaceChangesView(tx, wantedView(tx));
 }

@@ -30,7 +30,6 @@ export interface CarryReport {
   readonly lost: readonly string[];
 }
 
-/** Where the files of a backup are. */
 export function filesBeside(backup: string): string {
   return `${backup}.files`;
 }

@@ -28,7 +28,6 @@ export async function tryLink(source: string, path: string): Promise<boolean> {
   }
 }
 
-/** Copies a file to a free path. */
 export async function copyTo(source: string, path: string): Promise<void> {
   await copyFile(source, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
 }

@@ -43,7 +43,6 @@ export interface WantedColumn {
   readonly rule: FileRule;
 }
 
-/** A cell with its plan, and what the origin answered. */
 interface Look {
   readonly cell: CellToLookAt;
   readonly plan: CellPlan;
@@ -114,7 +113,6 @@ async function list({ origin, signal }: FilesContext, column: FileColumn, { cell
   }
 }
 
-/** Stores cells with what was found of them. */
 async function storeLooks(
   { replica, clock }: FilesContext,
   column: FileColumn,

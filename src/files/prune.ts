@@ -7,7 +7,6 @@ import { readContents } from '../replica/bookkeeping/files.ts';
 import { requireStore } from './replica-store.ts';
 import { FileStore, openStore } from './store.ts';
 
-/** What was removed, or would be. */
 export interface PruneReport {
   readonly contentCount: number;
   readonly bytes: number;

@@ -48,7 +48,6 @@ const IN_HAND_PER_REQUEST = 8;
 /** Files that wait for a free connection, so that none is idle. */
 const WAITING_MAX = 2;
 
-/** Which files a run is about. */
 export interface FilesPullOptions {
   /** Names as at the origin or in the replica, case does not count; empty for all tables. */
   readonly tables: readonly string[];
@@ -110,7 +109,6 @@ function emptyTally(): FilesTally {
   };
 }
 
-/** The attachment columns whose files are wanted, with the rule of each. */
 function chooseColumns({ replica, settings }: FilesContext, names: readonly string[]): readonly WantedColumn[] {
   return chooseTables(replica, names).flatMap(({ id, name }) => {
     const rule = settings.rule(name);
@@ -190,7 +188,6 @@ interface FetchRun {
   readonly underWay: Map<string, Promise<void>>;
 }
 
-/** A file to fetch, and by which rule. */
 interface FileToFetch {
   readonly file: FileNotHere;
   readonly column: FileColumn;

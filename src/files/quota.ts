@@ -22,7 +22,6 @@ export class Quota {
     return this.#left === null || bytes <= 0 || bytes <= this.#left - this.#reserved;
   }
 
-  /** Reserves bytes for a download until it is released. */
   reserve(bytes: number): { release(): void } {
     this.#reserved += bytes;
     return { release: () => void (this.#reserved -= bytes) };

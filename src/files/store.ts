@@ -17,7 +17,6 @@ import { systemFiles, type FileSystem, type NewFile } from '../base/file-system.
 import { fileError } from './failures.ts';
 import { copyTo, tryLink } from './links.ts';
 
-/** Content, by what it is. */
 export interface StoredContent {
   readonly sha256: string;
   readonly bytes: number;
@@ -51,7 +50,6 @@ export class IncomingFile {
     this.#file = file;
   }
 
-  /** Bytes so far. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -91,7 +89,6 @@ export class IncomingFile {
   }
 }
 
-/** An open store. */
 export class FileStore {
   readonly folder: string;
   /** Folders of content that exist, and whether each was made here and is not known to be durable yet. */
@@ -234,7 +231,6 @@ export class FileStore {
     }
   }
 
-  /** Everything that is under the name of a hash. */
   async *list(): AsyncGenerator<StoredContent> {
     for (const folder of await foldersIn(this.folder)) {
       for (const name of await readdir(join(this.folder, folder))) {

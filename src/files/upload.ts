@@ -43,7 +43,6 @@ export function uploadKeeper(context: FilesContext): (table: string, file: SentF
   };
 }
 
-/** Copies a file into the store if it still is what was sent. */
 async function copyInto(store: FileStore, files: FileSystem, { path, bytes, sha256 }: SentFile): Promise<boolean> {
   const source = await files.open(path);
   try {

@@ -139,7 +139,6 @@ function stopped(): RowsyncError {
   });
 }
 
-/** Asks for every file that the origin is thought to have. */
 async function askAll(context: FilesContext, tableIds: readonly number[] | null, tally: VerifyCounts): Promise<void> {
   const { replica, settings } = context;
   const columns = new Map<string, FileColumn>();

@@ -23,7 +23,6 @@ import type { WireAnswer, TransportFault, WireHeaders } from './transport.ts';
 import { isUtf8 } from 'node:buffer';
 import { gunzipSync } from 'node:zlib';
 
-/** The ETag of a request, if it has one. */
 export type Etag = string | null | undefined;
 
 /** A complete answer of a method. Only a request with an ETag is answered with `notModified`. */
@@ -241,7 +240,6 @@ const NOT_OF_FORMAT: Readonly<Record<Extension, RegExp>> = {
   xml: /^\s*(?:[^<\s]|<(?:!doctype\b|html\b))/i,
 };
 
-/** The format that a Content-Type header names. */
 function formatOf(contentType: string | undefined): WireFormat | undefined {
   const type = mediaType(contentType);
   if (type === 'application/json' || type === 'text/json' || type.endsWith('+json')) return WIRE_FORMATS.json;

@@ -19,7 +19,6 @@ export interface Failure {
   readonly isTransient: boolean;
 }
 
-/** What was attempted. */
 export interface Attempted {
   /** Method and table, for example `select of "Customer"`. */
   readonly what: string;
@@ -253,7 +252,6 @@ export function descriptorText(
   return isChange ? code + source : `${code}${source}: ${outsideWords(scrub, descriptor.message)}`;
 }
 
-/** Words from outside, fit for one line of a terminal. */
 export function outsideWords(scrub: (text: string) => string, text: string): string {
   // Scrubbed first: a secret cut in two would not be recognized.
   const line = scrub(text)

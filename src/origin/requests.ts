@@ -38,7 +38,6 @@ import {
 import type { OriginLimits } from './limits.ts';
 import type { Receiver, Transport, WireAnswer, TransportFault, WireRequest } from './transport.ts';
 
-/** How a caller may ask. */
 export interface ReadOptions<E extends Etag = Etag> {
   /** Sent as If-None-Match; without one the answer is never `notModified`. */
   readonly etag?: E | undefined;
@@ -93,10 +92,8 @@ export interface Counters {
   readonly clockAheadMs: number | null;
 }
 
-/** The class of a status, or that there was none. */
 export type StatusClass = '2xx' | '3xx' | '4xx' | '5xx' | 'none';
 
-/** What requests are made of. */
 export interface RequestParts {
   readonly host: string;
   /** The path of the database; may hold a secret. */
@@ -130,7 +127,6 @@ const NO_STORE = ['cache-control', 'no-store'] as const;
 /** The headers of a request for a file: its bytes as they are. */
 const FILE_HEADERS = ['accept', '*/*', 'accept-encoding', 'identity'] as const;
 
-/** The requests to one origin. */
 export class Requests {
   readonly #parts: RequestParts;
   readonly #queue: PQueue;
@@ -442,7 +438,6 @@ type ChangeVerdict = 'read' | 'refused' | 'again' | 'unknown';
 /** Redirects that ask for the same request at another address (RFC 9110, 15.4; 301 is never followed with a change here). */
 const NOT_ACTED_ON: ReadonlySet<number> = new Set([301, 307, 308]);
 
-/** The verdict on one attempt at a change. */
 export function verdictOnChange(end: ChangeEnd): ChangeVerdict {
   if (end.kind === 'fault') return end.isSent ? 'unknown' : 'again';
   const { status, hasDescriptor, isPage } = end;

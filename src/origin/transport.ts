@@ -19,7 +19,6 @@ import { basicHeader } from '../wire/headers.ts';
 /** Header fields of an answer by lower-case name; a list where the field came more than once. */
 export type WireHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** A complete answer of any status. */
 export interface WireAnswer {
   readonly kind: 'answer';
   readonly status: number;
@@ -59,7 +58,6 @@ export interface Receiver {
   write(chunk: Uint8Array): void | Promise<void>;
 }
 
-/** One request. */
 export interface WireRequest {
   readonly method: 'GET' | 'HEAD' | 'POST';
   /** Path and query string, from the root of the host. */

@@ -17,7 +17,6 @@ import type { Replica } from '../replica/database.ts';
 import type { ColumnShape, TableDescriptor } from '../wire/schema.ts';
 import type { PullProgress } from './report.ts';
 
-/** Settings of a pull; units are in the names. */
 export interface PullSettings {
   /** Rows per page, 2 to 500. */
   readonly pageRows: number;
@@ -39,7 +38,6 @@ export interface PullSettings {
   readonly configured?: ConfiguredTables | undefined;
 }
 
-/** The configuration of one table. */
 export interface TableSettings {
   /** Columns to sort by instead of creation time; null for the default. */
   readonly sort: readonly string[] | null;
@@ -55,13 +53,11 @@ export interface TableSettings {
   readonly history?: HistoryBounds | null | undefined;
 }
 
-/** The configuration of a table that is edited here. */
 export interface EditingOptions extends PushTableOptions {
   /** Origin's name of the unique column that identifies rows; null without one. */
   readonly match: string | null;
 }
 
-/** The surroundings of a pull. */
 export interface PullContext {
   readonly origin: Origin;
   readonly replica: Replica;
@@ -74,7 +70,6 @@ export interface PullContext {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A column as rows are read with it, and its name here. */
 export interface LocalShape extends ColumnShape {
   readonly localName: string;
 }
@@ -95,7 +90,6 @@ export interface PreparedTable extends RemoteTable {
   readonly problem: RowsyncError | null;
 }
 
-/** The options of one pull. */
 export interface PullOptions {
   /** Names as at the origin or in the replica, ignoring case; empty for all that the configuration matches. */
   readonly tables: readonly string[];

@@ -7,7 +7,6 @@ import type { PagePlace } from '../replica/bookkeeping/pages.ts';
 import { REPAIR_ROUNDS_MAX, REPEATED_PAGES_MAX } from '../reconcile/windows.ts';
 import type { PreparedTable } from './context.ts';
 
-/** What a cursor begins with. */
 export interface CursorStart {
   /** Pages to read, in order. */
   readonly known: readonly number[];
@@ -23,7 +22,6 @@ export interface CursorStart {
   readonly asksLastFirst?: boolean | undefined;
 }
 
-/** Pages of one run of pages, handed out one by one. */
 export class PageCursor {
   readonly #known: number[];
   readonly #ahead: number;
@@ -106,7 +104,6 @@ export class PageCursor {
     this.#known.splice(0, Infinity, ...this.#known.filter((known) => known <= page));
   }
 
-  /** Whether the window was cut before a page. */
   isCutBefore(page: number): boolean {
     return page > this.#cut;
   }
@@ -117,7 +114,6 @@ export class PageCursor {
   }
 }
 
-/** The pages of several windows, one window after another. */
 export class TableCursor {
   readonly #cursors = new Map<string, PageCursor>();
 
@@ -148,7 +144,6 @@ export class TableCursor {
   }
 }
 
-/** The error about pages that repeat the page before. */
 export function samePageError(table: string): RowsyncError {
   return new RowsyncError('wireFormat', 'origin.samePage', {
     message: `select of "${table}": the next page has the same rows again`,

@@ -70,7 +70,6 @@ interface Followed {
   readonly deletedCount: number;
 }
 
-/** Rounds of counting rows and reading what changed. */
 const ROUNDS_MAX = 5;
 
 /** If rows are missing, up to so many windows with differing days are read; otherwise the window with missing rows is found by counting. */
@@ -342,7 +341,6 @@ async function nextWatermark(
   return newest ?? (await readNewestStamp(context, table));
 }
 
-/** The result of reading the changed rows. */
 interface Changes {
   /** The stamp of the last changed row; null for none. */
   readonly newest: string | null;
@@ -394,7 +392,6 @@ async function readChanges(
   return { why: 'many' };
 }
 
-/** Reads and applies one page of changes. */
 async function readChangedPage(
   context: PullContext,
   table: PreparedTable,

@@ -79,7 +79,6 @@ async function findBatch(
   return { page, outside, gone };
 }
 
-/** The merged answers, with each wanted row once. */
 function joinPages(pages: readonly RowPage[], wanted: ReadonlySet<number>): RowPage {
   const once = <T extends { readonly id: number }>(all: readonly T[]): readonly T[] => [
     ...new Map(all.filter(({ id }) => wanted.has(id)).map((row) => [row.id, row])).values(),

@@ -214,7 +214,6 @@ async function requireColumns({ replica }: PullContext, { id, columns }: TableDe
   if (missing.length > 0) throw missingColumnsError(table, missing);
 }
 
-/** The log event about a table that another client dropped. */
 const TABLE_RESTORED = {
   message:
     'Another SQL client dropped or renamed the table; it was made again as the origin last confirmed it, and nothing was deleted there',
@@ -291,7 +290,6 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
   });
 }
 
-/** Has the view of changes cover the tables that a pull made two-way. */
 export async function showChanges({ replica }: PullContext): Promise<void> {
   if (hasChangesView(replica)) return;
   await replica.write('Showing edits', ensureChangesView);
@@ -315,7 +313,6 @@ export function requireSettled({ replica }: PullContext, tableId: number): void 
 
 interface Shaped {
   readonly target: RowTarget & { readonly columns: readonly LocalShape[] };
-  /** Its live columns, as they are now. */
   readonly live: readonly LedgerColumn[];
   readonly changed: boolean;
   readonly isNew: boolean;

@@ -41,7 +41,6 @@ import { noteProblem, pullTable } from './table.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readRequestTables } from '../replica/bookkeeping/conflicts.ts';
 
-/** The hint after a change of the calling user or its rights. */
 const IDENTITY_NOTE = {
   message:
     'The calling user, its role, permissions or time zone, or the address of the origin changed; every table is read anew',

@@ -27,7 +27,6 @@ export type PullProgress =
   | { readonly kind: 'page'; readonly table: string; readonly rowCount: number; readonly notModified: boolean }
   | { readonly kind: 'tableEnd'; readonly table: string; readonly report: TablePullReport };
 
-/** How far a pull is. */
 export interface PullPosition {
   /** The table that was heard of last; null before the first. */
   readonly table: string | null;
@@ -48,7 +47,6 @@ export const PULL_BEGINNING: PullPosition = {
   expectedRowCount: 0,
 };
 
-/** After one more step. */
 export function positionAfter<Position extends PullPosition>(before: Position, event: PullProgress): Position {
   switch (event.kind) {
     case 'start':
@@ -64,7 +62,6 @@ export function positionAfter<Position extends PullPosition>(before: Position, e
   }
 }
 
-/** The result for the suspects of a table. */
 export interface SuspectsOutcome {
   readonly deletedCount: number;
   /** Why deletes (or the whole table) wait for a person; null when nothing does. */

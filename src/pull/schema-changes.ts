@@ -65,7 +65,6 @@ export function columnChanges(
   return [...came, ...went.map(({ name }) => changeOf('columnGone', table, name))];
 }
 
-/** A change of a kind that has no words of its own. */
 export function changeOf(kind: SchemaChange['kind'], table: string, column: string | null = null): SchemaChange {
   return { kind, table, column, former: null, now: null };
 }
@@ -89,7 +88,6 @@ export function isOfOrigin({ kind }: SchemaChange): boolean {
   return kind !== 'tableRemade' && kind !== 'columnRemade';
 }
 
-/** A change in words. */
 export function schemaChangeText({ kind, table, column, former, now }: SchemaChange): string {
   const subject = column === null ? table : `${table}.${column}`;
   return printable(`${subject}: ${WORDS[kind](now ?? '', former ?? '')}`);

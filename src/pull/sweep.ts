@@ -161,7 +161,6 @@ async function readWindows(pass: Pass, only: ReadonlySet<string> | null): Promis
   }
 }
 
-/** The state of the pages of one window. */
 interface Repair {
   round: number;
   before: readonly PageEdges[] | null;
@@ -224,7 +223,6 @@ function windowPages({ context, created }: Pass): number {
   return created === null ? Number.POSITIVE_INFINITY : (context.settings.windowPages ?? WINDOW_PAGES);
 }
 
-/** The page map by window. */
 type PageMap = ReadonlyMap<string, readonly KnownPage[]>;
 
 /** The page map by window, in order; the first window always. */

@@ -18,29 +18,24 @@ export function isInPlace(tx: Tx, { id, recordName, alias }: TableSummary, { nam
   return isNameOf(known.localName, { ...names, scope: 'table' }, { id, name: recordName });
 }
 
-/** A table that gets another name here. */
 interface Move {
   readonly table: LedgerTable;
   readonly to: string;
 }
 
-/** When tables are placed, and how they are named. */
 export interface Placing {
   readonly at: string;
   readonly names: NameRules;
 }
 
-/** How the configuration names tables. */
 export function tableNames(from: Connection, { ownNameOf }: Pick<PullSettings, 'ownNameOf'>): NameRules {
   return { style: readNameStyle(from), given: ownNameOf };
 }
 
-/** How the configuration names the columns of a table. */
 export function columnNaming(from: Connection, { columnNames }: Pick<TableSettings, 'columnNames'>): Naming {
   return { scope: 'column', style: readNameStyle(from), given: (name) => columnNames?.get(name) };
 }
 
-/** The names of tables here, by their ids. */
 export function namesOf(
   from: Connection,
   tables: readonly TableSummary[],

@@ -28,13 +28,11 @@ import { shrinkPages } from './windows.ts';
 /** Descriptions of one table in one pull; if it still changes after three, the next pull continues. */
 const SHAPE_ROUNDS_MAX = 3;
 
-/** The input for pulling one table. */
 type TableOptionsOfPull = Pick<PullOptions, 'confirm' | 'discard' | 'follow'> & {
   /** Asks for the calling user and the database, once a pull. */
   readonly askDatabase: () => Promise<DatabaseDescriptor>;
 };
 
-/** Pulls one table; errors are in the report and in the ledger. */
 export async function pullTable(
   context: PullContext,
   summary: TableSummary,

@@ -46,7 +46,6 @@ export interface Mismatch {
   readonly reason?: string | undefined;
 }
 
-/** What the comparison of one table found. */
 export interface TableVerifyReport {
   readonly table: string;
   /** Rows of the origin that were compared. */
@@ -66,7 +65,6 @@ export interface TableVerifyReport {
   readonly error: RowsyncError | null;
 }
 
-/** What a verification found. */
 export interface VerifyReport {
   readonly tables: readonly TableVerifyReport[];
   readonly requestCount: number;

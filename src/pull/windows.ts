@@ -22,7 +22,6 @@ import { storeFacts } from '../replica/bookkeeping/tables.ts';
 /** The origin's code for a column that does not exist (origin facts 4.2). */
 const NO_COLUMN_CODE = 3100;
 
-/** How a table is read. */
 export interface WindowPlan {
   /** Name of the creation time; null if the table is read as one window. */
   readonly created: string | null;
@@ -41,7 +40,6 @@ export function planWindows({ replica, settings }: PullContext, table: PreparedT
   return { created: created.name, why: null, joined };
 }
 
-/** One window of all, for a reason. */
 export function oneWindow(replica: PullContext['replica'], tableId: number, why: OneWindow | null): WindowPlan {
   const windows = readPagedWindows(replica, tableId);
   return { created: null, why, joined: windows.filter((window) => window !== FIRST_WINDOW) };

@@ -165,7 +165,6 @@ async function lookAtFiles(
   return keepFiles(run, own);
 }
 
-/** A sent file, and its row at the origin. */
 interface FileAtOrigin {
   readonly column: SentCell['column'];
   readonly file: SentFile;

@@ -17,7 +17,6 @@ import type { ColumnShape } from '../wire/schema.ts';
 import type { TablePushCounts, BeganEdits } from './report.ts';
 import type { SentFile } from '../reconcile/files.ts';
 
-/** Settings of a push. */
 export interface PushSettings {
   /** Changed rows of one table that may be pushed without a person's consent. */
   readonly maxPushRows: number;
@@ -65,7 +64,6 @@ export interface PushFiles {
   readonly keep?: KeepUpload | undefined;
 }
 
-/** The surroundings of a push. */
 export interface PushContext {
   readonly origin: Origin;
   readonly replica: Replica;
@@ -74,11 +72,9 @@ export interface PushContext {
   readonly settings: PushSettings;
   readonly files?: PushFiles | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Called before each step. */
   readonly before?: ((step: PushStep, table: string) => void | Promise<void>) | undefined;
 }
 
-/** How the origin is asked for rows of a table. */
 export interface TableReading {
   readonly address: Address;
   readonly columns: readonly ColumnShape[];
@@ -87,7 +83,6 @@ export interface TableReading {
   readonly pageRows: number | undefined;
 }
 
-/** The state of a push over all its tables. */
 export interface PushTally {
   /** Rows that the origin accepted. */
   takenCount: number;
@@ -99,7 +94,6 @@ export interface PushTally {
   isReversed: boolean;
 }
 
-/** The state of the push of one table. */
 export interface TableProgress {
   /** Added to as batches are recorded and settled. */
   readonly counts: TablePushCounts;
@@ -114,7 +108,6 @@ export interface TableProgress {
   unansweredCount: number;
 }
 
-/** One table under way. */
 export interface TablePush {
   readonly context: PushContext;
   readonly table: TwoWayTable;
@@ -128,7 +121,6 @@ export interface TablePush {
   readonly progress: TableProgress;
 }
 
-/** Ids of edited rows of one kind. */
 export interface IdBlock {
   readonly kind: ChangeKind;
   readonly ids: readonly number[];

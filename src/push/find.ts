@@ -14,7 +14,6 @@ import { isSameValue } from '../reconcile/merge.ts';
 import { filterOfValue, filterRoom, isSameAtOrigin, joinClauses } from '../reconcile/findable.ts';
 import { uploadName } from '../reconcile/files.ts';
 
-/** Rows as the origin has them now. */
 export interface FoundRows {
   readonly byId: ReadonlyMap<number, Row>;
   /** Requested rows that exist but cannot be read: nothing can be decided about them now. */

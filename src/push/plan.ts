@@ -23,7 +23,6 @@ export function pushTable({ columns, matchColumn, allowsAdd }: TwoWayTable): Pus
   return { columns, match: match < 0 ? null : match, addRefusal: allowsAdd ? null : { reason: NO_INSERTS } };
 }
 
-/** The input of a push's plans. */
 export function planOptions({
   clock,
   settings,

@@ -26,7 +26,6 @@ export interface PreviewCell {
   readonly local: Value;
 }
 
-/** One changed row and its treatment. */
 export interface PreviewRow {
   readonly rowId: number;
   readonly kind: ChangeKind;
@@ -42,7 +41,6 @@ export interface PreviewRow {
   readonly cells: readonly PreviewCell[];
 }
 
-/** What a push of one table would do. */
 export interface TablePreview {
   readonly table: string;
   /** In the order in which they would leave; waiting rows come last. */

@@ -24,7 +24,6 @@ import { addReport, type PushReport, type TablePushReport } from './report.ts';
 import { finishTable, pushOneTable, unbegunReport, type TablePushOrder } from './table.ts';
 import { openRun, recordRun } from '../replica/bookkeeping/runs.ts';
 
-/** The options of one push. */
 export interface PushOptions {
   /** Names as at the origin or in the replica, ignoring case; empty for all that are pushed. */
   readonly tables: readonly string[];

@@ -140,7 +140,6 @@ interface RecordDecision {
   readonly rest: readonly number[];
 }
 
-/** What is known of the rows of a block when it is recorded. */
 interface Facts extends FoundBlock {
   readonly edited: readonly RowChange[];
   /** Rows here that have the match value of a new row at the origin. */
@@ -222,7 +221,6 @@ function judgeRow(
   return typeof verdict === 'string' ? verdict : { ...verdict, column: match };
 }
 
-/** Parks, merges and records as it was decided. */
 function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision & Pick<Facts, 'edited'>): Batch | null {
   const { table, context, progress, options, planned } = run;
   const { parked, adopted, method, rows } = decision;

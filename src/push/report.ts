@@ -8,7 +8,6 @@ import { ROW_STATES } from '../reconcile/row-state.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readConflictsSince, readLastConflictId } from '../replica/bookkeeping/conflicts.ts';
 
-/** Counts of rows. */
 export interface TablePushCounts {
   insertedCount: number;
   updatedCount: number;
@@ -33,7 +32,6 @@ export interface TablePushReport extends Readonly<TablePushCounts>, WaitingCount
   readonly durationMs: number;
 }
 
-/** What a push did. */
 export interface PushReport {
   /** `id` in `sync_runs`. */
   readonly runId: number;
@@ -46,7 +44,6 @@ export interface PushReport {
   readonly stop: RowsyncError | null;
 }
 
-/** Counts of nothing. */
 export function noCounts(): TablePushCounts {
   return { insertedCount: 0, updatedCount: 0, deletedCount: 0, refusedCount: 0, inDoubtCount: 0, conflictCount: 0 };
 }

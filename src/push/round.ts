@@ -141,7 +141,6 @@ async function settle(run: TablePush, answered: Answered, turn: PushTurn): Promi
   await turn.enter('settle', () => settleFound(run, left, findings));
 }
 
-/** A batch with the end of each of its rows. */
 interface Answered {
   readonly batch: Batch;
   readonly ends: readonly { readonly row: BatchRow; readonly end: RowEnd }[];

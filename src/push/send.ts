@@ -86,7 +86,6 @@ class Sending {
     }
   }
 
-  /** The ends of the rows that were reached. */
   end(rows: readonly BatchRow[]): Sent {
     const isForbidden = !this.#isAnswered && rows.length > 1 && this.#forbiddenCount === rows.length;
     return isForbidden ? { ...NOT_SENT, stop: forbidden(this.#run) } : { endById: this.#endById, stop: this.#stop };

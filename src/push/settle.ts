@@ -25,7 +25,6 @@ import { newsOf, type Findings } from './ask.ts';
 import { noteNewIds, step, type TablePush } from './context.ts';
 import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
 
-/** Settles the rows of a batch. */
 export async function settleFound(run: TablePush, batch: Batch, findings: Findings): Promise<void> {
   const { context, table } = run;
   await step(run, 'settle');
@@ -112,7 +111,6 @@ function carryOut(tx: Tx, run: TablePush, outcomes: readonly RowOutcome[]): void
   }
 }
 
-/** Counts accepted rows. */
 function count({ table, progress: { counts } }: TablePush, settled: readonly SettledRow[]): void {
   for (const { row } of settled.filter((one) => isTaken(one, table.columns))) {
     // A new row that was merged into one of the origin is none there.

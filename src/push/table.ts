@@ -36,7 +36,6 @@ const ROUNDS_MAX = 3;
 /** Why an edit may wait although nothing failed. */
 const UNSENT = 'edited again while the push ran, or waiting for another row; the next push sends it';
 
-/** The options for the push of one table. */
 export interface TablePushOrder {
   /** Asks who is calling, once for all tables. */
   readonly caller: () => Promise<UserDescriptor>;
@@ -258,7 +257,6 @@ async function noteProblem({ replica }: PushContext, { id }: TwoWayTable, proble
   }
 }
 
-/** The input for opening a table. */
 interface OpenOrder {
   readonly options: PushTableOptions;
   /** Added to while the table is pushed. */

@@ -49,7 +49,6 @@ export function fileMeasurer(uploadDir: string | null, files = systemFiles): Mea
 
 type Place = { readonly path: string; readonly bytes: number } | { readonly problem: string };
 
-/** The file that a value names, if it can be sent. */
 function findFile(files: FileSystem, value: string, uploadDir: string | null): Place {
   const name = value.slice(UPLOAD_PREFIX.length);
   if (name === '' || name.includes('\0')) return { problem: 'no file can have this name' };
@@ -78,7 +77,6 @@ function isWithin(path: string, folder: string): boolean {
   return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/** The uploads of rows without files. */
 export const NO_UPLOADS: Uploads = { files: new Map(), problems: new Map(), contents: new Map() };
 
 /** Reads the files of rows that are about to be recorded, as many as one request takes; rows with the others are left for the next plan. */
@@ -153,7 +151,6 @@ export function attachUploads(
   return { rows: whole, broken };
 }
 
-/** What is in a file. */
 interface FileContent {
   readonly bytes: number;
   readonly sha256: string;

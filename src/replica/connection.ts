@@ -33,7 +33,6 @@ export interface WrittenTable {
 
 /** Told of every row of a user table, or of a base, before it is written (journal.ts). Does nothing for tables without history. */
 export interface TxJournal {
-  /** Whether changes of a table are kept. */
   isKept(tableId: number): boolean;
   /** Rows that may be about to change, come or go. */
   willChange(table: WrittenTable, ids: readonly number[], cause: ChangeCause): void;

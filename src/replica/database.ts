@@ -70,7 +70,6 @@ interface TransactionOptions {
 /** Prepared statements that are kept: those of hundreds of two-way tables would fill the memory. */
 const STATEMENTS_MAX = 1_000;
 
-/** What all objects for one open file share. */
 interface OpenReplica {
   readonly path: string;
   readonly upgrade: Upgrade | null;

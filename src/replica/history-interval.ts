@@ -7,7 +7,6 @@
 /** Why a row changed here. */
 export type Cause = 'pull' | 'push' | 'edit' | 'decision' | 'filter' | 'schema' | 'restore';
 
-/** What is known of when a change happened. */
 export interface ChangeTimes {
   readonly cause: Cause;
   /** Now. */
@@ -28,7 +27,6 @@ export interface Interval {
   readonly notAfter: number;
 }
 
-/** The interval of a change. */
 export function intervalOf(times: ChangeTimes): Interval {
   const { cause, at, provenAt, capturedAt, followedAt, stampedAt } = times;
   if (cause === 'edit') return { notBefore: atMost(capturedAt, at), notAfter: at };

@@ -60,7 +60,6 @@ interface NotedTable {
   readonly rows: Map<number, NotedRow>;
 }
 
-/** The journal of one transaction. */
 export class Journal implements TxJournal {
   readonly #db: Connection;
   readonly #clock: Clock;
@@ -196,7 +195,6 @@ export function openKnownRows(from: Connection, journal: TableJournal): KnownRow
   return { localName, columns, standing, read: table.hasBase ? (ids) => readKnown(from, table, ids) : standing };
 }
 
-/** Rows as they are in a table, by their ids. */
 function readVersions(
   from: Connection,
   tableName: string,

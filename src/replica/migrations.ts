@@ -11,7 +11,6 @@ interface Migration {
   readonly run: (db: Database.Database) => void;
 }
 
-/** Versions of the releases before this one. */
 export const RELEASED_VERSIONS: ReadonlySet<number> = new Set([5]);
 
 function step(why: string, ...statements: readonly string[]): Migration {

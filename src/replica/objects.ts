@@ -46,7 +46,6 @@ export function forgetSchema(connection: Connection): void {
   memos.delete(connection.root ?? connection);
 }
 
-/** Names of the views, folded. */
 const readViewNames = oncePerSchema(
   (from) => {
     const text = sql`SELECT name FROM sqlite_schema WHERE type = 'view'`;
@@ -85,7 +84,6 @@ export const readStrictNames = oncePerSchema((from) => {
   return new Set(queryTexts(from, text).map(foldIdent));
 });
 
-/** A trigger as the file has it. */
 export interface FoundTrigger {
   readonly name: string;
   readonly text: string;
@@ -106,7 +104,6 @@ export function noteTriggers(from: Connection, tableId: number, triggers: readon
   readKnownTriggers(from).set(tableId, triggers);
 }
 
-/** The triggers of ours on a table. */
 export function readTriggers(from: Connection, tableId: number): readonly FoundTrigger[] {
   return readKnownTriggers(from).get(tableId) ?? [];
 }

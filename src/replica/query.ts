@@ -89,7 +89,6 @@ export function withFlags(row: unknown, ...flags: readonly string[]): unknown {
   return copy;
 }
 
-/** Whether there is any row. */
 export function queryAny(from: Connection, text: Sql, values: BoundValues = []): boolean {
   return from.prepare(text).get(...values) !== undefined;
 }
@@ -112,7 +111,6 @@ export function* blocksAbove<T>(
   }
 }
 
-/** Items in blocks of as many. */
 export function* blocks<T>(items: readonly T[]): IterableIterator<readonly T[]> {
   for (let start = 0; start < items.length; start += BLOCK_ROWS) yield items.slice(start, start + BLOCK_ROWS);
 }

@@ -169,7 +169,6 @@ export class ReplicaReader implements Connection {
     return Number(this.#db.pragma('user_version', { simple: true })) < SCHEMA_VERSION;
   }
 
-  /** Every table, by name. */
   status(): readonly TableStatus[] {
     const waits = sql`SELECT "table", count(*) FILTER (WHERE kind = 'inDoubt') AS inDoubt,
         count(*) FILTER (WHERE kind <> 'inDoubt' AND status IS NULL) AS unsendable
@@ -424,7 +423,6 @@ function readerError(error: RowsyncError): RowsyncError {
   return new RowsyncError(error.kind, error.code, { message: error.message, hint, cause: error.cause });
 }
 
-/** The version of SQLite that reads and writes here. */
 export function sqliteVersion(): string {
   const db = new Database(':memory:');
   try {

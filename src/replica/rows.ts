@@ -117,7 +117,6 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
   return changedCount;
 }
 
-/** How many rows one statement takes. */
 function chunkOf({ columns }: RowTarget): number {
   return Math.max(1, Math.floor(STATEMENT_VALUES / (columns.length + 2)));
 }
@@ -273,7 +272,6 @@ export function readHighestId(from: Connection, target: RowTarget): number {
   return queryNumber(from, text, [target.id]);
 }
 
-/** A value and the name of its column here. */
 export type Pair = readonly [name: string, value: Stored];
 
 /** What rows say in the columns of these names, by their ids; empty where there are no names. */
@@ -334,7 +332,6 @@ export function readIds(from: Connection, target: RowTarget, after: number, coun
   ]);
 }
 
-/** A row: its id, and then the values of the columns asked for. */
 export type MeasuredRow = readonly [id: number, ...values: (string | number | null)[]];
 
 /** Some columns of the rows above an id in order, at most `count`, to be summed: long integers are rounded. */

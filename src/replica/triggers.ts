@@ -38,7 +38,6 @@ export function guardsOf(table: WrittenTable, sentence: string): readonly [Trigg
   return [guard(sql`INSERT`), guard(sql`UPDATE`), guard(sql`DELETE`)];
 }
 
-/** Whether exactly the wanted triggers of ours are on a table. */
 export function hasTriggers(from: Connection, tableId: number, wanted: readonly Trigger[]): boolean {
   const isSame = areSame(readTriggers(from, tableId), wanted);
   if (isSame) noteTriggers(from, tableId, wanted);

@@ -15,13 +15,11 @@ import { replicaError } from './failures.ts';
 import { RELEASED_VERSIONS } from './migrations.ts';
 import { sql } from '../base/sql.ts';
 
-/** What was done: from which version, and where the earlier file is. */
 export interface Upgrade {
   readonly fromVersion: number;
   readonly copyPath: string;
 }
 
-/** Where the file is kept as it was before it was brought to a version. */
 function pathBefore(path: string, version: number): string {
   return `${path}.before-${version}`;
 }

@@ -14,7 +14,6 @@ import { replicaError } from './failures.ts';
 import { ident, sql } from '../base/sql.ts';
 import { baseName } from './tables.ts';
 
-/** What a person does about a damaged replica. */
 const DAMAGED_HINT =
   'Stop the daemon. rowsync rebuild puts what was edited here into a file and makes room for a new replica; or restore a backup.';
 

@@ -220,7 +220,6 @@ function storeStates(tx: Tx, tableId: number, moved: readonly Pick<RowOutcome, '
   }
 }
 
-/** Conflicts and refusals: what is kept for people. */
 function storeWords(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[], nowMs: number): void {
   const at = stampFromMs(nowMs);
   settleConflicts(

@@ -26,7 +26,6 @@ import { apply, readFacts } from './apply.ts';
 import { readRowStates } from '../../replica/bookkeeping/row-states.ts';
 import { storeUnreadable } from '../../replica/bookkeeping/unreadable.ts';
 
-/** A table whose rows are written. */
 export interface RemoteTable {
   readonly target: RowTarget;
   /** The input for merging edits; null for a table that cannot have edits. */
@@ -35,7 +34,6 @@ export interface RemoteTable {
   readonly mayEnter?: boolean;
 }
 
-/** A table whose rows are read, with the columns that they are read with. */
 type ReadTable = RemoteTable & { readonly shapes: readonly { readonly name: string }[] };
 
 /** The rows that the origin last confirmed. */
@@ -43,7 +41,6 @@ export function confirmedRows({ target, twoWay }: Pick<RemoteTable, 'target' | '
   return twoWay === null ? target : baseTarget(target);
 }
 
-/** When rows were read. */
 export interface RemoteOrder {
   /** Stamp of now. */
   readonly at: string;

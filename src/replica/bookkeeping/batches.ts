@@ -38,7 +38,6 @@ export type KeptCell =
 /** A value in JSON, which has no long integers. */
 type KeptValue = null | string | boolean | number | { readonly integer: string };
 
-/** What the origin answered about a row. */
 interface KeptAnswer {
   readonly as: string;
   readonly id: number | null;
@@ -62,7 +61,6 @@ export interface Batch {
   readonly bases?: readonly Row[] | undefined;
 }
 
-/** Ids of the tables that have batches. */
 export function readBatchTables(from: Connection): readonly number[] {
   return queryNumbers(from, sql`SELECT DISTINCT table_id FROM _rowsync_batches ORDER BY table_id`, []);
 }

@@ -144,12 +144,10 @@ function readLastSeq(from: Connection): number {
   );
 }
 
-/** Stores what a column is called here. */
 export function storeColumnName(tx: Tx, seq: number, localName: string): void {
   tx.prepare(sql`UPDATE _rowsync_columns SET local_name = ? WHERE seq = ?`).run(localName, seq);
 }
 
-/** Forgets a column that was dropped. */
 export function forgetColumnLine(tx: Tx, seq: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_columns WHERE seq = ?`).run(seq);
 }

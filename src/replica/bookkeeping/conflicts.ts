@@ -80,7 +80,6 @@ export interface ConflictLine {
 export const CONFLICT_LINE = sql`id, "table", row_id AS rowId, kind, "column", ${exact(sql`base`)} AS base, ${exact(sql`local`)} AS local,
   ${exact(sql`remote`)} AS remote, winner, at, state, resolution, problem`;
 
-/** One conflict, or null. */
 export function readConflictLine(from: Connection, id: number): ConflictLine | null {
   return queryFirst(from, sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id = ?`, [id]) as ConflictLine | null;
 }
@@ -173,7 +172,6 @@ export function closeQuestions(tx: Tx, tableId: number): void {
   tx.prepare(text).run(tableId);
 }
 
-/** Which version a person takes. */
 export type Resolution = 'local' | 'remote' | 'base' | 'value';
 
 /** Sets the local version of a conflict to the present one, once a person took it: taking it again gives the same. */
@@ -240,7 +238,6 @@ export function settleConflicts(tx: Tx, ids: readonly number[]): void {
   tx.prepare(text).run(JSON.stringify(ids));
 }
 
-/** Moves the conflicts of a row to its new id. */
 export function renumberConflicts(tx: Tx, tableId: number, fromId: number, toId: number): void {
   const text = sql`UPDATE _rowsync_conflicts SET row_id = ? WHERE table_id = ? AND row_id = ?`;
   tx.prepare(text).run(toId, tableId, fromId);
@@ -273,7 +270,6 @@ interface DisputedTable {
   readonly columns: readonly { readonly seq: number; readonly localName: string }[];
 }
 
-/** Open questions about rows, by row. */
 export function readOpenQuestions(
   from: Connection,
   table: DisputedTable,
@@ -290,7 +286,6 @@ export function readOpenQuestions(
 
 const CONFLICT_COLUMNS = sql`id, table_id, row_id, kind, column_seq, base, local, remote, state, resolution, value`;
 
-/** One conflict, or null. */
 export function readConflict(from: Connection, id: number): StoredConflict | null {
   const text = sql`SELECT ${CONFLICT_COLUMNS} FROM _rowsync_conflicts WHERE id = ?`;
   return queryConflicts(from, text, id)[0] ?? null;

@@ -29,7 +29,6 @@ export interface DescribedTable extends Binding {
   readonly isDescribed: boolean;
 }
 
-/** Every table that was ever described, by id. */
 export function readDescribed(from: Connection): readonly DescribedTable[] {
   const text = sql`SELECT id, name, bound_name AS boundName, bound_key AS boundKey, seen_key AS seenKey, is_described AS isDescribed
           FROM _rowsync_described ORDER BY id`;

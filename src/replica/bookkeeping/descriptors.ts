@@ -36,7 +36,6 @@ export function readDatabaseDescriptor(
   return stored as { etag: string; descriptor: DatabaseDescriptor } | null; // stored under this scope only
 }
 
-/** A stored descriptor of a table with its ETag, or null. */
 export function readTableDescriptor(
   from: Connection,
   tableId: number,
@@ -75,7 +74,6 @@ export function forgetDescriptor(tx: Tx, of: DescriptorScope['of']): void {
   }
 }
 
-/** Forgets all descriptors. */
 export function forgetDescriptors(tx: Tx): void {
   tx.prepare(sql`DELETE FROM _rowsync_descriptors`).run();
 }

@@ -36,7 +36,6 @@ export function isDue(retryAt: Sql): Sql {
   return sql`(${retryAt} <= @now OR ${retryAt} > strftime('%Y-%m-%dT%H:%M:%SZ', @now, '+1 day'))`;
 }
 
-/** An attachment column of a replicated table. */
 export interface FileColumn {
   readonly tableId: number;
   /** Origin's id. */
@@ -84,7 +83,6 @@ export function readFileColumns(from: Connection, tableId: number): readonly Fil
   }));
 }
 
-/** A cell that has to be looked at. */
 export interface CellToLookAt {
   readonly rowId: number;
   readonly value: string | null;
@@ -125,7 +123,6 @@ export function forgetLook(tx: Tx, column: FileColumn, rowId: number): void {
   ).run(column.tableId, column.columnId, rowId);
 }
 
-/** The revisions that are known of a cell. */
 export function readCellFiles(
   from: Connection,
   column: FileColumn,
@@ -135,7 +132,6 @@ export function readCellFiles(
   return queryAll(from, text, [column.tableId, column.columnId, rowId]) as { guid: string; revision: number }[];
 }
 
-/** What was found of a cell. */
 export interface ListedCell {
   readonly rowId: number;
   readonly value: string | null;

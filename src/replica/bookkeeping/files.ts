@@ -162,14 +162,12 @@ export function storeFileFacts(tx: Tx, id: number, facts: FileFacts): void {
   ).run({ id, ...facts });
 }
 
-/** Stores that the content of a file is in the store. */
 export function storeFileHere(tx: Tx, id: number, content: Content): void {
   tx.prepare(
     sql`UPDATE _rowsync_files SET state = 'here', sha256 = ?, bytes = ?, reason = NULL, failures = 0, retry_at = NULL WHERE id = ?`,
   ).run(content.sha256, content.bytes, id);
 }
 
-/** A revision that was sent from here. */
 export interface UploadedFile extends Content {
   readonly name: string;
   readonly revision: number;
@@ -192,7 +190,6 @@ export function storeUploadedFile(
   storeFileHere(tx, id, file);
 }
 
-/** Stores which rule leaves a file out. */
 export function storeFileSkipped(tx: Tx, id: number, rule: string): void {
   tx.prepare(
     sql`UPDATE _rowsync_files SET state = 'skipped', reason = ?, failures = 0, retry_at = NULL WHERE id = ? AND state <> 'here'`,
@@ -222,7 +219,6 @@ export function readStoreFolder(from: Connection): string | null {
   return queryText(from, sql`SELECT folder FROM _rowsync_file_store`);
 }
 
-/** Stores the folder of the store. */
 export function storeStoreFolder(tx: Tx, folder: string): void {
   tx.prepare(
     sql`INSERT INTO _rowsync_file_store (lock, folder) VALUES (1, ?) ON CONFLICT (lock) DO UPDATE SET folder = excluded.folder`,
@@ -269,7 +265,6 @@ export function readPlacesNotHere(
   >[];
 }
 
-/** A file whose content is here. */
 export interface FileHere extends Content {
   readonly id: number;
   readonly tableId: number;

@@ -116,7 +116,6 @@ export const HISTORY_CELLS_VIEW = sql`
   FROM _rowsync_history h, json_each(h.cells) c
   WHERE ${IS_ROW}`;
 
-/** The tables above. */
 export const HISTORY_PARTS = [
   HISTORY,
   HISTORY_BY_ROW,
@@ -150,7 +149,6 @@ export function findJournal(from: Connection, tableId: number): TableJournal | n
   ]) as TableJournal | null;
 }
 
-/** The journals of all tables. */
 export function readJournals(from: Connection): readonly TableJournal[] {
   return queryAll(
     from,
@@ -327,7 +325,6 @@ export const FORGET_EDITS = sql`DELETE FROM _rowsync_history_edits WHERE table_i
 /** Remembers what an entry said of an edited row. */
 export const ADD_EDIT = sql`INSERT INTO _rowsync_history_edits (table_id, row_id, cells) VALUES (?, ?, jsonb(?))`;
 
-/** Forgets what is known of all edited rows of a table. */
 export function forgetKnownEdits(tx: Tx, tableId: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_history_edits WHERE table_id = ?`).run(tableId);
 }

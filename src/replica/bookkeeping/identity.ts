@@ -49,7 +49,6 @@ export function isOtherCaller(replica: Connection & { readonly path: string }, p
   return isCallerChanged(stored, present);
 }
 
-/** How tables and columns are called here. */
 export function readNameStyle(from: Connection): NameStyle {
   const row = queryFirst(from, sql`SELECT names FROM _rowsync_identity`) as { readonly names: NameStyle } | null;
   return row?.names ?? 'origin';

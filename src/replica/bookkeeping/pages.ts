@@ -55,13 +55,11 @@ export const FRESHNESS_VIEW = sql`
   SELECT t.local_name AS "table", p."window", p.page, p.row_count AS rows, p.verified_at, p.etag IS NOT NULL AS has_etag
   FROM _rowsync_pages p JOIN _rowsync_tables t ON t.id = p.table_id`;
 
-/** Which page: its window, and its number within it. */
 export interface PagePlace {
   readonly window: string;
   readonly page: number;
 }
 
-/** What is known of one page. */
 export interface KnownPage extends PagePlace {
   readonly url: string;
   readonly etag: string | null;
@@ -79,23 +77,19 @@ export interface KnownPage extends PagePlace {
 const PAGE_COLUMNS = sql`"window", page, url, etag, row_count AS rowCount, first_id AS firstId, last_id AS lastId, last_stamp AS lastStamp,
   tie_count AS tieCount, sweep`;
 
-/** All pages of a table, window by window in order. */
 export function readPages(from: Connection, tableId: number): readonly KnownPage[] {
   const text = sql`SELECT ${PAGE_COLUMNS} FROM _rowsync_pages WHERE table_id = +? ORDER BY "window", page`;
   return queryAll(from, text, [tableId]) as KnownPage[];
 }
 
-/** How many pages of a table are known. */
 export function countPages(from: Connection, tableId: number): number {
   return queryNumber(from, sql`SELECT count(*) FROM _rowsync_pages WHERE table_id = ?`, [tableId]);
 }
 
-/** The windows of a table that have pages, in order. */
 export function readPagedWindows(from: Connection, tableId: number): readonly string[] {
   return readWindowSizes(from, tableId).map(({ window }) => window);
 }
 
-/** The windows of a table that have pages, in order, and how many they have. */
 export function readWindowSizes(
   from: Connection,
   tableId: number,
@@ -104,7 +98,6 @@ export function readWindowSizes(
   return queryAll(from, text, [tableId]) as { window: string; pageCount: number }[];
 }
 
-/** A page as it was just answered. */
 export interface AnsweredPage extends PagePlace {
   readonly lastStamp: string | null;
   readonly tieCount: number;
@@ -262,7 +255,6 @@ export function countStampedFrom(
   return queryNumber(from, sql`SELECT count(*) FROM (${rows})`, [stamp, max ?? -1]);
 }
 
-/** How many rows have a stamp of each second from the given one on. */
 export function countBySecond(
   from: Connection,
   { localName }: RowTarget,
@@ -285,7 +277,6 @@ export function forgetEtags(tx: Tx, tableId: number): void {
   restartSweep(tx, tableId);
 }
 
-/** Forgets all ETags of all tables. */
 export function forgetAllEtags(tx: Tx): void {
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL`).run();
 }

@@ -6,7 +6,6 @@ import type { Connection, Tx } from '../connection.ts';
 import { readPart } from './tables.ts';
 import { queryAll, queryAny } from '../query.ts';
 
-/** What a table waits for, and what a person let pass. */
 export interface TableProblems {
   readonly heldCode: string | null;
   readonly problemCode: string | null;
@@ -110,7 +109,6 @@ export function readContractComplaints(from: Connection): readonly ContractCompl
   return queryAll(from, text) as ContractComplaint[];
 }
 
-/** Stores these and no others. */
 export function storeContractComplaints(tx: Tx, complaints: readonly ContractComplaint[]): void {
   tx.prepare(sql`DELETE FROM _rowsync_contracts`).run();
   const store = tx.prepare(

@@ -57,7 +57,6 @@ export function readReasons(
   return new Map(rows.map(({ rowId, reason, status }) => [rowId, { reason, isOfOrigin: status !== null }]));
 }
 
-/** A row that waits. */
 export interface WaitingRow {
   /** Of the failure, as `sync_failures` has it. */
   readonly id: number;

@@ -65,7 +65,6 @@ export function readUnsentIds(from: Connection, tableId: number): readonly numbe
   );
 }
 
-/** A row, by the name of its table here. */
 export interface EditedRow {
   readonly table: string;
   readonly rowId: number;
@@ -103,7 +102,6 @@ export interface WaitingCounts {
   readonly openConflictCount: number;
 }
 
-/** Counts the rows of a table that wait. */
 export function countWaiting(from: Connection, tableId: number): WaitingCounts {
   const text = sql`SELECT count(*) FILTER (WHERE state IN ('edited', 'sending', 'unknown')) AS waitingCount,
             count(*) FILTER (WHERE state IN ('refused', 'inDoubt')) AS parkedCount,
@@ -212,12 +210,10 @@ export function takeLocalId(tx: Tx, tableId: number): number {
   return must(queryNumbers(tx, text, [tableId])[0], 'every two-way table has a row here');
 }
 
-/** Forgets the states of all rows of a table. */
 export function forgetRowStates(tx: Tx, tableId: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ?`).run(tableId);
 }
 
-/** Moves the state of a row to its new id. */
 export function renumberRowState(tx: Tx, tableId: number, fromId: number, toId: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_rows WHERE table_id = ? AND row_id = ?`).run(tableId, toId);
   tx.prepare(sql`UPDATE _rowsync_rows SET row_id = ? WHERE table_id = ? AND row_id = ?`).run(toId, tableId, fromId);

@@ -48,7 +48,6 @@ export const RUNS_VIEW = sql`
 /** Runs kept in `sync_runs`; at one run a minute a week's worth. */
 const RUNS_MAX = 10_000;
 
-/** The number of runs with details about each table. */
 const DETAILED_RUNS_MAX = 1_000;
 
 /** Tables of one run, and characters of one reason, that are kept: a thousand runs in which everything fails must stay small. */
@@ -59,7 +58,6 @@ const REASON_CHARS_MAX = 500;
 /** Quarters of an hour in a day. */
 export const QUARTERS_KEPT = 96;
 
-/** What a run did to one table. */
 export interface RunTable {
   /** Its name in the replica. */
   readonly table: string;
@@ -74,7 +72,6 @@ export interface RunTable {
   readonly isFollowed?: boolean;
 }
 
-/** What a run adds up to. */
 export interface RunTotals {
   readonly requestCount: number;
   readonly notModifiedCount: number;
@@ -249,7 +246,6 @@ function noteQuarter(
   ).run({ table, oldest: quarter - QUARTERS_KEPT });
 }
 
-/** A quarter of an hour in which a table was pulled. */
 export interface Quarter {
   /** Quarters of an hour since 1970. */
   readonly quarter: number;

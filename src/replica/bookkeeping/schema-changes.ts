@@ -19,10 +19,8 @@ export const SCHEMA_CHANGES = sql`
     table_name TEXT NOT NULL, column_name TEXT, former TEXT, now TEXT
   ) STRICT`;
 
-/** Changes that are kept. */
 const CHANGES_MAX = 10_000;
 
-/** One change. */
 export interface SchemaChange {
   readonly kind:
     | 'tableNew'
@@ -72,7 +70,6 @@ export function readRemade(from: Connection, since: string): readonly RemadePart
   return queryAll(from, text, [since]) as RemadePart[];
 }
 
-/** A change, and when which run saw it. */
 export interface SeenSchemaChange extends SchemaChange {
   readonly at: string;
   readonly runId: number | null;

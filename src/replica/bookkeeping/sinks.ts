@@ -100,7 +100,6 @@ export function readPlace(from: Connection, name: string): SinkPlace | null {
   ]) as SinkPlace | null;
 }
 
-/** Stores how far a sink is. */
 export function storePlace(tx: Tx, name: string, { epoch, former, sent, pending }: SinkPlace): void {
   tx.prepare(
     sql`UPDATE _rowsync_sinks SET epoch = @epoch, former = @former, sent = @sent, pending = @pending WHERE name = @name`,

@@ -14,12 +14,10 @@ export const SUSPECTS = sql`
     table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, applied INTEGER NOT NULL, PRIMARY KEY (table_id, row_id)
   ) STRICT, WITHOUT ROWID`;
 
-/** How many suspects a table has. */
 export function countSuspects(from: Connection, tableId: number): number {
   return queryNumber(from, sql`SELECT count(*) FROM _rowsync_suspects WHERE table_id = ?`, [tableId]);
 }
 
-/** Whether a table has any. */
 export function hasSuspects(from: Connection, tableId: number): boolean {
   return queryAny(from, sql`SELECT 1 FROM _rowsync_suspects WHERE table_id = ? LIMIT 1`, [tableId]);
 }
@@ -49,7 +47,6 @@ export function suspectsCreated(
   return queryNumbers(connection, text, [{ id, from, end }]);
 }
 
-/** Those of the given rows that are suspects. */
 export function suspectsAmong(from: Connection, tableId: number, ids: readonly number[]): readonly number[] {
   return queryNumbers(
     from,

@@ -174,7 +174,6 @@ export function readPart(from: Connection, tableId: number, columns: Sql): unkno
   return must(row, 'a table that is worked on is in the ledger');
 }
 
-/** Which rows and columns of a table come here. */
 export interface TableSelection {
   /** The filter of the configuration by which the rows here were chosen; null for all rows. */
   readonly rowsFilter: string | null;
@@ -195,7 +194,6 @@ export function readSelection(from: Connection, tableId: number): TableSelection
   };
 }
 
-/** What decides on edits of a table beside its columns. */
 export interface TableEditing {
   readonly matchColumn: string | null;
   readonly allowsAdd: boolean;
@@ -226,7 +224,6 @@ type TableFacts = Partial<{
   push_consent: number | null;
 }>;
 
-/** Stores facts of a table. */
 export function storeFacts(to: Connection, tableId: number, facts: TableFacts): void {
   const set = joinSql(Object.keys(facts).map((column) => sql`${ident(column)} = ?`));
   const values = Object.values(facts).map((fact) =>
@@ -286,10 +283,8 @@ export function addToRowCount(tx: Tx, tableId: number, by: number): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET row_count = row_count + ? WHERE id = ?`).run(by, tableId);
 }
 
-/** What a table is called. */
 export type TableNames = Pick<LedgerTable, 'id' | 'name' | 'alias' | 'localName'>;
 
-/** Stores what a table is called at the origin and here. */
 export function storeTableName(tx: Tx, { id, name, alias, localName }: TableNames): void {
   const text = sql`UPDATE _rowsync_tables SET name = ?, alias = ?, local_name = ? WHERE id = ?`;
   tx.prepare(text).run(name, alias, localName, id);
@@ -310,7 +305,6 @@ export function storeNewTable(tx: Tx, { id, name, alias, localName }: TableNames
   ).run(id, name, alias, localName);
 }
 
-/** Forgets a table that was pruned. */
 export function forgetTable(tx: Tx, tableId: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_tables WHERE id = ?`).run(tableId);
 }

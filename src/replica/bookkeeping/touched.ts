@@ -43,7 +43,6 @@ export interface ProvenMoment {
   readonly notCovered: readonly string[];
 }
 
-/** Stores that the tables are as they all were at a moment. */
 export function storeMoment(tx: Tx, { at, tables, notCovered }: ProvenMoment): void {
   endMoment(tx);
   tx.prepare(sql`INSERT INTO _rowsync_moments (at, tables, not_covered, holds) VALUES (?, ?, ?, 1)`).run(
@@ -76,12 +75,10 @@ export function endMoment(tx: Tx): void {
 /** The row id of the line that stands for every row. */
 export const ALL_ROWS = 0;
 
-/** Whether changes of rows are noted at all. */
 function areTouchesNoted(from: Connection): boolean {
   return hasTable(from, '_rowsync_touched');
 }
 
-/** Begins to note changes, or forgets all that was noted. */
 export function noteTouches(tx: Tx, isWanted: boolean): void {
   if (areTouchesNoted(tx) === isWanted) return;
   const statements = isWanted ? [CHANGED_ROWS, CHANGED_ROWS_BY_SEQ] : [sql`DROP TABLE _rowsync_touched`];
