@@ -17,7 +17,6 @@ import { areMarksReliable, dropEqualMarks, markDiffering, readForeignIds, readVe
 import type { Connection, Stored, Tx } from '../replica/connection.ts';
 import { forgetBatches, readBatches } from '../replica/bookkeeping/batches.ts';
 import { noteCaptured } from '../replica/bookkeeping/history.ts';
-import { readCaptureState } from '../replica/bookkeeping/captures.ts';
 import { BLOCK_ROWS, blocks, blocksAbove, mayBeRaw, queryNumbers, queryRows, readRawText } from '../replica/query.ts';
 import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/tables.ts';
@@ -31,7 +30,7 @@ import type { TwoWayColumn, TwoWayTable } from './table.ts';
 import { captureTriggers, cellName, missingRule, valueRules, type CellRule } from './triggers.ts';
 import { apply, applyEvent, readFacts, renumberStrays } from './writer/apply.ts';
 import { readOvertakenRefusals } from '../replica/bookkeeping/refusals.ts';
-import { storeFacts } from '../replica/bookkeeping/tables.ts';
+import { storeFacts, readCaptureState } from '../replica/bookkeeping/tables.ts';
 
 /** The change of one row: inserted (no base), updated, or deleted (no local). */
 export interface RowChange extends RowVersion {

@@ -9,12 +9,11 @@ import { readColumns, storeColumnState } from '../replica/bookkeeping/columns.ts
 import { markDiffering } from '../replica/compare.ts';
 import { readProblems, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/problems.ts';
 import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
-import { distrustRows } from '../replica/distrust.ts';
 import { forgetDroppedFiles } from '../replica/bookkeeping/files.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { type LedgerTable, readSelection, readTable, readTables, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { hasTable } from '../replica/objects.ts';
-import { forgetEtags, readPages } from '../replica/bookkeeping/pages.ts';
+import { forgetEtags, readPages, distrustRows } from '../replica/bookkeeping/pages.ts';
 import { blocks } from '../replica/query.ts';
 import { ident } from '../base/sql.ts';
 import { baseName, createBase, dropBase, hasBase, isOwnTable, pruneSchema } from '../replica/tables.ts';

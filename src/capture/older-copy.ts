@@ -7,13 +7,12 @@ import { RowsyncError } from '../base/errors.ts';
 import { ident, sql } from '../base/sql.ts';
 import { plural, shellWord } from '../base/text.ts';
 import { decideMoved } from '../reconcile/outcome.ts';
-import { readCaptureState, storeCreatesDoubted } from '../replica/bookkeeping/captures.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
 import { queryNumbers } from '../replica/query.ts';
 import type { TwoWayTable } from './table.ts';
 import { apply, readFacts } from './writer/apply.ts';
-import { storeFacts } from '../replica/bookkeeping/tables.ts';
+import { storeFacts, readCaptureState, storeCreatesDoubted } from '../replica/bookkeeping/tables.ts';
 
 const REASON =
   'this replica is an older copy that was put back; whether the row was created at the origin since then is not known; look ' +

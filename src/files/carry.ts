@@ -8,8 +8,7 @@ import { rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { usageError } from '../base/errors.ts';
 import { systemFiles } from '../base/file-system.ts';
-import { fileError } from './failures.ts';
-import { FileStore, openStore, type CompleteFile, type StoredContent } from './store.ts';
+import { FileStore, openStore, type CompleteFile, type StoredContent, fileError } from './store.ts';
 
 /** Files made durable together. */
 const BATCH_FILES = 64;

@@ -8,14 +8,12 @@
  * them.
  */
 import { createHash, type Hash } from 'node:crypto';
-import { createReadStream, type Stats } from 'node:fs';
-import { chmod, lstat, readdir, stat } from 'node:fs/promises';
+import { createReadStream, constants, type Stats } from 'node:fs';
+import { chmod, lstat, readdir, stat, copyFile, link } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { codeOf } from '../base/errors.ts';
+import { codeOf, RowsyncError } from '../base/errors.ts';
 import { systemFiles, type FileSystem, type NewFile } from '../base/file-system.ts';
-import { fileError } from './failures.ts';
-import { copyTo, tryLink } from './links.ts';
 
 export interface StoredContent {
   readonly sha256: string;
@@ -332,4 +330,46 @@ async function foldersIn(folder: string): Promise<readonly string[]> {
     if (codeOf(thrown) === 'ENOENT') return [];
     throw fileError(thrown, `Reading ${folder}`);
   }
+}
+
+/** What a system answers where two places cannot share a file. */
+const UNLINKABLE: ReadonlySet<string> = new Set([
+  'EXDEV',
+  'EPERM',
+  'EMLINK',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+  'EACCES',
+]);
+
+/** Links a file to a free path; false if the two places cannot share it. Content is never changed, so a link is as good as a copy. */
+export async function tryLink(source: string, path: string): Promise<boolean> {
+  try {
+    await link(source, path);
+    return true;
+  } catch (thrown) {
+    if (UNLINKABLE.has(codeOf(thrown))) return false;
+    throw thrown;
+  }
+}
+
+export async function copyTo(source: string, path: string): Promise<void> {
+  await copyFile(source, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+}
+
+/** Wraps what was thrown while doing `what`; a `RowsyncError` passes unchanged. */
+export function fileError(thrown: unknown, what: string): RowsyncError {
+  if (thrown instanceof RowsyncError) return thrown;
+  const code = codeOf(thrown);
+  // Without a code it is no failure of the file system, but a defect of ours.
+  if (code === '') throw thrown;
+  const reason = thrown instanceof Error ? thrown.message : code;
+  const message = `${what}: ${reason}`;
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    const hint = 'Free some space, then run the command again; what the replica holds is whole.';
+    return new RowsyncError('replica', 'replica.full', { message, hint, cause: thrown });
+  }
+  const hint = 'Give this user read and write access to the folder, or change replica.files.';
+  return new RowsyncError('replica', 'files.store', { message, hint, cause: thrown });
 }

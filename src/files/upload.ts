@@ -7,10 +7,9 @@ import { piecesOf, systemFiles, type FileSystem } from '../base/file-system.ts';
 import { judgeFile, type SentFile } from '../reconcile/files.ts';
 import { readStoredBytes, readStoreFolder, storeStoreFolder } from '../replica/bookkeeping/files.ts';
 import type { FilesContext } from './context.ts';
-import { fileError } from './failures.ts';
 import { requireStore } from './replica-store.ts';
 import { Quota } from './quota.ts';
-import { openStore, type FileStore } from './store.ts';
+import { openStore, type FileStore, fileError } from './store.ts';
 
 /** Makes what puts files of a table (by its origin name) into the store; it never throws for what happens to the file. */
 export function uploadKeeper(context: FilesContext): (table: string, file: SentFile) => Promise<boolean> {

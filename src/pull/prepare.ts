@@ -6,7 +6,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
-import { watchShape } from '../origin/shape-watch.ts';
 import { apply, readFacts, retryRefused } from '../capture/writer/apply.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { ADDS_OFF } from '../reconcile/push-plan.ts';
@@ -77,6 +76,7 @@ import { changeOf, columnChanges } from './schema-changes.ts';
 import { columnNaming, isInPlace, movesOf, namesOf, tableNames, type Placing } from './table-names.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readWaitingDeletes } from '../replica/bookkeeping/refusals.ts';
+import { watchShape } from '../origin/client.ts';
 
 /**
  * Prepares a described table.

@@ -12,11 +12,11 @@ import type { Rehearsal } from '../replica/database.ts';
 import { countEdits } from '../replica/bookkeeping/row-states.ts';
 import { readReasons } from '../replica/bookkeeping/refusals.ts';
 import type { Value } from '../wire/schema.ts';
-import { matchMaker, planChanges, pushTable } from './plan.ts';
 import type { PushSettings } from './context.ts';
 import { judgeEdits } from './table.ts';
 import { fileMeasurer } from './upload.ts';
 import { retryDue } from '../capture/writer/apply.ts';
+import { pushTable, planChanges, matchMaker } from './record.ts';
 
 /** One cell of a change, under its name here. */
 export interface PreviewCell {

@@ -2,7 +2,7 @@
  * From rows that were read to a recorded batch. The origin's present rows are merged first, by the one merge, so that no unseen change is overwritten.
  * Then it is decided which rows leave and which wait, and the batch is stored, all in one durable transaction (I11).
  */
-import { stampFromMs } from '../base/clock.ts';
+import { stampFromMs, type Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { diffRows, type RowChange } from '../capture/changes.ts';
@@ -12,7 +12,17 @@ import { storeMissingRows, storeRemoteRows } from '../capture/writer/remote.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
 import { judgeHolder, type HolderVerdict } from '../reconcile/match.ts';
 import { decideMoved, decideRemote, type RowRefusal, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
-import type { PlannedRow, WriteMethod } from '../reconcile/push-plan.ts';
+import {
+  BATCH_LIMITS,
+  NO_INSERTS,
+  planPush,
+  type PlannedRow,
+  type WriteMethod,
+  type MakeMatch,
+  type PlanOptions,
+  type PushPlan,
+  type PushTable,
+} from '../reconcile/push-plan.ts';
 import type { BatchRow } from '../reconcile/push-settle.ts';
 import { ALONE } from '../reconcile/push-outcome.ts';
 import { baseTarget, readVersions } from '../replica/compare.ts';
@@ -24,12 +34,11 @@ import { readTable } from '../replica/bookkeeping/tables.ts';
 import { countConflicts } from '../replica/bookkeeping/conflicts.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row } from '../wire/schema.ts';
-import { noteNewIds, step, type Round, type TablePush } from './context.ts';
+import { noteNewIds, step, type Round, type TablePush, type PushContext } from './context.ts';
 import { requireSameCaller } from './identity.ts';
-import { planChanges, planOptions } from './plan.ts';
 import type { Holder, FoundBlock } from './find.ts';
 import { requireSameShape } from './shape.ts';
-import { attachUploads, NO_UPLOADS, readUploads, type Contents, type Uploads } from './upload.ts';
+import { attachUploads, NO_UPLOADS, readUploads, fileMeasurer, type Contents, type Uploads } from './upload.ts';
 import { unlikeRows } from '../reconcile/merge.ts';
 import { matchKey } from '../reconcile/findable.ts';
 import { type Batch, storeBatch } from '../replica/bookkeeping/batches.ts';
@@ -262,3 +271,43 @@ function keysOf({ planned: { match } }: TablePush, { method, rows }: RecordDecis
   if (method !== 'upsert') return new Set();
   return new Set(rows.map(({ cells }) => matchKey(cells.find(({ column }) => column === match)?.value ?? null)));
 }
+
+/** A table as the plan sees it. */
+export function pushTable({ columns, matchColumn, allowsAdd }: TwoWayTable): PushTable {
+  const match = columns.findIndex(({ name }) => name === matchColumn);
+  return { columns, match: match < 0 ? null : match, addRefusal: allowsAdd ? null : { reason: NO_INSERTS } };
+}
+
+export function planOptions({
+  clock,
+  settings,
+  files,
+}: Pick<PushContext, 'clock' | 'settings' | 'files'>): PlanOptions {
+  const measureFile = fileMeasurer(settings.uploadDir, files?.system);
+  return { limits: settings.batchLimits ?? BATCH_LIMITS, makeMatch: matchMaker(clock), measureFile };
+}
+
+/** Plans rows that may be sent, and lists rows with values that bypassed the triggers and that the origin would refuse. */
+export function planChanges(changes: readonly RowChange[], table: PushTable, options: PlanOptions): PushPlan {
+  const broken = changes.flatMap(({ id, kind, problems: [reason] }) =>
+    reason === undefined ? [] : [{ id, kind, column: null, reason }],
+  );
+  const whole = changes.filter(({ problems }) => problems.length === 0);
+  const plan = planPush(whole, table, options);
+  return { ...plan, unsendable: [...broken, ...plan.unsendable] };
+}
+
+/** Generates match values: random UUIDs (RFC 9562, version 4); if these are too long, random digits and small letters. */
+export function matchMaker(clock: Clock): MakeMatch {
+  const digit = (base: number): string => Math.floor(clock.random() * base).toString(base);
+  return (charsMax) => {
+    if (charsMax < UUID_CHARS) return Array.from({ length: Math.min(charsMax, 25) }, () => digit(36)).join('');
+    const digits = Array.from({ length: 32 }, () => digit(16));
+    digits[12] = '4';
+    digits[16] = (8 + Math.floor(clock.random() * 4)).toString(16);
+    const text = digits.join('');
+    return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join('-');
+  };
+}
+
+const UUID_CHARS = 36;

@@ -7,7 +7,6 @@ import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import type { TwoWayTable } from '../capture/table.ts';
 import type { Address } from '../origin/address.ts';
-import { watchShape, type RequireShape } from '../origin/shape-watch.ts';
 import { must } from '../base/assert.ts';
 import { chooseColumns, chosenAsRead, overtakenColumns } from '../reconcile/choose.ts';
 import type { RowNews } from '../reconcile/push-settle.ts';
@@ -22,6 +21,7 @@ import { withRights } from '../wire/rights.ts';
 import type { Row, TableDescriptor } from '../wire/schema.ts';
 import type { PushContext, TablePush } from './context.ts';
 import type { Batch } from '../replica/bookkeeping/batches.ts';
+import { watchShape, type RequireShape } from '../origin/client.ts';
 
 /** Describes a table, conditionally, and makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
 export async function describeTable(

@@ -25,10 +25,10 @@ import { pushRound, type Edits } from './round.ts';
 import { settleFound } from './settle.ts';
 import { judgeMatch, matchError } from '../reconcile/match.ts';
 import { columnNames } from '../reconcile/choose.ts';
-import { pushTable } from './plan.ts';
 import { describeTable, watchColumns } from './shape.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readBatches } from '../replica/bookkeeping/batches.ts';
+import { pushTable } from './record.ts';
 
 /** Rounds of one table in one push: the first, and two for later changes. */
 const ROUNDS_MAX = 3;

@@ -27,10 +27,10 @@ import { forgetSchema, readSchemaVersion } from './objects.ts';
 import { sql, type Sql } from '../base/sql.ts';
 import { checkVersion, downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
 import { checkEditsWhole, damaged, isAsLeft, noteLeft } from './wholeness.ts';
-import { storeAllCompareDue } from './bookkeeping/captures.ts';
 import { assert } from '../base/assert.ts';
 import type { Cause } from './history-interval.ts';
 import { Journal } from './journal.ts';
+import { storeAllCompareDue } from './bookkeeping/tables.ts';
 
 /** Longest wait for another client's transaction altogether; people leave transactions open for minutes. */
 const WRITE_WAIT_MS_MAX = 300_000;

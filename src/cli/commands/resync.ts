@@ -8,10 +8,10 @@ import { loadNamedConfig, openExistingReplica, printResult } from '../runtime/in
 import type { Invocation, Runner } from '../../extra.ts';
 import { printable } from '../../base/text.ts';
 import type { Replica } from '../../replica/database.ts';
-import { distrustBase, distrustRows } from '../../replica/distrust.ts';
 import { forgetDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { chooseTables, storeFacts } from '../../replica/bookkeeping/tables.ts';
 import { hasTable } from '../../replica/objects.ts';
+import { distrustRows, distrustBase } from '../../replica/bookkeeping/pages.ts';
 
 const EXAMPLES = `
 Examples:

@@ -28,7 +28,7 @@ import { storedFromValue } from '../../replica/rows.ts';
 import { allOf, ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import { diffRows, readRawTexts, type RowChange } from '../../capture/changes.ts';
-import { readCaptureState } from '../../replica/bookkeeping/captures.ts';
+import { readCaptureState } from '../../replica/bookkeeping/tables.ts';
 
 const HELP = `
 For a replica that is damaged (exit code 78). Nothing is changed unless every edit can be read: then they go into

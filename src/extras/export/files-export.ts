@@ -15,9 +15,7 @@ import { FolderNames, nameWithRemark, safeName } from '../shared/file-names.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { readFilesHere, type FileHere } from '../../replica/bookkeeping/files.ts';
 import { readKeyText } from '../../replica/tables.ts';
-import { fileError } from '../../files/failures.ts';
-import { copyTo, tryLink } from '../../files/links.ts';
-import { FileStore, hashOfFile } from '../../files/store.ts';
+import { FileStore, hashOfFile, tryLink, copyTo, fileError } from '../../files/store.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 
 /** What an export did. Counts are files. */

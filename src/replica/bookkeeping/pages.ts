@@ -15,13 +15,17 @@ import {
   SEEN_SUSPECTS,
   suspectLeft,
   suspectPagesFrom,
+  suspectUnpaged,
 } from './suspects.ts';
 import { pullAccount, type ListedRows, type PullAccount } from '../../reconcile/account/pull-account.ts';
-import type { Connection, Tx } from '../connection.ts';
+import type { Connection, Tx, WrittenTable } from '../connection.ts';
 import type { RowTarget } from '../rows.ts';
 import type { RowPage } from '../../wire/schema.ts';
 import { nextAnswer, restartSweep } from './sweeps.ts';
 import { queryAll, queryFirst, queryNumber, queryText } from '../query.ts';
+import { baseName } from '../tables.ts';
+import { touchTable } from './touched.ts';
+import { recountRows, storeFacts } from './tables.ts';
 
 /**
  * The page map: what the origin last said of each page. url is the full cache key; it never holds a token.
@@ -279,4 +283,26 @@ export function forgetEtags(tx: Tx, tableId: number): void {
 
 export function forgetAllEtags(tx: Tx): void {
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL`).run();
+}
+
+/**
+ * Takes nothing in the user table for certain: another client may have edited it, or an ETag may be wrong. It must be in the file. The next sweep
+ * brings back what was edited or deleted here; rows that no page has are looked up like any missing row.
+ */
+export function distrustRows(tx: Tx, table: WrittenTable): void {
+  storeFacts(tx, table.id, { doubted: 1 });
+  distrustConfirmed(tx, table);
+}
+
+/** Takes nothing in the base of a two-way table for certain. What was edited is found by comparing all rows with it. */
+export function distrustBase(tx: Tx, table: WrittenTable): void {
+  storeFacts(tx, table.id, { compare_due: 1 });
+  distrustConfirmed(tx, { id: table.id, localName: baseName(table.id) });
+}
+
+function distrustConfirmed(tx: Tx, table: WrittenTable): void {
+  forgetEtags(tx, table.id);
+  touchTable(tx, table.id);
+  recountRows(tx, table);
+  suspectUnpaged(tx, table);
 }
