@@ -242,7 +242,7 @@ function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision &
     const remote = adopted.get(facts.id);
     const leaving = leavingById.get(facts.id);
     if (refusal !== undefined) return [decideMoved(facts, 'refused', refusal)];
-    if (remote !== undefined) return [{ ...decideRemote(facts, remote, rules), suspect: 'changed' }];
+    if (remote !== undefined) return [{ ...decideRemote(facts, remote, rules), isOffPage: true }];
     return leaving === undefined ? [] : [decideLeaving(facts, leaving, planned.match)];
   });
   apply(tx, table, { outcomes, nowMs });

@@ -82,8 +82,8 @@ export interface RowOutcome {
   readonly refusal: RowRefusal | 'forget' | null;
   /** Why its last values are kept in `sync_deleted`; null if they are not. */
   readonly evidence: string | null;
-  /** Why no page vouches for it: it was created by a push, or changed outside of a sweep. */
-  readonly suspect: 'new' | 'changed' | null;
+  /** No page vouches for it: it was created by a push, or changed outside of a sweep. */
+  readonly isOffPage: boolean;
 }
 
 /** The row stays as it is. */
@@ -98,7 +98,7 @@ function unchanged({ id, state }: Pick<RowFacts, 'id' | 'state'>): RowOutcome {
     closed: [],
     refusal: null,
     evidence: null,
-    suspect: null,
+    isOffPage: false,
   };
 }
 

@@ -183,8 +183,8 @@ export function decideSettled(
 ): { readonly outcome: RowOutcome; readonly limit: RowLimit | null } {
   const { outcome, limit } = decideRow(facts, settled, rules);
   // No page vouches for a row that cannot be read: should it become what its page showed before, the page's ETag would hide that it can be read again.
-  const suspect = outcome.suspect ?? (settled.news.unreadable === undefined ? null : 'changed');
-  return { outcome: { ...outcome, suspect }, limit };
+  const isOffPage = outcome.isOffPage || settled.news.unreadable !== undefined;
+  return { outcome: { ...outcome, isOffPage }, limit };
 }
 
 function decideRow(
@@ -220,9 +220,8 @@ function decideTaken(facts: RowFacts, settled: SettledRow, { columns, policy, ma
     lineOf({ kind: 'cell', column, base: null, local: value, remote: value, winner: 'local' }),
   );
   const hasArrived = row.unanswered === undefined || isThere(columns, row, news);
-  const suspect = outcome.newId === row.id ? 'changed' : 'new';
   const conflicts = [...outcome.conflicts, ...lines];
-  return { ...outcome, conflicts, refusal: hasArrived ? 'forget' : null, suspect };
+  return { ...outcome, conflicts, refusal: hasArrived ? 'forget' : null, isOffPage: true };
 }
 
 /** The origin's version for the merge of a row. */

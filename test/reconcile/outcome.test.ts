@@ -40,7 +40,7 @@ function facts(known: Partial<RowFacts> = {}): RowFacts {
 
 const QUESTION: OpenQuestion = { id: 12, kind: 'cell', column: 0 };
 const RULES = { columns: COLUMNS, policy: 'ask', isSent: false, reason: 'gone' } as const;
-const SAME = { newId: 7, closed: [], conflicts: [], refusal: null, evidence: null, suspect: null };
+const SAME = { newId: 7, closed: [], conflicts: [], refusal: null, evidence: null, isOffPage: false };
 
 /** The state that something gives, or why it cannot be. */
 function stateOrError(state: () => RowState): string {

@@ -41,38 +41,38 @@ describe('a row that was sent', () => {
   type Case = readonly [ChangeKind, RowAnswer, RowFinding, asSent: string, editedSince: string];
   // Settlement, state, id; base and local afterwards; lines for people, a refusal, why no page vouches for it: as it was sent | edited since.
   const CASES = `
-    insert accepted there merge: clean 9 base b,,g local base forget new | edited 9 base b,,g local c,,g forget new
-    insert accepted absent asSent: clean 9 base b,, local base forget new | edited 9 base b,, local c,, forget new
-    insert accepted unclear asSent: clean 9 base b,, local base forget new | edited 9 base b,, local c,, forget new
-    insert matched there merge: clean 9 base b,,g local base forget new | edited 9 base b,,g local c,,g forget new
-    insert matched absent asSent: clean 9 base b,, local base forget new | edited 9 base b,, local c,, forget new
-    insert matched unclear asSent: clean 9 base b,, local base forget new | edited 9 base b,, local c,, forget new
-    insert failed there merge: clean 9 base b,,g local base forget new | edited 9 base b,,g local c,,g forget new
+    insert accepted there merge: clean 9 base b,,g local base forget offPage | edited 9 base b,,g local c,,g forget offPage
+    insert accepted absent asSent: clean 9 base b,, local base forget offPage | edited 9 base b,, local c,, forget offPage
+    insert accepted unclear asSent: clean 9 base b,, local base forget offPage | edited 9 base b,, local c,, forget offPage
+    insert matched there merge: clean 9 base b,,g local base forget offPage | edited 9 base b,,g local c,,g forget offPage
+    insert matched absent asSent: clean 9 base b,, local base forget offPage | edited 9 base b,, local c,, forget offPage
+    insert matched unclear asSent: clean 9 base b,, local base forget offPage | edited 9 base b,, local c,, forget offPage
+    insert failed there merge: clean 9 base b,,g local base forget offPage | edited 9 base b,,g local c,,g forget offPage
     insert failed other doubt: inDoubt -2 base same local same waits | the same
     insert failed absent refuse: refused -2 base same local same waits | edited -2 base same local same
     insert failed unclear doubt: inDoubt -2 base same local same waits | the same
-    insert lost there merge: clean 9 base b,,g local base forget new | edited 9 base b,,g local c,,g forget new
+    insert lost there merge: clean 9 base b,,g local base forget offPage | edited 9 base b,,g local c,,g forget offPage
     insert lost other doubt: inDoubt -2 base same local same waits | the same
     insert lost absent again: edited -2 base same local same | the same
     insert lost unclear doubt: inDoubt -2 base same local same waits | the same
-    update accepted there merge: clean 7 base b,x,g local base forget changed | edited 7 base b,x,g local c,x,g forget changed
-    update accepted absent asSent: clean 7 base b,x,f local base forget changed | edited 7 base b,x,f local c,x,f forget changed
-    update accepted unclear asSent: clean 7 base b,x,f local base forget changed | edited 7 base b,x,f local c,x,f forget changed
+    update accepted there merge: clean 7 base b,x,g local base forget offPage | edited 7 base b,x,g local c,x,g forget offPage
+    update accepted absent asSent: clean 7 base b,x,f local base forget offPage | edited 7 base b,x,f local c,x,f forget offPage
+    update accepted unclear asSent: clean 7 base b,x,f local base forget offPage | edited 7 base b,x,f local c,x,f forget offPage
     update missing there refuse: refused 7 base same local same waits | edited 7 base same local same
-    update missing absent gone: clean 7 base none local none deletedThere forget changed evidence | the same
+    update missing absent gone: clean 7 base none local none deletedThere forget offPage evidence | the same
     update missing unclear again: edited 7 base same local same | the same
-    update lost there merge: clean 7 base b,x,g local base forget changed | edited 7 base b,x,g local c,x,g forget changed
+    update lost there merge: clean 7 base b,x,g local base forget offPage | edited 7 base b,x,g local c,x,g forget offPage
     update lost other doubt: inDoubt 7 base same local same waits | the same
-    update lost absent gone: clean 7 base none local none deletedThere forget changed evidence | the same
+    update lost absent gone: clean 7 base none local none deletedThere forget offPage evidence | the same
     update lost unclear again: edited 7 base same local same | the same
-    delete accepted there gone: clean 7 base none local none forget changed | edited 7 base none local a,x,f forget changed
-    delete accepted absent gone: clean 7 base none local none forget changed | edited 7 base none local a,x,f forget changed
-    delete accepted unclear gone: clean 7 base none local none forget changed | edited 7 base none local a,x,f forget changed
+    delete accepted there gone: clean 7 base none local none forget offPage | edited 7 base none local a,x,f forget offPage
+    delete accepted absent gone: clean 7 base none local none forget offPage | edited 7 base none local a,x,f forget offPage
+    delete accepted unclear gone: clean 7 base none local none forget offPage | edited 7 base none local a,x,f forget offPage
     delete missing there refuse: refused 7 base same local same waits | edited 7 base same local same
-    delete missing absent gone: clean 7 base none local none forget changed | edited 7 base none local a,x,f forget changed
+    delete missing absent gone: clean 7 base none local none forget offPage | edited 7 base none local a,x,f forget offPage
     delete missing unclear again: edited 7 base same local same | the same
     delete lost there again: edited 7 base same local same | the same
-    delete lost absent gone: clean 7 base none local none forget changed | edited 7 base none local a,x,f forget changed
+    delete lost absent gone: clean 7 base none local none forget offPage | edited 7 base none local a,x,f forget offPage
     delete lost unclear again: edited 7 base same local same | the same
   `
     .trim()
@@ -114,11 +114,11 @@ describe('a row that was sent', () => {
   function outcomeText(settlement: string, outcome: RowOutcome): string {
     const version = (one: RowOutcome['local']): string =>
       one === null ? 'none' : typeof one === 'string' ? one : one.values.join();
-    const { refusal, suspect, evidence } = outcome;
+    const { refusal, isOffPage, evidence } = outcome;
     const more = [
       outcome.conflicts.map(({ kind }) => kind).join(),
       refusal === null || refusal === 'forget' ? (refusal ?? '') : 'waits',
-      suspect ?? '',
+      isOffPage ? 'offPage' : '',
       evidence === null ? '' : 'evidence',
     ].filter((word) => word !== '');
     const now = `${outcome.state} ${outcome.newId} base ${version(outcome.base)} local ${version(outcome.local)}`;
@@ -175,7 +175,7 @@ describe('a row that was sent', () => {
 
       const { outcome } = decideSettled(factsOf('update', false), settled, RULES);
 
-      expect(outcome.suspect).toBe('changed');
+      expect(outcome.isOffPage).toBe(true);
     },
   );
 

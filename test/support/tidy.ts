@@ -260,7 +260,7 @@ const ROW_WRITERS: Readonly<Record<string, string>> = {
 
 const WRITES_ROWS = [
   /\b(?:upsertRows|writeRows|copyFromBase|removeRows|keepEvidence|forgetGone|storeRowStates)\(tx\b/,
-  /\b(?:keepConflicts|settleConflicts|storeRefusal|forgetRefusals|suspectNewRows|suspectPushedRows)\(tx\b/,
+  /\b(?:keepConflicts|settleConflicts|storeRefusal|forgetRefusals|suspectPushedRows)\(tx\b/,
   /\b(?:INSERT INTO|UPDATE|DELETE FROM) \$\{/,
 ];
 

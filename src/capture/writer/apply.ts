@@ -24,7 +24,7 @@ import {
 } from '../../replica/bookkeeping/refusals.ts';
 import { queryNumbers } from '../../replica/query.ts';
 import { readRowStates, renumberRowState, storeRowStates, takeLocalId } from '../../replica/bookkeeping/row-states.ts';
-import { suspectNewRows, suspectPushedRows } from '../../replica/bookkeeping/suspects.ts';
+import { suspectPushedRows } from '../../replica/bookkeeping/suspects.ts';
 import { addToRowCount } from '../../replica/bookkeeping/tables.ts';
 import { baseTarget, readStrayIds, readVersions } from '../../replica/compare.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
@@ -83,7 +83,9 @@ export function apply(
   writeLocals(tx, table, outcomes);
   storeStates(tx, table.id, outcomes, at);
   storeWords(tx, table, outcomes, nowMs);
-  suspect(tx, table, outcomes);
+  // A page may answer "not modified" although its rows changed outside of a sweep, and changed back.
+  const offPage = outcomes.filter(({ isOffPage }) => isOffPage).map(({ newId }) => newId);
+  if (offPage.length > 0) suspectPushedRows(tx, table.id, offPage);
   return changes;
 }
 
@@ -232,13 +234,4 @@ function storeWords(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[],
   }
   const forgotten = outcomes.filter(({ refusal }) => refusal === 'forget').map(({ newId }) => newId);
   if (forgotten.length > 0) forgetRefusals(tx, table.id, forgotten);
-}
-
-/** A page may answer "not modified" although its rows changed outside of a sweep, and changed back. */
-function suspect(tx: Tx, { id: tableId }: TwoWayTable, outcomes: readonly RowOutcome[]): void {
-  const of = (why: RowOutcome['suspect']): readonly number[] =>
-    outcomes.filter((outcome) => outcome.suspect === why).map(({ newId }) => newId);
-  const [created, changed] = [of('new'), of('changed')];
-  if (created.length > 0) suspectNewRows(tx, tableId, created);
-  if (changed.length > 0) suspectPushedRows(tx, tableId, changed);
 }

@@ -2,7 +2,7 @@
  * Rows that left their page and were not seen on another one since: no delete until the origin was asked for them by id. Kept in the file, so that a
  * crash in mid-sweep forgets none.
  */
-import { ident, sql } from '../../base/sql.ts';
+import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
 import { queryAny, queryNumber, queryNumbers } from '../query.ts';
 
@@ -55,70 +55,47 @@ export function suspectsAmong(from: Connection, tableId: number, ids: readonly n
   );
 }
 
-/**
- * Puts rows under suspicion that were created by a push. No page has had them yet, so none could miss them if they were deleted
- * before the next sweep. The first page that shows them clears them.
- */
-export function suspectNewRows(tx: Tx, tableId: number, ids: readonly number[]): void {
+/** Puts rows under suspicion; `rows` selects table, row, and the latest answer that had the row. */
+function suspect(tx: Tx, rows: Sql, values: Readonly<Record<string, number | string>>): void {
   tx.prepare(
-    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied) SELECT ?, value, 0 FROM json_each(?) WHERE true
-        ON CONFLICT (table_id, row_id) DO NOTHING`,
-  ).run(tableId, JSON.stringify(ids));
+    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied) ${rows}
+        ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
+  ).run(values);
 }
 
 /**
- * Makes suspects of rows that a push or following read or changed outside of a sweep: the table now differs from the pages that show them. Should the
- * origin go back to what these pages said, it answers 304 to their ETags, which prove nothing about such rows. The next sweep then asks for the rows
- * themselves. A page that is read anew clears them.
+ * Makes suspects of rows that were created, read or changed outside of a sweep: the table now differs from the pages that show them, and no page could
+ * miss a new row that was deleted before the next sweep. Should the origin go back to what these pages said, it answers 304 to their ETags, which prove
+ * nothing about such rows. The next sweep then asks for the rows themselves. A page that is read anew clears them.
  */
 export function suspectPushedRows(tx: Tx, tableId: number, ids: readonly number[]): void {
-  tx.prepare(
-    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied)
-        SELECT t.id, value, t.applied FROM _rowsync_tables t, json_each(@ids) WHERE t.id = @tableId
-        ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
-  ).run({ tableId, ids: JSON.stringify(ids) });
+  const rows = sql`SELECT t.id, value, t.applied FROM _rowsync_tables t, json_each(@ids) WHERE t.id = @tableId`;
+  suspect(tx, rows, { tableId, ids: JSON.stringify(ids) });
 }
 
+/** A page of a table. */
+type TablePage = Readonly<Record<'tableId' | 'page', number> & Record<'window', string>>;
+
 /** Puts the rows under suspicion that a page showed before (`before`) and does not show any more (`ids`); both are JSON arrays. */
-export function suspectLeft(
-  tx: Tx,
-  page: {
-    readonly tableId: number;
-    readonly window: string;
-    readonly page: number;
-    readonly before: string;
-    readonly ids: string;
-  },
-): void {
-  tx.prepare(
-    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied)
-        SELECT p.table_id, old.value, p.applied FROM _rowsync_pages p, json_each(@before) old
-        WHERE p.table_id = @tableId AND p."window" = @window AND p.page = @page AND old.value NOT IN (SELECT value FROM json_each(@ids))
-        ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
-  ).run(page);
+export function suspectLeft(tx: Tx, page: TablePage & Readonly<Record<'before' | 'ids', string>>): void {
+  const rows = sql`SELECT p.table_id, old.value, p.applied FROM _rowsync_pages p, json_each(@before) old
+      WHERE p.table_id = @tableId AND p."window" = @window AND p.page = @page AND old.value NOT IN (SELECT value FROM json_each(@ids))`;
+  suspect(tx, rows, page);
 }
 
 /** Puts all rows of the pages of a window under suspicion, from one page on. */
-export function suspectPagesFrom(
-  tx: Tx,
-  place: { readonly tableId: number; readonly window: string; readonly page: number },
-): void {
-  tx.prepare(
-    sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied)
-        SELECT p.table_id, old.value, p.applied
-        FROM _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, "window", page), json_each(r.row_ids) old
-        WHERE p.table_id = @tableId AND p."window" = @window AND p.page >= @page
-        ON CONFLICT (table_id, row_id) DO UPDATE SET applied = max(applied, excluded.applied)`,
-  ).run(place);
+export function suspectPagesFrom(tx: Tx, place: TablePage): void {
+  const rows = sql`SELECT p.table_id, old.value, p.applied
+      FROM _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, "window", page), json_each(r.row_ids) old
+      WHERE p.table_id = @tableId AND p."window" = @window AND p.page >= @page`;
+  suspect(tx, rows, place);
 }
 
 /** Puts all rows of a table under suspicion that no page shows. */
 export function suspectUnpaged(tx: Tx, { id, localName }: WrittenTable): void {
-  tx.prepare(
-    sql`INSERT OR IGNORE INTO _rowsync_suspects (table_id, row_id, applied)
-        SELECT @id, _id, 0 FROM ${ident(localName)} WHERE _id NOT IN (
-          SELECT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @id)`,
-  ).run({ id });
+  const rows = sql`SELECT @id, _id, 0 FROM ${ident(localName)} WHERE _id NOT IN (
+      SELECT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @id)`;
+  suspect(tx, rows, { id });
 }
 
 /** Clears rows of suspicion; `ids` is a JSON array. */

@@ -26,7 +26,7 @@ async function applied(
 }
 
 function same(id: number): RowOutcome {
-  const nothing = { conflicts: [], closed: [], refusal: null, evidence: null, suspect: null } as const;
+  const nothing = { conflicts: [], closed: [], refusal: null, evidence: null, isOffPage: false } as const;
   return { id, newId: id, base: 'same', local: 'same', state: 'clean', ...nothing };
 }
 

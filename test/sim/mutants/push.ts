@@ -401,8 +401,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/push-settle.ts',
-        find: "outcome.newId === row.id ? 'changed' : 'new'",
-        replace: "outcome.newId === row.id ? 'changed' : null",
+        find: "refusal: hasArrived ? 'forget' : null, isOffPage: true",
+        replace: "refusal: hasArrived ? 'forget' : null, isOffPage: outcome.newId === row.id",
       },
     ],
   },
