@@ -43,10 +43,7 @@ export interface RowChange extends RowVersion {
   readonly problems: readonly string[];
 }
 
-/**
- * Makes the marks of a table true: every row that differs from its base has one, and no other row is edited.
- * @throws RowsyncError `replica.schema` if another client gave the table a shape in which edits cannot be detected.
- */
+/** Makes marks true: each row that differs from its base has one, no other. @throws RowsyncError `replica.schema` if edits cannot be told. */
 export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   requireShape(tx, table);
   requireHarmlessTriggers(tx, table);
@@ -105,10 +102,7 @@ function decideEach(
     apply(tx, table, { outcomes: readFacts(tx, table, block).map(decide), nowMs: Date.parse(at) });
 }
 
-/**
- * Gives up the edits of columns (by `seq`) that the origin does not show any more: they are kept in `sync_conflicts`. Called before the
- * columns are dropped.
- */
+/** Gives up edits of columns (by `seq`) that the origin does not show any more, before they are dropped; `sync_conflicts` keeps them. */
 export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<number>, at: string): void {
   const indexes = table.columns.flatMap(({ seq }, index) => (lost.has(seq) ? [index] : []));
   const differing = indexes.map((index) => {
@@ -121,9 +115,7 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
   decideEach(tx, table, { ids, at }, (facts) => decideColumnsLost(facts, table.columns, indexes));
 }
 
-/**
- * Parks unsettled rows of a table. Another client dropped a part of the table, so later edits cannot be distinguished from sent values.
- */
+/** Parks rows on their way: a part of the table was dropped here, so later edits cannot be distinguished from sent values. */
 export function doubtBatches(tx: Tx, table: TwoWayTable, at: string): void {
   const reason = 'its table was dropped here while it was on its way; look at the origin, then retry or discard it';
   for (const { rows } of readBatches(tx, table)) {
@@ -174,10 +166,7 @@ export function readRawTexts(from: Connection, table: TwoWayTable, row: Row | nu
   return new Map(hexes.flatMap(([column, hex]) => (hex === null ? [] : [[column, hex]])));
 }
 
-/**
- * The changes of all marked rows in the order of their ids, read a block at a time. Rows that wait for an answer or a person are included, with
- * their state.
- */
+/** The changes of all marked rows by id, read a block at a time; also of rows that wait for an answer or a person. */
 export function* readAllChanges(from: Connection, table: TwoWayTable): IterableIterator<RowChange> {
   const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND row_id > ? ORDER BY row_id LIMIT ${BLOCK_ROWS}`;
   const marked = blocksAbove(

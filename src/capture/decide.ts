@@ -75,10 +75,7 @@ export type DecisionOutcome =
   | { readonly kind: 'done'; readonly words: string; readonly rowCount: number; readonly decided: readonly Decided[] }
   | { readonly kind: 'problem'; readonly words: string; readonly hint?: string };
 
-/**
- * Carries out a decision; with a problem, nothing was changed. A decision that is reported as done is on the disk: a discarded edit must not return
- * after a power cut, and be pushed. @throws RowsyncError of the replica.
- */
+/** Carries out a decision, durably: a discarded edit must not return after a power cut. @throws RowsyncError of the replica. */
 export function carryOutDecision(
   replica: Replica,
   decision: PersonDecision,

@@ -29,18 +29,12 @@ import { apply, readFacts, retryRefused } from './writer/apply.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readSent } from '../replica/bookkeeping/refusals.ts';
 
-/**
- * Makes sure that a table has the triggers of its mode and its columns; `table` is the result of `readTwoWayTable`. Returns whether they were wrong:
- * then the caller renews the view of changes (`ensureChangesView`), which covers all tables.
- */
+/** Makes sure that a table has the triggers of its mode and columns. Returns whether they were wrong: then the caller renews the view of changes. */
 export function ensureCapture(tx: Tx, tableId: number, table = readTwoWayTable(tx, tableId)): boolean {
   return ensureTriggers(tx, tableId, wantedTriggers(tx, tableId, table));
 }
 
-/**
- * Whether a trigger of a table is missing or was changed, so that edits may have been missed. Called before the table's shape or mode is changed;
- * `table` is the result of `readTwoWayTable`.
- */
+/** Whether a trigger is missing or was changed, so that edits may have been missed. Called before the table's shape or mode is changed. */
 export function isTampered(from: Connection, tableId: number, table = readTwoWayTable(from, tableId)): boolean {
   return !hasTriggers(from, tableId, wantedTriggers(from, tableId, table));
 }
@@ -99,10 +93,7 @@ export function switchMode(
   if (!options.push && readProblems(tx, tableId).pushConsent !== null) storeFacts(tx, tableId, { push_consent: null });
 }
 
-/**
- * Makes sure that the base of a two-way table is there. One that was made anew after a person dropped it waits for its rows instead.
- * @throws RowsyncError `replica.schema`.
- */
+/** Makes sure that a two-way table has its base; one that was made anew waits for its rows instead. @throws RowsyncError `replica.schema`. */
 function requireBase(tx: Tx, { id, localName, push, state }: LedgerTable): void {
   if (push !== 'on' || hasBase(tx, id)) return;
   if (state === 'loading') return startWaiting(tx, id);

@@ -91,10 +91,7 @@ export function discardRow(tx: Tx, table: TwoWayTable, rowId: number, at: string
   return discard(tx, table, changes, at).length === 0 ? `row ${rowId} of ${table.localName} ${WAITS}` : null;
 }
 
-/**
- * Puts every edited row of a table back, except those that were sent and wait for an answer, and those that a person decides one by one: in conflict,
- * or refused.
- */
+/** Puts every edited row of a table back, but rows on their way, and those in conflict or refused, which a person decides one by one. */
 export function discardAll(
   tx: Tx,
   table: TwoWayTable,
@@ -213,10 +210,7 @@ function ownValue({ type, writable, locked, automatic }: TwoWayColumn, value: Va
   return (writable || locked) && !isGiven ? valuePutBack(type, value, null) : null;
 }
 
-/**
- * The values of a row that was kept as a JSON object, in the order of the table's columns. Removed columns are left out, and later ones have the
- * value that the origin confirmed.
- */
+/** The values of a row kept as a JSON object, by the table's columns now; later columns have what the origin confirmed. */
 function keptValues(tx: Tx, table: TwoWayTable, text: string, base: Row | null): readonly Value[] {
   const kept = readKeptRow(tx, text);
   return table.columns.map(({ localName, type }, index) => {

@@ -25,9 +25,7 @@ export interface TwoWayTable extends RowTarget {
   /** At the origin. */
   readonly name: string;
   readonly columns: readonly TwoWayColumn[];
-  /**
-   * Columns that the origin no longer has, with their last values, and the one for the colors of rows; they are read-only. One that another client dropped comes back with the next pull.
-   */
+  /** Columns that the origin no longer has, with their last values, and the one for colors; read-only. */
   readonly keptColumns: readonly Pick<LedgerColumn, 'localName' | 'type' | 'mask'>[];
   /** Origin's name of the column that identifies rows; null without one. */
   readonly matchColumn: string | null;

@@ -78,10 +78,7 @@ function judged(value: Sql, rules: readonly CellRule[]): Sql {
 /** A third of a mark went into strftime(), which makes and reads a text; a julian day is a number, a few microseconds off. */
 const NOW_SECONDS = sql`CAST((julianday('now') - 2440587.5) * 86400 + 0.0005 AS INTEGER)`;
 
-/**
- * Marks an edited row, unless a rule is broken. Conditions of rules may read `from`, a FROM clause that yields one row. An edit moves states to the
- * one that it gives a row without a mark.
- */
+/** Marks an edited row, unless a rule is broken; conditions may read `from`, a FROM clause that yields one row. */
 function mark(
   table: TwoWayTable,
   id: Sql,
@@ -251,10 +248,7 @@ export function valueRules(table: TwoWayTable, column: TwoWayColumn): readonly C
   ];
 }
 
-/**
- * Refuses a missing required value; null if the value may be missing. A new row may lack values that the origin gives, and the match value, which
- * push generates.
- */
+/** Refuses a missing required value; null if it may be missing. The origin gives some values of new rows, and push the match value. */
 export function missingRule(table: TwoWayTable, column: TwoWayColumn, row: 'new' | 'known'): CellRule | null {
   if (!column.required && !column.automatic) return null;
   if (row === 'new' && (column.automatic || column.name === table.matchColumn)) return null;

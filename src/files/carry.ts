@@ -33,10 +33,7 @@ export function filesBeside(backup: string): string {
   return `${backup}.files`;
 }
 
-/**
- * Makes the files of a backup; the first source is the store, the others are folders of earlier backups. @throws RowsyncError `backup.exists`,
- * `files.store`, `replica.full`; then nothing is left.
- */
+/** Makes the files of a backup, from the store and earlier ones. @throws RowsyncError `backup.exists`, `files.store`, `replica.full`. */
 export async function carryToBackup(
   contents: readonly StoredContent[],
   place: { readonly backup: string; readonly sources: readonly string[]; readonly onCarried?: OnCarried | undefined },
@@ -67,11 +64,7 @@ export async function carryToBackup(
   }
 }
 
-/**
- * Brings the files of a backup into the store of a replica that this process has locked. What is there already is kept, what is
- * not the content that its name says is brought again.
- * @throws RowsyncError `files.store`, `replica.full`.
- */
+/** Brings the files of a backup into the store of a replica that this process has locked. @throws RowsyncError `files.store`, `replica.full`. */
 export async function carryFromBackup(
   contents: readonly StoredContent[],
   place: { readonly backup: string; readonly folder: string; readonly isShared: boolean },

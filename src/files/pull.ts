@@ -55,10 +55,7 @@ export interface FilesPullOptions {
   readonly retryNow: boolean;
 }
 
-/**
- * Brings the files of tables here. Rows are taken as they are, so a pull should come first. Never throws for what happens to
- * one file. @throws RowsyncError `usage.invalid` for a table name that nothing matches.
- */
+/** Brings the files of tables here; one that fails stops no other. @throws RowsyncError `usage.invalid` for a table name that nothing matches. */
 export async function pullFiles(context: FilesContext, options: FilesPullOptions): Promise<FilesReport> {
   const { clock, origin, replica } = context;
   const columns = chooseColumns(context, options.tables);

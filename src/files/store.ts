@@ -248,10 +248,7 @@ export class FileStore {
   }
 }
 
-/**
- * Opens the store of a replica that this process has locked, making its folder; the group may read one that is shared.
- * @throws RowsyncError `files.store`.
- */
+/** Opens the store of a replica that this process has locked, making its folder. @throws RowsyncError `files.store`. */
 export async function openStore(folder: string, isShared = false, files = systemFiles): Promise<FileStore> {
   const mode = (isShared ? SHARED : PRIVATE).folder;
   try {

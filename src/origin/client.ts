@@ -83,9 +83,7 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   idBatches(ids: readonly number[], names?: readonly string[], countMax?: number): readonly (readonly number[])[];
   /** Cuts keys, as `idBatches` ids. */
   keyBatches(keys: readonly string[], names?: readonly string[]): readonly (readonly string[])[];
-  /**
-   * Resolves once pending requests have left, as far as connections are free. For callers that will keep the event loop busy.
-   */
+  /** Resolves once pending requests have left, as far as connections are free: for callers that will keep the event loop busy. */
   requestsLeave(): Promise<void>;
   /** Sums since the origin was opened. */
   counters(): Counters;

@@ -186,10 +186,7 @@ export class Requests {
     });
   }
 
-  /**
-   * Sends a change, once, unless it is certain that nothing happened.
-   * @throws RowsyncError `origin.unknownOutcome` where it may have happened; every other code says that it did not.
-   */
+  /** Sends a change, once unless nothing happened for certain. @throws RowsyncError `origin.unknownOutcome` where it may have happened. */
   async change<T>(call: ChangeCall<T>, options: Pick<ReadOptions, 'signal'>): Promise<T> {
     const { body } = call;
     const reading = this.#reading(call, { etag: null, isChange: true });

@@ -240,9 +240,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (hasBody && Number(headers['content-length']) > this.#bytesMax) this.#giveUp('tooLarge');
   }
 
-  /**
-   * Gives up a download that was too slow since the last check, unless the reader itself was busy. Looks again after each span.
-   */
+  /** Gives up a download that was too slow since the last check, unless the reader itself was busy. */
   #watchPace(): void {
     const before = this.#receivedBytes;
     clearTimeout(this.#timer);

@@ -33,10 +33,7 @@ export interface Confirmation {
   readonly confirmedHere?: boolean | undefined;
 }
 
-/**
- * The description of a table with the columns that come here. Removes the values of columns that must not be here as they are. @throws RowsyncError
- * `config.invalid`, `guard.schema` or `guard.maskKey` if that waits for a person.
- */
+/** Describes the columns that come here, and removes values of others. @throws RowsyncError `config.invalid`, `guard.schema`, `guard.maskKey`. */
 export async function applyChoice(
   context: PullContext,
   described: TableDescriptor,

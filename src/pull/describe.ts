@@ -50,10 +50,7 @@ export async function describeTable(
   return withKnownRights(replica, news?.value ?? value);
 }
 
-/**
- * Completes a description by what `*` stands for, and requests it once more: a column that was hidden in between would seem to be read-only.
- * Null for a table without a row. @throws RowsyncError `origin.moving`.
- */
+/** Asks what `*` stands for, then describes again: a column hidden in between would seem read-only. Null without a row. @throws `origin.moving`. */
 async function askRights(
   { origin, signal }: PullContext,
   address: Address,

@@ -42,10 +42,7 @@ export interface ChangedWindows {
   readonly here: Days;
 }
 
-/**
- * Reads the windows that were found, and notes useless measures; returns the number of deleted rows. Null if a sweep has to look.
- * @throws RowsyncError as `sweepPages`.
- */
+/** Reads the windows that were found; returns how many rows were deleted, null if a sweep has to look. @throws RowsyncError as `sweepPages`. */
 export async function readChangedWindows(
   context: PullContext,
   table: PreparedTable,
@@ -59,10 +56,7 @@ export async function readChangedWindows(
   return deletedCount;
 }
 
-/**
- * The windows that differ from the origin. Null if the origin refuses, or answers in an unknown form. Null also for a table that is read as one
- * window, or has too many days. @throws RowsyncError of the origin.
- */
+/** The windows that differ; null if the origin does not tell, or the table is one window. @throws RowsyncError of the origin. */
 export async function findChangedWindows(context: PullContext, table: PreparedTable): Promise<ChangedWindows | null> {
   const { replica } = context;
   const plan = planMeasures(table.descriptor);
@@ -77,10 +71,7 @@ export async function findChangedWindows(context: PullContext, table: PreparedTa
   return { windows: windowsOfDays(differing, windows, zone), plan, zone, there, here };
 }
 
-/**
- * Compares once more with the same answer after the windows were read. A measure that still differs is useless, and left out until the next whole
- * sweep. Returns all measures that are left out.
- */
+/** Compares again after the windows were read. A measure that still differs is ignored until the next whole sweep. Returns all ignored ones. */
 export async function noteUselessMeasures(
   context: PullContext,
   table: PreparedTable,

@@ -78,10 +78,7 @@ const CHANGED_WINDOWS_MAX = 8;
 /** Rows of the origin's list of deleted rows that are requested. */
 const HINTS_MAX = 10_000;
 
-/**
- * The stamp of the last changed row, requested before a sweep begins: later changes have no earlier stamp. Null for a table that cannot be followed.
- * @throws RowsyncError of the origin.
- */
+/** The stamp of the last changed row, asked before a sweep: later changes have no earlier one. Null if it cannot be followed. @throws RowsyncError. */
 export async function readNewestStamp({ origin, signal }: PullContext, table: PreparedTable): Promise<string | null> {
   const stamps = stampsOf(table);
   if (stamps === null) return null;
@@ -93,10 +90,7 @@ export async function readNewestStamp({ origin, signal }: PullContext, table: Pr
   return typeof stamp === 'string' ? secondOf(stamp) : FIRST_STAMP;
 }
 
-/**
- * Follows a table by its last description, which is requested again only if rows were stored without a check. Rows that came under other names are
- * suspects, so a sweep reads them again.
- */
+/** Follows a table by its last description. Rows that came under other names are suspects, so a sweep reads them again. */
 export async function followKnown(
   context: PullContext,
   summary: TableSummary,
@@ -325,10 +319,7 @@ async function listChanged(
   return (await origin.select({ table: everyRow, columns: [shape], query }, { signal })).value.ids;
 }
 
-/**
- * The stamp of the last changed row. If the row with the watermark did not come, it was deleted and is not here either; otherwise null, because the
- * origin's stamps went back.
- */
+/** The stamp of the last changed row; null if the origin's stamps went back: the row with the watermark is here, and did not come. */
 async function nextWatermark(
   context: PullContext,
   table: PreparedTable,

@@ -78,10 +78,7 @@ import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readWaitingDeletes } from '../replica/bookkeeping/refusals.ts';
 import { watchShape } from '../origin/client.ts';
 
-/**
- * Prepares a described table.
- * @throws RowsyncError as `applyChoice`, `guard.columns`, `guard.schema` when most of its columns vanished, `config.invalid` for an unknown column.
- */
+/** Prepares a described table. @throws RowsyncError as `applyChoice`, `guard.columns`, `guard.schema`, `config.invalid` for an unknown column. */
 export async function prepareTable(
   context: PullContext,
   described: TableDescriptor,
@@ -197,10 +194,7 @@ function requireKey({ recordName, key, columns }: TableDescriptor): void {
   });
 }
 
-/**
- * Holds a two-way table that lost writable columns: a role may have lost them by mistake, and edits of them have no target.
- * @throws RowsyncError `guard.columns`.
- */
+/** Holds a two-way table that lost writable columns: a role may be wrong, and their edits have no target. @throws RowsyncError `guard.columns`. */
 async function requireColumns({ replica }: PullContext, { id, columns }: TableDescriptor): Promise<void> {
   // By the ledger: if another client dropped the table meanwhile, it would be made again without the columns.
   const table = findTable(replica, id);
@@ -255,10 +249,7 @@ function keepLockedEdits(
   });
 }
 
-/**
- * The column that identifies rows, by its name at the origin, and its problem. A caller without any write access only reads: rows come here as
- * before, and the triggers and the push say that they cannot be edited.
- */
+/** The column that identifies rows, and its problem. A caller without any write access only reads, so nothing is a problem then. */
 function matchColumn(
   descriptor: TableDescriptor,
   wished: string | null,
@@ -295,10 +286,7 @@ export async function showChanges({ replica }: PullContext): Promise<void> {
   await replica.write('Showing edits', ensureChangesView);
 }
 
-/**
- * Makes sure that no row of a table is on its way: a pull would merge it with values that were just sent. If another client dropped a part of the
- * table, nothing can be settled, and the table is repaired first. @throws RowsyncError `pull.unsettled`.
- */
+/** Makes sure that no row is on its way: it would be merged with values just sent. A broken table is repaired first. @throws `pull.unsettled`. */
 export function requireSettled({ replica }: PullContext, tableId: number): void {
   if (!readBatchTables(replica).includes(tableId)) return;
   const table = findTwoWayTable(replica, tableId);
@@ -398,10 +386,7 @@ function isChange({ kind }: SchemaAction): boolean {
   return kind !== 'keep';
 }
 
-/**
- * Gives all tables their names, all at once, and creates those that are missing; a table that another client dropped is made again. Returns the ids
- * of those that changed: their triggers have to be made.
- */
+/** Gives all tables their names at once, and creates the missing ones. Returns the ids of those that changed: their triggers have to be made. */
 function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing): readonly number[] {
   const { at, names: rules } = placing;
   const watch = schemaWatch(tx);

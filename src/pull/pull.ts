@@ -49,10 +49,7 @@ const IDENTITY_NOTE = {
 /** The hint for a table that the origin no longer shows. */
 const GONE_HINT = 'If a right got lost, give it back; if the table is really gone, rowsync schema prune drops it here.';
 
-/**
- * Brings the replica up to date with the origin. Never throws for a failure of one table.
- * @throws RowsyncError `usage.invalid` for a table name that nothing matches, and replica errors.
- */
+/** Brings the replica up to date; a table that fails stops no other. @throws RowsyncError `usage.invalid` for an unknown table, and replica errors. */
 export async function pull(around: PullContext, options: PullOptions): Promise<PullReport> {
   const { clock, replica, origin } = around;
   const startedMs = clock.monotonicMs();

@@ -114,10 +114,7 @@ interface Settling {
   readonly mayLeave: (count: number) => boolean;
 }
 
-/**
- * Forgets suspects that were seen since, and judges the others; `stayingCount` of them are known to stay for an edit. Rows that this sweep deleted
- * before count with those that are missing now.
- */
+/** Judges suspects that were not seen since. `stayingCount` of them stay for an edit; rows that this sweep deleted before count as missing. */
 async function judgeSuspects(
   context: PullContext,
   table: PreparedTable,
@@ -265,10 +262,7 @@ async function lookUp(
   return tally;
 }
 
-/**
- * Asks again for the calling user, after an answer without some rows. A user that lost rights during a pull sees fewer rows, and none may be deleted
- * for that (I5). @throws RowsyncError `origin.moving`. The next pull notices the change, and lets a person decide.
- */
+/** Asks for the calling user again: one that lost rights sees fewer rows, and none may be deleted for that (I5). @throws `origin.moving`. */
 async function requireSameCaller({ origin, replica, signal }: PullContext): Promise<void> {
   const { value: caller } = await origin.user({ signal });
   if (!isOtherCaller(replica, identityOf(origin, caller))) return;

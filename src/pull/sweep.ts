@@ -49,10 +49,7 @@ import { movingRowsError, samePageError, shortPageError, TableCursor } from './c
 import { runPool } from '../base/pool.ts';
 import { confirmedRows, storeAnswer } from '../capture/writer/remote.ts';
 
-/**
- * Requests that wait for a free connection, so that no connection is idle while a page is stored. `limits.concurrency` plus this number bounds the
- * pages in memory.
- */
+/** Requests beyond `limits.concurrency`, so that no connection is idle while a page is stored; bounds the pages in memory. */
 const WAITING_MAX = 2;
 /** Pages proven by 304 that are noted in one transaction; a crash forgets them, and they are requested again. */
 const PROOFS_MAX = 256;
@@ -435,10 +432,7 @@ function progress(pass: Pass, { window, page }: PagePlace, rowCount: number, not
   pass.context.onProgress?.({ kind: 'page', table: pass.table.target.localName, rowCount: ownRowCount, notModified });
 }
 
-/**
- * Drops the pages of a window after its end. Pages that this sweep has read after a page that was not full stay: rows on them prove that the end was
- * wrong. Returns the pages that stay.
- */
+/** Drops the pages after the end of a window, but those read after a page that was not full, which prove the end wrong. Returns those that stay. */
 async function dropBehindEnd<P extends KnownPage & PageEdges>(pass: Pass, pages: readonly P[]): Promise<readonly P[]> {
   const { context, table, sweep } = pass;
   const end = pages.find((page) => page.sweep === sweep && page.isEnd);

@@ -188,10 +188,7 @@ interface SweepOptions {
   readonly consent: number;
 }
 
-/**
- * Sweeps a table. A sweep that an earlier pull left unfinished is finished first. Its earlier pages may have changed since, so
- * a sweep from the start follows. It costs little: unchanged pages answer 304.
- */
+/** Finishes a sweep that an earlier pull began, then sweeps from the start: its first pages may have changed. Unchanged pages answer 304. */
 async function sweepFitting(
   context: PullContext,
   table: PreparedTable,

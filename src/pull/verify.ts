@@ -289,9 +289,7 @@ async function lookAgain(context: PullContext, table: PreparedTable, first: read
   return looked;
 }
 
-/**
- * Without rows that left their pages and wait here for a person, and without rows outside of the filter that wait for an edit to be settled.
- */
+/** Without rows that wait here for a person, or, outside of the filter, for an edit to be settled. */
 function withoutWaiting(
   { replica }: PullContext,
   { target }: PreparedTable,

@@ -74,10 +74,7 @@ export function throwAsLie(thrown: unknown): never {
   throw thrown;
 }
 
-/**
- * Halves the pages after an answer that was too large. Returns false for any other error, or if there is no smaller page. The ETags of the former
- * pages are forgotten, and the next sweep reads every page. Rows stay.
- */
+/** Halves the pages after an answer that was too large; false for any other error, or without a smaller page. The next sweep reads every page. */
 export async function shrinkPages(
   { replica, log }: PullContext,
   table: PreparedTable,

@@ -49,10 +49,7 @@ export type PushStep =
   | 'settle'
   | 'finish';
 
-/**
- * Puts an accepted file into the file store, so that it need not be downloaded. False if it is not kept, or no longer is what was sent. Never throws
- * for problems of the file.
- */
+/** Puts an accepted file into the file store; false if it is not kept or changed since. Never throws for problems of the file. */
 export type KeepUpload = (table: string, file: SentFile) => Promise<boolean>;
 
 /** The files that rows attach. */

@@ -37,10 +37,7 @@ export async function findById({ context, reading }: TablePush, ids: readonly nu
 /** How far the origin's clock may lie behind ours. */
 const CLOCKS_APART_MS = 5 * 60_000;
 
-/**
- * Whether the origin lists a row as deleted since a stamp of ours that was never here. It gives ids in ascending order, so such a row is newer than
- * every known one. False without such a list, and for rows that were purged.
- */
+/** Whether a row newer than every known one was deleted at the origin since a stamp of ours. False without a list, and for purged rows. */
 export async function wasStrangerDeleted({ context, table, reading }: TablePush, sentAt: string): Promise<boolean> {
   const { origin, replica, signal } = context;
   const from = stampFromMs(Date.parse(sentAt) - CLOCKS_APART_MS);

@@ -10,10 +10,7 @@ import type { PushContext, TablePush } from './context.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { identityOf } from '../reconcile/guards.ts';
 
-/**
- * Asks for the calling user. Another user may see other rows: the rows here were read with other rights.
- * @throws RowsyncError `push.identity`, `replica.otherDatabase`.
- */
+/** Asks for the calling user; another one may see other rows than were read. @throws RowsyncError `push.identity`, `replica.otherDatabase`. */
 export async function identify({ origin, replica, signal }: PushContext): Promise<UserDescriptor> {
   const { value: caller } = await origin.user({ signal });
   if (isOtherCaller(replica, identityOf(origin, caller))) {

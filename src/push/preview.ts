@@ -29,10 +29,7 @@ export interface PreviewCell {
 export interface PreviewRow {
   readonly rowId: number;
   readonly kind: ChangeKind;
-  /**
-   * sent · later: once another row has arrived · conflict, refused (by the origin), unsendable (stopped here) and inDoubt wait for a person or a timer ·
-   * unknown was sent, and is looked up first.
-   */
+  /** later: once another row has arrived · unsendable: stopped here · unknown: was sent, and is looked up first · the others wait or leave. */
   readonly fate: 'sent' | 'later' | 'conflict' | 'refused' | 'unsendable' | 'inDoubt' | 'unknown';
   /** How it is sent; null if it is not. */
   readonly method: WriteMethod | null;

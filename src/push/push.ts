@@ -31,10 +31,7 @@ export interface PushOptions {
   readonly confirm: boolean;
 }
 
-/**
- * Carries edits to the origin. Never throws for a failure of one table.
- * @throws RowsyncError `usage.invalid` for a table that is not pushed, and replica errors.
- */
+/** Carries edits to the origin; a table that fails stops no other. @throws RowsyncError `usage.invalid` for a table not pushed, and replica errors. */
 export async function push(around: PushContext, options: PushOptions): Promise<PushReport> {
   const { clock, origin } = around;
   const chosen = chooseTables(around, options.tables);
@@ -73,10 +70,7 @@ export async function push(around: PushContext, options: PushOptions): Promise<P
   return { ...report, runId, error: error ?? unrecorded };
 }
 
-/**
- * Settles unfinished batches of earlier pushes, and sends nothing new. Called before a pull, which reads no table with rows on their way. Asks the
- * origin only if there is something to settle. Never throws: a table that cannot be settled now is not pulled.
- */
+/** Settles batches of earlier pushes before a pull, which reads no table with rows on their way. Never throws: such a table is not pulled. */
 export async function finishPushes(around: PushContext): Promise<void> {
   const context = { ...around, replica: around.replica.because({ cause: 'push', runId: null }) };
   const settle = async (work: () => Promise<void>): Promise<void> => {
@@ -120,10 +114,7 @@ const RETRIES_MAX = 3;
 
 type TablesOrder = Pick<TablePushOrder, 'confirm' | 'tally'>;
 
-/**
- * Pushes tables into `reports`, and refused rows once more if the origin accepted others later: a referenced row may exist now, or a unique value may
- * be free. Returns what ended the push early.
- */
+/** Pushes tables, and refused rows once more if others were accepted later: they may refer to one. Returns what ended the push early. */
 async function pushWithRetries(
   context: PushContext,
   chosen: readonly TwoWayTable[],

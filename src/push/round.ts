@@ -67,10 +67,7 @@ class BlockQueue {
     this.#left = { ...edits };
   }
 
-  /**
-   * The next rows. Null at the end, and before another kind unless nothing is under way: a new row may be merged with one that is, and a delete may
-   * make way for one.
-   */
+  /** The next rows. Null at the end, and before another kind while rows are under way: they may be merged, or make way for one. */
   next(isIdle: boolean): IdBlock | null {
     const back = this.#putBack.shift();
     if (back !== undefined) return back;
@@ -108,10 +105,7 @@ const PUSH_LANES = ['record', 'send', 'settle'] as const;
 /** A batch among the others of its round. */
 type PushTurn = Turn<(typeof PUSH_LANES)[number]>;
 
-/**
- * Pushes one block of rows, beside other blocks of the same kind. Returns what stops the table; null for nothing. @throws RowsyncError of origin and
- * replica, `guard.deletes`, `push.shape`.
- */
+/** Pushes one block of rows beside others of its kind; returns what stops the table. @throws RowsyncError `guard.deletes`, `push.shape`, … */
 async function pushBatch(run: TablePush, block: IdBlock, round: Round, turn: PushTurn): Promise<RowsyncError | null> {
   const found = await readBlock(run, block);
   if (!found.mayGoAhead) await turn.alone();

@@ -228,9 +228,7 @@ function request(
   return origin.upsert({ ...write, match: addressOf(match) }, { signal });
 }
 
-/**
- * The name of a column in a request: its alias, which survives a rename between our read and our change. Its name if it has no alias.
- */
+/** The name of a column in a request: its alias, if it has one, survives a rename between our read and our change. */
 function addressOf({ alias, name }: { readonly alias: string; readonly name: string }): string {
   return alias === '' ? name : alias;
 }

@@ -71,10 +71,7 @@ export function watchColumns(context: PushContext, table: TwoWayTable, address: 
   );
 }
 
-/**
- * Makes sure, before rows are merged, that none of them differs from its base only because columns changed their names. @throws RowsyncError
- * `push.shape`; a pull then reads the rows under the present names.
- */
+/** Makes sure, before a merge, that no row differs only because columns changed their names. @throws RowsyncError `push.shape`. */
 export async function requireSameShape(
   { table, requireShape }: TablePush,
   rows: readonly Row[],

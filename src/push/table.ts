@@ -116,10 +116,7 @@ function requireColumns({ replica }: PushContext, table: TwoWayTable): void {
   if (missing.length > 0) throw missingColumnsError(table, missing);
 }
 
-/**
- * Settles unfinished batches of a table before a pull. After a change of the caller (`caller` is the error then) or of columns, the origin cannot be
- * asked about these rows, so they are settled without asking. @throws RowsyncError of the origin and the replica.
- */
+/** Settles batches of a table before a pull; without asking after a change of caller (`caller` is the error) or columns. @throws RowsyncError. */
 export async function finishTable(
   context: PushContext,
   table: TwoWayTable,
@@ -141,10 +138,7 @@ export async function finishTable(
   }
 }
 
-/**
- * Batches that an earlier push did not settle: they are looked up before anything else is sent. Unless `asks`, answers to the present caller would
- * prove nothing about them.
- */
+/** Looks up batches of an earlier push before anything else is sent. Unless `asks`, answers to the present caller would prove nothing. */
 async function settleEarlier(run: TablePush, { asks }: { readonly asks: boolean }): Promise<void> {
   const { context, table } = run;
   const batches = readBatches(context.replica, table);
@@ -296,10 +290,7 @@ export function openUnasked(
   };
 }
 
-/**
- * Opens a table as the origin describes it now; `choiceProblem` says why nothing new is sent before the next pull, null if it may be.
- * @throws RowsyncError `push.shape`, `config.invalid`.
- */
+/** Opens a table as it is described now; `choiceProblem` keeps new edits here. @throws RowsyncError `push.shape`, `config.invalid`. */
 async function openTable(
   context: PushContext,
   table: TwoWayTable,

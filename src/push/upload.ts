@@ -118,10 +118,7 @@ function uploadsOf(
   });
 }
 
-/**
- * Rows as they are recorded, with the content of each file, and rows whose files cannot be read. Rows whose files were not read, because they were
- * edited meanwhile or the request is full, are left for the next plan.
- */
+/** Rows with the content of their files, and those whose files cannot be read. Rows whose files were not read are left for the next plan. */
 export function attachUploads(
   run: TablePush,
   rows: readonly PlannedRow[],

@@ -77,10 +77,7 @@ export function markDiffering(tx: Tx, target: RowTarget, at: string): number {
   return foundCount + addRowStates(tx, foreign, values);
 }
 
-/**
- * Whether rows are here under ids of the origin's that it never gave. Found by counting, which costs a fraction of looking up
- * each row. The rows here must be those of the base without the deleted ones, which are all marked by now.
- */
+/** Whether rows are here under ids that the origin never gave: by counting, as the rows must be those of the base without the marked deletes. */
 function hasForeignRows(from: Connection, target: RowTarget): boolean {
   const local = ident(target.localName);
   const base = ident(baseName(target.id));

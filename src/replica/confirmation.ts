@@ -30,10 +30,7 @@ const HELD = {
     FROM _rowsync_tables t WHERE push_code GLOB 'guard.*'`,
 } as const;
 
-/**
- * Agrees to what is held of the named tables (as at the origin or here, case does not count), or of all. Returns what that is,
- * which may be nothing. @throws RowsyncError of the replica.
- */
+/** Agrees to what is held of the named tables, or of all. Returns what that is, perhaps nothing. @throws RowsyncError of the replica. */
 export function confirmHeld(
   path: string,
   kinds: readonly ConfirmationKind[],

@@ -46,10 +46,7 @@ export interface TxJournal {
   forget(tableId: number): void;
 }
 
-/**
- * An open write transaction; functions that write ask for one, so that they cannot run outside of it. It refuses to be used
- * once it has ended.
- */
+/** An open write transaction, which functions that write ask for. It refuses to be used once it has ended. */
 export interface Tx extends Connection {
   readonly journal: TxJournal;
   /** Why rows change in it. */

@@ -52,10 +52,7 @@ export interface TransactionFacts {
   readonly isKept: boolean;
 }
 
-/**
- * Wraps every transaction: sees each one, and may end the process before, in or after it, as the simulation does. `transact`
- * runs it, and calls `beforeEnd` in it when everything is written.
- */
+/** Wraps every transaction, and may end the process before, in or after it. `transact` runs it, and calls `beforeEnd` when everything is written. */
 export type Surround = <T>(facts: TransactionFacts, transact: (beforeEnd: () => void) => Promise<T>) => Promise<T>;
 
 const END: Readonly<Record<TransactionOptions['end'], Sql>> = { COMMIT: sql`COMMIT`, ROLLBACK: sql`ROLLBACK` };
@@ -113,9 +110,7 @@ export class Replica implements Connection {
     return new Replica(this.#open, cause);
   }
 
-  /**
-   * Makes sure that the file at the path is the one that is open: what is written to another one would be lost. @throws RowsyncError `replica.path`.
-   */
+  /** Makes sure that the open file is still the one at the path: what is written would be lost. @throws RowsyncError `replica.path`. */
   requireInPlace(): void {
     if (fileAt(this.path) === this.#open.file) return;
     throw new RowsyncError('replica', 'replica.path', {
@@ -155,9 +150,7 @@ export class Replica implements Connection {
     return this.#transact(what, change, { synchronous: 'NORMAL', end: 'COMMIT', signal });
   }
 
-  /**
-   * Like `write`, but on the disk before it returns, safe from a power cut: for records that must precede a changing request (I11).
-   */
+  /** Like `write`, but on the disk before it returns: for records that must precede a changing request (I11). */
   writeDurably<T>(what: string, change: (tx: Tx) => T, signal?: AbortSignal): Promise<T> {
     return this.#transact(what, change, { synchronous: 'FULL', end: 'COMMIT', signal });
   }

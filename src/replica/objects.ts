@@ -27,10 +27,7 @@ export function oncePerSchema<T>(read: (from: Connection) => T, { lasts = false 
   };
 }
 
-/**
- * Changes tables or triggers of ours, by a statement that makes no view and no trigger of another program: what is known of those stays known,
- * while hundreds of tables are made.
- */
+/** Changes tables or triggers of ours, which keeps what is known of views and other programs' triggers while hundreds of tables are made. */
 export function changeSchema(tx: Tx, text: Sql): void {
   const root = tx.root ?? tx;
   const known = memos.get(root);

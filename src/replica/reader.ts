@@ -269,10 +269,7 @@ export class ReplicaReader implements Connection {
     };
   }
 
-  /**
-   * Runs one statement that only reads.
-   * @throws RowsyncError `replica.query` with SQLite's words when it is wrong, or would write, or is more than one.
-   */
+  /** Runs one statement that only reads. @throws RowsyncError `replica.query` if it is wrong, would write, or is more than one. */
   query(text: string): QueryAnswer {
     let statement: Database.Statement;
     try {
@@ -302,10 +299,7 @@ export class ReplicaReader implements Connection {
     return this.#db.prepare(names).pluck().all() as string[]; // names are text
   }
 
-  /**
-   * Tables of the file that a statement reads, also by way of views and indexes, by name: those that SQLite opens for it.
-   * @throws RowsyncError `replica.query`.
-   */
+  /** Tables that a statement reads, also by way of views and indexes: those that SQLite opens for it. @throws RowsyncError `replica.query`. */
   tablesOf(text: string): readonly string[] {
     try {
       const steps = this.#db.prepare(`EXPLAIN ${text}`).all() as { opcode: string; p2: number; p3: number }[]; // its columns
@@ -390,9 +384,7 @@ function queryError(thrown: unknown, path: string, tableNames: () => readonly st
   });
 }
 
-/**
- * Opens the replica for reading. @throws RowsyncError `replica.path` if there is none yet, `replica.foreign`, `replica.newer`, `replica.damaged`.
- */
+/** Opens the replica for reading. @throws RowsyncError `replica.path` without one, `replica.foreign`, `replica.newer`, `replica.damaged`. */
 export function openReader(path: string): ReplicaReader {
   const absolute = resolve(path);
   if (!existsSync(absolute)) {

@@ -313,10 +313,7 @@ function isUntouched(tx: Tx, { id, localName }: WrittenTable): boolean {
 
 const STORAGE_SQL: Readonly<Record<StoredAs, Sql>> = { TEXT: sql`TEXT`, INTEGER: sql`INTEGER`, ANY: sql`ANY` };
 
-/**
- * Puts back a column that another client dropped from the file: with its base values where there are any, else empty, for
- * the next sweep to fill.
- */
+/** Puts back a column that another client dropped: with its base values, or empty for the next sweep to fill. */
 export function restoreColumn(
   tx: Tx,
   table: WrittenTable,
@@ -336,10 +333,7 @@ export function restoreColumn(
   tx.prepare(sql`UPDATE ${here} SET ${name} = ${base}.${name} FROM ${base} WHERE ${base}._id = ${here}._id`).run();
 }
 
-/**
- * Drops the columns and tables that the origin no longer describes; returns their names as `table` or `table.column`. The caller
- * makes triggers and the view of changes again.
- */
+/** Drops what the origin no longer describes; returns `table` or `table.column`. The caller makes triggers and the view of changes again. */
 export function pruneSchema(tx: Tx, at: string): readonly string[] {
   const dropped: string[] = [];
   const watch = schemaWatch(tx);

@@ -24,10 +24,7 @@ export interface Trigger extends FoundTrigger {
 /** True in a trigger unless the statement is ours: the daemon's own writes are told by a flag row. */
 export const NOT_OURS = sql`NOT EXISTS (SELECT 1 FROM _rowsync_writer)`;
 
-/**
- * The guards of a table that may not be edited, that of inserts first; `sentence` says why. AFTER, because it costs our own writes half of what BEFORE
- * does; an abort undoes the whole statement either way.
- */
+/** The guards of a table that may not be edited, that of inserts first. AFTER costs our own writes half of what BEFORE does. */
 export function guardsOf(table: WrittenTable, sentence: string): readonly [Trigger, ...Trigger[]] {
   const guard = (event: Sql): Trigger => {
     const name = `_rowsync_guard_${event.toLowerCase()}_${table.id}`;

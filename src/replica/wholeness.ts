@@ -62,10 +62,7 @@ export function noteLeft(path: string, lockPath: string, hasMetDamage: boolean):
   }
 }
 
-/**
- * Checks what tells edits: that it is there, and, unless the file `isAsLeft`, that two-way tables, their bases and the marks are whole. `db` was
- * opened just now, and has read nothing of them yet. @throws RowsyncError `replica.damaged`.
- */
+/** Checks that what tells edits is there and, unless `isLeft`, whole; `db` has read nothing of it yet. @throws RowsyncError `replica.damaged`. */
 export function checkEditsWhole(
   db: Database.Database,
   path: string,

@@ -102,10 +102,7 @@ function storeUnedited(tx: Tx, table: TwoWayTable, rows: readonly Row[]): RowCha
   return changes;
 }
 
-/**
- * Deletes rows that are proven to be gone at the origin, or outside of the filter, and keeps their last values in `sync_deleted`; edits of them are
- * kept as conflicts. Returns how many the origin had confirmed.
- */
+/** Deletes rows that are gone at the origin or outside the filter, with evidence; edits become conflicts. Returns how many the origin had confirmed. */
 export function storeMissingRows(
   tx: Tx,
   { target, twoWay }: RemoteTable,
@@ -146,10 +143,7 @@ export function storeAnswer(
   return changes;
 }
 
-/**
- * Rows of a mirror without their one unreadable cell, which stays as it was, or empty. Never for a table that has a base, or gets one, where an
- * empty cell might be pushed, nor without more than that cell.
- */
+/** Rows of a mirror without their one unreadable cell, which stays as it was. Never for a table with a base: an empty cell might be pushed. */
 function readableParts(tx: Tx, table: ReadTable, unreadable: readonly UnreadableRow[]): readonly Row[] {
   const { target, shapes } = table;
   if (readTable(tx, target.id).push !== 'off') return [];
@@ -165,10 +159,7 @@ function readableParts(tx: Tx, table: ReadTable, unreadable: readonly Unreadable
   });
 }
 
-/**
- * Removes rows that the origin has outside of the table's filter, keeping their last values; returns how many. A row with a waiting edit stays until
- * that is settled: the origin still accepts it.
- */
+/** Removes rows outside of the table's filter; returns how many. One with a waiting edit stays: the origin still accepts it. */
 export function storeOutside(tx: Tx, table: ReadTable, ids: readonly number[], at: string): number {
   const leaving = table.twoWay === null ? ids : readIdleIds(tx, table.twoWay.table, ids);
   if (leaving.length === 0) return 0;

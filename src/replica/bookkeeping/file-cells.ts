@@ -28,10 +28,7 @@ export const FILE_CELLS = sql`
     PRIMARY KEY (table_id, column_id, row_id)
   ) STRICT, WITHOUT ROWID`;
 
-/**
- * Whether the time `retryAt` has come at `@now`. No failure makes a file wait for more than a day, so what is due later was
- * stored before the clock was set back.
- */
+/** Whether `retryAt` has come at `@now`. No file waits for more than a day: what is due later was stored before the clock was set back. */
 export function isDue(retryAt: Sql): Sql {
   return sql`(${retryAt} <= @now OR ${retryAt} > strftime('%Y-%m-%dT%H:%M:%SZ', @now, '+1 day'))`;
 }
@@ -92,10 +89,7 @@ export interface CellToLookAt {
   readonly failureCount: number;
 }
 
-/**
- * Cells above `after` that differ from what was looked at or want more revisions, have to be asked for each time, or failed and
- * are due; in the order of their rows, at most `count`.
- */
+/** Cells above `after` that changed, want more revisions, are asked for each time, or are due after a failure; by row, at most `count`. */
 export function readCellsToLookAt(
   from: Connection,
   column: FileColumn,
@@ -152,10 +146,7 @@ export interface ListedCell {
   readonly vanished: readonly string[];
 }
 
-/**
- * Stores what was found of a cell; what was known of a revision and is not said any more stays. Returns how many revisions
- * are newly gone.
- */
+/** Stores what was found of a cell; what is not said any more stays. Returns how many revisions are newly gone. */
 export function storeCell(tx: Tx, column: FileColumn, cell: ListedCell, at: string): number {
   const { tableId, columnId, tableName, columnName } = column;
   const place = { tableId, columnId, rowId: cell.rowId };

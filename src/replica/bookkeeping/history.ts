@@ -206,10 +206,7 @@ function causeOf({ kind, rowId }: { readonly kind: MarkKind; readonly rowId?: nu
   return kind === 'schema' ? 'schema' : null;
 }
 
-/**
- * Brings the journal of a table in line with what the configuration wants. It begins at once where the table was read whole, else with
- * the end of the first sweep; what is there then is what it begins with.
- */
+/** Brings a journal in line with the configuration. It begins at once where the table was read whole, else with the end of the first sweep. */
 export function wantJournal(tx: Tx, tableId: number, { isWanted, at }: { isWanted: boolean; at: string }): void {
   const known = findJournal(tx, tableId);
   if (!isWanted) {
@@ -288,10 +285,7 @@ export function noteCaptured(tx: Tx, tableId: number, at: string): void {
   tx.prepare(text).run(secondsOf(at), tableId);
 }
 
-/**
- * Keeps what a table, or some of its columns (by ledger row), was called, since entries name columns by their ledger rows. Called before
- * these are dropped.
- */
+/** Keeps what a table, or columns of it (by ledger row), was called, before these are dropped: entries name columns by ledger row. */
 export function keepNames(tx: Tx, tableId: number, seqs: readonly number[] | 'all'): void {
   if (tx.prepare(sql`SELECT 1 FROM _rowsync_history LIMIT 1`).get() === undefined) return;
   tx.prepare(

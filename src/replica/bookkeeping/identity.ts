@@ -75,10 +75,7 @@ function callerParameters(caller: Caller): Readonly<Record<string, number | stri
   return { ...caller, admin: caller.admin?.join(',') ?? null };
 }
 
-/**
- * Stores the identity. If it changed, no ETag and no descriptor is trusted any more. Deletes wait once, even if a person agreed before, because they
- * agreed to the view of the former caller.
- */
+/** Stores the identity. After a change nothing stored is trusted, and deletes wait once: a consent was to the view of the former caller. */
 export function storeIdentity(
   tx: Tx,
   caller: Caller,

@@ -219,10 +219,7 @@ export function countExpected(from: Connection, { id, localName }: RowTarget): n
   );
 }
 
-/**
- * Compares the rows on the pages of a table, which were all read, with those here; row by row only where counts differ. `isUnchanged`: no page came,
- * so that rows need not be counted, which reads the whole table.
- */
+/** Compares the rows on the pages of a table with those here, row by row where counts differ. `isUnchanged`: no page came, so rows need no count. */
 export function readPullAccount(from: Connection, { id, localName }: RowTarget, isUnchanged: boolean): PullAccount {
   const count = isUnchanged
     ? sql`SELECT row_count FROM _rowsync_tables WHERE id = @id`

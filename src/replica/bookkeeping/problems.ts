@@ -48,9 +48,7 @@ export function storePushProblem(tx: Tx, tableId: number, problem: Complaint | n
   ).run({ tableId, ...complaintParameters(problem) });
 }
 
-/**
- * Ends the hold of a table's push, with a consent to it, once none of the edits that it held is left. Columns that vanished hold the table itself.
- */
+/** Ends the hold of a table's push, and its consent, once none of the held edits is left. Vanished columns hold the table itself. */
 export function endPushHold(tx: Tx, tableId: number): void {
   tx.prepare(
     sql`UPDATE _rowsync_tables SET push_code = NULL, push_message = NULL, push_hint = NULL, push_consent = NULL
@@ -77,10 +75,7 @@ export function storeHold(tx: Tx, tableId: number, hold: Complaint | null, at: s
 /** What waits for a consent: deletes and schemas of pulls, or edits on their way to the origin. */
 export type ConfirmationKind = 'pull' | 'push';
 
-/**
- * Subtracts rows that are about to be sent from a consent: later edits were not shown to the person, however the push ends. A consent without
- * remaining rows still counts as given, and is used up at the end.
- */
+/** Subtracts rows about to be sent from a consent: later edits were not shown to the person. One of no rows still counts as given. */
 export function spendPushConfirmation(tx: Tx, tableId: number, rowCount: number): void {
   const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ? AND push_consent > 0`;
   tx.prepare(text).run(BigInt(rowCount), tableId);

@@ -86,10 +86,7 @@ export function readSent(from: Connection, tableId: number, rowId: number): stri
   return queryText(from, text, [tableId, rowId]);
 }
 
-/**
- * Ids of waiting rows that are known to be deleted here: their delete was refused, or a person is asked about it. The mark of a row that does not
- * wait does not distinguish a delete from an edit.
- */
+/** Ids of waiting rows known to be deleted here: their delete was refused, or a person is asked about it. */
 export function readWaitingDeletes(from: Connection, tableId: number): readonly number[] {
   const text = sql`SELECT row_id FROM _rowsync_rows r WHERE table_id = ? AND (
       state = 'refused' AND EXISTS (SELECT 1 FROM _rowsync_refusals f

@@ -79,10 +79,7 @@ export function readRowState(from: Connection, { table, rowId }: EditedRow): str
   return queryText(from, text, [table, rowId]);
 }
 
-/**
- * The digest of an edit that waits, as `sync_changes` shows it, or of all edits of a table. A form of the page carries it, so that a decision about
- * older edits is refused.
- */
+/** The digest of an edit, or of all of a table, as `sync_changes` shows them: a form carries it, so that a decision about older edits is refused. */
 export function editVersion(
   from: Connection,
   { table, rowId }: { readonly table: string; readonly rowId: number | null },
@@ -137,10 +134,7 @@ export function countEdits(from: Connection, { id, localName }: WrittenTable): R
   return { insert: Number(insert), update: Number(update), delete: Number(deleted) };
 }
 
-/**
- * Ids of rows that may be sent after `after` (null: from the first), at most `count`. New rows in the order of their creation, others by id, or in
- * the reverse order.
- */
+/** Ids of rows that may be sent after `after` (null: all), at most `count`; new rows as they were made, others by id or in reverse. */
 export function readEditedIds(
   from: Connection,
   { id, localName }: WrittenTable,

@@ -141,10 +141,7 @@ export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): 
 /** Changes the file in one transaction. */
 type Write = (what: string, change: (tx: Tx) => void) => Promise<void>;
 
-/**
- * Closes the record of a run, durably if a person is told that their decision was carried out. An error while storing it (a full disk) is returned,
- * so that the report is not lost.
- */
+/** Closes the record of a run, durably after a person's decision. An error of storing it is returned, so that the report is not lost. */
 export async function recordRun(
   { replica, clock }: { readonly replica: Record<'write' | 'writeDurably', Write>; readonly clock: Clock },
   runId: number,

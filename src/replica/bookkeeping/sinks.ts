@@ -106,10 +106,7 @@ export function storePlace(tx: Tx, name: string, { epoch, former, sent, pending 
   ).run({ name, epoch, former, sent: BigInt(sent), pending: pending === null ? null : BigInt(pending) });
 }
 
-/**
- * Notes in a copy that takes the place of a file which series of batches that file sent last. The target has that one, so it is compared, however often
- * the same copy is put back.
- */
+/** Notes in a copy which series of batches the replaced file sent last: the target has that one, so it is compared. */
 export function inheritSeries(tx: Tx, from: Connection): void {
   if (!hasTable(tx, '_rowsync_sinks') || !hasTable(from, '_rowsync_sinks')) return;
   const replaced = from.prepare(sql`SELECT name, epoch, former FROM _rowsync_sinks WHERE epoch IS NOT NULL`).all();

@@ -31,10 +31,7 @@ export function readSuspects(from: Connection, tableId: number, after: number, c
   );
 }
 
-/**
- * Suspects that were created in a second or later, and before another one; `column` is the local name of that stamp. With `from` null, those that have
- * no such stamp.
- */
+/** Suspects created from a second on, and before another one; `column` is the local name of that stamp. `from` null: those without it. */
 export function suspectsCreated(
   connection: Connection,
   { id, localName }: WrittenTable,

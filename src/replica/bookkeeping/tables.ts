@@ -117,9 +117,7 @@ export function readTables(from: Connection): readonly LedgerTable[] {
   return queryAll(from, sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables ORDER BY id`) as LedgerTable[];
 }
 
-/**
- * The table that people mean by a name, among all that there are: the name here wins over the one at the origin, and an exact name over another case.
- */
+/** The table that people mean by a name: the name here wins over the one at the origin, and an exact name over another case. */
 export function tableNamed<T extends Pick<LedgerTable, 'name' | 'localName'>>(
   tables: readonly T[],
   name: string,

@@ -85,9 +85,7 @@ export function noteTouches(tx: Tx, isWanted: boolean): void {
   for (const statement of statements) tx.prepare(statement).run();
 }
 
-/**
- * Whether changes of single rows of a table are noted. Not during its first read, since a line for all of its rows follows.
- */
+/** Whether changes of single rows are noted; not during the first read of a table, since a line for all rows follows. */
 export function areRowsNoted(from: Connection, tableId: number): boolean {
   if (!areTouchesNoted(from)) return false;
   const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND state <> 'loading'`;
