@@ -14,7 +14,6 @@ export interface ConfiguredKey {
   readonly excludes: boolean;
 }
 
-/** The configuration of tables, by their names at the origin. */
 export interface ConfiguredTables {
   readonly keys: readonly ConfiguredKey[];
   /** The key that decides on a name; null for none. */
@@ -23,7 +22,6 @@ export interface ConfiguredTables {
   matches(key: string, name: string): boolean;
 }
 
-/** A table of the origin, and what applies to it. */
 export interface Binding {
   readonly id: number;
   /** Its name at the origin. */
@@ -36,7 +34,6 @@ export interface Binding {
   readonly seenKey: string | null;
 }
 
-/** A table that waits for a person. */
 export interface WaitingTable {
   readonly id: number;
   readonly name: string;
@@ -46,7 +43,6 @@ export interface WaitingTable {
   readonly owner: string | null;
 }
 
-/** What applies to which table, and which tables wait. */
 export interface BoundTables {
   readonly bindings: readonly Binding[];
   readonly waiting: readonly WaitingTable[];

@@ -18,14 +18,12 @@ import { nearestName } from './bindings.ts';
 import { stampColumn } from './follow.ts';
 import { createdColumn } from './windows.ts';
 
-/** How columns that a pattern matches are masked. */
 export interface MaskRule {
   readonly pattern: string;
   readonly kind: MaskKind;
   readonly constant?: string | undefined;
 }
 
-/** The configuration of a table's columns. */
 export interface ColumnChoice {
   /** Patterns; null for all columns. */
   readonly include: readonly string[] | null;
@@ -128,10 +126,7 @@ export function uselessPatterns(descriptor: TableDescriptor, { include, exclude 
   );
 }
 
-/**
- * Columns whose form here differs from the choice: they are now omitted, or masked in another way. Their values have to be removed before they are
- * read anew.
- */
+/** Columns that are now omitted, or masked in another way: their values have to be removed before they are read anew. */
 export function overtakenColumns<C extends ChosenColumn>(
   known: readonly C[],
   { descriptor, leftOut }: Pick<Chosen, 'descriptor' | 'leftOut'>,
@@ -277,10 +272,7 @@ export interface Selection {
   readonly sort: readonly string[];
 }
 
-/**
- * Decides the selection of a table. `sortOverride` (configuration) wins; unknown names in it are returned as a problem.
- * The key ends the order in any case, because it is what makes it total.
- */
+/** Decides the selection of a table. `sortOverride` wins; unknown names in it are a problem. The key ends the order, which makes it total. */
 export function planSelection(
   table: Pick<TableDescriptor, 'key' | 'columns' | 'asksByName'>,
   sortOverride: readonly string[] | null,

@@ -123,10 +123,7 @@ export function settleCell(
   return { present, vanished: isBehind ? [] : gone.map(({ guid }) => guid) };
 }
 
-/**
- * Whether a list is older than the value of its cell: it ends below the revision that the cell shows. Revisions between them may be missing, and no
- * later value of the cell would make us look for them.
- */
+/** Whether a list ends below the revision that its cell shows: later revisions may be missing, and no later value would make us look. */
 export function isListBehind(plan: CellPlan, listed: readonly Pick<AttachmentInfo, 'revision'>[]): boolean {
   if (plan.kind !== 'list' || plan.file === null) return false;
   const shown = plan.file.revision;
@@ -219,10 +216,7 @@ export function uploadName(type: ColumnType, value: Value): string | null {
   return isUpload ? value.slice(UPLOAD_PREFIX.length) : null;
 }
 
-/**
- * A value of a row that is put back, where the origin has `own` in that cell, null for a new row. A file of the origin cannot be attached again by
- * its value; uploads can.
- */
+/** A value that is put back where the origin has `own` (null: a new row). A file of the origin cannot be attached by its value; uploads can. */
 export function valuePutBack(type: ColumnType, value: Value, own: Value): Value {
   return type === 'Attachment' && uploadName(type, value) === null ? own : value;
 }
@@ -240,10 +234,7 @@ function revisionBefore({ before }: SentFile): number | null {
   return before === null ? 0 : (fileFromCell(before)?.revision ?? null);
 }
 
-/**
- * What a cell proves about a file whose answer was lost. `absent`: it is as before. `compare`: it shows a file that may be ours. `unclear`: a
- * colleague may have removed ours.
- */
+/** What a cell proves about a file whose answer was lost: it is as before, or may be ours, or a colleague may have removed ours. */
 export function lostFileFate({ before }: SentFile, remote: Value): 'absent' | 'compare' | 'unclear' {
   if (remote === before) return 'absent';
   return typeof remote === 'string' && fileFromCell(remote) !== null ? 'compare' : 'unclear';
@@ -252,10 +243,7 @@ export function lostFileFate({ before }: SentFile, remote: Value): 'absent' | 'c
 /** Refusals that are not about a file: a redirect, and a failed handshake. */
 const SAY_NOTHING: ReadonlySet<ErrorCode> = new Set(['origin.redirect', 'origin.tls']);
 
-/**
- * Whether a failed comparison concerns only this file, so that its row is parked: the origin refuses it, or always fails to send it. Otherwise the
- * origin is asked again.
- */
+/** Whether a failed comparison concerns only this file, so that its row is parked; otherwise the origin is asked again. */
 export function isBeyondComparing({ kind, code, refusal }: Pick<RowsyncError, 'kind' | 'code' | 'refusal'>): boolean {
   if (kind === 'originRefused') return !SAY_NOTHING.has(code);
   // The origin was there, and is not merely busy.

@@ -155,10 +155,7 @@ function isSame(one: number | string | null, other: number | string | null): boo
   return !(Math.abs(one - other) > Math.max(TOLERANCE, Math.abs(one) * RELATIVE_TOLERANCE));
 }
 
-/**
- * Useless measures: a day still differs by them after its windows were read, and reading changed no row of that day. If a row was changed, the answer
- * may be older than the rows here.
- */
+/** Measures by which a day differs although its windows were read and no row of that day changed. Else the answer may be older than the rows. */
 export function uselessMeasures(
   measures: readonly Measure[],
   days: { readonly there: Days; readonly before: Days; readonly here: Days },

@@ -116,7 +116,6 @@ export function cursorAt(second: string): FollowCursor {
   return { after: second, skip: 0, firstId: null, tieRounds: 0 };
 }
 
-/** A page of rows that were changed, in the order of their stamps. */
 export interface ChangedPage {
   /** All rows, readable or not. */
   readonly ids: readonly number[];
@@ -131,7 +130,6 @@ export type FollowStep =
   | { readonly kind: 'done' }
   | { readonly kind: 'sweep'; readonly why: 'stamps' | 'unreadable' | 'moving' };
 
-/** Judges a page that was requested at a cursor. */
 export function judgeChangedPage(cursor: FollowCursor, { ids, stampById, top }: ChangedPage): FollowStep {
   if ([...stampById.values()].some((stamp) => secondOf(stamp) < cursor.after)) return { kind: 'sweep', why: 'stamps' };
   if (cursor.firstId !== null && ids[0] !== cursor.firstId) {
@@ -153,7 +151,6 @@ export function judgeChangedPage(cursor: FollowCursor, { ids, stampById, top }: 
   return { kind: 'next', cursor: { ...cursor, skip: cursor.skip + ids.length - 1, firstId: last } };
 }
 
-/** How many rows were changed last in each second. */
 export type Seconds = ReadonlyMap<string, number>;
 
 /** What was read of the seconds in which rows were changed last. */
@@ -166,9 +163,7 @@ export interface SecondsRead {
   readonly readBehind: string | null;
 }
 
-/**
- * When rows were read, by the origin's clock; `readAt` is in seconds of this machine's. Null if unknown, also after this clock was set back.
- */
+/** When rows were read, by the origin's clock; `readAt` is in our seconds. Null if unknown, also after this clock was set back. */
 export function readAtOrigin(
   readAt: number | null,
   { nowMs, clockAheadMs }: { readonly nowMs: number; readonly clockAheadMs: number | null },

@@ -46,7 +46,6 @@ export function oldestOf(tables: readonly AgedTable[]): string | null {
   return tables.flatMap(({ asOf }) => asOf ?? []).toSorted()[0] ?? null;
 }
 
-/** Which table is how old, for people. */
 export function agesText(tables: readonly AgedTable[], nowMs: number): string {
   const age = ({ asOf }: AgedTable): string =>
     asOf === null ? 'not proven' : `${durationText(Math.max(0, nowMs - Date.parse(asOf)))} old`;

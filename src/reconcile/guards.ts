@@ -13,7 +13,6 @@ export type DeletionVerdict =
 /** empty: nothing would be left · share: more than configured · identity: another caller · narrowed: another filter (`rows`). */
 export type DeletionHold = 'empty' | 'share' | 'identity' | 'narrowed';
 
-/** The facts about rows to remove. */
 export interface DeletionFacts {
   /** Rows in the replica before the deletes. */
   readonly rowCount: number;
@@ -52,10 +51,7 @@ export function isNarrowed(table: {
   return table.filter !== null && table.filter !== table.settledBy && table.wasRead;
 }
 
-/**
- * Whether so much of a schema vanished at once that a role or a glitch is likelier than a redesign. Half of what was there or
- * more, and more than one thing.
- */
+/** Whether half of a schema, and more than one thing, vanished at once: a role or a glitch is likelier than a redesign. */
 export function isMassRemoval(liveCount: number, vanishedCount: number): boolean {
   return vanishedCount > 1 && vanishedCount * 2 >= liveCount;
 }

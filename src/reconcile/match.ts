@@ -55,9 +55,7 @@ export function matchError(table: string, wished: string, { problem, usable }: M
  */
 export type HolderVerdict = 'send' | 'adopt' | 'wait' | { readonly reason: string; readonly hope: RetryHope };
 
-/**
- * Judges the origin's answer about the match value of a new row. `known` is the row here that has it; null if the replica does not know it.
- */
+/** Judges the origin's answer about the match value of a new row. `known` is the row here that has it; null for none. */
 export function judgeHolder(
   holder: { readonly id: number } | 'refused' | 'unclear' | undefined,
   known: { readonly base: Row; readonly local: Row | null } | null,

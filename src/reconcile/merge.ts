@@ -35,9 +35,7 @@ export interface MergeColumn {
   readonly locked?: boolean;
 }
 
-/**
- * Whether a merge removed an edit: an edited cell has the origin's value now. If the row was refused, that cell may have been the cause.
- */
+/** Whether a merge removed an edit: an edited cell has the origin's value now, and may have been why the row was refused. */
 export function hasLostEdit(
   { base, local }: Pick<RowVersions, 'base' | 'local'>,
   decision: Pick<MergeDecision, 'base' | 'local'>,
@@ -51,10 +49,7 @@ export function hasLostEdit(
   });
 }
 
-/**
- * Whether a question about a cell is settled: both sides agree on it, or it cannot be written; null is a removed column. If a side has no such row,
- * the question about the whole row comes first.
- */
+/** Whether a question about a cell is settled: both sides agree, or it cannot be written. Null is a removed column. Whole rows come first. */
 export function isAnswered(
   { base, local }: Pick<RowVersions, 'base' | 'local'>,
   index: number,
@@ -65,7 +60,6 @@ export function isAnswered(
   return isSameValue(column.type, cellOf(local, index), cellOf(base, index));
 }
 
-/** The three versions of one row. */
 export interface RowVersions {
   readonly base: Row | null;
   readonly local: Row | null;
@@ -93,10 +87,7 @@ export type Conflict =
   | { readonly kind: 'deletedHere'; readonly base: Row; readonly remote: Row; readonly winner: ConflictWinner }
   | { readonly kind: 'deletedThere'; readonly base: Row; readonly local: Row; readonly winner: ConflictWinner };
 
-/**
- * settled: local = base, nothing is left to push · changed: local differs from base and may be pushed · parked: it differs, but
- * a conflict waits for a person first.
- */
+/** settled: nothing is left to push · changed: local differs from base and may be pushed · parked: a conflict waits for a person first. */
 export type MergeState = 'settled' | 'changed' | 'parked';
 
 /** What to store. `local` and `base` are whole rows, or null if the row must not be in that table. */

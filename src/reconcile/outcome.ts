@@ -35,7 +35,6 @@ export interface RowFacts extends RowVersion {
   readonly questions: readonly OpenQuestion[];
 }
 
-/** What a conflict is about. */
 export type ConflictKind = Conflict['kind'] | 'inserted';
 
 /** A line of `sync_conflicts`: a version that lost, or a question. Versions of whole rows are rows, or the text of one that was sent. */

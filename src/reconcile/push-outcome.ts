@@ -48,13 +48,11 @@ export type RetryHope = 'soon' | 'later' | 'never';
 /** Code of "record is not found or not accessible" (specification 4.7). */
 const NOT_FOUND_CODE = 4000;
 
-/** The judged parts of a status. */
 export interface JudgedStatus {
   readonly status: number;
   readonly errors: readonly { readonly code: number | null }[];
 }
 
-/** What an answer means for a row that was sent. */
 export function judgeAnswer(
   { kind, cells }: { readonly kind: ChangeKind; readonly cells: readonly SentCell[] },
   answer: StatusDescriptor,
@@ -101,10 +99,7 @@ export function retryHope(status: number): RetryHope {
   return status === 401 || status === 403 ? 'later' : 'never';
 }
 
-/**
- * Whether statuses belong to the rows that were sent: one for each, and where both sides name an id, the same one. An answer
- * that fails this proves nothing about any row.
- */
+/** Whether statuses belong to the rows sent: one for each, with the same id where both sides name one. Else an answer proves nothing. */
 export function areStatusesInOrder(
   sent: readonly { readonly id: number; readonly kind: ChangeKind }[],
   statuses: readonly { readonly status: number; readonly id: number | null }[],
@@ -126,10 +121,7 @@ export function areStatusesInOrder(
   });
 }
 
-/**
- * The ids that an answer gives to inserts. The origin gives no id twice. If one of them is known, the answer is not about these rows, however well it
- * fits: something on the way repeated an old one.
- */
+/** The ids that an answer gives to inserts. If one of them is known, something on the way repeated an old answer: no id is given twice. */
 export function madeIds(
   sent: readonly { readonly kind: ChangeKind }[],
   statuses: readonly { readonly status: number; readonly id: number | null }[],
@@ -207,10 +199,7 @@ export const ALONE: RowLimit = { rowsMax: 1, failureCount: 1 };
 /** Failures before a row is parked: one cut connection is no fault of a row. */
 const FAILURES_MIN = 2;
 
-/**
- * Requests of one table that may end so in one push. One row at fault among 500 costs ten of them; with several, the next push finds the rest, since
- * rows that were found are parked.
- */
+/** Requests of one table that may end so in one push. One row at fault among 500 costs ten; the next push finds the rest of several. */
 export const UNANSWERED_MAX = 48;
 
 /** How a row of such a request is sent next; `park`: it is not. `before` is its limit until now; null if it never failed. */

@@ -15,7 +15,6 @@ import { cellOf, editedColumns, type ConflictPolicy, type RowVersion } from './m
 import { filterOfValue, matchKey } from './findable.ts';
 import { uploadName, type SentFile } from './files.ts';
 
-/** A column as push sees it. */
 export interface PushColumn {
   /** At the origin. */
   readonly name: string;
@@ -80,7 +79,6 @@ export interface SentCell {
   readonly file?: SentFile | undefined;
 }
 
-/** One row of a batch. */
 export interface PlannedRow {
   readonly id: number;
   readonly kind: ChangeKind;

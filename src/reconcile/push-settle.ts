@@ -27,7 +27,6 @@ import type { ChangeKind, SentCell } from './push-plan.ts';
 import { nextRowState, settlementOf, type RowFinding, type Settlement } from './row-state.ts';
 import { afterUnanswered, unansweredHope, type RowLimit, type RowReply, type Unanswered } from './push-outcome.ts';
 
-/** One row of a batch. */
 export interface BatchRow {
   /** The id that it has here. */
   readonly id: number;
@@ -135,7 +134,6 @@ export function isLeftAsSent(
   return !isChanged(baseAsSent({ base, sent }, local.id, columns.length), local, columns);
 }
 
-/** A row with its finding and its settlement. */
 export interface SettledRow {
   readonly row: BatchRow;
   readonly news: RowNews;

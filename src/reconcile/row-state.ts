@@ -16,10 +16,8 @@
 import { assert } from '../base/assert.ts';
 import type { ChangeKind } from './push-plan.ts';
 
-/** Every state, clean included. */
 export const ROW_STATES = ['clean', 'edited', 'sending', 'unknown', 'refused', 'conflicted', 'inDoubt'] as const;
 
-/** One state of a row. */
 export type RowState = (typeof ROW_STATES)[number];
 
 /**

@@ -45,10 +45,7 @@ export function missingColumns<T extends Pick<KnownColumn, 'id' | 'type'> & { re
   return known.filter(({ id, type, writable }) => writable && formById.get(id) !== TYPE_RULES[type].form);
 }
 
-/**
- * Plans one table; `day` (YYYY-MM-DD) goes into the names of columns set aside, and `foreign` are the folded names of columns that
- * another client added. `known` is empty for a new table.
- */
+/** Plans one table; `day` names columns set aside, `foreign` are folded names of other clients' columns. `known` is empty for a new table. */
 export function planSchema(
   known: readonly KnownColumn[],
   described: readonly ColumnDescriptor[],

@@ -14,7 +14,6 @@ export function isSameShape(one: TableDescriptor, other: TableDescriptor): boole
   return text(one) === text(other);
 }
 
-/** A column as its table was read. */
 export interface ReadColumn extends MergeColumn {
   readonly id: number;
   readonly name: string;

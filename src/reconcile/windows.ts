@@ -64,10 +64,7 @@ export interface PageStamps {
   readonly lie: 'filter' | 'order' | null;
 }
 
-/**
- * Reads the creation times of a page of a window. `stamps` are those of all its rows in order; null for a row that has none, undefined for one that
- * cannot be read.
- */
+/** Reads the creation times of the rows of a page, in order: null for a row that has none, undefined for one that cannot be read. */
 export function judgeStamps(window: string, stamps: readonly (string | null | undefined)[]): PageStamps {
   const seconds = stamps.map((stamp) => (typeof stamp === 'string' ? secondOf(stamp) : stamp));
   const readable = seconds.filter((second) => second !== undefined);
@@ -83,7 +80,6 @@ function lieOf(window: string, seconds: readonly (string | null)[]): PageStamps[
   return dated.some((second, index) => second < (dated[index - 1] ?? '')) ? 'order' : null;
 }
 
-/** The facts when a page of a window was answered. */
 export interface CutFacts extends Pick<PageStamps, 'lastStamp' | 'tieCount'> {
   readonly window: string;
   /** The end of the window; null for the last one. */
@@ -141,7 +137,6 @@ export const REPAIR_ROUNDS_MAX = 5;
  */
 export const REPEATED_PAGES_MAX = 16;
 
-/** One page of a window, as in the page map. */
 export interface PageEdges {
   readonly page: number;
   readonly rowCount: number;
@@ -151,7 +146,6 @@ export interface PageEdges {
   readonly isEnd: boolean;
 }
 
-/** Rows to skip for a page. */
 export function pageSkip(page: number, pageRows: number): number {
   return page * (pageRows - 1);
 }
@@ -227,7 +221,6 @@ export function planRepair({ verdict, shortPage, round, isSame, wasInFull }: Rep
   return { kind: 'read', from: shortPage ?? torn, inFull };
 }
 
-/** A stamp to the second. */
 export function secondOf(stamp: string): string {
   return `${stamp.slice(0, 19)}Z`;
 }

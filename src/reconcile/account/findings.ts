@@ -60,7 +60,6 @@ function kindOf({ code }: FoundComplaint): Kind {
 
 const OF_ALL: ReadonlySet<FoundComplaint['about']> = new Set(['replica', 'pull', 'push', 'daemon']);
 
-/** Complaints about everything, of some kinds. */
 export function ofAll(...kinds: readonly Kind[]): Find {
   return ({ complaints }) =>
     complaints.filter((it) => OF_ALL.has(it.about) && kinds.includes(kindOf(it))).map((it) => said(it, null));
@@ -87,6 +86,28 @@ export function said({ message, hint, since }: FoundComplaint, table: string | n
   return { table, sentence, hint, since };
 }
 
+/** Complaints about one thing. */
+export function complaintsAbout(
+  what: FoundComplaint['about'],
+  findingOf: (complaint: FoundComplaint) => Finding,
+): Find {
+  return ({ complaints }) => complaints.filter((it) => it.about === what).map(findingOf);
+}
+
+/** What the facts say once, or null. */
+export function ofOne(findingOf: (facts: AccountFacts) => Finding | null): Find {
+  return (facts) => [findingOf(facts)].filter((found) => found !== null);
+}
+
+/** What is said of a table, or null. */
+export function ofEach(findingOf: (table: TableFacts) => Finding | null): Find {
+  return ({ tables }) =>
+    tables.flatMap((table) => {
+      const found = findingOf(table);
+      return found === null ? [] : [{ table: table.table, ...found }];
+    });
+}
+
 /** Complaints about registered queries, of one code. */
 export function ofContracts(code: string): Find {
   return ({ complaints }) =>
@@ -99,11 +120,10 @@ export function counted(
   sentenceOf: (count: number) => string,
   hint: string,
 ): Find {
-  return ({ tables }) =>
-    tables.flatMap((table) => {
-      const count = countOf(table);
-      return count === 0 ? [] : [{ table: table.table, count, sentence: sentenceOf(count), hint }];
-    });
+  return ofEach((table) => {
+    const count = countOf(table);
+    return count === 0 ? null : { count, sentence: sentenceOf(count), hint };
+  });
 }
 
 /** Files that are not here, by table, and what the last work on files failed of. */
@@ -127,7 +147,6 @@ export function ofFiles(
   ];
 }
 
-/** Tables, or columns, that were made again. */
 export function ofRemade(isTable: boolean, sentenceOf: (part: RemadeWithEdits) => string, hint: string): Find {
   return ({ remade }) =>
     remade

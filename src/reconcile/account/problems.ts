@@ -18,6 +18,9 @@ import {
   said,
   ofAll,
   type Finding,
+  ofOne,
+  ofEach,
+  complaintsAbout,
 } from './findings.ts';
 
 /**
@@ -58,13 +61,10 @@ export const CATALOGUE = [
     code: 'config.refused',
     severity: 'person',
     why: 'The daemon could not reload the configuration, which has an error. It still uses the former one, and could not start again.',
-    find: ({ complaints }) =>
-      complaints
-        .filter(({ about }) => about === 'reload')
-        .map((it) => ({
-          ...said(it, null),
-          sentence: `The changed configuration is not in use, and the next restart would fail: ${it.message}`,
-        })),
+    find: complaintsAbout('reload', (it) => ({
+      ...said(it, null),
+      sentence: `The changed configuration is not in use, and the next restart would fail: ${it.message}`,
+    })),
   },
   {
     code: 'run.held',
@@ -91,57 +91,52 @@ export const CATALOGUE = [
     severity: 'late',
     untold: 'The daemon makes the replica when it starts.',
     why: 'There is no replica yet, or nothing was pulled into it.',
-    find: ({ replica, complaints }) =>
-      replica === 'missing' || replica === 'unpulled'
-        ? [
-            {
-              sentence: replica === 'missing' ? 'There is no replica yet' : 'Nothing was pulled yet',
-              hint: complaints.some(({ about }) => about === 'pull' || about === 'daemon')
-                ? 'First solve what made the run fail; the next pull then brings the tables.'
-                : 'Run rowsync pull, or start the daemon.',
-            },
-          ]
-        : [],
+    find: ofOne(({ replica, complaints }) => {
+      if (replica !== 'missing' && replica !== 'unpulled') return null;
+      const sentence = replica === 'missing' ? 'There is no replica yet' : 'Nothing was pulled yet';
+      const hint = complaints.some(({ about }) => about === 'pull' || about === 'daemon')
+        ? 'First solve what made the run fail; the next pull then brings the tables.'
+        : 'Run rowsync pull, or start the daemon.';
+      return { sentence, hint };
+    }),
   },
   {
     code: 'replica.older',
     severity: 'notice',
     untold: 'The daemon brings the file up to date when it starts.',
     why: 'An earlier version wrote the file; nothing is told of its tables before the next run.',
-    find: ({ replica }) =>
+    find: ofOne(({ replica }) =>
       replica === 'older'
-        ? [{ sentence: 'An earlier version wrote the replica', hint: 'Nothing: the next pull brings it up to date.' }]
-        : [],
+        ? { sentence: 'An earlier version wrote the replica', hint: 'Nothing: the next pull brings it up to date.' }
+        : null,
+    ),
   },
   {
     code: 'replica.putBack',
     severity: 'notice',
     why: 'In the last seven days an older copy of the replica was put in its place, or the file was moved without its count (.sent). It is brought up to date; edits in it wait for a person.',
-    find: ({ putBack }) =>
-      putBack === null
-        ? []
-        : [
-            {
-              since: putBack.since,
-              sentence: `An older copy of the replica was put in its place${putBack.knownUntil === null ? '' : `; it knew the origin until ${putBack.knownUntil}`}`,
-              hint: 'Nothing for rows: pulls read them anew. Look at edits that the copy had before you let them through (rowsync plan).',
-            },
-          ],
+    find: ofOne(
+      ({ putBack }) =>
+        putBack && {
+          since: putBack.since,
+          sentence: `An older copy of the replica was put in its place${putBack.knownUntil === null ? '' : `; it knew the origin until ${putBack.knownUntil}`}`,
+          hint: 'Nothing for rows: pulls read them anew. Look at edits that the copy had before you let them through (rowsync plan).',
+        },
+    ),
   },
   {
     code: 'daemon.silent',
     severity: 'late',
     untold: 'It is the daemon that sends notices.',
     why: 'The configuration, or an installed service, asks for a daemon, and none answers.',
-    find: ({ keeper }) =>
+    find: ofOne(({ keeper }) =>
       keeper === 'silent'
-        ? [
-            {
-              sentence: 'No daemon answers, although one should run',
-              hint: 'Start it: sudo systemctl start rowsync@NAME, or rowsync daemon. Its log has the reason.',
-            },
-          ]
-        : [],
+        ? {
+            sentence: 'No daemon answers, although one should run',
+            hint: 'Start it: sudo systemctl start rowsync@NAME, or rowsync daemon. Its log has the reason.',
+          }
+        : null,
+    ),
   },
   {
     code: 'table.held',
@@ -183,14 +178,14 @@ export const CATALOGUE = [
     code: 'table.gone',
     severity: 'person',
     why: 'The origin no longer shows a table. Its rows stay here, and its edits wait.',
-    find: ({ tables }) =>
-      tables
-        .filter(({ state }) => state === 'gone')
-        .map(({ table }) => ({
-          table,
-          sentence: 'is no longer at the origin; its rows are kept here',
-          hint: 'rowsync schema prune drops it, or give the user its rights back.',
-        })),
+    find: ofEach(({ state }) =>
+      state === 'gone'
+        ? {
+            sentence: 'is no longer at the origin; its rows are kept here',
+            hint: 'rowsync schema prune drops it, or give the user its rights back.',
+          }
+        : null,
+    ),
   },
   {
     code: 'config.excluding',
@@ -232,19 +227,14 @@ export const CATALOGUE = [
     code: 'rows.lost',
     severity: 'notice',
     why: 'Edits of the last seven days lost to a change at the origin, as the policy of their table has it. Each is kept, and can be taken back.',
-    find: ({ tables }) =>
-      tables.flatMap(({ table, lost }) =>
-        lost === null
-          ? []
-          : [
-              {
-                table,
-                ...lost,
-                sentence: `${plural(lost.count, 'edit')} lost to a change at the origin`,
-                hint: 'rowsync conflicts lists them, and says how to take each back, or that you have seen them',
-              },
-            ],
-      ),
+    find: ofEach(
+      ({ lost }) =>
+        lost && {
+          ...lost,
+          sentence: `${plural(lost.count, 'edit')} lost to a change at the origin`,
+          hint: 'rowsync conflicts lists them, and says how to take each back, or that you have seen them',
+        },
+    ),
   },
   {
     code: 'table.remade',
@@ -302,16 +292,16 @@ export const CATALOGUE = [
     code: 'rows.unreadable',
     severity: 'person',
     why: 'The origin sends values that do not fit their column, such as half of an emoji. In a mirror the cell is old or empty here, elsewhere the row is old or missing.',
-    find: ({ tables }) =>
-      tables
-        .filter(({ unreadableCount }) => unreadableCount > 0)
-        .map(({ table, unreadableCount: count, firstUnreadable: first }) => ({
-          table,
-          count,
-          since: first?.since ?? null,
-          sentence: `${plural(count, 'row')} cannot be read, so that values are old or missing here${first === null ? '' : `; the first is ${first.words}`}`,
-          hint: 'Correct the values at the origin, then rowsync pull. rowsync failures lists row, column and reason.',
-        })),
+    find: ofEach(({ unreadableCount: count, firstUnreadable: first }) =>
+      count === 0
+        ? null
+        : {
+            count,
+            since: first?.since ?? null,
+            sentence: `${plural(count, 'row')} cannot be read, so that values are old or missing here${first === null ? '' : `; the first is ${first.words}`}`,
+            hint: 'Correct the values at the origin, then rowsync pull. rowsync failures lists row, column and reason.',
+          },
+    ),
   },
   {
     code: 'files.failed',
@@ -339,24 +329,20 @@ export const CATALOGUE = [
     severity: 'notice',
     untold: 'You need not do anything.',
     why: 'Rows of a table are so large that a page of them was beyond the bound of an answer. The table is read in smaller pages, with more requests.',
-    find: ({ tables }) =>
-      tables.flatMap(({ table, pageRows }) =>
-        pageRows === null
-          ? []
-          : [
-              {
-                table,
-                sentence: `is read in pages of ${plural(pageRows, 'row')}, since larger ones do not fit into an answer`,
-                hint: 'Nothing. rowsync resync tries the full size again.',
-              },
-            ],
-      ),
+    find: ofEach(({ pageRows }) =>
+      pageRows === null
+        ? null
+        : {
+            sentence: `is read in pages of ${plural(pageRows, 'row')}, since larger ones do not fit into an answer`,
+            hint: 'Nothing. rowsync resync tries the full size again.',
+          },
+    ),
   },
   {
     code: 'rows.different',
     severity: 'person',
     why: 'The daemon compared every cell, and a table differs from the origin although nothing changed meanwhile.',
-    find: ({ complaints }) => complaints.filter(({ about }) => about === 'verify').map((it) => said(it, it.subject)),
+    find: complaintsAbout('verify', (it) => said(it, it.subject)),
   },
   {
     code: 'contract.breaks',
@@ -386,10 +372,10 @@ export const CATALOGUE = [
     code: 'work.failed',
     severity: 'person',
     why: 'A job of the daemon failed the last time, such as a backup.',
-    find: ({ complaints }) =>
-      complaints
-        .filter(({ about }) => about === 'work')
-        .map((it) => ({ ...said(it, null), sentence: `The last ${it.subject ?? 'job'} failed: ${it.message}` })),
+    find: complaintsAbout('work', (it) => ({
+      ...said(it, null),
+      sentence: `The last ${it.subject ?? 'job'} failed: ${it.message}`,
+    })),
   },
   {
     code: 'sink.failed',
@@ -414,45 +400,36 @@ export const CATALOGUE = [
     severity: 'person',
     untold: 'The notice would have to use the channel that fails.',
     why: 'Notices do not get through: the command or the webhook under `notify` fails. The daemon keeps trying.',
-    find: ({ complaints }) =>
-      complaints
-        .filter(({ about }) => about === 'notices')
-        .map(({ subject, message, since }) => ({
-          since,
-          sentence: `Notices do not get through by notify.${subject ?? ''}: ${message}`,
-          hint: 'Correct notify in the configuration, or what it names; then systemctl reload, or SIGHUP to the daemon.',
-        })),
+    find: complaintsAbout('notices', ({ subject, message, since }) => ({
+      since,
+      sentence: `Notices do not get through by notify.${subject ?? ''}: ${message}`,
+      hint: 'Correct notify in the configuration, or what it names; then systemctl reload, or SIGHUP to the daemon.',
+    })),
   },
   {
     code: 'log.failed',
     severity: 'person',
     why: 'The daemon cannot write its log. It works on, and writes again once that is possible.',
-    find: ({ complaints }) =>
-      complaints
-        .filter(({ about }) => about === 'log')
-        .map(({ message }) => ({
-          sentence: `The log of the daemon cannot be written: ${message}`,
-          hint: 'Free some space on the disk of the log. Lines since then are lost.',
-        })),
+    find: complaintsAbout('log', ({ message }) => ({
+      sentence: `The log of the daemon cannot be written: ${message}`,
+      hint: 'Free some space on the disk of the log. Lines since then are lost.',
+    })),
   },
   {
     code: 'doorbell.deaf',
     severity: 'person',
     why: 'The secret of the doorbell cannot be read or made, so no call of the origin counts. Tables are as fresh as their schedule.',
-    find: ({ complaints }) => complaints.filter(({ about }) => about === 'doorbell').map((it) => said(it, null)),
+    find: complaintsAbout('doorbell', (it) => said(it, null)),
   },
   {
     code: 'history.held',
     severity: 'person',
     why: 'Old entries of the history are kept because the origin does not confirm the clock of this machine.',
-    find: ({ complaints }) =>
-      complaints
-        .filter(({ about }) => about === 'history')
-        .map(({ subject, message }) => ({
-          table: subject,
-          sentence: `entries older than history.keep are not removed: ${message}`,
-          hint: 'Set the clock of this machine (timedatectl). The next pull looks again.',
-        })),
+    find: complaintsAbout('history', ({ subject, message }) => ({
+      table: subject,
+      sentence: `entries older than history.keep are not removed: ${message}`,
+      hint: 'Set the clock of this machine (timedatectl). The next pull looks again.',
+    })),
   },
   {
     code: 'tables.loading',

@@ -3,7 +3,6 @@
  */
 import { countText, plural } from '../../base/text.ts';
 
-/** The account of one table, once its pages were read. */
 export interface PullAccount {
   /** Rows on the pages, each once. */
   readonly listed: number;
@@ -22,7 +21,6 @@ export interface PullAccount {
 /** What is counted of it. */
 export type ListedRows = Omit<PullAccount, 'missing'>;
 
-/** Accounts for the rows of a table. */
 export function pullAccount({ listed, here, unreadable, kept, strange }: ListedRows): PullAccount {
   return { listed, here, unreadable, missing: listed - unreadable - here, kept, strange };
 }
@@ -41,7 +39,6 @@ export function discrepancyOf({ listed, missing, strange }: PullAccount): string
   return parts.length === 0 ? null : parts.join(', and ');
 }
 
-/** The sum of the accounts of some tables. */
 export function sumOf(accounts: readonly PullAccount[]): PullAccount {
   const sum = (pick: (account: PullAccount) => number): number =>
     accounts.reduce((total, account) => total + pick(account), 0);

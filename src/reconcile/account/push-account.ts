@@ -18,7 +18,6 @@ export const EDIT_FATES = ['arrived', 'won', 'lost', 'asked', 'refused', 'inDoub
 /** What became of an edit. */
 export type EditFate = (typeof EDIT_FATES)[number];
 
-/** What an edited row is when the push ends. */
 export interface EditFacts {
   /** Null for a clean row. */
   readonly state: RowState | null;

@@ -204,7 +204,7 @@ export function readEditing(from: Connection, tableId: number): TableEditing {
 }
 
 /** Facts of a table that are stored one by one, each in the column that `TABLES` explains; a list as JSON, null for an empty one. */
-type TableFacts = Partial<{
+type StoredFacts = Partial<{
   local_name: string;
   push: LedgerTable['push'];
   row_colors: 'seen' | 'kept';
@@ -222,7 +222,7 @@ type TableFacts = Partial<{
   push_consent: number | null;
 }>;
 
-export function storeFacts(to: Connection, tableId: number, facts: TableFacts): void {
+export function storeFacts(to: Connection, tableId: number, facts: StoredFacts): void {
   const set = joinSql(Object.keys(facts).map((column) => sql`${ident(column)} = ?`));
   const values = Object.values(facts).map((fact) =>
     Array.isArray(fact) ? (fact.length === 0 ? null : JSON.stringify(fact)) : fact,
