@@ -24,9 +24,7 @@ export interface CursorStart {
 
 export class PageCursor {
   readonly #known: number[];
-  readonly #ahead: number;
-  readonly #asksBehindEnd: boolean;
-  readonly #lastKnown: number;
+  readonly #start: CursorStart;
   readonly #windowPages: number;
   /** The page that is still to be requested before earlier ones; null for none. */
   #early: number | null;
@@ -46,9 +44,7 @@ export class PageCursor {
   constructor(start: CursorStart) {
     this.#known = [...start.known];
     this.#fresh = start.firstFresh;
-    this.#lastKnown = Math.max(0, start.firstFresh - 1);
-    this.#ahead = start.ahead;
-    this.#asksBehindEnd = start.asksBehindEnd ?? false;
+    this.#start = start;
     this.#windowPages = start.windowPages ?? Number.POSITIVE_INFINITY;
     const last = this.#windowPages - 1;
     this.#early = start.asksLastFirst === true && start.firstFresh === 0 && last > 0 ? last : null;
@@ -58,7 +54,7 @@ export class PageCursor {
   next(): number | null {
     if (this.isRepeating) return null;
     const known = this.#known.shift();
-    if (known !== undefined && (known <= this.#end || this.#asksBehindEnd)) return known;
+    if (known !== undefined && (known <= this.#end || this.#start.asksBehindEnd === true)) return known;
     this.#known.length = 0; // the rest lies behind the end as well
     if (this.#early !== null && this.#fresh > 0) {
       const early = this.#early;
@@ -79,8 +75,9 @@ export class PageCursor {
   /** The first page always; after the known ones once the last of them is full, and not too far ahead of a full page. */
   #mayAskFresh(): boolean {
     if (this.#fresh === 0) return true;
-    const ahead = this.#fresh < this.#windowPages ? this.#ahead : 1;
-    return this.#highestFull >= this.#lastKnown && this.#fresh <= this.#highestFull + ahead;
+    const { firstFresh, ahead } = this.#start;
+    const isFar = this.#fresh > this.#highestFull + (this.#fresh < this.#windowPages ? ahead : 1);
+    return this.#highestFull >= Math.max(0, firstFresh - 1) && !isFar;
   }
 
   /** Notes an answer: whether the pages end with it, and its first row, unless it is known. */

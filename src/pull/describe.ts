@@ -44,7 +44,7 @@ export async function describeTable(
   const news = asked ?? (answer.kind === 'ok' ? answer : null);
   if (news !== null) {
     await replica.write(`Storing the description of ${recordName}`, (tx) =>
-      storeDescriptor(tx, { of: id, format: origin.format }, { etag: keptEtag(url, news.etag), value: news.value }),
+      storeDescriptor(tx, id, { format: origin.format, etag: keptEtag(url, news.etag), value: news.value }),
     );
   }
   return withKnownRights(replica, news?.value ?? value);

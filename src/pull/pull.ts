@@ -237,7 +237,7 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
       if (isRestyled) storeNameStyle(tx, names);
       if (answer.kind !== 'ok') return;
       const { value, etag } = answer;
-      storeDescriptor(tx, { of: 'database', format: origin.format }, { etag: keptEtag(url, etag), value });
+      storeDescriptor(tx, 'database', { format: origin.format, etag: keptEtag(url, etag), value });
     });
   }
   return database;

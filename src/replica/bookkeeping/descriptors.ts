@@ -16,62 +16,63 @@ export const DESCRIPTORS = sql`
     scope TEXT PRIMARY KEY, etag TEXT NOT NULL, descriptor TEXT NOT NULL
   ) STRICT`;
 
-/** What a descriptor is of, the database or the table with that origin id, and the format that its ETag belongs to. */
-export interface DescriptorScope {
-  readonly of: 'database' | number;
-  readonly format: Extension;
+/** What a descriptor is of: the database, or the table with that origin id. */
+type Described = 'database' | number;
+
+/** A descriptor, and the ETag with which it came (`etagFor` reads it). */
+interface KeptDescriptor<T> {
+  readonly etag: string;
+  readonly descriptor: T;
 }
 
-function scopeText({ of, format }: DescriptorScope): string {
+function scopeOf(of: Described, format: Extension): string {
   const text = of === 'database' ? of : `table:${of}`;
   return format === 'json' ? text : `${text}.${format}`;
 }
 
-/** A stored descriptor of the database with its ETag (`etagFor` reads it), or null. */
-export function readDatabaseDescriptor(
-  from: Connection,
-  format: Extension,
-): { etag: string; descriptor: DatabaseDescriptor } | null {
-  const stored = readDescriptor(from, { of: 'database', format });
-  return stored as { etag: string; descriptor: DatabaseDescriptor } | null; // stored under this scope only
+export function readDatabaseDescriptor(from: Connection, format: Extension): KeptDescriptor<DatabaseDescriptor> | null {
+  return readDescriptor(from, 'database', format) as KeptDescriptor<DatabaseDescriptor> | null; // stored under this scope only
 }
 
 export function readTableDescriptor(
   from: Connection,
   tableId: number,
   format: Extension,
-): { etag: string; descriptor: TableDescriptor } | null {
-  const stored = readDescriptor(from, { of: tableId, format });
-  return stored as { etag: string; descriptor: TableDescriptor } | null; // stored under this scope only
+): KeptDescriptor<TableDescriptor> | null {
+  return readDescriptor(from, tableId, format) as KeptDescriptor<TableDescriptor> | null; // as above
 }
 
-function readDescriptor(from: Connection, scope: DescriptorScope): { etag: string; descriptor: unknown } | null {
+function readDescriptor(from: Connection, of: Described, format: Extension): KeptDescriptor<unknown> | null {
   const text = sql`SELECT etag, descriptor FROM _rowsync_descriptors WHERE scope = ?`;
-  const row = queryFirst(from, text, [scopeText(scope)]) as { etag: string; descriptor: string } | null;
+  const row = queryFirst(from, text, [scopeOf(of, format)]) as KeptDescriptor<string> | null;
   return row === null ? null : { etag: row.etag, descriptor: JSON.parse(row.descriptor) };
 }
 
 /** Remembers a descriptor with its ETag and URL (`keptEtag`); without one there is nothing to ask with later, and it is forgotten. */
 export function storeDescriptor(
   tx: Tx,
-  scope: DescriptorScope,
-  answer: { readonly etag: string | null; readonly value: DatabaseDescriptor | TableDescriptor },
+  of: Described,
+  answer: {
+    readonly format: Extension;
+    readonly etag: string | null;
+    readonly value: DatabaseDescriptor | TableDescriptor;
+  },
 ): void {
+  const scope = scopeOf(of, answer.format);
   if (answer.etag === null) {
-    tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope = ?`).run(scopeText(scope));
+    tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope = ?`).run(scope);
     return;
   }
   tx.prepare(
     sql`INSERT INTO _rowsync_descriptors (scope, etag, descriptor) VALUES (?, ?, ?)
         ON CONFLICT (scope) DO UPDATE SET etag = excluded.etag, descriptor = excluded.descriptor`,
-  ).run(scopeText(scope), answer.etag, JSON.stringify(answer.value));
+  ).run(scope, answer.etag, JSON.stringify(answer.value));
 }
 
 /** Forgets the descriptors of a table or the database, in every format: the next pull asks for it unconditionally. */
-export function forgetDescriptor(tx: Tx, of: DescriptorScope['of']): void {
-  for (const format of ['json', 'xml'] as const) {
-    tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope = ?`).run(scopeText({ of, format }));
-  }
+export function forgetDescriptor(tx: Tx, of: Described): void {
+  const scopes = (['json', 'xml'] as const).map((format) => scopeOf(of, format));
+  tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope IN (?, ?)`).run(scopes);
 }
 
 export function forgetDescriptors(tx: Tx): void {

@@ -6,9 +6,7 @@ import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
 import { queryAny, queryNumber, queryNumbers } from '../query.ts';
 
-/**
- *    applied   the latest answer that had the row on a page which it left; 0 for rows that no page ever had
- */
+/** applied   the latest answer that had the row on a page which it left; 0 for rows that no page ever had */
 export const SUSPECTS = sql`
   CREATE TABLE _rowsync_suspects (
     table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, applied INTEGER NOT NULL, PRIMARY KEY (table_id, row_id)
