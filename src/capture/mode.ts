@@ -61,11 +61,7 @@ function guardSentence({ localName, push }: LedgerTable): string {
     : `${localName} cannot be edited yet: it is still being read from the origin; try again after the next sync`;
 }
 
-/**
- * Sets the mode of a table. A mirror becomes two-way at once if every row is proven, else after the next finished sweep (`finishSwitch`). The caller
- * makes triggers and view again (`ensureCapture`). @throws RowsyncError `guard.pending` if switching off would lose edits and `discard` is false,
- * `replica.schema` without the base of a two-way table.
- */
+/** Sets the mode; a mirror waits for a sweep unless all rows are proven. @throws RowsyncError `guard.pending`, `replica.schema`. */
 export function switchMode(
   tx: Tx,
   tableId: number,
@@ -103,10 +99,7 @@ function requireBase(tx: Tx, { id, localName, push, state }: LedgerTable): void 
   });
 }
 
-/**
- * Makes a table two-way that waited for a sweep to prove its rows; called in the transaction that ends the sweep. If another client removed the
- * guards after the start of the sweep, the table waits for the next one. The view of changes has it from the end of the pull.
- */
+/** Makes a waiting table two-way, in the transaction that ends its sweep; one whose guards were removed meanwhile waits for the next. */
 export function finishSwitch(tx: Tx, tableId: number): void {
   const ledger = readTable(tx, tableId);
   if (ledger.push !== 'waiting') return;

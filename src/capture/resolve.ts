@@ -201,10 +201,7 @@ function takeRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDecisi
   return { rowId: id };
 }
 
-/**
- * A value of a row that continues as a new one, without values that only the origin gives. A locked cell keeps its value: an empty cell would count
- * as an edit once the column may be written again.
- */
+/** A value of a row made anew, without what only the origin gives. A locked cell keeps its value: an empty one would count as an edit later. */
 function ownValue({ type, writable, locked, automatic }: TwoWayColumn, value: Value = null): Value {
   const isGiven = automatic && (type === 'Autonumber' || type === 'User');
   return (writable || locked) && !isGiven ? valuePutBack(type, value, null) : null;
@@ -226,10 +223,7 @@ function typedValue(type: ColumnType, value: Stored): Value {
   return TYPE_RULES[type].valueFromText(value);
 }
 
-/**
- * Writes what a person asked for completely or not at all. SQLite may refuse it: a text in an integer column, a value that a unique index of the
- * user's allows once. Then the words say why, and the transaction continues. @throws every other error.
- */
+/** Runs a write in a savepoint; what SQLite refuses becomes words, and the transaction continues. @throws every other error. */
 function attempt<T extends object>(tx: Tx, action: () => T): T | { readonly problem: string } {
   tx.journal.flush(); // or what is taken back would take along entries of what came before
   tx.prepare(sql`SAVEPOINT _rowsync_attempt`).run();

@@ -61,10 +61,7 @@ function refuse(condition: Sql, sentence: string): Sql {
   return sql`${raise(sentence)} WHERE ${condition}`;
 }
 
-/**
- * The value, unless a rule is broken, which refuses the edit. Every connection keeps every trigger in memory. SQLite packs an expression that a
- * statement writes, but not one that a SELECT only evaluates: with a SELECT for each rule, hundreds of tables took twice the memory.
- */
+/** The value, unless a rule is broken. A CASE in a written expression is packed by SQLite; a SELECT for each rule took twice the memory. */
 function judged(value: Sql, rules: readonly CellRule[]): Sql {
   if (rules.length === 0) return value;
   const cases = rules.reduce<Sql>(
@@ -119,10 +116,7 @@ function newRow(table: TwoWayTable): readonly Sql[] {
   ];
 }
 
-/**
- * `INSERT OR REPLACE` of a known row, or `INSERT` of a row that was deleted here: an edit of that row, cell by cell. An UPDATE gives it what the
- * statement left out and may not empty, and judges it.
- */
+/** An INSERT of a row that the base has is an edit of it, cell by cell: an UPDATE restores what the statement left out, and judges it. */
 function knownRow(table: TwoWayTable): readonly Sql[] {
   const [here, base] = [ident(table.localName), ident(baseName(table.id))];
   const stray: CellRule = {
@@ -161,10 +155,7 @@ function versions(table: TwoWayTable): Sql {
 /** Whether a row came that is neither here nor at the origin. */
 const IS_NEW = sql`i.table_id AND b._id IS NULL`;
 
-/**
- * Judges each cell that an UPDATE changed, or in which an inserted row differs from the base: a value that the origin has is no edit. One trigger
- * does all of them: every connection reads and keeps every trigger, and SQLite reads them whenever the schema changes.
- */
+/** Judges each cell that an UPDATE changed, or in which an inserted row differs from its base. One trigger for all: each is kept in memory. */
 function changeRules(table: TwoWayTable): readonly CellRule[] {
   const cells = table.columns.flatMap((column): readonly CellRule[] => {
     if (!column.writable) return [keptCell(table, column)];

@@ -78,10 +78,7 @@ export async function carryFromBackup(
   return { ...report, folder, presentCount: contents.length - missing.length };
 }
 
-/**
- * Brings the content that a replica names from its former store to the one that it has from now on. What is there already is kept, as far
- * as its size is right. @returns hashes of what neither holds as it should be. @throws RowsyncError `files.store`, `replica.full`.
- */
+/** Brings content to a replica's new store. @returns hashes that neither holds whole. @throws RowsyncError `files.store`, `replica.full`. */
 export async function carryAcross(
   contents: readonly StoredContent[],
   {

@@ -42,10 +42,7 @@ export async function openReplicaStore({
   return { store, lostIds };
 }
 
-/**
- * Refuses where all content that a replica names is gone, and no store was ever opened in the folder that it was kept in. To be
- * called before `folder`, where the store is from now on, is opened. @throws RowsyncError `files.store`.
- */
+/** Refuses where all content is gone, as of a disk not mounted; called before `folder` is opened. @throws RowsyncError `files.store`. */
 export function requireStore(from: Connection, folder: string, files: FileSystem = systemFiles): void {
   const before = readStoreFolder(from);
   if (before === null || new FileStore(before, false, files).isMade()) return;

@@ -117,10 +117,7 @@ export class FileStore {
     }
   }
 
-  /**
-   * Takes over content of another store, where it is in one of the given files: as a link, else as a copy. The hash of a copy
-   * is compared, that of a link where it is asked for. @returns null where none of them is what it should be.
-   */
+  /** Takes over content from one of the given files, as a link or else a copy whose hash is compared. @returns null where none is whole. */
   async adopt(
     { sha256, bytes }: StoredContent,
     sources: readonly string[],

@@ -271,10 +271,7 @@ const GZIP_BYTES_MIN = 18;
 const CHUNK_BYTES_MIN = 4_096;
 /** Rows shrink to a tenth or so. A body that claims to have shrunk to less than this is lying or cut. */
 const RATIO_MAX = 32;
-/**
- * Up to here any ratio will do, because columns that are all empty shrink to nearly nothing. Beyond, `RATIO_MAX` holds, so that a bomb of
- * some hundred kilobytes costs this much memory and not the whole bound.
- */
+/** Up to here any ratio will do, since empty columns shrink to nearly nothing. Beyond, `RATIO_MAX` bounds what a bomb costs. */
 const FREE_BYTES = 16 * 1_024 * 1_024;
 
 /** Decodes a body. `encoding` is its Content-Encoding header; several headers count as several encodings. */

@@ -202,10 +202,7 @@ interface ExpectedRows {
   readonly ids?: ReadonlySet<number> | undefined;
 }
 
-/**
- * A page that answers what was asked. Some rows are signs of another request's answer: with an id that no origin gives, twice,
- * more than were asked for, or not asked for at all. Taking its silence about a row for an answer would delete that row here.
- */
+/** A page that answers what was asked. Other rows are signs of another request's answer, whose silence about a row would delete it here. */
 function answeringPage(page: RowPage, { countMax, ids: asked }: ExpectedRows, what: string): RowPage {
   const { ids } = page;
   if (ids.length > countMax) throw unexpected(what, `${countMax} rows were asked for, ${ids.length} came`);

@@ -81,11 +81,7 @@ export interface Transport {
   destroy(): Promise<void>;
 }
 
-/**
- * undici uses an idle connection a turn of the event loop after it is asked to, and two turns after an answer. In between it
- * looks for a closing server and for stray bytes. Reading and storing a page at once would keep that request waiting for as long
- * as it takes.
- */
+/** undici uses an idle connection one turn after it is asked to, two after an answer; storing a page at once would delay that request. */
 async function twoTurns(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
 }

@@ -22,10 +22,7 @@ import { unlikeRows } from '../reconcile/merge.ts';
 /** How often rights are asked for while a description changes. */
 const RIGHTS_ROUNDS_MAX = 3;
 
-/**
- * Describes a table, conditionally unless `inFull`. What a description leaves open is asked once, and kept with it; a table without a row is asked
- * again each time. @throws RowsyncError of the origin and the replica, `origin.moving` where another table is described.
- */
+/** Describes a table, conditionally unless `inFull`; rights are asked once, without a row each time. @throws RowsyncError `origin.moving` and others. */
 export async function describeTable(
   context: PullContext,
   { id, recordName, alias }: Pick<TableSummary, 'id' | 'recordName' | 'alias'>,
@@ -77,11 +74,7 @@ function withKnownRights(from: Connection, descriptor: TableDescriptor): TableDe
   return withRights(descriptor, null, readColumns(from, descriptor.id));
 }
 
-/**
- * Writes rows that were read. If a row of a two-way table differs from its base, the names of the columns are checked first: the value may have come
- * under the name of another column. Unchanged rows are right under any name.
- * @throws RowsyncError `origin.moving`.
- */
+/** Writes rows; if one differs from its base, after a look at the names of columns. @throws RowsyncError `origin.moving`. */
 export async function writeInShape<T>(
   { replica, signal }: PullContext,
   table: PreparedTable,

@@ -58,9 +58,7 @@ import { unlikeRows } from '../reconcile/merge.ts';
 import { confirmedRows, storeAnswer } from '../capture/writer/remote.ts';
 import { shrinkPages } from './windows.ts';
 
-/**
- * Why a table was not followed: nothing to begin from · its filter is another one · rows are missing · the origin's stamps, or its answers, do not hold · its columns changed · a page was too large.
- */
+/** Why a table was not followed: no beginning · another filter · rows missing · stamps or answers do not hold · columns changed · page too large. */
 export type WhySwept = 'begin' | 'filter' | 'count' | 'stamps' | 'unreadable' | 'moving' | 'many' | 'shape' | 'large';
 
 /** The result of following a table. */
@@ -186,10 +184,7 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   return changed === null ? { why: 'count', deletedCount } : { why: null, deletedCount: deletedCount + changed };
 }
 
-/**
- * Reads only windows in which rows are missing, or came unseen; returns the number of deleted rows. Null if a sweep has to look. In the second round,
- * the days name these windows. Later, or if the days do not help, the last window with a differing number of rows is found by halving.
- */
+/** Reads windows with missing rows; null if a sweep has to look. Days name them in round 2, later the last short one is found by halving. */
 async function readShortWindows(
   context: PullContext,
   table: PreparedTable,
@@ -273,10 +268,7 @@ async function countSeconds(
   return seconds;
 }
 
-/**
- * Looks for rows that are missing at the origin: rows that it lists as deleted and, for a table with a filter, the last changed rows, which may have
- * left the filter. Returns the number of deleted rows; null if none was found, or more may not be deleted.
- */
+/** Asks for rows listed as deleted or, under a filter, changed last. Returns how many were deleted; null for none, or if more may not be. */
 async function findDeleted(
   context: PullContext,
   table: PreparedTable,

@@ -214,11 +214,7 @@ const TABLE_RESTORED = {
   hint: 'Edits of it that had not been pushed are gone, or in the table under its other name: look, and make them again.',
 } as const;
 
-/**
- * Stops before edits are given up because a right was lost: a role may be changed by mistake. With `discard` they are given up: new rows here, cells
- * by the comparison that follows. Sent rows wait for their answer in any case.
- * @throws RowsyncError `guard.pending`.
- */
+/** Stops before edits are given up because a right was lost, which may be a mistake, unless `discard`. @throws RowsyncError `guard.pending`. */
 function keepLockedEdits(
   tx: Tx,
   locking: { readonly before: TwoWayTable; readonly live: readonly LedgerColumn[]; readonly discard: boolean },

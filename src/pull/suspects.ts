@@ -178,11 +178,7 @@ function guardFacts(
   return { rowCount, identityChanged: !identityChecked, isNarrowed: isNarrowed(facts) };
 }
 
-/**
- * Requests by id, outside of a sweep, rows that may be deleted or may have left the filter; returns the number of deleted rows. Their pages are no
- * longer trusted, so these rows become suspects. Null if more may not be removed without a person: then a sweep has to look.
- * @throws RowsyncError of the origin or the replica.
- */
+/** Asks for rows by id outside of a sweep; returns how many were deleted, null if more may not go without a person. @throws RowsyncError. */
 export async function proveDeletes(
   context: PullContext,
   table: PreparedTable,
@@ -211,10 +207,7 @@ interface SuspectCounts {
   readonly isSettled: boolean;
 }
 
-/**
- * Requests rows by id, block after block; returns how many were deleted, and whether all missing and outside rows were removed. If too many would be
- * removed, they stay suspects: the next sweep reads their pages anew, and holds missing rows for a person.
- */
+/** Asks for rows by id, block by block, and removes what is gone or outside. If that is too much, they stay suspects for the next sweep. */
 async function lookUp(
   context: PullContext,
   table: PreparedTable,

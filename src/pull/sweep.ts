@@ -325,10 +325,7 @@ function isSameUrl(pass: Pass, page: KnownPage): boolean {
   return page.url === pass.context.origin.selectUrl(pass.table.address, pageQuery(pass, page));
 }
 
-/**
- * Notes an answer with the cursor, and cuts the window if it ends with this page: the next window is read after it. Returns whether it was cut. The
- * cursor gets the answer before its rows are stored, so that the next request leaves meanwhile.
- */
+/** Notes an answer with the cursor before its rows are stored, so that the next request leaves meanwhile. Returns whether it ends the window. */
 function noteAnswer(
   reading: RunningPass,
   { window, page }: PagePlace,

@@ -23,10 +23,7 @@ export async function identify({ origin, replica, signal }: PushContext): Promis
   return caller;
 }
 
-/**
- * Whether rows that the origin does not return are gone, and not merely hidden: the caller is the one that last read the table. False if the caller
- * changed earlier, and no pull has proven the rows since. @throws RowsyncError `push.identity` if it changed just now.
- */
+/** Whether missing rows are gone and not hidden: the caller is the one that read the table. @throws RowsyncError `push.identity` if it changed now. */
 export async function isSameCaller({ context, table }: TablePush): Promise<boolean> {
   await identify(context);
   return readSweep(context.replica, table.id).identityChecked;

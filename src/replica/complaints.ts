@@ -80,10 +80,7 @@ function waitText(editCount: number): string {
   return editCount === 0 ? '' : `${plural(editCount, 'edit')} not pushed yet, and `;
 }
 
-/**
- * What the last run in each direction, and the last work on files, failed of as a whole. What was wrong with one command line says nothing of the next run;
- * that the calling user changed is over with the next whole pull, which notes it.
- */
+/** What the last run in each direction, and on files, failed of as a whole. A wrong command line says nothing of the next run. */
 function ofRuns(from: Connection): readonly RememberedComplaint[] {
   const text = sql`SELECT kind, finished_at AS since, error_code AS code, result ->> 'problem' AS message, coalesce(result ->> 'hint', '') AS hint
           FROM (SELECT id, kind, finished_at, error_code,

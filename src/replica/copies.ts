@@ -130,10 +130,7 @@ export function disownFile(path: string): void {
   writeBeside(path, { fileId: 'restored', batchCount: 0 });
 }
 
-/**
- * The journal continues from an older state: what it said since is in the file that was replaced. The numbers of its entries continue from the
- * microseconds since 1970. No earlier file has given so many numbers, so a reader that continues from one of them misses nothing.
- */
+/** The journal continues from an older state. Its numbers go on from the microseconds since 1970, which no earlier file has reached. */
 const MARK_RESTORED = sql`
   INSERT INTO _rowsync_history (seq, kind, at, not_before, not_after, cause, cells)
   SELECT max(coalesce(max(seq), 0) + 1, @number), 'restored', @at, @at, @at, 'restore',

@@ -141,11 +141,7 @@ export class Replica implements Connection {
     return { ...this.#open.counters };
   }
 
-  /**
-   * Runs `change` in one transaction and returns its result; everything or nothing is stored. While it runs, rowsync's
-   * own triggers let it write user tables. `change` must be synchronous.
-   * @throws RowsyncError `replica.busy` when another client held the lock for five minutes, `replica.full`, ….
-   */
+  /** Runs `change`, which is synchronous, in one transaction that our triggers let write. @throws RowsyncError `replica.busy`, `replica.full`, …. */
   write<T>(what: string, change: (tx: Tx) => T, signal?: AbortSignal): Promise<T> {
     return this.#transact(what, change, { synchronous: 'NORMAL', end: 'COMMIT', signal });
   }
@@ -323,10 +319,7 @@ function fileAt(path: string): string | null {
   return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
 
-/**
- * Whether nothing is in the file yet; a file of another client is refused. It is opened read-only, because closing a writable file carries over
- * its log, and even that would change it. @throws RowsyncError `replica.foreign` or `replica.newer`.
- */
+/** Whether a file is empty. Read-only, since closing a writable one writes its log. @throws RowsyncError `replica.foreign`, `replica.newer`. */
 function isNewFile(path: string, connect: Connect): boolean {
   try {
     return lookAtFile(path, { readonly: true, connect });

@@ -52,10 +52,7 @@ function makeEmpty(path: string, mode: number): void {
 /** Where a SQLite file says whose it is (the SQLite file format, 1.3). */
 const APPLICATION_ID_AT = 68;
 
-/**
- * Whether a file is empty or a replica. A user who may write to the folder can replace a file by another file of this user, or by a link to it, to
- * get access to it. After an early crash the log alone says that a file is a replica; it is opened up the next time.
- */
+/** Whether a file is empty or a replica: a user who may write to the folder could put another file of this user there to get access to it. */
 function mayBeOpenedUp(path: string): boolean {
   const place = lstatSync(path);
   if (place.isSymbolicLink() && place.uid !== 0 && place.uid !== process.geteuid?.()) return false;
@@ -64,10 +61,7 @@ function mayBeOpenedUp(path: string): boolean {
   return id.length === 4 && id.readInt32BE() === APPLICATION_ID;
 }
 
-/**
- * Holds an open transaction on a file beside the replica. The kernel frees the lock when the process ends in any way.
- * The file is empty and stays; it must never be opened twice in one process, because closing one descriptor frees it.
- */
+/** Holds a transaction on a file beside the replica, never opened twice in one process: closing one descriptor would free the lock. */
 export function takeLock(path: string, mode: number, connect: Connect = connectAnew): Database.Database {
   const lockPath = `${realPathOf(path)}.lock`;
   const folder = dirname(path);

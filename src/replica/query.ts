@@ -42,10 +42,7 @@ export function mayBeRaw(value: unknown): boolean {
   return typeof value === 'string' && value.includes('\uFFFD');
 }
 
-/**
- * The bytes of a text that is no UTF-8, in hexadecimal digits, as clients with another encoding write them; null for any other value. SQLite keeps any
- * bytes as text, and readers get U+FFFD for invalid ones, so a text with that character is looked at byte by byte.
- */
+/** The bytes of a text that is no UTF-8, as hexadecimal digits; else null. Readers get U+FFFD for them, so such a text is looked at. */
 export function readRawText(
   from: Connection,
   value: unknown,

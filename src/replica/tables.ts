@@ -38,10 +38,7 @@ export function hasBase(from: Connection, tableId: number): boolean {
   return hasTable(from, baseName(tableId));
 }
 
-/**
- * Empties the view over all two-way tables: SQLite refuses to change the shape of a table under it. It does not go altogether, because SQLite
- * refuses that as well while a view of another client's reads from one that is not there.
- */
+/** Empties the view over two-way tables, under which SQLite changes no shape. It stays, for views of other clients that read it. */
 function emptyChangesView(tx: Tx): void {
   replaceChangesView(tx, NO_CHANGES_VIEW);
 }

@@ -71,10 +71,7 @@ export function readForeignTriggers(from: Connection): readonly string[] {
 /** Whether a trigger fires for people only, not for what rowsync writes. */
 const IS_FOR_PEOPLE = /\bwhen\b.*\bnot\s+exists\s*\(\s*select\s+\S+\s+from\s+"?_rowsync_writer"?\s*\).*\bbegin\b/is;
 
-/**
- * Makes sure that rowsync may write a table. Its own guards are off meanwhile, so a trigger of another program that writes to a synced
- * table would change rows unseen. One that says RAISE could drop what is written. @throws RowsyncError `replica.failed`.
- */
+/** Makes sure that no trigger of another program changes synced tables or drops rows in our writes. @throws RowsyncError `replica.failed`. */
 export function requireHarmlessTriggers(from: Connection, table: WrittenTable): void {
   if (!hasForeignTriggers(from)) return;
   const known = readHarms(from);

@@ -34,10 +34,7 @@ export function readFollowing(from: Connection, tableId: number): Following {
   return { ...row, ignoredMeasures: JSON.parse(row.ignoredMeasures ?? '[]') as string[] }; // written as such a list
 }
 
-/**
- * Stores what a follow learned: up to which stamp of the origin changed rows are here, when that was asked (null where deletes could not be seen), and
- * whether the last of them are more than a page. Also when days were asked for; null for not this time.
- */
+/** Stores what a follow learned; `at` is null where deletes could not be seen, `comparedAt` where days were not asked for. */
 export function storeFollowed(
   tx: Tx,
   tableId: number,

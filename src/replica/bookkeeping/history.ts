@@ -259,10 +259,7 @@ export function endJournal(
   tx.journal.forget(tableId);
 }
 
-/**
- * Notes what a finished sweep proved: every row but suspects and rows that could not be read was equal to the origin when the sweep
- * began, or later. A journal that waits for the first sweep begins. Called when the sweep is closed.
- */
+/** Notes what a finished sweep proved: every row but suspects and unreadable ones. A journal that waits for the first sweep begins. */
 export function vouchJournal(tx: Tx, tableId: number, at: string): void {
   const known = findJournal(tx, tableId);
   if (known === null) return;

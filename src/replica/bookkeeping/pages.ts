@@ -112,10 +112,7 @@ export interface AnsweredPage extends PagePlace {
   readonly content: RowPage;
 }
 
-/**
- * Stores what an answer 200 says of its page: page map, suspects and ETag, in the transaction that stored its rows. The ETag is not kept where a row could not be read, or waits for an answer. So the page is asked for again until all of
- * it is here.
- */
+/** Stores what an answer 200 says of its page, with its rows. No ETag where a row could not be read: the page is asked for again. */
 export function notePage(tx: Tx, tableId: number, answer: AnsweredPage): void {
   const { content } = answer;
   const applied = nextAnswer(tx, tableId);
@@ -189,11 +186,7 @@ export interface RemainingSuspects {
   readonly missingCount: number;
 }
 
-/**
- * Forgets the suspects that are on a page which was applied after the one that they left. Those on an older page remain,
- * since the table may hold what the page that they left said last; that page's ETag proves nothing any more. `target` has the
- * rows as the origin last confirmed them.
- */
+/** Forgets suspects that a later page shows. Those on an older page remain, and its ETag goes: the table may hold what a former page said. */
 export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget): RemainingSuspects {
   if (countSuspects(tx, tableId) === 0) return { count: 0, missingCount: 0 };
   clearSeen(tx, tableId);
@@ -282,10 +275,7 @@ export function forgetAllEtags(tx: Tx): void {
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL`).run();
 }
 
-/**
- * Takes nothing in the user table for certain: another client may have edited it, or an ETag may be wrong. It must be in the file. The next sweep
- * brings back what was edited or deleted here; rows that no page has are looked up like any missing row.
- */
+/** Trusts nothing in a user table, which must be in the file: another client may have edited it. The next sweep asks for every row. */
 export function distrustRows(tx: Tx, table: WrittenTable): void {
   storeFacts(tx, table.id, { doubted: 1 });
   distrustConfirmed(tx, table);

@@ -31,10 +31,7 @@ import { UNREADABLE } from './unreadable.ts';
 /** Version of everything below (`PRAGMA user_version`). */
 export const SCHEMA_VERSION = 14;
 
-/**
- * One row exactly while a transaction of ours is open, none otherwise: triggers look here to tell our writes from
- * a user's. It is set and cleared inside the same transaction, so no other connection ever sees it set.
- */
+/** One row exactly while a transaction of ours is open: triggers tell our writes by it. No other connection ever sees it. */
 const WRITER = sql`
   CREATE TABLE _rowsync_writer (flag INTEGER PRIMARY KEY CHECK (flag = 1)) STRICT`;
 
