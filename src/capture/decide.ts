@@ -148,7 +148,6 @@ function subjectOf({ table, rowId, column }: ConflictLine): string {
   return `${table} row ${rowId}${column === null ? '' : `, ${column}`}`;
 }
 
-/** Characters of a value in a sentence. */
 const VALUE_CHARS_MAX = 60;
 
 function takenText(line: ConflictLine, { take, value }: ResolveDecision): string {

@@ -49,7 +49,6 @@ export function readTwoWayTable(from: Connection, tableId: number): TwoWayTable 
   return twoWayTable(from, readTable(from, tableId));
 }
 
-/** Each table as it was read last. */
 const readKnown = oncePerSchema(() => new Map<number, TwoWayTable>());
 
 /** The same object while nothing of the table changes: what is made of it, such as its triggers, is kept with it. */

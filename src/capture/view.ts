@@ -22,7 +22,6 @@ function wantedView(from: Connection): Sql {
   return tables.length === 0 ? NO_CHANGES_VIEW : changesView(tables);
 }
 
-/** The view over two-way tables, at least one. */
 export function changesView(tables: readonly TwoWayTable[]): Sql {
   return sql`CREATE VIEW sync_changes AS ${unionAll(tables.map(changesOf))}`;
 }

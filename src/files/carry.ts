@@ -10,7 +10,6 @@ import { usageError } from '../base/errors.ts';
 import { systemFiles } from '../base/file-system.ts';
 import { FileStore, openStore, type CompleteFile, type StoredContent, fileError } from './store.ts';
 
-/** Files made durable together. */
 const BATCH_FILES = 64;
 
 /** Called for each content that was looked at: copying terabytes takes hours, in which nothing else tells that work continues. */

@@ -26,7 +26,6 @@ export interface FilesSettings {
   readonly retry?: RetryPolicy | undefined;
 }
 
-/** The surroundings of the work on files. */
 export interface FilesContext {
   readonly origin: Origin;
   readonly replica: Replica;

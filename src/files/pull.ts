@@ -156,7 +156,6 @@ async function fetchAll(
   await runAll(filesToFetch(context, columns, now), inHand, (file) => fetchFile(run, file));
 }
 
-/** The files that are not here, a block at a time. */
 function* filesToFetch(
   { replica }: FilesContext,
   columns: readonly WantedColumn[],
@@ -171,7 +170,6 @@ function* filesToFetch(
   }
 }
 
-/** What all downloads of a run share. */
 interface FetchRun {
   readonly context: FilesContext;
   readonly store: FileStore;

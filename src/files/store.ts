@@ -33,7 +33,6 @@ const INCOMING = 'incoming';
 const HASH = /^[0-9a-f]{64}$/;
 const NOWHERE = 'no-such-content';
 
-/** A file that is being written. */
 export class IncomingFile {
   readonly path: string;
   readonly #files: FileSystem;
@@ -235,7 +234,6 @@ export class FileStore {
     }
   }
 
-  /** Removes content permanently. */
   async remove(sha256: string): Promise<void> {
     try {
       await this.#files.remove(this.pathOf(sha256));
@@ -264,7 +262,6 @@ export async function openStore(folder: string, isShared = false, files = system
   }
 }
 
-/** The hash of a file's content, as the store names it. */
 export async function hashOfFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);

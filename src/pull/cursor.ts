@@ -159,7 +159,6 @@ export function shortPageError(
   });
 }
 
-/** The error about rows that did not come to rest while they were read. */
 export function movingRowsError(table: string): RowsyncError {
   return new RowsyncError('originDown', 'origin.moving', {
     message: `${table}: rows kept moving between pages while they were read (${REPAIR_ROUNDS_MAX} rounds)`,

@@ -61,7 +61,6 @@ import { shrinkPages } from './windows.ts';
 /** Why a table was not followed: no beginning · another filter · rows missing · stamps or answers do not hold · columns changed · page too large. */
 export type WhySwept = 'begin' | 'filter' | 'count' | 'stamps' | 'unreadable' | 'moving' | 'many' | 'shape' | 'large';
 
-/** The result of following a table. */
 interface Followed {
   /** Null if following sufficed. */
   readonly why: WhySwept | null;

@@ -46,7 +46,6 @@ const IDENTITY_NOTE = {
     'The calling user, its role, permissions or time zone, or the address of the origin changed; every table is read anew',
   hint: 'If that was not meant, give the user its rights again. Rows that are missing now are deleted only with --confirm.',
 };
-/** The hint for a table that the origin no longer shows. */
 const GONE_HINT = 'If a right got lost, give it back; if the table is really gone, rowsync schema prune drops it here.';
 
 /** Brings the replica up to date; a table that fails stops no other. @throws RowsyncError `usage.invalid` for an unknown table, and replica errors. */

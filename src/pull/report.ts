@@ -68,7 +68,6 @@ export interface SuspectsOutcome {
   readonly held: RowsyncError | null;
 }
 
-/** The result for the rows of a table. */
 export interface RowsOutcome extends SuspectsOutcome {
   /** Whether only changes were read; then a delete, or a change without a stamp, may be missing here. */
   readonly isFollowed: boolean;

@@ -83,7 +83,6 @@ const WORDS: Readonly<Record<SchemaChange['kind'], (now: string, former: string)
   columnRemade: () => 'the column was dropped or renamed in this file, and made again',
 };
 
-/** Whether a change was made at the origin, and not in the file. */
 export function isOfOrigin({ kind }: SchemaChange): boolean {
   return kind !== 'tableRemade' && kind !== 'columnRemade';
 }

@@ -101,7 +101,6 @@ function isRequestedFirst({ verdict, known, missingCount }: Settling): boolean {
   return verdict.reason === 'narrowed' && known.heldCode === null && missingCount <= FIRST_LOOKUPS_MAX;
 }
 
-/** The facts about the suspects of a table before they are requested. */
 interface Settling {
   readonly known: GuardedTable;
   readonly count: number;
@@ -154,7 +153,6 @@ async function judgeSuspects(
   };
 }
 
-/** What is known of a table whose rows may be removed. */
 type GuardedTable = Pick<LedgerTable, 'rowCount'> &
   Pick<SweepState, 'identityChecked' | 'sweptAt'> &
   Pick<TableSelection, 'rowsFilter'> &

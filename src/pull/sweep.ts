@@ -228,7 +228,6 @@ function pagesByWindow({ context, table }: Pass): PageMap {
   return pages.has(FIRST_WINDOW) ? pages : new Map([[FIRST_WINDOW, []], ...pages]);
 }
 
-/** Whether a window that ends at `end` ends on a page. */
 function isEndPage(
   { table }: Pass,
   { rowCount, lastStamp }: Pick<KnownPage, 'rowCount' | 'lastStamp'>,
@@ -254,7 +253,6 @@ interface PassPlan {
   readonly kind: PassKind;
 }
 
-/** A pass under way. */
 interface RunningPass extends Pass {
   readonly kind: PassKind;
   readonly cursor: TableCursor;

@@ -203,7 +203,6 @@ async function sweepFitting(
   return { deletedCount: first.deletedCount + second.deletedCount, held: second.held };
 }
 
-/** Whether the table is to be followed until the next sweep. */
 function isFollowedLater(context: PullContext, table: PreparedTable): boolean {
   const { follows = 'none' } = context.settings;
   return stampsOf(table) !== null && (follows === 'all' || (follows === 'large' && isLarge(context, table)));

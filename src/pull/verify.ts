@@ -164,7 +164,6 @@ async function verifyTable(context: PullContext, name: string): Promise<TableVer
   }
 }
 
-/** Whether an ETag that the origin never gave is answered "not modified". */
 async function confirmsUnknownEtag({ origin, signal }: PullContext, { address }: PreparedTable): Promise<boolean> {
   const request = { table: address, columns: [], query: { columns: [], sort: [], top: 1 } };
   return (await origin.select(request, { etag: UNKNOWN_ETAG, signal })).kind === 'notModified';
@@ -181,7 +180,6 @@ function brokenError({ replica }: PullContext, { id, localName }: RowTarget): Ro
   });
 }
 
-/** Compares a table in pages that fit into an answer. */
 async function compareFitting(
   context: PullContext,
   name: string,
@@ -242,7 +240,6 @@ async function compareAll(context: PullContext, table: PreparedTable): Promise<C
   return { comparedCount: returned.size, differing: [...differing] };
 }
 
-/** The rows of the origin that differ from the replica in a cell. */
 function compare(context: PullContext, table: PreparedTable, rows: readonly Row[]): readonly Mismatch[] {
   const { target } = table;
   const ids = rows.map(({ id }) => id);
@@ -256,7 +253,6 @@ function compare(context: PullContext, table: PreparedTable, rows: readonly Row[
   });
 }
 
-/** The rows in question that remain after another check. */
 interface SecondCheck {
   readonly mismatches: readonly Mismatch[];
   /** Rows that cannot be read; they are not checked again. */

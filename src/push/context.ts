@@ -52,7 +52,6 @@ export type PushStep =
 /** Puts an accepted file into the file store; false if it is not kept or changed since. Never throws for problems of the file. */
 export type KeepUpload = (table: string, file: SentFile) => Promise<boolean>;
 
-/** The files that rows attach. */
 export interface PushFiles {
   /** Where files are sent from; the machine's own unless a simulation has another. */
   readonly system?: FileSystem | undefined;
@@ -122,7 +121,6 @@ export interface IdBlock {
   readonly ids: readonly number[];
 }
 
-/** One round of a table: its edited rows, each once. */
 export interface Round {
   /** A person has looked: guards let this push through. */
   readonly confirmed: boolean;
@@ -142,7 +140,6 @@ export function noteNewIds(
   for (const { id, newId } of outcomes) if (id !== newId) tally.edits.get(table.id)?.renumbered(id, newId);
 }
 
-/** Reports the next step to an observer of the push. */
 export function step({ context, table }: Pick<TablePush, 'context' | 'table'>, name: PushStep): void | Promise<void> {
   return context.before?.(name, table.localName);
 }

@@ -44,7 +44,6 @@ import { matchKey } from '../reconcile/findable.ts';
 import { type Batch, storeBatch } from '../replica/bookkeeping/batches.ts';
 import { readUnansweredIds } from '../replica/bookkeeping/refusals.ts';
 
-/** A batch that may be sent. */
 export interface Recorded {
   readonly batch: Batch;
   /** Of the files that its rows attach. */
@@ -136,7 +135,6 @@ function planAhead({ context, table, planned }: TablePush, ids: readonly number[
   return planChanges(edited, planned, planOptions(context)).batches[0]?.rows ?? [];
 }
 
-/** What becomes of the rows of a block. */
 interface RecordDecision {
   /** Why rows wait, by their ids. */
   readonly parked: ReadonlyMap<number, RowRefusal>;
@@ -272,7 +270,6 @@ function keysOf({ planned: { match } }: TablePush, { method, rows }: RecordDecis
   return new Set(rows.map(({ cells }) => matchKey(cells.find(({ column }) => column === match)?.value ?? null)));
 }
 
-/** A table as the plan sees it. */
 export function pushTable({ columns, matchColumn, allowsAdd }: TwoWayTable): PushTable {
   const match = columns.findIndex(({ name }) => name === matchColumn);
   return { columns, match: match < 0 ? null : match, addRefusal: allowsAdd ? null : { reason: NO_INSERTS } };

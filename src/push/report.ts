@@ -16,7 +16,6 @@ export interface TablePushCounts {
   refusedCount: number;
   /** Creates that may have happened. */
   inDoubtCount: number;
-  /** Conflicts that came up, decided or not. */
   conflictCount: number;
 }
 
@@ -48,7 +47,6 @@ export function noCounts(): TablePushCounts {
   return { insertedCount: 0, updatedCount: 0, deletedCount: 0, refusedCount: 0, inDoubtCount: 0, conflictCount: 0 };
 }
 
-/** The sum of two successive pushes of one table. */
 export function addReport(first: TablePushReport, second: TablePushReport): TablePushReport {
   return {
     ...second,
@@ -83,7 +81,6 @@ export class BeganEdits {
     for (const id of readUnsentIds(from, this.#tableId)) this.#began.add(id);
   }
 
-  /** A row has another id from now on. */
   renumbered(fromId: number, toId: number): void {
     this.#idNow.set(fromId, toId);
   }

@@ -99,10 +99,8 @@ class BlockQueue {
   }
 }
 
-/** Stages that one batch of a table enters at a time. */
 const PUSH_LANES = ['record', 'send', 'settle'] as const;
 
-/** A batch among the others of its round. */
 type PushTurn = Turn<(typeof PUSH_LANES)[number]>;
 
 /** Pushes one block of rows beside others of its kind; returns what stops the table. @throws RowsyncError `guard.deletes`, `push.shape`, … */
@@ -124,7 +122,6 @@ async function pushBatch(run: TablePush, block: IdBlock, round: Round, turn: Pus
   return sent.stop;
 }
 
-/** Stores the answers, reads the rows back, and merges them. */
 async function settle(run: TablePush, answered: Answered, turn: PushTurn): Promise<void> {
   await run.context.origin.requestsLeave(); // the next batch, before storing keeps the event loop busy
   await step(run, 'store');

@@ -94,7 +94,6 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   updateBatch(tx, table, batch.id, []);
 }
 
-/** Writes outcomes, and counts what a report says of them. */
 function carryOut(tx: Tx, run: TablePush, outcomes: readonly RowOutcome[]): void {
   const {
     context,

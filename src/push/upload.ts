@@ -153,7 +153,6 @@ interface FileContent {
   readonly sha256: string;
 }
 
-/** Why what has the name of a file cannot be attached. */
 const NO_FILE = 'what is to be attached is not a file (a folder, a pipe or a device)';
 /** Files of the system, as those in /proc, say of themselves that they are empty. */
 const EMPTY_FILE = 'the file to attach is empty';

@@ -27,7 +27,6 @@ export function readVersions(
   return ids.map((id) => ({ id, base: baseById.get(id) ?? null, local: localById.get(id) ?? null }));
 }
 
-/** Whether the columns of `l` (local) and `b` (base) differ. */
 function differs(target: RowTarget): Sql {
   return rowsDiffer(target.columns, sql`l`, sql`b`);
 }

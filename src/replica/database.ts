@@ -86,7 +86,6 @@ interface OpenReplica {
   readonly counters: { busyMs: number; uncapturedCount: number };
 }
 
-/** The replica, open for writing by this process alone. */
 export class Replica implements Connection {
   readonly path: string;
   /** What was done to the file when it was opened, because an earlier version had written it; null where it was of this one. */
@@ -406,7 +405,6 @@ function applyPragmas(db: Database.Database, pragmas: readonly (readonly [string
   }
 }
 
-/** What all objects of one transaction share. */
 interface Shared {
   readonly connection: Connection;
   readonly journal: Journal;

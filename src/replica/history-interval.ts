@@ -4,7 +4,6 @@
  * are whole seconds since 1970; both ends belong to the interval. Pure.
  */
 
-/** Why a row changed here. */
 export type Cause = 'pull' | 'push' | 'edit' | 'decision' | 'filter' | 'schema' | 'restore';
 
 export interface ChangeTimes {

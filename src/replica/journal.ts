@@ -50,7 +50,6 @@ interface NotedRow {
   cause: ChangeCause;
 }
 
-/** A table within a transaction. */
 interface NotedTable {
   readonly id: number;
   readonly localName: string;
@@ -271,7 +270,6 @@ function isStamped(column: Column | undefined): boolean {
   return column !== undefined && !movesUnstamped({ kind: column.kind, readOnly: column.writable === 0 });
 }
 
-/** Writes the entries of one table. */
 class Flush {
   readonly #db: Connection;
   readonly #table: NotedTable;

@@ -5,7 +5,6 @@
 import type Database from 'better-sqlite3';
 import { sql } from '../base/sql.ts';
 
-/** One step, and why it was needed. */
 interface Migration {
   readonly why: string;
   readonly run: (db: Database.Database) => void;

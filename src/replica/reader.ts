@@ -60,7 +60,6 @@ export interface TableStatus {
   readonly hint: string | null;
 }
 
-/** A row of `sync_runs`. */
 export interface RunRecord {
   readonly id: number;
   readonly kind: string;
@@ -90,7 +89,6 @@ export interface DriftLine {
   readonly hint: string | null;
 }
 
-/** A row of `sync_failures`. */
 export interface FailureLine {
   /** Null for a row that could not be read. */
   readonly id: number | null;
@@ -184,7 +182,6 @@ export class ReplicaReader implements Connection {
     return tables.map((table) => withFlags(table, 'isFiltered') as TableStatus); // columns and types are ours
   }
 
-  /** The newest runs first. */
   runs(limit: number): readonly RunRecord[] {
     return this.#all(
       sql`SELECT id, kind, started_at AS startedAt, finished_at AS finishedAt, outcome, tables AS tableCount, requests AS requestCount,

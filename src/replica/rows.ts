@@ -41,7 +41,6 @@ export interface RowTarget {
   readonly columns: readonly { readonly localName: string; readonly type: ColumnType }[];
 }
 
-/** How many rows a write added and changed. */
 export interface RowChanges {
   readonly insertedCount: number;
   readonly updatedCount: number;
@@ -127,7 +126,6 @@ function runCounted(tx: Tx, text: Sql, values: readonly Stored[], touched: numbe
   return ids.length;
 }
 
-/** The values of `count` rows in the order in which the statement binds them. */
 function bindings(rows: readonly Row[], from: number, count: number): readonly Stored[] {
   const values: Stored[] = [];
   for (let index = from; index < from + count; index += 1) {

@@ -43,13 +43,11 @@ function emptyChangesView(tx: Tx): void {
   replaceChangesView(tx, NO_CHANGES_VIEW);
 }
 
-/** Whether the view over all two-way tables is this one. */
 export function isChangesView(from: Connection, wanted: Sql): boolean {
   const text = sql`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = 'sync_changes'`;
   return queryText(from, text) === wanted.trim();
 }
 
-/** Makes sure that the view over all two-way tables is this one. */
 export function replaceChangesView(tx: Tx, wanted: Sql): void {
   if (isChangesView(tx, wanted)) return;
   tx.prepare(sql`DROP VIEW IF EXISTS sync_changes`).run();

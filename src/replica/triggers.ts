@@ -16,7 +16,6 @@ import {
 import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { queryAll, queryTexts } from './query.ts';
 
-/** A trigger that must be exactly like this. */
 export interface Trigger extends FoundTrigger {
   readonly text: Sql;
 }
@@ -114,7 +113,6 @@ function findHarm(from: Connection, { id, localName }: WrittenTable): string {
   return NONE;
 }
 
-/** The places in the file of tables that rowsync writes. */
 const SYNCED_PAGES = sql`SELECT rootpage FROM sqlite_schema
     WHERE rootpage > 0 AND (lower(tbl_name) GLOB '_rowsync_*' OR tbl_name COLLATE NOCASE IN (SELECT local_name FROM _rowsync_tables))`;
 

@@ -65,7 +65,6 @@ export function readBatchTables(from: Connection): readonly number[] {
   return queryNumbers(from, sql`SELECT DISTINCT table_id FROM _rowsync_batches ORDER BY table_id`, []);
 }
 
-/** The batches of a table that are not settled, the oldest first. */
 export function readBatches(from: Connection, table: BatchTable): readonly Batch[] {
   const text = sql`SELECT id, method, sent_at AS sentAt, rows FROM _rowsync_batches WHERE table_id = +? ORDER BY id`;
   const batches = queryAll(from, text, [table.id]) as { id: number; method: string; sentAt: string; rows: string }[];

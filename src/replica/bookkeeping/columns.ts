@@ -32,7 +32,6 @@ export const COLUMNS_VIEW = sql`
          json_extract(c.mask, '$.kind') AS mask
   FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id`;
 
-/** A column of a user table, as the ledger knows it. */
 export interface LedgerColumn {
   /** Ledger row; tells a column set aside from the one that replaced it. */
   readonly seq: number;
@@ -101,7 +100,6 @@ export function storeNewColumns(tx: Tx, tableId: number, columns: readonly Descr
   }
 }
 
-/** Stores what describe says of a live column now. */
 export function describeColumn(tx: Tx, tableId: number, column: DescribedColumn): void {
   const { id, name, alias, type, kind, width, dataOptions, mask } = column.descriptor;
   tx.prepare(
@@ -127,7 +125,6 @@ export function describeColumn(tx: Tx, tableId: number, column: DescribedColumn)
   });
 }
 
-/** Changes the state of a column, for example to removed. */
 export function storeColumnState(tx: Tx, seq: number, state: LedgerColumn['state'], at: string): void {
   tx.prepare(sql`UPDATE _rowsync_columns SET state = ?, since = ? WHERE seq = ?`).run(state, at, seq);
 }

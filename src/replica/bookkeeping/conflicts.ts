@@ -76,7 +76,6 @@ export interface ConflictLine {
   readonly problem: string | null;
 }
 
-/** The columns of a ConflictLine in `sync_conflicts`. */
 export const CONFLICT_LINE = sql`id, "table", row_id AS rowId, kind, "column", ${exact(sql`base`)} AS base, ${exact(sql`local`)} AS local,
   ${exact(sql`remote`)} AS remote, winner, at, state, resolution, problem`;
 

@@ -15,7 +15,6 @@ export const DELETED_VIEW = sql`
   CREATE VIEW sync_deleted AS
   SELECT seq AS id, table_name AS "table", row_id, deleted_at, reason, row_values AS last_values FROM _rowsync_deleted`;
 
-/** Keeps the last values of a row that is about to be deleted. */
 export function storeDeleted(
   tx: Tx,
   table: WrittenTable,

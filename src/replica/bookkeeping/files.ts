@@ -133,7 +133,6 @@ export function readFilesByTable(from: Connection): ReadonlyMap<string, FilesNot
   );
 }
 
-/** Content of the file store. */
 export interface Content {
   readonly sha256: string;
   readonly bytes: number;
@@ -326,5 +325,4 @@ export function forgetFilesOfColumn(tx: Tx, tableId: number, columnId: number): 
   return hashes;
 }
 
-/** The tables, in the order in which they are created. */
 export const FILE_TABLES = [FILE_STORE, FILE_CELLS, FILES, FILES_BY_GUID, FILES_BY_CONTENT, FILES_NOT_HERE];

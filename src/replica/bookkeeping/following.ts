@@ -24,7 +24,6 @@ export interface Following {
   readonly comparedAt: string | null;
 }
 
-/** How far the changes of a table were read; it must exist. */
 export function readFollowing(from: Connection, tableId: number): Following {
   const columns = sql`watermark, large_tail <> 0 AS hasLargeTail, ignored_measures AS ignoredMeasures, compared_at AS comparedAt,
     unixepoch(max(coalesce(followed_at, sweep_started_at), coalesce(sweep_started_at, followed_at))) AS readAt`;

@@ -313,7 +313,6 @@ export const ADD_BYTES = sql`UPDATE _rowsync_history_tables SET bytes = bytes + 
 /** Forgets what is known of edited rows of a table, by a JSON array of ids. */
 export const FORGET_EDITS = sql`DELETE FROM _rowsync_history_edits WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
 
-/** Remembers what an entry said of an edited row. */
 export const ADD_EDIT = sql`INSERT INTO _rowsync_history_edits (table_id, row_id, cells) VALUES (?, ?, jsonb(?))`;
 
 export function forgetKnownEdits(tx: Tx, tableId: number): void {

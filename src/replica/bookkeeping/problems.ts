@@ -16,13 +16,11 @@ export interface TableProblems {
   readonly pushConsent: number | null;
 }
 
-/** What a table waits for; it must exist. */
 export function readProblems(from: Connection, tableId: number): TableProblems {
   const columns = sql`held_code AS heldCode, problem_code AS problemCode, push_code AS pushCode, pull_consent AS pullConsent, push_consent AS pushConsent`;
   return readPart(from, tableId, columns) as TableProblems; // as selected
 }
 
-/** An error as the bookkeeping keeps it. */
 export interface Complaint {
   readonly code: string;
   readonly message: string;

@@ -38,7 +38,6 @@ export const FAILURES_VIEW = sql`
   FROM _rowsync_refusals f JOIN _rowsync_tables t ON t.id = f.table_id
   JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id AND r.state IN ('refused', 'inDoubt')`;
 
-/** Rows of a table that were refused and are to be tried again by now. */
 export function readDueIds(from: Connection, tableId: number, nowMs: number): readonly number[] {
   // Refused later than now: the clock was set back.
   const text = sql`SELECT f.row_id FROM _rowsync_refusals f JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id

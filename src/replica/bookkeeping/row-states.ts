@@ -119,7 +119,6 @@ export function readRowEnds(
   return new Map(ends.map(({ id, ...end }) => [id, end]));
 }
 
-/** Whether any row of a table is not clean. */
 export function hasMarks(from: Connection, tableId: number): boolean {
   return queryAny(from, sql`SELECT 1 FROM _rowsync_rows WHERE table_id = ? LIMIT 1`, [tableId]);
 }

@@ -55,7 +55,6 @@ const RESULTS_MAX = 100;
 
 const REASON_CHARS_MAX = 500;
 
-/** Quarters of an hour in a day. */
 export const QUARTERS_KEPT = 96;
 
 export interface RunTable {
@@ -138,7 +137,6 @@ export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): 
   for (const table of tables) noteQuarter(tx, table, { runId, quarter: Math.floor(Date.parse(at) / QUARTER_MS) });
 }
 
-/** Changes the file in one transaction. */
 type Write = (what: string, change: (tx: Tx) => void) => Promise<void>;
 
 /** Closes the record of a run, durably after a person's decision. An error of storing it is returned, so that the report is not lost. */
@@ -166,7 +164,6 @@ export function recordFilesRun(
   closeRun(tx, openRun(tx, 'files', startedAt), finishedAt, { ...nothing, error });
 }
 
-/** Whether the last recorded work on files failed. */
 export function hasFilesFailed(from: Connection): boolean {
   const last = sql`SELECT outcome FROM _rowsync_runs WHERE kind = 'files' ORDER BY id DESC LIMIT 1`;
   return queryText(from, last) === 'failed';

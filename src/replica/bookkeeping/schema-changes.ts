@@ -40,7 +40,6 @@ export interface SchemaChange {
   readonly now: string | null;
 }
 
-/** Adds changes, in their order. */
 export function storeSchemaChanges(tx: Tx, changes: readonly SchemaChange[], at: string): void {
   if (changes.length === 0) return;
   const store = tx.prepare(

@@ -52,7 +52,6 @@ export interface SinkTableState {
   readonly problem: Complaint | null;
 }
 
-/** A sink as `status` shows it. */
 export interface SinkStatus {
   readonly name: string;
   /** Touched rows that are not there yet. */
@@ -211,7 +210,6 @@ export function readAsked(from: Connection, name: string): readonly string[] | n
   return asked === null ? null : (JSON.parse(asked) as string[]); // written as such a list
 }
 
-/** Forgets what was asked, once it is under way. */
 export function forgetAsked(tx: Tx, name: string): void {
   tx.prepare(sql`UPDATE _rowsync_sinks SET asked = NULL WHERE name = ?`).run(name);
 }

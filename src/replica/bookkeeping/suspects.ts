@@ -68,7 +68,6 @@ export function suspectPushedRows(tx: Tx, tableId: number, ids: readonly number[
   suspect(tx, rows, { tableId, ids: JSON.stringify(ids) });
 }
 
-/** A page of a table. */
 type TablePage = Readonly<Record<'tableId' | 'page', number> & Record<'window', string>>;
 
 /** Puts the rows under suspicion that a page showed before (`before`) and does not show any more (`ids`); both are JSON arrays. */

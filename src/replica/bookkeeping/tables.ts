@@ -181,7 +181,6 @@ export interface TableSelection {
   readonly missingColumns: readonly number[];
 }
 
-/** Which rows and columns of a table come here; it must exist. */
 export function readSelection(from: Connection, tableId: number): TableSelection {
   const columns = sql`rows_filter AS rowsFilter, left_out AS leftOut, missing_columns AS missingColumns`;
   const row = readPart(from, tableId, columns) as Record<keyof TableSelection, string | null>; // as selected

@@ -34,7 +34,6 @@ export function storeUnreadable(
   }
 }
 
-/** Rows of a table that could not be read when last seen. */
 export function countUnreadable(from: Connection, tableId: number): number {
   return queryNumber(from, sql`SELECT count(*) FROM _rowsync_unreadable WHERE table_id = ?`, [tableId]);
 }
