@@ -115,10 +115,7 @@ function sentAt(records: Records, index: number): SentRecord {
     : { id: null, key: records.keys[index] ?? null };
 }
 
-/**
- * A status that names another row than the one in its place would let a refused row pass as accepted. An upsert of a row that is gone makes a new one
- * and names that. A row that was created, or matched, was not sent by its id elsewhere in the request.
- */
+/** A status of another row would let a refused row pass as accepted. Only upserts of gone rows, creates and matches name other ids. */
 function checkEchoes(
   statuses: readonly StatusDescriptor[],
   { sentIn, method }: { readonly sentIn: (index: number) => SentRecord; readonly method: string },

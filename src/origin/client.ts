@@ -185,11 +185,7 @@ function documentHeaders({ compress }: OriginSettings, format: WireFormat): read
 /** Asks again whether the columns of a table have the names that they had. @throws RowsyncError if they do not. */
 export type RequireShape = () => Promise<void>;
 
-/**
- * Watches the names of columns during a pull or a push. Requests the full description: a wrong "not modified", as from a cache on the way, would
- * confirm names that have moved. Calls during a check share the next one. Once there was a problem, it stays, also when the names are back: rows read meanwhile may be under any
- * name.
- */
+/** Watches names of columns by full descriptions: a wrong 304 would confirm moved ones. Calls share the next check; a problem stays. */
 export function watchShape(
   { origin, signal }: { readonly origin: Pick<Origin, 'describeTable'>; readonly signal?: AbortSignal | undefined },
   address: Address,

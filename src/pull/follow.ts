@@ -221,11 +221,7 @@ async function lastWhere<T>(items: readonly T[], holds: (item: T) => Promise<boo
   return must(items[low], 'there is a first one');
 }
 
-/**
- * Compares how many rows were changed in each second with the rows here: those of equal seconds need not be read again, however many they are. If they
- * differ, one page of the last changes may suffice. Returns the second from which on rows have to be read, null for none; null for all if the origin
- * does not add up.
- */
+/** Compares rows by the second of their change. Returns the second to read from, null for none; null for all if the origin does not add up. */
 async function findUnread(
   context: PullContext,
   table: PreparedTable,

@@ -257,11 +257,7 @@ function matchColumn(
   return { column: wished, problem: matchError(descriptor.recordName, wished, verdict) };
 }
 
-/**
- * Gives every table its place and its name in the replica before any of them is described. Tables are pulled in parallel, and who gets a name must not
- * depend on the order of answers. `tables` are all that come here now or came before. The view of changes is checked here too, once for all tables,
- * since another client may have dropped it.
- */
+/** Gives every table its place and name before any is described: they are pulled in parallel, and the order of answers must not decide. */
 export async function placeTables(context: PullContext, tables: readonly TableSummary[]): Promise<void> {
   const { replica } = context;
   const placing = { at: stampFromMs(context.clock.nowMs()), names: tableNames(replica, context.settings) };

@@ -45,11 +45,7 @@ const PERCENT_MAX = 100;
 /** Rows outside of a new filter that are requested to count them exactly; if there are more, rows on no page are counted. */
 const FIRST_LOOKUPS_MAX = 5_000;
 
-/**
- * Settles the suspects of a table whose pages were all read; a person agreed to lose `consent` rows. Pages of a resumed sweep may be older than rows
- * that a push has made since, so such rows are on no page. A resumed sweep therefore asks no person; the next sweep judges better.
- * @throws RowsyncError of the origin or the replica.
- */
+/** Settles suspects once all pages were read; a person agreed to lose `consent` rows. A resumed sweep has old pages, and asks no person. */
 export async function settleSuspects(
   context: PullContext,
   table: PreparedTable,

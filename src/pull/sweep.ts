@@ -61,11 +61,7 @@ export interface SweepTally {
   readonly reportedPages: Set<string>;
 }
 
-/**
- * Reads every page of a prepared table and proves that the pages fit together. Afterwards the replica has all rows that the origin returned; rows
- * that it did not return are suspects.
- * @throws RowsyncError of the origin, `origin.moving`, `origin.shortPage`, `origin.samePage`, or of the replica; what was applied stays.
- */
+/** Reads every page and proves that they fit together; rows that did not come are suspects. @throws RowsyncError `origin.moving` and the like. */
 export async function sweepPages(context: PullContext, table: PreparedTable, tally: SweepTally): Promise<void> {
   const { target } = table;
   const plan = planWindows(context, table);
@@ -94,11 +90,7 @@ async function requireFilter({ origin, signal }: PullContext, { address }: Prepa
   await origin.select({ table: address, columns: [], query: { columns: [], sort: [], top: 1 } }, { signal });
 }
 
-/**
- * Reads some windows outside of a sweep, conditionally. Rows that left them are requested by id, and deleted if the origin does not return them.
- * Returns the number of deleted rows; null if more may not be removed without a person, or the windows do not hold. @throws RowsyncError as
- * `sweepPages`.
- */
+/** Reads windows outside of a sweep; returns how many rows were deleted, null if a sweep has to look. @throws RowsyncError as `sweepPages`. */
 export async function sweepWindows(
   context: PullContext,
   table: PreparedTable,
@@ -262,11 +254,7 @@ interface RunningPass extends Pass {
   readonly windows: string[];
 }
 
-/**
- * Reads the pages of some windows. To `resume`, pages that this sweep has proven are left out, and none after the end are requested. Any other pass
- * repairs a page map that contradicts itself, and requests all known pages. Returns the page map if this sweep has now proven each page as it was, and
- * null if it has to be read again.
- */
+/** Reads pages: to `resume` those not proven yet, else all known ones. Returns the page map if this sweep proved each as it was, else null. */
 async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<PageMap | null> {
   const { context, table, sweep, tally } = pass;
   const { concurrency } = context.settings;
@@ -451,11 +439,7 @@ interface RowsBehind {
   readonly isSamePage: boolean;
 }
 
-/**
- * Requests once per table the rows after its only page. An origin (or a proxy) that returns fewer rows than requested would look like the end of the
- * table, and rows would be missing without a trace. Several pages need no proof: all but the last are full, so the origin returns as many rows as
- * requested.
- */
+/** Asks once for rows after the only page of a table: a page cut short would look like its end. Several pages prove that they are full. */
 async function findRowsBehind(pass: Pass, last: KnownPage): Promise<RowsBehind | null> {
   const { context, table } = pass;
   if (last.rowCount === 0 || readSweep(context.replica, table.target.id).endProven) return null;

@@ -80,11 +80,7 @@ export async function pullTable(
   return report;
 }
 
-/**
- * Shapes a table as the origin describes it and reads its rows, until the description after them is the one before. Rows read in between may have
- * values under the names of other columns. Describes again only if rows came, and were stored without a check.
- * @throws RowsyncError of the origin and the replica, and `origin.moving` if its columns keep changing.
- */
+/** Shapes a table and reads its rows until the description stays: else values may be other columns'. @throws RowsyncError `origin.moving`, …. */
 async function pullRows(
   context: PullContext,
   summary: TableSummary,

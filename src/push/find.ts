@@ -54,11 +54,7 @@ export async function wasStrangerDeleted({ context, table, reading }: TablePush,
 /** The row with a match value; `refused`: the origin refuses the request · `unclear`: it returns an unreadable row, or one with another value. */
 export type Holder = Row | 'refused' | 'unclear';
 
-/**
- * Looks up the rows with match values; values without a row are left out. An origin may treat different values as equal, for example with accents or
- * trailing blanks. Asked for such a value alone, it shows which row has it. `isOfLost`: rows that were sent already, which are asked for until there is an
- * answer.
- */
+/** Looks up rows by match value: alone where the origin may take two values as equal. `isOfLost`: sent already, so asked until an answer. */
 export async function findByMatch(
   run: TablePush,
   values: readonly Value[],

@@ -98,12 +98,7 @@ export function wasReplica(path: string): boolean {
 /** Where a file says whether it is written with a log beside it (the SQLite file format, 1.3): 2 where it is, 1 where it is not. */
 const FORMAT_AT = 18;
 
-/**
- * Refuses a file that never had a log, as every backup is, with one beside it. That is the log of the file that was there
- * before, and SQLite would take it for this one's. To be called while this process has no connection to the file, since closing
- * it here would drop SQLite's locks on it.
- * @throws RowsyncError `replica.log`.
- */
+/** Refuses a file that never had a log, with one beside it, which SQLite would write over it. @throws RowsyncError `replica.log`. */
 export function requireOwnLog(path: string): void {
   const log = `${realPathOf(path)}-wal`;
   const logBytes = statSync(log, { throwIfNoEntry: false })?.size ?? 0;

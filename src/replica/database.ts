@@ -232,10 +232,7 @@ export class Replica implements Connection {
   }
 }
 
-/**
- * Opens the replica for writing, making the file if it is missing.
- * @throws RowsyncError `replica.path`, `replica.foreign`, `replica.newer`, `replica.inUse`, `replica.log`, `replica.damaged`.
- */
+/** Opens the replica for writing, or makes it. @throws RowsyncError `replica.path`, `replica.foreign`, `replica.newer`, `replica.inUse`, …. */
 export function openReplica(
   path: string,
   deps: Partial<Pick<OpenReplica, 'surround' | 'onWait'>> & { clock: Clock; shared?: boolean; connect?: Connect },
@@ -272,11 +269,7 @@ export function openReplica(
   }
 }
 
-/**
- * Opens a replica beside the process that works on it, only to try what a change would do. A rehearsal holds the write lock of SQLite, like edits of
- * any client, and stores nothing. @throws RowsyncError `replica.older` for a file of an earlier version, `replica.foreign`, `replica.newer`,
- * `replica.damaged`.
- */
+/** Opens a replica beside the process at work, for rehearsals. @throws RowsyncError `replica.older`, `replica.foreign`, `replica.newer`, …. */
 export function openForRehearsal(path: string, { clock, onWait }: Pick<OpenReplica, 'clock' | 'onWait'>): Rehearsal {
   const absolute = resolve(path);
   try {

@@ -89,11 +89,7 @@ export function readStanding(from: Connection, localName: string, names: readonl
   return queryTexts(from, text, [JSON.stringify(names), localName]);
 }
 
-/**
- * Makes sure that rows are found by `_id` and that values stay as they are written, which a table that another client rebuilt may
- * not promise. Without STRICT, SQLite rounds long decimals in columns of type ANY, as it does in one of type NUMERIC. @throws
- * RowsyncError `replica.schema`.
- */
+/** Makes sure that rows are found by `_id` and values stay as written: without STRICT, decimals are rounded. @throws RowsyncError `replica.schema`. */
 export function requireShape(from: Connection, table: WrittenTable): void {
   if (isSound(from, table)) return;
   const { localName } = table;
@@ -211,11 +207,7 @@ export function dropBase(tx: Tx, tableId: number): void {
   changeSchema(tx, sql`DROP TABLE IF EXISTS ${ident(baseName(tableId))}`);
 }
 
-/**
- * Renames tables of the file; several at once, because they may exchange their names. The caller makes triggers and the view of changes again.
- * SQLite lets a user's views and triggers follow their tables. Where a table that is gone makes room, they keep their words, and so read the table
- * that has the name now.
- */
+/** Renames tables at once; they may exchange names. Views follow unless a gone table makes room (`makesRoom`). The caller makes triggers again. */
 export function renameTables(
   tx: Tx,
   renames: readonly { readonly id: number; readonly from: string; readonly to: string }[],

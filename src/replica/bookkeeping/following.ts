@@ -76,11 +76,7 @@ export function readRefiltered(from: Connection, filterOf?: FilterOf): ReadonlyS
   return new Set(tables.filter(isOther).map(({ localName }) => localName ?? ''));
 }
 
-/**
- * The tables that a query reads, by the names of tables in the file, with the time when each was last read to the end. A read is as of its beginning.
- * While a sweep is open, the one before it is no longer known. One whose rows
- * were chosen by another filter than the configuration has is of no age. A table of ours tells of all tables; one that people made has no age.
- */
+/** When the tables that a query reads were last read to their end; null where another filter is due. A table of ours tells of all tables. */
 export function readAges(from: Connection, names: readonly string[], filterOf?: FilterOf): readonly AgedTable[] {
   const text = sql`SELECT id, name, local_name AS localName, state = 'gone' AS isGone,
             iif(state = 'steady' AND end_proven = 1 AND identity_checked = 1 AND doubted = 0 AND held_code IS NULL

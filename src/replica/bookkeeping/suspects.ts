@@ -58,11 +58,7 @@ function suspect(tx: Tx, rows: Sql, values: Readonly<Record<string, number | str
   ).run(values);
 }
 
-/**
- * Makes suspects of rows that were created, read or changed outside of a sweep: the table now differs from the pages that show them, and no page could
- * miss a new row that was deleted before the next sweep. Should the origin go back to what these pages said, it answers 304 to their ETags, which prove
- * nothing about such rows. The next sweep then asks for the rows themselves. A page that is read anew clears them.
- */
+/** Makes suspects of rows made or changed outside of a sweep: a 304 to an earlier ETag proves nothing of them. A page read anew clears them. */
 export function suspectPushedRows(tx: Tx, tableId: number, ids: readonly number[]): void {
   const rows = sql`SELECT t.id, value, t.applied FROM _rowsync_tables t, json_each(@ids) WHERE t.id = @tableId`;
   suspect(tx, rows, { tableId, ids: JSON.stringify(ids) });
