@@ -12,7 +12,6 @@ import type { ColumnChoice } from '../reconcile/choose.ts';
 import type { BatchLimits, ChangeKind, PushTable, PushTableOptions } from '../reconcile/push-plan.ts';
 import type { RowLimit } from '../reconcile/push-outcome.ts';
 import type { Replica } from '../replica/database.ts';
-import type { ColumnShape } from '../wire/schema.ts';
 import type { TablePushCounts, BeganEdits } from './report.ts';
 import type { SentFile } from '../reconcile/files.ts';
 
@@ -70,14 +69,6 @@ export interface PushContext {
   readonly before?: ((step: PushStep, table: string) => void | Promise<void>) | undefined;
 }
 
-export interface TableReading {
-  readonly address: Address;
-  readonly columns: readonly ColumnShape[];
-  readonly names: readonly string[];
-  /** Rows of one answer at most, if larger ones did not fit. */
-  readonly pageRows: number | undefined;
-}
-
 export interface PushTally {
   /** Rows that the origin accepted. */
   takenCount: number;
@@ -106,7 +97,11 @@ export interface TableProgress {
 export interface TablePush {
   readonly context: PushContext;
   readonly table: TwoWayTable;
-  readonly reading: TableReading;
+  readonly address: Address;
+  /** Columns that rows are asked for with, by name. */
+  readonly names: readonly string[];
+  /** Rows of one answer at most, if larger ones did not fit. */
+  readonly pageRows: number | undefined;
   readonly planned: PushTable;
   readonly options: PushTableOptions;
   /** The calling user's time zone. */

@@ -21,12 +21,12 @@ export interface FoundRows {
 }
 
 /** Requests rows by id; rows in neither part of the answer do not exist, or are hidden from the calling user. */
-export async function findById({ context, reading }: TablePush, ids: readonly number[]): Promise<FoundRows> {
-  const { address: table, columns, names } = reading;
+export async function findById(run: TablePush, ids: readonly number[]): Promise<FoundRows> {
+  const { context, address, names } = run;
   const byId = new Map<number, Row>();
   const unreadable = new Map<number, UnreadableRow>();
-  for (const batch of context.origin.idBatches(ids, names, reading.pageRows)) {
-    const request = { table, columns, names, ids: batch };
+  for (const batch of context.origin.idBatches(ids, names, run.pageRows)) {
+    const request = { table: address, columns: run.table.columns, names, ids: batch };
     const { value: page } = await context.origin.retrieve(request, { signal: context.signal });
     for (const row of page.rows) byId.set(row.id, row);
     for (const row of page.unreadable) unreadable.set(row.id, row);
@@ -38,11 +38,11 @@ export async function findById({ context, reading }: TablePush, ids: readonly nu
 const CLOCKS_APART_MS = 5 * 60_000;
 
 /** Whether a row newer than every known one was deleted at the origin since a stamp of ours. False without a list, and for purged rows. */
-export async function wasStrangerDeleted({ context, table, reading }: TablePush, sentAt: string): Promise<boolean> {
+export async function wasStrangerDeleted({ context, table, address }: TablePush, sentAt: string): Promise<boolean> {
   const { origin, replica, signal } = context;
   const from = stampFromMs(Date.parse(sentAt) - CLOCKS_APART_MS);
   try {
-    const { value: rows } = await origin.deleted({ table: reading.address, columns: [], from }, { signal });
+    const { value: rows } = await origin.deleted({ table: address, columns: [], from }, { signal });
     const highestId = readHighestId(replica, baseTarget(table));
     return rows.some(({ id }) => id > highestId);
   } catch (thrown) {
@@ -61,7 +61,7 @@ export async function findByMatch(
   isOfLost: boolean,
 ): Promise<ReadonlyMap<Value, Holder>> {
   const column = run.planned.match;
-  const shape = column === null ? undefined : run.reading.columns[column];
+  const shape = column === null ? undefined : run.table.columns[column];
   if (column === null || shape === undefined || values.length === 0) return new Map();
   const clauses = values.flatMap((value) => filterOfValue(shape, value) ?? []);
   const found = await selectClauses(run, clauses, isOfLost);
@@ -94,16 +94,17 @@ function holdersOf(
 
 /** The rows that satisfy one of the clauses, each once; null if the origin refuses the filter, as it would each time. */
 async function selectClauses(
-  { context, reading, requireShape }: TablePush,
+  { context, table, address, names, requireShape }: TablePush,
   clauses: readonly string[],
   isOfLost: boolean,
 ): Promise<{ readonly rows: readonly Row[]; readonly isWhole: boolean } | null> {
-  const { address: table, columns, names } = reading;
   try {
     const pages = await Promise.all(
       joinClauses(clauses, filterRoom(names)).map(async (filter) => {
         const query = { columns: names, sort: [], filter, top: TOP_MAX };
-        return (await context.origin.select({ table, columns, query }, { signal: context.signal })).value;
+        return (
+          await context.origin.select({ table: address, columns: table.columns, query }, { signal: context.signal })
+        ).value;
       }),
     );
     const rows = new Map(pages.flatMap((page) => page.rows.map((row) => [row.id, row] as const)));

@@ -211,8 +211,7 @@ function request(
   method: WriteMethod,
   { rows, contents }: { readonly rows: readonly BatchRow[]; readonly contents: Contents },
 ): Promise<readonly StatusDescriptor[]> {
-  const { context, reading, options, zone, planned } = run;
-  const { address: table } = reading;
+  const { context, address: table, options, zone, planned } = run;
   const { origin, signal } = context;
   const { workflow, purges: purge } = options;
   if (method === 'delete') return origin.delete({ table, ids: rows.map(({ id }) => id), workflow, purge }, { signal });

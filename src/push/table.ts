@@ -265,20 +265,17 @@ export function openUnasked(
   { options, counts, tally }: OpenOrder,
 ): TablePush {
   const { name, alias } = readTable(context.replica, table.id);
-  const { pageRows } = readSweep(context.replica, table.id);
+  const address = { name, alias };
   return {
     context,
     table,
-    reading: {
-      address: { name, alias },
-      columns: table.columns,
-      names: table.columns.map((column) => column.name),
-      pageRows: pageRows ?? undefined,
-    },
+    address,
+    names: table.columns.map((column) => column.name),
+    pageRows: readSweep(context.replica, table.id).pageRows ?? undefined,
     planned: pushTable(table),
     options,
     zone: 'UTC',
-    requireShape: watchColumns(context, table, { name, alias }),
+    requireShape: watchColumns(context, table, address),
     progress: {
       counts,
       tally,
@@ -298,7 +295,7 @@ async function openTable(
 ): Promise<{ readonly run: TablePush; readonly choiceProblem: RowsyncError | null }> {
   await context.before?.('describe', table.localName);
   const unasked = openUnasked(context, table, order);
-  const { address } = unasked.reading;
+  const { address } = unasked;
   const answers = [order.caller(), describeTable(context, table, address)] as const;
   await Promise.allSettled(answers); // if one fails, the other is not left under way
   const [{ timezone: zone }, { descriptor, choiceProblem }] = await Promise.all(answers);
@@ -312,7 +309,7 @@ async function openTable(
   const run = {
     ...unasked,
     // The configuration may omit some columns that are new here.
-    reading: asksByName ? unasked.reading : { ...unasked.reading, names: columnNames(descriptor) },
+    names: asksByName ? unasked.names : columnNames(descriptor),
     planned: { ...unasked.planned, addRefusal },
     zone,
   };
