@@ -17,7 +17,7 @@ export const DESCRIPTORS = sql`
   ) STRICT`;
 
 /** What a descriptor is of: the database, or the table with that origin id. */
-type Described = 'database' | number;
+type DescriptorOwner = 'database' | number;
 
 /** A descriptor, and the ETag with which it came (`etagFor` reads it). */
 interface KeptDescriptor<T> {
@@ -25,7 +25,7 @@ interface KeptDescriptor<T> {
   readonly descriptor: T;
 }
 
-function scopeOf(of: Described, format: Extension): string {
+function scopeOf(of: DescriptorOwner, format: Extension): string {
   const text = of === 'database' ? of : `table:${of}`;
   return format === 'json' ? text : `${text}.${format}`;
 }
@@ -42,7 +42,7 @@ export function readTableDescriptor(
   return readDescriptor(from, tableId, format) as KeptDescriptor<TableDescriptor> | null; // as above
 }
 
-function readDescriptor(from: Connection, of: Described, format: Extension): KeptDescriptor<unknown> | null {
+function readDescriptor(from: Connection, of: DescriptorOwner, format: Extension): KeptDescriptor<unknown> | null {
   const text = sql`SELECT etag, descriptor FROM _rowsync_descriptors WHERE scope = ?`;
   const row = queryFirst(from, text, [scopeOf(of, format)]) as KeptDescriptor<string> | null;
   return row === null ? null : { etag: row.etag, descriptor: JSON.parse(row.descriptor) };
@@ -51,7 +51,7 @@ function readDescriptor(from: Connection, of: Described, format: Extension): Kep
 /** Remembers a descriptor with its ETag and URL (`keptEtag`); without one there is nothing to ask with later, and it is forgotten. */
 export function storeDescriptor(
   tx: Tx,
-  of: Described,
+  of: DescriptorOwner,
   answer: {
     readonly format: Extension;
     readonly etag: string | null;
@@ -70,7 +70,7 @@ export function storeDescriptor(
 }
 
 /** Forgets the descriptors of a table or the database, in every format: the next pull asks for it unconditionally. */
-export function forgetDescriptor(tx: Tx, of: Described): void {
+export function forgetDescriptor(tx: Tx, of: DescriptorOwner): void {
   const scopes = (['json', 'xml'] as const).map((format) => scopeOf(of, format));
   tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope IN (?, ?)`).run(scopes);
 }

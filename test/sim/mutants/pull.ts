@@ -103,8 +103,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'replica/bookkeeping/suspects.ts',
-        find: 'AND p.page >= @page\n        ON CONFLICT',
-        replace: 'AND p.page >= @page AND false\n        ON CONFLICT',
+        find: 'AND p.page >= @page`;',
+        replace: 'AND p.page >= @page AND false`;',
       },
     ],
   },
@@ -119,8 +119,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'replica/bookkeeping/suspects.ts',
-        find: 'applied = max(applied, excluded.applied)`,\n  ).run(page);',
-        replace: 'applied = min(applied, excluded.applied)`,\n  ).run(page);',
+        find: 'applied = max(applied, excluded.applied)',
+        replace: 'applied = min(applied, excluded.applied)',
       },
     ],
   },

@@ -60,8 +60,8 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/account/problems.ts',
-        find: 'unreadableCount > 0)',
-        replace: 'unreadableCount > 1)',
+        find: 'firstUnreadable: first }) =>\n      count === 0',
+        replace: 'firstUnreadable: first }) =>\n      count <= 1',
       },
     ],
   },
