@@ -2,6 +2,7 @@
  * The outcome of one check in one form: what was found in one line, and what to do where something is to be done. Pure.
  */
 import type { RowsyncError } from '../../base/errors.ts';
+import { someOf } from '../../base/text.ts';
 
 export interface CheckResult {
   readonly name: string;
@@ -22,6 +23,11 @@ export function warn(name: string, message: string, hint: string): CheckResult {
 
 export function fail(name: string, message: string, hint: string): CheckResult {
   return { name, outcome: 'fail', message, hint };
+}
+
+/** What is to be said of some of many; nothing without any. */
+export function ofSome(names: readonly string[], say: (names: string) => CheckResult): readonly CheckResult[] {
+  return names.length === 0 ? [] : [say(someOf(names))];
 }
 
 /** It does not work, as an error says. */

@@ -18,7 +18,7 @@ import type { ReplicaReader } from '../../replica/reader.ts';
 import { readRowsById, type RowTarget } from '../../replica/rows.ts';
 import { hasBase } from '../../replica/tables.ts';
 import { columnType, type ColumnShape, type RowPage, type TableDescriptor } from '../../wire/schema.ts';
-import { fail, failed, ok, warn, type CheckResult } from '../../cli/runtime/check-result.ts';
+import { fail, failed, ok, warn, type CheckResult, ofSome } from '../../cli/runtime/check-result.ts';
 import { plural, shellWord, someOf, printable, bytesText, countText } from '../../base/text.ts';
 import { readSweep } from '../../replica/bookkeeping/sweeps.ts';
 import type { Config } from '../../config/load.ts';
@@ -88,25 +88,21 @@ async function checkFirstPages(
           `the same rows came in another order the second time: ${someOf(unstable)}`,
           'Set sort for these tables to columns whose order never changes, such as the key.',
         ),
-    ...(honoured.length === 0 ? [] : [ok('etags', `honoured: ${someOf(honoured)}`)]),
-    ...(without.length === 0
-      ? []
-      : [
-          warn(
-            'etags',
-            `rows come without an ETag: ${someOf(without)}`,
-            'Every pull reads these tables whole. A proxy that strips the header is likely.',
-          ),
-        ]),
-    ...(ignored.length === 0
-      ? []
-      : [
-          warn(
-            'etags',
-            `rows come again although their ETag was sent: ${someOf(ignored)}`,
-            'Every pull reads these tables whole. A column whose formula depends on the time is likely, or a proxy.',
-          ),
-        ]),
+    ...ofSome(honoured, (some) => ok('etags', `honoured: ${some}`)),
+    ...ofSome(without, (some) =>
+      warn(
+        'etags',
+        `rows come without an ETag: ${some}`,
+        'Every pull reads these tables whole. A proxy that strips the header is likely.',
+      ),
+    ),
+    ...ofSome(ignored, (some) =>
+      warn(
+        'etags',
+        `rows come again although their ETag was sent: ${some}`,
+        'Every pull reads these tables whole. A column whose formula depends on the time is likely, or a proxy.',
+      ),
+    ),
   ];
 }
 
@@ -326,7 +322,7 @@ const SHOW_STAMPS =
 /** Tables that are read as one window, because they show no time of creation. */
 function checkWindows(tables: readonly TableDescriptor[]): readonly CheckResult[] {
   const names = tables.filter(({ columns }) => createdColumn(columns) === null).map(({ recordName }) => recordName);
-  return names.length === 0 ? [] : [ok('windows', `none, since no Date Created is shown: ${someOf(names)}`)];
+  return ofSome(names, (some) => ok('windows', `none, since no Date Created is shown: ${some}`));
 }
 
 /** Whether changed rows can be asked for: the columns of every table, and what the origin answers for one of them. */

@@ -12,7 +12,7 @@ import {
   checkChoice,
   readKnownTables,
   type KnownChoices,
-  findFileFacts,
+  checkStoredFiles,
   checkHistory,
   checkNames,
   checkRows,
@@ -41,7 +41,7 @@ import {
 } from '../../wire/schema.ts';
 import { isZone } from '../../wire/zone.ts';
 import { checkAnswers, type AnswerParts } from './answers.ts';
-import { fail, failed, ok, warn, type CheckResult } from '../../cli/runtime/check-result.ts';
+import { fail, failed, ok, warn, type CheckResult, ofSome } from '../../cli/runtime/check-result.ts';
 import { probeOrigin } from './connection.ts';
 import type { Session } from '../../cli/terminal/session.ts';
 import { bytesText, durationText, plural, someOf } from '../../base/text.ts';
@@ -251,21 +251,19 @@ function columnsText(tables: readonly TableDescriptor[]): string {
 
 /** Tables whose description does not say what may be written: whether `*` did. */
 function checkRights(asked: readonly TableDescriptor[]): readonly CheckResult[] {
-  const names = (tables: readonly TableDescriptor[]): string => someOf(tables.map(({ recordName }) => recordName));
-  const [unknown, known] = [asked.filter(areRightsUnknown), asked.filter((table) => !areRightsUnknown(table))];
+  const names = (areUnknown: boolean): readonly string[] =>
+    asked.flatMap((table) => (areRightsUnknown(table) === areUnknown ? [table.recordName] : []));
   return [
-    ...(known.length === 0
-      ? []
-      : [ok('columns', `not described as writable or not; column=* says which are writable: ${names(known)}`)]),
-    ...(unknown.length === 0
-      ? []
-      : [
-          warn(
-            'columns',
-            `the writable columns are not known, since column=* returns no row: ${names(unknown)}`,
-            'Such a table is read-only here until it has a row at the origin and was pulled again.',
-          ),
-        ]),
+    ...ofSome(names(false), (known) =>
+      ok('columns', `not described as writable or not; column=* says which are writable: ${known}`),
+    ),
+    ...ofSome(names(true), (unknown) =>
+      warn(
+        'columns',
+        `the writable columns are not known, since column=* returns no row: ${unknown}`,
+        'Such a table is read-only here until it has a row at the origin and was pulled again.',
+      ),
+    ),
   ];
 }
 
@@ -467,10 +465,7 @@ function checkFile(config: Config): readonly CheckResult[] {
       return [ok('replica', `${path} is of an earlier version; the next pull brings it up to date`)];
     const tables = reader.status();
     const found = ok('replica', `${path} has ${plural(tables.length, 'table')}`);
-    const files = findFileFacts(reader, config).map(({ message, hint }) =>
-      hint === '' ? ok('files', message) : warn('files', message, hint),
-    );
-    return [found, ...checkTriggers(reader), ...files, ...checkHistory(reader, config)];
+    return [found, ...checkTriggers(reader), ...checkStoredFiles(reader, config), ...checkHistory(reader, config)];
   } catch (thrown) {
     return [failed('replica', asRowsyncError(thrown))];
   }
@@ -478,10 +473,9 @@ function checkFile(config: Config): readonly CheckResult[] {
 
 /** Triggers of other clients, which run in the midst of rowsync's own transactions. */
 function checkTriggers(reader: ReplicaReader): readonly CheckResult[] {
-  const names = readForeignTriggers(reader);
-  if (names.length === 0) return [];
-  const message = `other clients have made triggers that run when rowsync stores rows: ${someOf(names)}`;
   const hint =
     "Drop those that are not wanted: SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' shows what they do.";
-  return [warn('triggers', message, hint)];
+  return ofSome(readForeignTriggers(reader), (names) =>
+    warn('triggers', `other clients have made triggers that run when rowsync stores rows: ${names}`, hint),
+  );
 }

@@ -9,7 +9,7 @@ import { isPushed } from '../../config/table-options.ts';
 import type { TableRule } from '../../config/tables.ts';
 import type { Origin } from '../../origin/client.ts';
 import { type TableDescriptor, hasOption } from '../../wire/schema.ts';
-import { fail, ok, type CheckResult, warn } from '../../cli/runtime/check-result.ts';
+import { fail, ok, type CheckResult, warn, ofSome } from '../../cli/runtime/check-result.ts';
 import type { Config } from '../../config/load.ts';
 import { pullSettings, filesSettings, columnChoice } from '../../config/settings.ts';
 import { findTable, readTables, readSelection } from '../../replica/bookkeeping/tables.ts';
@@ -72,14 +72,8 @@ export function checkHistory(reader: ReplicaReader, config: Config): readonly Ch
   return [ok('history', `${texts.slice(0, NAMES_MAX).join('; ')}${rest}`)];
 }
 
-/** What was found, and what to do; empty where all is well. */
-interface FileFinding {
-  readonly message: string;
-  readonly hint: string;
-}
-
-/** The findings about the files of a replica; none without attachment columns whose files are wanted. */
-export function findFileFacts(reader: ReplicaReader, config: Config): readonly FileFinding[] {
+/** The files of a replica; nothing without attachment columns whose files are wanted. */
+export function checkStoredFiles(reader: ReplicaReader, config: Config): readonly CheckResult[] {
   const { rule } = filesSettings(config);
   const columns = readTables(reader).flatMap(({ id, name }) => {
     const wished = rule(name)?.mode ?? 'none';
@@ -92,37 +86,36 @@ export function findFileFacts(reader: ReplicaReader, config: Config): readonly F
   });
   const wanted = columns.filter(({ mode }) => mode !== 'none');
   if (wanted.length === 0) return [];
-  const named = (list: typeof columns): string => {
-    const names = list.map(({ name }) => name);
-    return someOf(names, NAMES_MAX);
+  const some = (isMeant: (column: (typeof columns)[number]) => boolean, words: (names: string) => string): string[] => {
+    const names = wanted.filter(isMeant).map(({ name }) => name);
+    return names.length === 0 ? [] : [words(someOf(names, NAMES_MAX))];
   };
-  const all = wanted.filter(({ mode }) => mode === 'all');
-  const latest = wanted.filter(({ mode }) => mode === 'latest');
   const kinds = [
-    all.length === 0 ? [] : [`every revision of ${named(all)}`],
-    latest.length === 0 ? [] : [`the latest of ${named(latest)}`],
-  ].flat();
-  const listed = wanted.filter(({ isListed }) => isListed);
-  const findings: FileFinding[] = [
-    {
-      message: `${kinds.join('; ')}${listed.length === 0 ? '; found by the values of their cells' : ''}`,
-      hint: '',
-    },
+    ...some(
+      ({ mode }) => mode === 'all',
+      (names) => `every revision of ${names}`,
+    ),
+    ...some(
+      ({ mode }) => mode === 'latest',
+      (names) => `the latest of ${names}`,
+    ),
   ];
-  if (listed.length > 0) {
-    findings.push({
-      message: `${named(listed)}: the origin does not show the revision there, so that each cell with a file costs a request in every pull`,
-      hint: 'Write files: none for the tables whose files are not needed.',
-    });
-  }
-  const withoutHistory = wanted.filter(({ wished, mode }) => wished === 'all' && mode === 'latest');
-  if (withoutHistory.length > 0) {
-    findings.push({
-      message: `${named(withoutHistory)}: all revisions are wanted, but the column does not show its history`,
-      hint: 'Set "Allow See Revision History" for the column at the origin, or write files: latest.',
-    });
-  }
-  return findings;
+  const listed = some(
+    ({ isListed }) => isListed,
+    (names) =>
+      `${names}: the origin does not show the revision there, so that each cell with a file costs a request in every pull`,
+  );
+  const withoutHistory = some(
+    ({ wished, mode }) => wished === 'all' && mode === 'latest',
+    (names) => `${names}: all revisions are wanted, but the column does not show its history`,
+  );
+  return [
+    ok('files', `${kinds.join('; ')}${listed.length === 0 ? '; found by the values of their cells' : ''}`),
+    ...listed.map((message) => warn('files', message, 'Write files: none for the tables whose files are not needed.')),
+    ...withoutHistory.map((message) =>
+      warn('files', message, 'Set "Allow See Revision History" for the column at the origin, or write files: latest.'),
+    ),
+  ];
 }
 
 /** What the replica remembers of the columns of a table, by its id. */
@@ -169,11 +162,9 @@ export function checkChoice(
     results: [
       ...chosen.problems.map((problem) => fail('columns', `${name}: ${problem}`, `Correct tables.${rule.pattern}.`)),
       ...choiceResults(described, chosen),
-      ...(useless.length === 0
-        ? []
-        : [
-            warn('columns', `${name}: no column matches ${someOf(useless)}`, `Correct tables.${rule.pattern}.columns.`),
-          ]),
+      ...ofSome(useless, (patterns) =>
+        warn('columns', `${name}: no column matches ${patterns}`, `Correct tables.${rule.pattern}.columns.`),
+      ),
       ...(isPushed(rule.options) ? requiredResults(described, chosen) : []),
     ],
   };
@@ -212,15 +203,13 @@ export function checkNames(
     ['columnNames', 'leaves columns with one name', alike],
   ] as const;
   return findings.flatMap(([option, problem, names]) =>
-    names.length === 0
-      ? []
-      : [
-          fail(
-            'columns',
-            `${descriptor.recordName}: ${option} ${problem}: ${someOf(names)}`,
-            `Correct tables.${pattern}.${option}.`,
-          ),
-        ],
+    ofSome(names, (some) =>
+      fail(
+        'columns',
+        `${descriptor.recordName}: ${option} ${problem}: ${some}`,
+        `Correct tables.${pattern}.${option}.`,
+      ),
+    ),
   );
 }
 
@@ -250,13 +239,13 @@ function requiredResults(described: TableDescriptor, { descriptor }: Chosen): re
   const missing = described.columns.filter(
     ({ id, dataOptions }) => !writable.has(id) && hasOption(dataOptions, 'Required'),
   );
-  if (missing.length === 0) return [];
-  const names = someOf(missing.map(({ name }) => name));
-  return [
-    warn(
-      'push',
-      `${described.recordName}: the origin requires ${names}, which new rows cannot be given here`,
-      'Rows that are inserted here will be refused, unless the origin has a default.',
-    ),
-  ];
+  return ofSome(
+    missing.map(({ name }) => name),
+    (names) =>
+      warn(
+        'push',
+        `${described.recordName}: the origin requires ${names}, which new rows cannot be given here`,
+        'Rows that are inserted here will be refused, unless the origin has a default.',
+      ),
+  );
 }
