@@ -69,7 +69,12 @@ export interface Logger {
   error(event: LogEvent, facts?: LogFacts): void;
 }
 
-export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+/** A logger from what writes the events of one level. */
+export function loggerOf(writer: (level: keyof Logger) => Logger['info']): Logger {
+  return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
+}
+
+export const silentLogger = loggerOf(() => () => undefined);
 
 /** Longest text of one fact in characters: a message and its table name fit, a body does not. */
 const FACT_CHARS_MAX = 1_000;
@@ -102,12 +107,9 @@ export function createLogger(options: {
     },
     { write: (line: string) => void options.destination.write(formLine(printableJson(scrub(line)), form)) },
   );
-  const writer =
-    (level: Exclude<LogLevel, 'silent'>): Logger['info'] =>
-    (event, facts) => {
-      if (logger.isLevelEnabled(level)) logger[level](loggable(facts), event);
-    };
-  return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
+  return loggerOf((level) => (event, facts) => {
+    if (logger.isLevelEnabled(level)) logger[level](loggable(facts), event);
+  });
 }
 
 /** What an event says of an error. */
@@ -117,12 +119,7 @@ export function errorFacts({ code, message, hint }: RowsyncError): LogFacts {
 
 /** A logger that adds the same facts to every event. */
 export function withFacts(log: Logger, common: LogFacts): Logger {
-  return {
-    debug: (event, facts) => log.debug(event, { ...common, ...facts }),
-    info: (event, facts) => log.info(event, { ...common, ...facts }),
-    warn: (event, facts) => log.warn(event, { ...common, ...facts }),
-    error: (event, facts) => log.error(event, { ...common, ...facts }),
-  };
+  return loggerOf((level) => (event, facts) => log[level](event, { ...common, ...facts }));
 }
 
 /**
@@ -204,8 +201,4 @@ function loggable(facts: LogFacts | undefined): Record<string, LogFact> {
 
 function isLogFact(value: unknown): value is LogFact {
   return value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-}
-
-function ignore(): void {
-  // The silent logger's whole work.
 }

@@ -8,7 +8,7 @@ import { stampFromMs, type Clock } from '../base/clock.ts';
 import type { LogEvent } from '../base/log-events.ts';
 import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
 import { printable } from '../base/text.ts';
-import { silentLogger, type LogFacts, type Logger } from '../base/log.ts';
+import { loggerOf, silentLogger, type LogFacts, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT, type Notice, type SentNotices } from './notices.ts';
@@ -86,13 +86,10 @@ export class NotificationSender {
       if (notice !== null) this.#add(notice);
       this.send();
     };
-    const writer =
-      (level: keyof Logger): Logger['info'] =>
-      (event, facts) => {
-        log[level](event, facts);
-        if (command !== null || webhook !== null) look(event, facts);
-      };
-    return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
+    return loggerOf((level) => (event, facts) => {
+      log[level](event, facts);
+      if (command !== null || webhook !== null) look(event, facts);
+    });
   }
 
   /** Calls when an attempt failed, so that the next one is waited for. */

@@ -27,11 +27,11 @@ export interface Notifier {
 
 export const silentNotifier: Notifier = {
   watchdogMs: null,
-  starting: ignore,
-  ready: ignore,
-  status: ignore,
-  alive: ignore,
-  stopping: ignore,
+  starting: () => undefined,
+  ready: () => undefined,
+  status: () => undefined,
+  alive: () => undefined,
+  stopping: () => undefined,
   flush: () => Promise.resolve(),
 };
 
@@ -86,8 +86,4 @@ function send(assignments: readonly string[]): Promise<string | null> {
     child.once('error', (error) => resolve(error.message));
     child.once('exit', (code) => resolve(code === 0 ? null : `systemd-notify ended with ${String(code)}`));
   });
-}
-
-function ignore(): void {
-  // The whole work of the silent notifier.
 }
