@@ -14,6 +14,7 @@ import { ROW_CONFLICT_TEXTS } from '../report/push-report.ts';
 import { listTable } from '../terminal/table.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import { plural, printable, shellWord, truncate } from '../../base/text.ts';
+import { jsonCells } from '../../wire/exact.ts';
 
 const LIST_EXAMPLES = `
 Open conflicts wait for you and hold up their row only. Edits of the last seven days that lost to a change at the origin, by the
@@ -150,13 +151,8 @@ function rowText(row: ConflictLine['local'], base: ConflictLine['base']): string
 
 /** Cells of a row that is kept as JSON, in words, by name. Numbers keep every digit. */
 function keptCells(row: ConflictLine['base']): ReadonlyMap<string, string> {
-  const inWords = (name: string, value: unknown, context?: { readonly source?: string }): unknown => {
-    if (name === '') return value;
-    return value === null ? 'NULL' : (context?.source ?? JSON.stringify(value));
-  };
-  const cells: unknown = JSON.parse(String(row ?? '{}'), inWords);
-  if (typeof cells !== 'object' || cells === null) return new Map();
-  return new Map(Object.entries(cells).map(([name, words]) => [name, String(words)]));
+  const cells = jsonCells(String(row ?? '{}')) ?? new Map<string, string>();
+  return new Map([...cells].map(([name, json]) => [name, json === 'null' ? 'NULL' : json]));
 }
 
 type ResolveFlags = { readonly take: string; readonly again?: boolean };

@@ -2,7 +2,7 @@
  * Finds how rows differ between two moments, cell by cell, from the entries in between.
  */
 import type { HistoryEntry } from './entries.ts';
-import { ExactNumber } from '../../wire/exact.ts';
+import { jsonCells } from '../../wire/exact.ts';
 import { netOf, type Net } from './net.ts';
 
 /** A cell that differs; both values are JSON text. */
@@ -39,22 +39,11 @@ function rowDifference(entries: readonly HistoryEntry[]): readonly RowDifference
 }
 
 export function cellsOf({ before, after }: Pick<HistoryEntry, 'before' | 'after'>): readonly CellDifference[] {
-  const [old, now] = [jsonTexts(before), jsonTexts(after)];
+  const textsOf = (json: string | null) => jsonCells(json ?? '{}') ?? new Map<string, string>();
+  const [old, now] = [textsOf(before), textsOf(after)];
   return [...new Set([...old.keys(), ...now.keys()])].map((column) => ({
     column,
     before: old.get(column) ?? 'null',
     after: now.get(column) ?? 'null',
   }));
-}
-
-/** Values of a JSON object as JSON text, with every digit. */
-function jsonTexts(json: string | null): ReadonlyMap<string, string> {
-  if (json === null) return new Map();
-  const parsed: unknown = JSON.parse(json, (_key, value: unknown, context?: { readonly source?: string }) =>
-    typeof value === 'number' ? new ExactNumber(context?.source ?? String(value)) : value,
-  );
-  if (typeof parsed !== 'object' || parsed === null) return new Map();
-  return new Map(
-    Object.entries(parsed).map(([name, value]: readonly [string, unknown]) => [name, JSON.stringify(value)]),
-  );
 }

@@ -5,6 +5,7 @@
 import { ageText, bytesText, countText, plural } from '../../base/text.ts';
 import type { Cell } from '../shared/browse.ts';
 import { html, type Html } from './html.ts';
+import { jsonCells } from '../../wire/exact.ts';
 
 /** A value as it is read from the replica; whole rows are JSON texts. */
 export type ShownValue = string | number | null;
@@ -100,18 +101,13 @@ export function shownValue(value: Cell): ShownValue {
 export function cellsOf(text: ShownValue): ReadonlyMap<string, ShownValue> | null {
   if (typeof text !== 'string') return null;
   try {
-    const parsed: unknown = JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>
-      typeof value === 'number' ? (context?.source ?? String(value)) : value,
-    );
-    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return null;
-    return new Map(Object.entries(parsed).map(([name, value]) => [name, shown(value)]));
+    const shown = (json: string): ShownValue =>
+      json === 'null' ? null : json.startsWith('"') ? String(JSON.parse(json)) : json;
+    const cells = jsonCells(text);
+    return cells === null ? null : new Map([...cells].map(([name, json]) => [name, shown(json)]));
   } catch {
     return null;
   }
-}
-
-function shown(value: unknown): ShownValue {
-  return value === null || typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** A row that is kept as a JSON object: those columns in which it differs from another version, or all that have a value. */
