@@ -15,6 +15,7 @@ import { optionsSchema, type ExtraSettings, type JobDefault, type OptionSection,
 import { describeProblems, problemsFromIssues, type ConfigProblem } from './problems.ts';
 import {
   expandVariables,
+  hiddenProblem,
   processEnvironment,
   readCredentials,
   systemCode,
@@ -204,7 +205,7 @@ function keyProblems(values: unknown, path: ConfigProblem['path']): readonly Con
   return Object.entries(values).flatMap(([key, value]): readonly ConfigProblem[] => {
     const complaint = 'cannot be used as a key; for a table of this name, write a pattern such as __proto*';
     return key === '__proto__'
-      ? [{ path: [...path, key], complaint, showValue: false }]
+      ? [hiddenProblem([...path, key], complaint)]
       : keyProblems(value, [...path, Array.isArray(values) ? Number(key) : key]);
   });
 }

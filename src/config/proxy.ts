@@ -7,31 +7,29 @@ import { BlockList, isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
 import type { ProxySettings, OriginRoute } from '../origin/proxy.ts';
 import type { Options } from './options.ts';
-import type { ConfigProblem } from './problems.ts';
-import { readLogin, systemCode, type Environment } from './secrets.ts';
+import {
+  hiddenProblem,
+  readLogin,
+  systemCode,
+  type Environment,
+  type OptionFindings,
+  type SecretSources,
+} from './secrets.ts';
 
-export interface RouteResult {
+export interface RouteResult extends OptionFindings {
   readonly way: OriginRoute;
-  readonly problems: readonly ConfigProblem[];
-  readonly warnings: readonly string[];
 }
 
 export type RouteOptions = Pick<Options['origin'], 'url' | 'proxy' | 'caFile'>;
-
-/** Where relative paths start, and the variables that may name a proxy. */
-interface ProxySources {
-  readonly folder: string;
-  readonly environment: Environment;
-}
 
 /** Bytes of a file of certificates; all that Mozilla knows take a quarter of it. */
 const CA_BYTES_MAX = 1024 * 1024;
 
 /** Reads the way; nothing is connected to. */
-export function readOriginRoute(origin: RouteOptions, surroundings: ProxySources): RouteResult {
+export function readOriginRoute(origin: RouteOptions, surroundings: SecretSources): RouteResult {
   const proxy = readProxy(origin, surroundings);
   const ca = origin.caFile === undefined ? null : readAuthorities(resolve(surroundings.folder, origin.caFile));
-  const caProblems = ca !== null && 'complaint' in ca ? [problemOf(['origin', 'caFile'], ca.complaint)] : [];
+  const caProblems = ca !== null && 'complaint' in ca ? [hiddenProblem(['origin', 'caFile'], ca.complaint)] : [];
   return {
     way: { proxy: proxy.proxy, authorities: ca !== null && 'pem' in ca ? ca.pem : null },
     problems: [...proxy.problems, ...caProblems],
@@ -39,11 +37,11 @@ export function readOriginRoute(origin: RouteOptions, surroundings: ProxySources
   };
 }
 
-interface ProxyResult extends Pick<RouteResult, 'problems' | 'warnings'> {
+interface ProxyResult extends OptionFindings {
   readonly proxy: ProxySettings | null;
 }
 
-function readProxy({ proxy, url }: RouteOptions, surroundings: ProxySources): ProxyResult {
+function readProxy({ proxy, url }: RouteOptions, surroundings: SecretSources): ProxyResult {
   if (proxy === undefined) return { proxy: null, problems: [], warnings: [] };
   if (proxy === 'environment') return proxyOfEnvironment(new URL(url), surroundings.environment);
   if (typeof proxy === 'string') return { proxy: { url: proxy, login: null }, problems: [], warnings: [] };
@@ -61,7 +59,7 @@ function proxyOfEnvironment(url: URL, environment: Environment): ProxyResult {
   const parts = address === null ? null : loginOf(address);
   if (address === null || parts === null || !/^https?:$/.test(address.protocol)) {
     const complaint = `finds no address of a proxy in the environment variable ${variable}: http://HOST:PORT is one`;
-    return { proxy: null, problems: [problemOf(['origin', 'proxy'], complaint)], warnings: [] };
+    return { proxy: null, problems: [hiddenProblem(['origin', 'proxy'], complaint)], warnings: [] };
   }
   return { proxy: { url: address.origin, login: parts.login }, problems: [], warnings: [] };
 }
@@ -116,8 +114,4 @@ function readAuthorities(path: string): { readonly pem: string } | { readonly co
   } catch (thrown) {
     return { complaint: `names a file ${path} that cannot be read as certificates (${systemCode(thrown)})` };
   }
-}
-
-function problemOf(path: readonly string[], complaint: string): ConfigProblem {
-  return { path, complaint, showValue: false };
 }

@@ -46,7 +46,7 @@ export function expandVariables(
       const value = environment[name];
       if (value !== undefined && value !== '') return value;
       if (otherwise.length > 0) return otherwise.join(':-');
-      problems.push({ path, complaint: `needs the environment variable ${name}, which is not set`, showValue: false });
+      problems.push(hiddenProblem(path, `needs the environment variable ${name}, which is not set`));
       return whole;
     });
   const expand = (value: unknown, path: OptionPath): unknown => {
@@ -69,11 +69,26 @@ function isSecretReference(path: OptionPath): boolean {
   return path.length === 2 && path[0] === 'origin' && (path[1] === 'token' || path[1] === 'password');
 }
 
-/** What came of looking for the credentials; `credentials` is null exactly if there are problems. */
-export interface CredentialsResult {
-  readonly credentials: Credentials | null;
+/** Where relative paths start, and the variables that may hold secrets or name a proxy. */
+export interface SecretSources {
+  readonly folder: string;
+  readonly environment: Environment;
+}
+
+/** What is wrong, and what is unwise. */
+export interface OptionFindings {
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly string[];
+}
+
+/** A problem that does not show the value. */
+export function hiddenProblem(path: OptionPath, complaint: string): ConfigProblem {
+  return { path, complaint, showValue: false };
+}
+
+/** What came of looking for the credentials; `credentials` is null exactly if there are problems. */
+export interface CredentialsResult extends OptionFindings {
+  readonly credentials: Credentials | null;
 }
 
 /**
@@ -82,11 +97,11 @@ export interface CredentialsResult {
  */
 export function readCredentials(
   section: Readonly<Record<string, unknown>>,
-  surroundings: { readonly folder: string; readonly environment: Environment },
+  surroundings: SecretSources,
 ): CredentialsResult {
   const given = ['tokenFile', 'token', 'user', 'passwordFile', 'password'].filter((key) => section[key] !== undefined);
   const complain = (path: OptionPath, complaint: string): CredentialsResult => {
-    return { credentials: null, problems: [{ path, complaint, showValue: false }], warnings: [] };
+    return { credentials: null, problems: [hiddenProblem(path, complaint)], warnings: [] };
   };
   const isInPath = section['tokenIn'] === 'path';
   const [first, second] = given;
@@ -110,16 +125,12 @@ export function readCredentials(
 export function readLogin(
   path: readonly string[],
   section: Readonly<Record<string, unknown>>,
-  surroundings: { readonly folder: string; readonly environment: Environment },
-): {
-  readonly login: { readonly user: string; readonly password: string } | null;
-  readonly problems: readonly ConfigProblem[];
-  readonly warnings: readonly string[];
-} {
+  surroundings: SecretSources,
+): OptionFindings & { readonly login: { readonly user: string; readonly password: string } | null } {
   const { user } = section;
   const [key, other] = ['passwordFile', 'password'].filter((name) => section[name] !== undefined);
   const complain = (at: string, complaint: string) => {
-    return { login: null, problems: [{ path: [...path, at], complaint, showValue: false }], warnings: [] };
+    return { login: null, problems: [hiddenProblem([...path, at], complaint)], warnings: [] };
   };
   if (key === undefined) {
     const nothing = { login: null, problems: [], warnings: [] };
@@ -136,59 +147,49 @@ export function looksLikeToken(path: string): boolean {
   return /^(?=.*\d)[A-Za-z0-9_-]{24,}$/.test(path.slice(path.lastIndexOf('/') + 1));
 }
 
+/** A secret that an option names; null where there are problems, or validation will find some. */
+export interface SecretResult extends OptionFindings {
+  readonly secret: string | null;
+}
+
 /** Reads a secret that an option names, by its file or its environment variable, with what is wrong or unwise about it. */
 export function readNamedSecret(
   path: readonly string[],
   value: unknown,
-  surroundings: { readonly folder: string; readonly environment: Environment },
-): {
-  readonly secret: string | null;
-  readonly problems: readonly ConfigProblem[];
-  readonly warnings: readonly string[];
-} {
-  const found = readSecret(path.at(-1) ?? '', value, surroundings);
-  const warnings = found.warnings.map((warning) => warning.replace(/^origin\.[A-Za-z]+/, path.join('.')));
-  const problems = 'complaint' in found ? [{ path, complaint: found.complaint, showValue: false }] : [];
-  return { secret: 'secret' in found ? found.secret : null, problems, warnings };
-}
-
-type SecretResult = ({ readonly secret: string } | { readonly complaint: string } | object) & {
-  readonly warnings: readonly string[];
-};
-
-function readSecret(
-  key: string,
-  value: unknown,
-  { folder, environment }: { readonly folder: string; readonly environment: Environment },
+  { folder, environment }: SecretSources,
 ): SecretResult {
-  if (typeof value !== 'string' || value.trim() === '') return { warnings: [] };
-  if (key.endsWith('File')) return readSecretFile(key, resolve(folder, value), environment);
-  if (!SECRET_REFERENCE.test(value)) return { warnings: [] };
+  const nothing = { secret: null, problems: [], warnings: [] };
+  if (typeof value !== 'string' || value.trim() === '') return nothing;
+  if (path.at(-1)?.endsWith('File') === true) return readSecretFile(path, resolve(folder, value), environment);
+  if (!SECRET_REFERENCE.test(value)) return nothing;
   const name = value.slice(2, -1);
-  return checkSecret(key, environment[name] ?? '', `the environment variable ${name}`, []);
+  return checkSecret(path, environment[name] ?? '', `the environment variable ${name}`, []);
 }
 
-function readSecretFile(key: string, path: string, environment: Environment): SecretResult {
+function noSecret(path: readonly string[], complaint: string, warnings: readonly string[] = []): SecretResult {
+  return { secret: null, problems: [hiddenProblem(path, complaint)], warnings };
+}
+
+function readSecretFile(option: readonly string[], path: string, environment: Environment): SecretResult {
   const shown = looksLikeToken(path) ? 'that looks like a token itself' : path;
   let text: string;
   let mode: number;
   let isOurs: boolean;
   try {
     const stat = statSync(path);
-    if (!stat.isFile()) return { complaint: `names ${shown}, which is not a file`, warnings: [] };
-    if (stat.size > SECRET_BYTES_MAX)
-      return { complaint: `names ${shown}, which is too large for a secret`, warnings: [] };
+    if (!stat.isFile()) return noSecret(option, `names ${shown}, which is not a file`);
+    if (stat.size > SECRET_BYTES_MAX) return noSecret(option, `names ${shown}, which is too large for a secret`);
     mode = stat.mode;
     isOurs = stat.uid === process.getuid?.();
     text = readShortText(path, SECRET_BYTES_MAX);
   } catch (thrown) {
-    return { complaint: `names a file ${shown} that cannot be read (${systemCode(thrown)})`, warnings: [] };
+    return noSecret(option, `names a file ${shown} that cannot be read (${systemCode(thrown)})`);
   }
   const isOpen = (mode & OTHERS_MODE) !== 0 && !isSystemdCredential(path, environment);
   const openness = `others than its owner may use ${path} (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`;
   // The owner of the file can repair it. A file that another client put here, as containers get their secrets, is only remarked on.
-  if (isOpen && isOurs) return { complaint: `is refused: ${openness}`, warnings: [] };
-  return checkSecret(key, text, shown, isOpen ? [`origin.${key}: ${openness}`] : []);
+  if (isOpen && isOurs) return noSecret(option, `is refused: ${openness}`);
+  return checkSecret(option, text, shown, isOpen ? [`${option.join('.')}: ${openness}`] : []);
 }
 
 /** systemd guards its credentials with an access list that the plain mode bits do not show. */
@@ -199,17 +200,22 @@ export function isSystemdCredential(path: string, environment: Environment): boo
   return below !== '' && !below.startsWith('..') && !isAbsolute(below) && join(folder, below) === path;
 }
 
-function checkSecret(key: string, text: string, source: string, warnings: readonly string[]): SecretResult {
-  const isToken = key.startsWith('token');
+function checkSecret(
+  option: readonly string[],
+  text: string,
+  source: string,
+  warnings: readonly string[],
+): SecretResult {
+  const isToken = option.at(-1)?.startsWith('token') === true;
   // Editors end a file with a line break and some begin it with a byte order mark; neither is part of the secret.
   const line = text.replace(/^\uFEFF/, '').replace(/(?:\r?\n)+$/, '');
   const secret = isToken ? line.trim() : line;
-  if (secret === '') return { complaint: `names ${source}, which is empty`, warnings };
+  if (secret === '') return noSecret(option, `names ${source}, which is empty`, warnings);
   if (isToken && !/^[\x21-\x7e]+$/.test(secret)) {
-    return { complaint: `finds no token in ${source}: a token is one word of plain characters`, warnings };
+    return noSecret(option, `finds no token in ${source}: a token is one word of plain characters`, warnings);
   }
-  if (/\p{Cc}/u.test(secret)) return { complaint: `finds more than one line in ${source}`, warnings };
-  return { secret, warnings };
+  if (/\p{Cc}/u.test(secret)) return noSecret(option, `finds more than one line in ${source}`, warnings);
+  return { secret, problems: [], warnings };
 }
 
 /** The system's code of a failed file operation, such as ENOENT or EACCES. */
