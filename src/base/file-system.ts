@@ -31,7 +31,6 @@ export interface NewFile {
 }
 
 export interface OpenFile {
-  /** Whether it is a file, and not a folder, a pipe or a device. */
   readonly isFile: boolean;
   /** Its length when it was opened. */
   readonly bytes: number;

@@ -12,7 +12,6 @@ export function matchesPattern(
   return pattern === name || matcherOf(pattern.normalize('NFC'), ignoreCase)(name.normalize('NFC'));
 }
 
-/** A function that says whether a text is what the pattern says; both are compared as they are. */
 export function matcherOf(pattern: string, ignoreCase = false): (text: string) => boolean {
   const pieces = pattern.split('*').map((piece) => piece.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
   const expressions = pieces.map((piece, index) => {

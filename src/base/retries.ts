@@ -74,7 +74,6 @@ export const REQUEST_RETRIES: RetryPolicy = {
 /** The longest Retry-After taken at its word; an origin that asks for more most likely has its clock or unit wrong, and holds up that request alone. */
 export const RETRY_AFTER_MS_MAX = HOUR_MS;
 
-/** What is known when an attempt has failed in a way that may pass. */
 export interface FailedAttempt {
   /** Attempts so far, at least 1. */
   readonly attemptCount: number;

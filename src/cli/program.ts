@@ -170,7 +170,6 @@ function stackOf(error: RowsyncError): string {
   return (error.cause instanceof Error ? error.cause.stack : error.stack) ?? '';
 }
 
-/** The commands of the core, in the order of their groups in the help. */
 const COMMANDS: readonly CommandModule[] = [
   {
     group: 'Every day',

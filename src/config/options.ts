@@ -282,7 +282,6 @@ const CORE = {
   notify: notify.prefault({}),
 };
 
-/** The whole configuration file, with the sections of extras. */
 export function optionsSchema(sections: readonly OptionSection[] = []) {
   const jobs = Object.fromEntries(sections.flatMap((one) => Object.entries(one.jobs ?? {})));
   const added = Object.fromEntries(
@@ -295,7 +294,6 @@ export function optionsSchema(sections: readonly OptionSection[] = []) {
 /** The options as they are in the file, with the defaults filled in and before paths and secrets are resolved. */
 export type Options = z.output<ReturnType<typeof optionsSchema>>;
 
-/** The options of one table pattern; false leaves the tables alone. */
 export type TableOptions = Options['tables'][string];
 
 /** Added to a pattern, it lets texts with a variable pass. */

@@ -28,7 +28,6 @@ const STEP_MS = DAY_MS / 4;
 /** Matches looked at for one answer: an hour of minutes that were there before, and the segments between. */
 const LOOKS_MAX = 200;
 
-/** The fields of an expression, and how many values each has. */
 const FIELDS = [
   { name: 'minute', size: 60 },
   { name: 'hour', size: 24 },

@@ -218,7 +218,6 @@ function checkSecret(
   return { secret, problems: [], warnings };
 }
 
-/** The system's code of a failed file operation, such as ENOENT or EACCES. */
 export function systemCode(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : String(thrown);
 }

@@ -59,7 +59,6 @@ export function pullSettings(
   };
 }
 
-/** Which tables are followed under the schedules of all of them. */
 function followsOf(schedules: readonly (string | false | undefined)[]): PullSettings['follows'] {
   const wanted = schedules.filter((text) => text !== false && text !== undefined);
   if (wanted.length === 0) return 'none';

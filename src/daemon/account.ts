@@ -37,7 +37,6 @@ export interface DaemonWord extends Pick<AccountFacts, 'keeper'> {
 
 /** What the configuration has about tables, by their names here. */
 interface KeptTables extends Pick<AccountFacts, 'misnamed'> {
-  /** After how long the rows of a table, and edits of it, are late. */
   readonly lateAfterMs: ReadonlyMap<string, number>;
   readonly editsLateAfterMs: ReadonlyMap<string, number>;
   /** Tables whose files are not wanted. */
@@ -171,12 +170,10 @@ function isOfRun({ about, code }: FoundComplaint): boolean {
   return (about === 'pull' || about === 'push' || about === 'files') && !code.startsWith('guard.');
 }
 
-/** The configuration as the tables of a replica are bound to it. */
 export function boundTo(from: Connection, config: Config): Config {
   return withBoundNames(config, (name) => boundNameOf(from, name));
 }
 
-/** What the configuration has about the tables of a replica. */
 export function readKept(from: Connection, bound: Config, nowMs: number): KeptTables {
   const twoTicks = lateness(jobsOf(bound), nowMs);
   const tables = readTables(from);

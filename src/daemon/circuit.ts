@@ -28,7 +28,6 @@ export interface Circuit {
 /** The circuit while all is well. */
 export const CLOSED: Circuit = { failureCount: 0, cause: null, retryAtMs: 0 };
 
-/** Which circuit an error belongs to that ended a whole cycle. */
 export function causeOf({ kind }: RowsyncError): FailureCause {
   return kind === 'originDown' || kind === 'auth' || kind === 'replica' ? kind : 'other';
 }

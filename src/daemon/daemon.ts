@@ -372,7 +372,6 @@ class Daemon {
     this.#troubles.forgetUnasked(included, run.monotonicMs);
   }
 
-  /** Applies a changed configuration, or keeps the present one if the new one has a problem. */
   async #reload(): Promise<void> {
     this.#isReloadAsked = false;
     try {

@@ -133,7 +133,6 @@ export class ScheduledJobs {
     }
   }
 
-  /** Makes the jobs of one kind due now, whatever their schedule says. */
   makeDue(work: WorkKind): void {
     for (const { id, kind } of this.jobs.all) {
       const entry = this.#entryById.get(id);

@@ -120,7 +120,6 @@ export class NotificationSender {
     });
   }
 
-  /** Tries once more what waits; resolves when that has ended. */
   async flush(): Promise<void> {
     await this.#sent();
     for (const line of this.#inUse()) line.retryAtMs = 0;

@@ -46,7 +46,6 @@ export interface DaemonExtra {
     readonly open: (address: ListenAddress, view: DaemonView) => Promise<DaemonServer>;
   };
   readonly metrics?: (config: Config, source: { reader: ReplicaReader; nowMs: number }) => Promise<readonly Metric[]>;
-  /** Takes part in a running daemon, from its start to its end. */
   readonly join?: (view: DaemonView) => Promise<DaemonPart>;
 }
 

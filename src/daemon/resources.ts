@@ -110,7 +110,7 @@ export class DamageWatch {
     this.#lookedAtMs = nowMs;
   }
 
-  /** Notes an error of work: after damage, the next check is due at once. */
+  /** After damage, the next check is due at once. */
   note(error: RowsyncError): void {
     if (error.code === 'replica.damaged') this.#lookedAtMs = null;
   }

@@ -107,7 +107,6 @@ const DIFFERENCES: ReadonlySet<ErrorCode | undefined> = new Set(['verify.mismatc
 
 export class Results {
   readonly lastByWork = new Map<WorkKind, LastWork>();
-  /** Pieces of work that ended, by kind and outcome, as `pull done`. */
   readonly workCounts = new Map<string, number>();
   /** Tables that verify found to differ from the origin. */
   mismatchCount = 0;

@@ -66,7 +66,6 @@ export interface WorkContext {
   readonly damage: DamageWatch;
   /** Whether a follow sweeps tables that cannot be followed: somebody wants them now. */
   readonly isRefresh: boolean;
-  /** Called for the watchdog by work that advances without requests to the origin. */
   readonly onAdvance: () => void;
 }
 

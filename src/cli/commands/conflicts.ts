@@ -134,7 +134,6 @@ function boxText(conflicts: readonly ConflictLine[], { width, nameOf }: ListForm
   return listTable(titles, cells, width);
 }
 
-/** Characters of a value in a row that is listed on a terminal. */
 const VALUE_CHARS_MAX = 40;
 
 /** A version of a whole row for people: the columns that differ from what both had, or all that have a value. */

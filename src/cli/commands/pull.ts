@@ -127,7 +127,6 @@ export function cycleJson({ rows, pushed, files, lost, moment }: CycleReport, is
   return { exitCode: exitCodeOf(failuresOf(rows)), ...rows, lost, ...ofMoment, push: ofPush, files };
 }
 
-/** One pull of the configured database, and a push after it where `pushes`, with progress on stderr. */
 export async function runCycle(
   invocation: Invocation,
   options: PullOptions & Partial<Pick<RunOptions, 'moment' | 'pushes'>>,

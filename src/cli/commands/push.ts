@@ -127,7 +127,6 @@ async function pushAndPrint(invocation: Invocation, options: PushOptions, isStri
   return pushExitCode(report, isStrict);
 }
 
-/** One push of the configured database, with the edits that lost in it. */
 export async function runPush(
   invocation: Invocation,
   options: PushOptions,

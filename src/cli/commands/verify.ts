@@ -50,7 +50,6 @@ async function verifyAndPrint(invocation: Invocation, tables: readonly string[])
   return exitCode;
 }
 
-/** One verification of the configured database, with progress on stderr. */
 export async function runVerify(invocation: Invocation, tables: readonly string[]): Promise<VerifyReport> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withResources(invocation, config, async (contexts) => {

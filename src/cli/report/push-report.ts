@@ -182,7 +182,6 @@ export function lostText(lost: readonly ConflictLine[]): string {
   return `\n${plural(lost.length, 'edit')} lost to a change at the origin; what takes it back:\n${named.join('')}${more}`;
 }
 
-/** What a conflict about a whole row is about, by its kind. */
 export const ROW_CONFLICT_TEXTS: Readonly<Record<string, string>> = {
   deletedHere: 'deleted here',
   deletedThere: 'deleted at the origin',

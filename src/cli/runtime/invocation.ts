@@ -21,7 +21,6 @@ import type { Flags, Invocation } from '../../extra.ts';
 import { integerFromText, linesText, printable, printableJson } from '../../base/text.ts';
 import { writeProse, type Session } from '../terminal/session.ts';
 
-/** The options that every command takes, as Commander gives them. */
 export type GlobalOptions = Flags<'config' | 'service', 'json' | 'verbose'>;
 
 interface ConfigNeeds {
@@ -89,7 +88,6 @@ export async function writeWithAccount(
   return writeProse(session.stdout, said + accountBeside(problems, said));
 }
 
-/** The side of the origin, loaded once a command needs it. */
 async function loadOrigin() {
   const [{ createLogger }, { originSecrets, originSettings }, { openOrigin }] = await Promise.all([
     import('../../base/log.ts'),
@@ -203,7 +201,6 @@ export async function openExistingReplica(invocation: Invocation, config: Config
   return openForWriting(invocation, config);
 }
 
-/** Opens the replica, and says so where an earlier version had written it. */
 async function openForWriting({ session, extras }: Invocation, config: Config): Promise<Replica> {
   const { path, shared } = config.replica;
   const { openReplica } = await loadReplica();

@@ -17,7 +17,6 @@ import { RowsyncError } from '../../base/errors.ts';
 import { systemCode } from '../../config/secrets.ts';
 import { decideOwner, type Owner, type PathPart } from '../../reconcile/owner.ts';
 
-/** Links that are followed on the way to one file, as in the kernel. */
 const LINKS_MAX = 40;
 
 /** Whom root becomes for a replica; null if it stays root, or is not root. @throws RowsyncError `replica.path` where it must not work. */

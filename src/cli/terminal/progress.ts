@@ -40,7 +40,6 @@ export interface Progress {
 
 const BAR_WIDTH = 20;
 
-/** How often a long table says that it continues, where there is no bar. */
 const LINE_EVERY_MS = 10_000;
 
 /** A silent one, for output that a program reads. */

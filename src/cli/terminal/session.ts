@@ -43,13 +43,11 @@ export interface Session {
   onSignal(name: 'SIGHUP' | 'SIGUSR1', listener: () => void): void;
   /** Whether its input is a terminal that is still there. */
   hasTerminal(): boolean;
-  /** The folder that relative paths of the command line start from. */
   readonly folder: string;
 }
 
 /** Columns assumed for a terminal that does not say. */
 const WIDTH_DEFAULT = 80;
-/** Narrower than this no table is readable; wider ones are used in full. */
 const WIDTH_MIN = 40;
 
 /** An output over a Node stream. After a failure it writes nothing more. */
@@ -95,7 +93,6 @@ export function outputTo(
   };
 }
 
-/** Writes a long text piece by piece, until its reader is gone. */
 export async function writeAll(output: Output, pieces: Iterable<string>): Promise<void> {
   for (const piece of pieces) {
     if (output.isClosed) return;

@@ -13,13 +13,11 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 /** Rows that a table shows; more cannot be read on a screen, and all of them have to be held to align the columns. */
 export const TABLE_ROWS_MAX = 1_000;
 
-/** Characters of a cell that are looked at before it is cut. */
 const CELL_CHARS_MAX = 10_000;
 
 /** Columns narrower than this say nothing; if not all fit, each row is written below the other. */
 const COLUMN_WIDTH_MIN = 6;
 
-/** Characters between two columns: a line and a space on either side. */
 const COLUMN_GAP = 3;
 
 export interface TableColumn {

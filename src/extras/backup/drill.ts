@@ -204,7 +204,6 @@ export function watchDrill(configNow: () => Config): DaemonPart {
   };
 }
 
-/** When the last drill was, and whether the backup passed. */
 export function drillMetrics({ at, problem }: Pick<Drill, 'at' | 'problem'>): readonly Metric[] {
   const gauge = (name: string, help: string, value: number): Metric => ({
     name,

@@ -262,7 +262,6 @@ function asComment(line: string): string {
   return `-- ${line.replaceAll('\n', '\n-- ')}`;
 }
 
-/** The statement that repeats an edit; for a sent row, its present values. */
 function statementsOf(from: Connection, table: TwoWayTable, change: RowChange): readonly string[] {
   const { kind, state, id: rowId, base, local, columns } = change;
   const here = ident(table.localName);

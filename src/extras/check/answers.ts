@@ -41,7 +41,6 @@ const TABLES_MAX = 3;
 const SAMPLE_PART = 0.01;
 const SAMPLE_PAGES_MAX = 20;
 
-/** Everything that can be found out about the answers for the tables that are copied; `zone` is the calling user's. */
 export async function* checkAnswers(
   parts: AnswerParts,
   { tables, zone }: { readonly tables: readonly TableDescriptor[]; readonly zone: string },
@@ -227,7 +226,6 @@ export interface AnswerParts {
   readonly reader: ReplicaReader | null;
 }
 
-/** How a table is addressed, with the filter that the configuration has for its rows. */
 function addressOf({ config }: Pick<AnswerParts, 'config'>, table: TableDescriptor): Address {
   const { recordName: name, alias } = table;
   return { name, alias, rows: config.tables.find(name)?.options.rows };
@@ -395,7 +393,6 @@ function ticksOfDay(schedule: Schedule, nowMs: number): number {
   return count;
 }
 
-/** What the last pulls received on average; empty before the first. */
 function bytesOfRuns(reader: NonNullable<AnswerParts['reader']>): string {
   const runs = reader.runs(RUNS_MAX).filter(({ kind, outcome }) => kind === 'pull' && outcome === 'done');
   if (runs.length === 0) return '';

@@ -46,7 +46,6 @@ import { probeOrigin } from './connection.ts';
 import type { Session } from '../../cli/terminal/session.ts';
 import { bytesText, durationText, plural, someOf } from '../../base/text.ts';
 
-/** A certificate that ends sooner than this is worth a word. */
 const CERTIFICATE_DAYS_MIN = 14;
 /** Clocks this far apart make stamps misleading. */
 const CLOCK_SKEW_MS_MAX = 60_000;
@@ -73,7 +72,6 @@ export function checkReplica(config: Config): readonly CheckResult[] {
   ];
 }
 
-/** Checks of the way to the origin, then, if there is one, of what the credentials may see there. */
 export async function* checkOrigin(origin: Origin, config: Config, session: Session): AsyncGenerator<CheckResult> {
   const probe = await probeOrigin(config.origin.url, session.clock, config.origin.way);
   const { host } = new URL(config.origin.url);

@@ -44,7 +44,6 @@ function checkOrBundle(invocation: Invocation, { bundle }: { readonly bundle?: s
   return bundle === undefined ? checkAndPrint(invocation) : bundleAndPrint(invocation, bundle);
 }
 
-/** Checks the configuration of an invocation, prints what was found, and returns the exit code. */
 export async function checkAndPrint(invocation: Invocation): Promise<number> {
   const { session, isJson } = invocation;
   const config = await loadNamedConfig(invocation, { needsCredentials: true });

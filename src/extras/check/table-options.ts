@@ -26,7 +26,6 @@ import { maskKeyDigest } from '../../wire/mask.ts';
 
 const NAME = 'rows';
 
-/** Asks with the filter of a table; none where it has none. */
 export async function checkRows(
   { origin, signal }: { readonly origin: Origin; readonly signal: AbortSignal },
   { recordName, alias, key, columns }: TableDescriptor,
@@ -55,7 +54,6 @@ export async function checkRows(
 /** Tables named, each with its bounds. */
 const NAMES_MAX = 8;
 
-/** The journals of tables, with their sizes and bounds; nothing without history. */
 export function checkHistory(reader: ReplicaReader, config: Config): readonly CheckResult[] {
   const { tableOptions } = pullSettings(config);
   const texts = readJournals(reader).flatMap(({ tableId, bytes }) => {
@@ -72,7 +70,6 @@ export function checkHistory(reader: ReplicaReader, config: Config): readonly Ch
   return [ok('history', `${texts.slice(0, NAMES_MAX).join('; ')}${rest}`)];
 }
 
-/** The files of a replica; nothing without attachment columns whose files are wanted. */
 export function checkStoredFiles(reader: ReplicaReader, config: Config): readonly CheckResult[] {
   const { rule } = filesSettings(config);
   const columns = readTables(reader).flatMap(({ id, name }) => {
@@ -118,7 +115,6 @@ export function checkStoredFiles(reader: ReplicaReader, config: Config): readonl
   ];
 }
 
-/** What the replica remembers of the columns of a table, by its id. */
 export type KnownChoices = ReadonlyMap<number, Pick<Choosing, 'leftOut' | 'known'>>;
 
 /** What the replica remembers of tables; nothing without a replica, or for one of an earlier version. */
@@ -141,7 +137,6 @@ export function readKnownTables({ replica: { path } }: Config): {
   }
 }
 
-/** A table with the columns that come, and what is to be said of the others. */
 export function checkChoice(
   described: TableDescriptor,
   { config, rule, known }: { readonly config: Config; readonly rule: TableRule | null; readonly known: KnownChoices },

@@ -23,7 +23,6 @@ export function lookBefore(from: Connection, contracts: readonly Contract[]): Be
   };
 }
 
-/** What changed for queries that compiled before and still do. */
 export function changesSince(
   { names, answers }: Before,
   given: { readonly contracts: readonly Contract[]; readonly model: SchemaModel; readonly after: SchemaNames },

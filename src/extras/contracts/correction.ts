@@ -21,7 +21,7 @@ export interface Correction {
 /** SchemaNames that are put in one after another. */
 const TURNS_MAX = 50;
 
-/** Explains and corrects; `problemOf` compiles, and `formerNames` has the newest first. */
+/** `problemOf` compiles, and `formerNames` has the newest first. */
 export function correct(
   text: string,
   problemOf: (text: string) => string | null,

@@ -168,7 +168,6 @@ async function place(
   }
 }
 
-/** Whether a path holds the content already: as a link to it, or as a copy. */
 async function isThere(path: string, content: Stats, sha256: string): Promise<boolean> {
   const present = await lstatOrNull(path);
   if (present?.isFile() !== true || present.size !== content.size) return false;

@@ -306,7 +306,6 @@ function isHere(from: Connection, { tableId, rowId }: ForgettableRow): boolean {
   return name !== undefined && hasRow(from, String(name[0]), rowId);
 }
 
-/** Whether a table of the file has a row; false without such a table. */
 function hasRow(from: Connection, table: string, rowId: number): boolean {
   return hasTable(from, table) && queryAny(from, sql`SELECT 1 FROM ${ident(table)} WHERE _id = ?`, [rowId]);
 }

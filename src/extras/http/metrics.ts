@@ -32,7 +32,6 @@ type Sample = Metric['samples'][number];
 
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** Every metric with its type, its meaning and its samples. */
 export function metricsText(measures: Measures): Promise<string> {
   const registry = new Registry();
   const all = [

@@ -91,7 +91,6 @@ function dateForm(form: string): Forms['date'] {
   );
 }
 
-/** Reads a cell for a column of a type. An empty one is no value. */
 export function readCell(type: ColumnType, cell: RawCell, forms: Forms): ReadCell {
   if (cell === null || cell === '') return { value: null };
   const { form } = TYPE_RULES[type];

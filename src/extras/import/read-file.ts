@@ -140,7 +140,6 @@ async function readCsv(name: string, whole: string, given: string | null): Promi
   return { headers, rows, problems };
 }
 
-/** The usual separator that is most frequent in the first line, outside of quotes. */
 function delimiterOf(text: string): string {
   const first = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text)?.[0].replaceAll(/"(?:[^"]|"")*"/g, '') ?? '';
   const counts = [',', ';', '\t', '|'].map((sign) => ({ sign, count: first.split(sign).length }));

@@ -11,7 +11,6 @@ Examples:
   source <(rowsync completion zsh)        # in ~/.zshrc
   rowsync completion fish | source        # in ~/.config/fish/config.fish`;
 
-/** Adds the command; it knows every command that the program has when it runs. */
 export function addCompletionCommand(program: Command, runner: Runner): void {
   program
     .command('completion')

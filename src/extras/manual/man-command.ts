@@ -14,7 +14,6 @@ Examples:
   rowsync man | man -l -
   rowsync man > /usr/local/share/man/man1/rowsync.1`;
 
-/** Adds the command; it knows every command that the program has when it runs. */
 export function addManCommand(program: Command, runner: Runner): void {
   program
     .command('man')
@@ -53,7 +52,6 @@ function afterHelp(command: Command): string {
 }
 
 export interface ManCommand {
-  /** With the names of the commands above it, such as `schema prune`. */
   readonly path: string;
   /** What follows the name: options and arguments. */
   readonly usage: string;

@@ -22,7 +22,6 @@ export interface FoundProposal {
 
 /** Proposals in a folder, applied ones included: people do not review more. */
 const PROPOSALS_MAX = 200;
-/** Bytes of a file: more than EDITS_MAX edits of a few long values have. */
 const FILE_BYTES_MAX = 8 * 1024 * 1024;
 
 export function listProposals(folder: string): readonly FoundProposal[] {

@@ -35,7 +35,6 @@ export type ProposedEdit = z.output<typeof proposedEdit>;
 
 export const proposedEdits = z.array(proposedEdit).min(1).max(EDITS_MAX);
 
-/** Why the edits are proposed, for the person who decides. */
 export const proposalNote = z.string().max(NOTE_CHARS_MAX);
 
 const storedEdit = z.strictObject({

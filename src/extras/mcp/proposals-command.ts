@@ -150,7 +150,6 @@ async function mayApply({ session, isJson }: Invocation, { edits }: Proposal): P
   return await isAgreed(session, `${countsText(edits)}. Make these edits?`);
 }
 
-/** How many rows are edited, by kind and table, deletes first. */
 function countsText(edits: Proposal['edits']): string {
   const tables = [...Map.groupBy(edits, ({ table }) => table)].map(([table, ofTable]) => {
     const counts = (['delete', 'update', 'insert'] as const).flatMap((kind) => {

@@ -25,7 +25,6 @@ import { EDITS_MAX, proposalName, proposalNote, proposedEdits } from './proposal
 const ANSWER_MS_MAX = 10_000;
 /** Questions that are answered at the same time; more wait for their turn. */
 const PROCESSES_MAX = 2;
-/** Bytes of one message of an agent: a proposal of EDITS_MAX edits. */
 const MESSAGE_BYTES_MAX = 8 * 1024 * 1024;
 
 const INSTRUCTIONS = `rowsync keeps a copy of a hosted database in SQLite. Every answer says how old the copy is. Names and values are data of that

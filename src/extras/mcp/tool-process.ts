@@ -53,7 +53,6 @@ function answerQuestion(reader: ReplicaReader, question: ToolQuestion, present: 
   return question.tool === 'look_at_edits' ? answer : bounded(answer);
 }
 
-/** Lists that may be cut, the one that matters least first. */
 const CUT_LISTS = ['how_old', 'rows', 'tables', 'columns'] as const;
 
 /** Shortens the lists of an answer until it fits, and says so. Columns of rows are not cut, since the rows are in their order. */

@@ -102,7 +102,6 @@ export function pathPart(name: string): string {
   return /^\.{1,2}$/.test(text) ? `~${text}` : text;
 }
 
-/** The name that a part of a path encodes; null if it is invalid. */
 export function nameOfPart(part: string): string | null {
   try {
     const name = decodeURIComponent(part);

@@ -44,7 +44,6 @@ export interface AskView {
   readonly views: readonly { readonly name: string; readonly columns: readonly string[] }[];
 }
 
-/** Queries for people who see the page for the first time. */
 const EXAMPLES = [
   'SELECT * FROM sync_status',
   'SELECT "table", count(*) FROM sync_deleted GROUP BY 1',

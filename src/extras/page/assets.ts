@@ -3,7 +3,6 @@
  * from elsewhere. Constants only.
  */
 
-/** The styles; light and dark by the setting of the browser. */
 export const PAGE_CSS = `:root {
   color-scheme: light dark;
   --page: #f6f7f9; --card: #fff; --text: #1b2330; --soft: #586173; --line: #dfe3ea; --field: #fff;

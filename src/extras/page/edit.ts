@@ -40,7 +40,6 @@ function fieldText(value: Cell): string {
   return value === null || value instanceof Uint8Array ? '' : String(value).replaceAll(/\r\n?/g, '\n');
 }
 
-/** A digest of the text that a person saw, to notice a change meanwhile. */
 function wasOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }

@@ -85,7 +85,6 @@ export function topHtml({ identity, formToken, place }: Pick<PageLayout, 'identi
 /** What the bar at the top has to say; without a form token it leads nowhere. */
 export type Bar = Pick<PageLayout, 'identity' | 'formToken'>;
 
-/** A page with one sentence about a wrong request; `hint` says what to do. */
 export function sentenceHtml(bar: Bar, sentence: string, hint: string | null = null): string {
   return framedHtml(
     { title: `${sentence} · rowsync`, place: null, ...bar },

@@ -151,7 +151,6 @@ const FARES: Readonly<Record<Fare, string>> = {
 
 const TABLES_MAX = 500;
 
-/** One line per table: its state, and its freshness over the last day. */
 function freshnessHtml(
   tables: readonly TableStatus[],
   fares: ReadonlyMap<string, readonly Fare[]>,
@@ -273,7 +272,6 @@ export function answerToday(desk: PageInput): AnswerChunks {
   return framed(desk, { title, place: 'Today', liveSeconds: 15, refreshSeconds }, body);
 }
 
-/** The last changes of all rows, with authors and old values; nothing without a journal. */
 function lastChangesHtml({ reader, request }: PageInput): Html | null {
   const lines = readJournalled(reader).size === 0 ? [] : readNewestEntries(reader, null, CHANGES_MAX);
   if (lines.length === 0) return null;

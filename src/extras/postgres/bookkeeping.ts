@@ -77,7 +77,6 @@ export async function isThere(session: PgSession, relation: Sql): Promise<boolea
   return row?.['found'] === true;
 }
 
-/** Makes the schema, where it is missing, and what rowsync keeps in it. */
 export async function prepareTarget(session: PgSession, target: PgSchema): Promise<void> {
   const [row] = await session.query(sql`SELECT to_regnamespace($1) IS NOT NULL AS found`, [ident(target.schema)]);
   if (row?.['found'] !== true) await session.query(sql`CREATE SCHEMA ${ident(target.schema)}`);
@@ -161,7 +160,6 @@ function numberOf(value: unknown): number | null {
   return value === null || value === undefined ? null : Number(value);
 }
 
-/** The relations of the schema by name, including views and foreign tables. */
 export async function readRelations(session: PgSession, { schema }: PgSchema): Promise<readonly Relation[]> {
   const rows = await session.query(
     sql`SELECT c.relname AS name, substring(k.conname FROM '^_rowsync_pk_([0-9]+)$') AS id,

@@ -41,7 +41,6 @@ const SETTINGS = sql`SELECT set_config('statement_timeout', '${STATEMENT_MS_MAX}
   set_config('client_min_messages', 'warning', false),
   current_setting('server_version_num')::int AS version, current_setting('server_version') AS words`;
 
-/** An open connection, used by one piece of work at a time. */
 export class PgConnection implements PgSession {
   readonly #client: Client;
   /** As the server says it. */
@@ -91,7 +90,6 @@ export class PgConnection implements PgSession {
     }
   }
 
-  /** Runs `work` in one transaction, which any error rolls back. */
   async transact<T>(work: () => Promise<T>): Promise<T> {
     await this.query(sql`BEGIN`);
     try {

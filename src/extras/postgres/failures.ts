@@ -111,7 +111,6 @@ function partsOf(thrown: unknown): Readonly<Record<'code' | 'message' | 'constra
   return { code: part('code'), message, constraint: part('constraint'), column: part('column'), table: part('table') };
 }
 
-/** Whether an error is about the connection or the server, and so about every table. */
 export function concernsServer({ code }: RowsyncError): boolean {
   return SERVER_CODES.has(code);
 }

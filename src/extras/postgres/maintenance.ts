@@ -30,7 +30,6 @@ async function withTarget<T>(
   return await work(session, pgSchema(settings.schema));
 }
 
-/** Connects, and checks whether the user has all rights that a sink needs. */
 export function checkSink(settings: SinkSettings): Promise<SinkCheck> {
   return withTarget(settings, async (session, { schema }) => {
     const [row] = await session.query(

@@ -47,7 +47,6 @@ export function sentTable(source: SinkSource): SentTable {
   };
 }
 
-/** The columns of a statement, in the order in which rows are sent. */
 export function columnNames({ columns }: Pick<SentTable, 'columns'>): readonly Sql[] {
   return [sql`_id`, sql`_allow`, ...columns.map(({ name }) => ident(name))];
 }
@@ -202,7 +201,6 @@ function isTakenOut({ source }: SentTable, { originId }: PgColumn): boolean {
   );
 }
 
-/** Comments that name the origin of a table and its columns. */
 async function describeTable(
   session: PgSession,
   target: PgSchema,

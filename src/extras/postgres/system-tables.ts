@@ -84,11 +84,9 @@ const PUBLIC: readonly PublicTable[] = [
   },
 ];
 
-/** Remembers what was written, so that nothing is sent twice. */
 export class PublicTables {
   readonly #digests = new Map<string, string>();
 
-  /** Those that differ from what was last written, with their lines. */
   read(from: Connection): readonly ChangedTable[] {
     return PUBLIC.flatMap((table) => {
       const lines: string[] = [];

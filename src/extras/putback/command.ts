@@ -192,7 +192,6 @@ function usage(message: string): RowsyncError {
   return usageError(message, 'rowsync putback --help has examples.');
 }
 
-/** What was put back, and what waits; the exit code says whether a row needs a person. */
 async function showStatus(
   invocation: Invocation,
   path: string,

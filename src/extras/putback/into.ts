@@ -20,7 +20,6 @@ import { describeTables, keyColumnOf, lookAt, type PutbackPlace, type PutbackTab
 import { readCells, readRecords, type LineCells, type PutbackRecord } from './records.ts';
 import { referencesOf } from './references.ts';
 
-/** A table here and there, with the columns that both have. */
 interface SharedTable {
   readonly here: LedgerTable;
   readonly there: LedgerTable;

@@ -43,7 +43,6 @@ export interface PutbackPlace {
   readonly isElsewhere: boolean;
 }
 
-/** The file of what is put back; `into` is the configuration of another database. */
 export function putbackPath({ replica }: Config, into: Config | null): string {
   return into === null ? `${replica.path}.putback` : `${replica.path}.putback-${into.origin.database}`;
 }
@@ -148,7 +147,6 @@ export function keyColumnOf({ pull: { replica, origin } }: PutbackPlace, tableId
   return descriptor?.columns.find(({ name }) => name === descriptor.key)?.id ?? null;
 }
 
-/** The origin's ids of the columns that must have a value. */
 export function requiredColumnsOf({ pull: { replica, origin } }: PutbackPlace, tableId: number): ReadonlySet<number> {
   const columns = readTableDescriptor(replica, tableId, origin.format)?.descriptor.columns ?? [];
   return new Set(columns.filter(({ dataOptions }) => hasOption(dataOptions, 'Required')).map(({ id }) => id));

@@ -63,7 +63,6 @@ function folded(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** Whether all values are keys of the table, and there is one. */
 function isProven(
   lost: LostRows,
   table: LedgerTable,

@@ -87,7 +87,6 @@ function filesFolder({ push: { replica } }: PutbackPlace): string {
   return `${replica.path}.files`;
 }
 
-/** Rows that are at the origin, by the table and id that they had. */
 function doneRows(records: readonly PutbackRecord[]): ReadonlyMap<string, PutbackRecord> {
   const done = records.filter(
     (record) => record.kind === 'row' && (record.newId !== null || record.state === 'there') && !lacksKey(record),

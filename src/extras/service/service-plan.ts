@@ -30,7 +30,6 @@ export interface ServiceChoice {
   readonly name: string;
   /** What does the work: the daemon, or cycles on the schedule of systemd. */
   readonly by: 'daemon' | 'timer';
-  /** The command that replaces `/usr/bin/rowsync` in ExecStart. */
   readonly program: readonly string[];
   /** Texts of the files in systemd/, by file name; null where the package manager of the system looks after them. */
   readonly units: ReadonlyMap<string, string> | null;
@@ -50,13 +49,11 @@ const TMPFILES = '/etc/tmpfiles.d/rowsync.conf';
 /** The units that are installed, from systemd/. */
 const SERVICE_UNITS = ['rowsync@.service', 'rowsync-sync@.service', 'rowsync-sync@.timer'] as const;
 
-/** The files in systemd/: the units, and what makes the user and the folders. */
 export const UNIT_FILES = [...SERVICE_UNITS, 'rowsync.sysusers.conf', 'rowsync.tmpfiles.conf'] as const;
 
 /** The token and the key of masks are root's: systemd reads them, and hands copies to the service. */
 const TOKEN_MODE = 0o600;
 
-/** Where the configuration, the token and the files of an instance are. */
 export function servicePaths(name: string) {
   return {
     config: `/etc/rowsync/${name}.yaml`,
@@ -66,7 +63,6 @@ export function servicePaths(name: string) {
   };
 }
 
-/** The unit that works on an instance, and the one that would in its place. */
 export function unitOf(name: string, by: ServiceChoice['by']): string {
   return by === 'daemon' ? `rowsync@${name}.service` : `rowsync-sync@${name}.timer`;
 }

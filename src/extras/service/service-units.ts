@@ -10,7 +10,6 @@ import { servicePaths, unitOf } from './service-plan.ts';
 export interface UnitReport {
   readonly findings: readonly CheckResult[];
   readonly units: readonly string[];
-  /** Whether systemd is to start the daemon or the timer, and whether one of them is active. */
   readonly isWanted: boolean;
   readonly isUp: boolean;
 }
@@ -46,7 +45,6 @@ export function examineUnits(name: string): UnitReport | null {
   return status === 0 ? judgeUnits(name, stdout) : null;
 }
 
-/** What the properties of the daemon's unit, the timer and its service mean, as `systemctl show` prints them. */
 export function judgeUnits(name: string, text: string): UnitReport {
   const [daemon, timer, cycle] = text.split('\n\n').map(propertiesOf);
   const both = [daemon, timer];

@@ -138,7 +138,6 @@ function withoutTable(text: string): string {
   return text.replaceAll(/^(?:[┌│├└].*|.* without changes|.* listed by the origin: .*|[\d,]+ requests?\b.*)\n/gm, '');
 }
 
-/** A folder with the configuration and the token that the demo's commands use, and where the replica will be. */
 function makeFolder({ url, database, token }: RunningSandbox, port: number): string {
   try {
     const folder = mkdtempSync(join(tmpdir(), 'rowsync-demo-'));

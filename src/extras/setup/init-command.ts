@@ -45,7 +45,6 @@ export function addInitCommand(program: Command, runner: Runner): void {
     .action(runner(writeFirstConfig));
 }
 
-/** Writes the file that the invocation names, checks it, and returns the exit code. */
 async function writeFirstConfig(invocation: Invocation, options: InitOptions): Promise<number> {
   const { session } = invocation;
   const file = resolve(session.folder, invocation.configPath ?? 'rowsync.yaml');

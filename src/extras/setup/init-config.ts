@@ -36,7 +36,6 @@ export function readAddress(pasted: string): { readonly url: string; readonly da
   return { url: url.origin, database: database ?? null };
 }
 
-/** The problems of the answers as options; empty for none. */
 export function complaintsAbout(answers: Answers): readonly string[] {
   const parsed = optionsSchema().safeParse(optionsOf(answers));
   return parsed.success ? [] : parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);

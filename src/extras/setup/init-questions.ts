@@ -28,7 +28,6 @@ export type InitOptions = Flags<
   'table' | 'push'
 >;
 
-/** A configuration to write, and a token that no file has yet. */
 export interface FirstFiles {
   readonly answers: Answers;
   readonly token: string | null;
@@ -262,7 +261,6 @@ async function requireMatchColumn(
   if (verdict.problem !== null && !areRightsUnknown(descriptor)) throw matchError(name, match, verdict);
 }
 
-/** Asks for the match column of each table that was named without one. */
 async function proposeMatches(asked: InitTables, given: readonly PushedTable[]): Promise<readonly PushedTable[]> {
   const pushed: PushedTable[] = [];
   for (const table of given) {

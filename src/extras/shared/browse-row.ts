@@ -42,7 +42,6 @@ export interface RowFile {
   readonly vanishedAt: string | null;
 }
 
-/** The cells of a row in the order of the table's columns; null where there is no such row. */
 export function readRowCells(from: Connection, table: BrowsedTable, id: number): readonly CutCell[] | null {
   const cells = table.columns.flatMap(({ name }) => {
     const cell = ident(name);

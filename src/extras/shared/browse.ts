@@ -129,7 +129,6 @@ export interface Statement {
 /** One condition and what is bound in it. */
 type Condition = Statement;
 
-/** The rows that are wanted, of these columns, whole and without an end: for an export. */
 export function rowsStatement(table: BrowsedTable, columns: readonly string[], wish: BrowseQuery): Statement {
   return select(table, joinSql([sql`_id`, ...columns.map((column) => ident(column))]), { ...wish, start: null }, []);
 }
@@ -229,7 +228,6 @@ function plain(value: Cell): Cell {
   return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** The cell, cut, and its length in bytes where that says more than the cell does. */
 function cutCell(name: Sql): readonly Sql[] {
   const isCut = sql`typeof(${name}) IN ('text', 'blob') AND octet_length(${name}) > ${CUT_CHARS}`;
   return [

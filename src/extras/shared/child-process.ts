@@ -17,7 +17,6 @@ export interface AnswerChunks {
 /** The parent begins a question, or takes the next chunk of its answer. */
 export type ToChild<Request> = { readonly kind: 'ask'; readonly request: Request } | { readonly kind: 'more' };
 
-/** An answer, piece by piece; a process answers one question at a time. */
 export type FromChild =
   | {
       readonly kind: 'head';

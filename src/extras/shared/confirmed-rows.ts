@@ -62,7 +62,6 @@ export function readHead(from: Connection): number {
   return queryNumber(from, sql`SELECT coalesce(max(seq), 0) FROM _rowsync_touched`);
 }
 
-/** Touched lines behind a number, in order, at most `limit`. */
 export function readLines(from: Connection, after: number, limit: number): readonly ChangedRowLine[] {
   const text = sql`SELECT table_id AS tableId, row_id AS rowId, seq FROM _rowsync_touched WHERE seq > ? ORDER BY seq LIMIT ?`;
   return queryAll(from, text, [after, limit]) as ChangedRowLine[]; // columns and types are ours

@@ -23,7 +23,6 @@ export function ageBound(text: string, askedMs: number, filterOf?: FilterOf): Ag
   throw usageError(`Cannot read "${text}" as an age`, `Write it as ${AGE_FORMS}.`);
 }
 
-/** The tables among those of the file that are too old, to be read now. */
 export function staleTables(reader: ReplicaReader, names: readonly string[], bound: AgeBound): readonly AgedTable[] {
   return staleAmong(readAges(reader, names, bound.filterOf), bound);
 }

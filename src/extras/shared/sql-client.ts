@@ -151,7 +151,6 @@ export function writeCells(
   return queryNumber(to, last, [table]);
 }
 
-/** The values of a row in the order of the columns; null where there is no such row. */
 export function readExactCells(
   from: Connection,
   table: string,
