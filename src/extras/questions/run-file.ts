@@ -15,6 +15,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import * as z from 'zod';
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { durationText, plural } from '../../base/text.ts';
 import { takeLock } from '../../replica/lock.ts';
@@ -22,22 +23,25 @@ import { pathSegment, queryFromPairs, TOP_MAX } from '../../wire/query.ts';
 import { jsonOf } from './questions.ts';
 import type { RowFields, Server } from './server.ts';
 
-interface RunFileHead {
-  /** Host and path of the database. */
-  readonly database: string;
-  /** The alias of the table. */
-  readonly table: string;
-  readonly tableName: string;
-  /** The column whose texts begin with the marker. */
-  readonly column: string;
-  readonly marker: string;
-}
+const word = z.string().min(1);
+const rowIds = z.array(z.int().positive()).readonly();
 
-/** A later line: a request is about to leave, or was answered and made these rows, or these rows were shown with the marker. */
-type RunFileLine =
-  | { readonly sentMs: number }
-  | { readonly made: readonly number[] }
-  | { readonly seen: readonly number[] };
+const runFileHead = z.object({
+  /** Host and path of the database. */
+  database: word,
+  /** The alias of the table. */
+  table: word,
+  tableName: word,
+  /** The column whose texts begin with the marker. */
+  column: word,
+  marker: z.string().regex(/^rowsync contract [0-9a-f]{12}$/),
+});
+
+/** A request is about to leave, or was answered and made these rows, or these rows were shown with the marker. */
+const runFileLine = z.union([z.object({ sentMs: z.int() }), z.object({ made: rowIds }), z.object({ seen: rowIds })]);
+
+type RunFileHead = z.infer<typeof runFileHead>;
+type RunFileLine = z.infer<typeof runFileLine>;
 
 /** A request without an answer does nothing any more after this time: the origin and its proxies have given up. */
 const ARRIVAL_MS = 120_000;
@@ -131,17 +135,18 @@ export function beginRunFile(path: string, head: RunFileHead): RunFile {
 /** The file that an earlier run left, if any. @throws RowsyncError `usage.invalid` for one of another database or user, and for a damaged one. */
 export function findRunFile(path: string, database: string): RunFile | null {
   if (!existsSync(path)) return null;
-  const lines = readOwnLines(path).map((line, index) => {
-    const isRead = index === 0 ? isHead : isLaterLine;
-    if (isRead(line)) return line;
-    throw unbelieved(path, `line ${index + 1} is none that a run writes`);
-  });
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each was just looked at
-  const [head, ...later] = lines as [RunFileHead | undefined, ...RunFileLine[]];
-  if (head === undefined) {
+  const [first, ...others] = readOwnLines(path);
+  if (first === undefined) {
     rmSync(path);
     return null;
   }
+  const read = <T>(shape: z.ZodType<T>, line: unknown, number: number): T => {
+    const { data } = shape.safeParse(line);
+    if (data === undefined) throw unbelieved(path, `line ${number} is none that a run writes`);
+    return data;
+  };
+  const head = read(runFileHead, first, 1);
+  const later = others.map((line, index) => read(runFileLine, line, index + 2));
   if (head.database === database) return new RunFile(path, head, later);
   throw usageError(
     `${path} has rows of another database, ${head.database}`,
@@ -178,22 +183,6 @@ function unbelieved(path: string, reason: string): RowsyncError {
     `${path} cannot be used as a run file: ${reason}`,
     'Look into it. Delete the rows that begin with "rowsync contract" in its table by hand, and remove the file.',
   );
-}
-
-function isHead(line: unknown): boolean {
-  const { database, table, tableName, column, marker } = fieldsOf(line);
-  const areTexts = [database, table, tableName, column].every((text) => typeof text === 'string' && text !== '');
-  return areTexts && typeof marker === 'string' && /^rowsync contract [0-9a-f]{12}$/.test(marker);
-}
-
-function isLaterLine(line: unknown): boolean {
-  const { sentMs, made, seen } = fieldsOf(line);
-  const ids = made ?? seen;
-  return Number.isSafeInteger(sentMs) || (Array.isArray(ids) && ids.every(isRowId));
-}
-
-function fieldsOf(line: unknown): Readonly<Record<string, unknown>> {
-  return typeof line === 'object' ? { ...line } : {};
 }
 
 export function isRowId(id: unknown): id is number {
