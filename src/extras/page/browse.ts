@@ -227,34 +227,26 @@ function columnsHtml({ table, wish, columns }: TableView): Html {
   </details>`;
 }
 
-/** What can be typed into the field of a column. */
+/** What can be typed into the field of a column, and what it means. */
+const FILTER_FORMS = [
+  [['Open'], 'exactly this'],
+  [['~part'], 'has this text in it'],
+  [['>1000', '<=2026-01-31'], 'more than, at most; also >= and <'],
+  [['!=Open'], 'anything else'],
+  [['='], 'no value'],
+  [['!='], 'any value'],
+] as const;
+
 const HELP = html`<details>
   <summary>How to filter</summary>
   <dl class="help">
-    <div>
-      <dt><code>Open</code></dt>
-      <dd>exactly this</dd>
-    </div>
-    <div>
-      <dt><code>~part</code></dt>
-      <dd>has this text in it</dd>
-    </div>
-    <div>
-      <dt><code>&gt;1000</code> <code>&lt;=2026-01-31</code></dt>
-      <dd>more than, at most; also <code>&gt;=</code> and <code>&lt;</code></dd>
-    </div>
-    <div>
-      <dt><code>!=Open</code></dt>
-      <dd>anything else</dd>
-    </div>
-    <div>
-      <dt><code>=</code></dt>
-      <dd>no value</dd>
-    </div>
-    <div>
-      <dt><code>!=</code></dt>
-      <dd>any value</dd>
-    </div>
+    ${FILTER_FORMS.map(
+      ([forms, meaning]) =>
+        html`<div>
+          <dt>${forms.map((form) => html`<code>${form}</code> `)}</dt>
+          <dd>${meaning}</dd>
+        </div>`,
+    )}
   </dl>
 </details>`;
 
