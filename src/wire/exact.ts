@@ -40,7 +40,8 @@ export function jsonCells(text: string): ReadonlyMap<string, string> | null {
   const parsed: unknown = JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>
     typeof value === 'number' ? new ExactNumber(context?.source ?? String(value)) : value,
   );
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return null;
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed) || parsed instanceof ExactNumber)
+    return null;
   return new Map(Object.entries(parsed).map(([name, value]) => [name, JSON.stringify(value)]));
 }
 

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { plainDecimal } from '../../src/wire/decimal.ts';
-import { ExactNumber, parseExactJson } from '../../src/wire/exact.ts';
+import { ExactNumber, jsonCells, parseExactJson } from '../../src/wire/exact.ts';
 
 function numberText(value: unknown): string {
   return value instanceof ExactNumber ? value.text : String(value);
@@ -152,4 +152,17 @@ test('keeps every digit of every JSON number beside every other value', () => {
       );
     }),
   );
+});
+
+test('the cells of an object are JSON with every digit, as JSON.stringify would write them', () => {
+  const text = String.raw`{"n":12345678901234567890.10,"t":"\u0041","o":{"x":[1.0]},"b":true,"nil":null}`;
+
+  expect([...(jsonCells(text) ?? [])]).toEqual([
+    ['n', '12345678901234567890.10'],
+    ['t', '"A"'],
+    ['o', '{"x":[1.0]}'],
+    ['b', 'true'],
+    ['nil', 'null'],
+  ]);
+  expect(['[1]', '1', '"t"', 'null'].map(jsonCells)).toEqual([null, null, null, null]);
 });

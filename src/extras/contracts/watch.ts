@@ -150,7 +150,9 @@ function watchFor(replica: Replica, settings: ContractSettings, clock: Clock): S
             const today = stampFromMs(nowMs).slice(0, 10);
             const ended = readOldNames(tx).filter(({ until }) => until <= today);
             endOldNames(tx, ended);
-            const fresh = [...results].flatMap((result) => failureOf(result, tx, nowMs));
+            const fresh = [...results].flatMap((result) =>
+              failureOf(result, { from: tx, nowMs, folder: settings.folder ?? '' }),
+            );
             using model = new SchemaModel(tx);
             store(tx, model, settings, { nowMs, fresh, answered: new Set(results.keys()) });
           });
@@ -198,10 +200,13 @@ function dueChecks(from: Connection, contracts: readonly Contract[], read: Reado
   );
 }
 
-function failureOf([name, result]: [string, CheckRows], from: Connection, nowMs: number): readonly ContractComplaint[] {
+function failureOf(
+  [name, result]: [string, CheckRows],
+  { from, nowMs, folder }: { readonly from: Connection; readonly nowMs: number; readonly folder: string },
+): readonly ContractComplaint[] {
   const known = readContractComplaints(from).find((one) => one.name === name && one.code === 'contract.fails');
   const since = known?.since ?? stampFromMs(nowMs);
-  const hint = `rowsync sql "$(cat ${name})" in the folder of contracts shows the rows.`;
+  const hint = `rowsync sql "$(cat '${join(folder, name)}')" shows the rows.`;
   const fail = (message: string): readonly ContractComplaint[] => [
     { name, code: 'contract.fails', message, hint, since },
   ];

@@ -82,7 +82,7 @@ const EDIT_MS_MAX = 10_000;
 /** What the page says after a decision; its address has the names. */
 export const SAID: ReadonlyMap<string, string> = new Map([
   ['resolve', 'The conflict is decided. What differs from the origin goes there with the next push.'],
-  ['discard', 'The edit is discarded; its values are kept in sync_conflicts.'],
+  ['discard', 'Discarded; the values are kept in sync_conflicts.'],
   ['seen', 'They are not listed any more; they are kept in sync_conflicts.'],
   ['retry', 'The row is sent again with the next push.'],
   ['confirm', 'What was held is let through; a cycle begins now.'],

@@ -3,7 +3,15 @@
  * parameter with the name of a column is a filter; ours begin with `_`. Every address can be sent to a colleague, and
  * holds no secret.
  */
-import { isNumericColumn, numberOf, type BrowsedTable, type Filter, type BrowseQuery } from '../shared/browse.ts';
+import { isDate } from '../../wire/zone.ts';
+import {
+  isNumericColumn,
+  numberOf,
+  stampOf,
+  type BrowsedTable,
+  type Filter,
+  type BrowseQuery,
+} from '../shared/browse.ts';
 
 export interface TableQuery extends BrowseQuery {
   /** Columns to show, in their order; null for the default. */
@@ -50,8 +58,11 @@ export function mistakesIn(query: URLSearchParams, table: BrowsedTable): readonl
     const column = isOurs && !names.has(text) ? text.replace(/^-/, '') : isOurs ? text : name;
     if (!names.has(column)) return [`No column is called “${column}”.`];
     const { op, value } = filterOf(name, text);
-    const isText = isOurs || op === 'has' || op === 'empty' || op === 'given' || !isNumericColumn(table, name);
-    return isText || numberOf(value) !== null ? [] : [`“${name}” has numbers, and “${value}” is none.`];
+    if (isOurs || op === 'has' || op === 'empty' || op === 'given') return [];
+    if (isNumericColumn(table, name) && numberOf(value) === null)
+      return [`“${name}” has numbers, and “${value}” is none.`];
+    const isTime = table.columns.find((one) => one.name === name)?.type === 'Timestamp';
+    return isTime && !isDate(value) && stampOf(value) === null ? [`“${name}” has times, and “${value}” is none.`] : [];
   });
   return [...new Set(words)];
 }

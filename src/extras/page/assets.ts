@@ -304,12 +304,19 @@ if (here.searchParams.has(said)) {
   here.searchParams.delete(said);
   history.replaceState(null, '', here);
 }
+const two = (number) => String(number).padStart(2, '0');
+const localText = (moment) => {
+  const shift = -moment.getTimezoneOffset();
+  const size = Math.abs(shift);
+  const offset = (shift < 0 ? '-' : '+') + two(Math.floor(size / 60)) + ':' + two(size % 60);
+  return moment.toLocaleString('sv-SE') + ' ' + offset;
+};
 const dress = (root) => {
   for (const keys of root.querySelectorAll('#keys')) keys.hidden = false;
   for (const time of root.querySelectorAll('time')) {
     const moment = new Date(time.dateTime);
     if (Number.isNaN(moment.getTime())) continue;
-    const local = moment.toLocaleString('sv-SE');
+    const local = localText(moment);
     if (time.className === 'at') { time.title = time.textContent; time.textContent = local; }
     else time.title = local + ' here, ' + time.title;
   }

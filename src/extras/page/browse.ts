@@ -232,6 +232,7 @@ const FILTER_FORMS = [
   [['Open'], 'exactly this'],
   [['~part'], 'has this text in it'],
   [['>1000', '<=2026-01-31'], 'more than, at most; also >= and <'],
+  [['2026-01-31 09:30 +02:00'], 'a time as it is shown; without an offset, one of UTC, as a day alone is'],
   [['!=Open'], 'anything else'],
   [['='], 'no value'],
   [['!='], 'any value'],

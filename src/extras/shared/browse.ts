@@ -8,6 +8,7 @@ import { allOf, anyOf, ident, joinSql, literal, sql, type Sql } from '../../base
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { queryAll, queryNumber, queryRows } from '../../replica/query.ts';
 import { columnType } from '../../wire/schema.ts';
+import { isDate, utcFromInputText } from '../../wire/zone.ts';
 
 /** A value as SQLite gives it; integers that a double does not hold are bigint. */
 export type Cell = string | number | bigint | null | Uint8Array;
@@ -300,12 +301,31 @@ function filterCondition(table: BrowsedTable, { column, op, value }: Filter): Co
   if (op === 'given') return { text: sql`coalesce(${name}, '') <> ''`, values: [] };
   if (op === 'has') return { text: sql`${name} LIKE ? ESCAPE '\\'`, values: [likePattern(value)] };
   const operator = OPERATORS[op];
+  if (found?.type === 'Timestamp') return stampCondition(name, op, value);
   if (storedAs === 'TEXT') return { text: sql`${name} ${operator} ?`, values: [value] };
   const number = numberOf(value);
   if (number === null) return { text: sql`${name} ${operator} ?`, values: [value] };
   // Decimals that a double does not hold are texts in such a column.
   const given = storedAs === 'ANY' && op !== '=' && op !== '<>' ? sql`CAST(${name} AS NUMERIC)` : name;
   return { text: sql`${given} ${operator} ?`, values: [number] };
+}
+
+function stampCondition(name: Sql, op: keyof typeof OPERATORS, value: string): Condition {
+  const operator = OPERATORS[op];
+  if (!isDate(value)) return { text: sql`${name} ${operator} ?`, values: [stampOf(value) ?? value] };
+  if (op === '=' || op === '<>') {
+    const like = op === '=' ? sql`LIKE` : sql`NOT LIKE`;
+    return { text: sql`${name} ${like} ?`, values: [`${value}T%`] };
+  }
+  // At most, and more than: by the end of the day.
+  return { text: sql`${name} ${operator} ?`, values: [op === '<=' || op === '>' ? `${value}U` : value] };
+}
+
+/** A time as it is stored, of one with an offset or in UTC; null for what is none. */
+export function stampOf(text: string): string | null {
+  const [, day, minute, rest = ':00', zone = 'Z'] =
+    /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,9})?)? ?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
+  return day === undefined ? null : (utcFromInputText(`${day}T${minute}${rest}${zone}`, 'UTC') ?? null);
 }
 
 export function isNumericColumn({ columns }: BrowsedTable, name: string): boolean {

@@ -51,6 +51,22 @@ test('a filter of no column, and a value that is no number, are said', async () 
   expect(mistakes('Cost=>=1.5e2&Cost=~x&Cost==&Person=many&_sort=-Cost&_col=Person&_after=3&_q=x')).toEqual([]);
 });
 
+test('a time is found as the page shows it in any zone, and a day alone is one of UTC', async () => {
+  await using visits = await startVisits();
+  const at = String(Object.values(visits.rows('SELECT "Date Modified" FROM Visit WHERE _id = 1')[0] ?? {})[0]);
+  const day = at.slice(0, 10);
+  const inTokyo = new Date(Date.parse(at) + 9 * 3_600_000).toISOString().slice(0, 19).replace('T', ' ');
+  const isFound = (filter: string): boolean =>
+    visits.page(`_id=1&Date Modified=${encodeURIComponent(filter)}`).includes('1 row of 30');
+
+  const same = [at, `${inTokyo} +09:00`, `${inTokyo.replace(' ', 'T')}+09:00`, at.replace('T', ' ').replace('Z', '')];
+  expect(same.map(isFound)).toEqual([true, true, true, true]);
+  expect([...same, day].map((text) => isFound(`>${text}`))).toEqual([false, false, false, false, false]);
+  expect([...same, day].map((text) => isFound(`<=${text}`))).toEqual([true, true, true, true, true]);
+  expect([day, `>=${day}`, `!=${day}`, `<${day}`].map(isFound)).toEqual([true, true, false, false]);
+  expect(visits.page('Date Modified=>soon')).toContain('“Date Modified” has times, and “soon” is none.');
+});
+
 test('rows that match are counted', async () => {
   await using visits = await startVisits();
 
