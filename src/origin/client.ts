@@ -30,8 +30,6 @@ import { ORIGIN_LIMITS, type OriginLimits } from './limits.ts';
 import { Requests, type Counters, type ReadMethod, type ReadOptions } from './requests.ts';
 import { rowMethods, type RowMethods } from './rows.ts';
 import { openTransport, type Transport } from './transport.ts';
-import type { RowsyncError } from '../base/errors.ts';
-import { shareNext } from '../base/pool.ts';
 
 /** Which database, as whom, and how hard it may be asked. */
 export interface OriginSettings {
@@ -180,20 +178,4 @@ function descriptionMethods(
 function documentHeaders({ compress }: OriginSettings, format: WireFormat): readonly string[] {
   const encoding = compress === false ? 'identity' : 'gzip';
   return ['accept', mediaType(format.contentType), 'accept-encoding', encoding];
-}
-
-/** Asks again whether the columns of a table have the names that they had. @throws RowsyncError if they do not. */
-export type RequireShape = () => Promise<void>;
-
-/** Watches names of columns by full descriptions: a wrong 304 would confirm moved ones. Calls share the next check; a problem stays. */
-export function watchShape(
-  { origin, signal }: { readonly origin: Pick<Origin, 'describeTable'>; readonly signal?: AbortSignal | undefined },
-  address: Address,
-  problemOf: (now: TableDescriptor) => RowsyncError | null,
-): RequireShape {
-  let problem: RowsyncError | null = null;
-  return shareNext(async () => {
-    problem ??= problemOf((await origin.describeTable(address, { signal })).value);
-    if (problem !== null) throw problem;
-  });
 }

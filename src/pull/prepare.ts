@@ -76,7 +76,7 @@ import { changeOf, columnChanges } from './schema-changes.ts';
 import { columnNaming, isInPlace, movesOf, namesOf, tableNames, type Placing } from './table-names.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readWaitingDeletes } from '../replica/bookkeeping/refusals.ts';
-import { watchShape } from '../origin/client.ts';
+import { watchShape } from '../origin/shape-watch.ts';
 
 /** Prepares a described table. @throws RowsyncError as `applyChoice`, `guard.columns`, `guard.schema`, `config.invalid` for an unknown column. */
 export async function prepareTable(

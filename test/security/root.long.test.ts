@@ -72,7 +72,7 @@ describe.skipIf(!isRoot)('root', () => {
 
     const { exitCode, stdout, stderr } = await run('sql', '--fresh', '1h', '--json', 'SELECT "Title" FROM "Note"');
 
-    expect([exitCode, stderr]).toEqual([0, expect.stringMatching(/^as of /)]);
+    expect([exitCode, stderr]).toEqual([0, expect.stringMatching(/^asking http.* for Note\nas of /)]);
     expect(JSON.parse(stdout)).toMatchObject({ rows: [{ Title: 'a' }] });
   });
 

@@ -129,7 +129,7 @@ describe.skipIf(CHROMIUM === null)('in a Chromium on the PATH', () => {
     await page.getByRole('button', { name: 'Take this value' }).click();
     await page.getByRole('status').filter({ hasText: 'The conflict is decided.' }).waitFor();
     await page.getByRole('button', { name: 'Discard the edit' }).click();
-    await page.getByRole('status').filter({ hasText: 'The edit is discarded' }).waitFor();
+    await page.getByRole('status').filter({ hasText: 'Discarded; the values are kept' }).waitFor();
     await daemon.seconds(8);
     await page.reload();
 
