@@ -100,12 +100,21 @@ export function problemsAt(
 
 function fullDisk(path: string): readonly FoundComplaint[] {
   const folder = dirname(path);
-  if (!existsSync(folder)) return [];
-  const { bavail, bsize } = statfsSync(folder);
-  if (bavail * bsize >= FREE_BYTES_MIN) return [];
-  const message = `Only ${bytesText(bavail * bsize)} are free in ${folder}, so runs stop in the middle`;
+  const free = existsSync(path) ? freeBytes(folder) : null;
+  if (free === null || free >= FREE_BYTES_MIN) return [];
+  const message = `Only ${bytesText(free)} are free in ${folder}, so runs stop in the middle`;
   const hint = 'Free some space, then run rowsync pull; what the replica holds is whole.';
   return [{ about: 'replica', subject: null, code: 'replica.full', message, hint, since: null }];
+}
+
+/** Null where the system does not tell; opening the replica then says what is wrong. */
+function freeBytes(folder: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
 }
 
 /** The facts where the replica cannot be read. */

@@ -31,7 +31,11 @@ const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 
 /** Whether a `YYYY-MM-DD` text names a day that exists. */
 export function isDate(text: string): boolean {
-  if (!DATE.test(text)) return false;
+  return DATE.test(text) && hasDay(text);
+}
+
+/** Whether the day exists with which a text of the right form begins. */
+function hasDay(text: string): boolean {
   const month = twoDigits(text, 5);
   const day = twoDigits(text, 8);
   const last = MONTH_DAYS[month - 1];
@@ -79,7 +83,7 @@ function textFromMs(ms: number): string | undefined {
 export function utcFromOffsetText(text: string): string | undefined {
   if (USUAL.test(text)) {
     // Every row has two such values or more; where UTC is in the same day, this is five times as fast as what follows.
-    if (!isDate(text.slice(0, 10))) return undefined;
+    if (!hasDay(text)) return undefined;
     const shift = twoDigits(text, 20) * 60 + twoDigits(text, 23);
     const minute = twoDigits(text, 11) * 60 + twoDigits(text, 14) + (text.charAt(19) === '-' ? shift : -shift);
     const hour = Math.floor(minute / 60);

@@ -98,12 +98,15 @@ test.skipIf(!canMount)(
     );
     const run = (...args: readonly string[]) => runCli(args, { folder });
 
+    const before = await run('status');
     const full = await run('pull');
     const told = await run('status', '--exit-code');
     disk.remount('size=100m');
     const whole = await run('pull');
     const quiet = await run('status', '--exit-code');
 
+    expect(before.stdout).toContain('There is no replica yet');
+    expect(before.stdout).not.toContain('what the replica holds');
     expect(full).toMatchObject({ exitCode: 1 });
     expect(full.stdout).toContain('code: replica.full');
     expect(told.stdout).toMatch(

@@ -122,12 +122,12 @@ export interface TableProblem {
   readonly error: RowsyncError;
 }
 
-/** Problems with what to do about each; what several tables have in common is said once. */
+/** Problems with what to do about each; what several tables have in common is said once, unless each needs a hint of its own. */
 export function problemsText(problems: readonly TableProblem[]): string {
   // What was under way when rowsync was asked to stop is of no interest.
   const subject = ({ table, error }: TableProblem): string =>
     error.code === 'origin.stopped' ? error.code : withoutName(messageText(error), table ?? '');
-  const groups = Map.groupBy(problems, (problem) => `${problem.what}: ${subject(problem)}`);
+  const groups = Map.groupBy(problems, (problem) => `${problem.what}: ${subject(problem)}\n${problem.error.hint}`);
   return [...groups.values()]
     .map(([first, ...others]) => {
       if (first === undefined) return ''; // groups are never empty

@@ -5,7 +5,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { stampFromMs, type Clock } from '../../base/clock.ts';
-import { plural } from '../../base/text.ts';
+import { plural, shellWord } from '../../base/text.ts';
 import {
   readContractComplaints,
   storeContractComplaints,
@@ -206,7 +206,7 @@ function failureOf(
 ): readonly ContractComplaint[] {
   const known = readContractComplaints(from).find((one) => one.name === name && one.code === 'contract.fails');
   const since = known?.since ?? stampFromMs(nowMs);
-  const hint = `rowsync sql "$(cat '${join(folder, name)}')" shows the rows.`;
+  const hint = `rowsync sql "$(cat ${shellWord(join(folder, name))})" shows the rows.`;
   const fail = (message: string): readonly ContractComplaint[] => [
     { name, code: 'contract.fails', message, hint, since },
   ];

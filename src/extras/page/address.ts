@@ -5,6 +5,7 @@
  */
 import { isDate } from '../../wire/zone.ts';
 import {
+  hasTimes,
   isNumericColumn,
   numberOf,
   stampOf,
@@ -61,10 +62,15 @@ export function mistakesIn(query: URLSearchParams, table: BrowsedTable): readonl
     if (isOurs || op === 'has' || op === 'empty' || op === 'given') return [];
     if (isNumericColumn(table, name) && numberOf(value) === null)
       return [`“${name}” has numbers, and “${value}” is none.`];
-    const isTime = table.columns.find((one) => one.name === name)?.type === 'Timestamp';
-    return isTime && !isDate(value) && stampOf(value) === null ? [`“${name}” has times, and “${value}” is none.`] : [];
+    const isTime = hasTimes(table.columns.find((one) => one.name === name));
+    return isTime && !isDay(value) && stampOf(value) === null ? [`“${name}” has times, and “${value}” is none.`] : [];
   });
   return [...new Set(words)];
+}
+
+/** A day, or the month or year of one. */
+function isDay(text: string): boolean {
+  return isDate(text) || /^\d{4}(?:-\d\d)?$/.test(text);
 }
 
 /** `>1000`, `<>Open`, `~part of a text`, `=` for no value, `!=` for any value; anything else is the value itself. */

@@ -301,7 +301,7 @@ function filterCondition(table: BrowsedTable, { column, op, value }: Filter): Co
   if (op === 'given') return { text: sql`coalesce(${name}, '') <> ''`, values: [] };
   if (op === 'has') return { text: sql`${name} LIKE ? ESCAPE '\\'`, values: [likePattern(value)] };
   const operator = OPERATORS[op];
-  if (found?.type === 'Timestamp') return stampCondition(name, op, value);
+  if (hasTimes(found)) return stampCondition(name, op, value);
   if (storedAs === 'TEXT') return { text: sql`${name} ${operator} ?`, values: [value] };
   const number = numberOf(value);
   if (number === null) return { text: sql`${name} ${operator} ?`, values: [value] };
@@ -319,6 +319,11 @@ function stampCondition(name: Sql, op: keyof typeof OPERATORS, value: string): C
   }
   // At most, and more than: by the end of the day.
   return { text: sql`${name} ${operator} ?`, values: [op === '<=' || op === '>' ? `${value}U` : value] };
+}
+
+/** Whether a column has times that can be compared. */
+export function hasTimes(column: BrowsedColumn | undefined): boolean {
+  return column?.type === 'Timestamp' && column.mask === null;
 }
 
 /** A time as it is stored, of one with an offset or in UTC; null for what is none. */

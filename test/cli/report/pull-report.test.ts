@@ -187,3 +187,16 @@ test('the JSON of a pull holds every count, every problem, the exit code, and wh
     ],
   });
 });
+
+test('tables that need one word each are not told together', () => {
+  const held = (name: string): RowsyncError =>
+    new RowsyncError('needsPerson', 'guard.pushRows', {
+      message: `${name}: 150 rows would be changed`,
+      hint: `rowsync push ${name} --confirm lets them through.`,
+    });
+
+  const text = problemsText(['A', 'B'].map((name) => ({ what: 'held', table: name, error: held(name) })));
+
+  expect(text).toContain('rowsync push A --confirm');
+  expect(text).toContain('rowsync push B --confirm');
+});

@@ -65,6 +65,8 @@ test('a time is found as the page shows it in any zone, and a day alone is one o
   expect([...same, day].map((text) => isFound(`<=${text}`))).toEqual([true, true, true, true, true]);
   expect([day, `>=${day}`, `!=${day}`, `<${day}`].map(isFound)).toEqual([true, true, false, false]);
   expect(visits.page('Date Modified=>soon')).toContain('“Date Modified” has times, and “soon” is none.');
+  expect(visits.page('Date Modified=>2020')).toContain('30 rows of 30');
+  expect(visits.page('Date Modified=>2020-01')).not.toContain('has times');
 });
 
 test('rows that match are counted', async () => {
