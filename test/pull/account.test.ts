@@ -44,3 +44,29 @@ test.each([
     expect(mended.tables).toMatchObject([{ error: null, account: ALL_HERE }]);
   },
 );
+
+test.each([
+  ['a mirror', startFixture, null],
+  ['a two-way table', startTwoWay, null],
+  ['a two-way table with an edit of the row', startTwoWay, `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 7`],
+] as const)('a row of %s that the origin deletes after it listed the row is not missing', async (_kind, start, edit) => {
+  await using fixture = await start(
+    {
+      tables: [NOTE],
+      intercept: ({ method }) => {
+        if (method === 'retrieve') fixture.sandbox.store.delete('Note', 7);
+        return false;
+      },
+    },
+    { settings: { pageRows: 5 } },
+  );
+  await fixture.pull();
+  await fixture.pull();
+  if (edit !== null) fixture.execute(edit);
+  fixture.execute('INSERT INTO _rowsync_suspects SELECT id, 7, 999 FROM _rowsync_tables');
+
+  const report = await fixture.pull();
+
+  expect(fixture.sandbox.store.ids('Note')).not.toContain(7);
+  expect(report.tables).toMatchObject([{ error: null, deletedCount: 1, account: { missing: 0, strange: 0 } }]);
+});

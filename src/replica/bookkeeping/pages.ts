@@ -227,8 +227,13 @@ export function readPullAccount(from: Connection, { id, localName }: RowTarget, 
   const isWhole = here.unreadable === 0 && listed === here.here && !hasSuspects(from, id);
   if (isWhole) return pullAccount({ listed, ...here, kept: 0, strange: 0 });
   const isReadable = sql`NOT IN (SELECT row_id FROM _rowsync_unreadable WHERE table_id = @id)`;
-  const query = sql`WITH listed (id) AS MATERIALIZED (
-            SELECT DISTINCT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @id),
+  // A row that is gone since its page was read was not lost.
+  const query = sql`WITH gone (id, at) AS MATERIALIZED (
+            SELECT row_id, max(deleted_at) FROM _rowsync_deleted
+            WHERE table_id = @id AND deleted_at >= (SELECT min(verified_at) FROM _rowsync_pages WHERE table_id = @id) GROUP BY row_id),
+          listed (id) AS MATERIALIZED (
+            SELECT DISTINCT seen.value FROM _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, "window", page), json_each(r.row_ids) seen
+            LEFT JOIN gone ON gone.id = seen.value WHERE p.table_id = @id AND (gone.at IS NULL OR gone.at < p.verified_at)),
           other (isKept) AS MATERIALIZED (
             SELECT EXISTS (SELECT 1 FROM _rowsync_suspects s WHERE s.table_id = @id AND s.row_id = known._id)
             FROM ${ident(localName)} known WHERE known._id NOT IN (SELECT id FROM listed))
