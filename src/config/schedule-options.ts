@@ -4,7 +4,7 @@
 import * as z from 'zod';
 import { isZone } from '../wire/zone.ts';
 import { PRINTABLE, section, text } from './option-kinds.ts';
-import { cronComplaint } from './schedule.ts';
+import { cronComplaint } from './cron-times.ts';
 
 const SYNC_DOC = 'When the daemon runs a whole cycle, a pull and then a push; it also does when it starts.';
 const PULL_DOC = 'When the daemon brings the replica up to date; by default as sync.';

@@ -6,7 +6,7 @@ import type { FilesSettings } from '../files/context.ts';
 import type { OriginSettings } from '../origin/client.ts';
 import { proxySecrets } from '../origin/proxy.ts';
 import { secretsOf } from '../origin/credentials.ts';
-import type { Bounds as HistoryBounds } from '../reconcile/retention.ts';
+import type { Bounds as HistoryBounds } from '../reconcile/history-bounds.ts';
 import type { PullSettings, TableSettings } from '../pull/context.ts';
 import type { PushSettings } from '../push/context.ts';
 import type { ColumnChoice } from '../reconcile/choose.ts';

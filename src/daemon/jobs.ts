@@ -5,7 +5,7 @@
 import type { Config } from '../config/load.ts';
 import { isPushed } from '../config/table-options.ts';
 import type { TableRule } from '../config/tables.ts';
-import { scheduleOf, type Schedule } from '../config/schedule.ts';
+import { scheduleOf, type Schedule } from '../config/cron-times.ts';
 import { RUNG_REST_MS } from '../reconcile/follow.ts';
 
 /** Kinds of work of the core that have a schedule, in the order in which they are done when several are due; those of extras come after them. */

@@ -4,7 +4,7 @@
  */
 import type { Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
-import { timesText } from '../config/schedule.ts';
+import { timesText } from '../config/cron-times.ts';
 import { pullSettings } from '../config/settings.ts';
 import type { PullSettings } from '../pull/context.ts';
 import { LARGE_PAGES, mayFollow, RUNG_REST_MS, stampColumn, waitsForRing } from '../reconcile/follow.ts';

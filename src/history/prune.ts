@@ -1,12 +1,12 @@
 /**
- * What leaves the history: entries that are too old, or take too much space (reconcile/retention.ts decides), and the values of a column that the
+ * What leaves the history: entries that are too old, or take too much space (reconcile/history-bounds.ts decides), and the values of a column that the
  * configuration now leaves out or masks. Deleted rows name columns as they were called then: a value under a name that no column has now may belong
  * to the column that goes, so it is removed too.
  */
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { sql, type Sql } from '../base/sql.ts';
-import { removalOf, type Bounds, type Removal } from '../reconcile/retention.ts';
+import { removalOf, type Bounds, type Removal } from '../reconcile/history-bounds.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
 import { findTable } from '../replica/bookkeeping/tables.ts';

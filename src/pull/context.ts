@@ -8,7 +8,7 @@ import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
 import type { RequireShape } from '../origin/shape-watch.ts';
 import type { RemoteTable } from '../capture/writer/remote.ts';
-import type { Bounds as HistoryBounds } from '../reconcile/retention.ts';
+import type { Bounds as HistoryBounds } from '../reconcile/history-bounds.ts';
 import type { ConfiguredTables } from '../reconcile/bindings.ts';
 import type { ColumnChoice, Selection } from '../reconcile/choose.ts';
 import type { PushTableOptions } from '../reconcile/push-plan.ts';

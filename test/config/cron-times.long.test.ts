@@ -2,7 +2,7 @@
  * Schedules: which instants cron expressions name in zones whose clocks change, and which texts are refused.
  */
 import { describe, expect, test, vi } from 'vitest';
-import { cronComplaint, scheduleOf } from '../../src/config/schedule.ts';
+import { cronComplaint, scheduleOf } from '../../src/config/cron-times.ts';
 import { offsetMsAt } from '../../src/wire/zone.ts';
 
 // Thousands of questions to Intl, which is slow on a busy machine.

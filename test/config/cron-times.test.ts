@@ -1,6 +1,6 @@
 /** When an expression is due, in words. */
 import { expect, test } from 'vitest';
-import { timesText } from '../../src/config/schedule.ts';
+import { timesText } from '../../src/config/cron-times.ts';
 
 test.each([
   ['* * * * *', 'every minute'],

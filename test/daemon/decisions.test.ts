@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { RowsyncError, type ErrorKind } from '../../src/base/errors.ts';
-import { scheduleOf } from '../../src/config/schedule.ts';
+import { scheduleOf } from '../../src/config/cron-times.ts';
 import { tableRules } from '../../src/config/tables.ts';
 import {
   armEntry,

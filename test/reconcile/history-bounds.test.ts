@@ -1,6 +1,6 @@
 /** What may be removed because of its age. */
 import { expect, test } from 'vitest';
-import { removalOf, type Bounds, type ConfirmedClock, type Kept } from '../../src/reconcile/retention.ts';
+import { removalOf, type Bounds, type ConfirmedClock, type Kept } from '../../src/reconcile/history-bounds.ts';
 
 const DAY = 86_400;
 const NOW = 1_000 * DAY;

@@ -28,7 +28,7 @@ import { compareDays, DayTally, planMeasures, readMeasures, type MeasurePlan } f
 import { columnReference, timestampLiteral } from '../../wire/formula.ts';
 import { TOP_MAX } from '../../wire/query.ts';
 import { isZone } from '../../wire/zone.ts';
-import type { Schedule } from '../../config/schedule.ts';
+import type { Schedule } from '../../config/cron-times.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
 import { stampColumn } from '../../reconcile/follow.ts';
 import { createdColumn, pageSkip } from '../../reconcile/windows.ts';
