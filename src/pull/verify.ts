@@ -73,7 +73,7 @@ export interface VerifyReport {
   readonly error: RowsyncError | null;
 }
 
-/** Pulls, then compares every cell of the named tables (empty for all). @throws RowsyncError `usage.invalid`, replica errors. */
+/** Pulls, then compares every cell of the named tables (empty for all). @throws RowsyncError of the replica. */
 export async function verify(
   context: PullContext,
   options: { readonly tables: readonly string[] },

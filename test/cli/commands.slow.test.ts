@@ -299,11 +299,13 @@ test('a table that nobody knows is a mistake on the command line', async () => {
   await using sandbox = await startTestSandbox({ tables: tables() });
   using workspace = makeWorkspace(sandbox, 'tables: { "*": {}, Empty: false }');
 
-  const { exitCode, stdout } = await runCli(['pull', 'Note', 'Emtpy'], workspace);
+  for (const command of ['pull', 'sync', 'verify']) {
+    const { exitCode, stdout, stderr } = await runCli([command, 'Note', 'Emtpy'], workspace);
 
-  expect(exitCode).toBe(2);
-  expect(stdout).toContain('No table is called "Emtpy"');
-  expect(stdout).toContain('The configuration matches: Note, Order Line.');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain('error: No table is called "Emtpy"');
+    expect(stderr).toContain('The configuration matches: Note, Order Line.');
+  }
 });
 
 test('a configuration that matches no table is wrong, and check says the same', async () => {

@@ -140,6 +140,8 @@ export async function runCycle(
       follows: options.follow === true ? 'all' : contexts.pull.settings.follows,
     };
     const rows = await pull({ ...contexts.pull, settings }, options);
+    // A name that no table has is no result of a run.
+    if (rows.error?.kind === 'usage') throw rows.error;
     const pushed = options.pushes === true ? await pushAfter(contexts.push, rows, options) : null;
     const lost = readLostSince(contexts.push.replica, lastConflictId);
     const files = await pullFilesAfter(contexts.files, rows);

@@ -54,7 +54,9 @@ export async function runVerify(invocation: Invocation, tables: readonly string[
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withResources(invocation, config, async (contexts) => {
     await finishPushes(contexts.push);
-    return verify(contexts.pull, { tables });
+    const report = await verify(contexts.pull, { tables });
+    if (report.error?.kind === 'usage') throw report.error;
+    return report;
   });
 }
 
