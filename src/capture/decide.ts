@@ -5,6 +5,7 @@
  */
 import { plainText } from '../base/answer.ts';
 import { plural, someOf, truncate } from '../base/text.ts';
+import { guessText } from '../reconcile/bindings.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
 import {
@@ -23,7 +24,7 @@ import { readWaiting, type WaitingRow } from '../replica/bookkeeping/refusals.ts
 import { agreeToPull } from '../replica/bookkeeping/runs.ts';
 import { captureChanges, diffRows, type RowChange } from './changes.ts';
 import { discardAll, discardRow, resolveConflict } from './resolve.ts';
-import { MIRROR_HINT, readTwoWayTable } from './table.ts';
+import { MIRROR_HINT, readTwoWayTable, readTwoWayTables } from './table.ts';
 import { retryRows } from './writer/apply.ts';
 
 export type PersonDecision =
@@ -181,8 +182,10 @@ function carryOutDiscard(
   const named = tableNamed(readTables(tx), name);
   const table = named === undefined ? null : readTwoWayTable(tx, named.id);
   if (table === null) {
-    const isMirror = named?.push === 'off';
-    return { kind: 'problem', words: `no two-way table is called "${name}"`, ...(isMirror && { hint: MIRROR_HINT }) };
+    if (named?.push === 'off')
+      return { kind: 'problem', words: `no two-way table is called "${name}"`, hint: MIRROR_HINT };
+    const names = readTwoWayTables(tx).map(({ localName }) => localName);
+    return { kind: 'problem', words: `no two-way table is called "${name}"${guessText(name, names)}` };
   }
   captureChanges(tx, table, at);
   const lastId = readLastConflictId(tx);

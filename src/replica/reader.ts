@@ -272,7 +272,7 @@ export class ReplicaReader implements Connection {
     try {
       statement = this.#db.prepare(text);
     } catch (thrown) {
-      throw queryError(thrown, this.#path, () => this.#tableNames());
+      throw queryError(thrown, this.#path, (missing) => this.#namesLike(missing, text));
     }
     if (!statement.reader || !statement.readonly) {
       throw usageError(
@@ -290,10 +290,14 @@ export class ReplicaReader implements Connection {
     return queryTexts(this, sql`SELECT local_name FROM _rowsync_tables WHERE state = 'loading'`);
   }
 
-  /** Tables and views that people ask. */
-  #tableNames(): readonly string[] {
-    const names = sql`SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') AND substr(name, 1, 1) <> '_'`;
-    return this.#db.prepare(names).pluck().all() as string[]; // names are text
+  /** Tables and views that people ask, or columns of those that a query names. */
+  #namesLike(missing: 'table' | 'column', text: string): readonly string[] {
+    const tables = sql`SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') AND substr(name, 1, 1) <> '_'`;
+    const names = this.#db.prepare(tables).pluck().all() as string[]; // names are text
+    if (missing === 'table') return names;
+    const columns = this.#db.prepare(sql`SELECT name FROM pragma_table_info(?)`).pluck();
+    const query = text.toLowerCase();
+    return names.filter((name) => query.includes(name.toLowerCase())).flatMap((name) => columns.all(name) as string[]); // as above
   }
 
   /** Tables that a statement reads, also by way of views and indexes: those that SQLite opens for it. @throws RowsyncError `replica.query`. */
@@ -305,7 +309,7 @@ export class ReplicaReader implements Connection {
       const names = sql`SELECT DISTINCT tbl_name FROM main.sqlite_schema WHERE rootpage IN (SELECT value FROM json_each(?))`;
       return this.#db.prepare(names).pluck().all(JSON.stringify(roots)) as string[]; // names are text
     } catch (thrown) {
-      throw queryError(thrown, this.#path, () => this.#tableNames());
+      throw queryError(thrown, this.#path, (missing) => this.#namesLike(missing, text));
     }
   }
 
@@ -367,11 +371,19 @@ function plainInteger(value: unknown): unknown {
 /** Failures of the file, which no other query would avoid. */
 const OF_THE_FILE = /^SQLITE_(CORRUPT|NOTADB|IOERR|CANTOPEN|BUSY|FULL)/;
 
-function queryError(thrown: unknown, path: string, tableNames: () => readonly string[] = () => []): RowsyncError {
+function queryError(
+  thrown: unknown,
+  path: string,
+  namesLike: (missing: 'table' | 'column') => readonly string[] = () => [],
+): RowsyncError {
   if (OF_THE_FILE.test(sqliteCode(thrown) ?? '')) return readerError(errorFromReading(thrown, path));
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  const [, missing] = /^no such table: (?:main\.)?(.+)$/s.exec(reason) ?? [];
-  const guess = missing === undefined ? '' : guessText(missing, tableNames());
+  const [, kind, found = ''] = /^no such (table|column): (.+)$/s.exec(reason) ?? [];
+  // As the query writes it: behind an alias, in quotes, which SQLite has advice for.
+  const name = found.split(' - should this be')[0]?.split('.').at(-1)?.replaceAll('"', '') ?? '';
+  const names = kind === 'table' || kind === 'column' ? namesLike(kind) : [];
+  // Where the column is there, it is the alias that is wrong.
+  const guess = names.includes(name) ? '' : guessText(name, names);
   return new RowsyncError('usage', 'replica.query', {
     message: `SQLite does not accept the query: ${reason}${guess}`,
     hint: /contains more than one statement/.test(reason)

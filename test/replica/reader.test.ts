@@ -1,6 +1,7 @@
-/** Reading a replica without the right to write beside it. */
+/** Reading a replica: without the right to write beside it, and with names that are not in it. */
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
@@ -33,4 +34,30 @@ test('a reader who may not write to the folder is told another way to read', () 
 
   expect(error).toBeInstanceOf(RowsyncError);
   expect(error).toMatchObject({ code: 'replica.path', hint: expect.stringContaining('read a backup') as string });
+});
+
+test('a query is told which table or column a misspelt name may mean, of the tables that it names', () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'replica.db');
+  openReplica(path, { clock: systemClock }).close();
+  const db = new Database(path);
+  db.exec('CREATE TABLE "Customer" ("Phone" TEXT, "External Id" TEXT); CREATE TABLE "Order" ("Photo" TEXT)');
+  db.close();
+  using reader = openReader(path);
+  const reasonOf = (query: string): unknown => {
+    try {
+      return reader.query(query);
+    } catch (thrown) {
+      return String(thrown).split('no such ')[1];
+    }
+  };
+
+  expect(reasonOf('SELECT * FROM Custmer')).toBe('table: Custmer (did you mean Customer?)');
+  expect(reasonOf('SELECT Phon FROM Customer')).toBe('column: Phon (did you mean Phone?)');
+  expect(reasonOf('SELECT c.Phon FROM customer c')).toBe('column: c.Phon (did you mean Phone?)');
+  expect(reasonOf('SELECT "Externl Id" FROM Customer')).toContain(' (did you mean External Id?)');
+  // The column is there, and the alias is not; another table has a column of that name; no name is like it.
+  expect(reasonOf('SELECT d.Phone FROM Customer c')).toBe('column: d.Phone');
+  expect(reasonOf('SELECT Photos FROM Customer')).not.toContain('Photo?');
+  expect(reasonOf('SELECT Zzzzzzzz FROM Customer')).toBe('column: Zzzzzzzz');
 });

@@ -7,6 +7,7 @@ import { RowsyncError, usageError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { queryAll, queryNumbers, queryRows } from '../../replica/query.ts';
+import { guessText } from '../../reconcile/bindings.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 
 /** A table whose changes are kept, or were. */
@@ -55,7 +56,10 @@ export function findKnownTable(known: readonly KnownTable[], name: string): Know
     known.find(({ table }) => table === name) ?? known.find(({ table }) => table.toLowerCase() === name.toLowerCase());
   if (found !== undefined) return found;
   throw usageError(
-    `No history is kept of a table "${name}"`,
+    `No history is kept of a table "${name}"${guessText(
+      name,
+      known.map(({ table }) => table),
+    )}`,
     known.length === 0
       ? 'Set `history: true` for the table in the configuration, and pull.'
       : `There is one of: ${known.map(({ table }) => table).join(', ')}. For others, set \`history: true\`, and pull.`,

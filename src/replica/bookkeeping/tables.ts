@@ -6,6 +6,7 @@ import { usageError } from '../../base/errors.ts';
 import { ident, sql, type Sql, joinSql } from '../../base/sql.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
 import { queryAll, queryFirst, withFlags } from '../query.ts';
+import { guessText } from '../../reconcile/bindings.ts';
 import { endMoment } from './touched.ts';
 
 /**
@@ -146,9 +147,10 @@ export function chooseTables(from: Connection, names: readonly string[]): readon
   const tables = readTables(from);
   const unknown = names.filter((name) => tableNamed(tables, name) === undefined);
   if (unknown.length > 0) {
+    const there = tables.map(({ localName }) => localName);
     throw usageError(
-      `The replica has no table called ${unknown.map((name) => `"${name}"`).join(', ')}`,
-      `It has: ${tables.map(({ localName }) => localName).join(', ') || 'none yet; run rowsync pull'}.`,
+      `The replica has no table called ${unknown.map((name) => `"${name}"${guessText(name, there)}`).join(', ')}`,
+      `It has: ${there.join(', ') || 'none yet; run rowsync pull'}.`,
     );
   }
   return tablesNamed(tables, names);
