@@ -17,6 +17,9 @@ const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\t', String.raw`\t`],
 ]);
 
+/** Columns that a text gets beside the longest label. */
+const HANGING_WIDTH_MIN = 20;
+
 /** Names listed in one message. */
 const NAMES_MAX = 8;
 
@@ -112,6 +115,13 @@ export function wrap(text: string, width: number): readonly string[] {
     lineWidth += segmentWidth;
   }
   return [...lines, line];
+}
+
+/** A label and a text behind it, whose further lines begin below the first; null wraps nothing. */
+export function hanging(label: string, text: string, width: number | null): string {
+  const indent = displayWidth(label);
+  const lines = width === null ? [text] : wrap(text, Math.max(HANGING_WIDTH_MIN, width - indent));
+  return `${label}${lines.join(`\n${' '.repeat(indent)}`)}\n`;
 }
 
 /** Lines of prose that fit into so many columns, with what follows below the first word; tables and null leave them as they are. */

@@ -3,15 +3,13 @@
  * can hide behind an ellipsis, a control character or the direction of its script.
  */
 import { diffWordsWithSpace } from 'diff';
-import { displayWidth, printable, wrap } from '../../base/text.ts';
+import { displayWidth, hanging, printable } from '../../base/text.ts';
 import type { PreviewCell, PreviewRow, TablePreview } from '../../push/preview.ts';
 import type { Value } from '../../wire/schema.ts';
 import { FATE_WORDS, tableHead } from './push-report.ts';
 
 /** A change that fits here stays on one line. */
 const LINE_WIDTH = 72;
-/** Columns that a text gets beside the longest name. */
-const ROOM_MIN = 20;
 /** Words that may differ between two texts; if there are more, the two texts say it better. */
 const DIFFERENCES_MAX = 200;
 
@@ -35,7 +33,7 @@ function rowText({ rowId, kind, fate, reason, cells }: PreviewRow, width: number
 
 function cellText(kind: PreviewRow['kind'], { column, base, local }: PreviewCell, width: number | null): string {
   const name = `    ${printable(column)}: `;
-  const line = (label: string, text: string): string => wrapped(label, text, width);
+  const line = (label: string, text: string): string => hanging(label, text, width);
   if (kind === 'insert') return line(name, valueText(local));
   if (kind === 'delete') return line(name, valueText(base));
   const change = `${valueText(base)} -> ${valueText(local)}`;
@@ -64,11 +62,4 @@ function differences(base: Value, local: Value): readonly string[] {
 function valueText(value: Value): string {
   if (value === null) return 'NULL';
   return printable(typeof value === 'string' ? JSON.stringify(value) : String(value));
-}
-
-/** A label and a text behind it, on as many lines as it takes, each below the other. */
-function wrapped(label: string, text: string, width: number | null): string {
-  const indent = displayWidth(label);
-  const lines = width === null ? [text] : wrap(text, Math.max(ROOM_MIN, width - indent));
-  return `${label}${lines.join(`\n${' '.repeat(indent)}`)}\n`;
 }

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
-import { writeProse } from '../../cli/terminal/session.ts';
+import { type Output, writeProse } from '../../cli/terminal/session.ts';
 import { ok, warn, type CheckResult } from '../../cli/runtime/check-result.ts';
 import { hearDaemon, type DaemonAnswer } from '../../cli/runtime/daemon-client.ts';
 import type { Config } from '../../config/load.ts';
@@ -16,7 +16,7 @@ import type { Origin } from '../../origin/client.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
 import { loadNamedConfig, loadSections, printJson, printResult, withOrigin } from '../../cli/runtime/invocation.ts';
 import type { Extra, Invocation, Runner } from '../../extra.ts';
-import { bytesText, plural, printable } from '../../base/text.ts';
+import { bytesText, hanging, plural, printable } from '../../base/text.ts';
 
 const EXAMPLES = `
 Checks the connection to the origin, the credentials and their rights, the database, its tables and columns, clocks and time zone, whether
@@ -51,7 +51,7 @@ export async function checkAndPrint(invocation: Invocation): Promise<number> {
   const results: CheckResult[] = [];
   const add = async (result: CheckResult): Promise<void> => {
     results.push(result);
-    if (!isJson) await writeProse(session.stdout, resultText(result, session.stdout.isTerminal));
+    if (!isJson) await session.stdout.write(resultText(result, session.stdout));
   };
   await add({ name: 'config', outcome: 'ok', message: config.file, hint: '' });
   const ofExtras = await Promise.all(invocation.extras.flatMap(({ check }) => check?.(config) ?? []));
@@ -118,12 +118,15 @@ async function bundleAndPrint(invocation: Invocation, file: string): Promise<num
 /** Someone waits for the diagnosis, and a fault that comes and goes is worth seeing; so is an origin that asks to wait. */
 const NO_RETRY = { ...ORIGIN_LIMITS.retry, attemptsMax: 1, totalMs: 0 };
 
+const WORD_WIDTH = 4;
 const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
-function resultText({ name, outcome, message, hint }: CheckResult, isColoured: boolean): string {
-  const word = outcome.padEnd(4);
+/** A result on lines that begin below each other; the colour has no width. */
+export function resultText({ name, outcome, message, hint }: CheckResult, stdout: Output): string {
+  const word = outcome.padEnd(WORD_WIDTH);
   // styleText leaves the colour out where the terminal or NO_COLOR says so.
-  const shown = isColoured ? styleText(COLOURS[outcome], word) : word;
-  const advice = hint === '' ? '' : `                  what to do: ${printable(hint)}\n`;
-  return `${shown}  ${name.padEnd(11)} ${printable(message)}\n${advice}`;
+  const shown = stdout.isTerminal ? styleText(COLOURS[outcome], word) : word;
+  const lines = (label: string, text: string): string =>
+    hanging(`${' '.repeat(WORD_WIDTH)}  ${label.padEnd(11)} `, printable(text), stdout.width());
+  return `${shown}${lines(name, message).slice(WORD_WIDTH)}${hint === '' ? '' : lines('', `what to do: ${hint}`)}`;
 }
