@@ -118,7 +118,7 @@ function listText(conflicts: readonly ConflictLine[], form: ListForm): string {
 }
 
 function boxText(conflicts: readonly ConflictLine[], { width, nameOf }: ListForm): string {
-  const titles = ['id', 'table', 'row', 'name', 'what', 'base', 'local', 'remote', 'winner', 'state'];
+  const titles = ['id', 'table', 'row', 'row name', 'what', 'base', 'local', 'remote', 'winner', 'state'];
   const cells = conflicts.map((line) => [
     String(line.id),
     line.table,

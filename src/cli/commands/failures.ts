@@ -55,7 +55,7 @@ function listText(
   { width, nameOf }: { readonly width: number | null; readonly nameOf: ReturnType<typeof rowNamer> },
 ): string {
   if (failures.length === 0) return 'No failures\n';
-  const titles = ['id', 'table', 'row', 'name', 'what', 'column', 'status', 'reason', 'sent', 'tried again'];
+  const titles = ['id', 'table', 'row', 'row name', 'what', 'column', 'status', 'reason', 'sent', 'tried again'];
   const cells = failures.map((line) => [
     line.id === null ? '' : String(line.id),
     line.table,

@@ -80,7 +80,7 @@ async function list(
 function withNames({ columns, rows }: QueryAnswer, nameOf: (table: string, rowId: number) => string): ResultTable {
   const [table = '', rowId = '', ...others] = columns;
   return {
-    columns: [table, rowId, 'row', ...others],
+    columns: [table, rowId, 'row_name', ...others],
     rows: (function* () {
       for (const [ofTable, id, ...rest] of rows) yield [ofTable, id, nameOf(String(ofTable), Number(id)), ...rest];
     })(),

@@ -46,14 +46,16 @@ export function boxTable(
   });
 }
 
-/** A list whose values are read whole: a box where it fits, else a record a row; in a pipe, fields between tabs. */
+/** A list whose values are read whole: a box of what has values where that fits, else a record a row; in a pipe, fields between tabs. */
 export function listTable(
-  titles: readonly string[],
-  given: readonly (readonly string[])[],
+  given: readonly string[],
+  lines: readonly (readonly string[])[],
   width: number | null,
 ): string {
-  const rows = given.map((row) => row.map(printable));
-  if (width === null) return [titles, ...rows].map(tabbed).join('');
+  if (width === null) return [given, ...lines].map((line) => tabbed(line.map(printable))).join('');
+  const hasValues = (_: string, index: number): boolean => lines.some((line) => line[index] !== '');
+  const titles = given.filter(hasValues);
+  const rows = lines.map((line) => line.filter(hasValues).map(printable));
   const columns = titles.map((title) => ({ title }));
   const box = boxTable(columns, rows, null);
   if (displayWidth(box.slice(0, box.indexOf('\n'))) <= width) return box;

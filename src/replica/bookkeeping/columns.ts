@@ -156,7 +156,7 @@ const NAMING_COLUMNS = sql`
     WHERE scope IN ('table:' || t.id, 'table:' || t.id || '.xml')))
   ORDER BY c.kind = 'Key' DESC`;
 
-/** Names rows as people know them: by the key, and the column that the origin names records by. Empty for a row that is gone. */
+/** Names rows as people know them: by the key, and the column that the origin names records by. Empty where that says no more than `_id`. */
 export function rowNamer(from: Connection): (table: string, rowId: number) => string {
   const columnsByTable = new Map<string, readonly string[]>();
   return (table, rowId) => {
@@ -169,6 +169,7 @@ export function rowNamer(from: Connection): (table: string, rowId: number) => st
       .prepare(sql`SELECT ${picked} FROM ${ident(table)} WHERE _id = ?`)
       .raw()
       .get(rowId) as unknown[] | undefined; // raw() gives arrays
-    return [...new Set((row ?? []).filter((value) => value !== null).map(String))].join(' ');
+    const name = [...new Set((row ?? []).filter((value) => value !== null).map(String))].join(' ');
+    return name === String(rowId) ? '' : name;
   };
 }

@@ -48,10 +48,25 @@ test('lists an open conflict, and says with the exit code that somebody is neede
   expect(text.exitCode).toBe(3);
   expect(text.stdout).toContain('theirs');
   expect(text.stdout).toContain('1 conflict; decide one with: rowsync resolve ID --take local|remote|base|NULL|=VALUE');
+  expect(text.stdout).toContain('│ row │ row name │');
+  expect(piped.stdout).toContain('id\ttable\trow\trow name\t');
   expect(piped.stdout).toContain('1\tNote\t1\t1 mine\tTitle\ttitle 1\tmine\ttheirs\t');
   expect(JSON.parse(json.stdout)).toMatchObject({
     conflicts: [{ id: 1, table: 'Note', rowId: 1, column: 'Title', local: 'mine', remote: 'theirs', state: 'open' }],
   });
+});
+
+test('a row whose key is its _id has no name beside it, and a pipe keeps the column', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using workspace = await startConflict(sandbox);
+
+  const box = await runCli(['conflicts'], { ...workspace, width: 200 });
+  const records = await runCli(['conflicts'], { ...workspace, width: 60 });
+  const piped = await runCli(['conflicts'], workspace);
+
+  expect(box.stdout).not.toContain('row name');
+  expect(records.stdout).toContain('row    │ 1\nwhat   │ Title\n');
+  expect(piped.stdout).toContain('1\tNote\t1\t\tTitle\t');
 });
 
 test.each([
@@ -86,7 +101,7 @@ test.each([
   { args: ['resolve', '1', '--take', 'loacl'], says: '--take is local, remote, base, NULL, or a value behind "="' },
   { args: ['resolve', '1', '--take', 'Local'], says: 'For this text itself: --take "=Local"' },
   { args: ['discard', 'Note', '2'], says: 'row 2 of Note has no edit that the origin does not have' },
-  { args: ['discard', 'Nope', '2'], says: 'no two-way table is called "Nope"' },
+  { args: ['discard', 'Nope', '2'], says: 'no two-way table is called "Nope" (did you mean Note?)' },
 ])('$args changes nothing and says why', async ({ args, says }) => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   using workspace = await startConflict(sandbox);
