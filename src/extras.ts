@@ -20,8 +20,10 @@ import { QUESTIONS } from './extras/questions/extra.ts';
 import { REHEARSE } from './extras/rehearse/extra.ts';
 import { SERVICE } from './extras/service/extra.ts';
 import { SETUP } from './extras/setup/extra.ts';
+import { VERIFY } from './extras/verify/extra.ts';
 
 export const EXTRAS: readonly Extra[] = [
+  VERIFY,
   SETUP,
   CHECK,
   HISTORY,

@@ -11,7 +11,8 @@ import type { Credentials } from '../origin/credentials.ts';
 import type { OriginRoute } from '../origin/proxy.ts';
 import type { NameStyle } from '../reconcile/naming.ts';
 import { findMaskKey } from './mask-key.ts';
-import { optionsSchema, type ExtraSettings, type JobDefault, type OptionSection, type Options } from './options.ts';
+import type { AddedJobs } from './schedule-options.ts';
+import { addedJobs, optionsSchema, type ExtraSettings, type OptionSection, type Options } from './options.ts';
 import { describeProblems, problemsFromIssues, type ConfigProblem } from './problems.ts';
 import {
   expandVariables,
@@ -85,7 +86,6 @@ export interface ScheduleTexts {
   readonly follow?: string | false | undefined;
   /** Undefined where files come with the pull. */
   readonly files?: string | false | undefined;
-  readonly verify: string | false;
   /** Kinds of work that extras add. */
   readonly added: Readonly<Record<string, string | false>>;
 }
@@ -160,8 +160,11 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
       hint: `Correct ${file} and run the same command again; nothing was done.`,
     });
   }
-  const kinds = sections.flatMap(({ jobs = {} }) => Object.entries(jobs));
-  const config = configFromOptions(file, parsed.data, { credentials: login.credentials, way: way.way, kinds });
+  const config = configFromOptions(file, parsed.data, {
+    credentials: login.credentials,
+    way: way.way,
+    kinds: addedJobs(sections),
+  });
   const maskKey = options.needsCredentials ? findMaskKey(config.replica.maskKeyFile) : null;
   return {
     config: {
@@ -259,15 +262,13 @@ function configFromOptions(
   };
 }
 
-type AddedJobs = readonly (readonly [kind: string, job: string | JobDefault])[];
-
 /** A cycle is a pull and a push, so `sync` means whichever of the two is not there. */
 function scheduleTexts(options: Options['schedule'], kinds: AddedJobs): ScheduleTexts {
   const { sync, pull = sync, push = sync, ...others } = options;
   const texts: Readonly<Record<string, string | false | undefined>> = options;
   const added = kinds.map(([kind, job]): readonly [string, string | false] => {
-    const isUsual = typeof job === 'object' && (texts[job.beside] ?? false) !== false;
-    return [kind, texts[kind] ?? (isUsual && job.usually)];
+    const usual = typeof job === 'object' ? job.usual : undefined;
+    return [kind, texts[kind] ?? (usual !== undefined && (texts[usual.beside] ?? false) !== false && usual.text)];
   });
   return { ...others, pull, push, added: Object.fromEntries(added) };
 }

@@ -8,10 +8,10 @@
 import * as z from 'zod';
 import { byteCount, choice, decimalNumber, integerOption, section, text, textList } from './option-kinds.ts';
 import { origin } from './origin-options.ts';
-import { scheduleWith } from './schedule-options.ts';
+import { scheduleWith, type AddedJob, type AddedJobs } from './schedule-options.ts';
 import type { ConfigProblem, OptionPath } from './problems.ts';
 import { SECRET_REFERENCE, type Environment } from './secrets.ts';
-import { tables } from './table-options.ts';
+import { tablesWith } from './table-options.ts';
 
 const replica = section(
   {
@@ -231,22 +231,13 @@ const notify = section(
 /** The settings of extras, by their sections; each extra declares its own here. */
 export interface ExtraSettings {}
 
-/** Work that has a schedule of its own accord where other work is scheduled. */
-export interface JobDefault {
-  readonly doc: string;
-  /** The other kind of work. */
-  readonly beside: string;
-  /** The expression where the file has none. */
-  readonly usually: string;
-}
-
 /** A section that an extra adds to the file. */
 export interface OptionSection {
   /** Left out, with what belongs to it, by an extra that only adds kinds of scheduled work. */
   readonly key?: keyof ExtraSettings;
   readonly schema?: z.ZodType;
-  /** Kinds of scheduled work, each with the meaning of its option under `schedule`. */
-  readonly jobs?: Readonly<Record<string, string | JobDefault>>;
+  /** Kinds of scheduled work, each an option under `schedule`. */
+  readonly jobs?: Readonly<Record<string, AddedJob>>;
   /** Whether a text is a secret, or stands for one, by its path in the file. */
   readonly isSecret?: (path: OptionPath) => boolean;
   /** Makes the settings of valid options; `needsSecrets` is false for commands that never use them. */
@@ -269,25 +260,28 @@ export interface SectionResult {
   readonly warnings?: readonly string[];
 }
 
-const CORE = {
+const coreWith = (jobs: AddedJobs) => ({
   origin,
   replica,
-  tables,
+  tables: tablesWith(jobs),
   files: files.prefault({}),
-  schedule: scheduleWith({}).prefault({}),
+  schedule: scheduleWith(jobs).prefault({}),
   push: push.prefault({}),
   limits: limits.prefault({}),
   safety: safety.prefault({}),
   http: http.prefault({}),
   notify: notify.prefault({}),
-};
+});
+
+export function addedJobs(sections: readonly OptionSection[]): AddedJobs {
+  return sections.flatMap(({ jobs = {} }) => Object.entries(jobs));
+}
 
 export function optionsSchema(sections: readonly OptionSection[] = []) {
-  const jobs = Object.fromEntries(sections.flatMap((one) => Object.entries(one.jobs ?? {})));
   const added = Object.fromEntries(
     sections.flatMap(({ key, schema }) => (key === undefined || schema === undefined ? [] : [[key, schema] as const])),
   );
-  const shape: typeof CORE = Object.assign({}, CORE, { schedule: scheduleWith(jobs).prefault({}) }, added);
+  const shape: ReturnType<typeof coreWith> = Object.assign(coreWith(addedJobs(sections)), added);
   return section(shape, 'Configuration of rowsync.');
 }
 

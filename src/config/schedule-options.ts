@@ -16,7 +16,6 @@ const FOLLOW_DOC =
 const FILES_DOC =
   'When the daemon looks for attached files and downloads them, apart from the rows. Left out, they come with every pull; ' +
   'false leaves them to rowsync files pull.';
-const VERIFY_DOC = 'When the daemon compares every cell with the origin, which costs a request for every page.';
 
 const CORE = {
   timeZone: text({
@@ -31,30 +30,52 @@ const CORE = {
   push: cron(PUSH_DOC).optional(),
   follow: cronOrAuto(FOLLOW_DOC).default('auto'),
   files: cron(FILES_DOC).optional(),
-  verify: cron(VERIFY_DOC).default(false),
 };
 
-/** When the daemon does what; `jobs` are further kinds of work, with their meanings. */
-export function scheduleWith(jobs: Readonly<Record<string, string | { readonly doc: string }>>) {
-  const added = Object.entries(jobs).map(
-    ([kind, job]) => [kind, typeof job === 'string' ? cron(job).default(false) : cron(job.doc).optional()] as const,
-  );
+/** A kind of work that an extra adds, by the meaning of its option; or with more than that. */
+export type AddedJob =
+  | string
+  | {
+      readonly doc: string;
+      /** Whether tables may have a schedule of their own for it. */
+      readonly ofTables?: true;
+      /** The expression where the file has none, and the other kind of work that has to be scheduled then. */
+      readonly usual?: { readonly text: string; readonly beside: string };
+    };
+
+export type AddedJobs = readonly (readonly [kind: string, job: AddedJob])[];
+
+const docOf = (job: AddedJob): string => (typeof job === 'string' ? job : job.doc);
+
+/** When the daemon does what; `jobs` are further kinds of work. */
+export function scheduleWith(jobs: AddedJobs) {
+  const added = jobs.map(([kind, job]) => {
+    const option = cron(docOf(job));
+    return [
+      kind,
+      typeof job === 'object' && job.usual !== undefined ? option.optional() : option.default(false),
+    ] as const;
+  });
   const shape: typeof CORE = Object.assign({}, CORE, Object.fromEntries(added));
   return section(shape, 'When `rowsync daemon` does what.');
 }
 
+const OF_TABLES = {
+  sync: cron(SYNC_DOC).optional(),
+  pull: cron(PULL_DOC).optional(),
+  push: cron(PUSH_DOC).optional(),
+  follow: cronOrAuto(FOLLOW_DOC).optional(),
+  files: cron(FILES_DOC).optional(),
+};
+
 /** The schedule of the tables that a pattern matches. */
-export const tableSchedule = section(
-  {
-    sync: cron(SYNC_DOC).optional(),
-    pull: cron(PULL_DOC).optional(),
-    push: cron(PUSH_DOC).optional(),
-    follow: cronOrAuto(FOLLOW_DOC).optional(),
-    files: cron(FILES_DOC).optional(),
-    verify: cron(VERIFY_DOC).optional(),
-  },
-  'Where these tables have a schedule of their own.',
-).optional();
+export function tableScheduleWith(jobs: AddedJobs) {
+  const added = jobs.flatMap(([kind, job]) =>
+    typeof job === 'object' && job.ofTables === true ? [[kind, cron(job.doc).optional()] as const] : [],
+  );
+  const shape: typeof OF_TABLES = Object.assign({}, OF_TABLES, Object.fromEntries(added));
+  return section(shape, 'Where these tables have a schedule of their own.').optional();
+}
 
 /** A cron expression, or false for never. */
 function cron(doc: string) {

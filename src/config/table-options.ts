@@ -3,7 +3,7 @@
  */
 import * as z from 'zod';
 import { byteCount, choice, PRINTABLE, section, text, textList } from './option-kinds.ts';
-import { tableSchedule } from './schedule-options.ts';
+import { tableScheduleWith, type AddedJobs } from './schedule-options.ts';
 import { matchesPattern } from '../base/pattern.ts';
 import { ownName, type NameScope } from '../reconcile/naming.ts';
 
@@ -166,104 +166,106 @@ function ownNameOf(scope: NameScope) {
     .refine((name) => ownName({ scope, style: 'origin' }, { name, id: 0 }) === name, { error });
 }
 
-const tableOptions = section(
-  {
-    name: ownNameOf('table').optional().meta({
-      description: 'What the table is called here; only under the name of one table. By default as replica.names says.',
-    }),
-    columnNames: z
-      .record(z.string().min(1), ownNameOf('column'), {
-        error: 'must be a mapping from columns at the origin to their names here, such as { Unit Price: price }',
-      })
-      .optional()
-      .meta({
-        description:
-          'What columns are called here, by their names at the origin. The others are called as replica.names says. The next pull renames them.',
-      }),
-    columns,
-    mask,
-    rows: text({
-      mustBe: ROWS_MUST_BE,
-      doc:
-        'Which rows come here: a filter in the language of the origin, such as [Status] <> "Archived". rowsync sends it with every ' +
-        'request that lists or counts rows. A row that no longer matches is removed here and stays at the origin. By default all rows.',
+const TABLE_OPTIONS = {
+  name: ownNameOf('table').optional().meta({
+    description: 'What the table is called here; only under the name of one table. By default as replica.names says.',
+  }),
+  columnNames: z
+    .record(z.string().min(1), ownNameOf('column'), {
+      error: 'must be a mapping from columns at the origin to their names here, such as { Unit Price: price }',
     })
-      .refine((rows) => Buffer.byteLength(encodeURIComponent(rows.toWellFormed())) <= ROWS_BYTES_MAX, {
-        error: ROWS_MUST_BE,
-      })
-      .optional(),
-    files: tableFiles,
-    history,
-    push: z
-      .union(
-        [
-          z.boolean(),
-          z.strictObject({
-            insert: z.boolean().optional().meta({ description: 'Whether rows may be added here (default true).' }),
-          }),
-        ],
-        { error: 'must be true, false or { insert: false }' },
-      )
-      .optional()
-      .meta({
-        description:
-          'Whether the table may be edited here. Edits are captured and sent to the origin; without it (default), the table ' +
-          'is a read-only mirror. { insert: false } is true, and refuses new rows.',
-      }),
-    match: text({
-      mustBe: 'must be the name of a column that is unique and writable at the origin',
-      doc:
-        'The column that identifies rows, by its name at the origin: unique, and writable. With it, an insert whose answer ' +
-        'was lost is never sent twice. Needs push: true.',
-    }).optional(),
-    conflict: choice(
-      ['origin', 'local', 'ask'],
-      'Who wins if a cell was changed both here and at the origin: origin (default), local, or ask, which lets a person decide. ' +
-        'The losing value is kept in sync_conflicts. Needs push: true.',
-    ).optional(),
-    workflow: choice(
-      ['run', 'suppress'],
-      'Whether the workflow of the origin runs for what is pushed: run (default) or suppress, which needs the right to ' +
-        'manage data. Needs push: true.',
-    ).optional(),
-    delete: choice(
-      ['bin', 'purge'],
-      'Where rows go that are deleted here: to the recycle bin of the origin (bin, the default), or nowhere (purge). ' +
-        'The origin cannot bring purged rows back. Needs push: true.',
-    ).optional(),
-    references: z
-      .record(z.string().min(1), z.string().min(1), {
-        error: 'must be a mapping from columns to the tables that they refer to, such as { Customer: Customer }',
-      })
-      .optional()
-      .meta({
-        description:
-          'Which tables columns refer to, by their names at the origin: their values are keys of that table. rowsync putback rewrites ' +
-          'them when a row gets a new key. By default it takes columns that are called like a table and hold only keys of it.',
-      }),
-    sort: textList(SORT_MUST_BE)
-      .max(10, { error: SORT_MUST_BE })
-      .refine((names) => new Set(names).size === names.length, { error: SORT_MUST_BE })
-      .optional()
-      .meta({
-        description:
-          'The columns to read the table in order of. By default the time of creation and the key, where the table has ' +
-          'them. Set it where another order is cheaper to follow: new rows should come last.',
-      }),
-    schedule: tableSchedule,
-  },
-  'How to treat the tables that the pattern matches.',
-).superRefine((options, context) => {
-  for (const { pattern, option, name } of maskedNeeds(options)) {
-    const message = `names "${name}", which ${option} needs as it is at the origin`;
-    context.addIssue({ code: 'custom', path: ['mask', pattern], message });
-  }
-  if (isPushed(options)) return;
-  for (const key of ['match', 'conflict', 'workflow', 'delete'] as const) {
-    if (options[key] === undefined) continue;
-    context.addIssue({ code: 'custom', path: [key], message: 'says how to push, and needs push: true beside it' });
-  }
-});
+    .optional()
+    .meta({
+      description:
+        'What columns are called here, by their names at the origin. The others are called as replica.names says. The next pull renames them.',
+    }),
+  columns,
+  mask,
+  rows: text({
+    mustBe: ROWS_MUST_BE,
+    doc:
+      'Which rows come here: a filter in the language of the origin, such as [Status] <> "Archived". rowsync sends it with every ' +
+      'request that lists or counts rows. A row that no longer matches is removed here and stays at the origin. By default all rows.',
+  })
+    .refine((rows) => Buffer.byteLength(encodeURIComponent(rows.toWellFormed())) <= ROWS_BYTES_MAX, {
+      error: ROWS_MUST_BE,
+    })
+    .optional(),
+  files: tableFiles,
+  history,
+  push: z
+    .union(
+      [
+        z.boolean(),
+        z.strictObject({
+          insert: z.boolean().optional().meta({ description: 'Whether rows may be added here (default true).' }),
+        }),
+      ],
+      { error: 'must be true, false or { insert: false }' },
+    )
+    .optional()
+    .meta({
+      description:
+        'Whether the table may be edited here. Edits are captured and sent to the origin; without it (default), the table ' +
+        'is a read-only mirror. { insert: false } is true, and refuses new rows.',
+    }),
+  match: text({
+    mustBe: 'must be the name of a column that is unique and writable at the origin',
+    doc:
+      'The column that identifies rows, by its name at the origin: unique, and writable. With it, an insert whose answer ' +
+      'was lost is never sent twice. Needs push: true.',
+  }).optional(),
+  conflict: choice(
+    ['origin', 'local', 'ask'],
+    'Who wins if a cell was changed both here and at the origin: origin (default), local, or ask, which lets a person decide. ' +
+      'The losing value is kept in sync_conflicts. Needs push: true.',
+  ).optional(),
+  workflow: choice(
+    ['run', 'suppress'],
+    'Whether the workflow of the origin runs for what is pushed: run (default) or suppress, which needs the right to ' +
+      'manage data. Needs push: true.',
+  ).optional(),
+  delete: choice(
+    ['bin', 'purge'],
+    'Where rows go that are deleted here: to the recycle bin of the origin (bin, the default), or nowhere (purge). ' +
+      'The origin cannot bring purged rows back. Needs push: true.',
+  ).optional(),
+  references: z
+    .record(z.string().min(1), z.string().min(1), {
+      error: 'must be a mapping from columns to the tables that they refer to, such as { Customer: Customer }',
+    })
+    .optional()
+    .meta({
+      description:
+        'Which tables columns refer to, by their names at the origin: their values are keys of that table. rowsync putback rewrites ' +
+        'them when a row gets a new key. By default it takes columns that are called like a table and hold only keys of it.',
+    }),
+  sort: textList(SORT_MUST_BE)
+    .max(10, { error: SORT_MUST_BE })
+    .refine((names) => new Set(names).size === names.length, { error: SORT_MUST_BE })
+    .optional()
+    .meta({
+      description:
+        'The columns to read the table in order of. By default the time of creation and the key, where the table has ' +
+        'them. Set it where another order is cheaper to follow: new rows should come last.',
+    }),
+};
+
+const tableOptionsWith = (jobs: AddedJobs) =>
+  section(
+    { ...TABLE_OPTIONS, schedule: tableScheduleWith(jobs) },
+    'How to treat the tables that the pattern matches.',
+  ).superRefine((options, context) => {
+    for (const { pattern, option, name } of maskedNeeds(options)) {
+      const message = `names "${name}", which ${option} needs as it is at the origin`;
+      context.addIssue({ code: 'custom', path: ['mask', pattern], message });
+    }
+    if (isPushed(options)) return;
+    for (const key of ['match', 'conflict', 'workflow', 'delete'] as const) {
+      if (options[key] === undefined) continue;
+      context.addIssue({ code: 'custom', path: [key], message: 'says how to push, and needs push: true beside it' });
+    }
+  });
 
 /** Whether a table may be edited here. */
 export function isPushed({ push }: { readonly push?: boolean | object | undefined }): boolean {
@@ -271,23 +273,24 @@ export function isPushed({ push }: { readonly push?: boolean | object | undefine
 }
 
 /** The options of tables, by their names or patterns. */
-export const tables = z
-  .record(
-    z.string().min(1),
-    z.union([tableOptions, z.literal(false)], {
-      error: 'must be a mapping of options: {} for the defaults, or false to leave the table alone',
-    }),
-    { error: 'must be a mapping from table names or patterns to options, such as { "*": {} }' },
-  )
-  .superRefine((given, context) => {
-    for (const [key, options] of Object.entries(given)) {
-      if (options === false || options.name === undefined || !key.includes('*')) continue;
-      context.addIssue({ code: 'custom', path: [key, 'name'], message: 'is for one table, not for a pattern' });
-    }
-  })
-  .default({ '*': {} })
-  .meta({
-    description:
-      'Which tables to copy, and how. A key is the singular name of a table or a pattern, in which * matches any text; ' +
-      'the most specific one decides alone. false leaves a table alone, as does matching nothing.',
-  });
+export const tablesWith = (jobs: AddedJobs) =>
+  z
+    .record(
+      z.string().min(1),
+      z.union([tableOptionsWith(jobs), z.literal(false)], {
+        error: 'must be a mapping of options: {} for the defaults, or false to leave the table alone',
+      }),
+      { error: 'must be a mapping from table names or patterns to options, such as { "*": {} }' },
+    )
+    .superRefine((given, context) => {
+      for (const [key, options] of Object.entries(given)) {
+        if (options === false || options.name === undefined || !key.includes('*')) continue;
+        context.addIssue({ code: 'custom', path: [key, 'name'], message: 'is for one table, not for a pattern' });
+      }
+    })
+    .default({ '*': {} })
+    .meta({
+      description:
+        'Which tables to copy, and how. A key is the singular name of a table or a pattern, in which * matches any text; ' +
+        'the most specific one decides alone. false leaves a table alone, as does matching nothing.',
+    });

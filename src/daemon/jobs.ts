@@ -9,7 +9,7 @@ import { scheduleOf, type Schedule } from '../config/cron-times.ts';
 import { RUNG_REST_MS } from '../reconcile/follow.ts';
 
 /** Kinds of work of the core that have a schedule, in the order in which they are done when several are due; those of extras come after them. */
-export const WORK_KINDS = ['pull', 'follow', 'push', 'files', 'verify'] as const;
+export const WORK_KINDS = ['pull', 'follow', 'push', 'files'] as const;
 
 /** When `follow: auto` reads changes; never if nothing is ever pulled. */
 const AUTO_FOLLOW = '* * * * *';
@@ -55,13 +55,11 @@ export function jobsOf(config: ConfiguredJobs): Jobs {
   };
   const hasPushed = config.tables.rules.some(({ options }) => isPushed(options));
   const kinds = WORK_KINDS.filter((kind) => kind !== 'push' || hasPushed);
-  const all = [
-    ...kinds.flatMap((kind) => [
-      ...jobOf(kind, null, config.schedule[kind]),
-      ...config.tables.rules.flatMap(({ pattern, options }) => jobOf(kind, pattern, ownSchedule(options, kind))),
-    ]),
-    ...Object.entries(config.schedule.added).flatMap(([kind, text]) => jobOf(kind, null, text)),
-  ];
+  const texts = kinds.map((kind) => [kind, config.schedule[kind]] as const);
+  const all = [...texts, ...Object.entries(config.schedule.added)].flatMap(([kind, text]) => [
+    ...jobOf(kind, null, text),
+    ...config.tables.rules.flatMap(({ pattern, options }) => jobOf(kind, pattern, ownSchedule(options, kind))),
+  ]);
   return {
     all,
     find: (kind, tableName) => {
@@ -99,10 +97,10 @@ export function lateness(
   };
 }
 
-/** The schedule that the options of a pattern give to a kind of work; work of extras is always of everything. */
-function ownSchedule({ schedule }: TableRule['options'], kind: WorkKind): string | false | undefined {
-  if (!isCoreWork(kind)) return undefined;
-  return schedule?.[kind] ?? (kind === 'pull' || kind === 'push' ? schedule?.sync : undefined);
+/** The schedule that the options of a pattern give to a kind of work. */
+function ownSchedule({ schedule = {} }: TableRule['options'], kind: WorkKind): string | false | undefined {
+  const texts: Readonly<Record<string, string | false | undefined>> = schedule;
+  return texts[kind] ?? (kind === 'pull' || kind === 'push' ? schedule.sync : undefined);
 }
 
 export class ScheduledJobs {

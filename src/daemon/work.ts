@@ -17,7 +17,6 @@ import type { PullContext } from '../pull/context.ts';
 import { concernsAllTables } from '../origin/outage.ts';
 import { pull } from '../pull/pull.ts';
 import type { PullProgress } from '../pull/report.ts';
-import { differenceOf, verify } from '../pull/verify.ts';
 import type { PushContext } from '../push/context.ts';
 import { finishPushes, push } from '../push/push.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
@@ -120,10 +119,10 @@ export function contextFor(kind: WorkKind, resources: Resources, hooks: WorkHook
 /** Runs one kind of work. @throws RowsyncError where the replica cannot be used. */
 type Work = (context: WorkContext) => Promise<WorkOutcome>;
 
-/** Runs a kind of work that an extra brings, of all tables or of none. An error that it throws is tried again on its next tick. */
+/** Runs a kind of work that an extra brings; what it leaves out is as of no table. An error that it throws is tried again on its next tick. */
 export type ExtraWork = (
   context: Pick<WorkContext, 'config' | 'onAdvance' | 'pull' | 'push'> & { readonly nowMs: number },
-) => Promise<Pick<WorkOutcome, 'own' | 'facts'>>;
+) => Promise<Partial<WorkOutcome> & Pick<WorkOutcome, 'own' | 'facts'>>;
 
 type WorkByKind = Readonly<Record<string, ExtraWork>>;
 
@@ -153,7 +152,6 @@ const WORK: Readonly<Record<CoreWork, Work>> = {
   follow: (context) => runPull(context, context.isRefresh ? true : 'known'),
   push: runPush,
   files: runFiles,
-  verify: runVerify,
 };
 
 /** Whether a table whose turn it is can be followed, or is to be read whatever it is. */
@@ -183,7 +181,7 @@ async function runPull(work: WorkContext, follow: 'known' | boolean = false): Pr
   };
   const error = report.error ?? (isWhole ? ofFiles : null);
   const isOver = isEnd(report.error) || report.stop !== null;
-  return { ...outcome(context, error, report.tables, facts), isOver, own: isWhole ? null : ofFiles };
+  return { ...outcomeOfTables(context, error, report.tables, facts), isOver, own: isWhole ? null : ofFiles };
 }
 
 async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
@@ -200,7 +198,7 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
   });
   const isWhole = failed !== null && isOfAll(failed);
   return {
-    ...outcome(context, report.error ?? (isWhole ? failed : null), tables, {
+    ...outcomeOfTables(context, report.error ?? (isWhole ? failed : null), tables, {
       runId: report.runId,
       requestCount: report.requestCount,
       tableCount: tables.length,
@@ -246,25 +244,8 @@ function filesContext(
   return { origin, replica, clock, log, signal, onAdvance, settings: { ...settings, rule } };
 }
 
-async function runVerify({ pull: context, push: pushing }: WorkContext): Promise<WorkOutcome> {
-  await finishPushes(pushing);
-  const report = await verify(context, { tables: [] });
-  const tables = report.tables.map((table) => ({
-    table: table.table,
-    error: table.error,
-    // A person has to decide, so waiting does not help, and the next pull includes the table.
-    held: differenceOf(table) ?? table.held,
-  }));
-  const facts = {
-    requestCount: report.requestCount,
-    tableCount: tables.length,
-    rowCount: sumOf(report.tables, ({ comparedCount }) => comparedCount),
-  };
-  return { ...outcome(context, report.error, tables, facts), isOver: isEnd(report.error) };
-}
-
 /** Whether an error ended the work; what a guard holds did not. */
-function isEnd(error: RowsyncError | null): boolean {
+export function isEnd(error: RowsyncError | null): boolean {
   return error !== null && error.kind !== 'needsPerson';
 }
 
@@ -287,7 +268,8 @@ function changesOf(tables: readonly Partial<ChangeCounts>[]): ChangeCounts {
   return { insertedCount: sum('insertedCount'), updatedCount: sum('updatedCount'), deletedCount: sum('deletedCount') };
 }
 
-function outcome(
+/** The outcome of work on tables, from what it reported of each, by their names here. */
+export function outcomeOfTables(
   { replica }: { readonly replica: PullContext['replica'] },
   error: RowsyncError | null,
   reports: readonly ({

@@ -119,7 +119,7 @@ schedule: { cycle: "* * * * *" }
     '  line 10, limits.pageRows must be a whole number from 2 to 500; it is 2.5',
     '  line 10, limits.requestsPerSecond must be a number from 0 to 1000; it is "fast"',
     '  line 11, safety.maxDeletePercent must be a number from 0 to 100; it is 101',
-    '  line 12, schedule.cycle is not a known option; known here: timeZone, sync, pull, push, follow, files, verify',
+    '  line 12, schedule.cycle is not a known option; known here: timeZone, sync, pull, push, follow, files',
   ]);
 });
 

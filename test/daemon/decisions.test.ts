@@ -280,15 +280,17 @@ describe('the next step', () => {
 describe('jobs', () => {
   const config = (tables: Parameters<typeof tableRules>[0]): ConfiguredJobs => ({
     http: { doorbell: null },
-    schedule: { timeZone: 'UTC', pull: '*/5 * * * *', push: '*/5 * * * *', verify: false, added: {} },
+    schedule: { timeZone: 'UTC', pull: '*/5 * * * *', push: '*/5 * * * *', added: { verify: false } },
     tables: tableRules(tables),
   });
 
   test('are one for all tables, and one per pattern with a schedule of its own', () => {
+    // Extras add kinds of work.
+    const ofLogs = { pull: false, verify: '0 3 * * *' } as const;
     const jobs = jobsOf(
       config({
         '*': {},
-        'Log *': { schedule: { pull: false, verify: '0 3 * * *' } },
+        'Log *': { schedule: ofLogs },
         Order: { schedule: { sync: '* * * * *' } },
         Old: false,
       }),

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { verifyFiles } from '../../src/files/verify.ts';
+import { verifyFiles } from '../../src/extras/verify/files.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { contentsOf, fileOf, startFilesFixture, storeProblems, type FilesFixture } from '../support/files.ts';
 

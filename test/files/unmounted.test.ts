@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pruneFiles } from '../../src/files/prune.ts';
 import { uploadKeeper } from '../../src/files/upload.ts';
-import { verifyFiles } from '../../src/files/verify.ts';
+import { verifyFiles } from '../../src/extras/verify/files.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { fileOf, startFilesFixture, storeProblems, type FilesFixture } from '../support/files.ts';
 import { startAlbum } from '../support/album.ts';

@@ -1,7 +1,7 @@
 /** Rows so large that a page of them is beyond the bound of an answer. */
 import { expect, test } from 'vitest';
 import { resync } from '../../src/cli/commands/resync.ts';
-import { verify, verifyFailures } from '../../src/pull/verify.ts';
+import { verify, verifyFailures } from '../../src/extras/verify/verify.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { pushNow } from '../support/push.ts';

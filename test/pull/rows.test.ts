@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { PullSettings } from '../../src/pull/context.ts';
-import { verify } from '../../src/pull/verify.ts';
+import { verify } from '../../src/extras/verify/verify.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { testClock } from '../support/clock.ts';
 import { fileOf, startFilesFixture } from '../support/files.ts';

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { must } from '../../src/base/assert.ts';
-import { verify } from '../../src/pull/verify.ts';
+import { verify } from '../../src/extras/verify/verify.ts';
 import { forgetEtags } from '../../src/replica/bookkeeping/pages.ts';
 import { readTables } from '../../src/replica/bookkeeping/tables.ts';
 import { brokenPages, readOrigin, readReplica } from '../support/compare.ts';

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import type { PullSettings } from '../../src/pull/context.ts';
-import { verify } from '../../src/pull/verify.ts';
+import { verify } from '../../src/extras/verify/verify.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { codesOf, pushNow, setFaults } from '../support/push.ts';

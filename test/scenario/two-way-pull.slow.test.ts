@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import { applyEvent } from '../../src/capture/writer/apply.ts';
 import { resync } from '../../src/cli/commands/resync.ts';
-import { verify } from '../../src/pull/verify.ts';
+import { verify } from '../../src/extras/verify/verify.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { atOrigin, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';

@@ -3,7 +3,7 @@
  * appears that nobody wrote. Every written value is unlike any other, so each one can be looked for.
  */
 import { expect, test } from 'vitest';
-import { verify } from '../../src/pull/verify.ts';
+import { verify } from '../../src/extras/verify/verify.ts';
 import { Random } from '../../src/sandbox/data/random.ts';
 import { quoted } from '../support/compare.ts';
 import type { Fixture } from '../support/replica.ts';

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { scriptOfTable } from '../../src/extras/backup/rebuild-command.ts';
-import { verify } from '../../src/pull/verify.ts';
+import { verify } from '../../src/extras/verify/verify.ts';
 import type { Cells, ColumnSpec, TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startPlain, type PlainTable } from '../support/plain-origin.ts';
 import { atOrigin, codesOf, countsOf, here, pushNow } from '../support/push.ts';

@@ -10,7 +10,7 @@ import { expect, test } from 'vitest';
 import { carryToBackup } from '../../src/files/carry.ts';
 import { exportFiles } from '../../src/extras/export/files-export.ts';
 import { pruneFiles } from '../../src/files/prune.ts';
-import { verifyFiles } from '../../src/files/verify.ts';
+import { verifyFiles } from '../../src/extras/verify/files.ts';
 import { backUpAll } from '../../src/extras/backup/backup.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { readStoreFolder } from '../../src/replica/bookkeeping/files.ts';

@@ -8,17 +8,9 @@ import { EXIT } from '../../base/errors.ts';
 import { pruneFiles } from '../../files/prune.ts';
 import { pullFiles } from '../../files/pull.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
-import { verifyFiles } from '../../files/verify.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import { openReader, type QueryAnswer } from '../../replica/reader.ts';
-import {
-  filesFailedError,
-  filesFailures,
-  filesText,
-  filesVerifyFailures,
-  filesVerifyText,
-  pruneText,
-} from '../report/files-report.ts';
+import { filesFailedError, filesFailures, filesText, pruneText } from '../report/files-report.ts';
 import { exitCodeOf, loadNamedConfig, openExistingReplica, printResult, withResources } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { writeAll } from '../terminal/session.ts';
@@ -50,10 +42,6 @@ export function addFilesCommands(program: Command, runner: Runner): void {
     .command('pull [table...]')
     .description('fetch the files that the rows here name; rowsync pull does so too')
     .action(runner(pullAndPrint));
-  files
-    .command('verify [table...]')
-    .description('prove that every file is whole, and mend those that are not')
-    .action(runner(verifyAndPrint));
   files
     .command('prune')
     .description('remove content that no row of sync_files refers to')
@@ -99,15 +87,6 @@ async function pullAndPrint(invocation: Invocation, tables: readonly string[]): 
     { exitCode, files: report },
     text === '' ? 'Nothing to fetch: every file that is wanted is here\n' : text,
   );
-  return exitCode;
-}
-
-async function verifyAndPrint(invocation: Invocation, tables: readonly string[]): Promise<number> {
-  const config = await loadNamedConfig(invocation, { needsCredentials: true });
-  openReader(config.replica.path).close();
-  const report = await withResources(invocation, config, ({ files }) => verifyFiles(files, { tables }));
-  const exitCode = exitCodeOf(filesVerifyFailures(report));
-  await printResult(invocation, { exitCode, ...report }, filesVerifyText(report));
   return exitCode;
 }
 

@@ -4,12 +4,8 @@
 import { RowsyncError } from '../../base/errors.ts';
 import type { FilesReport } from '../../files/context.ts';
 import type { PruneReport } from '../../files/prune.ts';
-import type { FilesVerifyReport } from '../../files/verify.ts';
 import { problemsText } from './pull-report.ts';
-import { bytesText, countText, durationText, plural, printable } from '../../base/text.ts';
-
-/** Places named where many are lost. */
-const PLACES_NAMED_MAX = 20;
+import { bytesText, countText, durationText, plural } from '../../base/text.ts';
 
 /** What ended the work; files that failed by themselves are listed in `sync_files` and end nothing. */
 export function filesFailures(report: FilesReport | null): readonly RowsyncError[] {
@@ -48,44 +44,6 @@ export function filesText(report: FilesReport | null): string {
       : `\n${plural(report.overBoundCount, 'file')} not downloaded: files.maxBytes is reached\n` +
         '  what to do: raise it, or leave files out by type or size under tables\n';
   return line + failed + over + problemsText(filesFailures(report).map((error) => ({ what: 'files', error })));
-}
-
-/** What went wrong in a verification of files, for the exit code. */
-export function filesVerifyFailures(report: FilesVerifyReport): readonly RowsyncError[] {
-  const badCount = report.lostCount + report.differentCount;
-  const damaged = new RowsyncError('replica', 'files.damaged', {
-    message: `${plural(badCount, 'file')} ${badCount === 1 ? 'is' : 'are'} not what the origin has, and could not be fetched again`,
-    hint: 'sync_files says why; what the origin no longer has can come from a backup only.',
-  });
-  return [...(report.error === null ? [] : [report.error]), ...(badCount === 0 ? [] : [damaged])];
-}
-
-export function filesVerifyText(report: FilesVerifyReport): string {
-  const failures = filesVerifyFailures(report);
-  const counts = [
-    { count: report.damagedCount, text: 'lost or damaged here' },
-    { count: report.damagedCount - report.lostCount, text: 'mended' },
-    { count: report.vanishedCount, text: 'newly gone at the origin' },
-    { count: report.refusedCount, text: 'that the origin does not show any more' },
-  ];
-  const facts = counts
-    .filter(({ count }) => count > 0)
-    .map(({ count, text }) => `  ${plural(count, 'file')} ${text}\n`);
-  const named = (title: string, places: readonly string[], count: number): string => {
-    if (count === 0) return '';
-    const shown = places.slice(0, PLACES_NAMED_MAX).map((place) => `  ${printable(place)}\n`);
-    const rest = count - shown.length;
-    return `\n${title}:\n${shown.join('')}${rest > 0 ? `  and ${plural(rest, 'more file')}\n` : ''}`;
-  };
-  return (
-    `${countText(report.contentCount)} contents (${bytesText(report.contentBytes)}) read, ${plural(report.askedCount, 'file')} asked for at the origin: ` +
-    `${failures.length === 0 ? 'all files are intact' : 'not all files are intact, or could be checked'}\n` +
-    facts.join('') +
-    `${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}\n` +
-    named('Not here any more', report.lost, report.lostCount) +
-    named('Of another size at the origin', report.different, report.differentCount) +
-    problemsText(failures.map((error) => ({ what: 'failed', error })))
-  );
 }
 
 export function pruneText({ contentCount, bytes }: PruneReport, isDryRun: boolean): string {

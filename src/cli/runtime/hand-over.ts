@@ -5,7 +5,7 @@
 import { asRowsyncError, errorFromWords, EXIT, RowsyncError } from '../../base/errors.ts';
 import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
-import type { CoreWork } from '../../daemon/jobs.ts';
+import type { WorkKind } from '../../daemon/jobs.ts';
 import { confirmHeld } from '../../replica/confirmation.ts';
 import { holderOf, isInUse } from '../../replica/lock.ts';
 import { openReader } from '../../replica/reader.ts';
@@ -20,7 +20,7 @@ const SILENT_MAX = 20;
 
 /** What was asked for; a daemon can be asked for work on all tables only, and for nothing that flags say. */
 interface WorkRequest {
-  readonly works: readonly CoreWork[];
+  readonly works: readonly WorkKind[];
   readonly tables: readonly string[];
   readonly flags: readonly string[];
   readonly confirm: boolean;
@@ -67,7 +67,7 @@ async function handOver(
   if (listen === null) throw inUse(ask, 'set http.listen in the configuration, so that it can be asked');
   const asks = [...tables, ...flags];
   if (asks.length > 0) throw inUse(ask, `leave ${asks.join(', ')} away, and it does the work for all tables`);
-  const ended: { work: CoreWork; outcome: string; ms: number }[] = [];
+  const ended: { work: WorkKind; outcome: string; ms: number }[] = [];
   for (const work of works) {
     const { outcome, durationMs } = await awaitWork(ask, listen, work);
     ended.push({ work, outcome, ms: durationMs });
@@ -117,7 +117,7 @@ function runText({ replica }: Config): string {
 async function awaitWork(
   ask: Asking,
   listen: ListenAddress,
-  work: CoreWork,
+  work: WorkKind,
 ): Promise<{ readonly outcome: string; readonly durationMs: number }> {
   const { invocation, config } = ask;
   const { session } = invocation;

@@ -37,8 +37,7 @@ export const BACKUP_OPTIONS: OptionSection = {
     backup: 'When the daemon makes a backup in backup.folder.',
     drill: {
       doc: 'When the daemon proves that its newest backup can be used; where backup is scheduled, by default each Sunday at 04:30.',
-      beside: 'backup',
-      usually: '30 4 * * 0',
+      usual: { text: '30 4 * * 0', beside: 'backup' },
     },
   },
   read: (options, context) => {

@@ -3,10 +3,11 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { countFiles, filesBarText, filesLineText } from '../../../src/cli/terminal/progress.ts';
-import { filesText, filesVerifyText, pruneText } from '../../../src/cli/report/files-report.ts';
+import { filesText, pruneText } from '../../../src/cli/report/files-report.ts';
+import { filesVerifyText } from '../../../src/extras/verify/files-command.ts';
 import { RowsyncError } from '../../../src/base/errors.ts';
 import type { FilesReport } from '../../../src/files/context.ts';
-import type { FilesVerifyReport } from '../../../src/files/verify.ts';
+import type { FilesVerifyReport } from '../../../src/extras/verify/files.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { makeWorkspace } from '../../support/child.ts';
 import { testClock } from '../../support/clock.ts';

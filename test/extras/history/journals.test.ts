@@ -1,7 +1,7 @@
 /** What is done with a journal as a whole: it proves itself, and it never grows beyond its bounds. */
 import { expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../../src/base/clock.ts';
-import { findBrokenLinks, verify } from '../../../src/pull/verify.ts';
+import { findBrokenLinks, verify } from '../../../src/extras/verify/verify.ts';
 import { HISTORY } from '../../support/history.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
 import { NOTE } from '../../support/two-way.ts';

@@ -11,6 +11,7 @@ import { startTestProxy } from '../../support/proxy.ts';
 import { temporaryFolder } from '../../support/replica.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
 import { runCli } from '../../support/session.ts';
+import { SECTIONS } from '../../support/sections.ts';
 
 const TABLES: readonly TableSpec[] = [
   {
@@ -57,7 +58,7 @@ test('asks for everything, shows no token, writes both files, and checks them', 
   expect(stderr).toContain('Column that identifies rows of Customer (External Id, Code, or - for none)');
   expect(stderr).toContain('Order has no column that is unique and writable');
   expect(stdout + stderr).not.toContain(sandbox.token);
-  const { config } = loadConfig(join(folder.path, 'rowsync.yaml'));
+  const { config } = loadConfig(join(folder.path, 'rowsync.yaml'), { needsCredentials: true, sections: SECTIONS });
   expect(config.origin).toMatchObject({ url: sandbox.url, database: sandbox.database });
   expect(config.replica.path).toBe(join(folder.path, 'my.db'));
   expect(config.tables.find('Customer')?.options).toMatchObject({ push: true, match: 'Code', delete: 'purge' });
@@ -100,7 +101,10 @@ test('asks again what cannot be, and uses a token file that is there', async () 
   ]) {
     expect(stderr).toContain(said);
   }
-  const { options } = loadConfig(join(folder.path, 'rowsync.yaml')).config.tables.find('Customer') ?? {};
+  const { options } =
+    loadConfig(join(folder.path, 'rowsync.yaml'), { needsCredentials: true, sections: SECTIONS }).config.tables.find(
+      'Customer',
+    ) ?? {};
   expect(options).toMatchObject({ push: true, delete: 'bin' });
   expect(options?.match).toBe(undefined);
 });
@@ -190,7 +194,10 @@ test('takes options without a terminal, and names all that are missing', async (
   expect(bare.stderr).toMatch(/required: --database.*, --token-file/);
   expect(exitCode).toBe(0);
   expect(stdout).toContain('ok    tables');
-  const { tables } = loadConfig(join(folder.path, 'rowsync.yaml')).config;
+  const { tables } = loadConfig(join(folder.path, 'rowsync.yaml'), {
+    needsCredentials: true,
+    sections: SECTIONS,
+  }).config;
   expect(tables.patterns.toSorted()).toEqual(['Cust*', 'Customer', 'Order']);
   expect(tables.find('Customer')?.options).toMatchObject({ push: true, match: 'External Id' });
 });
@@ -234,7 +241,7 @@ test('quotes whatever a name may hold', () => {
 
   writeFileSync(file, firstConfigText(answers));
 
-  const { config } = loadConfig(file, { needsCredentials: false });
+  const { config } = loadConfig(file, { needsCredentials: false, sections: SECTIONS });
   expect(config.tables.find('Odd')?.options.match).toBe(odd);
 });
 
@@ -271,7 +278,7 @@ test.each([
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
   expect(stdout).toContain(`is reached through the proxy ${proxy.host}`);
   expect(stdout + stderr).not.toContain('proxy-pass-1');
-  const { config } = loadConfig(join(folder.path, 'rowsync.yaml'));
+  const { config } = loadConfig(join(folder.path, 'rowsync.yaml'), { needsCredentials: true, sections: SECTIONS });
   expect(config.origin.way.proxy).toEqual({ url: proxy.url, login: { user: 'us', password: 'proxy-pass-1' } });
 });
 
@@ -320,6 +327,6 @@ test('a table that --push names without a match column is asked for one', async 
   expect(stopped).toMatchObject({ exitCode: 2 });
   expect(files).toEqual(['token']);
   expect(written).toMatchObject({ exitCode: 0 });
-  const { config } = loadConfig(join(folder.path, 'rowsync.yaml'));
+  const { config } = loadConfig(join(folder.path, 'rowsync.yaml'), { needsCredentials: true, sections: SECTIONS });
   expect(config.tables.find('Customer')?.options).toMatchObject({ push: true, match: 'External Id' });
 });

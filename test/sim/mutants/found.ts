@@ -19,7 +19,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'etag-before-rows': { story: 'conflict-origin', at: '' },
   'unreadable-rows-claimed-fresh': { seed: 187, follows: true },
   'unreadable-rows-unlisted': { seed: 178, follows: true },
-  'unreadable-rows-verified': { test: 'test/pull/verify.test.ts' },
+  'unreadable-rows-verified': { test: 'test/extras/verify/verify.test.ts' },
   'empty-cell-with-a-base': { test: 'test/pull/unreadable.test.ts' },
   'etag-of-unreadable-page': { seed: 142, follows: true },
   'etag-of-another-question': { story: 'smaller-pages', at: '' },

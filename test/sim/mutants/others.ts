@@ -98,7 +98,9 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
   {
     name: 'unreadable-rows-verified',
     without: 'verify passes over a row that cannot be read.',
-    edits: [{ file: 'pull/verify.ts', find: 'for (const { id } of unreadable) differing.add(id);', replace: '' }],
+    edits: [
+      { file: 'extras/verify/verify.ts', find: 'for (const { id } of unreadable) differing.add(id);', replace: '' },
+    ],
   },
   {
     name: 'empty-cell-with-a-base',

@@ -1,9 +1,9 @@
 /** Proving that files are whole: damage is found and mended, what is gone at the origin is marked. */
 import { rmSync, writeFileSync, chmodSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { verifyFiles } from '../../src/files/verify.ts';
-import type { TableSpec } from '../../src/sandbox/store/spec.ts';
-import { fileOf, startFilesFixture, type FilesFixture } from '../support/files.ts';
+import { verifyFiles } from '../../../src/extras/verify/files.ts';
+import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
+import { fileOf, startFilesFixture, type FilesFixture } from '../../support/files.ts';
 
 const columns = [{ name: 'Cover', type: 'Attachment', options: ['AllowSeeRevisionHistory'] }];
 const ALBUM: TableSpec = {

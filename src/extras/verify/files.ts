@@ -2,10 +2,10 @@
  * Checks attached files: reads each content and compares its hash, and asks the origin for each file by guid, without its content. What is lost or damaged here is fetched again; what the origin no longer has is marked. Nothing is
  * removed. Requests: one HEAD for each file, and the downloads that mend.
  */
-import { stampFromMs } from '../base/clock.ts';
-import { asRowsyncError, RowsyncError } from '../base/errors.ts';
-import { runAll } from '../base/pool.ts';
-import { readFileColumns, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
+import { stampFromMs } from '../../base/clock.ts';
+import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
+import { runAll } from '../../base/pool.ts';
+import { readFileColumns, type FileColumn } from '../../replica/bookkeeping/file-cells.ts';
 import {
   readContents,
   readFilesHere,
@@ -14,14 +14,14 @@ import {
   storeFileVanished,
   type Content,
   type FileHere,
-} from '../replica/bookkeeping/files.ts';
-import { errorFromReading } from '../replica/failures.ts';
-import type { FilesContext, FilesReport } from './context.ts';
-import { openReplicaStore } from './replica-store.ts';
-import { OutageWatch } from './outage.ts';
-import { pullFiles } from './pull.ts';
-import { FileStore } from './store.ts';
-import { chooseTables } from '../replica/bookkeeping/tables.ts';
+} from '../../replica/bookkeeping/files.ts';
+import { errorFromReading } from '../../replica/failures.ts';
+import type { FilesContext, FilesReport } from '../../files/context.ts';
+import { openReplicaStore } from '../../files/replica-store.ts';
+import { OutageWatch } from '../../files/outage.ts';
+import { pullFiles } from '../../files/pull.ts';
+import { FileStore } from '../../files/store.ts';
+import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 
 /** Content read side by side; a disk gains little by more. */
 const READS_MAX = 2;

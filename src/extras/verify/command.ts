@@ -4,13 +4,13 @@
  */
 import type { Command } from 'commander';
 import type { RowsyncError } from '../../base/errors.ts';
-import { verify, verifyFailures, type Mismatch, type TableVerifyReport, type VerifyReport } from '../../pull/verify.ts';
+import { verify, verifyFailures, type Mismatch, type TableVerifyReport, type VerifyReport } from './verify.ts';
 import { finishPushes } from '../../push/push.ts';
-import { writeWithAccount, exitCodeOf, loadNamedConfig, withResources } from '../runtime/invocation.ts';
+import { writeWithAccount, exitCodeOf, loadNamedConfig, withResources } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import { orLeaveConfirmation } from '../runtime/hand-over.ts';
-import { boxTable, type TableColumn } from '../terminal/table.ts';
-import { problemsText } from '../report/pull-report.ts';
+import { orLeaveConfirmation } from '../../cli/runtime/hand-over.ts';
+import { boxTable, type TableColumn } from '../../cli/terminal/table.ts';
+import { problemsText } from '../../cli/report/pull-report.ts';
 import { countText, durationText, plural, printable } from '../../base/text.ts';
 
 /** Rows named per table in the text; the JSON form has more. */

@@ -4,27 +4,27 @@
  * table the base is compared, so a waiting edit is no mismatch. Nor are rows whose delete a guard holds; they are reported as such. Nothing is
  * repaired here; `resync` does that. Rows that cannot be read are listed apart: they cannot be equal.
  */
-import { RowsyncError } from '../base/errors.ts';
-import { confirmedRows } from '../capture/writer/remote.ts';
-import { readTable } from '../replica/bookkeeping/tables.ts';
-import { suspectsAmong } from '../replica/bookkeeping/suspects.ts';
-import { errorFromReading } from '../replica/failures.ts';
-import { readIds, readRowsById, type RowTarget } from '../replica/rows.ts';
-import type { Row, UnreadableRow } from '../wire/schema.ts';
-import type { PreparedTable, PullContext } from './context.ts';
-import { PageCursor, samePageError } from './cursor.ts';
-import { findRows } from './lookup.ts';
-import { runPool } from '../base/pool.ts';
-import { plural, shellWord } from '../base/text.ts';
-import { pull } from './pull.ts';
-import { prepareForReading } from './table.ts';
-import { sql } from '../base/sql.ts';
-import type { Connection } from '../replica/connection.ts';
-import { findJournal } from '../replica/bookkeeping/history.ts';
-import { blocksAbove, queryRows } from '../replica/query.ts';
-import { changedIndexes } from '../reconcile/merge.ts';
-import { pageSkip } from '../reconcile/windows.ts';
-import { shrinkPages } from './windows.ts';
+import { RowsyncError } from '../../base/errors.ts';
+import { confirmedRows } from '../../capture/writer/remote.ts';
+import { readTable } from '../../replica/bookkeeping/tables.ts';
+import { suspectsAmong } from '../../replica/bookkeeping/suspects.ts';
+import { errorFromReading } from '../../replica/failures.ts';
+import { readIds, readRowsById, type RowTarget } from '../../replica/rows.ts';
+import type { Row, UnreadableRow } from '../../wire/schema.ts';
+import type { PreparedTable, PullContext } from '../../pull/context.ts';
+import { PageCursor, samePageError } from '../../pull/cursor.ts';
+import { findRows } from '../../pull/lookup.ts';
+import { runPool } from '../../base/pool.ts';
+import { plural, shellWord } from '../../base/text.ts';
+import { pull } from '../../pull/pull.ts';
+import { prepareForReading } from '../../pull/table.ts';
+import { sql } from '../../base/sql.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { findJournal } from '../../replica/bookkeeping/history.ts';
+import { blocksAbove, queryRows } from '../../replica/query.ts';
+import { changedIndexes } from '../../reconcile/merge.ts';
+import { pageSkip } from '../../reconcile/windows.ts';
+import { shrinkPages } from '../../pull/windows.ts';
 
 /** Looks at rows that seem to differ; each one pulls the table first. */
 const ROUNDS_MAX = 3;

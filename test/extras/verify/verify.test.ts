@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 
-import { RowsyncError } from '../../src/base/errors.ts';
-import { pull } from '../../src/pull/pull.ts';
-import { resync } from '../../src/cli/commands/resync.ts';
-import { verify, verifyFailures } from '../../src/pull/verify.ts';
-import type { TableSpec } from '../../src/sandbox/store/spec.ts';
-import { atOrigin, pushNow } from '../support/push.ts';
-import { startFixture, type Fixture } from '../support/replica.ts';
-import { captured, NOTE, startTwoWay } from '../support/two-way.ts';
+import { RowsyncError } from '../../../src/base/errors.ts';
+import { pull } from '../../../src/pull/pull.ts';
+import { resync } from '../../../src/cli/commands/resync.ts';
+import { verify, verifyFailures } from '../../../src/extras/verify/verify.ts';
+import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
+import { atOrigin, pushNow } from '../../support/push.ts';
+import { startFixture, type Fixture } from '../../support/replica.ts';
+import { captured, NOTE, startTwoWay } from '../../support/two-way.ts';
 
 const NOTES: TableSpec = {
   name: 'Note',

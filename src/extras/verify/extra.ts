@@ -1,0 +1,17 @@
+/**
+ * Verify: compares every cell and every attached file with the origin, by command and on schedule.
+ */
+import type { Extra } from '../../extra.ts';
+
+export const VERIFY: Extra = {
+  name: 'verify',
+  commands: [
+    { group: 'Look', names: ['verify'], load: async () => (await import('./command.ts')).addVerifyCommand },
+    { names: ['files'], load: async () => (await import('./files-command.ts')).addFilesVerifyCommand },
+  ],
+  loadOptions: async () => {
+    const doc = 'When the daemon compares every cell with the origin, which costs a request for every page.';
+    return { jobs: { verify: { doc, ofTables: true } } };
+  },
+  jobs: { verify: async (context) => (await import('./job.ts')).verifyOnSchedule(context) },
+};
