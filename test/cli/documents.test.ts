@@ -1,58 +1,21 @@
 /**
- * What the documents for users show, held against the program: queries, configurations, faults, commands and links. The reference in
+ * What the documents for users show, held against the program: configurations, faults, commands and links. The reference in
  * docs/reference/ is made from the program and has tests of its own.
  */
 import { SECTIONS } from '../support/sections.ts';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
 import { expect, test } from 'vitest';
 import { optionsSchema } from '../../src/config/options.ts';
 import { FAULTS, readFaultPlan } from '../../src/sandbox/server/faults.ts';
 import { makeWorkspace } from '../support/child.ts';
-import { startTestSandbox } from '../support/sandbox.ts';
+import { blocks, documents } from '../support/documents.ts';
 import { runCli } from '../support/session.ts';
 
 const README_LINES_MAX = 180;
 const PAGE_LINES_MAX = 200;
 const REFERENCE = join('docs', 'reference');
-
-const pages = readdirSync('docs').filter((name) => name.endsWith('.md'));
-const documents = ['README.md', 'llms.txt', ...pages.map((name) => join('docs', name))].map((path) => ({
-  path,
-  text: readFileSync(path, 'utf8'),
-}));
-
-/** What stands in code blocks of a language. */
-function blocks(language: string): readonly { readonly path: string; readonly code: string }[] {
-  const fence = new RegExp(String.raw`^ *\`\`\`${language}\n(.*?)^ *\`\`\``, 'gms');
-  return documents.flatMap(({ path, text }) =>
-    [...text.matchAll(fence)].map((match) => ({ path, code: match[1] ?? '' })),
-  );
-}
-
-/** The queries that the sample data can answer. */
-function queries(): readonly string[] {
-  const statements = blocks('sql').flatMap(({ code }) =>
-    code.split(/;\n/).filter((statement) => statement.trim() !== ''),
-  );
-  const quoted = blocks('sh').flatMap(({ code }) => [
-    ...code.matchAll(/rowsync sql (?:--\S+ (?:csv )?)?(['"])(.+?)\1/g),
-  ]);
-  return [...statements, ...quoted.map((match) => match[2] ?? '')];
-}
-
-test('every query that is shown runs on the sample data', async () => {
-  await using sandbox = await startTestSandbox();
-  using workspace = makeWorkspace(sandbox);
-  await runCli(['pull'], workspace);
-
-  const answers = [];
-  for (const sql of queries()) answers.push({ sql, stderr: (await runCli(['sql', sql], workspace)).stderr });
-
-  expect(answers.length).toBeGreaterThan(8);
-  expect(answers.filter(({ stderr }) => stderr !== '')).toEqual([]);
-}, 60_000);
 
 test('every configuration and every fault that is shown is valid', () => {
   const shown = blocks('yaml').map(({ path, code }) => ({ path, code, values: parse(code) as object }));

@@ -29,7 +29,7 @@ const SUITES = [
 ];
 
 /** Conflicts, and what the documents show. Both have the same program, so one of them is enough. */
-const ONCE = ['test/cli/commands/conflicts.test.ts', 'test/cli/documents.test.ts'];
+const ONCE = ['test/cli/commands/conflicts.slow.test.ts', 'test/cli/documents'];
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -25,9 +25,7 @@ import { openReplica, type Replica } from '../../src/replica/database.ts';
 import { APPLICATION_ID } from '../../src/replica/lock.ts';
 import { openReader } from '../../src/replica/reader.ts';
 import { sql } from '../../src/base/sql.ts';
-import { makeWorkspace, runRowsync } from '../support/child.ts';
 import { testClock } from '../support/clock.ts';
-import { startPull } from '../support/pull-process.ts';
 import { startFixture, temporaryFolder } from '../support/replica.ts';
 import { canMount, mountTmpfs } from '../support/tmpfs.ts';
 
@@ -377,68 +375,13 @@ function overwritePage(file: string, page: number): void {
   closeSync(handle);
 }
 
-describe('a second process on the same replica', () => {
-  const job = { url: 'http://127.0.0.1:9', database: '1', token: 'x', pageRows: 5, concurrency: 1, hold: true };
+test('a second opening within one process is refused, and let in after close', () => {
+  const first = openReplica(path, { clock: systemClock });
+  const error = openingError();
+  first.close();
 
-  test(
-    'is told to come back later, and gets in at once when the first was killed',
-    async () => {
-      const holder = startPull({ ...job, path });
-      await holder.said('ready');
-      holder.go();
-      await holder.said('open');
-
-      const error = openingError();
-      const other = startPull({ ...job, path });
-      await other.said('ready');
-      other.go();
-      const outcome = await other.ended;
-      holder.kill();
-      await holder.ended;
-      const replica = openReplica(path, { clock: systemClock });
-      replica.close();
-
-      expect(error).toMatchObject({ code: 'replica.inUse', exitCode: 75 });
-      expect(error.message).toContain(path);
-      expect(outcome).toEqual({ codes: ['replica.inUse'], exitCode: 75 });
-    },
-    RUN_MS_MAX,
-  );
-
-  test(
-    'ends with exit code 75 on the command line, while readers are served',
-    async () => {
-      await using fixture = await startFixture({
-        tables: [{ name: 'Note', columns: [{ name: 'Title', type: 'Text' }] }],
-      });
-      await fixture.pull();
-      using workspace = makeWorkspace(fixture.sandbox, '');
-      writeFileSync(
-        join(workspace.folder, 'rowsync.yaml'),
-        readFileSync(join(workspace.folder, 'rowsync.yaml'), 'utf8').replace(
-          'path: replica.db',
-          `path: ${fixture.path}`,
-        ),
-      );
-
-      const refused = await runRowsync(['pull'], { folder: workspace.folder });
-      const status = await runRowsync(['status'], { folder: workspace.folder });
-
-      expect(refused).toMatchObject({ exitCode: 75 });
-      expect(refused.stderr).toContain('Another rowsync process works on');
-      expect(status).toMatchObject({ exitCode: 0 });
-    },
-    RUN_MS_MAX,
-  );
-
-  test('is refused within one process as well, and let in after close', () => {
-    const first = openReplica(path, { clock: systemClock });
-    const error = openingError();
-    first.close();
-
-    expect(error.code).toBe('replica.inUse');
-    openReplica(path, { clock: systemClock }).close();
-  });
+  expect(error.code).toBe('replica.inUse');
+  openReplica(path, { clock: systemClock }).close();
 });
 
 describe('another SQL client that holds a write transaction', () => {
