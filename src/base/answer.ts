@@ -1,5 +1,5 @@
 /**
- * Query results as programs read them: JSON or CSV, in chunks, so that a result of any length streams; complete and
+ * Query results as programs read them: JSON, CSV or fields between tabs, in chunks, so that a result of any length streams; complete, and JSON and CSV
  * exact.
  */
 import { stringify as csvText } from 'csv-stringify/sync';
@@ -96,6 +96,17 @@ function csvField(value: unknown, options: CsvOptions): unknown {
   const text = plainText(value);
   const whole = options.escapeFormulas && FORMULA.test(text) ? `'${text}` : text;
   return options.forTerminal ? printable(whole) : whole;
+}
+
+/** An answer as names and rows with tabs between the fields, for cut, sort and awk. NULL is nothing. */
+export function* answerAsTsv(answer: ResultTable): Generator<string> {
+  yield tsvLine(answer.columns);
+  for (const chunk of chunks(answer.rows)) yield chunk.map(tsvLine).join('');
+}
+
+/** A row between tabs; what would end a field or act on a terminal is an escape such as `\t`. */
+export function tsvLine(row: readonly unknown[]): string {
+  return `${row.map((value) => (value === null ? '' : printable(plainText(value)))).join('\t')}\n`;
 }
 
 function* chunks<T>(items: Iterable<T>): Generator<readonly T[]> {

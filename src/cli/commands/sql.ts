@@ -2,7 +2,7 @@
  * `rowsync sql`: one read-only query on the replica, also while a pull is running.
  */
 import { Option, type Command } from 'commander';
-import { answerAsCsv, answerAsJson, type ResultTable } from '../../base/answer.ts';
+import { answerAsCsv, answerAsJson, answerAsTsv, type ResultTable } from '../../base/answer.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
@@ -21,8 +21,10 @@ Examples:
   rowsync sql --format csv 'SELECT * FROM Customer' > customers.csv
   rowsync sql --json 'SELECT * FROM sync_status'
   rowsync sql < report.sql
+  rowsync sql 'SELECT "Status", "Total" FROM "Order"' | sort | head
 
-A table shows at most 1,000 rows; JSON and CSV are complete. In CSV, NULL is nothing and an empty text is "";
+On a terminal the answer is a table of at most 1,000 rows. In a pipe it is complete, with tabs between the fields (tsv): NULL is nothing there, and
+a tab or line break in a value is written as \\t or \\n. JSON and CSV are complete and exact. In CSV, NULL is nothing and an empty text is "";
 in an answer of one column both are "", since many readers skip a blank line.
 Any other SQLite client can read the replica as well, at any time.`;
 
@@ -34,7 +36,9 @@ export function addSqlCommand(program: Command, runner: Runner): void {
     .command('sql')
     .argument('[query]', 'the query (default: read it from stdin)')
     .description('ask the replica a question in SQL; reads only')
-    .addOption(new Option('-f, --format <form>', 'form of the answer').choices(OUTPUT_FORMATS))
+    .addOption(
+      new Option('-f, --format <form>', 'form of the answer (default: table, in a pipe tsv)').choices(OUTPUT_FORMATS),
+    )
     .option('--escape-formulas', 'CSV for a spreadsheet: keep text from running as a formula')
     .addHelpText('after', EXAMPLES)
     .action(runner(runQuery));
@@ -92,9 +96,10 @@ function formatted(
   options: SqlOptions & { readonly held: object | null },
 ): Iterable<string> {
   const { stdout } = invocation.session;
-  const format = options.format ?? (invocation.isJson ? 'json' : 'table');
+  const format = options.format ?? (invocation.isJson ? 'json' : stdout.isTerminal ? 'table' : 'tsv');
   if (format === 'json') return options.held === null ? answerAsJson(answer) : heldJson(options.held, answer);
   if (format === 'table') return answerAsTable(answer, stdout.width());
+  if (format === 'tsv') return answerAsTsv(answer);
   return answerAsCsv(answer, {
     escapeFormulas: options.escapeFormulas === true,
     forTerminal: stdout.isTerminal,

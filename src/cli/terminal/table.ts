@@ -1,12 +1,12 @@
 /**
- * Shows rows as a table on a terminal: safe, cut to its width, and bounded. JSON and CSV, which programs read, are in
- * base/answer.ts.
+ * Shows rows as a table on a terminal: safe, cut to its width, and bounded. In a pipe, a list has tabs between its fields, and a summary has columns
+ * without lines around them. What programs read, such as JSON, is in base/answer.ts.
  */
 import { getBorderCharacters, table as boxText } from 'table';
-import { isNumber, plainText, type ResultTable } from '../../base/answer.ts';
+import { answerAsTsv, isNumber, plainText, type ResultTable, tsvLine } from '../../base/answer.ts';
 import { displayWidth, plural, printable, truncate, wrap } from '../../base/text.ts';
 
-export const OUTPUT_FORMATS = ['table', 'json', 'csv'] as const;
+export const OUTPUT_FORMATS = ['table', 'tsv', 'json', 'csv'] as const;
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
@@ -25,7 +25,7 @@ export interface TableColumn {
   readonly align?: 'left' | 'right';
 }
 
-/** A box with a header; `width` is that of the terminal, or null to cut nothing. */
+/** A summary: a box with a header that is cut to the width of the terminal; in a pipe (null), columns below each other. */
 export function boxTable(
   columns: readonly TableColumn[],
   given: readonly (readonly string[])[],
@@ -36,7 +36,8 @@ export function boxTable(
   const widths = columns.map((column, index) =>
     rows.reduce((most, row) => Math.max(most, displayWidth(row[index] ?? '')), displayWidth(column.title)),
   );
-  const fitted = width === null ? widths : fitWidths(widths, width - 1 - COLUMN_GAP * columns.length);
+  if (width === null) return plainColumns(columns, rows, widths);
+  const fitted = fitWidths(widths, width - 1 - COLUMN_GAP * columns.length);
   const cut = (row: readonly string[]): string[] =>
     fitted.map((columnWidth, index) => truncate(row[index] ?? '', columnWidth));
   return boxText([cut(columns.map((column) => column.title)), ...rows.map(cut)], {
@@ -46,24 +47,36 @@ export function boxTable(
   });
 }
 
+function plainColumns(
+  columns: readonly TableColumn[],
+  rows: readonly (readonly string[])[],
+  widths: readonly number[],
+): string {
+  const line = (row: readonly string[]): string => {
+    const cells = columns.map(({ align }, index) => {
+      const cell = row[index] ?? '';
+      const blanks = ' '.repeat(Math.max(0, (widths[index] ?? 0) - displayWidth(cell)));
+      return align === 'right' ? blanks + cell : cell + blanks;
+    });
+    return `${cells.join('  ').trimEnd()}\n`;
+  };
+  return [columns.map(({ title }) => title), ...rows].map(line).join('');
+}
+
 /** A list whose values are read whole: a box of what has values where that fits, else a record a row; in a pipe, fields between tabs. */
 export function listTable(
   given: readonly string[],
   lines: readonly (readonly string[])[],
   width: number | null,
 ): string {
-  if (width === null) return [given, ...lines].map((line) => tabbed(line.map(printable))).join('');
+  if (width === null) return [given, ...lines].map(tsvLine).join('');
   const hasValues = (_: string, index: number): boolean => lines.some((line) => line[index] !== '');
   const titles = given.filter(hasValues);
   const rows = lines.map((line) => line.filter(hasValues).map(printable));
   const columns = titles.map((title) => ({ title }));
-  const box = boxTable(columns, rows, null);
+  const box = boxTable(columns, rows, Infinity);
   if (displayWidth(box.slice(0, box.indexOf('\n'))) <= width) return box;
   return records(titles, rows, width);
-}
-
-function tabbed(row: readonly string[]): string {
-  return `${row.join('\t')}\n`;
 }
 
 function records(titles: readonly string[], rows: readonly (readonly string[])[], width: number): string {
@@ -118,8 +131,9 @@ export function* answerAsTable(answer: ResultTable, width: number | null): Gener
       rows.some((row) => isNumber(row[index])) && rows.every((row) => row[index] === null || isNumber(row[index]));
     return { title: printable(title), align: isNumeric ? 'right' : 'left' };
   });
-  const fits = width === null || columns.length * (COLUMN_WIDTH_MIN + COLUMN_GAP) + 1 <= width;
-  if (columns.length > 0) yield fits ? boxTable(columns, cells, width) : blocks(columns, cells, width);
+  const room = width ?? Infinity;
+  const fits = columns.length * (COLUMN_WIDTH_MIN + COLUMN_GAP) + 1 <= room;
+  if (columns.length > 0) yield fits ? boxTable(columns, cells, room) : blocks(columns, cells, room);
   yield isCut
     ? `The first ${plural(rows.length, 'row')}; there are more (--format csv or json gives all)\n`
     : `${plural(rows.length, 'row')}\n`;
@@ -127,14 +141,13 @@ export function* answerAsTable(answer: ResultTable, width: number | null): Gener
 
 /** An answer as a list; in a pipe it is made as it is read. */
 export function* answerAsList(answer: ResultTable, width: number | null): Generator<string> {
-  const rows: string[][] = [];
-  if (width === null) yield tabbed(answer.columns.map(printable));
-  for (const row of answer.rows) {
-    const cells = row.map((value) => (value === null ? '' : cellText(value)));
-    if (width === null) yield tabbed(cells);
-    else if (rows.push(cells) === TABLE_ROWS_MAX) break;
+  if (width === null) {
+    yield* answerAsTsv(answer);
+    return;
   }
-  if (width !== null) yield listTable(answer.columns, rows, width);
+  const rows = [...Iterator.from(answer.rows).take(TABLE_ROWS_MAX)];
+  const cells = rows.map((row) => row.map((value) => (value === null ? '' : plainText(value))));
+  yield listTable(answer.columns, cells, width);
   if (rows.length === TABLE_ROWS_MAX) yield `The first ${plural(rows.length, 'row')} (--json gives all)\n`;
 }
 

@@ -15,6 +15,7 @@ import { openReader } from '../../replica/reader.ts';
 import { ROWSYNC } from '../../cli/runtime/installation.ts';
 import { exitCodeOf, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
+import type { Output } from '../../cli/terminal/session.ts';
 import { answerAsTable } from '../../cli/terminal/table.ts';
 import { freePort, letItRing } from './demo-ring.ts';
 import { startSandbox, type RunningSandbox } from './sandbox.ts';
@@ -73,7 +74,8 @@ async function tellStory(invocation: Invocation, sandbox: RunningSandbox): Promi
   const say = async (text: string): Promise<void> => {
     if (!invocation.isJson) await stdout.write(stdout.isTerminal ? coloured(text) : text);
   };
-  const ask = (query: string): string => answerText(path, query, stdout.width());
+  const width = widthOf(stdout);
+  const ask = (query: string): string => answerText(path, query, width);
 
   await say(`rowsync keeps a hosted table database in a SQLite file on your machine.
 Here a sandbox plays the hosted one: ${sandbox.url}
@@ -82,7 +84,7 @@ Here a sandbox plays the hosted one: ${sandbox.url}
    $ ${ROWSYNC} pull
 `);
   const first = await runCycle(inDemo, { tables: [], confirm: false });
-  await say(withoutTable(cycleText(first, stdout.width())));
+  await say(withoutTable(cycleText(first, width)));
 
   await say(`\n2. Ask it a question, in SQL, without the network\n${indented(QUERY)}${ask(QUERY)}`);
 
@@ -90,11 +92,11 @@ Here a sandbox plays the hosted one: ${sandbox.url}
   const played = `${plural(updatedCount, 'row')} changed, ${insertedCount} added, ${deletedCount} deleted`;
   await say(`\n3. Follow colleagues and compare every cell: ${played}\n   $ ${ROWSYNC} sync\n`);
   const second = await runCycle(inDemo, { tables: [], confirm: false });
-  await say(`${withoutTable(cycleText(second, stdout.width()))}${skippedText(first.rows, second.rows)}`);
+  await say(`${withoutTable(cycleText(second, width))}${skippedText(first.rows, second.rows)}`);
 
   await say(`   $ ${ROWSYNC} verify\n`);
   const verified = await runVerify(inDemo, []);
-  await say(withoutTable(verifyText(verified, stdout.width())));
+  await say(withoutTable(verifyText(verified, width)));
 
   await say(`\n4. Let the origin ring when a colleague edits a row\n   $ ${ROWSYNC} daemon\n`);
   await say(await letItRing(inDemo, sandbox, path));
@@ -165,7 +167,12 @@ function makeFolder({ url, database, token }: RunningSandbox, port: number): str
 }
 
 /** The answer to a question, without the number of its rows: a table, or plain lines where its only column is a text to be read whole. */
-function answerText(path: string, query: string, width: number | null): string {
+/** The demo shows what a terminal would, also in a pipe. */
+function widthOf(stdout: Output): number {
+  return stdout.width() ?? Infinity;
+}
+
+function answerText(path: string, query: string, width: number): string {
   using reader = openReader(path);
   const answer = reader.query(query);
   if (answer.columns.length === 1)
@@ -228,7 +235,7 @@ interface Stage {
 
 /** Tells the part about edits; returns what the last push did. */
 async function tellEdits({ invocation, sandbox, path, say, ask }: Stage): Promise<PushReport> {
-  const width = invocation.session.stdout.width();
+  const width = widthOf(invocation.session.stdout);
   const push = { tables: [], confirm: false };
 
   await say(`\n5. Edit it, in SQL: two tables of this demo say push: true\n${indented(EDITS)}`);

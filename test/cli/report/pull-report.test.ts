@@ -73,17 +73,14 @@ test('every failure of a pull counts: of the whole, of a table, and what is held
 });
 
 test('a pull says how many rows left the filter of a table', () => {
-  const text = pullText(report([table('A', { filteredCount: 3 }), table('B')]), null);
+  const text = pullText(report([table('A', { filteredCount: 3 }), table('B')]), 80);
 
   expect(text).toContain('│ A     │ 1,000 │');
   expect(text).toContain('\nA: 3 rows left its filter (rows)\n1 table without changes\n');
 });
 
 test('a pull lists the tables that changed, and the sums', () => {
-  const text = pullText(
-    report([table('A', { insertedCount: 5, updatedCount: 3, pagesReadCount: 1 }), table('B')]),
-    null,
-  );
+  const text = pullText(report([table('A', { insertedCount: 5, updatedCount: 3, pagesReadCount: 1 }), table('B')]), 80);
 
   expect(text).toBe(
     [

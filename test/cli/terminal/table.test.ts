@@ -2,8 +2,8 @@
  * Answers as a table, JSON and CSV.
  */
 import { describe, expect, test } from 'vitest';
-import { answerAsCsv, answerAsJson, type ResultTable } from '../../../src/base/answer.ts';
-import { answerAsTable, boxTable, listTable, TABLE_ROWS_MAX } from '../../../src/cli/terminal/table.ts';
+import { answerAsCsv, answerAsJson, answerAsTsv, type ResultTable } from '../../../src/base/answer.ts';
+import { answerAsList, answerAsTable, boxTable, listTable, TABLE_ROWS_MAX } from '../../../src/cli/terminal/table.ts';
 import { displayWidth } from '../../../src/base/text.ts';
 
 const answer: ResultTable = {
@@ -60,8 +60,34 @@ test('writes the columns below each other where they do not fit side by side', (
   expect(Math.max(...lines.map(displayWidth))).toBe(80);
 });
 
+test('a summary in a pipe has columns below each other, and no lines around them', () => {
+  const columns = [{ title: 'table' }, { title: 'rows', align: 'right' as const }, { title: 'state' }];
+  const rows = [
+    ['Order', '1,000', 'steady'],
+    ['漢字', '2', ''],
+  ];
+
+  expect(boxTable(columns, rows, null)).toBe('table   rows  state\nOrder  1,000  steady\n漢字       2\n');
+});
+
+test('an answer between tabs is whole, a line a row, with a line of names', () => {
+  const rows = [
+    ['a\tb\nc', null, 12345678901234567890n],
+    ['', 'x'.repeat(20_000), new Uint8Array([1])],
+    ...Array.from({ length: TABLE_ROWS_MAX }, () => [1, 2, 3]),
+  ];
+  const given = { columns: ['one', 'two', 'three'], rows };
+
+  const lines = join(answerAsTsv(given)).trimEnd().split('\n');
+
+  expect(lines.slice(0, 2)).toEqual(['one\ttwo\tthree', String.raw`a\tb\nc` + '\t\t12345678901234567890']);
+  expect(lines[2]).toBe(`\t${'x'.repeat(20_000)}\tx'01'`);
+  expect(lines).toHaveLength(TABLE_ROWS_MAX + 3);
+  expect(join(answerAsList(given, null)).trimEnd().split('\n')).toEqual(lines);
+});
+
 test('keeps a table to one line per row whatever the values hold', () => {
-  const text = boxTable([{ title: 'a' }], [['x']], null);
+  const text = boxTable([{ title: 'a' }], [['x']], 80);
   const hostile = join(answerAsTable({ columns: ['a\nb'], rows: [['\u001B[2J\n\u202E']] }, null));
 
   expect(text.trimEnd().split('\n')).toHaveLength(5);
