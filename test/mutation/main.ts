@@ -112,7 +112,8 @@ async function survivorsOf(
   });
   try {
     const report = await run(vitest, room, null);
-    for (const name of report.unfit) say(`left out, because it fails without a mutant or when run again: ${name}`);
+    const { length } = report.unfit;
+    if (length > 0) throw new Error(`${length} tests fail without a mutant, or when run again: ${report.unfit[0]}`);
     const killed = new Set(report.killed);
     const alive = mutants.filter(({ id }) => !killed.has(id));
     const refused = refusedByCompiler(TOP, alive);

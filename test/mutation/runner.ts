@@ -16,7 +16,7 @@ export interface Report {
   readonly loaded: readonly number[];
   readonly reached: readonly number[];
   readonly killed: readonly number[];
-  /** Tests that fail without a mutant, or when they are run again. */
+  /** Tests that fail without a mutant, at first or after the mutants. */
   readonly unfit: readonly string[];
 }
 
@@ -79,7 +79,7 @@ export default class MutationRunner extends TestRunner {
     state.ticksMax = Number.POSITIVE_INFINITY;
     const isFit = await passes(run);
     const ticks = state.ticks;
-    if (!isFit || !(await passes(run))) {
+    if (!isFit) {
       this.#unfit.push(test.fullName);
       return;
     }
@@ -89,6 +89,9 @@ export default class MutationRunner extends TestRunner {
       if (!(await passes(run))) this.#killed.add(id);
       state.active = null;
     }
+    state.ticksMax = Number.POSITIVE_INFINITY;
+    // A mutant may have left something behind, by which the test failed for those that followed.
+    if (!(await passes(run))) this.#unfit.push(test.fullName);
   }
 
   override onAfterRunFiles(files: Parameters<TestRunner['onAfterRunFiles']>[0]): void {
