@@ -39,6 +39,7 @@ export const DONE: readonly string[] = [
   'src/wire/format.ts',
   'src/wire/formula.ts',
   'src/wire/headers.ts',
+  'src/wire/json-budget.ts',
   'src/wire/json.ts',
   'src/wire/mask.ts',
   'src/wire/mime.ts',

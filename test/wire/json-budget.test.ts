@@ -4,8 +4,6 @@ import { tooLargeFailure } from '../../src/origin/failures.ts';
 import { parseBody, tooCostly } from '../../src/wire/json.ts';
 import { overBudget } from '../../src/wire/json-budget.ts';
 
-const LARGE = 1_100_000;
-
 /** So many levels, in a text with too many brackets to be parsed without a look. */
 function nested(levels: number): string {
   return `[${'[],'.repeat(1_000)}${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}]`;
@@ -18,10 +16,7 @@ function beside(items: string): string {
 
 describe('within the budget', () => {
   test.each([
-    ['a page of 500 rows with 1,997 columns', JSON.stringify(Array.from({ length: 500 }, () => wideRow()))],
     ['a small page with many brackets in its texts', JSON.stringify([{ Code: '[[{{'.repeat(10_000) }])],
-    ['a large text of commas, brackets and quotes', JSON.stringify([{ Code: ',[{"'.repeat(LARGE) }])],
-    ['a text that ends in backslashes', `["${'\\\\'.repeat(LARGE)}", 1]`],
     ['brackets in a text behind a quote of its own', beside(String.raw`"\"${'['.repeat(65)}"`)],
     ['brackets in a text behind a backslash and a quote', beside(String.raw`"\\\"${'['.repeat(65)}"`)],
     ['64 levels', `${'['.repeat(64)}${']'.repeat(64)}`],
@@ -33,15 +28,10 @@ describe('within the budget', () => {
     expect(overBudget(text)).toBeNull();
     expect(() => parseBody(text, 'select')).not.toThrow();
   });
-
-  function wideRow(): unknown {
-    return Object.fromEntries(Array.from({ length: 1_997 }, (_, index) => [`c${index}`, 1]));
-  }
 });
 
 describe('over the budget', () => {
   test.each([
-    ['brackets', '['.repeat(31_000_000), 'deeper than 64'],
     ['a thousand levels in a small text', '['.repeat(1_001), 'deeper than 64'],
     [
       '65 levels behind a text that ends in a backslash',
@@ -50,11 +40,9 @@ describe('over the budget', () => {
     ],
     ['65 levels behind a text that ends in a quote', beside(String.raw`"\"",${nested(65)}`), 'deeper than 64 levels'],
     ['65 levels among many brackets', nested(65), 'deeper than 64 levels'],
-    ['1,200,001 values', `[${'1,'.repeat(1_200_000)}1]`, 'more than 1200000 values'],
-    ['objects', `[${'{},'.repeat(5_000_000)}{}]`, 'values'],
-    ['numbers', `[${'1,'.repeat(5_000_000)}1]`, 'values'],
     ['one long text', `["${'x'.repeat(8 * 1_024 * 1_024 + 1)}"]`, 'characters'],
     ['a long text that does not end', `["${'x'.repeat(9 * 1_024 * 1_024)}`, 'characters'],
+    ['1,200,001 values', `[${'1,'.repeat(1_200_000)}1]`, 'more than 1200000 values'],
   ])('are %s', (_, text, complaint) => {
     expect(overBudget(text)).toContain(complaint);
     expect(() => parseBody(text, 'select')).toThrow(expect.objectContaining({ code: 'origin.tooLarge' }) as Error);

@@ -3,7 +3,7 @@ import { XMLValidator } from 'fast-xml-parser';
 import { describe, expect, test } from 'vitest';
 
 import { WireFault } from '../../src/wire/fault.ts';
-import { readXml, XML_LIMITS, type XmlElement } from '../../src/wire/xml-tree.ts';
+import { readXml, type XmlElement } from '../../src/wire/xml-tree.ts';
 
 function read(text: string): XmlElement {
   const root = readXml(text);
@@ -185,61 +185,9 @@ describe('bounds', () => {
     expect(readXml('<a><b>xx<![CDATA[xxx]]></b></a>', limits)).toMatchObject({ status: 413 });
   });
 
-  // What a hundred bytes of memory each would be taken for.
-  const many = 3_000_000;
-  test.each([
-    ['carriage returns', `<a>${'\r'.repeat(many)}</a>`, 'carriage returns'],
-    ['brackets in a section', `<a> <![CDATA[${']x'.repeat(many)}]]></a>`, 'a section or a comment has'],
-    ['hyphens in a comment', `<a><!-- ${'- '.repeat(many)} --></a>`, 'a section or a comment has'],
-    ['marks in an instruction', `<a><b/><?x ${'?x'.repeat(many)}?></a>`, 'a section or a comment has'],
-    ['quotes in a document type', `<!DOCTYPE a [${'"" '.repeat(many)}]><a/>`, 'a section or a comment has'],
-    ['comments behind the root', `<a/>${'<!---->'.repeat(many)}`, 'a section or a comment has'],
-    ['line feeds in an attribute', `<a b="${'\n'.repeat(many)}"/>`, 'a tag has'],
-  ])('millions of %s are too many', (_, text, complaint) => {
-    expect(faultOf(text)).toContain(complaint);
-  });
-
-  test('long texts and many tags are read whole, wherever the pieces of the document end', () => {
-    const tags = `<b c="${'d'.repeat(8_000)}">e</b>`.repeat(100);
-    const text = `${'f\n'.repeat(1_000_000)}<![CDATA[${'g'.repeat(500_000)}]]>`;
-
-    const { children } = read(`<a>${tags} <!-- h --> ${tags}<i>${text}</i></a>`);
-
-    expect(children).toHaveLength(201);
-    expect(children.slice(0, 200).every(({ text: inner }) => inner === 'e')).toBe(true);
-    expect(children.at(-1)?.text).toBe('f\n'.repeat(1_000_000) + 'g'.repeat(500_000));
-  });
-
   test('what exceeds a bound is answered with 413, everything else with 400', () => {
     expect(readXml('<a></a>', { ...small, charactersMax: 6 })).toMatchObject({ status: 413 });
     expect(readXml('<a><b><c><d/></c></b></a>', small)).toMatchObject({ status: 413 });
     expect(readXml('<a>')).toMatchObject({ status: 400 });
-  });
-
-  test.each([
-    ['1.1 million numeric references', `<a>${'&#65;'.repeat(1_100_000)}</a>`, 'references'],
-    ['a million open elements', '<a>'.repeat(1_000_000), 'nested deeper'],
-    ['two million elements', `<a>${'<b/>'.repeat(2_000_000)}</a>`, 'elements and attributes'],
-    ['a million attributes', `<a ${Array.from({ length: 1_000_000 }, (_, n) => `b${n}=""`).join(' ')}/>`, 'a tag has'],
-    ['a million open quotes', `<a ${'b="'.repeat(1_000_000)}`, 'no whitespace between attributes'],
-    ['a million open sections', `<a>${'<![CDATA['.repeat(1_000_000)}</a>`, 'a section or a comment'],
-    ['a name of a megabyte', `<${'a'.repeat(1_000_000)}/>`, 'a tag has'],
-    ['a megabyte of spaces in a tag', `<a${' '.repeat(1_000_000)}`, 'a tag has'],
-    ['a megabyte of text without an end', `<a>${'&'.repeat(1_000_000)}`, 'unclosed tag'],
-    [
-      'a billion laughs',
-      `<!DOCTYPE a [<!ENTITY b "${'c'.repeat(1_000)}">]><a>${'&b;'.repeat(1_000)}</a>`,
-      'document type',
-    ],
-  ])('%s end in a fault', (_, text, complaint) => {
-    expect(faultOf(text)).toContain(complaint);
-  });
-
-  test('within the bounds of the specification nothing is refused', () => {
-    const columns = Array.from({ length: 60 }, (_, n) => `<Column_x0020_${n}>&lt;&#xD;\n</Column_x0020_${n}>`).join('');
-    const text = `<Response>${`<row id="1">${columns}</row>`.repeat(500)}</Response>`;
-
-    expect(text.length).toBeLessThan(XML_LIMITS.charactersMax);
-    expect(read(text).children).toHaveLength(500);
   });
 });
