@@ -85,8 +85,6 @@ function hasMore(text: string, character: string, countMax: number): boolean {
 
 const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
 
-const NO_CHILDREN: OpenElement[] = [];
-
 interface OpenElement extends XmlElement {
   children: OpenElement[];
   text: string;
@@ -117,8 +115,8 @@ class Tree {
   #nodeCount = 0;
   /** Where the tag that is read began; null outside of tags. */
   #tagAt: number | null = null;
-  /** Between two pieces, the parser's own position counts the last one twice. */
-  #countedTwice = 0;
+  /** Between two pieces, where the last one ended: the parser's own position is wrong then. */
+  #pieceEnd: number | null = null;
   /** Where the parser was when it last said something. */
   #heardAt = 0;
   /** Characters of the open element's text, also those that turn out to be spaces between elements. */
@@ -129,16 +127,12 @@ class Tree {
     this.#takeChild = takeChild;
     // At most seven handlers: with more, V8 keeps the parser as a dictionary, which is twenty times as slow.
     const parser = this.#parser;
-    // The parser's own object has a prototype, and `&constructor;` would be a function.
-    parser.ENTITIES = XML_ENTITIES;
     parser.on('opentagstart', ({ name }) => {
       this.#tagAt = parser.position - name.length - 2;
       this.#countNode();
-      this.#checkTag();
     });
     parser.on('attribute', ({ name, value }) => {
       this.#countNode();
-      this.#checkTag();
       (this.#attributes ??= new Map<string, string>()).set(name, value);
     });
     parser.on('opentag', ({ name }) => this.#begin(name));
@@ -153,10 +147,10 @@ class Tree {
       for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {
         const piece = text.slice(at, at + PIECE_CHARACTERS);
         this.#parser.write(piece);
-        this.#countedTwice = piece.length;
+        this.#pieceEnd = at + piece.length;
         this.#checkTag();
         this.#checkMarkup();
-        this.#countedTwice = 0;
+        this.#pieceEnd = null;
       }
       this.#parser.close();
     } catch (error) {
@@ -169,12 +163,12 @@ class Tree {
   }
 
   get #position(): number {
-    return this.#parser.position - this.#countedTwice;
+    return this.#pieceEnd ?? this.#parser.position;
   }
 
   #fault(complaint: string, status: 400 | 413): WireFault {
-    const { line, columnIndex } = this.#parser;
-    const column = columnIndex - this.#countedTwice;
+    const { line, columnIndex, position } = this.#parser;
+    const column = columnIndex - position + this.#position;
     return new WireFault(`The XML document, line ${line}, column ${column}: ${complaint}`, { status });
   }
 
@@ -186,7 +180,7 @@ class Tree {
   #checkProlog(): void {
     const { encoding = 'utf-8' } = this.#parser.xmlDecl;
     if (!/^(?:utf-?8|us-ascii)$/i.test(encoding)) this.#refuse('the encoding is not UTF-8');
-    const prolog = this.#text.slice(0, this.#tagAt ?? 0);
+    const prolog = this.#text.slice(0, this.#position);
     if (prolog.includes('<!DOCTYPE')) this.#refuse('a document type is not accepted');
   }
 
@@ -220,7 +214,7 @@ class Tree {
     const element: OpenElement = {
       name: this.#nameOf(name),
       attributes: this.#attributes ?? NO_ATTRIBUTES,
-      children: NO_CHILDREN,
+      children: [],
       text: '',
     };
     this.#attributes = undefined;
@@ -231,7 +225,7 @@ class Tree {
     } else {
       this.#requireBlank(parent);
       const isTaken = this.#takeChild !== undefined && parent === this.#root;
-      if (isTaken || parent.children === NO_CHILDREN) parent.children = [element];
+      if (isTaken) parent.children = [element];
       else parent.children.push(element);
     }
     this.#open.push(element);
@@ -263,7 +257,6 @@ class Tree {
 
   /** Spaces beside elements are nothing. */
   #requireBlank(element: OpenElement): void {
-    if (element.text === '') return;
     if (/[^ \t\r\n]/.test(element.text)) this.#refuse('text and elements are mixed');
     element.text = '';
   }
@@ -297,7 +290,7 @@ export function escapeAttribute(text: string): string {
 
 /** Text that XML can carry: the same wherever possible. */
 export function xmlText(text: string): string {
-  return isXmlText(text) ? text : text.toWellFormed().replaceAll(FORBIDDEN_ALL, '\ufffd');
+  return text.toWellFormed().replaceAll(FORBIDDEN_ALL, '\ufffd');
 }
 
 const ESCAPES: ReadonlyMap<string, string> = new Map([
@@ -313,12 +306,3 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 function escapeCharacter(character: string): string {
   return ESCAPES.get(character) ?? character;
 }
-
-/** The entities of XML 1.0 itself; no others are accepted. */
-const XML_ENTITIES: Record<string, string> = Object.assign(Object.create(null) as Record<string, string>, {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-});

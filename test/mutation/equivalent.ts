@@ -52,6 +52,7 @@ export const DONE: readonly string[] = [
   'src/wire/write-body.ts',
   'src/wire/writes.ts',
   'src/wire/xml-names.ts',
+  'src/wire/xml-tree.ts',
   'src/wire/xml-values.ts',
   'src/wire/xml.ts',
   'src/wire/zone.ts',

@@ -3,7 +3,7 @@ import { XMLValidator } from 'fast-xml-parser';
 import { describe, expect, test } from 'vitest';
 
 import { WireFault } from '../../src/wire/fault.ts';
-import { readXml, type XmlElement } from '../../src/wire/xml-tree.ts';
+import { escapeAttribute, escapeText, readXml, XML_LIMITS, xmlText, type XmlElement } from '../../src/wire/xml-tree.ts';
 
 function read(text: string): XmlElement {
   const root = readXml(text);
@@ -68,8 +68,34 @@ describe('documents', () => {
     ['&amp;#65;&amp;amp;', '&#65;&amp;'],
     ['<![CDATA[&amp;]]>', '&amp;'],
     ['<![CDATA[]]]]><![CDATA[>]]>', ']]>'],
+    ['<![CDATA[<!DOCTYPE b>]]>', '<!DOCTYPE b>'],
   ])('%s is %j', (content, text) => {
     expect(read(`<a>${content}</a>`).text).toBe(text);
+  });
+
+  test('children of the root are given away one by one, each with all of its own', () => {
+    const taken: XmlElement[] = [];
+
+    const root = readXml('<r><a>1</a><b><c/><d/></b></r>', XML_LIMITS, (child) => taken.push(child));
+
+    expect(taken).toMatchObject([
+      { name: 'a', text: '1' },
+      { name: 'b', children: [{ name: 'c' }, { name: 'd' }] },
+    ]);
+    expect(root).toMatchObject({ name: 'r', children: [{ name: 'b' }] });
+  });
+});
+
+describe('what is written', () => {
+  const text = `a & b < c > d "e" 'f' ]]> g\r\n\th`;
+
+  test('is read as the same text', () => {
+    expect(read(`<a>${escapeText(text)}</a>`).text).toBe(text);
+    expect(read(`<a b="${escapeAttribute(text)}"/>`).attributes.get('b')).toBe(text);
+  });
+
+  test('has the replacement character for each that XML does not allow', () => {
+    expect(xmlText('a\0b\ud83dc\uffffd\te😀')).toBe('a\ufffdb\ufffdc\ufffdd\te😀');
   });
 });
 
@@ -101,6 +127,9 @@ describe('faults', () => {
     ['a declaration that is not at the start', ' <?xml version="1.0"?><a/>'],
     ['a declaration without version', '<?xml?><a/>'],
     ['another encoding', '<?xml version="1.0" encoding="utf-16"?><a/>'],
+    ['an encoding that begins with UTF-8', '<?xml version="1.0" encoding="utf-8-x"?><a/>'],
+    ['an encoding that ends with UTF-8', '<?xml version="1.0" encoding="x-utf-8"?><a/>'],
+    ['a reference to a control character, which XML 1.1 allows', '<?xml version="1.1"?><a>&#1;</a>'],
     ['text and elements', '<a>b<c/></a>'],
     ['elements and text', '<a><c/>b</a>'],
     ['elements and a section', '<a><c>d</c><![CDATA[b]]> </a>'],
@@ -126,6 +155,7 @@ describe('faults', () => {
     ['a reference beyond Unicode', '<a>&#x110000;</a>'],
     ['a control character', '<a>\u0001</a>'],
     ['half a character', '<a>\ud83d</a>'],
+    ['half a character before others', '<a>\ud83dbc</a>'],
     ['"<" in an attribute', '<a b="<"/>'],
     ['"]]>" in text', '<a>]]></a>'],
     ['"--" in a comment', '<a><!-- -- --></a>'],
@@ -176,13 +206,101 @@ describe('bounds', () => {
     expect(readXml(beyond, small)).toBeInstanceOf(WireFault);
   });
 
+  test.each([
+    ['references', '&#65;'],
+    ['carriage returns', '\r'],
+  ])('the number of %s is bounded also side by side', (name, written) => {
+    expect(readXml(`<a>${written.repeat(2)}</a>`, small)).not.toBeInstanceOf(WireFault);
+    expect(readXml(`<a>${written.repeat(3)}</a>`, small)).toMatchObject({
+      message: `The XML document has more than 2 ${name}`,
+      status: 413,
+    });
+  });
+
   test('the text of one element is bounded, whatever cuts it into pieces', () => {
     const limits = { ...small, textCharactersMax: 4 };
 
-    expect(readXml('<a><b>xx<!---->xx</b><c>xxxx</c></a>', limits)).not.toBeInstanceOf(WireFault);
+    expect(readXml('<a>  <b>xx<!---->xx</b>    <c>xxxx</c></a>', limits)).not.toBeInstanceOf(WireFault);
     expect(readXml('<a><b>xx<!---->xxx</b></a>', limits)).toMatchObject({ status: 413 });
     expect(readXml('<a><b>xx<?p ?>xxx</b></a>', limits)).toMatchObject({ status: 413 });
     expect(readXml('<a><b>xx<![CDATA[xxx]]></b></a>', limits)).toMatchObject({ status: 413 });
+  });
+
+  describe('of sections, comments and instructions', () => {
+    const limits = { ...small, charactersMax: 200_000, tagCharactersMax: 1_000, markupCharactersMax: 100 };
+    const x60 = 'x'.repeat(60);
+    const x100 = 'x'.repeat(100);
+    const comment = `<!--${x60}-->`;
+
+    test.each([
+      ['one of 100 characters', `<a/><!--${'x'.repeat(93)}-->`],
+      ['two around the end of an element', `<a>${comment}</a>${comment}`],
+      ['two around spaces', `<a/>${comment} ${comment}`],
+      ['two around a section', `<a>${comment}<![CDATA[x]]>${comment}</a>`],
+    ])('%s are read', (_, text) => {
+      expect(readXml(text, limits)).not.toBeInstanceOf(WireFault);
+    });
+
+    test.each([
+      ['a comment behind the root', `<a/><!--${x100}-->`, 111],
+      ['two comments behind the root', `<a/>${comment}${comment}`, 138],
+      ['spaces behind the root', `<a/>${' '.repeat(101)}`, 105],
+      ['an open comment before the root', `<!--${'x'.repeat(97)}`, 101],
+      ['an open comment behind a tag', `<a><!--${x100}`, 107],
+      ['an open comment behind text', `<a> <!--${x100}`, 108],
+      ['an open section', `<a><![CDATA[${x100}`, 112],
+      ['an open instruction', `<a><?b ${x100}`, 107],
+    ])('more than 100 characters are refused: %s', (_, text, column) => {
+      expect(readXml(text, limits)).toMatchObject({
+        message: `The XML document, line 1, column ${column}: a section or a comment has more than 100 characters`,
+        status: 413,
+      });
+    });
+
+    test.each([
+      ['text', `<a>${x100}`, 'unclosed tag'],
+      ['text that begins like a comment', `<a>!--${x100}`, 'unclosed tag'],
+      ['a name', `<a><${x100}`, 'unclosed tag'],
+      ['comments around the begin of an element', `${comment}<a><!--${x60}`, 'unclosed tag'],
+    ])('no more than 100 characters of them are in %s', (_, text, complaint) => {
+      const fault = readXml(text, limits);
+
+      expect(fault).toMatchObject({ message: expect.stringContaining(complaint) as string, status: 400 });
+    });
+  });
+
+  test('a tag that does not end is refused with its place', () => {
+    expect(readXml(`<a>\n<b c="${'d'.repeat(60)}`, small)).toMatchObject({
+      message: 'The XML document, line 2, column 66: a tag has more than 30 characters',
+    });
+  });
+
+  test('a tag is bounded in every piece of the document', () => {
+    const text = `<r>${'\n'.repeat(70_000)}<b c="${'d'.repeat(60)}"/></r>`;
+
+    expect(readXml(text, XML_LIMITS)).not.toBeInstanceOf(WireFault);
+    expect(readXml(text, { ...XML_LIMITS, tagCharactersMax: 30 })).toMatchObject({
+      message: 'The XML document, line 70001, column 69: a tag has more than 30 characters',
+    });
+  });
+
+  test.each(['x', '\n', '😀', '\r\n', '&amp;'])(
+    'a text of %j is read whole across pieces of the document',
+    (written) => {
+      const limits = { ...XML_LIMITS, tagCharactersMax: 20, markupCharactersMax: 100 };
+      const count = 70_000 / written.length;
+
+      expect(readXml(`<r><b>${written.repeat(count)}</b></r>`, limits)).toMatchObject({
+        children: [{ text: read(`<a>${written}</a>`).text.repeat(count) }],
+      });
+    },
+  );
+
+  test.each([1, 2, 3, 4, 5, 6, 7, 8, 9])('a tag may begin %d characters before the end of a piece', (before) => {
+    const limits = { ...XML_LIMITS, tagCharactersMax: 20 };
+    const text = `<r>${' '.repeat(65_536 - 3 - before)}<b c="d">e</b></r>`;
+
+    expect(readXml(text, limits)).toMatchObject({ children: [{ attributes: new Map([['c', 'd']]), text: 'e' }] });
   });
 
   test('what exceeds a bound is answered with 413, everything else with 400', () => {
