@@ -5,8 +5,8 @@
 import { stampFromMs } from '../base/clock.ts';
 import type { ErrorKind } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
-import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Problem } from '../reconcile/account/account.ts';
+import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Complaint } from '../replica/bookkeeping/problems.ts';
 import type { Circuit, TableTrouble } from './circuit.ts';
 import type { WorkKind } from './jobs.ts';
@@ -65,45 +65,4 @@ export function statusLine({ problems, lastByWork }: DaemonState): string {
   const where = worst.table === null ? '' : `${worst.table}: `;
   const more = others.length === 0 ? '' : ` (and ${plural(others.length, 'more problem')})`;
   return [`${where}${worst.sentence}${more}`, ...last].join('; ');
-}
-
-export function stateJson(state: DaemonState): Readonly<Record<string, unknown>> {
-  const { circuit } = state;
-  const { kind = null, code = null, message = '', hint = '', number = 0 } = state.failure ?? {};
-  return {
-    startedAt: stampFromMs(state.startedAtMs),
-    status: statusLine(state),
-    working: state.working,
-    notes: state.notes,
-    failure:
-      circuit.failureCount === 0
-        ? null
-        : {
-            kind,
-            code,
-            message,
-            hint,
-            cause: circuit.cause,
-            count: circuit.failureCount,
-            number,
-            retryInMs: Math.round(state.circuitWaitMs),
-          },
-    jobs: state.jobs.map(({ id, nextAtMs, isDue }) => ({ job: id, nextAt: stampFromMs(nextAtMs), isDue })),
-    last: Object.fromEntries(
-      [...state.lastByWork].map(([work, { finishedAtMs, outcome, durationMs }]) => [
-        work,
-        {
-          finishedAt: stampFromMs(finishedAtMs),
-          outcome,
-          durationMs: Math.round(durationMs),
-          endedCount: countOf(state, work),
-        },
-      ]),
-    ),
-  };
-}
-
-/** Pieces of work of one kind that ended, however they did. */
-function countOf({ workCounts }: DaemonState, work: WorkKind): number {
-  return [...workCounts].reduce((sum, [counted, count]) => sum + (counted.startsWith(`${work} `) ? count : 0), 0);
 }

@@ -3,17 +3,12 @@
  * one disk; on another disk they are linked to the backup before, and only what is new is copied. The target folder
  * gets its name last (I15).
  */
-import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { usageError } from '../base/errors.ts';
-import { systemFiles } from '../base/file-system.ts';
-import { FileStore, openStore, type CompleteFile, type StoredContent, fileError } from './store.ts';
+import { FileStore, type CompleteFile, type StoredContent } from './store.ts';
 
 const BATCH_FILES = 64;
 
 /** Called for each content that was looked at: copying terabytes takes hours, in which nothing else tells that work continues. */
-type OnCarried = () => void;
+export type OnCarried = () => void;
 
 /** What was brought. Counts are contents. */
 export interface CarryReport {
@@ -26,55 +21,6 @@ export interface CarryReport {
   readonly bytes: number;
   /** Hashes of what none of the sources holds as it should be. */
   readonly lost: readonly string[];
-}
-
-export function filesBeside(backup: string): string {
-  return `${backup}.files`;
-}
-
-/** Makes the files of a backup, from the store and earlier ones. @throws RowsyncError `backup.exists`, `files.store`, `replica.full`. */
-export async function carryToBackup(
-  contents: readonly StoredContent[],
-  place: { readonly backup: string; readonly sources: readonly string[]; readonly onCarried?: OnCarried | undefined },
-): Promise<CarryReport> {
-  const folder = filesBeside(place.backup);
-  if (existsSync(folder)) {
-    throw usageError(
-      `${folder} exists already, without the backup that it would belong to`,
-      'Name another file, or remove the folder; a backup never replaces anything.',
-      'backup.exists',
-    );
-  }
-  if (contents.length === 0) return { ...NOTHING, folder: null };
-  const partial = `${folder}.partial`;
-  try {
-    await rm(partial, { recursive: true, force: true });
-    const store = await openStore(partial);
-    const { sources, onCarried } = place;
-    const report = await carry(contents, { store, sources, compares: false, onCarried });
-    await store.close();
-    await systemFiles.sync(partial);
-    await rename(partial, folder);
-    await systemFiles.sync(dirname(folder));
-    return { ...report, folder };
-  } catch (thrown) {
-    await rm(partial, { recursive: true, force: true });
-    throw fileError(thrown, `Backing up files to ${folder}`);
-  }
-}
-
-/** Brings the files of a backup into the store of a replica that this process has locked. @throws RowsyncError `files.store`, `replica.full`. */
-export async function carryFromBackup(
-  contents: readonly StoredContent[],
-  place: { readonly backup: string; readonly folder: string; readonly isShared: boolean },
-): Promise<CarryReport> {
-  const { folder } = place;
-  if (contents.length === 0) return { ...NOTHING, folder };
-  const store = await openStore(folder, place.isShared);
-  const missing: StoredContent[] = [];
-  for (const content of contents) if ((await store.inspect(content)) !== 'whole') missing.push(content);
-  const report = await carry(missing, { store, sources: [filesBeside(place.backup)], compares: true });
-  return { ...report, folder, presentCount: contents.length - missing.length };
 }
 
 /** Brings content to a replica's new store. @returns hashes that neither holds whole. @throws RowsyncError `files.store`, `replica.full`. */
@@ -91,9 +37,15 @@ export async function carryAcross(
   return (await carry(missing, { store, sources: [from], compares: true, onCarried })).lost;
 }
 
-const NOTHING: Omit<CarryReport, 'folder'> = { linkedCount: 0, copiedCount: 0, presentCount: 0, bytes: 0, lost: [] };
+export const NOTHING: Omit<CarryReport, 'folder'> = {
+  linkedCount: 0,
+  copiedCount: 0,
+  presentCount: 0,
+  bytes: 0,
+  lost: [],
+};
 
-async function carry(
+export async function carry(
   contents: readonly StoredContent[],
   {
     store,

@@ -5,8 +5,7 @@ import { sql } from '../base/sql.ts';
 import { plural } from '../base/text.ts';
 import type { Connection } from './connection.ts';
 import { readContractComplaints, type Complaint } from './bookkeeping/problems.ts';
-import { readSinkStatus } from './bookkeeping/sinks.ts';
-import { queryAll } from './query.ts';
+import { queryAll, queryAny } from './query.ts';
 
 /** An error and what it is about; `since` is a stamp, null where it is not known. */
 export interface RememberedComplaint extends Complaint {
@@ -98,13 +97,15 @@ function ofRuns(from: Connection): readonly RememberedComplaint[] {
   }));
 }
 
+/** What an extra notes of its sinks and their tables; there is nothing to read where it has none. */
 function ofSinks(from: Connection): readonly RememberedComplaint[] {
-  return readSinkStatus(from).flatMap(({ name: subject, problem, tables }) => [
-    ...(problem === null ? [] : [{ about: 'sink' as const, subject, ...problem }]),
-    ...tables.flatMap(({ problem: own }) =>
-      own === null ? [] : [{ about: 'sinkTable' as const, subject, ...own, since: null }],
-    ),
-  ]);
+  if (!queryAny(from, sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_sinks'`)) return [];
+  const text = sql`SELECT about, subject, code, message, hint, since FROM (
+            SELECT name, -1 AS tableId, 'sink' AS about, name AS subject, problem_code AS code, problem_message AS message, problem_hint AS hint,
+              problem_since AS since FROM _rowsync_sinks
+            UNION ALL SELECT sink, table_id, 'sinkTable', sink, problem_code, problem_message, problem_hint, NULL FROM _rowsync_sink_tables)
+          WHERE code IS NOT NULL ORDER BY name, tableId`;
+  return queryAll(from, text) as RememberedComplaint[]; // as selected
 }
 
 function ofHistory(from: Connection): readonly RememberedComplaint[] {

@@ -2,7 +2,7 @@
  * The steps that every copy of a replica goes through before it counts. Its rows are counted, SQLite reads it whole, and it gets its name once it is
  * on the disk. An error leaves no file.
  */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
@@ -50,13 +50,6 @@ export function checkCopy(path: string, expected: ReadonlyMap<string, number>): 
   } finally {
     db.close();
   }
-}
-
-/** A dated name that nothing has, nor with any of the endings: two may be made within a second, or a clock be set back. */
-export function freeName(nameOf: (number: string) => string, endings: readonly string[] = ['']): string {
-  let name = nameOf('');
-  for (let number = 2; endings.some((ending) => existsSync(name + ending)); number += 1) name = nameOf(`-${number}`);
-  return name;
 }
 
 /** Gives a file its name once it is on the disk; the folder is synced as well, or a power cut could take the name back. */

@@ -6,14 +6,14 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { RowsyncError, usageError } from '../base/errors.ts';
-import { SCHEMA_VERSION } from './bookkeeping/schema.ts';
+import { sql, type Sql } from '../base/sql.ts';
+import { guessText } from '../reconcile/bindings.ts';
 import { CONFLICT_LINE, type ConflictLine } from './bookkeeping/conflicts.ts';
+import { SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import type { Connection } from './connection.ts';
 import { requireFile } from './copies.ts';
 import { checkOwner } from './database.ts';
 import { errorFromReading, replicaError, sqliteCode } from './failures.ts';
-import { guessText } from '../reconcile/bindings.ts';
-import { sql, type Sql } from '../base/sql.ts';
 import { queryTexts, withFlags } from './query.ts';
 
 /** No limit, as SQLite has it. */
@@ -104,25 +104,6 @@ export interface FailureLine {
   /** JSON of the cells as they were sent. */
   readonly sent: string | null;
   readonly retryAt: string | null;
-}
-
-/** What monitoring wants to know of the replica beyond `sync_status`. */
-export interface ReplicaMeasures {
-  /** Rows of each table that may have been created at the origin. */
-  readonly inDoubt: readonly TableCount[];
-  /** Sweeps that were begun of each table, over the life of the replica. */
-  readonly sweeps: readonly TableCount[];
-  /** All conflicts that were kept, by who won when they came up. */
-  readonly conflicts: readonly (TableCount & { readonly winner: string })[];
-  /** Tables and columns that the origin no longer describes. */
-  readonly driftCount: number;
-  /** Pages in the write-ahead log that are not in the file yet. */
-  readonly pendingFrameCount: number;
-}
-
-interface TableCount {
-  readonly table: string;
-  readonly count: number;
 }
 
 /** Whose data the replica holds; null before the first pull. */
@@ -243,27 +224,6 @@ export class ReplicaReader implements Connection {
           WHERE t.state <> 'gone' AND (c.state <> 'live' OR c.seq IN (SELECT value FROM json_each(t.missing_columns)))`,
     );
     return rows.map((row) => (row as { name: string }).name); // names are text
-  }
-
-  /** Counts for monitoring; tables by name. */
-  measures(): ReplicaMeasures {
-    // Looks without moving anything.
-    const [log] = this.#all(sql`PRAGMA wal_checkpoint(NOOP)`) as { log: number; checkpointed: number }[]; // its two columns
-    return {
-      inDoubt: this.#all(
-        sql`SELECT t.local_name AS "table",
-              (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'inDoubt') AS count
-            FROM _rowsync_tables t ORDER BY t.local_name`,
-      ) as TableCount[], // columns and types are ours
-      sweeps: this.#all(
-        sql`SELECT local_name AS "table", sweep AS count FROM _rowsync_tables ORDER BY local_name`,
-      ) as TableCount[], // as above
-      conflicts: this.#all(
-        sql`SELECT "table", winner, count(*) AS count FROM sync_conflicts GROUP BY "table", winner`,
-      ) as (TableCount & { winner: string })[], // as above
-      driftCount: this.prunable().length,
-      pendingFrameCount: Math.max(0, (log?.log ?? 0) - (log?.checkpointed ?? 0)),
-    };
   }
 
   /** Runs one statement that only reads. @throws RowsyncError `replica.query` if it is wrong, would write, or is more than one. */
@@ -422,18 +382,4 @@ function readerError(error: RowsyncError): RowsyncError {
     'To read beside rowsync, SQLite writes into the folder of the replica. Without that right, read a backup (backup.folder, rowsync export), or, while ' +
     'nothing writes, open file:replica.db?immutable=1 in another SQLite client.';
   return new RowsyncError(error.kind, error.code, { message: error.message, hint, cause: error.cause });
-}
-
-export function sqliteVersion(): string {
-  const db = new Database(':memory:');
-  try {
-    return String(
-      db
-        .prepare(sql`SELECT sqlite_version()`)
-        .pluck()
-        .get(),
-    );
-  } finally {
-    db.close();
-  }
 }

@@ -4,6 +4,7 @@
  * tables are in capture/triggers.ts. All names start with `_rowsync_` and end with the table's origin id.
  */
 import { RowsyncError } from '../base/errors.ts';
+import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import type { Connection, Tx, WrittenTable } from './connection.ts';
 import {
   changeSchema,
@@ -13,7 +14,6 @@ import {
   readTriggers,
   type FoundTrigger,
 } from './objects.ts';
-import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { queryAll, queryTexts } from './query.ts';
 
 export interface Trigger extends FoundTrigger {
@@ -56,15 +56,6 @@ export function ensureTriggers(tx: Tx, tableId: number, wanted: readonly Trigger
 export function dropTriggers(tx: Tx, tableId: number): void {
   for (const { name } of readTriggers(tx, tableId)) changeSchema(tx, sql`DROP TRIGGER ${ident(name)}`);
   noteTriggers(tx, tableId, []);
-}
-
-/** The triggers of other clients on the tables and views that rowsync keeps, as `name on table`. */
-export function readForeignTriggers(from: Connection): readonly string[] {
-  const text = sql`SELECT name || ' on ' || tbl_name FROM sqlite_schema
-    WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*'
-      AND (tbl_name COLLATE NOCASE IN (SELECT local_name FROM _rowsync_tables) OR lower(tbl_name) GLOB '_rowsync_*' OR lower(tbl_name) GLOB 'sync_*')
-    ORDER BY tbl_name, name`;
-  return queryTexts(from, text);
 }
 
 /** Whether a trigger fires for people only, not for what rowsync writes. */

@@ -9,7 +9,7 @@ import { tableRules } from '../../src/config/tables.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
 import { upsertRows, type RowTarget } from '../../src/replica/rows.ts';
-import { ensureSinks } from '../../src/replica/bookkeeping/sinks.ts';
+import { ensureSinks } from '../../src/extras/shared/sinks.ts';
 import { addColumns, createTable } from '../../src/replica/tables.ts';
 import { sql } from '../../src/base/sql.ts';
 import type { PgAddress } from '../../src/extras/postgres/context.ts';

@@ -10,7 +10,8 @@ import { openReader } from '../../src/replica/reader.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { startFixture } from '../support/replica.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
-import { readAges, readFollowable, type FollowableTable } from '../../src/replica/bookkeeping/following.ts';
+import { readFollowable, type FollowableTable } from '../../src/replica/bookkeeping/following.ts';
+import { readAges } from '../../src/extras/shared/fresh-tables.ts';
 
 const columns = [{ name: 'Title', type: 'Text' }];
 const note = { name: 'Note', columns, rows: [{ Title: 'a' }, { Title: 'b' }] };

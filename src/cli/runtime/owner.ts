@@ -2,16 +2,7 @@
  * On whose behalf root works on a replica. People who share it may write its folder, and root must neither follow nor run what they put there. So a
  * process of root becomes the owner of that folder permanently. Nothing changes for other users, or where everything is root's own.
  */
-import {
-  closeSync,
-  lstatSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  rmdirSync,
-  type Stats,
-} from 'node:fs';
+import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, join, parse, resolve, sep } from 'node:path';
 import { RowsyncError } from '../../base/errors.ts';
 import { systemCode } from '../../config/secrets.ts';
@@ -41,33 +32,6 @@ export function become({ uid, gid }: Owner): void {
       hint: 'Run the command as that user, or give the process the capabilities CAP_SETUID and CAP_SETGID.',
       cause,
     });
-  }
-}
-
-/** Whether a user may read a file that root has named. */
-export function mayRead(owner: Owner, file: string): boolean {
-  return attemptAs(owner, () => closeSync(openSync(file, 'r')));
-}
-
-/** Whether a user may make a file with a name that root has given. */
-export function mayMake(owner: Owner, file: string): boolean {
-  return attemptAs(owner, () => rmdirSync(mkdtempSync(`${file}.`)));
-}
-
-function attemptAs({ uid, gid }: Owner, attempt: () => void): boolean {
-  const before = { groups: process.getgroups?.() ?? [], gid: process.getegid?.() ?? 0 };
-  try {
-    process.setgroups?.([gid]);
-    process.setegid?.(gid);
-    process.seteuid?.(uid);
-    attempt();
-    return true;
-  } catch {
-    return false; // closed to this user, or missing, which is said later
-  } finally {
-    process.seteuid?.(0);
-    process.setegid?.(before.gid);
-    if (process.getgroups?.().join() !== before.groups.join()) process.setgroups?.(before.groups);
   }
 }
 

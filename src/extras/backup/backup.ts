@@ -6,10 +6,12 @@ import { accessSync, chmodSync, constants, existsSync, readdirSync, rmSync, stat
 import { basename, join } from 'node:path';
 import { must } from '../../base/assert.ts';
 import { RowsyncError } from '../../base/errors.ts';
-import { fail, ok, type CheckResult } from '../../cli/runtime/check-result.ts';
+import { type CheckResult } from '../../cli/runtime/check-result.ts';
+import { fail, ok } from '../shared/check-results.ts';
 import type { Config } from '../../config/load.ts';
 import type { ExtraWork } from '../../daemon/work.ts';
-import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../../files/carry.ts';
+import { type CarryReport } from '../../files/carry.ts';
+import { carryFromBackup, carryToBackup, filesBeside } from '../shared/carry-backup.ts';
 import { backUp, dateOfBackup, datedBackups, restore, type CopyReport, type RestoreReport } from './replica-copy.ts';
 import type { Content } from '../../replica/bookkeeping/files.ts';
 

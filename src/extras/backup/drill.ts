@@ -10,7 +10,7 @@ import { plural } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import type { DaemonPart, Metric } from '../../daemon/parts.ts';
 import type { ExtraWork } from '../../daemon/work.ts';
-import { filesBeside } from '../../files/carry.ts';
+import { filesBeside } from '../shared/carry-backup.ts';
 import { FileStore } from '../../files/store.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import { readContents } from '../../replica/bookkeeping/files.ts';

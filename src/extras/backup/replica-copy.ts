@@ -5,32 +5,31 @@
  * The caller copies the files, since this knows no file store. Opening a restored copy treats it as the older copy
  * that it is (copies.ts).
  */
-import Database from 'better-sqlite3';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { stampFromMs, systemClock } from '../../base/clock.ts';
+import Database from 'better-sqlite3';
 import { must } from '../../base/assert.ts';
+import { stampFromMs, systemClock } from '../../base/clock.ts';
 import { RowsyncError, usageError } from '../../base/errors.ts';
+import { ident, sql } from '../../base/sql.ts';
+import { readContents, storeContentLost, storeStoreFolder, type Content } from '../../replica/bookkeeping/files.ts';
+import type { Tx } from '../../replica/connection.ts';
 import { disownFile, realPathOf, requireOwnLog } from '../../replica/copies.ts';
 import {
   checkCopy,
   countRows,
-  freeName,
   makePrivate,
   PARTIAL,
   removeFile,
   syncToDisk,
   takeName,
 } from '../../replica/copy-file.ts';
-import type { Tx } from '../../replica/connection.ts';
 import { checkOwner, runOpen } from '../../replica/database.ts';
-import { takeLock } from '../../replica/lock.ts';
 import { replicaError, sqliteCode } from '../../replica/failures.ts';
-import { inheritSeries } from '../../replica/bookkeeping/sinks.ts';
-import { readContents, storeContentLost, storeStoreFolder, type Content } from '../../replica/bookkeeping/files.ts';
+import { takeLock } from '../../replica/lock.ts';
 import { queryNumber, queryTexts } from '../../replica/query.ts';
-import { ident, sql } from '../../base/sql.ts';
+import { inheritSeries } from '../shared/sinks.ts';
 
 /** Pages copied before other work gets its turn; 2,000 of them take some 13 ms. */
 const PAGES_PER_STEP = 2_000;
@@ -332,4 +331,11 @@ function emptyLog(path: string): void {
   } catch {
     // moved as they are
   }
+}
+
+/** A dated name that nothing has, nor with any of the endings: two may be made within a second, or a clock be set back. */
+export function freeName(nameOf: (number: string) => string, endings: readonly string[] = ['']): string {
+  let name = nameOf('');
+  for (let number = 2; endings.some((ending) => existsSync(name + ending)); number += 1) name = nameOf(`-${number}`);
+  return name;
 }

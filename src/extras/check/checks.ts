@@ -27,8 +27,9 @@ import { describeWithRights, type Origin } from '../../origin/client.ts';
 import { judgeMatch } from '../../reconcile/match.ts';
 import { mayOthersWrite } from '../../reconcile/owner.ts';
 import { checkWhole } from '../../replica/wholeness.ts';
-import { openReader, sqliteVersion, type ReplicaReader } from '../../replica/reader.ts';
-import { readForeignTriggers } from '../../replica/triggers.ts';
+import { openReader, type ReplicaReader } from '../../replica/reader.ts';
+import { readForeignTriggers } from './replica-facts.ts';
+import { sqliteVersion } from '../shared/sql-client.ts';
 import { areRightsUnknown } from '../../wire/rights.ts';
 import {
   columnType,
@@ -41,7 +42,8 @@ import {
 } from '../../wire/schema.ts';
 import { isZone } from '../../wire/zone.ts';
 import { checkAnswers, type AnswerParts } from './answers.ts';
-import { fail, failed, ok, warn, type CheckResult, ofSome } from '../../cli/runtime/check-result.ts';
+import { type CheckResult } from '../../cli/runtime/check-result.ts';
+import { fail, failed, ok, warn, ofSome } from '../shared/check-results.ts';
 import { probeOrigin } from './connection.ts';
 import type { Session } from '../../cli/terminal/session.ts';
 import { bytesText, durationText, plural, someOf } from '../../base/text.ts';

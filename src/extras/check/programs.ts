@@ -3,7 +3,8 @@
  */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { fail, ok, type CheckResult } from '../../cli/runtime/check-result.ts';
+import { type CheckResult } from '../../cli/runtime/check-result.ts';
+import { fail, ok } from '../shared/check-results.ts';
 import type { Config } from '../../config/load.ts';
 import { processEnvironment } from '../../config/secrets.ts';
 

@@ -8,17 +8,17 @@ import { ident, sql } from '../../base/sql.ts';
 import { printable, someOf } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import type { HeldQuestion, Invocation } from '../../extra.ts';
+import { readRefiltered, type FilterOf, ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
 import { oldestOf, type AgedTable } from '../../reconcile/fresh.ts';
 import { boundTo } from '../../daemon/account.ts';
-import { readRefiltered, type FilterOf } from '../../replica/bookkeeping/following.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
-import { readLastMoment, type ProvenMoment } from '../../replica/bookkeeping/touched.ts';
+import { type ProvenMoment } from '../../replica/bookkeeping/touched.ts';
+import { readLastMoment } from '../shared/moments.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import { baseName, hasBase } from '../../replica/tables.ts';
 import { loadNamedConfig, withResources } from '../../cli/runtime/invocation.ts';
 import { askDaemonToRead } from '../../cli/runtime/daemon-client.ts';
 import { isInUse } from '../../replica/lock.ts';
-import { ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
 import { readTablesNow } from './moment.ts';
 
 /** What an answer says of its age; null where nothing was asked for. @throws RowsyncError `fresh.stale`, `fresh.moved`, `usage.invalid`. */

@@ -10,12 +10,13 @@ import type { PullContext } from '../../pull/context.ts';
 import { pull } from '../../pull/pull.ts';
 import type { PullReport, TablePullReport } from '../../pull/report.ts';
 import { stampColumn } from '../../reconcile/follow.ts';
-import { judgeMoment, movesUnstamped, type AskingAgain } from '../../reconcile/fresh.ts';
+import { movesUnstamped, judgeMoment, type AskingAgain } from '../../reconcile/fresh.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readSelection, readTables } from '../../replica/bookkeeping/tables.ts';
-import { readRefiltered } from '../../replica/bookkeeping/following.ts';
-import { storeMoment, type ProvenMoment, readLastMoment } from '../../replica/bookkeeping/touched.ts';
+import { readRefiltered } from '../shared/fresh-tables.ts';
+import { type ProvenMoment } from '../../replica/bookkeeping/touched.ts';
+import { storeMoment, readLastMoment } from '../shared/moments.ts';
 import { openReader } from '../../replica/reader.ts';
 
 /** Asks after a pull until nothing moved, and stores the moment. @throws RowsyncError `fresh.moved` for tables that are too busy. */

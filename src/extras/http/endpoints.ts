@@ -2,6 +2,7 @@
  * Connects the HTTP server with a running daemon. What `/status` and `/metrics` show is read when the request
  * comes, since a reload exchanges the parts of a daemon. The connection is one of its own, which never waits for a writer.
  */
+import { readMeasures } from './replica-measures.ts';
 import { resolve, dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
@@ -13,12 +14,13 @@ import { answerPath, startServer } from './server.ts';
 import type { DaemonServer, DaemonView } from '../../daemon/parts.ts';
 import { statfsSync, statSync } from 'node:fs';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
-import { readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
+import { readSinkStatus } from '../shared/sinks.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { readProblems, type Surroundings } from '../../daemon/account.ts';
 import { metricsText } from './metrics.ts';
 import type { Resources } from '../../daemon/resources.ts';
-import { stateJson, type DaemonState } from '../../daemon/state.ts';
+import { type DaemonState } from '../../daemon/state.ts';
+import { stateJson } from './state-json.ts';
 
 /**
  * Processes at once: for pages, and for streamed answers, which a slow reader keeps busy. All of them at their bounds and the daemon at work stay
@@ -143,7 +145,7 @@ async function metricsOf(
   const reading = read(path, async (reader) => ({
     problems: readProblems(reader, around),
     tables: reader.status(),
-    replica: reader.measures(),
+    replica: readMeasures(reader),
     extras: (
       await Promise.all(view.extras.flatMap(({ metrics }) => metrics?.(config, { reader, nowMs }) ?? []))
     ).flat(),

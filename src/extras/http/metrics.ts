@@ -7,7 +7,8 @@ import type { Metric } from '../../daemon/parts.ts';
 import type { Counters } from '../../origin/requests.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import { CATALOGUE } from '../../reconcile/account/problems.ts';
-import type { ReplicaMeasures, TableStatus } from '../../replica/reader.ts';
+import type { TableStatus } from '../../replica/reader.ts';
+import type { ReplicaMeasures } from './replica-measures.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 
 export interface Measures {

@@ -6,14 +6,15 @@ import { bytesText, durationText } from '../../base/text.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import type { ProblemCode } from '../../reconcile/account/problems.ts';
 import type { ReplicaIdentity } from '../../replica/reader.ts';
-import type { readLastMoment } from '../../replica/bookkeeping/touched.ts';
+import type { readLastMoment } from '../shared/moments.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 import type { OpenDecisions } from './decisions.ts';
 import type { Headline } from './headline.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
 import { cycleForm, decideForm } from './layout.ts';
-import { QUARTERS_KEPT, type Quarter, type Try } from '../../replica/bookkeeping/runs.ts';
+import { QUARTERS_KEPT } from '../../replica/bookkeeping/runs.ts';
+import type { Quarter, Try } from './run-facts.ts';
 
 const LISTED_MAX = 500;
 

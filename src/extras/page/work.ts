@@ -5,7 +5,8 @@
 import { stampFromMs } from '../../base/clock.ts';
 import { ageText, countText, durationText, plural } from '../../base/text.ts';
 import type { RunRecord } from '../../replica/reader.ts';
-import { type TableResult, readRunResults } from '../../replica/bookkeeping/runs.ts';
+import { type TableResult } from '../../replica/bookkeeping/runs.ts';
+import { readRunResults } from './run-facts.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 import type { WorkProgress, WorkNote } from '../../daemon/work-log.ts';

@@ -10,7 +10,7 @@ import { countText, plural, printable, shellWord } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import { sinkSecrets, sinksOf } from './settings.ts';
 import { openReader } from '../../replica/reader.ts';
-import { askForLoad, readSinkStatus } from '../../replica/bookkeeping/sinks.ts';
+import { askForLoad, readSinkStatus } from '../shared/sinks.ts';
 import { guessText } from '../../reconcile/bindings.ts';
 import { chosenSources } from './choice.ts';
 import type { SinkSettings } from './context.ts';

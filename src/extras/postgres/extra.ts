@@ -10,21 +10,21 @@ export const POSTGRES: Extra = {
   loadOptions: async () => (await import('./settings.ts')).SINK_OPTIONS,
   secrets: (config) => (config.extras.sinks ?? []).flatMap(({ address: { password } }) => password ?? []),
   prepare: async (replica, config) => {
-    const { ensureSinks } = await import('../../replica/bookkeeping/sinks.ts');
+    const { ensureSinks } = await import('../shared/sinks.ts');
     await ensureSinks(
       replica,
       (config.extras.sinks ?? []).map(({ name }) => name),
     );
   },
   status: async ({ replica }) => {
-    const { readSinkStatus } = await import('../../replica/bookkeeping/sinks.ts');
+    const { readSinkStatus } = await import('../shared/sinks.ts');
     const { sinkLines } = await import('../shared/sink-text.ts');
     using reader = openReader(replica.path);
     const sinks = readSinkStatus(reader);
     return { lines: sinks.flatMap(sinkLines), json: { sinks } };
   },
   metrics: async (_config, { reader }) => {
-    const { readSinkStatus } = await import('../../replica/bookkeeping/sinks.ts');
+    const { readSinkStatus } = await import('../shared/sinks.ts');
     const { sinkMetrics } = await import('./metrics.ts');
     return sinkMetrics(readSinkStatus(reader));
   },

@@ -5,7 +5,7 @@
 import { usageError } from '../../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
-import { readPlace } from '../../replica/bookkeeping/sinks.ts';
+import { readPlace } from '../shared/sinks.ts';
 import { blockReader, readLines, type SourceRow } from '../shared/confirmed-rows.ts';
 import { chosenSources } from './choice.ts';
 import { copyRowsText } from './copy-rows.ts';

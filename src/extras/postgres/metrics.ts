@@ -2,7 +2,7 @@
  * How far behind sinks are, as metrics.
  */
 import type { Metric } from '../../daemon/parts.ts';
-import type { SinkStatus } from '../../replica/bookkeeping/sinks.ts';
+import type { SinkStatus } from '../shared/sinks.ts';
 
 const OF_SINK: readonly (readonly [string, string, (sink: SinkStatus) => number])[] = [
   ['sink_lag_rows', 'Changed rows that a sink does not have yet.', ({ lagRows }) => lagRows],

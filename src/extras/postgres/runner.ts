@@ -4,7 +4,7 @@
  */
 import { asRowsyncError } from '../../base/errors.ts';
 import { BACKOFFS, spreadBackoffMs } from '../../base/retries.ts';
-import { ensureSinks, type SinkTableState } from '../../replica/bookkeeping/sinks.ts';
+import { ensureSinks, type SinkTableState } from '../shared/sinks.ts';
 import type { SinkContext, SinkSettings } from './context.ts';
 import { SinkWriter } from './sink.ts';
 

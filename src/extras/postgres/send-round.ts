@@ -17,7 +17,8 @@ import {
   readHead,
 } from '../shared/confirmed-rows.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { ALL_ROWS, readHeldMoment } from '../../replica/bookkeeping/touched.ts';
+import { ALL_ROWS } from '../../replica/bookkeeping/touched.ts';
+import { readHeldMoment } from '../shared/moments.ts';
 import {
   applyRows,
   LISTED,

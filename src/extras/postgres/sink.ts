@@ -9,7 +9,7 @@ import { judgeCursor } from './cursor.ts';
 import type { Complaint } from '../../replica/bookkeeping/problems.ts';
 import { queryText } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
-import { readHeldMoment } from '../../replica/bookkeeping/touched.ts';
+import { readHeldMoment } from '../shared/moments.ts';
 import {
   ensureSinks,
   forgetAsked,
@@ -19,7 +19,7 @@ import {
   storeSinkState,
   type SinkPlace,
   type SinkTableState,
-} from '../../replica/bookkeeping/sinks.ts';
+} from '../shared/sinks.ts';
 import { keepCacheSmall, readHead, readTableChanges } from '../shared/confirmed-rows.ts';
 import type { CopyTarget } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';

@@ -4,8 +4,10 @@
 import { RowsyncError, usageError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
 import { AGE_FORMS, agesText, ageMsOf, staleAmong, type AgedTable } from '../../reconcile/fresh.ts';
-import { readAges, type FilterOf } from '../../replica/bookkeeping/following.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { queryAll } from '../../replica/query.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
+import { baseName } from '../../replica/tables.ts';
 
 /** How old tables may be, from when the question was asked. */
 export interface AgeBound {
@@ -42,4 +44,36 @@ export function requireFresh(
     hint: failure?.hint ?? 'Try later, or allow more; rowsync status says what is wrong with a table.',
     cause: failure,
   });
+}
+
+/** What the configuration selects of a table, by its name at the origin; null for all rows, undefined where it leaves the table out. */
+export type FilterOf = (name: string) => string | null | undefined;
+
+/** Tables whose rows were chosen by another filter than the configuration has, by their names here: that of the last pull, or the one given. */
+export function readRefiltered(from: Connection, filterOf?: FilterOf): ReadonlySet<string> {
+  const text = sql`SELECT name, local_name AS localName, rows_filter AS isBy, rows_wanted AS wanted FROM _rowsync_tables`;
+  const tables = queryAll(from, text) as Record<'name' | 'localName' | 'isBy' | 'wanted', string | null>[]; // as selected
+  const isOther = ({ name, isBy, wanted }: (typeof tables)[number]): boolean => {
+    const filter = filterOf?.(name ?? '');
+    return isBy !== wanted || (filter !== undefined && isBy !== filter);
+  };
+  return new Set(tables.filter(isOther).map(({ localName }) => localName ?? ''));
+}
+
+/** When the tables that a query reads were last read to their end; null where another filter is due. A table of ours tells of all tables. */
+export function readAges(from: Connection, names: readonly string[], filterOf?: FilterOf): readonly AgedTable[] {
+  const text = sql`SELECT id, name, local_name AS localName, state = 'gone' AS isGone,
+            iif(state = 'steady' AND end_proven = 1 AND identity_checked = 1 AND doubted = 0 AND held_code IS NULL
+                AND missing_columns IS NULL AND push <> 'waiting'
+                AND NOT EXISTS (SELECT 1 FROM _rowsync_unreadable u WHERE u.table_id = t.id),
+              iif(sweep_open = 1, followed_at, max(coalesce(followed_at, sweep_started_at), sweep_started_at)), NULL) AS asOf
+          FROM _rowsync_tables t ORDER BY id`;
+  const tables = queryAll(from, text) as (AgedTable & { readonly isGone: 0 | 1 })[];
+  const read = new Set(names);
+  const refiltered = readRefiltered(from, filterOf);
+  const bases = new Set(tables.map(({ id }) => baseName(id)));
+  const isOfAll = names.some((name) => name.startsWith('_rowsync_') && !bases.has(name));
+  return tables
+    .filter(({ id, localName, isGone }) => read.has(localName) || read.has(baseName(id)) || (isOfAll && isGone === 0))
+    .map(({ id, name, localName, asOf }) => ({ id, name, localName, asOf: refiltered.has(localName) ? null : asOf }));
 }

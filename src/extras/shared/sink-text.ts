@@ -2,7 +2,7 @@
  * The state of a sink, in lines for people.
  */
 import { countText, plural, printable } from '../../base/text.ts';
-import type { SinkStatus } from '../../replica/bookkeeping/sinks.ts';
+import type { SinkStatus } from './sinks.ts';
 
 export function sinkLines(sink: SinkStatus): readonly string[] {
   const { name, tables, problem } = sink;

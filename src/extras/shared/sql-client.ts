@@ -5,9 +5,9 @@
 import Database from 'better-sqlite3';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
-import { queryNumber, queryRows } from '../../replica/query.ts';
 import { replicaError, sqliteCode } from '../../replica/failures.ts';
 import type { Exact } from '../../replica/history-cells.ts';
+import { queryNumber, queryRows } from '../../replica/query.ts';
 
 /** The daemon writes in short transactions. */
 const BUSY_MS_MAX = 5_000;
@@ -168,4 +168,18 @@ export function readStored(
 ): IterableIterator<readonly Stored[]> {
   const statement = from.prepare(text).safeIntegers().raw();
   return statement.iterate(...values) as IterableIterator<readonly Stored[]>; // raw() gives arrays
+}
+
+export function sqliteVersion(): string {
+  const db = new Database(':memory:');
+  try {
+    return String(
+      db
+        .prepare(sql`SELECT sqlite_version()`)
+        .pluck()
+        .get(),
+    );
+  } finally {
+    db.close();
+  }
 }

@@ -3,10 +3,10 @@
  * can hide one (I13).
  */
 import { ident, sql, type Sql } from '../../base/sql.ts';
-import type { Connection, Tx } from '../connection.ts';
-import { baseName, hasBase } from '../tables.ts';
 import type { ColumnType } from '../../wire/schema.ts';
+import type { Connection, Tx } from '../connection.ts';
 import { queryAll, queryAny } from '../query.ts';
+import { baseName, hasBase } from '../tables.ts';
 
 /**
  * Columns and tables go by the origin's ids.
@@ -185,15 +185,6 @@ export function storeCellProblem(
     sql`UPDATE _rowsync_file_cells SET problem = @problem, failures = @failureCount, retry_at = @retryAt, etag = NULL
         WHERE table_id = @tableId AND column_id = @columnId AND row_id = @rowId`,
   ).run({ tableId: column.tableId, columnId: column.columnId, rowId, ...failure });
-}
-
-/** Whether cells of a column have values of another form, so that the origin has to be asked for their revisions. */
-export function hasListedCells(from: Connection, { tableId, columnId }: FileColumn): boolean {
-  return queryAny(
-    from,
-    sql`SELECT 1 FROM _rowsync_file_cells WHERE table_id = ? AND column_id = ? AND form = 'list' LIMIT 1`,
-    [tableId, columnId],
-  );
 }
 
 /** Whether rows with files were deleted from the user table since it was last looked at. */

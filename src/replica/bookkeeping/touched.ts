@@ -6,7 +6,7 @@
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { hasTable } from '../objects.ts';
-import { queryAny, queryFirst } from '../query.ts';
+import { queryAny } from '../query.ts';
 
 /**
  *    row_id 0 means every row of the table: the changed rows are not known
@@ -41,30 +41,6 @@ export interface ProvenMoment {
   readonly at: string;
   readonly tables: readonly string[];
   readonly notCovered: readonly string[];
-}
-
-export function storeMoment(tx: Tx, { at, tables, notCovered }: ProvenMoment): void {
-  endMoment(tx);
-  tx.prepare(sql`INSERT INTO _rowsync_moments (at, tables, not_covered, holds) VALUES (?, ?, ?, 1)`).run(
-    at,
-    JSON.stringify(tables),
-    JSON.stringify(notCovered),
-  );
-}
-
-/** The last moment, and whether the tables are still as they were then; null for none. */
-export function readLastMoment(from: Connection): (ProvenMoment & { readonly holds: boolean }) | null {
-  const text = sql`SELECT at, tables, not_covered AS notCovered, holds FROM _rowsync_moments ORDER BY seq DESC LIMIT 1`;
-  const row = queryFirst(from, text) as (Record<'at' | 'tables' | 'notCovered', string> & { holds: 0 | 1 }) | null;
-  if (row === null) return null;
-  const list = (json: string): readonly string[] => JSON.parse(json) as string[]; // stored as such lists
-  return { at: row.at, tables: list(row.tables), notCovered: list(row.notCovered), holds: row.holds === 1 };
-}
-
-/** The last moment while the tables still are as they were then; null for none. */
-export function readHeldMoment(from: Connection): ProvenMoment | null {
-  const last = readLastMoment(from);
-  return last?.holds === true ? last : null;
 }
 
 /** Notes that a row changed, or may have. */

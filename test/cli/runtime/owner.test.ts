@@ -11,11 +11,13 @@ import { temporaryFolder } from '../../support/replica.ts';
 const OWNER = 65_533;
 const STRANGER = 65_534;
 const MODULE = new URL('../../../src/cli/runtime/owner.ts', import.meta.url).href;
+const AS_OWNER = new URL('../../../src/extras/shared/as-owner.ts', import.meta.url).href;
 
 /** What a process of root says of this expression. */
 function asRoot(expression: string, within: readonly string[] = []): string {
   const source = `import { lstatSync } from 'node:fs';
-    import { become, mayMake, mayRead, ownerOf } from '${MODULE}';
+    import { become, ownerOf } from '${MODULE}';
+    import { mayMake, mayRead } from '${AS_OWNER}';
     const workOn = (path) => {
       const owner = ownerOf(path);
       if (owner !== null) become(owner);

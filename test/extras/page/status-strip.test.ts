@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import { faresOf, outagesOf, type OutagePeriod } from '../../../src/extras/page/status.ts';
-import type { Quarter } from '../../../src/replica/bookkeeping/runs.ts';
+import type { Quarter } from '../../../src/extras/page/run-facts.ts';
 
 const QUARTER_MS = 900_000;
 const NOW = 1_000;

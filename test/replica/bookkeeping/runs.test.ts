@@ -3,14 +3,8 @@
  */
 import { expect, test } from 'vitest';
 import { stampFromMs } from '../../../src/base/clock.ts';
-import {
-  closeRun,
-  openRun,
-  readQuarters,
-  readRunResults,
-  readTries,
-  type RunTable,
-} from '../../../src/replica/bookkeeping/runs.ts';
+import { closeRun, openRun, type RunTable } from '../../../src/replica/bookkeeping/runs.ts';
+import { readQuarters, readRunResults, readTries } from '../../../src/extras/page/run-facts.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
 import { NOTE } from '../../support/two-way.ts';
 

@@ -162,7 +162,7 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
     without: 'A table whose rows were chosen by another filter than the configuration has is as young as it was.',
     edits: [
       {
-        file: 'replica/bookkeeping/following.ts',
+        file: 'extras/shared/fresh-tables.ts',
         find: 'asOf: refiltered.has(localName) ? null : asOf',
         replace: 'asOf',
       },

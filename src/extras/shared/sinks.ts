@@ -4,13 +4,13 @@
  */
 import Database from 'better-sqlite3';
 import { sql } from '../../base/sql.ts';
-import { complaintParameters, type Complaint } from './problems.ts';
-import { noteTouches } from './touched.ts';
-import type { Connection, Tx } from '../connection.ts';
-import type { Replica } from '../database.ts';
-import { replicaError } from '../failures.ts';
-import { hasTable } from '../objects.ts';
-import { queryAll, queryAny, queryFirst, queryText, queryTexts } from '../query.ts';
+import { complaintParameters, type Complaint } from '../../replica/bookkeeping/problems.ts';
+import { noteTouches } from '../../replica/bookkeeping/touched.ts';
+import type { Connection, Tx } from '../../replica/connection.ts';
+import type { Replica } from '../../replica/database.ts';
+import { replicaError } from '../../replica/failures.ts';
+import { hasTable } from '../../replica/objects.ts';
+import { queryAll, queryAny, queryFirst, queryText, queryTexts } from '../../replica/query.ts';
 
 /**
  *    epoch, former    which series of batches the target takes from us, and the one before; null before the first
@@ -175,9 +175,9 @@ export function readSinkStatus(from: Connection): readonly SinkStatus[] {
     lagSeconds: Math.max(0, lagSeconds),
     problem: code === null ? null : { code, message, hint, since },
     tables: tables.all(name).map((row) => {
-      const table = row as Omit<SinkTableState, 'problem'> & Omit<Complaint, 'code'> & { code: string | null }; // as above
-      const problem = table.code === null ? null : { code: table.code, message: table.message, hint: table.hint };
-      return { tableId: table.tableId, tableName: table.tableName, state: table.state, problem };
+      const read = row as Omit<SinkTableState, 'problem'> & Omit<Complaint, 'code'> & { code: string | null }; // as above
+      const { code: ofTable, message: words, hint: mend, ...state } = read;
+      return { ...state, problem: ofTable === null ? null : { code: ofTable, message: words, hint: mend } };
     }),
   }));
 }

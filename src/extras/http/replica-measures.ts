@@ -1,0 +1,48 @@
+/**
+ * What monitoring wants to know of the replica beyond `sync_status`.
+ */
+import { sql } from '../../base/sql.ts';
+import { queryAll } from '../../replica/query.ts';
+import type { ReplicaReader } from '../../replica/reader.ts';
+
+export interface ReplicaMeasures {
+  /** Rows of each table that may have been created at the origin. */
+  readonly inDoubt: readonly TableCount[];
+  /** Sweeps that were begun of each table, over the life of the replica. */
+  readonly sweeps: readonly TableCount[];
+  /** All conflicts that were kept, by who won when they came up. */
+  readonly conflicts: readonly (TableCount & { readonly winner: string })[];
+  /** Tables and columns that the origin no longer describes. */
+  readonly driftCount: number;
+  /** Pages in the write-ahead log that are not in the file yet. */
+  readonly pendingFrameCount: number;
+}
+
+interface TableCount {
+  readonly table: string;
+  readonly count: number;
+}
+
+/** Counts for monitoring; tables by name. */
+export function readMeasures(reader: ReplicaReader): ReplicaMeasures {
+  // Looks without moving anything.
+  const [log] = queryAll(reader, sql`PRAGMA wal_checkpoint(NOOP)`) as { log: number; checkpointed: number }[]; // its two columns
+  return {
+    inDoubt: queryAll(
+      reader,
+      sql`SELECT t.local_name AS "table",
+            (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'inDoubt') AS count
+          FROM _rowsync_tables t ORDER BY t.local_name`,
+    ) as TableCount[], // columns and types are ours
+    sweeps: queryAll(
+      reader,
+      sql`SELECT local_name AS "table", sweep AS count FROM _rowsync_tables ORDER BY local_name`,
+    ) as TableCount[], // as above
+    conflicts: queryAll(
+      reader,
+      sql`SELECT "table", winner, count(*) AS count FROM sync_conflicts GROUP BY "table", winner`,
+    ) as (TableCount & { winner: string })[], // as above
+    driftCount: reader.prunable().length,
+    pendingFrameCount: Math.max(0, (log?.log ?? 0) - (log?.checkpointed ?? 0)),
+  };
+}
