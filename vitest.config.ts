@@ -10,6 +10,8 @@ const ALONE = [
   'test/origin/{answers,client,faults,library}.test.ts',
   'test/security/prototypes.test.ts',
 ];
+/** They hold machines and containers, which have no room in memory, or play a disk of their own. */
+const ON_DISK = ['test/{packaging,power,service}/**/*.long.test.ts'];
 const TOGETHER = ['test/**/*.test.ts', ...ALONE.map((files) => `!${files}`)];
 
 /** Long files that take more than two minutes on a slow machine. They begin first: what begins last has the machine to itself. */
@@ -23,6 +25,12 @@ const LONGEST = [
   'extras/putback/kill',
   'service/faults',
 ].map((name) => `/test/${name}.long.test.ts`);
+
+/** Most tests make a replica: on a disk they wait for it more than for anything else. */
+const IN_MEMORY = {
+  globalSetup: ['test/support/memory-folder.ts'],
+  env: MEMORY_FOLDER === undefined ? {} : { TMPDIR: MEMORY_FOLDER },
+};
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -42,7 +50,11 @@ export default defineConfig({
     restoreMocks: true,
     unstubEnvs: true,
     projects: [
-      { extends: true, test: { name: 'alone', include: ALONE } },
+      { extends: true, test: { name: 'on disk', include: ON_DISK } },
+      {
+        extends: true,
+        test: { name: 'alone', include: [...ALONE, ...ON_DISK.map((files) => `!${files}`)], ...IN_MEMORY },
+      },
       {
         extends: true,
         test: {
@@ -52,8 +64,7 @@ export default defineConfig({
           isolate: false,
           // It leaves much behind and keeps little, so that a heap which begins small is marked and moved all the time.
           execArgv: ['--min-semi-space-size=16', '--max-semi-space-size=32', '--initial-old-space-size=256'],
-          globalSetup: ['test/support/memory-folder.ts'],
-          env: MEMORY_FOLDER === undefined ? {} : { TMPDIR: MEMORY_FOLDER },
+          ...IN_MEMORY,
         },
       },
     ],
