@@ -28,8 +28,14 @@ const SUITES = [
   'test/security/process.slow.test.ts',
 ];
 
-/** Conflicts, and what the documents show. Both have the same program, so one of them is enough. */
-const ONCE = ['test/cli/commands/conflicts.slow.test.ts', 'test/cli/documents'];
+/** Conflicts, what the documents show, and what the page answers. Both have the same program, so one of them is enough. */
+const ONCE = [
+  'test/cli/commands/conflicts.slow.test.ts',
+  'test/cli/documents',
+  'test/extras/http/actions.long.test.ts',
+  'test/extras/page/address.slow.test.ts',
+  'test/extras/page/errors.slow.test.ts',
+];
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

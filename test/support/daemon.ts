@@ -1,5 +1,6 @@
 /**
- * A daemon in this process, on a clock that the test moves, between a sandbox and a replica in a temporary folder.
+ * A daemon in this process, on a clock that the test moves, between a sandbox and a replica in a temporary folder. Where ROWSYNC_PROGRAM names a
+ * program it is that one's: its time passes by itself, and to let minutes or seconds pass is to let it pull and push once.
  *
  *    await using daemon = await startDaemon(sandbox, 'schedule: { pull: "0 * * * *" }');
  *    await daemon.idle();                    // it waits for the clock
@@ -15,8 +16,11 @@ import { runDaemon } from '../../src/daemon/daemon.ts';
 import { EXTRAS } from '../../src/extras.ts';
 import { silentNotifier, type Notifier } from '../../src/daemon/systemd.ts';
 import { SECTIONS } from './sections.ts';
+import { assert } from '../../src/base/assert.ts';
 import { makeWorkspace } from './child.ts';
 import { testClock, type TestClock } from './clock.ts';
+import { runCycle, startDaemonProcess } from './daemon-process.ts';
+import { IS_PACKED } from './program.ts';
 import type { TestSandbox } from './sandbox.ts';
 
 /** One line of the log. */
@@ -65,6 +69,14 @@ export function startDaemon(
   const workspace = makeWorkspace(sandbox, yaml);
   const { folder } = workspace;
   extra.prepare?.(folder);
+  const surroundings = surroundingsOf(sandbox, folder);
+  if (IS_PACKED) {
+    assert(
+      extra.clock === undefined && extra.notifier === undefined,
+      'a process has a clock and a notifier of its own',
+    );
+    return daemonOfProgram(workspace, surroundings);
+  }
   const clock = extra.clock ?? testClock({ sleepsAdvance: false, startMs: extra.startMs ?? STARTED_MS });
   const lines: LoggedEvent[] = [];
   const stop = new AbortController();
@@ -99,8 +111,7 @@ export function startDaemon(
     seconds: (count) => pass(count, 1_000),
     events: (name) => lines.filter(({ event }) => name === undefined || event === name),
     reload: (text) => {
-      const origin = `origin: { url: "${sandbox.url}", database: "${sandbox.database}", tokenFile: token }\n`;
-      if (text !== undefined) writeFileSync(file, `${origin}replica: { path: replica.db }\n${text}`);
+      surroundings.configure(text);
       listeners.reload();
     },
     cycle: () => listeners.cycle(),
@@ -108,22 +119,8 @@ export function startDaemon(
       stop.abort();
       return ended;
     },
-    rows: (query) => {
-      const db = new Database(join(folder, 'replica.db'), { readonly: true });
-      try {
-        return db.prepare(query).all();
-      } finally {
-        db.close();
-      }
-    },
-    execute: (statements) => {
-      const db = new Database(join(folder, 'replica.db'));
-      try {
-        db.exec(statements);
-      } finally {
-        db.close();
-      }
-    },
+    rows: surroundings.rows,
+    execute: surroundings.execute,
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await ended;
@@ -131,4 +128,77 @@ export function startDaemon(
     },
   };
   return daemon;
+}
+
+/** What a test does to the files of a daemon, as people and other programs would. */
+type Surroundings = Pick<TestDaemon, 'rows' | 'execute'> & {
+  /** Writes the configuration, if it is given. */
+  configure(yaml: string | undefined): void;
+};
+
+function surroundingsOf(sandbox: TestSandbox, folder: string): Surroundings {
+  const path = join(folder, 'replica.db');
+  return {
+    configure: (yaml) => {
+      if (yaml === undefined) return;
+      const origin = `origin: { url: "${sandbox.url}", database: "${sandbox.database}", tokenFile: token }\n`;
+      writeFileSync(join(folder, 'rowsync.yaml'), `${origin}replica: { path: replica.db }\n${yaml}`);
+    },
+    rows: (query) => {
+      const db = new Database(path, { readonly: true });
+      try {
+        return db.prepare(query).all();
+      } finally {
+        db.close();
+      }
+    },
+    execute: (statements) => {
+      const db = new Database(path);
+      try {
+        db.exec(statements);
+      } finally {
+        db.close();
+      }
+    },
+  };
+}
+
+/** The daemon of ROWSYNC_PROGRAM. Its tables are two-way, so that a push follows each pull. */
+function daemonOfProgram(workspace: ReturnType<typeof makeWorkspace>, surroundings: Surroundings): TestDaemon {
+  const { folder } = workspace;
+  const running = startDaemonProcess(folder);
+  const isPush = ({ work }: Readonly<Record<string, unknown>>): boolean => work === 'push';
+  const begun = running.logged('work.finished', 1, isPush);
+  const cycle = async (): Promise<void> => {
+    await begun;
+    await runCycle(running);
+  };
+  const stop = async (): Promise<void> => {
+    running.process.kill('SIGTERM');
+    await running.ended;
+  };
+  return {
+    clock: testClock(),
+    folder,
+    idle: () => begun,
+    elapse: cycle,
+    seconds: cycle,
+    events: (name) =>
+      running.lines
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line) as LoggedEvent)
+        .filter(({ event }) => name === undefined || event === name),
+    reload: (yaml) => {
+      surroundings.configure(yaml);
+      running.process.kill('SIGHUP');
+    },
+    cycle: () => void running.process.kill('SIGUSR1'),
+    stop,
+    rows: surroundings.rows,
+    execute: surroundings.execute,
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+      workspace[Symbol.dispose]();
+    },
+  };
 }

@@ -71,8 +71,8 @@ test('a decision by button is carried out and pushed within seconds', async () =
   expect([status, headers.location]).toEqual([303, '/?said=resolve']);
   const { body } = await ask({ port: person.port }, '/?said=resolve', { headers: { Cookie: person.cookie } });
   expect(body).toContain('The conflict is decided.');
-  expect(daemon.events('person.decided')).toMatchObject([{ reason: 'resolve' }]);
   await daemon.seconds(8);
+  expect(daemon.events('person.decided')).toMatchObject([{ reason: 'resolve' }]);
   expect(sandbox.store.rows('Note')[0]?.values['Title']).toBe('mine');
   expect(open(daemon)).toEqual([{ conflicts: 0, failures: 1 }]);
 });
@@ -137,6 +137,7 @@ test('a form counts once, and a second click gets the answer to the first', asyn
   const person = await signIn(daemon);
 
   const clicks = await Promise.all([1, 2, 3].map(() => send(person, '/decide', RESOLVE)));
+  await daemon.seconds(8);
 
   expect(clicks.map(({ status }) => status)).toEqual([303, 303, 303]);
   expect(daemon.events('person.decided')).toHaveLength(1);
@@ -295,9 +296,9 @@ test('a cycle is started by button', async () => {
   const before = daemon.events('work.finished').length;
 
   expect((await send(await signIn(daemon), '/cycle', {})).status).toBe(303);
-  await daemon.idle();
 
-  expect(daemon.events('work.finished').length).toBeGreaterThan(before);
+  const finished = (): number => daemon.events('work.finished').length;
+  await expect.poll(finished, { timeout: 20_000 }).toBeGreaterThan(before);
 });
 
 test('signing out takes the cookie away', async () => {
