@@ -26,6 +26,7 @@ import { readOldestPending } from '../replica/bookkeeping/row-states.ts';
 import { readPutBack } from '../replica/copies.ts';
 import { openReader, type ReplicaReader } from '../replica/reader.ts';
 import { readRemade } from '../replica/bookkeeping/schema-changes.ts';
+import { checkAfterDamage } from '../replica/wholeness.ts';
 import { jobsOf, lateness } from './jobs.ts';
 import type { DaemonState } from './state.ts';
 import { readFollowable } from '../replica/bookkeeping/following.ts';
@@ -91,6 +92,7 @@ export function problemsAt(
       : { ...given, word: { ...word, complaints: [...word.complaints, ...fullDisk(path)] } };
   try {
     using reader = openReader(path);
+    checkAfterDamage(path);
     if (reader.isOlder()) return accountOf({ ...nothingOf(around), replica: 'older' });
     return readProblems(reader, { ...around, ...readKept(reader, bind(reader), around.nowMs) });
   } catch (thrown) {

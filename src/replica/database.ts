@@ -265,7 +265,10 @@ export function openReplica(
     const error = replicaError(thrown, `Opening the replica ${absolute}`);
     // Nothing of a SQLite file is left to see, but a file of another client would have no count beside it.
     const isNoDatabase = error.code === 'replica.foreign' && sqliteCode(error.cause) === 'SQLITE_NOTADB';
-    throw isNoDatabase && wasReplica(absolute) ? damaged(absolute, 'its header is not that of a database') : error;
+    const failure =
+      isNoDatabase && wasReplica(absolute) ? damaged(absolute, 'its header is not that of a database') : error;
+    if (failure.code === 'replica.damaged') noteLeft(absolute, lock.name, true);
+    throw failure;
   }
 }
 

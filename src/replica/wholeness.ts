@@ -10,6 +10,7 @@ import { stat } from 'node:fs/promises';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
 import { SCHEMA_VERSION } from './bookkeeping/schema.ts';
+import { realPathOf } from './copies.ts';
 import { replicaError } from './failures.ts';
 import { ident, sql } from '../base/sql.ts';
 import { baseName } from './tables.ts';
@@ -59,6 +60,20 @@ export function noteLeft(path: string, lockPath: string, hasMetDamage: boolean):
     utimesSync(lockPath, mtime, mtime);
   } catch {
     // It was moved meanwhile, or the lock is another user's: then it is looked through the next time.
+  }
+}
+
+/** Looks through a file in which a process of ours met damage; a reader, such as `status`, sees little of it. @throws RowsyncError `replica.damaged`. */
+export function checkAfterDamage(path: string): void {
+  const lock = statSync(`${realPathOf(path)}.lock`, { throwIfNoEntry: false });
+  if (lock?.mtimeMs !== 0) return;
+  const db = openToRead(path);
+  try {
+    const problems = readNames(db, path).values();
+    const problem = problems.map((name) => problemOf(db, name, path)).find((found) => found !== null);
+    if (problem !== undefined && problem !== null) throw damaged(path, problem);
+  } finally {
+    db.close();
   }
 }
 

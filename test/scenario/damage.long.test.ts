@@ -101,12 +101,15 @@ describe.each(Object.entries(DAMAGES))('%s', (what, damage) => {
     const { exitCode, stderr } = await runCli(['push', '--confirm'], { folder: workspace.folder });
 
     const checked = await runCli(['check', '--json'], { folder: workspace.folder });
+    const status = await runCli(['status', '--exit-code'], { folder: workspace.folder });
 
     expect(JSON.stringify(JSON.parse(checked.stdout))).toMatch(
       /"replica","outcome":"fail"|"outcome":"fail",[^}]*is damaged/,
     );
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 78 });
     expect(stderr).toContain('rowsync rebuild');
+    expect(status.exitCode).not.toBe(0);
+    expect(status.stdout).toContain('needs attention:');
     expect(changesAt(sandbox)).toEqual([]);
     expect(readFileSync(workspace.path).equals(before)).toBe(true);
     if (what === 'the page of an index') return; // which hides no edit
