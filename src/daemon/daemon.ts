@@ -239,9 +239,9 @@ class Daemon {
       return { editedTables: none, lookMs: Infinity };
     }
     try {
-      const mayBe = (name: string): boolean => this.#jobs.find('push', name) !== null && !this.#allTroubles().has(name);
       const at = { nowMs: this.#parts.clock.monotonicMs(), delayMs };
-      return { editedTables: this.#edits.tables(at, mayBe), lookMs: LOOK_MS };
+      const edited = this.#edits.tables(at, (name) => this.#jobs.find('push', name) !== null);
+      return { editedTables: edited.difference(this.#allTroubles()), lookMs: LOOK_MS };
     } catch (thrown) {
       // Work reports the same failure, but the next work may be an hour away.
       if (this.#circuit.failureCount === 0) this.#fail(errorFromReading(thrown, this.#resources.replica.path));
@@ -355,7 +355,7 @@ class Daemon {
     this.#log.error('circuit.opened', { ...errorFacts(error), reason, attempt, waitMs: retryAtMs - nowMs });
   }
 
-  #succeed(run: Run, { tables }: WorkOutcome, included: ReadonlySet<string>): void {
+  #succeed(run: Run, { tables, own }: WorkOutcome, included: ReadonlySet<string>): void {
     const { clock } = this.#parts;
     this.#scheduled.serve(run, clock.nowMs());
     // It proves nothing of the origin.
@@ -363,10 +363,12 @@ class Daemon {
     if (this.#circuit.failureCount > 0) this.#log.info('circuit.closed', { attempt: this.#circuit.failureCount });
     this.#circuit = CLOSED;
     this.#failure = null;
-    if (run.work === 'push' && run.wantedTables.size > 0) this.#edits.serve();
+    const at = { clock, log: this.#log };
+    if (run.work === 'push' && own !== null)
+      this.#edits.noteFailure({ nowMs: clock.monotonicMs(), random: clock.random() });
+    else if (run.work === 'push' && run.wantedTables.size > 0) this.#edits.serve();
     this.#readTimes.note(run, tables);
     const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
-    const at = { clock, log: this.#log };
     if (run.work === 'push') for (const [table, error] of errorByTable) this.#pushTroubles.note(table, error, at);
     for (const table of included) this.#troubles.note(table, errorByTable.get(table) ?? null, at);
     this.#troubles.forgetUnasked(included, run.monotonicMs);

@@ -5,6 +5,7 @@
  * This is for speed only. Edits that it does not see (around the triggers, or while the daemon was down) are pushed on
  * schedule, or when the daemon starts.
  */
+import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
 import type { Replica } from '../replica/database.ts';
 import { readEditedTables } from '../replica/bookkeeping/row-states.ts';
 
@@ -16,23 +17,25 @@ export class EditWatch {
   #version: number;
   /** When the last edit was noticed; null once all noticed edits are pushed. */
   #noticedAtMs: number | null = null;
+  /** Pushes in a row that failed. */
+  #failureCount = 0;
 
   constructor(replica: Replica) {
     this.#replica = replica;
     this.#version = replica.foreignVersion();
   }
 
-  /** Origin names of the tables to push now, out of those that may be; empty while there are none, or edits still come. */
+  /** Origin names of the tables to push now, out of those that are pushed; empty while there are none, or edits still come. */
   tables(
     at: { readonly nowMs: number; readonly delayMs: number },
-    mayBe: (name: string) => boolean,
+    isPushed: (name: string) => boolean,
   ): ReadonlySet<string> {
     const { nowMs, delayMs } = at;
     const version = this.#replica.foreignVersion();
     if (version !== this.#version) this.#noticedAtMs = nowMs;
     this.#version = version;
     if (this.#noticedAtMs === null || nowMs - this.#noticedAtMs < delayMs) return new Set();
-    const edited = new Set(readEditedTables(this.#replica).filter(mayBe));
+    const edited = new Set(readEditedTables(this.#replica).filter(isPushed));
     if (edited.size === 0) this.serve();
     return edited;
   }
@@ -45,5 +48,12 @@ export class EditWatch {
   /** The noticed edits have been pushed, or must not be. */
   serve(): void {
     this.#noticedAtMs = null;
+    this.#failureCount = 0;
+  }
+
+  /** A push failed. Its edits are noticed again after a wait that grows, since the schedule may be hours away. */
+  noteFailure({ nowMs, random }: { readonly nowMs: number; readonly random: number }): void {
+    this.#failureCount += 1;
+    this.#noticedAtMs = nowMs + spreadBackoffMs(BACKOFFS.table, this.#failureCount, random);
   }
 }

@@ -427,6 +427,33 @@ test('keeps edits that come while the origin is down, and pushes them when it is
   expect(sandbox.store.rows('Note').map(({ values }) => values['Title'])).toEqual(['a', 'c']);
 });
 
+test.each(['update', 'select'])(
+  'pushes an edit again by itself, long before the schedule, once every %s of its table no longer fails',
+  async (method) => {
+    let isFailing = false;
+    const intercept: Refusing['intercept'] = (request, response) => {
+      if (!isFailing || request.method !== method) return false;
+      response.writeHead(503, { 'Content-Type': 'application/json' }).end('{"error":503,"code":1,"message":"busy"}');
+      return true;
+    };
+    await using sandbox = await startTestSandbox({ tables: tables(), intercept });
+    const yaml =
+      'schedule: { sync: "0 0 * * *", pull: "*/5 * * * *", push: "0 0 * * *" }\ntables: { Note: { push: true } }\n';
+    await using daemon = startDaemon(sandbox, yaml);
+    await daemon.idle();
+    isFailing = true;
+    await daemon.elapse(6);
+    daemon.execute(`UPDATE "Note" SET "Title" = 'ours' WHERE "Title" = 'a'`);
+    await daemon.elapse(10);
+    expect(daemon.events('circuit.opened')).toEqual([]);
+
+    isFailing = false;
+    await daemon.elapse(30);
+
+    expect(sandbox.store.rows('Note').map(({ values }) => values['Title'])).toContain('ours');
+  },
+);
+
 test.each([
   ['select', 'its rows cannot be read'],
   ['upsert', 'its edits are not taken'],

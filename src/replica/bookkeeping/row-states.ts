@@ -49,10 +49,10 @@ export const NO_CHANGES_VIEW = sql`
   SELECT NULL AS "table", NULL AS row_id, NULL AS kind, NULL AS "column", NULL AS base, NULL AS local, NULL AS state,
          NULL AS since WHERE 0`;
 
-/** Origin names of the two-way tables with rows that may be pushed, as far as marks say. */
+/** Origin names of the two-way tables with rows that are edited or on their way, as far as marks say. */
 export function readEditedTables(from: Connection): readonly string[] {
   const text = sql`SELECT name FROM _rowsync_tables t WHERE push = 'on' AND state <> 'gone'
-          AND EXISTS (SELECT 1 FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'edited')`;
+          AND EXISTS (SELECT 1 FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state IN ('edited', 'sending', 'unknown'))`;
   return queryTexts(from, text);
 }
 
