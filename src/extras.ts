@@ -18,12 +18,14 @@ import { POSTGRES } from './extras/postgres/extra.ts';
 import { PUTBACK } from './extras/putback/extra.ts';
 import { QUESTIONS } from './extras/questions/extra.ts';
 import { REHEARSE } from './extras/rehearse/extra.ts';
+import { SCHEMA } from './extras/schema/extra.ts';
 import { SERVICE } from './extras/service/extra.ts';
 import { SETUP } from './extras/setup/extra.ts';
 import { VERIFY } from './extras/verify/extra.ts';
 
 export const EXTRAS: readonly Extra[] = [
   VERIFY,
+  SCHEMA,
   SETUP,
   CHECK,
   HISTORY,

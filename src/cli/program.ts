@@ -192,7 +192,6 @@ const COMMANDS: readonly CommandModule[] = [
   },
   { group: 'Look', names: ['files'], load: async () => (await import('./commands/files.ts')).addFilesCommands },
   { group: 'Operate', names: ['resync'], load: async () => (await import('./commands/resync.ts')).addResyncCommand },
-  { group: 'Operate', names: ['schema'], load: async () => (await import('./commands/schema.ts')).addSchemaCommand },
 ];
 
 /** Options before a command that take the next argument as their value. */

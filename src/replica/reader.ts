@@ -76,19 +76,6 @@ export interface RunRecord {
   readonly errorMessage: string | null;
 }
 
-/** Something in which the origin's schema went its own way, or would if a person let it. */
-export interface DriftLine {
-  readonly table: string;
-  /** Null for the table as a whole. */
-  readonly column: string | null;
-  /** gone, removed: not described any more · aside: in another form from then on · stopped: a guard keeps it from being followed. */
-  readonly kind: 'gone' | 'removed' | 'aside' | 'stopped';
-  readonly since: string | null;
-  /** Why it is stopped, and what to do. */
-  readonly problem: string | null;
-  readonly hint: string | null;
-}
-
 export interface FailureLine {
   /** Null for a row that could not be read. */
   readonly id: number | null;
@@ -135,7 +122,8 @@ export class ReplicaReader implements Connection {
     return this.#db.prepare(text);
   }
 
-  #all(text: Sql, ...values: readonly unknown[]): unknown[] {
+  /** Reads rows of our own tables. */
+  all(text: Sql, ...values: readonly unknown[]): unknown[] {
     try {
       return this.#db.prepare(text).all(...values);
     } catch (thrown) {
@@ -152,7 +140,7 @@ export class ReplicaReader implements Connection {
     const waits = sql`SELECT "table", count(*) FILTER (WHERE kind = 'inDoubt') AS inDoubt,
         count(*) FILTER (WHERE kind <> 'inDoubt' AND status IS NULL) AS unsendable
       FROM sync_failures WHERE kind <> 'read' GROUP BY "table"`;
-    const tables = this.#all(
+    const tables = this.all(
       sql`SELECT "table", state, rows AS rowCount, pages AS pageCount, last_sweep AS lastSweepAt, fresh_since AS freshSince,
             followed_at AS followedAt, one_window AS oneWindow, rows_filter IS NOT NULL AS isFiltered, page_rows AS pageRows,
             unreadable AS unreadableCount, mode, masked AS maskedCount, pending AS pendingCount, parked AS parkedCount, refused AS refusedCount,
@@ -164,7 +152,7 @@ export class ReplicaReader implements Connection {
   }
 
   runs(limit: number): readonly RunRecord[] {
-    return this.#all(
+    return this.all(
       sql`SELECT id, kind, started_at AS startedAt, finished_at AS finishedAt, outcome, tables AS tableCount, requests AS requestCount,
             not_modified AS notModifiedCount, received_bytes AS receivedBytes, inserted AS insertedCount, updated AS updatedCount,
             deleted AS deletedCount, error_message AS errorMessage
@@ -175,7 +163,7 @@ export class ReplicaReader implements Connection {
 
   /** The conflicts that wait for a person, or all of them, oldest first; at most `limit`. */
   conflicts({ all, limit = ALL }: { readonly all: boolean; readonly limit?: number }): readonly ConflictLine[] {
-    return this.#all(
+    return this.all(
       sql`SELECT ${CONFLICT_LINE}
           FROM sync_conflicts WHERE state = 'open' OR ? ORDER BY id LIMIT ?`,
       all ? 1 : 0,
@@ -185,7 +173,7 @@ export class ReplicaReader implements Connection {
 
   /** Rows that could not be read or were refused, in the order in which they came up; at most `limit`. */
   failures({ limit = ALL }: { readonly limit?: number } = {}): readonly FailureLine[] {
-    return this.#all(
+    return this.all(
       sql`SELECT id, "table", row_id AS rowId, kind, "column", reason, since, status, code, sent, retry_at AS retryAt
           FROM sync_failures ORDER BY id, "table", row_id LIMIT ?`,
       limit,
@@ -194,36 +182,10 @@ export class ReplicaReader implements Connection {
 
   /** Who the last pull was made as. */
   identity(): ReplicaIdentity | null {
-    const [row] = this.#all(
+    const [row] = this.all(
       sql`SELECT url, database, user_email AS userEmail, role, time_zone AS timeZone FROM _rowsync_identity`,
     );
     return (row as ReplicaIdentity | undefined) ?? null; // columns and types are ours
-  }
-
-  /** Where the replica's shape is not what the origin describes, or was not told to follow. */
-  drift(): readonly DriftLine[] {
-    return this.#all(
-      sql`SELECT local_name AS "table", NULL AS "column", 'gone' AS kind, NULL AS since, NULL AS problem, NULL AS hint
-          FROM _rowsync_tables WHERE state = 'gone'
-          UNION ALL
-          SELECT t.local_name, c.local_name, c.state, c.since, NULL, NULL
-          FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id WHERE c.state <> 'live' AND t.state <> 'gone'
-          UNION ALL
-          SELECT local_name, NULL, 'stopped', NULL, problem_message, problem_hint
-          FROM _rowsync_tables WHERE problem_code IN ('guard.schema', 'guard.pending', 'guard.columns')
-          ORDER BY 1, 2`,
-    ) as DriftLine[]; // columns and types are ours
-  }
-
-  /** What `schema prune` would drop: tables and columns that the origin no longer describes, as `table` or `table.column`. */
-  prunable(): readonly string[] {
-    const rows = this.#all(
-      sql`SELECT local_name AS name FROM _rowsync_tables WHERE state = 'gone'
-          UNION ALL
-          SELECT t.local_name || '.' || c.local_name FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
-          WHERE t.state <> 'gone' AND (c.state <> 'live' OR c.seq IN (SELECT value FROM json_each(t.missing_columns)))`,
-    );
-    return rows.map((row) => (row as { name: string }).name); // names are text
   }
 
   /** Runs one statement that only reads. @throws RowsyncError `replica.query` if it is wrong, would write, or is more than one. */

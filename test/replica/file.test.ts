@@ -2,6 +2,7 @@
  * Opening the replica where it cannot be, or where something else is; the lock; what other processes and SQL clients do
  * meanwhile. Root may write anywhere, so where a mode must count the test gives its rights away for that moment.
  */
+import { readPrunable } from '../../src/extras/shared/drift.ts';
 import {
   chmodSync,
   closeSync,
@@ -356,7 +357,7 @@ function readingProblem(file: string): string | null {
       reader.status();
       reader.runs(5);
       reader.identity();
-      reader.prunable();
+      readPrunable(reader);
       for (const row of reader.query('SELECT * FROM "Note" ORDER BY "Title"').rows) row.at(0);
       return null;
     } finally {

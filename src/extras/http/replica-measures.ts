@@ -2,8 +2,8 @@
  * What monitoring wants to know of the replica beyond `sync_status`.
  */
 import { sql } from '../../base/sql.ts';
-import { queryAll } from '../../replica/query.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
+import { readPrunable } from '../shared/drift.ts';
 
 export interface ReplicaMeasures {
   /** Rows of each table that may have been created at the origin. */
@@ -26,23 +26,20 @@ interface TableCount {
 /** Counts for monitoring; tables by name. */
 export function readMeasures(reader: ReplicaReader): ReplicaMeasures {
   // Looks without moving anything.
-  const [log] = queryAll(reader, sql`PRAGMA wal_checkpoint(NOOP)`) as { log: number; checkpointed: number }[]; // its two columns
+  const [log] = reader.all(sql`PRAGMA wal_checkpoint(NOOP)`) as { log: number; checkpointed: number }[]; // its two columns
   return {
-    inDoubt: queryAll(
-      reader,
+    inDoubt: reader.all(
       sql`SELECT t.local_name AS "table",
             (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'inDoubt') AS count
           FROM _rowsync_tables t ORDER BY t.local_name`,
     ) as TableCount[], // columns and types are ours
-    sweeps: queryAll(
-      reader,
+    sweeps: reader.all(
       sql`SELECT local_name AS "table", sweep AS count FROM _rowsync_tables ORDER BY local_name`,
     ) as TableCount[], // as above
-    conflicts: queryAll(
-      reader,
+    conflicts: reader.all(
       sql`SELECT "table", winner, count(*) AS count FROM sync_conflicts GROUP BY "table", winner`,
     ) as (TableCount & { winner: string })[], // as above
-    driftCount: reader.prunable().length,
+    driftCount: readPrunable(reader).length,
     pendingFrameCount: Math.max(0, (log?.log ?? 0) - (log?.checkpointed ?? 0)),
   };
 }

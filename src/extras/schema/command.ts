@@ -8,11 +8,12 @@ import { stampFromMs } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
 import { prune } from '../../capture/mode.ts';
 import type { Config } from '../../config/load.ts';
-import { openReader, type DriftLine } from '../../replica/reader.ts';
-import { loadNamedConfig, openExistingReplica, printResult } from '../runtime/invocation.ts';
+import { openReader } from '../../replica/reader.ts';
+import { readDrift, readPrunable, type DriftLine } from '../shared/drift.ts';
+import { loadNamedConfig, openExistingReplica, printResult } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { printable } from '../../base/text.ts';
-import { boxTable } from '../terminal/table.ts';
+import { boxTable } from '../../cli/terminal/table.ts';
 
 const EXAMPLES = `
 A table or column that vanishes at the origin keeps its last values here. Without --confirm, this only lists what would be
@@ -47,7 +48,7 @@ export function addSchemaCommand(program: Command, runner: Runner): void {
 async function show(invocation: Invocation): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   using reader = openReader(config.replica.path);
-  const drift = reader.drift();
+  const drift = readDrift(reader);
   const { stdout } = invocation.session;
   await printResult(invocation, { drift }, driftText(drift, stdout.width()));
   return EXIT.done;
@@ -84,7 +85,7 @@ async function listOrDrop(
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   if (confirm) return drop(invocation, config);
   using reader = openReader(config.replica.path);
-  const prunable = reader.prunable();
+  const prunable = readPrunable(reader);
   const text =
     prunable.length === 0
       ? 'Nothing to drop: the origin has every table and column of the replica\n'
