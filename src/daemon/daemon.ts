@@ -18,7 +18,7 @@ import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import { NotificationSender } from './notifications.ts';
 import { noteFilters } from '../pull/pull.ts';
-import { endsInTime, LoopDelay, ProgressWatchdog, watch } from './process-health.ts';
+import { endsInTime, ProgressWatchdog, watch } from './process-health.ts';
 import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edits.ts';
 import type { DaemonPart, DaemonParts, DaemonView } from './parts.ts';
@@ -95,7 +95,6 @@ class Daemon {
   readonly #account = new AccountWatch();
   readonly #book = new WorkLog();
   readonly #results = new Results(this.#book);
-  readonly #loopDelay = new LoopDelay();
   readonly #decisionQueue: DecisionQueue;
   readonly #refreshes: RefreshQueue;
   #hasRefreshed = false;
@@ -167,7 +166,6 @@ class Daemon {
         return; // SQLite takes back what was not committed
       }
     }
-    this.#loopDelay.stop();
     this.#decisionQueue.close();
     await this.#servers.close();
     await this.#resources.close();
@@ -428,7 +426,6 @@ class Daemon {
       parts: () => this.#joined,
       stop: this.#parts.signals.stop,
       decisionQueue: this.#decisionQueue,
-      loopDelay: this.#loopDelay,
       isAlive: () => this.#pulse.isAlive,
       state: () => this.#state(),
       resources: () => this.#resources,

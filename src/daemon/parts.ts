@@ -9,7 +9,6 @@ import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Surroundings } from './account.ts';
 import type { DecisionQueue } from './decision-queue.ts';
 import type { WorkKind } from './jobs.ts';
-import type { LoopDelay } from './process-health.ts';
 import type { ReplicaReader } from '../replica/reader.ts';
 import type { Resources, StartBeside } from './resources.ts';
 import type { DaemonState } from './state.ts';
@@ -81,7 +80,6 @@ export interface DaemonView {
   readonly stop: AbortSignal;
   readonly clock: Clock;
   readonly decisionQueue: DecisionQueue;
-  readonly loopDelay: LoopDelay;
   isAlive(): boolean;
   state(): DaemonState;
   resources(): Resources;

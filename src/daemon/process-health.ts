@@ -1,11 +1,9 @@
 /**
- * Watches the daemon's own process: its memory, the delay of its event loop, and whether its work makes progress and ends, for
- * systemd's watchdog. V8 collects garbage only when it needs room, so the memory of a pull is given back before the
+ * Watches the daemon's own process: its memory, and whether its work makes progress and ends, for systemd's watchdog. V8 collects garbage only when it needs room, so the memory of a pull is given back before the
  * daemon waits.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Clock } from '../base/clock.ts';
 import type { Notifier } from './systemd.ts';
 
@@ -25,28 +23,6 @@ export function memoryKeeper(): () => void {
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     restedBytes = process.memoryUsage().heapTotal;
   };
-}
-
-/** Between two samples; shorter delays are not seen. */
-const RESOLUTION_MS = 20;
-
-export class LoopDelay {
-  readonly #histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-
-  constructor() {
-    this.#histogram.enable();
-  }
-
-  /** The 99th percentile of the delays since the last call, in seconds, beyond the time between two samples. */
-  takeP99Seconds(): number {
-    const lateNs = this.#histogram.percentile(99) - RESOLUTION_MS * 1e6;
-    this.#histogram.reset();
-    return Math.max(0, lateNs) / 1e9;
-  }
-
-  stop(): void {
-    this.#histogram.disable();
-  }
 }
 
 export class ProgressWatchdog {

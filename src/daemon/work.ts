@@ -4,6 +4,7 @@
  */
 import { must } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
+import { sumOf } from '../base/sum.ts';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import type { LogFacts } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
@@ -257,10 +258,6 @@ async function runExtra(work: ExtraWork | undefined, context: WorkContext): Prom
   } catch (thrown) {
     return { ...none, own: asRowsyncError(thrown), facts: {} };
   }
-}
-
-function sumOf<T>(items: readonly T[], pick: (item: T) => number): number {
-  return items.reduce((sum, item) => sum + pick(item), 0);
 }
 
 function changesOf(tables: readonly Partial<ChangeCounts>[]): ChangeCounts {

@@ -186,7 +186,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'node:process': [],
   'node:timers': [],
   'node:timers/promises': [],
-  'node:perf_hooks': ['src/daemon/process-health.ts'],
+  'node:perf_hooks': ['src/extras/http/loop-delay.ts'],
   'node:console': [],
 };
 

@@ -2,15 +2,16 @@
  * What a push did, and what one would do, in words, as JSON and as an exit code. Pure.
  */
 import { EXIT, type RowsyncError } from '../../base/errors.ts';
+import { sumOf } from '../../base/sum.ts';
+import { countText, durationText, plural, printable, truncate, withoutName } from '../../base/text.ts';
 import type { PreviewCell, PreviewRow, TablePreview } from '../../push/preview.ts';
 import type { PushReport, TablePushReport } from '../../push/report.ts';
 import { EDIT_FATES, sumOfAccounts, type EditFate } from '../../reconcile/account/push-account.ts';
+import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import type { Value } from '../../wire/schema.ts';
 import { exitCodeOf } from '../runtime/invocation.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { reportProblemsText } from './pull-report.ts';
-import { countText, durationText, plural, printable, truncate, withoutName } from '../../base/text.ts';
-import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 
 /** Everything that went wrong in a push: of the whole, of tables, and what a guard holds. */
 export function pushFailures(report: PushReport): readonly RowsyncError[] {
@@ -89,10 +90,6 @@ function accountText({ tables }: PushReport): string {
 /** Rows that earlier pushes parked and that wait for a person since then. */
 function parkedBefore({ parkedCount, account: { refused, inDoubt, unsendable } }: TablePushReport): number {
   return Math.max(0, parkedCount - refused - inDoubt - unsendable);
-}
-
-function sumOf<T>(items: readonly T[], pick: (item: T) => number): number {
-  return items.reduce((sum, item) => sum + pick(item), 0);
 }
 
 /** Rows of one table that are listed for people; all of them are counted, and --json lists all. */

@@ -2,6 +2,7 @@
  * Connects the HTTP server with a running daemon. What `/status` and `/metrics` show is read when the request
  * comes, since a reload exchanges the parts of a daemon. The connection is one of its own, which never waits for a writer.
  */
+import { LoopDelay } from './loop-delay.ts';
 import { readMeasures } from './replica-measures.ts';
 import { resolve, dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
@@ -31,6 +32,7 @@ export const PROCESSES_MAX = { pages: 2, streams: 1 } as const;
 /** Starts the server. @throws RowsyncError `daemon.listen`, `replica.path`. */
 export async function openServer(address: ListenAddress, view: DaemonView): Promise<DaemonServer> {
   const { clock, decisionQueue } = view;
+  const delay = new LoopDelay();
   const pageAuthOf = cachedPageAuth(clock);
   pageAuthOf(view.resources().config);
   const auth = (): PageAuth => pageAuthOf(view.resources().config);
@@ -49,7 +51,10 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
       progress: view.work().progress,
       ...(await statusJson(view.state(), view.resources(), view.surroundings())),
     }),
-    metrics: seldom(() => metricsOf(view.state(), view.resources(), { around: view.surroundings(), view }), clock),
+    metrics: seldom(
+      () => metricsOf(view.state(), view.resources(), { around: view.surroundings(), view, delay }),
+      clock,
+    ),
     document: ({ msMax, signal, isStream, ...asked }) => {
       const { replica, http, origin, tables } = view.resources().config;
       const nowMs = clock.nowMs();
@@ -83,6 +88,7 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
   const close = (): Promise<void> => {
     pages.close();
     streams.close();
+    delay.stop();
     return server.close();
   };
   return { ...server, close };
@@ -137,7 +143,7 @@ async function statusJson(state: DaemonState, { config }: Resources, around: Sur
 async function metricsOf(
   state: DaemonState,
   { config, origin, replica }: Resources,
-  { around, view }: { readonly around: Surroundings; readonly view: DaemonView },
+  { around, view, delay }: { readonly around: Surroundings; readonly view: DaemonView; readonly delay: LoopDelay },
 ): Promise<string> {
   const { nowMs } = around;
   const { path } = config.replica;
@@ -157,7 +163,7 @@ async function metricsOf(
     extras: [...extras, ...view.parts().flatMap((part) => part.metrics())],
     origin: origin.counters(),
     ...replica.counters(),
-    loopDelaySeconds: view.loopDelay.takeP99Seconds(),
+    loopDelaySeconds: delay.takeP99Seconds(),
     replicaBytes: sizeOf(path),
     walBytes: sizeOf(`${path}-wal`),
     freeBytes: bavail * bsize,
