@@ -3,11 +3,11 @@
  */
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
 import { ask, portOf, type Asked } from '../../support/http.ts';
 import { keyOf, PAGE_YAML, postOf, signIn, startTroubled, type SignedIn } from '../../support/page.ts';
-import { startTestSandbox } from '../../support/sandbox.ts';
+import { startTestSandbox, type TestSandbox } from '../../support/sandbox.ts';
 import { NOTE } from '../../support/two-way.ts';
 
 function open(daemon: TestDaemon): unknown {
@@ -311,6 +311,17 @@ test('signing out takes the cookie away', async () => {
 });
 
 describe('refused, with nothing changed, is a form', () => {
+  let sandbox: TestSandbox;
+  let daemon: TestDaemon;
+  beforeAll(async () => {
+    sandbox = await startTestSandbox({ tables: [NOTE] });
+    daemon = await startTroubled(sandbox);
+  });
+  afterAll(async () => {
+    await daemon[Symbol.asyncDispose]();
+    await sandbox[Symbol.asyncDispose]();
+  });
+
   type Change = (person: SignedIn) => { fields?: Record<string, string>; headers?: Record<string, string> };
   test.each<[string, Change, number]>([
     ['without a token', () => ({ fields: { token: '' } }), 403],
@@ -330,8 +341,6 @@ describe('refused, with nothing changed, is a form', () => {
     ['with a number that is none', () => ({ fields: { id: '1; DROP TABLE "Note"' } }), 400],
     ['of an unknown kind', () => ({ fields: { kind: 'constructor' } }), 400],
   ])('%s', async (_what, changeFor, status) => {
-    await using sandbox = await startTestSandbox({ tables: [NOTE] });
-    await using daemon = await startTroubled(sandbox);
     const person = await signIn(daemon);
     const { fields, headers } = changeFor(person);
 
