@@ -1,7 +1,6 @@
 /**
  * A two-way table as the bookkeeping describes it: all facts that capture, merge and push need, read from the ledger without the origin.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
 import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';
@@ -49,12 +48,18 @@ export function readTwoWayTable(from: Connection, tableId: number): TwoWayTable 
   return twoWayTable(from, readTable(from, tableId));
 }
 
-const readKnown = oncePerSchema(() => new Map<number, TwoWayTable>());
+const readKnown = oncePerSchema(
+  () => new Map<number, { columns: readonly LedgerColumn[]; facts: string; table: TwoWayTable }>(),
+);
 
 /** The same object while nothing of the table changes: what is made of it, such as its triggers, is kept with it. */
 function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
   if (table.push !== 'on' || !hasBase(from, table.id) || !hasTable(from, table.localName)) return null;
   const columns = readColumns(from, table.id);
+  const editing = readEditing(from, table.id);
+  const facts = JSON.stringify([table.name, table.localName, table.rowColors, editing]);
+  const before = readKnown(from).get(table.id);
+  if (before?.columns === columns && before.facts === facts) return before.table;
   const isLive = ({ state }: LedgerColumn): boolean => state === 'live';
   const colors = table.rowColors === 'kept' ? [COLOR_COLUMN] : [];
   const kept = [...columns.filter((column) => !isLive(column)), ...colors];
@@ -64,7 +69,7 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
     id: table.id,
     name: table.name,
     localName: table.localName,
-    ...readEditing(from, table.id),
+    ...editing,
     columns: columns.filter(isLive).map((column) => ({
       ...column,
       required: hasOption(column.options.split(', '), 'Required'),
@@ -73,9 +78,7 @@ function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
     })),
     keptColumns: kept.filter(({ localName }) => standing.has(localName)),
   };
-  const before = readKnown(from).get(now.id);
-  if (isDeepStrictEqual(before, now)) return before ?? now;
-  readKnown(from).set(now.id, now);
+  readKnown(from).set(now.id, { columns, facts, table: now });
   return now;
 }
 

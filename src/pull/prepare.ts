@@ -28,7 +28,7 @@ import {
 import { ensureChangesView, hasChangesView } from '../capture/view.ts';
 import {
   areRulesChanged,
-  describeColumn,
+  describeColumns,
   readColumns,
   storeColumnState,
   type LedgerColumn,
@@ -456,5 +456,6 @@ function applyActions(
   });
   const added = change.actions.flatMap((action) => (action.kind === 'add' ? [describe(action)] : []));
   addColumns(tx, table, added, change.at);
-  for (const action of change.actions) if (action.kind === 'keep') describeColumn(tx, table.id, describe(action));
+  const kept = change.actions.flatMap((action) => (action.kind === 'keep' ? [describe(action)] : []));
+  describeColumns(tx, table.id, kept);
 }

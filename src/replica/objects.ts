@@ -75,11 +75,14 @@ export function hasTable(from: Connection, name: string): boolean {
   return has;
 }
 
-/** Tables that are written as STRICT ones are made here, folded. */
-export const readStrictNames = oncePerSchema((from) => {
-  const text = sql`SELECT name FROM sqlite_schema WHERE type = 'table' AND sql GLOB '*) STRICT'`;
-  return new Set(queryTexts(from, text).map(foldIdent));
-});
+/** Tables that are written as STRICT ones are made here, folded; who makes one adds it. */
+export const readStrictNames = oncePerSchema(
+  (from) => {
+    const text = sql`SELECT name FROM sqlite_schema WHERE type = 'table' AND sql GLOB '*) STRICT'`;
+    return new Set(queryTexts(from, text).map(foldIdent));
+  },
+  { lasts: true },
+);
 
 export interface FoundTrigger {
   readonly name: string;

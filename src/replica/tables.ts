@@ -9,6 +9,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from '../base/sql.ts';
 import {
+  changeColumns,
   type DescribedColumn,
   type LedgerColumn,
   readColumns,
@@ -22,8 +23,8 @@ import { NO_CHANGES_VIEW } from './bookkeeping/row-states.ts';
 import { findTable, readTable, forgetTable, storeNewTable, type TableNames, storeFacts } from './bookkeeping/tables.ts';
 import { endMoment, touchTable } from './bookkeeping/touched.ts';
 import type { Connection, Tx, WrittenTable } from './connection.ts';
-import { changeSchema, hasTable, noteTriggers, readStrictNames, schemaWatch } from './objects.ts';
-import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
+import { changeSchema, hasTable, noteTriggers, oncePerSchema, readStrictNames, schemaWatch } from './objects.ts';
+import { dropTriggers, hasForeignTrigger, requireHarmlessTriggers } from './triggers.ts';
 import { type StoredAs, TYPE_RULES } from '../wire/column-types.ts';
 import { columnType } from '../wire/schema.ts';
 import { queryAll, queryAny, queryFirst, queryText, queryTexts } from './query.ts';
@@ -91,13 +92,18 @@ export function readStanding(from: Connection, localName: string, names: readonl
 
 /** Makes sure that rows are found by `_id` and values stay as written: without STRICT, decimals are rounded. @throws RowsyncError `replica.schema`. */
 export function requireShape(from: Connection, table: WrittenTable): void {
-  if (isSound(from, table)) return;
+  const [sound, columns] = [readSound(from), readColumns(from, table.id)];
+  if (sound.has(columns)) return;
+  if (isSound(from, table)) return void sound.add(columns);
   const { localName } = table;
   throw new RowsyncError('replica', 'replica.schema', {
     message: `${localName}: another program rebuilt the table without _id INTEGER PRIMARY KEY, without STRICT, or with other types; nothing of it was sent or stored`,
     hint: `Save what you edited in it, DROP TABLE ${ident(localName)} and run rowsync pull: the rows come back as the origin has them.`,
   });
 }
+
+/** The columns of tables that were found to be sound. */
+const readSound = oncePerSchema(() => new WeakSet<readonly LedgerColumn[]>());
 
 /** Whether a user table is in a shape in which edits can be told, and every value stays as it is written. */
 function isSound(from: Connection, table: WrittenTable): boolean {
@@ -145,18 +151,16 @@ export function createTable(tx: Tx, table: TableNames, at: string): void {
   endJournal(tx, table.id, { at, why: 'another program dropped the table', isAgain: true });
   forgetParts(tx, table.id);
   dropBase(tx, table.id); // of a table that another client dropped while it was still being read
-  changeSchema(tx, createSql(table.localName, []));
+  makeTable(tx, table.localName, []);
 }
 
-function createSql(name: string, columns: readonly Pick<LedgerColumn, 'localName' | 'type'>[]): Sql {
+function makeTable(tx: Tx, name: string, columns: readonly Pick<LedgerColumn, 'localName' | 'type'>[]): void {
   const definitions = columns.map(
     ({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[TYPE_RULES[type].storedAs]}`,
   );
-  return sql`CREATE TABLE ${ident(name)} (${joinSql([
-    sql`_id INTEGER PRIMARY KEY`,
-    sql`_allow TEXT`,
-    ...definitions,
-  ])}) STRICT`;
+  const all = joinSql([sql`_id INTEGER PRIMARY KEY`, sql`_allow TEXT`, ...definitions]);
+  changeSchema(tx, sql`CREATE TABLE ${ident(name)} (${all}) STRICT`);
+  readStrictNames(tx).add(foldIdent(name));
 }
 
 /** Makes the base table of a table whose rows all are as the origin last confirmed them. */
@@ -171,7 +175,7 @@ export function restoreTable(tx: Tx, table: WrittenTable): void {
 
 function copyTable(tx: Tx, { id, from, to }: { id: number; from: string; to: string }): void {
   const columns = readShape(tx, id);
-  changeSchema(tx, createSql(to, columns));
+  makeTable(tx, to, columns);
   const list = columnList(columns);
   tx.prepare(sql`INSERT INTO ${ident(to)} (${list}) SELECT ${list} FROM ${ident(from)}`).run();
 }
@@ -202,9 +206,10 @@ export function addColorColumn(tx: Tx, table: WrittenTable): boolean {
 
 /** Drops the base table: the table is a mirror again. */
 export function dropBase(tx: Tx, tableId: number): void {
-  if (hasBase(tx, tableId)) touchTable(tx, tableId); // from here on the user table counts
   forgetKnownEdits(tx, tableId);
-  changeSchema(tx, sql`DROP TABLE IF EXISTS ${ident(baseName(tableId))}`);
+  if (!hasBase(tx, tableId)) return;
+  touchTable(tx, tableId); // from here on the user table counts
+  changeSchema(tx, sql`DROP TABLE ${ident(baseName(tableId))}`);
 }
 
 /** Renames tables at once; they may exchange names. Views follow unless a gone table makes room (`makesRoom`). The caller makes triggers again. */
@@ -278,7 +283,7 @@ export function addColumns(tx: Tx, table: WrittenTable, columns: readonly Descri
   if (isUntouched(tx, table)) {
     changeSchema(tx, sql`DROP TABLE ${ident(table.localName)}`);
     noteTriggers(tx, table.id, []);
-    changeSchema(tx, createSql(table.localName, stored));
+    makeTable(tx, table.localName, stored);
   } else {
     dropDependents(tx, table.id);
     const definitions = stored.map(
@@ -294,8 +299,9 @@ export function addColumns(tx: Tx, table: WrittenTable, columns: readonly Descri
 /** Whether a table is as it was made here, under our guards: without a column of the origin, a row, or an index or trigger of another program. */
 function isUntouched(tx: Tx, { id, localName }: WrittenTable): boolean {
   if (hasBase(tx, id) || readColumns(tx, id).length > 0 || readPhysicalColumns(tx, localName).length > 2) return false;
-  const part = sql`SELECT 1 FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE AND type <> 'table' AND name NOT GLOB '_rowsync_*'`;
-  return !queryAny(tx, part, [localName]) && !queryAny(tx, sql`SELECT 1 FROM ${ident(localName)} LIMIT 1`);
+  const isIndexed = queryAny(tx, sql`SELECT 1 FROM pragma_index_list(?) LIMIT 1`, [localName]);
+  if (isIndexed || hasForeignTrigger(tx, localName)) return false;
+  return !queryAny(tx, sql`SELECT 1 FROM ${ident(localName)} LIMIT 1`);
 }
 
 const STORAGE_SQL: Readonly<Record<StoredAs, Sql>> = { TEXT: sql`TEXT`, INTEGER: sql`INTEGER`, ANY: sql`ANY` };
@@ -368,8 +374,8 @@ export function dropColumn(
 /** Forgets everything about a table but its ledger row and the evidence of deleted rows. */
 function forgetParts(tx: Tx, tableId: number): void {
   keepNames(tx, tableId, 'all');
+  changeColumns(tx, sql`DELETE FROM _rowsync_columns WHERE table_id = ?`).run(tableId);
   const clear = [
-    sql`DELETE FROM _rowsync_columns WHERE table_id = ?`,
     sql`DELETE FROM _rowsync_pages WHERE table_id = ?`,
     sql`DELETE FROM _rowsync_page_rows WHERE table_id = ?`,
     sql`DELETE FROM _rowsync_suspects WHERE table_id = ?`,

@@ -14,7 +14,7 @@ import {
   readTriggers,
   type FoundTrigger,
 } from './objects.ts';
-import { queryAll, queryTexts } from './query.ts';
+import { queryAll, queryAny, queryTexts } from './query.ts';
 
 export interface Trigger extends FoundTrigger {
   readonly text: Sql;
@@ -56,6 +56,12 @@ export function ensureTriggers(tx: Tx, tableId: number, wanted: readonly Trigger
 export function dropTriggers(tx: Tx, tableId: number): void {
   for (const { name } of readTriggers(tx, tableId)) changeSchema(tx, sql`DROP TRIGGER ${ident(name)}`);
   noteTriggers(tx, tableId, []);
+}
+
+/** Whether another program's trigger is on a table. */
+export function hasForeignTrigger(from: Connection, localName: string): boolean {
+  const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND name NOT GLOB '_rowsync_*'`;
+  return hasForeignTriggers(from) && queryAny(from, text, [localName]);
 }
 
 /** Whether a trigger fires for people only, not for what rowsync writes. */

@@ -5,9 +5,10 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
+import { changeColumns, readColumns } from '../../src/replica/bookkeeping/columns.ts';
 import { changeSchema, hasForeignTriggers, hasTable } from '../../src/replica/objects.ts';
 import { dropTriggers, ensureTriggers, guardsOf, hasTriggers } from '../../src/replica/triggers.ts';
-import { sql } from '../../src/base/sql.ts';
+import { literal, sql } from '../../src/base/sql.ts';
 import { temporaryFolder } from '../support/replica.ts';
 
 /** A replica, another client of its file, and how often the replica has read the whole schema. */
@@ -124,4 +125,29 @@ test('triggers that a table was given are known, until another client drops one,
   expect(hasTriggers(replica, 7, guards)).toBe(true);
   other.exec('DROP TRIGGER _rowsync_guard_insert_7');
   expect(hasTriggers(replica, 7, guards)).toBe(false);
+});
+
+test('columns are the same object until they change here or by another client, and what was taken back is forgotten', async () => {
+  using opened = open();
+  const { replica, other } = opened;
+  const add = (seq: number): ReturnType<typeof sql> =>
+    sql`INSERT INTO _rowsync_columns (seq, table_id, id, name, alias, local_name, type, value_form, stored_as, writable, options, position, state, since)
+        VALUES (${seq}, 7, ${seq}, 'C', 'C', ${literal(`C${seq}`)}, 'Text', 'Text', 'TEXT', 0, '', ${seq}, 'live', '')`;
+  const read = (): readonly number[] => readColumns(replica, 7).map(({ seq }) => seq);
+  await replica.write('Adding', (tx) => changeColumns(tx, add(1)).run());
+  const first = readColumns(replica, 7);
+
+  await replica.rehearse('Adding', (tx) => {
+    changeColumns(tx, add(2)).run();
+    expect(readColumns(tx, 7)).toHaveLength(2);
+  });
+  expect(read()).toEqual([1]);
+  const second = readColumns(replica, 7);
+  expect(second).toEqual(first);
+  other.exec("INSERT INTO _rowsync_runs (kind, started_at, outcome) VALUES ('pull', '', 'running')");
+  expect(readColumns(replica, 7)).toBe(second);
+  other.exec(add(3));
+  expect(read()).toEqual([1, 3]);
+  await replica.write('Adding', (tx) => changeColumns(tx, add(4)).run());
+  expect(read()).toEqual([1, 3, 4]);
 });

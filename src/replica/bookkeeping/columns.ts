@@ -2,10 +2,12 @@
  * The columns of user tables, with the names, types and rights that the origin described last. Their numbers (`seq`) are never given again, since
  * conflicts and the history name columns by them.
  */
-import { ident, joinSql, sql } from '../../base/sql.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { type ColumnDescriptor, type ColumnType, columnType, isWritable, type Mask } from '../../wire/schema.ts';
+import { oncePerSchema } from '../objects.ts';
 import { queryAll, queryNumber, queryTexts, withFlags } from '../query.ts';
 
 /**
@@ -40,6 +42,8 @@ export interface LedgerColumn {
   readonly alias: string;
   readonly localName: string;
   readonly type: ColumnType;
+  /** The type as the origin spells it. */
+  readonly spelling: string;
   readonly state: 'live' | 'removed' | 'aside';
   /** The calling user may write it at the origin. */
   readonly writable: boolean;
@@ -49,6 +53,7 @@ export interface LedgerColumn {
   readonly options: string;
   /** As the origin names it, such as Key; null where it says nothing. */
   readonly kind: string | null;
+  readonly position: number;
   /** How its values are masked; null where they are not. */
   readonly mask: Mask | null;
 }
@@ -60,9 +65,31 @@ export function areRulesChanged(known: readonly LedgerColumn[], columns: readonl
   return columns.some((column) => (before.get(column.seq) ?? ruleOf(column)) !== ruleOf(column));
 }
 
-/** The columns of a table in the order in which they are in it; also those that are no longer described. */
+/** What was read of each table, at which `data_version`: it tells of other connections, as `changeColumns` does of this one. */
+const readKnown = oncePerSchema(() => new Map<number, { version: number; columns: readonly LedgerColumn[] }>(), {
+  lasts: true,
+});
+
+/** A statement that changes lines of columns. */
+export function changeColumns(tx: Tx, text: Sql): ReturnType<Tx['prepare']> {
+  readKnown(tx).clear();
+  return tx.prepare(text);
+}
+
+/** The columns of a table in the order in which they are in it; also those that are no longer described. The same array while nothing changes. */
 export function readColumns(from: Connection, tableId: number): readonly LedgerColumn[] {
-  const text = sql`SELECT seq, id, name, alias, local_name AS localName, value_form AS type, state, writable, width, options, kind, mask
+  const [known, version] = [readKnown(from), queryNumber(from, sql`PRAGMA data_version`)];
+  const before = known.get(tableId);
+  if (before?.version === version) return before.columns;
+  const now = selectColumns(from, tableId);
+  const columns = before !== undefined && isDeepStrictEqual(before.columns, now) ? before.columns : now;
+  known.set(tableId, { version, columns });
+  return columns;
+}
+
+function selectColumns(from: Connection, tableId: number): readonly LedgerColumn[] {
+  const text = sql`SELECT seq, id, name, alias, local_name AS localName, value_form AS type, type AS spelling, state, writable, width, options, kind,
+        position, mask
       FROM _rowsync_columns WHERE table_id = +? ORDER BY position, seq`;
   return queryAll(from, text, [tableId]).map((row) => {
     const column = withFlags(row, 'writable') as Omit<LedgerColumn, 'mask'> & { mask: string | null }; // as selected
@@ -79,7 +106,8 @@ export interface DescribedColumn {
 
 /** Stores columns that were just added to a user table, as live and as described. */
 export function storeNewColumns(tx: Tx, tableId: number, columns: readonly DescribedColumn[], at: string): void {
-  const insert = tx.prepare(
+  const insert = changeColumns(
+    tx,
     sql`INSERT INTO _rowsync_columns (seq, table_id, id, name, alias, local_name, type, value_form, stored_as, kind, writable,
           width, options, position, state, since)
         VALUES (?, ?, ?, '', '', ?, '', ?, ?, NULL, 0, NULL, '', 0, 'live', ?)`,
@@ -100,33 +128,40 @@ export function storeNewColumns(tx: Tx, tableId: number, columns: readonly Descr
   }
 }
 
-export function describeColumn(tx: Tx, tableId: number, column: DescribedColumn): void {
-  const { id, name, alias, type, kind, width, dataOptions, mask } = column.descriptor;
-  tx.prepare(
-    sql`UPDATE _rowsync_columns SET name = @name, alias = @alias, type = @type, value_form = @form, kind = @kind,
+/** Stores how columns of a table are described now. */
+export function describeColumns(tx: Tx, tableId: number, columns: readonly DescribedColumn[]): void {
+  const live = readColumns(tx, tableId).filter(({ state }) => state === 'live');
+  const known = new Map(live.map((column) => [column.localName, column]));
+  for (const column of columns) {
+    const before = known.get(column.localName);
+    if (!isDeepStrictEqual({ ...before, ...factsOf(column) }, before)) describeColumn(tx, tableId, column);
+  }
+}
+
+function factsOf({ descriptor, position }: DescribedColumn) {
+  const { id, name, alias, type: spelling, kind, width, dataOptions, mask = null } = descriptor;
+  const [type, writable, options] = [columnType(spelling), isWritable(descriptor), dataOptions.join(', ')];
+  return { id, name, alias, type, spelling, writable, width, options, kind, position, mask };
+}
+
+function describeColumn(tx: Tx, tableId: number, column: DescribedColumn): void {
+  const { writable, mask, ...facts } = factsOf(column);
+  changeColumns(
+    tx,
+    sql`UPDATE _rowsync_columns SET name = @name, alias = @alias, type = @spelling, value_form = @type, kind = @kind,
           writable = @writable, width = @width, options = @options, position = @position, mask = @mask
-        WHERE table_id = @tableId AND id = @id AND state = 'live' AND local_name = @localName
-          AND (name, alias, type, value_form, kind, writable, width, options, position, mask)
-            IS NOT (@name, @alias, @type, @form, @kind, @writable, @width, @options, @position, @mask)`,
+        WHERE table_id = @tableId AND id = @id AND state = 'live' AND local_name = @localName`,
   ).run({
+    ...facts,
     tableId,
-    id,
     localName: column.localName,
-    name,
-    alias,
-    type,
-    form: columnType(type),
-    kind,
-    writable: isWritable(column.descriptor) ? 1 : 0,
-    width,
-    options: dataOptions.join(', '),
-    position: column.position,
-    mask: mask === undefined ? null : JSON.stringify(mask),
+    writable: writable ? 1 : 0,
+    mask: mask === null ? null : JSON.stringify(mask),
   });
 }
 
 export function storeColumnState(tx: Tx, seq: number, state: LedgerColumn['state'], at: string): void {
-  tx.prepare(sql`UPDATE _rowsync_columns SET state = ?, since = ? WHERE seq = ?`).run(state, at, seq);
+  changeColumns(tx, sql`UPDATE _rowsync_columns SET state = ?, since = ? WHERE seq = ?`).run(state, at, seq);
 }
 
 /** The largest ledger row of any column, also of one that was pruned: what is kept of it must not become another column's. */
@@ -142,11 +177,11 @@ function readLastSeq(from: Connection): number {
 }
 
 export function storeColumnName(tx: Tx, seq: number, localName: string): void {
-  tx.prepare(sql`UPDATE _rowsync_columns SET local_name = ? WHERE seq = ?`).run(localName, seq);
+  changeColumns(tx, sql`UPDATE _rowsync_columns SET local_name = ? WHERE seq = ?`).run(localName, seq);
 }
 
 export function forgetColumnLine(tx: Tx, seq: number): void {
-  tx.prepare(sql`DELETE FROM _rowsync_columns WHERE seq = ?`).run(seq);
+  changeColumns(tx, sql`DELETE FROM _rowsync_columns WHERE seq = ?`).run(seq);
 }
 
 const NAMING_COLUMNS = sql`
