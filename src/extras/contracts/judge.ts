@@ -14,7 +14,7 @@ import { readNameStyle } from '../../replica/bookkeeping/identity.ts';
 import { readContractComplaints, type ContractComplaint } from '../../replica/bookkeeping/problems.ts';
 import { readSchemaChanges } from '../../replica/bookkeeping/schema-changes.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { readSaved } from '../shared/browse.ts';
+import { readSaved } from '../shared/rows-page.ts';
 import { correct, type FormerName } from './correction.ts';
 import { readNames, readOldNames, type SchemaNames, type OldName } from './old-names.ts';
 import type { ContractSettings } from './options.ts';

@@ -1,7 +1,7 @@
 /**
  * Converts the cells of proposed edits into what their columns would store, or gives the reason for a refusal.
  */
-import type { BrowsedColumn } from '../shared/browse.ts';
+import type { BrowsedColumn } from '../shared/rows-page.ts';
 import type { Exact } from '../../replica/history-cells.ts';
 import { storedFromValue } from '../../replica/rows.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';

@@ -2,7 +2,7 @@
  * Checks edits of an agent before they are proposed, and adds today's values of their cells, or says everything that
  * is wrong with them.
  */
-import { findBrowsedTable, type BrowsedColumn, type BrowsedTable } from '../shared/browse.ts';
+import { findBrowsedTable, type BrowsedColumn, type BrowsedTable } from '../shared/rows-page.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { exactText } from '../../replica/history-cells.ts';

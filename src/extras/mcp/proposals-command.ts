@@ -18,7 +18,7 @@ import { isAgreed } from '../shared/prompts.ts';
 import { planText } from '../../cli/report/push-report.ts';
 import { reviewText } from '../../cli/report/review.ts';
 import { SUMMARY } from '../../cli/commands/push.ts';
-import { findBrowsedTable, type BrowsedTable } from '../shared/browse.ts';
+import { findBrowsedTable, type BrowsedTable } from '../shared/rows-page.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { exactFromText, exactText, type Exact } from '../../replica/history-cells.ts';
 import type { InverseCell, InverseEdit, UndoRefusal } from '../history/undo-plan.ts';

@@ -4,7 +4,7 @@
  */
 import { asRowsyncError, usageError } from '../../base/errors.ts';
 import { serveQuestions, type AnswerChunks } from '../shared/child-process.ts';
-import { boundMemory, findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../shared/browse.ts';
+import { boundMemory, findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../shared/rows-page.ts';
 import { guessText } from '../../reconcile/bindings.ts';
 import { openReader, type ReplicaReader, type TableStatus } from '../../replica/reader.ts';
 import type { ToolRequest, ToolQuestion } from './request.ts';

@@ -12,7 +12,7 @@ import {
   type BrowsedTable,
   type Filter,
   type BrowseQuery,
-} from '../shared/browse.ts';
+} from '../shared/rows-page.ts';
 
 export interface TableQuery extends BrowseQuery {
   /** Columns to show, in their order; null for the default. */

@@ -2,7 +2,7 @@
  * The page for questions in SQL. The query is part of the address, so it can be kept and sent to a colleague.
  */
 import { bytesText, countText, durationText, plural } from '../../base/text.ts';
-import type { BrowsedTable } from '../shared/browse.ts';
+import type { BrowsedTable } from '../shared/rows-page.ts';
 import { ident } from '../../base/sql.ts';
 import { pathPart } from './address.ts';
 import { exact, html, type Html } from './html.ts';

@@ -16,7 +16,7 @@ import {
   readRowsPage,
   shownCountSql,
   shownSql,
-} from '../shared/browse.ts';
+} from '../shared/rows-page.ts';
 import type { TableStatus } from '../../replica/reader.ts';
 import { filterText, mistakesIn, pathPart, queryOf, shownColumns, type TableQuery } from './address.ts';
 import { readReferences, type PageInput } from './context.ts';

@@ -1,7 +1,7 @@
 /**
  * What every page is built from: the request with an open replica, the layout, error pages, and links of columns.
  */
-import { readBrowsedTables, type BrowsedTable, type Cell } from '../shared/browse.ts';
+import { readBrowsedTables, type BrowsedTable, type Cell } from '../shared/rows-page.ts';
 import { findReference, type Reference } from '../shared/browse-row.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import { framedHtml, sentenceHtml, type PageLayout } from './layout.ts';

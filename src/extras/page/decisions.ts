@@ -10,7 +10,7 @@ import type { FailureLine, ReplicaReader, TableStatus } from '../../replica/read
 import type { Problem } from '../../reconcile/account/account.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { kindOfHold } from '../../replica/confirmation.ts';
-import { readBrowsedTables } from '../shared/browse.ts';
+import { readBrowsedTables } from '../shared/rows-page.ts';
 import { readStamp } from '../shared/browse-row.ts';
 import { decideForm, hiddenHtml } from './layout.ts';
 import { pathPart } from './address.ts';

@@ -4,7 +4,13 @@
  */
 import { createHash } from 'node:crypto';
 import { plural } from '../../base/text.ts';
-import { type BrowsedColumn, type BrowsedTable, type Cell, type CutCell, findBrowsedTable } from '../shared/browse.ts';
+import {
+  type BrowsedColumn,
+  type BrowsedTable,
+  type Cell,
+  type CutCell,
+  findBrowsedTable,
+} from '../shared/rows-page.ts';
 import { type RowEdit, editRowAsClient } from '../shared/sql-client.ts';
 import { storedFromValue } from '../../replica/rows.ts';
 import type { Stored } from '../../replica/connection.ts';

@@ -16,7 +16,7 @@ import {
   readViews,
   rowsStatement,
   type BrowsedTable,
-} from '../shared/browse.ts';
+} from '../shared/rows-page.ts';
 import { readFullCell, readFileLine } from '../shared/browse-row.ts';
 import { readKnownTables } from '../history/known.ts';
 import { queryPast } from '../history/past.ts';

@@ -3,7 +3,7 @@
  * with revisions.
  */
 import { ageText, bytesText, shellWord } from '../../base/text.ts';
-import type { BrowsedColumn, BrowsedTable, CutCell } from '../shared/browse.ts';
+import type { BrowsedColumn, BrowsedTable, CutCell } from '../shared/rows-page.ts';
 import {
   readDeletedRow,
   readNeighbours,

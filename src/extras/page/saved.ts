@@ -5,7 +5,7 @@
 import { asRowsyncError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
 import { queryAny } from '../../replica/query.ts';
-import { readSaved } from '../shared/browse.ts';
+import { readSaved } from '../shared/rows-page.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { storeView } from '../shared/sql-client.ts';
 import { pathPart } from './address.ts';

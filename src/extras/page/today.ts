@@ -14,7 +14,7 @@ import { shortName, timeHtml } from './values.ts';
 import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { troubledTables } from '../../reconcile/account/account.ts';
-import { readBrowsedTables, type BrowsedTable } from '../shared/browse.ts';
+import { readBrowsedTables, type BrowsedTable } from '../shared/rows-page.ts';
 import { readNewestEntries } from '../history/entries.ts';
 import { readHistoryHours, readJournalled, type HistoryHour, changesHtml } from './history.ts';
 import { readQuarters, readTries } from './run-facts.ts';

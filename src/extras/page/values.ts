@@ -3,7 +3,7 @@
  * which they differ.
  */
 import { ageText, bytesText, countText, plural } from '../../base/text.ts';
-import type { Cell } from '../shared/browse.ts';
+import type { Cell } from '../shared/rows-page.ts';
 import { html, type Html } from './html.ts';
 import { jsonCells } from '../../wire/exact.ts';
 

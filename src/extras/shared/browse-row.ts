@@ -3,7 +3,7 @@
  * refers to. Long values are cut.
  */
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
-import type { BrowsedTable, Cell, CutCell } from './browse.ts';
+import type { BrowsedTable, Cell, CutCell } from './rows-page.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { queryAll, queryFirst, queryNumber, queryNumbers, queryRows } from '../../replica/query.ts';
 import { CONFLICT_LINE, type ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
