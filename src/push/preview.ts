@@ -6,7 +6,7 @@ import { type Clock, stampFromMs } from '../base/clock.ts';
 import { captureChanges, readAllChanges, type RowChange } from '../capture/changes.ts';
 import { carryOutRequests } from '../capture/resolve.ts';
 import type { TwoWayTable } from '../capture/table.ts';
-import { BATCH_LIMITS, CHANGE_KINDS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
+import { ADDS_OFF, BATCH_LIMITS, CHANGE_KINDS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { Rehearsal } from '../replica/database.ts';
 import { countEdits } from '../replica/bookkeeping/row-states.ts';
@@ -50,7 +50,7 @@ export interface TablePreview {
 }
 
 /** What a preview needs besides the replica. */
-type PreviewSettings = Pick<PushSettings, 'maxPushRows' | 'maxDeletePercent'> & {
+type PreviewSettings = Pick<PushSettings, 'maxPushRows' | 'maxDeletePercent' | 'tableOptions'> & {
   readonly clock: Clock;
   readonly uploadDir: string | null;
 };
@@ -65,7 +65,11 @@ export async function previewPush(
   );
 }
 
-function previewTable(tx: Tx, table: TwoWayTable, { clock, uploadDir, ...limits }: PreviewSettings): TablePreview {
+function previewTable(
+  tx: Tx,
+  table: TwoWayTable,
+  { clock, uploadDir, tableOptions, ...limits }: PreviewSettings,
+): TablePreview {
   const nowMs = clock.nowMs();
   const at = stampFromMs(nowMs);
   carryOutRequests(tx, table, at);
@@ -79,7 +83,10 @@ function previewTable(tx: Tx, table: TwoWayTable, { clock, uploadDir, ...limits 
   });
   const measureFile = fileMeasurer(uploadDir);
   const options = { limits: BATCH_LIMITS, makeMatch: matchMaker(clock), measureFile };
-  const plan = planChanges(edited, pushTable(table), options);
+  // The configuration may say so since the last pull, which tells the table.
+  const isAddOff = tableOptions(table.name)?.inserts === false;
+  const planned = { ...pushTable(table), ...(isAddOff && { addRefusal: ADDS_OFF }) };
+  const plan = planChanges(edited, planned, options);
   const changeById = new Map(changes.map((change) => [change.id, change]));
   const sent = plan.batches.flatMap(({ method, rows }) =>
     rows.flatMap(({ id }) => {

@@ -41,7 +41,7 @@ async function unreadableAnswer(fixture: Fixture, code: string): Promise<RawAnsw
 async function fatesIn({ replica }: Fixture, ms: number): Promise<readonly string[]> {
   const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + ms };
   const previews = await previewPush(
-    { replica, clock, uploadDir: null, maxPushRows: 500, maxDeletePercent: 50 },
+    { replica, clock, uploadDir: null, maxPushRows: 500, maxDeletePercent: 50, tableOptions: () => null },
     readTwoWayTables(replica),
   );
   return previews.flatMap(({ rows }) => rows.map(({ fate }) => fate));

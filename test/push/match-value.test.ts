@@ -22,7 +22,14 @@ describe('a match value', () => {
     fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('a', 'n'), ('b', 'n'), ('c', 'other')`);
 
     const [planned] = await previewPush(
-      { replica: fixture.replica, clock: systemClock, uploadDir: null, maxPushRows: 500, maxDeletePercent: 50 },
+      {
+        replica: fixture.replica,
+        clock: systemClock,
+        uploadDir: null,
+        maxPushRows: 500,
+        maxDeletePercent: 50,
+        tableOptions: () => null,
+      },
       readTwoWayTables(fixture.replica),
     );
     expect(planned?.rows.map(({ rowId, fate }) => [rowId, fate])).toEqual([

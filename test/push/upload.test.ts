@@ -183,7 +183,9 @@ describe('a file that cannot be sent parks its row, and no other', () => {
     );
 
     const report = await fixture.upload(
-      hasFolder ? {} : { settings: { uploadDir: null, maxPushRows: 500, maxDeletePercent: 50 } },
+      hasFolder
+        ? {}
+        : { settings: { uploadDir: null, maxPushRows: 500, maxDeletePercent: 50, tableOptions: () => null } },
     );
 
     expect(countsOf(report)).toEqual({ updated: 1, refused: 1, parked: 1 });
@@ -451,7 +453,7 @@ test('a plan and sync_changes show the file that is to be attached, and a plan w
 
   const { replica, uploads: uploadDir } = fixture;
   const [preview] = await previewPush(
-    { replica, clock: systemClock, uploadDir, maxPushRows: 500, maxDeletePercent: 50 },
+    { replica, clock: systemClock, uploadDir, maxPushRows: 500, maxDeletePercent: 50, tableOptions: () => null },
     [twoWayTable(fixture, 'Album')],
   );
 

@@ -184,7 +184,14 @@ describe('edits of a copy that is put back', () => {
     await using fixture = await startHeld();
 
     const plans = await previewPush(
-      { replica: fixture.replica, clock: systemClock, uploadDir: null, maxPushRows: 500, maxDeletePercent: 50 },
+      {
+        replica: fixture.replica,
+        clock: systemClock,
+        uploadDir: null,
+        maxPushRows: 500,
+        maxDeletePercent: 50,
+        tableOptions: () => null,
+      },
       [twoWayTable(fixture)],
     );
 

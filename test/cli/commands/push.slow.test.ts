@@ -1,6 +1,7 @@
 /**
  * The commands of a two-way table, as a user meets them: plan, push, sync, failures, retry, and their exit codes.
  */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -275,6 +276,23 @@ test.each([
     expected.map((text) => expect.stringContaining(text) as unknown),
   );
   expect(found.filter(({ hint }) => !hint.includes('Code'))).toEqual([]);
+});
+
+test('plan says what a push would refuse by an option that no pull has seen yet', async () => {
+  await using desk = await startDesk();
+  desk.sql(`INSERT INTO "Note" ("Title") VALUES ('new'); UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);
+  const file = join(desk.folder, 'rowsync.yaml');
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(file, text.replace('push: true', 'push: { insert: false }'));
+
+  const planned = await desk.run('plan', '--summary');
+  const pushed = await desk.run('push');
+
+  expect(planned.stdout).toContain('Note: 1 update; 1 not sent; ');
+  const why = 'rows may not be added: the configuration says push: { insert: false }';
+  expect(planned.stdout).toContain(`  cannot be sent (insert) -2  Title: "new": ${why}`);
+  expect(pushed.stdout).toContain('2 edits: 1 arrived, 1 cannot be sent');
+  expect((await desk.run('failures')).stdout).toContain(why);
 });
 
 test('failures says what helps a create that may have happened', async () => {
