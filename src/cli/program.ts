@@ -13,7 +13,7 @@ import { type Extra, type Runner, COMMAND_GROUPS, type CommandModule } from '../
 import type { GlobalOptions } from './runtime/invocation.ts';
 import { optimiseCode } from './runtime/memory.ts';
 import { writeProse, type Session } from './terminal/session.ts';
-import { printable, printableJson, printableLines } from '../base/text.ts';
+import { printable, printableJson, printableLines, wrapProse } from '../base/text.ts';
 
 const EXIT_CODES_HELP = `
 Exit codes:
@@ -65,7 +65,7 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
     return outcome.exitCode;
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) {
-      await session.stdout.write(help.join('')); // --help and --version
+      await session.stdout.write(wrapHelp(help.join(''), session.stdout.width())); // --help and --version
       return EXIT.done;
     }
     const named = namedCommand(program, given);
@@ -77,6 +77,13 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
     else await printError(error, session, modes);
     return error.exitCode;
   }
+}
+
+/** Help whose paragraphs fit the terminal; commander does so for options only. Lines that are indented, such as examples, stay as they are. */
+function wrapHelp(text: string, width: number | null): string {
+  if (width === null) return text;
+  const paragraphs = text.replaceAll(/^\S.*(?:\n\S.*)+$/gm, (lines) => lines.replaceAll('\n', ' '));
+  return paragraphs.replaceAll(/^\S.*$/gm, (line) => wrapProse(line, width));
 }
 
 /** SQL may begin with a comment, which is no option: a blank before it changes nothing. */

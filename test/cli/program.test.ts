@@ -55,6 +55,17 @@ test('prints the version of the package', async () => {
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
+test.each(['sql', 'check', 'pull'])(
+  'the paragraphs of the help of %s fit a terminal of 80 columns',
+  async (command) => {
+    const { stdout } = await runCli([command, '--help'], { width: 80 });
+
+    const prose = stdout.split('\n').filter((line) => /^\S/.test(line));
+    expect(prose.filter((line) => line.length > 80)).toEqual([]);
+    expect(prose.length).toBeGreaterThan(5);
+  },
+);
+
 test('prints the help, and fails, without a command', async () => {
   const { exitCode, stdout, stderr } = await runCli([]);
 
