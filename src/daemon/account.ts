@@ -81,15 +81,21 @@ export const FREE_BYTES_MIN = 50 * 1024 ** 2;
 export function problemsAt(
   config: Config,
   given: Omit<Surroundings, keyof KeptTables>,
+  bind?: (from: Connection) => Config,
+): readonly Problem[] {
+  const { word } = given;
+  // A daemon says itself that it found no space. A command's run could not be recorded then.
+  const full = word.keeper === 'daemon' ? [] : fullDisk(config.replica.path);
+  return problemsBesideDisk(config, { ...given, word: { ...word, complaints: [...word.complaints, ...full] } }, bind);
+}
+
+/** The same, for who looks at the disk anyway. */
+export function problemsBesideDisk(
+  config: Config,
+  around: Omit<Surroundings, keyof KeptTables>,
   bind: (from: Connection) => Config = (from) => boundTo(from, config),
 ): readonly Problem[] {
   const { path } = config.replica;
-  const { word } = given;
-  // A daemon says itself that it found no space. A command's run could not be recorded then.
-  const around =
-    word.keeper === 'daemon'
-      ? given
-      : { ...given, word: { ...word, complaints: [...word.complaints, ...fullDisk(path)] } };
   try {
     using reader = openReader(path);
     checkAfterDamage(path);

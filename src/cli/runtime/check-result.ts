@@ -3,7 +3,8 @@
  */
 export interface CheckResult {
   readonly name: string;
-  readonly outcome: 'ok' | 'warn' | 'fail';
+  /** note: nothing is wrong, and it is worth knowing. */
+  readonly outcome: 'ok' | 'note' | 'warn' | 'fail';
   readonly message: string;
   /** What to do; empty where all is well. */
   readonly hint: string;

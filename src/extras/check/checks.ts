@@ -51,8 +51,6 @@ import { bytesText, durationText, plural, someOf } from '../../base/text.ts';
 const CERTIFICATE_DAYS_MIN = 14;
 /** Clocks this far apart make stamps misleading. */
 const CLOCK_SKEW_MS_MAX = 60_000;
-/** Free space below which a replica may soon not grow. */
-const FREE_BYTES_WARN = 1024 ** 3;
 
 /** The first version with STRICT tables, which the replica consists of. */
 const SQLITE_MINOR_MIN = 37;
@@ -359,17 +357,20 @@ function checkFolder(path: string): CheckResult {
   }
 }
 
+/** Reading all tables anew writes as much as the replica has, before the old pages are free again. */
+export function judgeSpace(freeBytes: number, replicaBytes: number): CheckResult {
+  const message = `${bytesText(freeBytes)} free, the replica has ${bytesText(replicaBytes)}`;
+  if (freeBytes < FREE_BYTES_MIN) return fail('disk', message, 'Free some space; a pull would stop in the middle.');
+  return freeBytes < replicaBytes
+    ? warn('disk', message, 'Free some space: tables that are read anew may need as much as the replica has.')
+    : ok('disk', message);
+}
+
 function checkSpace(path: string): CheckResult {
   const folder = dirname(path);
   try {
     const { bavail, bsize } = statfsSync(folder);
-    const free = bavail * bsize;
-    const size = existsSync(path) ? statSync(path).size : 0;
-    const message = `${bytesText(free)} free, the replica has ${bytesText(size)}`;
-    if (free < FREE_BYTES_MIN) return fail('disk', message, 'Free some space; a pull would stop in the middle.');
-    return free < Math.max(FREE_BYTES_WARN, size)
-      ? warn('disk', message, 'A table that is read anew needs room beside the old pages.')
-      : ok('disk', message);
+    return judgeSpace(bavail * bsize, statSync(path, { throwIfNoEntry: false })?.size ?? 0);
   } catch (thrown) {
     return fail(
       'disk',

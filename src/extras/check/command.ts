@@ -1,5 +1,5 @@
 /**
- * `rowsync check`: looks at everything that a pull needs and says ok, warn or fail, with what to do.
+ * `rowsync check`: looks at everything that a pull needs and says ok, note, warn or fail, with what to do.
  */
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
@@ -11,7 +11,7 @@ import { ok, warn } from '../shared/check-results.ts';
 import { hearDaemon, type DaemonAnswer } from '../../cli/runtime/daemon-client.ts';
 import type { Config } from '../../config/load.ts';
 import { checkNotices } from './programs.ts';
-import { problemsAt } from '../../daemon/account.ts';
+import { problemsBesideDisk } from '../../daemon/account.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import type { Origin } from '../../origin/client.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
@@ -65,7 +65,8 @@ export async function checkAndPrint(invocation: Invocation): Promise<number> {
   await withOrigin(invocation, config, checkAll, { retry: NO_RETRY });
   const count = (outcome: CheckResult['outcome']): number => results.filter((it) => it.outcome === outcome).length;
   const exitCode = count('fail') === 0 ? EXIT.done : EXIT.failed;
-  const verdict = `${plural(count('ok'), 'check')} ok, ${plural(count('warn'), 'warning')}, ${count('fail')} failed\n`;
+  const notes = count('note') === 0 ? '' : `, ${plural(count('note'), 'note')}`;
+  const verdict = `${plural(count('ok'), 'check')} ok${notes}, ${plural(count('warn'), 'warning')}, ${count('fail')} failed\n`;
   await (isJson ? printJson(invocation, { exitCode, checks: results }) : writeProse(session.stdout, verdict));
   return exitCode;
 }
@@ -74,7 +75,7 @@ export async function checkAndPrint(invocation: Invocation): Promise<number> {
 async function checkDaemon(config: Config, extras: readonly Extra[], nowMs: number): Promise<readonly CheckResult[]> {
   const services = await Promise.all(extras.flatMap(({ findService }) => findService?.(config) ?? []));
   const { answer, word } = await hearDaemon(config, extras);
-  const problems = problemsAt(config, { word, nowMs });
+  const problems = problemsBesideDisk(config, { word, nowMs });
   return [
     ...services.flatMap((found) => found?.findings ?? []),
     ...(answer === null ? [] : [answer.failure === null ? ok('daemon', answer.status) : daemonFailure(answer)]),
@@ -86,16 +87,16 @@ function daemonFailure({ status, failure }: DaemonAnswer): CheckResult {
   return warn('daemon', status, failure?.hint ?? '');
 }
 
-const OUTCOMES = { damaged: 'fail', person: 'warn', late: 'warn', notice: 'ok' } as const;
+const OUTCOMES = { damaged: 'fail', person: 'warn', late: 'warn', notice: 'note' } as const;
 
 export function accountResult({ code, severity, table, sentence, hint }: Problem): CheckResult {
   // A check may come before the first pull.
-  const outcome = code === 'replica.unpulled' ? 'ok' : OUTCOMES[severity];
+  const outcome = code === 'replica.unpulled' ? 'note' : OUTCOMES[severity];
   return {
     name: 'account',
     outcome,
-    message: `${outcome === 'ok' ? '' : `${code}: `}${table === null ? '' : `${table}: `}${sentence}`,
-    hint: outcome === 'ok' ? '' : hint,
+    message: `${outcome === 'note' ? '' : `${code}: `}${table === null ? '' : `${table}: `}${sentence}`,
+    hint: outcome === 'note' ? '' : hint,
   };
 }
 
@@ -120,7 +121,7 @@ async function bundleAndPrint(invocation: Invocation, file: string): Promise<num
 const NO_RETRY = { ...ORIGIN_LIMITS.retry, attemptsMax: 1, totalMs: 0 };
 
 const WORD_WIDTH = 4;
-const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
+const COLOURS = { ok: 'green', note: 'cyan', warn: 'yellow', fail: 'red' } as const;
 
 /** A result on lines that begin below each other; the colour has no width. */
 export function resultText({ name, outcome, message, hint }: CheckResult, stdout: Output): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkTls } from '../../../src/extras/check/checks.ts';
+import { checkTls, judgeSpace } from '../../../src/extras/check/checks.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -11,4 +11,15 @@ test.each([
   ['a certificate that ends tomorrow', { tls: { version: 'TLSv1.3', validToMs: DAY_MS }, address: '10.0.0.7' }, 'warn'],
 ])('judges %s', (_name, probe, expected) => {
   expect(checkTls({ ...probe, nowMs: 0 }).outcome).toBe(expected);
+});
+
+const MIB = 1024 ** 2;
+
+test.each([
+  ['a small volume with a small replica', 400, 7, 'ok'],
+  ['a new replica, of which nothing is known', 60, 0, 'ok'],
+  ['less room than the replica has', 900, 1_000, 'warn'],
+  ['too little room for any run', 49, 0, 'fail'],
+])('judges the free space: %s', (_name, free, size, expected) => {
+  expect(judgeSpace(free * MIB, size * MIB).outcome).toBe(expected);
 });

@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { warn, ok } from '../../../src/extras/shared/check-results.ts';
-import { resultText } from '../../../src/extras/check/command.ts';
+import { accountResult, resultText } from '../../../src/extras/check/command.ts';
 import { collectingOutput } from '../../support/session.ts';
 
 const LONG = 'one two three four five six seven eight nine';
@@ -22,4 +22,12 @@ test('lines that follow begin below the text, whatever the colour of the first w
 
 test('in a pipe a result is one line', () => {
   expect(resultText(ok('columns', LONG), collectingOutput())).toBe(`ok    columns     ${LONG}\n`);
+});
+
+test('what is worth knowing, and not wrong, is neither ok nor a warning', () => {
+  const facts = { table: null, count: 1, since: null, sentence: 'There is no replica yet', hint: 'Run rowsync pull.' };
+
+  expect(accountResult({ code: 'replica.unpulled', severity: 'late', ...facts }).outcome).toBe('note');
+  expect(accountResult({ code: 'replica.putBack', severity: 'notice', ...facts }).outcome).toBe('note');
+  expect(accountResult({ code: 'run.failed', severity: 'person', ...facts }).outcome).toBe('warn');
 });
