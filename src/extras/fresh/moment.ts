@@ -15,8 +15,8 @@ import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readSelection, readTables } from '../../replica/bookkeeping/tables.ts';
 import { readRefiltered } from '../shared/fresh-tables.ts';
-import { type ProvenMoment } from '../../replica/bookkeeping/touched.ts';
-import { storeMoment, readLastMoment } from '../shared/moments.ts';
+import { type ProvenMoment, storeMoment } from '../../replica/bookkeeping/touched.ts';
+import { readLastMoment } from '../shared/moments.ts';
 import { openReader } from '../../replica/reader.ts';
 
 /** Asks after a pull until nothing moved, and stores the moment. @throws RowsyncError `fresh.moved` for tables that are too busy. */

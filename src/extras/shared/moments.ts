@@ -1,19 +1,10 @@
 /**
- * Moments at which all tables were as they are here: stored once they are proven, and read by whoever needs one.
+ * Moments at which all tables were as they are here, for whoever needs one.
  */
 import { sql } from '../../base/sql.ts';
-import { type ProvenMoment, endMoment } from '../../replica/bookkeeping/touched.ts';
-import type { Connection, Tx } from '../../replica/connection.ts';
+import type { ProvenMoment } from '../../replica/bookkeeping/touched.ts';
+import type { Connection } from '../../replica/connection.ts';
 import { queryFirst } from '../../replica/query.ts';
-
-export function storeMoment(tx: Tx, { at, tables, notCovered }: ProvenMoment): void {
-  endMoment(tx);
-  tx.prepare(sql`INSERT INTO _rowsync_moments (at, tables, not_covered, holds) VALUES (?, ?, ?, 1)`).run(
-    at,
-    JSON.stringify(tables),
-    JSON.stringify(notCovered),
-  );
-}
 
 /** The last moment, and whether the tables are still as they were then; null for none. */
 export function readLastMoment(from: Connection): (ProvenMoment & { readonly holds: boolean }) | null {
