@@ -183,9 +183,7 @@ describe('a file that cannot be sent parks its row, and no other', () => {
     );
 
     const report = await fixture.upload(
-      hasFolder
-        ? {}
-        : { settings: { uploadDir: null, maxPushRows: 500, maxDeletePercent: 50, tableOptions: () => null } },
+      hasFolder ? {} : { settings: { uploadDir: null, maxPushRows: 500, maxDeletePercent: 50 } },
     );
 
     expect(countsOf(report)).toEqual({ updated: 1, refused: 1, parked: 1 });
