@@ -88,6 +88,11 @@ export function readRowEntries(from: Connection, table: string, rowId: number): 
 /** Deletes of the number that a new row had here until the origin gave it its own; nothing else was deleted. */
 export const IS_RENUMBERING = sql`(kind = 'delete' AND cause = 'push' AND row_id < 0)`;
 
+/** As `IS_RENUMBERING`. */
+export function isRenumbering({ kind, cause, rowId }: Pick<HistoryEntry, 'kind' | 'cause' | 'rowId'>): boolean {
+  return kind === 'delete' && cause === 'push' && rowId !== null && rowId < 0;
+}
+
 /** The last entries of a row, or of all rows for null, the newest first. */
 export function readNewestEntries(
   from: Connection,
@@ -116,7 +121,7 @@ export function lastSeq(from: Connection): number {
 export function readRunCounts(from: Connection, filter: EntryFilter): readonly RunCount[] {
   const text = sql`SELECT run_id AS runId, (SELECT r.kind FROM sync_runs r WHERE r.id = run_id) AS work, "table", kind, cause,
         count(*) AS count, max(id) AS lastId, min(at) AS "from", max(at) AS "to"
-      FROM sync_history WHERE ${within(filter)}
+      FROM sync_history WHERE ${within(filter)} AND NOT ${IS_RENUMBERING}
       GROUP BY run_id, CASE WHEN run_id IS NULL THEN at END, "table", kind, cause ORDER BY lastId DESC`;
   return queryAll(from, text, [values(filter)]) as RunCount[]; // the columns just listed
 }

@@ -7,7 +7,15 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { countText, plural, printable, printableJson, integerFromText } from '../../base/text.ts';
-import { entryJson, findRun, readRunCounts, readRunEntries, type EntryFilter, type RunCount } from './entries.ts';
+import {
+  entryJson,
+  findRun,
+  isRenumbering,
+  readRunCounts,
+  readRunEntries,
+  type EntryFilter,
+  type RunCount,
+} from './entries.ts';
 import { findKnownTable, readKnownTables } from './known.ts';
 import { schemaChangeText } from '../../pull/schema-changes.ts';
 import type { Connection } from '../../replica/connection.ts';
@@ -177,7 +185,7 @@ function headOf({ runId, work }: LoggedRun): string {
 function* rowsText(from: Connection, run: LoggedRun, filter: EntryFilter): Generator<string> {
   let count = 0;
   for (const entry of readRunEntries(from, run, filter)) {
-    if (entry.rowId === null) continue;
+    if (entry.rowId === null || isRenumbering(entry)) continue;
     count += 1;
     if (count > ROWS_MAX) break;
     yield `    ${printable(entry.table ?? '')} ${entry.rowId}: ${headText(entry)}\n      ${cellsText(entry)}\n`;

@@ -125,8 +125,9 @@ function aboutText({ table, status, nowMs }: TableView): Html {
 }
 
 function toolsHtml(view: TableView): Html {
-  const { table, wish, columns, sql } = view;
+  const { table, wish, columns, sql, mistakes } = view;
   const query = queryOf({ ...wish, columns, start: null });
+  const path = pathPart(table.name);
   return html`<div class="tools">
     <form id="filters" method="get" action="/browse/${pathPart(table.name)}" role="search">
       <label class="unseen" for="search">Search text in all columns</label>
@@ -134,10 +135,13 @@ function toolsHtml(view: TableView): Html {
       ${keptHtml({ ...wish, filters: [], search: '', start: null })}
       <button>Apply</button>
     </form>
-    <p class="exports">
-      <a href="/export/csv/${pathPart(table.name)}${exact(query)}" download>CSV</a>
-      <a href="/export/json/${pathPart(table.name)}${exact(query)}" download>JSON</a>
-    </p>
+    ${
+      mistakes.length === 0 &&
+      html`<p class="exports">
+        <a href="/export/csv/${path}${exact(query)}" download>CSV</a>
+        <a href="/export/json/${path}${exact(query)}" download>JSON</a>
+      </p>`
+    }
     ${columnsHtml(view)} ${facetLinksHtml(view)}
     <details>
       <summary>SQL</summary>

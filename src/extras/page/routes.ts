@@ -21,7 +21,7 @@ import { readFullCell, readFileLine } from '../shared/browse-row.ts';
 import { readKnownTables } from '../history/known.ts';
 import { queryPast } from '../history/past.ts';
 import { openReader, type QueryAnswer, type ReplicaReader } from '../../replica/reader.ts';
-import { nameOfPart, pathPart, queryOf, shownColumns, queryFromAddress } from './address.ts';
+import { mistakesIn, nameOfPart, pathPart, queryOf, shownColumns, queryFromAddress } from './address.ts';
 import { answerEdit, answerEditForm } from './edit.ts';
 import { answerEdits } from './edits.ts';
 import { ANSWER_ROWS_MAX, askHtml, type QueryOutcome } from './ask.ts';
@@ -275,6 +275,9 @@ function ofTable(reader: ReplicaReader, part: string, query: URLSearchParams): E
   if (table === null) {
     throw usageError('There is no such table', 'It may have another name now.');
   }
+  // An address of yesterday may name a column that is called otherwise today: all rows would be no answer to it.
+  const [mistake] = mistakesIn(query, table);
+  if (mistake !== undefined) throw usageError(mistake.replace(/\.$/, ''), 'Open the table, and filter it anew.');
   const wish = queryFromAddress(query, table);
   const columns = shownColumns(table, wish);
   return {

@@ -121,6 +121,10 @@ test('history of a row that was made here begins with what it was before the ori
   expect(id).toBeGreaterThan(0);
   expect(entries.map(({ kind, cause }) => `${kind} ${cause}`)).toEqual(['insert edit', 'insert push']);
   expect(entries[1]?.wasRowId).toBe(entries[0]?.rowId);
+  // Nothing was deleted when the row got its id.
+  const former = String(entries[0]?.rowId);
+  expect((await history.run(['log', '--table', 'Note'])).stdout).not.toContain('deleted, by a push');
+  expect((await history.run(['history', 'Note', '--', former])).stdout).toContain('goes on under the id');
 });
 
 test('log lists runs, the newest first, and rows where a table or a run is named', async () => {

@@ -182,6 +182,20 @@ test('an export has the rows of the page and those behind them, with formulas ma
   expect(answer.body).toBe("a,b\n'@x,1\n");
 });
 
+test('an export whose filter names no column, or no value of its column, is refused, and no page offers it', async () => {
+  await using visits = await startVisits();
+  const { person } = visits;
+
+  const stale = await get(person, '/export/csv/Person?Nmae=bo');
+  const page = await get(person, '/browse/Person?Nmae=bo');
+
+  expect([stale.status, page.status]).toEqual([400, 200]);
+  expect(stale.body).toContain('No column is called “Nmae”');
+  expect(page.body).toContain('No column is called “Nmae”');
+  expect(page.body).not.toContain('/export/');
+  expect((await get(person, '/browse/Person?Name=bo')).body).toContain('/export/csv/Person?Name=bo');
+});
+
 test.each([
   ['DELETE FROM "Person"', 400, 'returns no rows or would write'],
   ['SELECT 1; SELECT 2', 400, 'more than one statement'],
