@@ -293,6 +293,18 @@ function plainInteger(value: unknown): unknown {
 /** Failures of the file, which no other query would avoid. */
 const OF_THE_FILE = /^SQLITE_(CORRUPT|NOTADB|IOERR|CANTOPEN|BUSY|FULL)/;
 
+/** What to do about an error of SQLite, by a part of its words. */
+const HINTS: readonly (readonly [part: string, hint: string])[] = [
+  ['contains more than one statement', 'One statement is allowed: run each on its own.'],
+  ['contains no statements', 'Write a question, such as SELECT * FROM sync_columns.'],
+  ['should this be a string literal', 'Put texts in single quotes, and names in double quotes.'],
+  ['no such function', 'SELECT DISTINCT name FROM pragma_function_list lists the functions.'],
+  ...['no such table', 'no such column', 'syntax error'].map(
+    (part) =>
+      [part, 'Put names with spaces in double quotes. SELECT * FROM sync_columns lists tables and columns.'] as const,
+  ),
+];
+
 function queryError(
   thrown: unknown,
   path: string,
@@ -308,9 +320,7 @@ function queryError(
   const guess = names.includes(name) ? '' : guessText(name, names);
   return new RowsyncError('usage', 'replica.query', {
     message: `SQLite does not accept the query: ${reason}${guess}`,
-    hint: /contains more than one statement/.test(reason)
-      ? 'One statement is allowed: run each on its own.'
-      : 'Put names with spaces in double quotes. SELECT * FROM sync_columns lists tables and columns.',
+    hint: HINTS.find(([part]) => reason.includes(part))?.[1] ?? 'SELECT * FROM sync_columns lists tables and columns.',
     cause: thrown,
   });
 }

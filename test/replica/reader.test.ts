@@ -36,6 +36,25 @@ test('a reader who may not write to the folder is told another way to read', () 
   expect(error).toMatchObject({ code: 'replica.path', hint: expect.stringContaining('read a backup') as string });
 });
 
+test.each([
+  ['SELECT nope(1)', 'pragma_function_list'],
+  ['-- nothing', 'Write a question'],
+  ['SELECT "Retial"', 'texts in single quotes'],
+  ['SELECT 1; SELECT 2', 'One statement'],
+  ['SELECT Unit Price', 'Put names with spaces in double quotes'],
+  ['SELECT * FROM Order Line', 'Put names with spaces in double quotes'],
+  ['SELECT count(1, 2)', 'sync_columns lists tables'],
+])('the query %s gets the hint that helps', (query, hint) => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'replica.db');
+  openReplica(path, { clock: systemClock }).close();
+  using reader = openReader(path);
+
+  expect(() => reader.query(query)).toThrow(
+    expect.objectContaining({ code: 'replica.query', hint: expect.stringContaining(hint) as string }) as Error,
+  );
+});
+
 test('a query is told which table or column a misspelt name may mean, of the tables that it names', () => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');

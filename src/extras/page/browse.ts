@@ -11,6 +11,8 @@ import {
   type CutCell,
   type Facet,
   type RowsPage,
+  hasTimes,
+  stampOf,
   countRows,
   readFacet,
   readRowsPage,
@@ -287,8 +289,14 @@ function wordsOf({ op, value }: TableQuery['filters'][number]): string {
 
 function emptyHtml({ table, wish }: TableView): Html {
   if (wish.filters.length === 0 && wish.search === '') return html`<p class="nothing">No rows.</p>`;
+  const isRelative = wish.filters.some(({ column, value }) => {
+    return hasTimes(table.columns.find(({ name }) => name === column)) && stampOf(`${value}Z`) !== null;
+  });
   return html`<p class="nothing">
-    No rows match these filters. <a href="/browse/${pathPart(table.name)}">Show all ${countText(table.rowCount)}</a>
+    No rows match these filters. ${isRelative && 'A time without an offset, such as +09:00, is one of UTC. '}<a
+      href="/browse/${pathPart(table.name)}"
+      >Show all ${countText(table.rowCount)}</a
+    >
   </p>`;
 }
 

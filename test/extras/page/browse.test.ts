@@ -67,6 +67,8 @@ test('a time is found as the page shows it in any zone, and a day alone is one o
   expect(visits.page('Date Modified=>soon')).toContain('“Date Modified” has times, and “soon” is none.');
   expect(visits.page('Date Modified=>2020')).toContain('30 rows of 30');
   expect(visits.page('Date Modified=>2020-01')).not.toContain('has times');
+  expect(visits.page(`Date Modified=${inTokyo}`)).toContain('A time without an offset, such as +09:00, is one of UTC.');
+  expect(visits.page('Date Modified=2020-01-01 09:00:00Z')).not.toContain('such as +09:00, is one of UTC');
 });
 
 test('rows that match are counted', async () => {
