@@ -21,7 +21,7 @@ Examples:
   rowsync sql --format csv 'SELECT * FROM Customer' > customers.csv
   rowsync sql --json 'SELECT * FROM sync_status'
   rowsync sql < report.sql
-  rowsync sql 'SELECT "Status", "Total" FROM "Order"' | sort | head
+  rowsync sql 'SELECT "Status", "Shipping Fee" FROM "Order"' | sort | head
 
 On a terminal the answer is a table of at most 1,000 rows. In a pipe it is complete, with tabs between the fields (tsv): NULL is nothing there, and
 a tab or line break in a value is written as \\t or \\n. JSON and CSV are complete and exact. In CSV, NULL is nothing and an empty text is "";
