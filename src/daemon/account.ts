@@ -98,7 +98,8 @@ export function problemsBesideDisk(
   const { path } = config.replica;
   try {
     using reader = openReader(path);
-    checkAfterDamage(path);
+    // A daemon looks itself, in a process of its own.
+    if (around.word.keeper !== 'daemon') checkAfterDamage(path);
     if (reader.isOlder()) return accountOf({ ...nothingOf(around), replica: 'older' });
     return readProblems(reader, { ...around, ...readKept(reader, bind(reader), around.nowMs) });
   } catch (thrown) {

@@ -362,9 +362,10 @@ class Daemon {
     this.#circuit = CLOSED;
     this.#failure = null;
     const at = { clock, log: this.#log };
+    const isOnSchedule = run.wantedTables.size === 0;
     if (run.work === 'push' && own !== null)
-      this.#edits.noteFailure({ nowMs: clock.monotonicMs(), random: clock.random() });
-    else if (run.work === 'push' && run.wantedTables.size > 0) this.#edits.serve();
+      this.#edits.noteFailure({ nowMs: clock.monotonicMs(), random: clock.random(), isOnSchedule });
+    else if (run.work === 'push' && !isOnSchedule) this.#edits.serve();
     this.#readTimes.note(run, tables);
     const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
     if (run.work === 'push') for (const [table, error] of errorByTable) this.#pushTroubles.note(table, error, at);
@@ -387,6 +388,7 @@ class Daemon {
     this.#refusedReload = [];
     this.#scheduled = new ScheduledJobs(jobsOf(this.#resources.config));
     this.#edits = new EditWatch(this.#resources.replica);
+    this.#edits.note(this.#parts.clock.monotonicMs());
     this.#refreshWatch = new RefreshWatch();
     this.#circuit = halfOpen(this.#circuit); // the credentials may be what was changed
     const { tableOptions } = pullSettings(this.#resources.config);

@@ -12,6 +12,13 @@ import { readEditedTables } from '../replica/bookkeeping/row-states.ts';
 /** Between two looks at the version: a person does not notice a second, and a look costs microseconds. */
 export const LOOK_MS = 1_000;
 
+interface FailedPush {
+  readonly nowMs: number;
+  readonly random: number;
+  /** It was no push of noticed edits. */
+  readonly isOnSchedule: boolean;
+}
+
 export class EditWatch {
   readonly #replica: Replica;
   #version: number;
@@ -51,8 +58,9 @@ export class EditWatch {
     this.#failureCount = 0;
   }
 
-  /** A push failed. Its edits are noticed again after a wait that grows, since the schedule may be hours away. */
-  noteFailure({ nowMs, random }: { readonly nowMs: number; readonly random: number }): void {
+  /** A push failed. Its edits are noticed again after a wait that grows, since the schedule may be hours away; one on schedule delays no noticed edit. */
+  noteFailure({ nowMs, random, isOnSchedule }: FailedPush): void {
+    if (isOnSchedule && this.#noticedAtMs !== null) return;
     this.#failureCount += 1;
     this.#noticedAtMs = nowMs + spreadBackoffMs(BACKOFFS.table, this.#failureCount, random);
   }

@@ -69,8 +69,12 @@ export function checkAfterDamage(path: string): void {
   if (lock?.mtimeMs !== 0) return;
   const db = openToRead(path);
   try {
-    const problems = readNames(db, path).values();
-    const problem = problems.map((name) => problemOf(db, name, path)).find((found) => found !== null);
+    const names = readNames(db, path);
+    requireBooks(db, new Set(names), path);
+    const problem = names
+      .values()
+      .map((name) => problemOf(db, name, path))
+      .find((found) => found !== null);
     if (problem !== undefined && problem !== null) throw damaged(path, problem);
   } finally {
     db.close();

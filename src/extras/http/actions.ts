@@ -10,7 +10,7 @@ import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import type { PersonDecision, SeenEdits } from '../../capture/decide.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
-import { WORK_KINDS, type WorkKind } from '../../daemon/jobs.ts';
+import type { WorkKind } from '../../daemon/jobs.ts';
 import { SESSION_MS_MAX, type PageAuth } from './page-key.ts';
 import { publicStateOf, type Problem, type PublicState } from '../../reconcile/account/account.ts';
 import { durationText, integerFromText } from '../../base/text.ts';
@@ -45,6 +45,8 @@ export interface Actions {
   problems(): readonly Problem[];
   nowMs(): number;
   decide(decision: PersonDecision): Promise<DecisionAnswer>;
+  /** Whether a kind of work has a schedule, so that the daemon does it. */
+  isScheduled(work: string): boolean;
   /** Starts a cycle now, or one kind of work. */
   cycle(work: WorkKind | null): void;
   /** Reads tables now, by their names at the origin; resolves when that has ended, or will not begin soon. */
@@ -142,7 +144,8 @@ export async function answerPost(request: IncomingMessage, path: string, actions
     return redirect('/', cookie(request, '', 0));
   }
   if (path === '/cycle') {
-    const work = WORK_KINDS.find((kind) => kind === form.get('work')) ?? null;
+    const work = form.get('work');
+    if (work !== null && !actions.isScheduled(work)) return sentence(bar, 409, 'This work has no schedule any more');
     actions.cycle(work);
     return redirect(work === null ? '/?said=cycle' : '/work?_said=work');
   }
@@ -200,7 +203,7 @@ const STATUS = { done: 200, problem: 409, busy: 503, failed: 503 } as const;
 /** Names of tables, as a program sends them. */
 export const TABLE_NAMES = z.array(z.string());
 const READ = z.object({ tables: TABLE_NAMES });
-const WORK = z.object({ work: z.enum(WORK_KINDS) });
+const WORK = z.object({ work: z.string() });
 
 const TAKES = ['local', 'remote', 'base', 'value'] as const;
 
@@ -236,7 +239,8 @@ async function readTables(text: string, actions: Actions): Promise<Reply> {
 
 function startWork(text: string, actions: Actions): Reply {
   const given = parsed(WORK, text);
-  if (given === null) return { status: 400, type: TYPES.text, body: 'no kind of work\n' };
+  if (given === null || !actions.isScheduled(given.work))
+    return { status: 400, type: TYPES.text, body: 'no kind of work\n' };
   actions.cycle(given.work);
   return { status: 200, type: TYPES.json, body: '{}\n' };
 }

@@ -81,6 +81,7 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
     onWork: (listener) => view.onWork(listener),
     lastChange: () => lastSeq(view.resources().replica),
     decide: (decision) => decisionQueue.ask(decision),
+    isScheduled: (work) => view.state().jobs.some(({ id }) => id === work || id.startsWith(`${work} `)),
     cycle: (work) => view.askForCycle(work),
     refresh: (tables) => view.refresh(tables),
     answerPath: (asked) => answerPath(view, asked),

@@ -227,13 +227,8 @@ export function readPullAccount(from: Connection, { id, localName }: RowTarget, 
   const isWhole = here.unreadable === 0 && listed === here.here && !hasSuspects(from, id);
   if (isWhole) return pullAccount({ listed, ...here, kept: 0, strange: 0 });
   const isReadable = sql`NOT IN (SELECT row_id FROM _rowsync_unreadable WHERE table_id = @id)`;
-  // A row that is gone since its page was read was not lost.
-  const query = sql`WITH gone (id, at) AS MATERIALIZED (
-            SELECT row_id, max(deleted_at) FROM _rowsync_deleted
-            WHERE table_id = @id AND deleted_at >= (SELECT min(verified_at) FROM _rowsync_pages WHERE table_id = @id) GROUP BY row_id),
-          listed (id) AS MATERIALIZED (
-            SELECT DISTINCT seen.value FROM _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, "window", page), json_each(r.row_ids) seen
-            LEFT JOIN gone ON gone.id = seen.value WHERE p.table_id = @id AND (gone.at IS NULL OR gone.at < p.verified_at)),
+  const query = sql`WITH listed (id) AS MATERIALIZED (
+            SELECT DISTINCT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @id),
           other (isKept) AS MATERIALIZED (
             SELECT EXISTS (SELECT 1 FROM _rowsync_suspects s WHERE s.table_id = @id AND s.row_id = known._id)
             FROM ${ident(localName)} known WHERE known._id NOT IN (SELECT id FROM listed))
@@ -241,7 +236,24 @@ export function readPullAccount(from: Connection, { id, localName }: RowTarget, 
             (SELECT count(*) FROM listed WHERE NOT (listed.id ${isReadable})) AS unreadable,
             (SELECT count(*) FROM listed JOIN ${ident(localName)} known ON known._id = listed.id WHERE listed.id ${isReadable}) AS here,
             (SELECT count(*) FROM other WHERE isKept) AS kept, (SELECT count(*) FROM other WHERE NOT isKept) AS strange`;
-  return pullAccount(must(queryFirst(from, query, [{ id }]) as ListedRows | null, 'an aggregate always has one row'));
+  const counts = must(queryFirst(from, query, [{ id }]) as ListedRows | null, 'an aggregate always has one row');
+  const account = pullAccount(counts);
+  if (account.missing <= 0) return account;
+  return pullAccount({ ...counts, listed: counts.listed - countGoneSince(from, { id, localName }) });
+}
+
+/** Listed rows that were proven to be gone after their pages were read: none of them was lost. */
+function countGoneSince(from: Connection, { id, localName }: Pick<RowTarget, 'id' | 'localName'>): number {
+  const text = sql`WITH gone (id, at) AS MATERIALIZED (
+            SELECT row_id, max(deleted_at) FROM _rowsync_deleted
+            WHERE table_id = @id AND deleted_at >= (SELECT min(verified_at) FROM _rowsync_pages WHERE table_id = @id) GROUP BY row_id)
+          SELECT count(*) FROM (
+            SELECT 1 FROM _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, "window", page), json_each(r.row_ids) seen
+            JOIN gone ON gone.id = seen.value
+            WHERE p.table_id = @id AND gone.id NOT IN (SELECT _id FROM ${ident(localName)})
+              AND gone.id NOT IN (SELECT row_id FROM _rowsync_unreadable WHERE table_id = @id)
+            GROUP BY gone.id HAVING max(p.verified_at) <= gone.at)`;
+  return queryNumber(from, text, [{ id }]);
 }
 
 /** How many rows here were changed in a second or later, counted up to `max`; `column` is the local name of that stamp. */

@@ -12,9 +12,12 @@ import { NOTE } from '../../support/two-way.ts';
 const TABLES = 'tables: { "*": { push: true, conflict: ask } }\n';
 
 /** The port has to be known to the command line, so the daemon listens on a socket in its folder. */
-async function startListening(sandbox: Parameters<typeof startTroubled>[0]): ReturnType<typeof startTroubled> {
+async function startListening(
+  sandbox: Parameters<typeof startTroubled>[0],
+  more = '',
+): ReturnType<typeof startTroubled> {
   const socket = `/tmp/rowsync-${process.pid}-${Math.floor(performance.now() * 1000)}.sock`;
-  return startTroubled(sandbox, `http: { listen: "${socket}" }\n${TABLES}`);
+  return startTroubled(sandbox, `http: { listen: "${socket}" }\n${TABLES}${more}`);
 }
 
 test('resolve, retry, discard and seen work beside a daemon', async () => {
@@ -92,6 +95,16 @@ test('a daemon that does not listen cannot be asked', async () => {
 
   expect(stderr).toContain('replica.inUse');
   expect(stderr).toContain('Set http.listen');
+});
+
+test('verify beside a daemon that has a schedule for it is done by it', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox, 'schedule: { verify: "0 3 * * *" }\n');
+
+  const { exitCode, stdout } = await runCli(['verify'], { folder: daemon.folder });
+
+  expect(stdout).toMatch(/^verify by the daemon: done in /);
+  expect(exitCode).toBe(0);
 });
 
 test('pull and push beside a daemon are done by it', async () => {
