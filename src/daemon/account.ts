@@ -98,7 +98,7 @@ export function problemsBesideDisk(
   const { path } = config.replica;
   try {
     using reader = openReader(path);
-    // A daemon looks itself, in a process of its own.
+    // A daemon looks through its file itself, with pauses for its other work.
     if (around.word.keeper !== 'daemon') checkAfterDamage(path);
     if (reader.isOlder()) return accountOf({ ...nothingOf(around), replica: 'older' });
     return readProblems(reader, { ...around, ...readKept(reader, bind(reader), around.nowMs) });
