@@ -10,6 +10,7 @@ import { ident, sql } from '../../src/base/sql.ts';
 import { readTwoWayTables } from '../../src/capture/table.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { baseName } from '../../src/replica/tables.ts';
+import { checkAfterDamage } from '../../src/replica/wholeness.ts';
 import type { Fixture } from '../support/replica.ts';
 import { startTwoWay } from '../support/two-way.ts';
 
@@ -88,4 +89,16 @@ test('a file that a process found damaged is looked through, even if nothing was
   replica.close();
 
   expect(() => visit()).toThrow('is damaged');
+});
+
+test('a reader hears of damage that a process met, also of a table of ours that is not there any more', () => {
+  checkAfterDamage(path);
+  const db = new Database(path);
+  db.exec('DROP TABLE _rowsync_local_ids');
+  db.close();
+  checkAfterDamage(path); // nobody has met it yet
+
+  expect(() => visit()).toThrow(expect.objectContaining({ code: 'replica.damaged' }) as Error);
+
+  expect(() => checkAfterDamage(path)).toThrow(expect.objectContaining({ code: 'replica.damaged' }) as Error);
 });
