@@ -7,10 +7,10 @@ import type { CheckResult } from './cli/runtime/check-result.ts';
 import type { Session } from './cli/terminal/session.ts';
 import type { Config } from './config/load.ts';
 import type { OptionSection } from './config/options.ts';
-import type { DaemonExtra } from './daemon/parts.ts';
+import type { DaemonExtra } from './daemon/context.ts';
 import type { PullContext } from './pull/context.ts';
 import type { PullReport } from './pull/report.ts';
-import type { ProvenMoment } from './replica/bookkeeping/touched.ts';
+import type { ProvenMoment } from './replica/bookkeeping/changed-rows.ts';
 import type { Stored } from './replica/connection.ts';
 import type { Replica } from './replica/database.ts';
 import type { QueryAnswer, ReplicaReader } from './replica/reader.ts';
@@ -103,7 +103,7 @@ export interface HeldQuestion {
   readonly options: { readonly fresh?: string | undefined; readonly moment?: boolean | undefined };
 }
 
-/** One extra; its folder below extras/ has the same name. What it brings to a running daemon is in daemon/parts.ts. */
+/** One extra; its folder below extras/ has the same name. What it brings to a running daemon is in daemon/context.ts. */
 export interface Extra extends DaemonExtra {
   readonly name: string;
   readonly commands?: readonly CommandModule[];

@@ -46,13 +46,13 @@ const BOUNDED: readonly (readonly [file: string, expression: string, reason: str
   ],
   ['sandbox/formula/session-functions.ts', String.raw`/\B(?=(?:\d{3})+$)/g`, 'the digits of a number: 1,100'],
   ['wire/decimal.ts', '/0+$/', 'the digits of a number: 1,100'],
-  ['wire/zone.ts', '/0+$/', 'a fraction of nine digits'],
+  ['wire/time-zones.ts', '/0+$/', 'a fraction of nine digits'],
 ];
 
 /** Files that make expressions from constants of their own, or from pieces without a quantifier. */
 const MADE: readonly string[] = [
   'base/log.ts',
-  'base/pattern.ts',
+  'base/name-pattern.ts',
   'config/origin-options.ts',
   'extras/contracts/old-names.ts',
   'extras/import/cell-value.ts',

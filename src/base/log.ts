@@ -9,7 +9,7 @@
 import { pino } from 'pino';
 import type { RowsyncError } from './errors.ts';
 import type { LogEvent } from './log-events.ts';
-import { formLine, type LogForm } from './log-form.ts';
+import { formLine, type LogForm } from './log-format.ts';
 import { printableJson } from './text.ts';
 
 /** Names that a fact may have; a new one is added here first. Under any other name a value is not written, only the name is. */

@@ -1,17 +1,17 @@
 /**
- * Edits of an older copy of the replica that was put back (replica/copies.ts): the origin may already have them, and later ones. Only a match value can
+ * Edits of an older copy of the replica that was put back (replica/older-copy.ts): the origin may already have them, and later ones. Only a match value can
  * show whether it has a create, so creates without one become in doubt at the first capture (I4). All other edits of their table wait until a person
  * lets them go, or until none is left.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { ident, sql } from '../base/sql.ts';
 import { plural, shellWord } from '../base/text.ts';
-import { decideMoved } from '../reconcile/outcome.ts';
+import { decideMoved } from '../reconcile/row-outcome.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
 import { queryNumbers } from '../replica/query.ts';
-import type { TwoWayTable } from './table.ts';
-import { apply, readFacts } from './writer/apply.ts';
+import type { TwoWayTable } from './two-way-table.ts';
+import { apply, readFacts } from './writer/apply-outcome.ts';
 import { storeFacts, readCaptureState, storeCreatesDoubted } from '../replica/bookkeeping/tables.ts';
 
 const REASON =

@@ -12,19 +12,19 @@ import {
   decideNoRow,
   type RowFacts,
   type RowOutcome,
-} from '../reconcile/outcome.ts';
+} from '../reconcile/row-outcome.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { sql } from '../base/sql.ts';
-import { refusalWords } from '../replica/failures.ts';
-import { readVersions } from '../replica/compare.ts';
+import { refusalWords } from '../replica/sqlite-errors.ts';
+import { readVersions } from '../replica/base-comparison.ts';
 import { readKeptRow } from '../replica/kept-rows.ts';
 import type { Connection, Tx, Stored } from '../replica/connection.ts';
-import { endPushHold } from '../replica/bookkeeping/problems.ts';
+import { endPushHold } from '../replica/bookkeeping/table-errors.ts';
 import { findTable } from '../replica/bookkeeping/tables.ts';
 import { evidenceText, storedFromValue, valueFromStored } from '../replica/rows.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
-import { diffRows, readAllChanges, settleQuestions, type RowChange } from './changes.ts';
+import { diffRows, readAllChanges, settleQuestions, type RowChange } from './find-edits.ts';
 import {
   closeConflict,
   hasOpenConflict,
@@ -35,10 +35,10 @@ import {
   type StoredConflict,
 } from '../replica/bookkeeping/conflicts.ts';
 import { readRowStates, takeLocalId } from '../replica/bookkeeping/row-states.ts';
-import { discardChanges } from './mode.ts';
+import { discardChanges } from './sync-mode.ts';
 import { captureOlderCopy } from './older-copy.ts';
-import { findTwoWayTable, type TwoWayColumn, type TwoWayTable } from './table.ts';
-import { apply, applyEvent, readFacts } from './writer/apply.ts';
+import { findTwoWayTable, type TwoWayColumn, type TwoWayTable } from './two-way-table.ts';
+import { apply, applyEvent, readFacts } from './writer/apply-outcome.ts';
 import { valuePutBack } from '../reconcile/files.ts';
 
 /** What a person takes; `value` counts only with `take: 'value'`. */

@@ -6,7 +6,7 @@
 import { Command, CommanderError, Help, Option } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError, usageError } from '../base/errors.ts';
 import { CONFIG_PATHS, serviceConfig } from '../config/paths.ts';
-import { withPriorities } from '../base/log-form.ts';
+import { withPriorities } from '../base/log-format.ts';
 import { messageText } from './report/error-text.ts';
 import { versionOf } from './runtime/installation.ts';
 import { type Extra, type Runner, COMMAND_GROUPS, type CommandModule } from '../extra.ts';

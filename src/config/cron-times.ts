@@ -9,7 +9,7 @@
  * repeated hour counts twice, and the skipped one is left out.
  */
 import { CronTime } from 'cron';
-import { offsetMsAt } from '../wire/zone.ts';
+import { offsetMsAt } from '../wire/time-zones.ts';
 
 export interface Schedule {
   /** As the configuration says it. */

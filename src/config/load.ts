@@ -13,7 +13,7 @@ import type { NameStyle } from '../reconcile/naming.ts';
 import { findMaskKey } from './mask-key.ts';
 import type { AddedJobs } from './schedule-options.ts';
 import { addedJobs, optionsSchema, type ExtraSettings, type OptionSection, type Options } from './options.ts';
-import { describeProblems, problemsFromIssues, type ConfigProblem } from './problems.ts';
+import { describeProblems, problemsFromIssues, type ConfigProblem } from './config-errors.ts';
 import {
   expandVariables,
   hiddenProblem,
@@ -23,7 +23,7 @@ import {
   type CredentialsResult,
   type Environment,
 } from './secrets.ts';
-import { tableRules, type TableRules } from './tables.ts';
+import { tableRules, type TableRules } from './table-patterns.ts';
 import { readOriginRoute, type RouteResult } from './proxy.ts';
 import { parseYaml } from './yaml.ts';
 

@@ -3,7 +3,7 @@
  * one form. Each says in one sentence what it must be, and carries its meaning into the JSON Schema.
  */
 import * as z from 'zod';
-import { nearestName } from '../reconcile/bindings.ts';
+import { nearestName } from '../reconcile/option-bindings.ts';
 
 // A configuration is read once: zod would compile functions that run a single time.
 z.config({ jitless: true });

@@ -1,7 +1,7 @@
 /**
  * Every option of the configuration file, declared once: its type, default, bounds, unit and meaning. Those of the origin, of tables and of schedules
  * are in the files beside it that end with -options.ts; extras declare their own. From this schema
- * come the validation and its messages (problems.ts), the type `Options`, and the JSON Schema in config/.
+ * come the validation and its messages (config-errors.ts), the type `Options`, and the JSON Schema in config/.
  *
  * An option is here only if something reads it: one that is accepted and ignored would be a promise not kept.
  */
@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { byteCount, choice, decimalNumber, integerOption, section, text, textList } from './option-kinds.ts';
 import { origin } from './origin-options.ts';
 import { scheduleWith, type AddedJob, type AddedJobs } from './schedule-options.ts';
-import type { ConfigProblem, OptionPath } from './problems.ts';
+import type { ConfigProblem, OptionPath } from './config-errors.ts';
 import { SECRET_REFERENCE, type Environment } from './secrets.ts';
 import { tablesWith } from './table-options.ts';
 

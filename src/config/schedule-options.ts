@@ -2,7 +2,7 @@
  * The options `schedule`, of all tables and of one. Part of the one table of options.
  */
 import * as z from 'zod';
-import { isZone } from '../wire/zone.ts';
+import { isZone } from '../wire/time-zones.ts';
 import { PRINTABLE, section, text } from './option-kinds.ts';
 import { cronComplaint } from './cron-times.ts';
 

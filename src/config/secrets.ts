@@ -10,7 +10,7 @@ import { isAbsolute, join, relative, resolve } from 'node:path';
 import { readShortText } from '../base/file-system.ts';
 
 import type { Credentials } from '../origin/credentials.ts';
-import type { OptionPath, ConfigProblem } from './problems.ts';
+import type { OptionPath, ConfigProblem } from './config-errors.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

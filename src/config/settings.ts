@@ -9,12 +9,12 @@ import { secretsOf } from '../origin/credentials.ts';
 import type { Bounds as HistoryBounds } from '../reconcile/history-bounds.ts';
 import type { PullSettings, TableSettings } from '../pull/context.ts';
 import type { PushSettings } from '../push/context.ts';
-import type { ColumnChoice } from '../reconcile/choose.ts';
+import type { ColumnChoice } from '../reconcile/column-selection.ts';
 import type { FileRule } from '../reconcile/files.ts';
 import type { Config } from './load.ts';
 import { findMaskKey, maskKey } from './mask-key.ts';
 import { isPushed } from './table-options.ts';
-import type { TableRule } from './tables.ts';
+import type { TableRule } from './table-patterns.ts';
 
 /** How to open the origin of a configuration that was loaded with its credentials. */
 export function originSettings({ origin, limits, replica }: Config): OriginSettings {

@@ -4,7 +4,7 @@
 import * as z from 'zod';
 import { byteCount, choice, PRINTABLE, section, text, textList } from './option-kinds.ts';
 import { tableScheduleWith, type AddedJobs } from './schedule-options.ts';
-import { matchesPattern } from '../base/pattern.ts';
+import { matchesPattern } from '../base/name-pattern.ts';
 import { ownName, type NameScope } from '../reconcile/naming.ts';
 
 const COLUMNS_MUST_BE = 'must be a mapping of exclude or include, each a list of column names or patterns';

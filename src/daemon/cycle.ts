@@ -3,7 +3,7 @@
  * between rows and files; the daemon's pull brings both, and its push is a separate job.
  */
 import type { FilesContext, FilesReport } from '../files/context.ts';
-import { pullFiles } from '../files/pull.ts';
+import { pullFiles } from '../files/download.ts';
 import type { PullReport } from '../pull/report.ts';
 
 /** Fetches the files of tables that a pull has just brought up to date; null if there are none. */

@@ -1,5 +1,5 @@
 /**
- * The daemon: one process that keeps one replica up to date, on schedule, for years. It reads the clock, asks step.ts what to do, does it, and stores
+ * The daemon: one process that keeps one replica up to date, on schedule, for years. It reads the clock, asks next-step.ts what to do, does it, and stores
  * the result; it decides nothing itself. It does one piece of work at a time. It retries failures at growing intervals and never gives them up: only a
  * stop ends the loop.
  */
@@ -9,28 +9,28 @@ import { errorFacts, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { pullSettings, pushSettings } from '../config/settings.ts';
 import { AccountWatch } from './notices.ts';
-import { problemsAt, readKept, wordOf, type Surroundings } from './account.ts';
+import { problemsAt, readKept, wordOf, type Surroundings } from './account-facts.ts';
 import { jobsOf, ScheduledJobs, type Jobs, type WorkKind } from './jobs.ts';
-import { questionOf, answerQuestion, afterFailure, causeOf, CLOSED, halfOpen, Troubles } from './circuit.ts';
-import type { Circuit, TableTrouble } from './circuit.ts';
-import { errorFromReading } from '../replica/failures.ts';
+import { questionOf, answerQuestion, afterFailure, causeOf, CLOSED, halfOpen, Troubles } from './circuit-breaker.ts';
+import type { Circuit, TableTrouble } from './circuit-breaker.ts';
+import { errorFromReading } from '../replica/sqlite-errors.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Problem } from '../reconcile/account/account.ts';
-import { NotificationSender } from './notifications.ts';
+import { NotificationSender } from './notice-channels.ts';
 import { noteFilters } from '../pull/pull.ts';
 import { endsInTime, ProgressWatchdog, watch } from './process-health.ts';
 import { DecisionQueue } from './decision-queue.ts';
-import { EditWatch, LOOK_MS } from './edits.ts';
-import type { DaemonPart, DaemonParts, DaemonView } from './parts.ts';
+import { EditWatch, LOOK_MS } from './edit-watch.ts';
+import type { DaemonPart, DaemonParts, DaemonView } from './context.ts';
 import { RefreshQueue } from './refresh-queue.ts';
 import { Servers } from './servers.ts';
 import { Results, WorkLog } from './work-log.ts';
 import { openResources, type Resources } from './resources.ts';
 import { statusLine, type DaemonState } from './state.ts';
-import { isRefresh, nextStep, takesPart, type Run, type Step } from './step.ts';
-import { contextFor, isAnyFollowed, runWork, workOfExtras } from './work.ts';
-import type { TableOutcome, WorkContext, WorkOutcome } from './work.ts';
-import { ReadTimes, RefreshWatch } from './refresh.ts';
+import { isRefresh, nextStep, takesPart, type Run, type Step } from './next-step.ts';
+import { contextFor, isAnyFollowed, runWork, workOfExtras } from './work-kinds.ts';
+import type { TableOutcome, WorkContext, WorkOutcome } from './work-kinds.ts';
+import { ReadTimes, RefreshWatch } from './freshness-text.ts';
 
 interface InnerParts extends DaemonParts {
   readonly notifications: NotificationSender;

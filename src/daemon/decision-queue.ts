@@ -5,7 +5,7 @@
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import { asRowsyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { carryOutDecision, type DecisionOutcome, type PersonDecision } from '../capture/decide.ts';
+import { carryOutDecision, type DecisionOutcome, type PersonDecision } from '../capture/person-decision.ts';
 import type { Replica } from '../replica/database.ts';
 
 /** The result of a decision; nothing was changed if the daemon is busy, or has failed. */

@@ -4,7 +4,7 @@
  */
 import type { Config } from '../config/load.ts';
 import { isPushed } from '../config/table-options.ts';
-import type { TableRule } from '../config/tables.ts';
+import type { TableRule } from '../config/table-patterns.ts';
 import { scheduleOf, type Schedule } from '../config/cron-times.ts';
 import { RUNG_REST_MS } from '../reconcile/follow.ts';
 

@@ -3,7 +3,7 @@
  * the one under way may have asked for them already.
  */
 import type { Clock } from '../base/clock.ts';
-import type { TableOutcome } from './work.ts';
+import type { TableOutcome } from './work-kinds.ts';
 
 /** How long somebody waits for them; a large table that has to be swept takes longer, and is there the next time. */
 const WAIT_MS_MAX = 45_000;

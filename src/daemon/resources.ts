@@ -6,13 +6,13 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { originSettings } from '../config/settings.ts';
-import { withBoundNames } from '../config/tables.ts';
+import { withBoundNames } from '../config/table-patterns.ts';
 import { removeUnnamed } from '../files/prune.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
-import { boundNameOf } from '../replica/bookkeeping/described.ts';
+import { boundNameOf } from '../replica/bookkeeping/described-tables.ts';
 import type { RowsyncError } from '../base/errors.ts';
-import { checkWhole } from '../replica/wholeness.ts';
+import { checkWhole } from '../replica/integrity-check.ts';
 
 interface ResourceParts {
   readonly clock: Clock;

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../base/log.ts';
 import type { Config, ListenAddress } from '../config/load.ts';
-import type { DaemonExtra, DaemonServer, DaemonView } from './parts.ts';
+import type { DaemonExtra, DaemonServer, DaemonView } from './context.ts';
 
 interface OpenServer {
   readonly of: NonNullable<DaemonExtra['server']>;

@@ -7,10 +7,10 @@ import type { ErrorKind } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
-import type { Complaint } from '../replica/bookkeeping/problems.ts';
-import type { Circuit, TableTrouble } from './circuit.ts';
+import type { Complaint } from '../replica/bookkeeping/table-errors.ts';
+import type { Circuit, TableTrouble } from './circuit-breaker.ts';
 import type { WorkKind } from './jobs.ts';
-import type { BlockedChannel } from './notifications.ts';
+import type { BlockedChannel } from './notice-channels.ts';
 
 export interface LastWork {
   readonly finishedAtMs: number;

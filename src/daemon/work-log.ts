@@ -6,11 +6,11 @@ import type { RowsyncError, ErrorCode } from '../base/errors.ts';
 import { positionAfter, PULL_BEGINNING, type PullPosition, type PullProgress } from '../pull/report.ts';
 import type { TableResult } from '../replica/bookkeeping/runs.ts';
 import type { WorkKind } from './jobs.ts';
-import type { TableOutcome, WorkOutcome } from './work.ts';
+import type { TableOutcome, WorkOutcome } from './work-kinds.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { errorFacts, type Logger } from '../base/log.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
-import type { Complaint } from '../replica/bookkeeping/problems.ts';
+import type { Complaint } from '../replica/bookkeeping/table-errors.ts';
 import type { LastWork } from './state.ts';
 
 export interface WorkNote {

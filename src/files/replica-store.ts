@@ -12,7 +12,7 @@ import { systemFiles, type FileSystem } from '../base/file-system.ts';
 import { plural } from '../base/text.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readContents, readStoreFolder, storeContentLost, storeStoreFolder } from '../replica/bookkeeping/files.ts';
-import { carryAcross } from './carry.ts';
+import { carryAcross } from './copy-content.ts';
 import type { FilesContext } from './context.ts';
 import { FileStore, openStore } from './store.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Reads a complete answer: its status, type and compression, then the document of the method or the headers of a file.
- * What it cannot read becomes a failure (failures.ts), never half an answer. Pure. Specification 4.9 and 4.10; origin
+ * What it cannot read becomes a failure (request-errors.ts), never half an answer. Pure. Specification 4.9 and 4.10; origin
  * facts 4.1.
  */
 import { RowsyncError } from '../base/errors.ts';
@@ -18,7 +18,7 @@ import {
   outsideWords,
   type Attempted,
   type Failure,
-} from './failures.ts';
+} from './request-errors.ts';
 import type { WireAnswer, TransportFault, WireHeaders } from './transport.ts';
 import { isUtf8 } from 'node:buffer';
 import { gunzipSync } from 'node:zlib';

@@ -34,7 +34,7 @@ import {
   unknownOutcomeFailure,
   type Attempted,
   type Failure,
-} from './failures.ts';
+} from './request-errors.ts';
 import type { OriginLimits } from './limits.ts';
 import type { Receiver, Transport, WireAnswer, TransportFault, WireRequest } from './transport.ts';
 
@@ -146,7 +146,7 @@ export class Requests {
     this.#queue = new PQueue({ concurrency, ...rate });
   }
 
-  /** Reads until there is an answer, a refusal, or nothing worth another attempt. @throws RowsyncError of the kinds in failures.ts. */
+  /** Reads until there is an answer, a refusal, or nothing worth another attempt. @throws RowsyncError of the kinds in request-errors.ts. */
   async run<T, E extends Etag = undefined>(call: Call<T>, options: ReadOptions<E>): Promise<Answer<T, E>> {
     const etag = readEtag(options.etag ?? undefined);
     const reading = this.#reading(call, { etag, isChange: false });

@@ -5,7 +5,7 @@
  * Invariants: no answer can make it send anything to another host (I16). Redirects are answers like any other. A
  * request is written to a connection once, also where the pool would do so again. Every exchange ends within its
  * deadline, or, for a body that is handed over, once it comes too slowly: in gaps, or in all of a span (I18). Failures
- * are values: failures.ts names them.
+ * are values: request-errors.ts names them.
  */
 import { Readable } from 'node:stream';
 import { Dispatcher, buildConnector, Pool, ProxyAgent } from 'undici';

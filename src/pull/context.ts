@@ -6,11 +6,11 @@ import type { RowsyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
-import type { RequireShape } from '../origin/shape-watch.ts';
-import type { RemoteTable } from '../capture/writer/remote.ts';
+import type { RequireShape } from '../origin/renamed-columns.ts';
+import type { RemoteTable } from '../capture/writer/store-origin-rows.ts';
 import type { Bounds as HistoryBounds } from '../reconcile/history-bounds.ts';
-import type { ConfiguredTables } from '../reconcile/bindings.ts';
-import type { ColumnChoice, Selection } from '../reconcile/choose.ts';
+import type { ConfiguredTables } from '../reconcile/option-bindings.ts';
+import type { ColumnChoice, Selection } from '../reconcile/column-selection.ts';
 import type { PushTableOptions } from '../reconcile/push-plan.ts';
 import type { NameStyle } from '../reconcile/naming.ts';
 import type { Replica } from '../replica/database.ts';
@@ -77,7 +77,7 @@ export interface LocalShape extends ColumnShape {
 /** A table that is ready to be swept: its shape here is the one that the origin describes. */
 export interface PreparedTable extends RemoteTable {
   readonly address: Address;
-  /** The origin's description, with the columns that come here (reconcile/choose.ts). */
+  /** The origin's description, with the columns that come here (reconcile/column-selection.ts). */
   readonly descriptor: TableDescriptor;
   /** Makes sure that its columns still have the names of the descriptor. */
   readonly requireShape: RequireShape;

@@ -22,11 +22,11 @@ import { readFollowing } from '../replica/bookkeeping/following.ts';
 import { readMeasured } from '../replica/rows.ts';
 import { readPagedWindows } from '../replica/bookkeeping/pages.ts';
 import { TOP_MAX } from '../wire/query.ts';
-import { isZone } from '../wire/zone.ts';
+import { isZone } from '../wire/time-zones.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import type { SweepCounts } from './report.ts';
 import { sweepWindows } from './sweep.ts';
-import { confirmedRows } from '../capture/writer/remote.ts';
+import { confirmedRows } from '../capture/writer/store-origin-rows.ts';
 import { storeFacts } from '../replica/bookkeeping/tables.ts';
 
 /** Rows that are summed at once, in some milliseconds; other work is done in between. */

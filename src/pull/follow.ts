@@ -32,7 +32,7 @@ import {
   stampColumn,
 } from '../reconcile/follow.ts';
 import { createdColumn, NO_STAMP_WINDOW, windowFilter, secondOf } from '../reconcile/windows.ts';
-import { isSameShape } from '../reconcile/shape.ts';
+import { isSameShape } from '../reconcile/renamed-columns.ts';
 import { findTable, readTable, readSelection } from '../replica/bookkeeping/tables.ts';
 import { storeFollowed, readFollowable } from '../replica/bookkeeping/following.ts';
 import {
@@ -47,15 +47,15 @@ import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/query.ts';
 import type { RowPage, TableSummary } from '../wire/schema.ts';
 import type { LocalShape, PreparedTable, PullContext, TableSettings } from './context.ts';
-import { describeTable, storedDescription, writeInShape } from './describe.ts';
+import { describeTable, storedDescription, writeInShape } from './table-description.ts';
 import { findChangedWindows, orNone, readChangedWindows } from './fingerprint.ts';
-import { prepareTable } from './prepare.ts';
-import { proveDeletes } from './suspects.ts';
+import { prepareTable } from './apply-schema.ts';
+import { proveDeletes } from './suspected-deletes.ts';
 import { sweepWindows } from './sweep.ts';
 import type { SweepCounts } from './report.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { unlikeRows } from '../reconcile/merge.ts';
-import { confirmedRows, storeAnswer } from '../capture/writer/remote.ts';
+import { confirmedRows, storeAnswer } from '../capture/writer/store-origin-rows.ts';
 import { shrinkPages } from './windows.ts';
 
 /** Why a table was not followed: no beginning · another filter · rows missing · stamps or answers do not hold · columns changed · page too large. */

@@ -1,5 +1,5 @@
 /**
- * One pull: the calling user, the list of tables, then each table (table.ts). A table that fails does not stop the others. An
+ * One pull: the calling user, the list of tables, then each table (pull-table.ts). A table that fails does not stop the others. An
  * origin that is down or refuses the credentials does, because every further answer would be the same. The pull is recorded as a run.
  */
 import { must } from '../base/assert.ts';
@@ -9,7 +9,7 @@ import { withFacts } from '../base/log.ts';
 import { printable, someOf } from '../base/text.ts';
 import { refuseRequests } from '../capture/resolve.ts';
 import { pruneHistories } from '../history/prune.ts';
-import { guessText } from '../reconcile/bindings.ts';
+import { guessText } from '../reconcile/option-bindings.ts';
 import { isMassRemoval, identityOf } from '../reconcile/guards.ts';
 import { ownName, type NameStyle } from '../reconcile/naming.ts';
 import {
@@ -22,9 +22,9 @@ import {
 } from '../replica/bookkeeping/identity.ts';
 import { readDatabaseDescriptor, storeDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { changedFilters, readTables, storeGone, storeRowsWanted, tableNamed } from '../replica/bookkeeping/tables.ts';
-import { readDescribed } from '../replica/bookkeeping/described.ts';
-import { errorFromReading } from '../replica/failures.ts';
-import { hasTable, schemaWatch } from '../replica/objects.ts';
+import { readDescribed } from '../replica/bookkeeping/described-tables.ts';
+import { errorFromReading } from '../replica/sqlite-errors.ts';
+import { hasTable, schemaWatch } from '../replica/schema-objects.ts';
 import { isAgreedPull, openRun, recordRun } from '../replica/bookkeeping/runs.ts';
 import { readSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
@@ -32,12 +32,12 @@ import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PullContext, PullOptions } from './context.ts';
 import { Outage } from '../origin/outage.ts';
 import type { Counters } from '../origin/requests.ts';
-import { once, runAll } from '../base/pool.ts';
-import { bindDescribed } from './bind.ts';
-import { placeTables, showChanges } from './prepare.ts';
+import { once, runAll } from '../base/concurrency.ts';
+import { bindDescribed } from './option-bindings.ts';
+import { placeTables, showChanges } from './apply-schema.ts';
 import type { PullReport, TablePullReport } from './report.ts';
 import { isOfOrigin, schemaChangeText } from './schema-changes.ts';
-import { noteProblem, pullTable } from './table.ts';
+import { noteProblem, pullTable } from './pull-table.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readRequestTables } from '../replica/bookkeeping/conflicts.ts';
 

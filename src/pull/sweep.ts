@@ -5,10 +5,10 @@
  *    pages of one pass        the cursor stops behind the end of each window, or at REPEATED_PAGES_MAX that are the one before
  *    passes over torn pages   REPAIR_ROUNDS_MAX a window
  *    proof of the end         one request, once per small table and identity
- *    suspects                 suspects.ts, one request per batch
+ *    suspects                 suspected-deletes.ts, one request per batch
  */
 import { stampFromMs } from '../base/clock.ts';
-import { finishSwitch } from '../capture/mode.ts';
+import { finishSwitch } from '../capture/sync-mode.ts';
 import {
   createdColumn,
   cutWindow,
@@ -41,13 +41,13 @@ import { suspectsCreated } from '../replica/bookkeeping/suspects.ts';
 import type { SelectParameters } from '../wire/query.ts';
 import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
-import { writeInShape } from './describe.ts';
+import { writeInShape } from './table-description.ts';
 import type { SweepCounts } from './report.ts';
-import { proveDeletes } from './suspects.ts';
+import { proveDeletes } from './suspected-deletes.ts';
 import { oneWindow, planWindows, storeWindows, throwAsLie, WindowLie } from './windows.ts';
-import { movingRowsError, samePageError, shortPageError, TableCursor } from './cursor.ts';
-import { runPool } from '../base/pool.ts';
-import { confirmedRows, storeAnswer } from '../capture/writer/remote.ts';
+import { movingRowsError, samePageError, shortPageError, TableCursor } from './page-cursor.ts';
+import { runPool } from '../base/concurrency.ts';
+import { confirmedRows, storeAnswer } from '../capture/writer/store-origin-rows.ts';
 
 /** Requests beyond `limits.concurrency`, so that no connection is idle while a page is stored; bounds the pages in memory. */
 const WAITING_MAX = 2;

@@ -5,8 +5,8 @@ import { foldName, isNameOf, planTableNames, type NameRules, type Naming } from 
 import type { Connection, Tx } from '../replica/connection.ts';
 import { readNameStyle } from '../replica/bookkeeping/identity.ts';
 import { findTable, type LedgerTable, readTables } from '../replica/bookkeeping/tables.ts';
-import { hasTable } from '../replica/objects.ts';
-import { readTakenNames } from '../replica/tables.ts';
+import { hasTable } from '../replica/schema-objects.ts';
+import { readTakenNames } from '../replica/user-tables.ts';
 import type { TableSummary } from '../wire/schema.ts';
 import type { PullSettings, TableSettings } from './context.ts';
 

@@ -5,13 +5,13 @@
 import type { Clock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import type { Logger } from '../base/log.ts';
-import type { TwoWayTable } from '../capture/table.ts';
+import type { TwoWayTable } from '../capture/two-way-table.ts';
 import type { Address } from '../origin/address.ts';
 import type { Origin } from '../origin/client.ts';
-import type { RequireShape } from '../origin/shape-watch.ts';
-import type { ColumnChoice } from '../reconcile/choose.ts';
+import type { RequireShape } from '../origin/renamed-columns.ts';
+import type { ColumnChoice } from '../reconcile/column-selection.ts';
 import type { BatchLimits, ChangeKind, PushTable, PushTableOptions } from '../reconcile/push-plan.ts';
-import type { RowLimit } from '../reconcile/push-outcome.ts';
+import type { RowLimit } from '../reconcile/push-answer.ts';
 import type { Replica } from '../replica/database.ts';
 import type { TablePushCounts, BeganEdits } from './report.ts';
 import type { SentFile } from '../reconcile/files.ts';

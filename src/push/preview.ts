@@ -3,9 +3,9 @@
  * transaction that is rolled back. The origin is not asked, so rows that changed there since the last pull may become conflicts when they are pushed.
  */
 import { type Clock, stampFromMs } from '../base/clock.ts';
-import { captureChanges, readAllChanges, type RowChange } from '../capture/changes.ts';
+import { captureChanges, readAllChanges, type RowChange } from '../capture/find-edits.ts';
 import { carryOutRequests } from '../capture/resolve.ts';
-import type { TwoWayTable } from '../capture/table.ts';
+import type { TwoWayTable } from '../capture/two-way-table.ts';
 import { ADDS_OFF, BATCH_LIMITS, CHANGE_KINDS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { Rehearsal } from '../replica/database.ts';
@@ -13,10 +13,10 @@ import { countEdits } from '../replica/bookkeeping/row-states.ts';
 import { readReasons } from '../replica/bookkeeping/refusals.ts';
 import type { Value } from '../wire/schema.ts';
 import type { PushSettings } from './context.ts';
-import { judgeEdits } from './table.ts';
-import { fileMeasurer } from './upload.ts';
-import { retryDue } from '../capture/writer/apply.ts';
-import { pushTable, planChanges, matchMaker } from './record.ts';
+import { judgeEdits } from './push-table.ts';
+import { fileMeasurer } from './attached-files.ts';
+import { retryDue } from '../capture/writer/apply-outcome.ts';
+import { pushTable, planChanges, matchMaker } from './record-batch.ts';
 
 /** One cell of a change, under its name here. */
 export interface PreviewCell {

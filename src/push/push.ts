@@ -5,23 +5,23 @@
  */
 import { asRowsyncError, RowsyncError, usageError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { once, runAll } from '../base/pool.ts';
-import { applyEvent } from '../capture/writer/apply.ts';
-import { MIRROR_HINT, readTwoWayTables, type TwoWayTable } from '../capture/table.ts';
+import { once, runAll } from '../base/concurrency.ts';
+import { applyEvent } from '../capture/writer/apply-outcome.ts';
+import { MIRROR_HINT, readTwoWayTables, type TwoWayTable } from '../capture/two-way-table.ts';
 import { Outage } from '../origin/outage.ts';
-import { guessText } from '../reconcile/bindings.ts';
+import { guessText } from '../reconcile/option-bindings.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readDropped } from '../replica/complaints.ts';
-import { errorFromReading } from '../replica/failures.ts';
+import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { readTables, tableNamed, tablesNamed } from '../replica/bookkeeping/tables.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
 import { readRowStates } from '../replica/bookkeeping/row-states.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, PushTally } from './context.ts';
 import type { PushTableOptions } from '../reconcile/push-plan.ts';
-import { identify } from './identity.ts';
+import { identify } from './calling-user.ts';
 import { addReport, type PushReport, type TablePushReport } from './report.ts';
-import { finishTable, pushOneTable, unbegunReport, type TablePushOrder } from './table.ts';
+import { finishTable, pushOneTable, unbegunReport, type TablePushOrder } from './push-table.ts';
 import { openRun, recordRun } from '../replica/bookkeeping/runs.ts';
 
 export interface PushOptions {

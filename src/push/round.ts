@@ -7,17 +7,17 @@ import { runPipeline, type Turn } from '../base/pipeline.ts';
 import { CHANGE_KINDS, type ChangeKind } from '../reconcile/push-plan.ts';
 import { readEditedIds } from '../replica/bookkeeping/row-states.ts';
 import { type IdBlock, type Round, type TablePush, step } from './context.ts';
-import { askAbout } from './ask.ts';
-import { record, planOptions } from './record.ts';
+import { askAbout } from './read-back.ts';
+import { record, planOptions } from './record-batch.ts';
 import { NOT_SENT, send, type Sent } from './send.ts';
-import type { RowEnd } from '../reconcile/push-outcome.ts';
+import type { RowEnd } from '../reconcile/push-answer.ts';
 import { settleFound } from './settle.ts';
 import { must } from '../base/assert.ts';
-import { apply, readFacts } from '../capture/writer/apply.ts';
+import { apply, readFacts } from '../capture/writer/apply-outcome.ts';
 import type { MergeColumn } from '../reconcile/merge.ts';
-import { decideMoved, type RowFacts, type RowOutcome } from '../reconcile/outcome.ts';
+import { decideMoved, type RowFacts, type RowOutcome } from '../reconcile/row-outcome.ts';
 import { isLeftAsSent, type BatchRow } from '../reconcile/push-settle.ts';
-import { readBlock } from './find.ts';
+import { readBlock } from './find-rows.ts';
 import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
 
 /** Edited rows when the round began, by kind: no more are sent, since a guard has judged this number. */

@@ -16,17 +16,17 @@ import {
   UNANSWERED_MAX,
   type OriginWords,
   type RowEnd,
-} from '../reconcile/push-outcome.ts';
+} from '../reconcile/push-answer.ts';
 import type { WriteMethod } from '../reconcile/push-plan.ts';
 import type { BatchRow } from '../reconcile/push-settle.ts';
-import { baseTarget } from '../replica/compare.ts';
+import { baseTarget } from '../replica/base-comparison.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { OutgoingFile } from '../wire/write-body.ts';
 import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
 import { must } from '../base/assert.ts';
 import { step, type TablePush } from './context.ts';
-import type { Recorded } from './record.ts';
-import type { Contents } from './upload.ts';
+import type { Recorded } from './record-batch.ts';
+import type { Contents } from './attached-files.ts';
 
 /** The end of each row that was reached, and what stopped the table or the whole push. */
 export interface Sent {

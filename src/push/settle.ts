@@ -1,11 +1,11 @@
 /**
- * Settles the rows of a batch once the origin was asked about them (ask.ts). One transaction applies the state table to each row
+ * Settles the rows of a batch once the origin was asked about them (read-back.ts). One transaction applies the state table to each row
  * (reconcile/row-state.ts), and removes the batch. Called after sending, and at the start of a push or a pull for batches of an earlier push (I13).
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { apply, readFacts } from '../capture/writer/apply.ts';
-import type { RowOutcome } from '../reconcile/outcome.ts';
+import { apply, readFacts } from '../capture/writer/apply-outcome.ts';
+import type { RowOutcome } from '../reconcile/row-outcome.ts';
 import {
   decideMergedInto,
   decideSettled,
@@ -14,14 +14,14 @@ import {
   settledRow,
   type SettledRow,
 } from '../reconcile/push-settle.ts';
-import { baseTarget, readVersions } from '../replica/compare.ts';
-import { countBatch, publishCount } from '../replica/copies.ts';
+import { baseTarget, readVersions } from '../replica/base-comparison.ts';
+import { countBatch, publishCount } from '../replica/older-copy.ts';
 import type { Tx } from '../replica/connection.ts';
-import { replicaError } from '../replica/failures.ts';
+import { replicaError } from '../replica/sqlite-errors.ts';
 import { storeUploadedFile } from '../replica/bookkeeping/files.ts';
-import { storeUnreadable } from '../replica/bookkeeping/unreadable.ts';
+import { storeUnreadable } from '../replica/bookkeeping/unreadable-rows.ts';
 import { readRowsById } from '../replica/rows.ts';
-import { newsOf, type Findings } from './ask.ts';
+import { newsOf, type Findings } from './read-back.ts';
 import { noteNewIds, step, type TablePush } from './context.ts';
 import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
 

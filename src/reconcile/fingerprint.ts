@@ -11,7 +11,7 @@ import {
   type TableDescriptor,
   type Value,
 } from '../wire/schema.ts';
-import { utcFromInputText } from '../wire/zone.ts';
+import { utcFromInputText } from '../wire/time-zones.ts';
 import { laterStamp, stampColumn } from './follow.ts';
 import { createdColumn, endOfWindow, NO_STAMP_WINDOW, secondOf } from './windows.ts';
 

@@ -22,10 +22,10 @@ import {
   type RowRefusal,
   type RowFacts,
   type RowOutcome,
-} from './outcome.ts';
+} from './row-outcome.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
 import { nextRowState, settlementOf, type RowFinding, type Settlement } from './row-state.ts';
-import { afterUnanswered, unansweredHope, type RowLimit, type RowReply, type Unanswered } from './push-outcome.ts';
+import { afterUnanswered, unansweredHope, type RowLimit, type RowReply, type Unanswered } from './push-answer.ts';
 
 export interface BatchRow {
   /** The id that it has here. */

@@ -4,7 +4,7 @@
 import { sql } from '../base/sql.ts';
 import { plural } from '../base/text.ts';
 import type { Connection } from './connection.ts';
-import { readContractComplaints, type Complaint } from './bookkeeping/problems.ts';
+import { readContractComplaints, type Complaint } from './bookkeeping/table-errors.ts';
 import { queryAll, queryAny } from './query.ts';
 
 /** An error and what it is about; `since` is a stamp, null where it is not known. */

@@ -5,10 +5,10 @@
 import Database from 'better-sqlite3';
 import { sql, type Sql } from '../base/sql.ts';
 import { agreeToPull } from './bookkeeping/runs.ts';
-import { type ConfirmationKind } from './bookkeeping/problems.ts';
+import { type ConfirmationKind } from './bookkeeping/table-errors.ts';
 import { readTables, tablesNamed, storeFacts } from './bookkeeping/tables.ts';
 import type { Connection } from './connection.ts';
-import { replicaError } from './failures.ts';
+import { replicaError } from './sqlite-errors.ts';
 import { queryAll, queryText } from './query.ts';
 
 /** What a person agreed to: so many rows of a table, by its name here; null for what held a pull as a whole. */

@@ -31,7 +31,7 @@ export interface WrittenTable {
   readonly localName: string;
 }
 
-/** Told of every row of a user table, or of a base, before it is written (journal.ts). Does nothing for tables without history. */
+/** Told of every row of a user table, or of a base, before it is written (history-writer.ts). Does nothing for tables without history. */
 export interface TxJournal {
   isKept(tableId: number): boolean;
   /** Rows that may be about to change, come or go. */

@@ -11,8 +11,8 @@ import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import type { ChangeCause, Connection, Tx } from './connection.ts';
-import { realPathOf, recogniseFile, requireFile, requireOwnLog, wasReplica } from './copies.ts';
-import { replicaError, sqliteCode } from './failures.ts';
+import { realPathOf, recogniseFile, requireFile, requireOwnLog, wasReplica } from './older-copy.ts';
+import { replicaError, sqliteCode } from './sqlite-errors.ts';
 import {
   APPLICATION_ID,
   BUSY_TIMEOUT_MS,
@@ -23,13 +23,13 @@ import {
   takeLock,
   type Connect,
 } from './lock.ts';
-import { forgetSchema, readSchemaVersion } from './objects.ts';
+import { forgetSchema, readSchemaVersion } from './schema-objects.ts';
 import { sql, type Sql } from '../base/sql.ts';
 import { checkVersion, downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
-import { checkEditsWhole, damaged, isAsLeft, noteLeft } from './wholeness.ts';
+import { checkEditsWhole, damaged, isAsLeft, noteLeft } from './integrity-check.ts';
 import { assert } from '../base/assert.ts';
 import type { Cause } from './history-interval.ts';
-import { Journal } from './journal.ts';
+import { Journal } from './history-writer.ts';
 import { storeAllCompareDue } from './bookkeeping/tables.ts';
 
 /** Longest wait for another client's transaction altogether; people leave transactions open for minutes. */

@@ -7,8 +7,8 @@ import Database from 'better-sqlite3';
 import { codeOf, RowsyncError } from '../base/errors.ts';
 import { readBytesAt } from '../base/file-system.ts';
 import { sql } from '../base/sql.ts';
-import { realPathOf, requireFile } from './copies.ts';
-import { replicaError } from './failures.ts';
+import { realPathOf, requireFile } from './older-copy.ts';
+import { replicaError } from './sqlite-errors.ts';
 
 /** "rsyn" in ASCII; says that the file is ours (`PRAGMA application_id`). */
 export const APPLICATION_ID = 0x7273_796e;

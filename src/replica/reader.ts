@@ -7,13 +7,13 @@ import { resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { RowsyncError, usageError } from '../base/errors.ts';
 import { sql, type Sql } from '../base/sql.ts';
-import { guessText } from '../reconcile/bindings.ts';
+import { guessText } from '../reconcile/option-bindings.ts';
 import { CONFLICT_LINE, type ConflictLine } from './bookkeeping/conflicts.ts';
 import { SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import type { Connection } from './connection.ts';
-import { requireFile } from './copies.ts';
+import { requireFile } from './older-copy.ts';
 import { checkOwner } from './database.ts';
-import { errorFromReading, replicaError, sqliteCode } from './failures.ts';
+import { errorFromReading, replicaError, sqliteCode } from './sqlite-errors.ts';
 import { queryTexts, withFlags } from './query.ts';
 
 /** No limit, as SQLite has it. */

@@ -7,7 +7,7 @@ import { onceFor } from '../base/once.ts';
 import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import { readColumns } from './bookkeeping/columns.ts';
 import { addToRowCount, readTable, storeFacts } from './bookkeeping/tables.ts';
-import { areRowsNoted, endMoment, touchRows } from './bookkeeping/touched.ts';
+import { areRowsNoted, endMoment, touchRows } from './bookkeeping/changed-rows.ts';
 import type { Connection, Stored, Tx, WrittenTable } from './connection.ts';
 import {
   baseName,
@@ -17,14 +17,14 @@ import {
   readStanding,
   rowsDiffer,
   COLOR_COLUMN,
-} from './tables.ts';
+} from './user-tables.ts';
 import { requireHarmlessTriggers } from './triggers.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { numericToPlain } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { clearSuspects } from './bookkeeping/suspects.ts';
-import { forgetUnreadable } from './bookkeeping/unreadable.ts';
-import { storeDeleted } from './bookkeeping/deleted.ts';
+import { forgetUnreadable } from './bookkeeping/unreadable-rows.ts';
+import { storeDeleted } from './bookkeeping/deleted-rows.ts';
 import { queryNumber, queryNumbers, queryRows } from './query.ts';
 
 /** Values bound by one upsert, about; past a few hundred the gain is lost (measured: 10 rows of 18 columns, 50 rows of 4). */

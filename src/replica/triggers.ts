@@ -1,7 +1,7 @@
 /**
  * The triggers that are on user tables: making them, and seeing whether another client dropped or changed one, which means that
  * rows may have been edited unseen. Here are also the guards that refuse every edit of a mirror; those of two-way
- * tables are in capture/triggers.ts. All names start with `_rowsync_` and end with the table's origin id.
+ * tables are in capture/edit-triggers.ts. All names start with `_rowsync_` and end with the table's origin id.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
@@ -13,7 +13,7 @@ import {
   oncePerSchema,
   readTriggers,
   type FoundTrigger,
-} from './objects.ts';
+} from './schema-objects.ts';
 import { queryAll, queryAny, queryTexts } from './query.ts';
 
 export interface Trigger extends FoundTrigger {

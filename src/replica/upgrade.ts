@@ -11,7 +11,7 @@ import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
 import { migrateBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import { checkCopy, countRows, makePrivate, PARTIAL, removeFile, takeName } from './copy-file.ts';
-import { replicaError } from './failures.ts';
+import { replicaError } from './sqlite-errors.ts';
 import { RELEASED_VERSIONS } from './migrations.ts';
 import { sql } from '../base/sql.ts';
 

@@ -3,7 +3,7 @@
  * the same shape. File names are what the origin sent: text, never a path.
  */
 import { describeKind, Fields, unexpected } from './json.ts';
-import { utcFromOffsetText } from './zone.ts';
+import { utcFromOffsetText } from './time-zones.ts';
 
 /** One revision of one attachment. */
 export interface AttachmentInfo {

@@ -8,10 +8,10 @@
  */
 import { sql, type Sql } from '../base/sql.ts';
 import { isRoundedTo, isTooLong, numericFromText, numericToPlain, type Numeric } from './decimal.ts';
-import { ExactNumber } from './exact.ts';
+import { ExactNumber } from './exact-json.ts';
 import { dateLiteral, numberLiteral, textLiteral, timeLiteral, timestampLiteral } from './formula.ts';
 import type { ColumnType, Value } from './schema.ts';
-import { inputTextFromUtc, isDate, isTimeOfDay, utcFromOffsetText } from './zone.ts';
+import { inputTextFromUtc, isDate, isTimeOfDay, utcFromOffsetText } from './time-zones.ts';
 
 /** A value that is not null. */
 export type Given = Exclude<Value, null>;
@@ -56,7 +56,7 @@ export interface TypeRules extends Wire {
   readonly valueFromText: (stored: string) => Value;
   /** SQL: whether two stored values that differ may be one value; null where each value has one spelling. */
   readonly mayBeSame: ((here: Sql, base: Sql) => Sql) | null;
-  /** The condition that triggers check; null where SQLite itself refuses anything else, and for files (capture/triggers.ts). */
+  /** The condition that triggers check; null where SQLite itself refuses anything else, and for files (capture/edit-triggers.ts). */
   readonly cellForm: CellForm | null;
   /** Why a value cannot be sent, also where triggers were removed: a sentence without the value; null where it can. */
   readonly sendProblem: (value: Given) => string | null;

@@ -6,7 +6,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { numericFromText, numericToPlain, type Numeric } from './decimal.ts';
-import { isDate, isTimeOfDay, utcFromOffsetText } from './zone.ts';
+import { isDate, isTimeOfDay, utcFromOffsetText } from './time-zones.ts';
 
 /** A reference to a column by name: `[Unit \] Price]`. */
 export function columnReference(name: string): string {

@@ -1,9 +1,9 @@
 /**
  * Reads JSON documents of the Records API: descriptors, row pages and errors (specification, sections 2.2 to 2.9). Readers take parsed JSON
- * (exact.ts) and name what they read in every complaint; they never quote a value. Fields that are not named here go to `other`.
+ * (exact-json.ts) and name what they read in every complaint; they never quote a value. Fields that are not named here go to `other`.
  */
 import { RowsyncError } from '../base/errors.ts';
-import { ExactNumber, parseExactJson } from './exact.ts';
+import { ExactNumber, parseExactJson } from './exact-json.ts';
 import { overBudget } from './json-budget.ts';
 import type {
   ColumnDescriptor,
@@ -23,7 +23,7 @@ import type {
 } from './schema.ts';
 import type { ValueReader } from './column-types.ts';
 import { unreadableRow, whyUnreadable, type UnreadableCell } from './unreadable.ts';
-import { readColumnOutput, readOutput } from './values.ts';
+import { readColumnOutput, readOutput } from './json-values.ts';
 
 /** An error descriptor (2.7, origin facts 4.1); `error` is HTTP-like, `source` names a parameter, column or view. */
 export interface ErrorDescriptor {

@@ -51,7 +51,7 @@ export interface ColumnDescriptor {
   /** True when the caller's role may not write it; null where the origin sends none. */
   readonly readOnly: boolean | null;
   readonly other: JsonObject;
-  /** Of a column that is masked here (reconcile/choose.ts); its type is then that of the masked values. Never sent by the origin. */
+  /** Of a column that is masked here (reconcile/column-selection.ts); its type is then that of the masked values. Never sent by the origin. */
   readonly mask?: Mask | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface TableDescriptor extends TableSummary {
   readonly key: string;
   readonly columns: readonly ColumnDescriptor[];
   readonly views: readonly ViewDescriptor[];
-  /** Each column is asked for by its name, since `*` may stand for others (reconcile/choose.ts, rights.ts). */
+  /** Each column is asked for by its name, since `*` may stand for others (reconcile/column-selection.ts, rights.ts). */
   readonly asksByName?: boolean | undefined;
 }
 

@@ -4,10 +4,10 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES } from './column-types.ts';
-import { ExactNumber } from './exact.ts';
+import { ExactNumber } from './exact-json.ts';
 import { describeKind, Fields, isObject, readError, unexpected, type ErrorDescriptor } from './json.ts';
 import type { ColumnShape, ColumnType, Value } from './schema.ts';
-import { writeInput, type ValueWriter } from './values.ts';
+import { writeInput, type ValueWriter } from './json-values.ts';
 
 /** One cell of a write; the value of an attachment column is `cid:<content id>`. */
 export interface OutgoingCell extends ColumnShape {

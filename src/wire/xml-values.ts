@@ -1,6 +1,6 @@
 /**
  * One value of one column, between XML element text and `Value` (specification 2.4). The four directions are those of
- * values.ts, and what a type means is in column-types.ts. `null` as text is a null element: `i:nil="true"` in
+ * json-values.ts, and what a type means is in column-types.ts. `null` as text is a null element: `i:nil="true"` in
  * output, an empty element in input.
  *
  * XML cannot say an empty text on input (it arrives as null), nor more than six decimals in output: the sandbox rounds half away

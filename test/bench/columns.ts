@@ -2,7 +2,7 @@
  * What a choice of columns saves and costs: the bytes of a pull without half of the columns, and the time of one that masks some, against a whole one.
  */
 import { join } from 'node:path';
-import type { ColumnChoice } from '../../src/reconcile/choose.ts';
+import type { ColumnChoice } from '../../src/reconcile/column-selection.ts';
 import type { Bench } from './benches.ts';
 import { takeTurns, timeMs } from './measure.ts';
 import { pullOnce } from './ours.ts';

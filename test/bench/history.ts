@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { queryPast } from '../../src/extras/history/past.ts';
+import { queryPast } from '../../src/extras/history/past-tables.ts';
 import { openReader } from '../../src/replica/reader.ts';
 import { median, peakBytesOf, timeMs, type Figure } from './measure.ts';
 import type { Origins } from './origin.ts';

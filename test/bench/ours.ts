@@ -2,13 +2,13 @@
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger, type Logger } from '../../src/base/log.ts';
 import type { FilesReport } from '../../src/files/context.ts';
-import { pullFiles } from '../../src/files/pull.ts';
+import { pullFiles } from '../../src/files/download.ts';
 import { openOrigin, type Origin } from '../../src/origin/client.ts';
 import type { OriginLimits } from '../../src/origin/limits.ts';
 import { findChangedWindows } from '../../src/pull/fingerprint.ts';
 import { pull } from '../../src/pull/pull.ts';
-import { prepareForReading } from '../../src/pull/table.ts';
-import type { ColumnChoice } from '../../src/reconcile/choose.ts';
+import { prepareForReading } from '../../src/pull/pull-table.ts';
+import type { ColumnChoice } from '../../src/reconcile/column-selection.ts';
 import type { PullReport } from '../../src/pull/report.ts';
 import { push } from '../../src/push/push.ts';
 import { BATCH_LIMITS, REQUEST_BYTES_MAX } from '../../src/reconcile/push-plan.ts';

@@ -5,12 +5,12 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
-import { tableRules } from '../../src/config/tables.ts';
+import { tableRules } from '../../src/config/table-patterns.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
 import { upsertRows, type RowTarget } from '../../src/replica/rows.ts';
 import { ensureSinks } from '../../src/extras/shared/sinks.ts';
-import { addColumns, createTable } from '../../src/replica/tables.ts';
+import { addColumns, createTable } from '../../src/replica/user-tables.ts';
 import { sql } from '../../src/base/sql.ts';
 import type { PgAddress } from '../../src/extras/postgres/context.ts';
 import { startSinks } from '../../src/extras/postgres/runner.ts';

@@ -5,11 +5,11 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
-import { captureChanges } from '../../src/capture/changes.ts';
-import { readTwoWayTables, type TwoWayTable } from '../../src/capture/table.ts';
+import { captureChanges } from '../../src/capture/find-edits.ts';
+import { readTwoWayTables, type TwoWayTable } from '../../src/capture/two-way-table.ts';
 import { must } from '../../src/base/assert.ts';
 import { openReplica } from '../../src/replica/database.ts';
-import { baseName } from '../../src/replica/tables.ts';
+import { baseName } from '../../src/replica/user-tables.ts';
 import { TABLE } from './data.ts';
 import { median, takeTurns, timeMs, type Figure } from './measure.ts';
 import type { Origins } from './origin.ts';

@@ -4,8 +4,8 @@
  */
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { readAllChanges } from '../../src/capture/changes.ts';
-import { captureTriggers } from '../../src/capture/triggers.ts';
+import { readAllChanges } from '../../src/capture/find-edits.ts';
+import { captureTriggers } from '../../src/capture/edit-triggers.ts';
 import type { Fixture } from '../support/replica.ts';
 import { capture, captured, changesOf, NOTE, startTwoWay, twoWayTable } from '../support/two-way.ts';
 

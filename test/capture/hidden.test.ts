@@ -3,8 +3,8 @@
  * column is shown again.
  */
 import { expect, test } from 'vitest';
-import { carryOutDecision } from '../../src/capture/decide.ts';
-import { prune } from '../../src/capture/mode.ts';
+import { carryOutDecision } from '../../src/capture/person-decision.ts';
+import { prune } from '../../src/capture/sync-mode.ts';
 import { here, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';

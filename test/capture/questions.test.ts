@@ -3,7 +3,7 @@
  * written, and no longer. A row that is asked nothing any more continues.
  */
 import { expect, test } from 'vitest';
-import { carryOutDecision } from '../../src/capture/decide.ts';
+import { carryOutDecision } from '../../src/capture/person-decision.ts';
 import { resolveConflict } from '../../src/capture/resolve.ts';
 import { atOrigin, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';

@@ -2,7 +2,7 @@
  * What a person decides: by the command line or by SQL, about open conflicts and about those that a policy decided.
  */
 import { describe, expect, test } from 'vitest';
-import { carryOutDecision } from '../../src/capture/decide.ts';
+import { carryOutDecision } from '../../src/capture/person-decision.ts';
 import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';

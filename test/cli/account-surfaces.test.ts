@@ -12,7 +12,7 @@ import { statusText } from '../../src/cli/commands/status.ts';
 import { metricsText } from '../../src/extras/http/metrics.ts';
 import { judgeNotices, NO_NOTICES_SENT } from '../../src/daemon/notices.ts';
 import { headlineOf } from '../../src/extras/page/headline.ts';
-import { headlineHtml } from '../../src/extras/page/status.ts';
+import { headlineHtml } from '../../src/extras/page/today-html.ts';
 import { readyReply } from '../../src/extras/http/server.ts';
 import { statusLine } from '../../src/daemon/state.ts';
 import { freshness } from '../../src/extras/mcp/tool-process.ts';

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 
 import { optionsSchema } from '../../src/config/options.ts';
-import { problemsFromIssues } from '../../src/config/problems.ts';
+import { problemsFromIssues } from '../../src/config/config-errors.ts';
 
 function readTable(yaml: string) {
   const table: unknown = parse(yaml);

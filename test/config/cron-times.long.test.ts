@@ -3,7 +3,7 @@
  */
 import { describe, expect, test, vi } from 'vitest';
 import { cronComplaint, scheduleOf } from '../../src/config/cron-times.ts';
-import { offsetMsAt } from '../../src/wire/zone.ts';
+import { offsetMsAt } from '../../src/wire/time-zones.ts';
 
 // Thousands of questions to Intl, which is slow on a busy machine.
 vi.setConfig({ testTimeout: 30_000 });

@@ -3,8 +3,8 @@
  */
 import { expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
-import { questionOf, answerQuestion } from '../../src/daemon/circuit.ts';
-import type { WorkOutcome } from '../../src/daemon/work.ts';
+import { questionOf, answerQuestion } from '../../src/daemon/circuit-breaker.ts';
+import type { WorkOutcome } from '../../src/daemon/work-kinds.ts';
 
 const BUSY = new RowsyncError('originDown', 'origin.busy', { message: 'busy', hint: '' });
 const GONE = new RowsyncError('originDown', 'origin.unreachable', { message: 'not reached', hint: '' });

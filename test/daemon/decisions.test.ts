@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import { RowsyncError, type ErrorKind } from '../../src/base/errors.ts';
 import { scheduleOf } from '../../src/config/cron-times.ts';
-import { tableRules } from '../../src/config/tables.ts';
+import { tableRules } from '../../src/config/table-patterns.ts';
 import {
   armEntry,
   serveEntry,
@@ -15,8 +15,14 @@ import {
   type Job,
   type WorkKind,
 } from '../../src/daemon/jobs.ts';
-import { afterFailure, afterTableFailure, causeOf, CLOSED, type FailureCause } from '../../src/daemon/circuit.ts';
-import { nextStep, takesPart, WAIT_MS_MAX, type Situation } from '../../src/daemon/step.ts';
+import {
+  afterFailure,
+  afterTableFailure,
+  causeOf,
+  CLOSED,
+  type FailureCause,
+} from '../../src/daemon/circuit-breaker.ts';
+import { nextStep, takesPart, WAIT_MS_MAX, type Situation } from '../../src/daemon/next-step.ts';
 
 const every5 = scheduleOf('*/5 * * * *', 'UTC');
 const noon = Date.UTC(2026, 5, 1, 12);

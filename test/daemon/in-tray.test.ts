@@ -2,7 +2,7 @@
  * Decisions on their way to the daemon's loop: carried out between two pieces of work, or told within seconds that they were not.
  */
 import { expect, test } from 'vitest';
-import type { PersonDecision } from '../../src/capture/decide.ts';
+import type { PersonDecision } from '../../src/capture/person-decision.ts';
 import { DecisionQueue, type DecisionAnswer } from '../../src/daemon/decision-queue.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { testClock } from '../support/clock.ts';

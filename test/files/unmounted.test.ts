@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pruneFiles } from '../../src/files/prune.ts';
-import { uploadKeeper } from '../../src/files/upload.ts';
+import { uploadKeeper } from '../../src/files/uploaded-files.ts';
 import { verifyFiles } from '../../src/extras/verify/files.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { fileOf, startFilesFixture, storeProblems, type FilesFixture } from '../support/files.ts';

@@ -10,7 +10,7 @@ import type { FaultRequest } from '../support/fault-server.ts';
 import { atOrigin, codesOf, countsOf, pushNow } from '../support/push.ts';
 import { AT, captured } from '../support/two-way.ts';
 import { FAULTS, startFaulty } from './faults.ts';
-import { retryRows } from '../../src/capture/writer/apply.ts';
+import { retryRows } from '../../src/capture/writer/apply-outcome.ts';
 
 const isChange = ({ path }: FaultRequest): boolean => /\/(?:create|update|upsert|delete)\.json/.test(path);
 

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { RowsyncError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { faultFailure } from '../../src/origin/failures.ts';
+import { faultFailure } from '../../src/origin/request-errors.ts';
 import { openOrigin, type OriginSettings } from '../../src/origin/client.ts';
 import type { OriginLimits } from '../../src/origin/limits.ts';
 import { testClock, type TestClock } from '../support/clock.ts';

@@ -20,13 +20,13 @@ const isHere = spawnSync(EMULATOR, ['-version']).status === 0 && existsSync(LIBR
 
 /** Tests that start no process and take seconds each; under emulation everything takes about ten times as long. */
 const SUITES = [
-  'test/wire/exact.test.ts',
+  'test/wire/exact-json.test.ts',
   'test/wire/json.test.ts',
-  'test/wire/values.test.ts',
+  'test/wire/json-values.test.ts',
   'test/replica/links.test.ts',
-  'test/replica/objects.test.ts',
+  'test/replica/schema-objects.test.ts',
   'test/capture/merge.test.ts',
-  'test/capture/view.test.ts',
+  'test/capture/changes-view.test.ts',
   'test/push/aliases.test.ts',
 ];
 

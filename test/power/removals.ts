@@ -51,7 +51,7 @@ export const REMOVALS: readonly Mutant[] = [
     without: 'The count beside the replica is not synced before it gets its name.',
     edits: [
       {
-        file: 'replica/copies.ts',
+        file: 'replica/older-copy.ts',
         find: "import { takeName } from './copy-file.ts';\n",
         replace: `import { renameSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -75,7 +75,7 @@ function takeName(from: string, to: string): void {
         replace: "if (options.synchronous === 'FULL') this.#open.db.exec('PRAGMA synchronous = OFF');",
       },
       {
-        file: 'replica/copies.ts',
+        file: 'replica/older-copy.ts',
         find: "db.pragma('synchronous = NORMAL');",
         replace: "db.pragma('synchronous = OFF');",
       },

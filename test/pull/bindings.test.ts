@@ -1,9 +1,9 @@
 /** What the configuration says of a table follows it through renames, and names that are misspelt are told. */
 import { expect, test } from 'vitest';
-import { withBoundNames, tableRules } from '../../src/config/tables.ts';
+import { withBoundNames, tableRules } from '../../src/config/table-patterns.ts';
 import { pullSettings } from '../../src/config/settings.ts';
 import type { TableOptions } from '../../src/config/options.ts';
-import { boundNameOf } from '../../src/replica/bookkeeping/described.ts';
+import { boundNameOf } from '../../src/replica/bookkeeping/described-tables.ts';
 import type { PullSettings } from '../../src/pull/context.ts';
 import type { PullReport } from '../../src/pull/report.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';

@@ -327,7 +327,7 @@ test('keeps the values of a removed column, marked, until the schema is pruned',
   await using fixture = await startFixture({ tables: [goods()] });
   await fixture.pull();
   fixture.sandbox.store.dropColumn('Good', 'Title');
-  const { pruneSchema } = await import('../../src/replica/tables.ts');
+  const { pruneSchema } = await import('../../src/replica/user-tables.ts');
 
   const report = await fixture.pull();
   const kept = fixture.rows('SELECT "Title" FROM "Good" ORDER BY _id');
@@ -347,7 +347,7 @@ test('prunes a column of a table that another client dropped', async () => {
   fixture.sandbox.store.dropColumn('Good', 'Title');
   await fixture.pull();
   fixture.execute('DROP TABLE "Good"');
-  const { pruneSchema } = await import('../../src/replica/tables.ts');
+  const { pruneSchema } = await import('../../src/replica/user-tables.ts');
 
   const dropped = await fixture.replica.write('pruning', (tx) => pruneSchema(tx, '2026-11-21T12:00:00Z'));
   await fixture.pull();

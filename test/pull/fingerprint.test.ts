@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { findChangedWindows, noteUselessMeasures, type ChangedWindows } from '../../src/pull/fingerprint.ts';
 import type { PreparedTable, PullContext } from '../../src/pull/context.ts';
-import { prepareTable } from '../../src/pull/prepare.ts';
+import { prepareTable } from '../../src/pull/apply-schema.ts';
 import { sweepWindows } from '../../src/pull/sweep.ts';
 import { readTables } from '../../src/replica/bookkeeping/tables.ts';
 import { readTableDescriptor } from '../../src/replica/bookkeeping/descriptors.ts';

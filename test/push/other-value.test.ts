@@ -3,7 +3,7 @@
  * one, or a colleague did before it was looked for. Nothing is made twice.
  */
 import { expect, test } from 'vitest';
-import { carryOutDecision } from '../../src/capture/decide.ts';
+import { carryOutDecision } from '../../src/capture/person-decision.ts';
 import type { WorkflowRule } from '../../src/sandbox/store/spec.ts';
 import { atOrigin, codesOf, here, pushNow, setFaults } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';

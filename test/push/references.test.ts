@@ -10,7 +10,7 @@ import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { atOrigin, codesOf, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { startTwoWay } from '../support/two-way.ts';
-import { retryRows } from '../../src/capture/writer/apply.ts';
+import { retryRows } from '../../src/capture/writer/apply-outcome.ts';
 
 const TABLES: readonly TableSpec[] = [
   {

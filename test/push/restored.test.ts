@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
-import { uploadKeeper } from '../../src/files/upload.ts';
+import { uploadKeeper } from '../../src/files/uploaded-files.ts';
 import type { PushStep } from '../../src/push/context.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import type { FileSpec } from '../../src/sandbox/store/spec.ts';

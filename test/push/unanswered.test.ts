@@ -4,13 +4,13 @@
  */
 import { describe, expect, test } from 'vitest';
 import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
-import { UNANSWERED_MAX } from '../../src/reconcile/push-outcome.ts';
+import { UNANSWERED_MAX } from '../../src/reconcile/push-answer.ts';
 import { startBehindProxy } from '../support/fault-proxy.ts';
 import { http, json, type FaultAnswer, type FaultRequest } from '../support/fault-server.ts';
 import { atOrigin, changesSent, codesOf, countsOf, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, NOTE } from '../support/two-way.ts';
-import { retryRows } from '../../src/capture/writer/apply.ts';
+import { retryRows } from '../../src/capture/writer/apply-outcome.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
 const HTML = { 'Content-Type': 'text/html' } as const;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isMassRemoval, isCallerChanged, isNarrowed, judgeDeletion } from '../../src/reconcile/guards.ts';
-import { planSelection } from '../../src/reconcile/choose.ts';
+import { planSelection } from '../../src/reconcile/column-selection.ts';
 import { changedIndexes } from '../../src/reconcile/merge.ts';
 import { describedColumn } from '../support/described.ts';
 

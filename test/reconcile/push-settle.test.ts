@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { MergeColumn } from '../../src/reconcile/merge.ts';
-import type { RowFacts, RowOutcome } from '../../src/reconcile/outcome.ts';
+import type { RowFacts, RowOutcome } from '../../src/reconcile/row-outcome.ts';
 import {
   decideMergedInto,
   decideSettled,

@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { carryOutDecision } from '../../src/capture/decide.ts';
+import { carryOutDecision } from '../../src/capture/person-decision.ts';
 import { resync } from '../../src/cli/commands/resync.ts';
 import { backUp, restore } from '../../src/extras/backup/replica-copy.ts';
 import { confirmHeld } from '../../src/replica/confirmation.ts';

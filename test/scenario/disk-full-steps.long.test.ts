@@ -6,7 +6,7 @@ import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { asRowsyncError } from '../../src/base/errors.ts';
-import { carryOutDecision } from '../../src/capture/decide.ts';
+import { carryOutDecision } from '../../src/capture/person-decision.ts';
 import type { PullReport } from '../../src/pull/report.ts';
 import type { Replica } from '../../src/replica/database.ts';
 import { integrity, readOrigin, readReplica } from '../support/compare.ts';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { uploadKeeper } from '../../src/files/upload.ts';
+import { uploadKeeper } from '../../src/files/uploaded-files.ts';
 import { quoted, withDatabase } from '../support/compare.ts';
 import { startFilesFixture } from '../support/files.ts';
 import { pushNow } from '../support/push.ts';

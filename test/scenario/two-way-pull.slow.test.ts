@@ -2,7 +2,7 @@
  * Pulling a table that people edit here and colleagues edit there: every edit stands, is what the origin says, or is kept.
  */
 import { describe, expect, test } from 'vitest';
-import { applyEvent } from '../../src/capture/writer/apply.ts';
+import { applyEvent } from '../../src/capture/writer/apply-outcome.ts';
 import { resync } from '../../src/cli/commands/resync.ts';
 import { verify } from '../../src/extras/verify/verify.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';

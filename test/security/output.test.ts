@@ -4,10 +4,10 @@ import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { answerAsCsv, answerAsJson } from '../../src/base/answer.ts';
+import { answerAsCsv, answerAsJson } from '../../src/base/result-formats.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
-import type { LogForm } from '../../src/base/log-form.ts';
+import type { LogForm } from '../../src/base/log-format.ts';
 import { printable, shellWord } from '../../src/base/text.ts';
 import { problemsText } from '../../src/cli/report/pull-report.ts';
 import { answerAsTable } from '../../src/cli/terminal/table.ts';

@@ -6,7 +6,7 @@ import { copyFileSync, linkSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
-import { carryOutDecision } from '../../src/capture/decide.ts';
+import { carryOutDecision } from '../../src/capture/person-decision.ts';
 import { revisionsAt, startAlbum } from '../support/album.ts';
 import { makeWorkspace } from '../support/child.ts';
 import { withDatabase } from '../support/compare.ts';

@@ -9,7 +9,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { uploadKeeper } from '../../src/files/upload.ts';
+import { uploadKeeper } from '../../src/files/uploaded-files.ts';
 import type { PushStep } from '../../src/push/context.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { withDatabase } from './compare.ts';

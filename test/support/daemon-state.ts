@@ -1,5 +1,5 @@
 /** The state of a daemon that waits for its first work. */
-import { CLOSED } from '../../src/daemon/circuit.ts';
+import { CLOSED } from '../../src/daemon/circuit-breaker.ts';
 import type { DaemonState } from '../../src/daemon/state.ts';
 
 /** At rest, without jobs and without a past. */

@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FilesContext, FilesProgress, FilesReport } from '../../src/files/context.ts';
-import { pullFiles, type FilesPullOptions } from '../../src/files/pull.ts';
+import { pullFiles, type FilesPullOptions } from '../../src/files/download.ts';
 import type { FileRule } from '../../src/reconcile/files.ts';
 import type { SandboxOptions } from '../../src/sandbox/main.ts';
 import type { FileSpec } from '../../src/sandbox/store/spec.ts';

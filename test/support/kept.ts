@@ -1,7 +1,7 @@
 /**
  * What the account has from a configuration that says nothing of tables.
  */
-import type { Surroundings } from '../../src/daemon/account.ts';
+import type { Surroundings } from '../../src/daemon/account-facts.ts';
 
 /** Where the configuration says nothing. */
 export const NOTHING_KEPT: Omit<Surroundings, 'word' | 'nowMs'> = {

@@ -11,7 +11,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { asRowsyncError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { FilesContext, FilesReport } from '../../src/files/context.ts';
-import { pullFiles } from '../../src/files/pull.ts';
+import { pullFiles } from '../../src/files/download.ts';
 import { openOrigin } from '../../src/origin/client.ts';
 import { pull } from '../../src/pull/pull.ts';
 import { openReplica } from '../../src/replica/database.ts';

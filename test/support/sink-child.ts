@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { tableRules } from '../../src/config/tables.ts';
+import { tableRules } from '../../src/config/table-patterns.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import type { PgAddress } from '../../src/extras/postgres/context.ts';

@@ -4,7 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';
-import { tableRules, type TableRules } from '../../src/config/tables.ts';
+import { tableRules, type TableRules } from '../../src/config/table-patterns.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { ensureSinks } from '../../src/extras/shared/sinks.ts';
 import type { PgAddress, SinkContext, SinkSettings } from '../../src/extras/postgres/context.ts';

@@ -231,7 +231,7 @@ function namesUsed({ path, text }: TidyFile): readonly string[] {
 
 /** A surface that judges tables or errors for itself, where it should render the account. */
 export function accountProblems({ path, text }: TidyFile): readonly string[] {
-  if (!/^src\/(?:cli|daemon|extras)\//.test(path) || path === 'src/daemon/account.ts') return [];
+  if (!/^src\/(?:cli|daemon|extras)\//.test(path) || path === 'src/daemon/account-facts.ts') return [];
   const judging = [
     /\baccountOf\(/,
     /\breadComplaints\(/,
@@ -248,12 +248,12 @@ export function accountProblems({ path, text }: TidyFile): readonly string[] {
 const ROW_WRITERS: Readonly<Record<string, string>> = {
   'src/capture/writer/': 'the one writer',
   'src/replica/rows.ts': 'its statements',
-  'src/replica/tables.ts': 'copies whole tables and columns where their shape changes',
+  'src/replica/user-tables.ts': 'copies whole tables and columns where their shape changes',
   'src/replica/triggers.ts': 'reads the program of a statement, and runs none',
   'src/extras/shared/sql-client.ts': 'writes as any SQL client does, through the triggers',
   'src/extras/history/undo.ts': 'writes as any SQL client does, through the triggers',
   'src/extras/backup/rebuild-command.ts': 'text for people',
-  'src/capture/triggers.ts': 'the triggers themselves',
+  'src/capture/edit-triggers.ts': 'the triggers themselves',
   'src/replica/bookkeeping/': 'tables of ours',
   'src/history/prune.ts': 'tables of ours',
   'src/sandbox/': 'the origin of tests',
@@ -271,7 +271,9 @@ export function writerProblems({ path, text }: TidyFile): readonly string[] {
   if (!path.startsWith('src/') || Object.keys(ROW_WRITERS).some((home) => path.startsWith(home))) return [];
   return WRITES_ROWS.flatMap((pattern) => {
     const [found] = pattern.exec(text) ?? [];
-    return found === undefined ? [] : [`${path}: writes rows (${found}…); build outcomes for capture/writer/apply.ts`];
+    return found === undefined
+      ? []
+      : [`${path}: writes rows (${found}…); build outcomes for capture/writer/apply-outcome.ts`];
   });
 }
 

@@ -5,8 +5,8 @@
  *    fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);   // as another SQL client
  *    await capture(fixture);  expect(changesOf(fixture)).toEqual([...])
  */
-import { captureChanges, readAllChanges } from '../../src/capture/changes.ts';
-import { readTwoWayTable, type TwoWayTable } from '../../src/capture/table.ts';
+import { captureChanges, readAllChanges } from '../../src/capture/find-edits.ts';
+import { readTwoWayTable, type TwoWayTable } from '../../src/capture/two-way-table.ts';
 import { must } from '../../src/base/assert.ts';
 import type { EditingOptions, PullSettings } from '../../src/pull/context.ts';
 import { readTables } from '../../src/replica/bookkeeping/tables.ts';

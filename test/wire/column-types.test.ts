@@ -1,6 +1,6 @@
 /** The rules of every column type, value by value. */
 import { expect, test } from 'vitest';
-import { ExactNumber } from '../../src/wire/exact.ts';
+import { ExactNumber } from '../../src/wire/exact-json.ts';
 import { emailOfUser, isTextType, TYPE_RULES, type Given } from '../../src/wire/column-types.ts';
 import { COLUMN_TYPES, type ColumnType, type Value } from '../../src/wire/schema.ts';
 

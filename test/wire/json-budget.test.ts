@@ -1,6 +1,6 @@
 /** What a JSON text may cost: looked at before it is parsed, whether or not it is JSON. */
 import { describe, expect, test } from 'vitest';
-import { tooLargeFailure } from '../../src/origin/failures.ts';
+import { tooLargeFailure } from '../../src/origin/request-errors.ts';
 import { parseBody, tooCostly } from '../../src/wire/json.ts';
 import { overBudget } from '../../src/wire/json-budget.ts';
 

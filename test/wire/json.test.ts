@@ -7,7 +7,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { plainDecimal } from '../../src/wire/decimal.ts';
-import { ExactNumber } from '../../src/wire/exact.ts';
+import { ExactNumber } from '../../src/wire/exact-json.ts';
 import {
   parseBody,
   readColumnNames,
@@ -19,7 +19,7 @@ import {
   readUser,
 } from '../../src/wire/json.ts';
 import { COLUMN_TYPES, type ColumnShape, type Row } from '../../src/wire/schema.ts';
-import { writeInput } from '../../src/wire/values.ts';
+import { writeInput } from '../../src/wire/json-values.ts';
 import { rowsWriter, writeDatabase, writeError, writeTable, writeUser } from '../../src/sandbox/wire/json-answers.ts';
 import { readInput } from '../../src/sandbox/wire/value-forms.ts';
 

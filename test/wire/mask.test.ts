@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 import { isSameMask, maskedReader, maskedType, maskKeyDigest, maskProblem } from '../../src/wire/mask.ts';
 import type { ColumnType, Mask, MaskKind, Value } from '../../src/wire/schema.ts';
-import { readColumnOutput } from '../../src/wire/values.ts';
+import { readColumnOutput } from '../../src/wire/json-values.ts';
 
 const KEY = 'a key of some length';
 

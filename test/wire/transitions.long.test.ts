@@ -8,7 +8,7 @@ import {
   offsetTextFromUtc,
   utcFromInputText,
   utcFromOffsetText,
-} from '../../src/wire/zone.ts';
+} from '../../src/wire/time-zones.ts';
 
 const DATABASE = '/usr/share/zoneinfo';
 const FROM = Date.UTC(2000) / 1000;

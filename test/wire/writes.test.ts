@@ -6,7 +6,7 @@ import { WireFault } from '../../src/wire/fault.ts';
 import { FORMATS } from '../support/formats.ts';
 import * as golden from '../fixtures/wire/documents.ts';
 import { readStatuses, rowIdFrom } from '../../src/wire/writes.ts';
-import { ExactNumber } from '../../src/wire/exact.ts';
+import { ExactNumber } from '../../src/wire/exact-json.ts';
 import type { InputRow } from '../../src/sandbox/wire/input-rows.ts';
 
 const { json, xml } = FORMATS;

@@ -4,17 +4,17 @@
  */
 import type { Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
-import type { PersonDecision } from '../../capture/decide.ts';
+import type { PersonDecision } from '../../capture/person-decision.ts';
 import { type ConflictLine, readUnseen, shownSince } from '../../replica/bookkeeping/conflicts.ts';
 import { openReader } from '../../replica/reader.ts';
-import { decide } from './decide.ts';
+import { decide } from './carry-out-decision.ts';
 import { loadNamedConfig, numberArgument, printResult } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { ROW_CONFLICT_TEXTS } from '../report/push-report.ts';
 import { listTable } from '../terminal/table.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import { plural, printable, shellWord, truncate } from '../../base/text.ts';
-import { jsonCells } from '../../wire/exact.ts';
+import { jsonCells } from '../../wire/exact-json.ts';
 
 const LIST_EXAMPLES = `
 Open conflicts wait for you and hold up their row only. Edits of the last seven days that lost to a change at the origin, by the

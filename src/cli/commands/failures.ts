@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { openReader, type FailureLine } from '../../replica/reader.ts';
-import { decide } from './decide.ts';
+import { decide } from './carry-out-decision.ts';
 import { loadNamedConfig, printResult } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { listTable } from '../terminal/table.ts';

@@ -3,10 +3,10 @@
  * `pull`, `verify` and `prune` need it for themselves.
  */
 import { Option, type Command } from 'commander';
-import { answerAsJson, type ResultTable } from '../../base/answer.ts';
+import { answerAsJson, type ResultTable } from '../../base/result-formats.ts';
 import { EXIT } from '../../base/errors.ts';
 import { pruneFiles } from '../../files/prune.ts';
-import { pullFiles } from '../../files/pull.ts';
+import { pullFiles } from '../../files/download.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { rowNamer } from '../../replica/bookkeeping/columns.ts';
 import { openReader, type QueryAnswer } from '../../replica/reader.ts';

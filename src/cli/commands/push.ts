@@ -6,13 +6,13 @@ import type { Command } from 'commander';
 import { asRowsyncError, EXIT } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
 import { pushSettings } from '../../config/settings.ts';
-import { withBoundNames } from '../../config/tables.ts';
+import { withBoundNames } from '../../config/table-patterns.ts';
 import { brokenAmong, chooseTables, push, type PushOptions } from '../../push/push.ts';
 import { previewPush, type TablePreview } from '../../push/preview.ts';
 import type { PushReport } from '../../push/report.ts';
 import { type ConflictLine, readLostSince, readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
 import { openForRehearsal, type Rehearsal } from '../../replica/database.ts';
-import { boundNameOf } from '../../replica/bookkeeping/described.ts';
+import { boundNameOf } from '../../replica/bookkeeping/described-tables.ts';
 import {
   writeWithAccount,
   loadNamedConfig,
@@ -25,7 +25,7 @@ import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { orLeaveConfirmation } from '../runtime/hand-over.ts';
 import { lostText, planJson, planText, pushExitCode, pushJson, pushText } from '../report/push-report.ts';
 import { writePaged } from '../terminal/pager.ts';
-import { reviewText } from '../report/review.ts';
+import { reviewText } from '../report/edit-review.ts';
 
 const PUSH_EXAMPLES = `
 Examples:

@@ -10,7 +10,7 @@ import { printable } from '../../base/text.ts';
 import type { Replica } from '../../replica/database.ts';
 import { forgetDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { chooseTables, storeFacts } from '../../replica/bookkeeping/tables.ts';
-import { hasTable } from '../../replica/objects.ts';
+import { hasTable } from '../../replica/schema-objects.ts';
 import { distrustRows, distrustBase } from '../../replica/bookkeeping/pages.ts';
 
 const EXAMPLES = `

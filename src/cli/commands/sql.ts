@@ -2,7 +2,7 @@
  * `rowsync sql`: one read-only query on the replica, also while a pull is running.
  */
 import { Option, type Command } from 'commander';
-import { answerAsCsv, answerAsJson, answerAsTsv, type ResultTable } from '../../base/answer.ts';
+import { answerAsCsv, answerAsJson, answerAsTsv, type ResultTable } from '../../base/result-formats.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';

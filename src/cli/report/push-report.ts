@@ -113,7 +113,7 @@ export function planCellsJson(cells: readonly PreviewCell[]): unknown {
   return cells.map(({ column, base, local }) => ({ column, base: plain(base), local: plain(local) }));
 }
 
-/** A plan in short: per table what would be sent, the first rows, and what waits. Values are cut; review.ts shows all. */
+/** A plan in short: per table what would be sent, the first rows, and what waits. Values are cut; edit-review.ts shows all. */
 export function planText(previews: readonly TablePreview[]): string {
   if (previews.length === 0) return 'Nothing to push\n';
   return previews.map(tableText).join('\n');

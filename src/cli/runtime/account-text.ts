@@ -4,7 +4,7 @@
 import { EXIT } from '../../base/errors.ts';
 import { printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
-import { problemsAt } from '../../daemon/account.ts';
+import { problemsAt } from '../../daemon/account-facts.ts';
 import { worstOf, type Problem } from '../../reconcile/account/account.ts';
 import type { Severity } from '../../reconcile/account/problems.ts';
 

@@ -3,9 +3,9 @@
  */
 import type { RequestOptions } from 'node:http';
 import * as z from 'zod';
-import type { PersonDecision } from '../../capture/decide.ts';
+import type { PersonDecision } from '../../capture/person-decision.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
-import type { DaemonWord } from '../../daemon/account.ts';
+import type { DaemonWord } from '../../daemon/account-facts.ts';
 import type { WorkProgress } from '../../daemon/work-log.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';

@@ -4,7 +4,7 @@
  */
 import { EXIT, type RowsyncError, usageError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import { withPriorities } from '../../base/log-form.ts';
+import { withPriorities } from '../../base/log-format.ts';
 import type { Config, loadConfig, LoadOptions } from '../../config/load.ts';
 import type { OptionSection } from '../../config/options.ts';
 import { findConfig } from '../../config/paths.ts';
@@ -141,10 +141,10 @@ function loadResources() {
   return Promise.all([
     import('../../config/settings.ts'),
     import('../../files/prune.ts'),
-    import('../../files/upload.ts'),
+    import('../../files/uploaded-files.ts'),
     import('../terminal/progress.ts'),
-    import('../../config/tables.ts'),
-    import('../../replica/bookkeeping/described.ts'),
+    import('../../config/table-patterns.ts'),
+    import('../../replica/bookkeeping/described-tables.ts'),
     import('./daemon-client.ts'),
     loadOrigin(),
     loadReplica(),

@@ -1,9 +1,9 @@
 /**
  * Shows rows as a table on a terminal: safe, cut to its width, and bounded. In a pipe, a list has tabs between its fields, and a summary has columns
- * without lines around them. What programs read, such as JSON, is in base/answer.ts.
+ * without lines around them. What programs read, such as JSON, is in base/result-formats.ts.
  */
 import { getBorderCharacters, table as boxText } from 'table';
-import { answerAsTsv, isNumber, plainText, type ResultTable, tsvLine } from '../../base/answer.ts';
+import { answerAsTsv, isNumber, plainText, type ResultTable, tsvLine } from '../../base/result-formats.ts';
 import { displayWidth, plural, printable, truncate, wrap } from '../../base/text.ts';
 
 export const OUTPUT_FORMATS = ['table', 'tsv', 'json', 'csv'] as const;

@@ -1,7 +1,7 @@
 /**
  * Copies of the replica: backups by command and on schedule, restore, and rebuilding a damaged one.
  */
-import type { Metric } from '../../daemon/parts.ts';
+import type { Metric } from '../../daemon/context.ts';
 import type { Extra } from '../../extra.ts';
 
 export const BACKUP: Extra = {

@@ -3,7 +3,7 @@
  * tables are counted before it gets its name, and its files get theirs before (I15).
  *
  * The caller copies the files, since this knows no file store. Opening a restored copy treats it as the older copy
- * that it is (copies.ts).
+ * that it is (replica/older-copy.ts).
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { RowsyncError, usageError } from '../../base/errors.ts';
 import { ident, sql } from '../../base/sql.ts';
 import { readContents, storeContentLost, storeStoreFolder, type Content } from '../../replica/bookkeeping/files.ts';
 import type { Tx } from '../../replica/connection.ts';
-import { disownFile, realPathOf, requireOwnLog } from '../../replica/copies.ts';
+import { disownFile, realPathOf, requireOwnLog } from '../../replica/older-copy.ts';
 import {
   checkCopy,
   countRows,
@@ -26,7 +26,7 @@ import {
   takeName,
 } from '../../replica/copy-file.ts';
 import { checkOwner, runOpen } from '../../replica/database.ts';
-import { replicaError, sqliteCode } from '../../replica/failures.ts';
+import { replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
 import { takeLock } from '../../replica/lock.ts';
 import { queryNumber, queryTexts } from '../../replica/query.ts';
 import { inheritSeries } from '../shared/sinks.ts';
@@ -158,7 +158,7 @@ function stampIn(file: string): string {
   return file.slice(-'19700101T000000Z.db'.length);
 }
 
-/** The database of a replica, and its mark against copies (copies.ts); null if it cannot be read. */
+/** The database of a replica, and its mark against copies (replica/older-copy.ts); null if it cannot be read. */
 function readKin(path: string): string | null {
   const text = sql`SELECT i.database || ' ' || s.file_id FROM _rowsync_identity i, _rowsync_sent s`;
   try {

@@ -10,7 +10,7 @@ import { hearDaemon } from '../../cli/runtime/daemon-client.ts';
 import type { Config } from '../../config/load.ts';
 import { optionsJsonSchema, type OptionSection } from '../../config/options.ts';
 import { parseYaml } from '../../config/yaml.ts';
-import { problemsAt } from '../../daemon/account.ts';
+import { problemsAt } from '../../daemon/account-facts.ts';
 import type { Extra } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
 import { writeNewFile } from '../shared/new-file.ts';

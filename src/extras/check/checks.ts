@@ -6,8 +6,8 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { asRowsyncError } from '../../base/errors.ts';
-import { withBoundNames, type TableRule } from '../../config/tables.ts';
-import { bindTables, misnamedIn } from '../../reconcile/bindings.ts';
+import { withBoundNames, type TableRule } from '../../config/table-patterns.ts';
+import { bindTables, misnamedIn } from '../../reconcile/option-bindings.ts';
 import {
   checkChoice,
   readKnownTables,
@@ -19,14 +19,14 @@ import {
 } from './table-options.ts';
 import type { Config } from '../../config/load.ts';
 import { isPushed } from '../../config/table-options.ts';
-import { FREE_BYTES_MIN } from '../../daemon/account.ts';
+import { FREE_BYTES_MIN } from '../../daemon/account-facts.ts';
 import { maskKeyProblem } from '../../config/mask-key.ts';
 import { systemCode } from '../../config/secrets.ts';
 import { filesSettings } from '../../config/settings.ts';
 import { describeWithRights, type Origin } from '../../origin/client.ts';
-import { judgeMatch } from '../../reconcile/match.ts';
+import { judgeMatch } from '../../reconcile/match-column.ts';
 import { mayOthersWrite } from '../../reconcile/owner.ts';
-import { checkWhole } from '../../replica/wholeness.ts';
+import { checkWhole } from '../../replica/integrity-check.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readForeignTriggers } from './replica-facts.ts';
 import { sqliteVersion } from '../shared/sql-client.ts';
@@ -40,8 +40,8 @@ import {
   type TableSummary,
   type UserDescriptor,
 } from '../../wire/schema.ts';
-import { isZone } from '../../wire/zone.ts';
-import { checkAnswers, type AnswerParts } from './answers.ts';
+import { isZone } from '../../wire/time-zones.ts';
+import { checkAnswers, type AnswerParts } from './paging-checks.ts';
 import { type CheckResult } from '../../cli/runtime/check-result.ts';
 import { fail, failed, ok, warn, ofSome } from '../shared/check-results.ts';
 import { probeOrigin } from './connection.ts';

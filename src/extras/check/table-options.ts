@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { asRowsyncError } from '../../base/errors.ts';
 import { plural, printable, bytesText, someOf } from '../../base/text.ts';
 import { isPushed } from '../../config/table-options.ts';
-import type { TableRule } from '../../config/tables.ts';
+import type { TableRule } from '../../config/table-patterns.ts';
 import type { Origin } from '../../origin/client.ts';
 import { type TableDescriptor, hasOption } from '../../wire/schema.ts';
 import { type CheckResult } from '../../cli/runtime/check-result.ts';
@@ -20,10 +20,16 @@ import { columnMode } from '../../reconcile/files.ts';
 import { readFileColumns } from '../../replica/bookkeeping/file-cells.ts';
 import { hasListedCells } from './replica-facts.ts';
 import { findMaskKey } from '../../config/mask-key.ts';
-import { chooseColumns, planSelection, uselessPatterns, type Chosen, type Choosing } from '../../reconcile/choose.ts';
+import {
+  chooseColumns,
+  planSelection,
+  uselessPatterns,
+  type Chosen,
+  type Choosing,
+} from '../../reconcile/column-selection.ts';
 import { foldName, type NameStyle, ownName } from '../../reconcile/naming.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
-import { readDescribed, type DescribedTable } from '../../replica/bookkeeping/described.ts';
+import { readDescribed, type DescribedTable } from '../../replica/bookkeeping/described-tables.ts';
 import { maskKeyDigest } from '../../wire/mask.ts';
 
 const NAME = 'rows';

@@ -11,7 +11,7 @@ import { schemaChangeText } from '../../pull/schema-changes.ts';
 import { newNames } from '../../reconcile/naming.ts';
 import { shownSince } from '../../replica/bookkeeping/conflicts.ts';
 import { readNameStyle } from '../../replica/bookkeeping/identity.ts';
-import { readContractComplaints, type ContractComplaint } from '../../replica/bookkeeping/problems.ts';
+import { readContractComplaints, type ContractComplaint } from '../../replica/bookkeeping/table-errors.ts';
 import { readSchemaChanges } from '../../replica/bookkeeping/schema-changes.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { readSaved } from '../shared/rows-page.ts';

@@ -7,7 +7,7 @@ import { type LedgerColumn, readColumns } from '../../replica/bookkeeping/column
 import { type LedgerTable, readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import { queryRows, queryTexts } from '../../replica/query.ts';
-import { readPhysicalColumns, readStanding, readTakenNames } from '../../replica/tables.ts';
+import { readPhysicalColumns, readStanding, readTakenNames } from '../../replica/user-tables.ts';
 
 /** An old name; `table` is null for that of a table, and `until` a day. */
 export interface OldName {

@@ -10,12 +10,12 @@ import {
   readContractComplaints,
   storeContractComplaints,
   type ContractComplaint,
-} from '../../replica/bookkeeping/problems.ts';
+} from '../../replica/bookkeeping/table-errors.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import type { Replica } from '../../replica/database.ts';
-import { errorFromReading } from '../../replica/failures.ts';
-import { readSchemaVersion, watchSchema, type SchemaWatch } from '../../replica/objects.ts';
+import { errorFromReading } from '../../replica/sqlite-errors.ts';
+import { readSchemaVersion, watchSchema, type SchemaWatch } from '../../replica/schema-objects.ts';
 import { changesSince, lookBefore } from './compare.ts';
 import { runChecks, type CheckRows } from './check-process.ts';
 import { announceEnds, complainOfUnwanted, judge, readContracts, type Contract, type JudgedContract } from './judge.ts';

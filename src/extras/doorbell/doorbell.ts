@@ -3,7 +3,7 @@
  * a second. A ring may be faster than its change, so a table from which nothing came is read again a few times.
  */
 import type { Clock } from '../../base/clock.ts';
-import type { TableOutcome } from '../../daemon/work.ts';
+import type { TableOutcome } from '../../daemon/work-kinds.ts';
 
 /** Rings within this time are one. */
 const MERGE_MS = 200;

@@ -8,7 +8,7 @@ import { asRowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { durationText, plural } from '../../base/text.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
-import type { DaemonPart, DaemonServer, Metric, DaemonView, PathRequest, PlainAnswer } from '../../daemon/parts.ts';
+import type { DaemonPart, DaemonServer, Metric, DaemonView, PathRequest, PlainAnswer } from '../../daemon/context.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { isSame } from '../http/page-key.ts';

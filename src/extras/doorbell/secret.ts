@@ -4,7 +4,7 @@
  */
 import { rmSync } from 'node:fs';
 import type { Config } from '../../config/load.ts';
-import { replicaError } from '../../replica/failures.ts';
+import { replicaError } from '../../replica/sqlite-errors.ts';
 import { makeKeyFile } from '../http/page-key.ts';
 
 export function secretPath(replicaPath: string): string {

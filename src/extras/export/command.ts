@@ -10,13 +10,13 @@ import { type WrittenColumn, writeParquet, type ParquetColumn } from './parquet.
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { answerAsCsv } from '../../base/answer.ts';
+import { answerAsCsv } from '../../base/result-formats.ts';
 import { openExportFolder } from '../../base/file-system.ts';
 import { sql } from '../../base/sql.ts';
 import { FolderNames, safeName } from '../shared/file-names.ts';
 import { pgType } from '../shared/column-shape.ts';
 import { makePrivate, takeName } from '../../replica/copy-file.ts';
-import { replicaError } from '../../replica/failures.ts';
+import { replicaError } from '../../replica/sqlite-errors.ts';
 import { queryText } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readAllRows, readSources } from '../shared/confirmed-rows.ts';

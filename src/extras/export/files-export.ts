@@ -14,7 +14,7 @@ import { openExportFolder } from '../../base/file-system.ts';
 import { FolderNames, nameWithRemark, safeName } from '../shared/file-names.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { readFilesHere, type FileHere } from '../../replica/bookkeeping/files.ts';
-import { readKeyText } from '../../replica/tables.ts';
+import { readKeyText } from '../../replica/user-tables.ts';
 import { FileStore, hashOfFile, tryLink, copyTo, fileError } from '../../files/store.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 

@@ -4,18 +4,18 @@
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { RowsyncError } from '../../base/errors.ts';
-import type { ExtraWork } from '../../daemon/work.ts';
+import type { ExtraWork } from '../../daemon/work-kinds.ts';
 import { finishPushes } from '../../push/push.ts';
 import type { PullContext } from '../../pull/context.ts';
 import { pull } from '../../pull/pull.ts';
 import type { PullReport, TablePullReport } from '../../pull/report.ts';
 import { stampColumn } from '../../reconcile/follow.ts';
-import { movesUnstamped, judgeMoment, type AskingAgain } from '../../reconcile/fresh.ts';
+import { movesUnstamped, judgeMoment, type AskingAgain } from '../../reconcile/freshness.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readSelection, readTables } from '../../replica/bookkeeping/tables.ts';
 import { readRefiltered } from '../shared/fresh-tables.ts';
-import { type ProvenMoment, storeMoment } from '../../replica/bookkeeping/touched.ts';
+import { type ProvenMoment, storeMoment } from '../../replica/bookkeeping/changed-rows.ts';
 import { readLastMoment } from '../shared/moments.ts';
 import { openReader } from '../../replica/reader.ts';
 

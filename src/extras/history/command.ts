@@ -7,7 +7,7 @@ import { EXIT, type RowsyncError, usageError } from '../../base/errors.ts';
 import { plural, printable, printableJson, wrapProse } from '../../base/text.ts';
 import { cellsOf } from './difference.ts';
 import { entryJson, readRowEntries, type HistoryEntry } from './entries.ts';
-import { findKnownTable, readKnownTables, type KnownTable } from './known.ts';
+import { findKnownTable, readKnownTables, type KnownTable } from './known-since.ts';
 import { openReader } from '../../replica/reader.ts';
 import { writeAll } from '../../cli/terminal/session.ts';
 import { cellLines, headText, whenText } from './history-text.ts';
@@ -19,7 +19,7 @@ import { removeUnnamed } from '../../files/prune.ts';
 import type { Replica } from '../../replica/database.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import { markJournal } from '../../replica/bookkeeping/history.ts';
-import { hasTable } from '../../replica/objects.ts';
+import { hasTable } from '../../replica/schema-objects.ts';
 import { queryAny, queryNumber, queryNumbers, queryRows } from '../../replica/query.ts';
 
 const EXAMPLES = `

@@ -7,7 +7,7 @@ import { EXIT, usageError } from '../../base/errors.ts';
 import { plural, printable, printableJson } from '../../base/text.ts';
 import { differencesOf, type RowDifference } from './difference.ts';
 import { readTableEntries } from './entries.ts';
-import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable } from './known.ts';
+import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable } from './known-since.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { openReader } from '../../replica/reader.ts';
 import { cellLines, kindText } from './history-text.ts';

@@ -2,8 +2,8 @@
  * Finds how rows differ between two moments, cell by cell, from the entries in between.
  */
 import type { HistoryEntry } from './entries.ts';
-import { jsonCells } from '../../wire/exact.ts';
-import { netOf, type Net } from './net.ts';
+import { jsonCells } from '../../wire/exact-json.ts';
+import { netOf, type Net } from './net-effect.ts';
 
 /** A cell that differs; both values are JSON text. */
 export interface CellDifference {

@@ -4,7 +4,7 @@
  */
 import { type RowsyncError, usageError } from '../../base/errors.ts';
 import { entryJson, iterateEntriesAfter, lastSeq, type HistoryEntry } from './entries.ts';
-import { requireHistory } from './known.ts';
+import { requireHistory } from './known-since.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 
 const ROW_TYPES: Readonly<Record<string, string>> = {

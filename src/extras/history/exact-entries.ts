@@ -5,7 +5,7 @@
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import type { Exact } from '../../replica/history-cells.ts';
-import { exactFromJson, type Column } from '../../replica/journal.ts';
+import { exactFromJson, type Column } from '../../replica/history-writer.ts';
 
 export interface ExactEntry {
   readonly rowId: number;

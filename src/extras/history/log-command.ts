@@ -16,7 +16,7 @@ import {
   type EntryFilter,
   type RunCount,
 } from './entries.ts';
-import { findKnownTable, readKnownTables } from './known.ts';
+import { findKnownTable, readKnownTables } from './known-since.ts';
 import { schemaChangeText } from '../../pull/schema-changes.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';

@@ -4,7 +4,7 @@
 import type { Command } from 'commander';
 import { momentOf, MOMENT_FORMS } from './time-argument.ts';
 import type { QueryAnswer, ReplicaReader } from '../../replica/reader.ts';
-import { queryPast } from './past.ts';
+import { queryPast } from './past-tables.ts';
 
 const HELP = `
   rowsync sql --at '2026-11-01 08:00' 'SELECT * FROM "Order"'    # with history for the table

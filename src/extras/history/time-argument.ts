@@ -4,7 +4,7 @@
  */
 import { usageError } from '../../base/errors.ts';
 import { processEnvironment } from '../../config/secrets.ts';
-import { isZone } from '../../wire/zone.ts';
+import { isZone } from '../../wire/time-zones.ts';
 
 const WRITTEN = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?\s?(Z|[+-]\d\d:\d\d)?)?$/i;
 const AGO = /^(\d{1,6})\s?(s|m|h|d|w)(?: ago)?$/;

@@ -7,7 +7,7 @@ import { plural, printable, someOf } from '../../base/text.ts';
 import { undoTable, type TableUndo, type UndoSelection } from './undo.ts';
 import { workAsClient } from '../shared/sql-client.ts';
 import { editsOfPushSince } from './entries.ts';
-import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable } from './known.ts';
+import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable } from './known-since.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { editJson, previewOf, refusalLines } from './edit-report.ts';

@@ -4,7 +4,7 @@
  */
 import { isSameExact, type Exact, type Version } from '../../replica/history-cells.ts';
 import type { ExactCell, ExactEntry } from './exact-entries.ts';
-import { netOf, type Net } from './net.ts';
+import { netOf, type Net } from './net-effect.ts';
 
 export interface NetChange extends Net<ExactCell> {
   readonly rowId: number;

@@ -8,11 +8,11 @@ import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import type { LostRow } from '../../extra.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { isSameExact, type Exact } from '../../replica/history-cells.ts';
-import { openKnownRows, type KnownRows } from '../../replica/journal.ts';
+import { openKnownRows, type KnownRows } from '../../replica/history-writer.ts';
 import { findJournal } from '../../replica/bookkeeping/history.ts';
 import { readTable, type LedgerTable, readEditing } from '../../replica/bookkeeping/tables.ts';
 import { queryAny, queryRows, queryText } from '../../replica/query.ts';
-import { baseName, hasBase } from '../../replica/tables.ts';
+import { baseName, hasBase } from '../../replica/user-tables.ts';
 import { readExactCells, writeCells } from '../shared/sql-client.ts';
 import { readExactEntries, type ExactEntry } from './exact-entries.ts';
 import {

@@ -20,7 +20,7 @@ import {
 import type { Clock } from '../../base/clock.ts';
 import { RowsyncError } from '../../base/errors.ts';
 import { pageKeyPath } from '../../cli/runtime/daemon-client.ts';
-import { replicaError } from '../../replica/failures.ts';
+import { replicaError } from '../../replica/sqlite-errors.ts';
 
 /** Shorter ones could be guessed; ours have 43 characters. */
 const KEY_CHARS_MIN = 32;

@@ -29,7 +29,7 @@ import {
   type Reply,
 } from './actions.ts';
 import { sentenceHtml } from '../page/layout.ts';
-import type { DaemonServer, DaemonView, PathRequest, PlainAnswer } from '../../daemon/parts.ts';
+import type { DaemonServer, DaemonView, PathRequest, PlainAnswer } from '../../daemon/context.ts';
 import type { WorkProgress } from '../../daemon/work-log.ts';
 
 export interface ServerView extends Actions, FeedView {

@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { WorkProgress } from '../../daemon/work-log.ts';
-import { machineZone } from '../../wire/zone.ts';
+import { machineZone } from '../../wire/time-zones.ts';
 import { askHtml } from '../page/ask.ts';
 import { framedHtml, sentenceHtml, type Bar } from '../page/layout.ts';
 import { ChildFailure } from '../shared/child-pool.ts';

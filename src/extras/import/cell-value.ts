@@ -6,7 +6,7 @@ import { usageError } from '../../base/errors.ts';
 import { numericFromText } from '../../wire/decimal.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import type { ColumnType, Value } from '../../wire/schema.ts';
-import { isDate, isTimeOfDay, isZone, offsetTextFromUtc, utcFromInputText } from '../../wire/zone.ts';
+import { isDate, isTimeOfDay, isZone, offsetTextFromUtc, utcFromInputText } from '../../wire/time-zones.ts';
 
 /** A cell: a text as people write it, or what a program wrote (ISO dates, numbers with a point). */
 export type RawCell = string | { readonly plain: string } | boolean | null;

@@ -6,7 +6,7 @@ import { basename, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { linesText, plural, printable } from '../../base/text.ts';
-import { MIRROR_HINT, readTwoWayTable } from '../../capture/table.ts';
+import { MIRROR_HINT, readTwoWayTable } from '../../capture/two-way-table.ts';
 import { planCellsJson, planText } from '../../cli/report/push-report.ts';
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';

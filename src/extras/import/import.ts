@@ -4,18 +4,18 @@
  */
 import { usageError } from '../../base/errors.ts';
 import { ident, joinSql, sql } from '../../base/sql.ts';
-import { keptSentence, missingRule } from '../../capture/triggers.ts';
-import type { TwoWayColumn, TwoWayTable } from '../../capture/table.ts';
+import { keptSentence, missingRule } from '../../capture/edit-triggers.ts';
+import type { TwoWayColumn, TwoWayTable } from '../../capture/two-way-table.ts';
 import type { PreviewRow } from '../../push/preview.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { sqliteCode } from '../../replica/failures.ts';
+import { sqliteCode } from '../../replica/sqlite-errors.ts';
 import { storedFromValue, valueFromStored } from '../../replica/rows.ts';
 import { numericToPlain } from '../../wire/decimal.ts';
 import type { Value } from '../../wire/schema.ts';
 import { readCell, type RawCell, type Forms } from './cell-value.ts';
 import type { FileRow, FileRows } from './read-file.ts';
 import { readStored, writeCells } from '../shared/sql-client.ts';
-import { nearestName } from '../../reconcile/bindings.ts';
+import { nearestName } from '../../reconcile/option-bindings.ts';
 import { isSameValue } from '../../reconcile/merge.ts';
 
 export interface ImportRequest {

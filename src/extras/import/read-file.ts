@@ -6,7 +6,7 @@ import { extname } from 'node:path';
 import type { SchemaElement } from 'hyparquet';
 import { usageError } from '../../base/errors.ts';
 import { numericToPlain } from '../../wire/decimal.ts';
-import { ExactNumber, parseExactJson } from '../../wire/exact.ts';
+import { ExactNumber, parseExactJson } from '../../wire/exact-json.ts';
 import type { RawCell } from './cell-value.ts';
 
 export const FILE_FORMATS = ['csv', 'tsv', 'jsonl', 'parquet'] as const;

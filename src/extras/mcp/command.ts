@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
-import { problemsAt } from '../../daemon/account.ts';
+import { problemsAt } from '../../daemon/account-facts.ts';
 import { versionOf } from '../../cli/runtime/installation.ts';
 import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';

@@ -9,7 +9,7 @@ import { chmodSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeF
 import { join } from 'node:path';
 import { usageError } from '../../base/errors.ts';
 import { makeFolders } from '../../base/file-system.ts';
-import { replicaError } from '../../replica/failures.ts';
+import { replicaError } from '../../replica/sqlite-errors.ts';
 import { ENDINGS, proposalNames, type ProposalState } from './proposal-names.ts';
 import { storedProposal, type Proposal } from './proposal.ts';
 

@@ -16,7 +16,7 @@ import type { Invocation, Runner } from '../../extra.ts';
 import { writePaged } from '../../cli/terminal/pager.ts';
 import { isAgreed } from '../shared/prompts.ts';
 import { planText } from '../../cli/report/push-report.ts';
-import { reviewText } from '../../cli/report/review.ts';
+import { reviewText } from '../../cli/report/edit-review.ts';
 import { SUMMARY } from '../../cli/commands/push.ts';
 import { findBrowsedTable, type BrowsedTable } from '../shared/rows-page.ts';
 import type { Connection } from '../../replica/connection.ts';

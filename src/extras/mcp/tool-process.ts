@@ -5,12 +5,12 @@
 import { asRowsyncError, usageError } from '../../base/errors.ts';
 import { serveQuestions, type AnswerChunks } from '../shared/child-process.ts';
 import { boundMemory, findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../shared/rows-page.ts';
-import { guessText } from '../../reconcile/bindings.ts';
+import { guessText } from '../../reconcile/option-bindings.ts';
 import { openReader, type ReplicaReader, type TableStatus } from '../../replica/reader.ts';
 import type { ToolRequest, ToolQuestion } from './request.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
-import { agesText } from '../../reconcile/fresh.ts';
+import { agesText } from '../../reconcile/freshness.ts';
 import { ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
 import { reasonNotWritten } from './cells.ts';
 import { lookAtEdits } from './check-edits.ts';

@@ -3,7 +3,7 @@
  * parameter with the name of a column is a filter; ours begin with `_`. Every address can be sent to a colleague, and
  * holds no secret.
  */
-import { isDate } from '../../wire/zone.ts';
+import { isDate } from '../../wire/time-zones.ts';
 import {
   hasTimes,
   isNumericColumn,

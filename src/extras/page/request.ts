@@ -2,7 +2,7 @@
  * What the daemon asks its page process. It crosses a channel between two processes, so it is plain values. The daemon has already checked the user
  * and the origin of the request.
  */
-import type { Surroundings } from '../../daemon/account.ts';
+import type { Surroundings } from '../../daemon/account-facts.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 import type { WorkSnapshot } from '../../daemon/work-log.ts';
 import type { Extension } from '../../wire/format.ts';

@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { answerAsCsv, answerAsJson } from '../../base/answer.ts';
+import { answerAsCsv, answerAsJson } from '../../base/result-formats.ts';
 import { asRowsyncError, usageError } from '../../base/errors.ts';
 import { countText, bytesText } from '../../base/text.ts';
 import {
@@ -18,24 +18,24 @@ import {
   type BrowsedTable,
 } from '../shared/rows-page.ts';
 import { readFullCell, readFileLine } from '../shared/browse-row.ts';
-import { readKnownTables } from '../history/known.ts';
-import { queryPast } from '../history/past.ts';
+import { readKnownTables } from '../history/known-since.ts';
+import { queryPast } from '../history/past-tables.ts';
 import { openReader, type QueryAnswer, type ReplicaReader } from '../../replica/reader.ts';
 import { mistakesIn, nameOfPart, pathPart, queryOf, shownColumns, queryFromAddress } from './address.ts';
-import { answerEdit, answerEditForm } from './edit.ts';
-import { answerEdits } from './edits.ts';
+import { answerEdit, answerEditForm } from './edit-form.ts';
+import { answerEdits } from './waiting-edits.ts';
 import { ANSWER_ROWS_MAX, askHtml, type QueryOutcome } from './ask.ts';
 import { readTableView, rowsHtml, tablesHtml } from './browse.ts';
 import { framed, problem, redirect, saveAs, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
-import { machineZone } from '../../wire/zone.ts';
+import { machineZone } from '../../wire/time-zones.ts';
 import { answerRow } from './row.ts';
-import { answerSaving } from './saved.ts';
+import { answerSaving } from './saved-questions.ts';
 import { answerToday } from './today.ts';
 import { answerWork } from './work.ts';
 import { readEvents } from '../history/events.ts';
-import { oldestOf } from '../../reconcile/fresh.ts';
+import { oldestOf } from '../../reconcile/freshness.ts';
 import { ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { FileStore } from '../../files/store.ts';

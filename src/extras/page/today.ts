@@ -7,7 +7,7 @@ import { ageText, countText, plural } from '../../base/text.ts';
 import type { TableStatus, ReplicaReader } from '../../replica/reader.ts';
 import { queryAll, queryRows } from '../../replica/query.ts';
 import { readLastMoment } from '../shared/moments.ts';
-import { type Fare, faresOf, outagesOf, bottomHtml, headlineHtml } from './status.ts';
+import { type Fare, faresOf, outagesOf, bottomHtml, headlineHtml } from './today-html.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
 import { shortName, timeHtml } from './values.ts';
@@ -20,7 +20,7 @@ import { readHistoryHours, readJournalled, type HistoryHour, changesHtml } from 
 import { readQuarters, readTries } from './run-facts.ts';
 import { readSinkStatus } from '../shared/sinks.ts';
 import { sinkSentence } from '../shared/sink-text.ts';
-import { readProblems } from '../../daemon/account.ts';
+import { readProblems } from '../../daemon/account-facts.ts';
 import { framed, stampColumns, type PageInput } from './context.ts';
 import { openDecisionsHtml, readDecisions } from './decisions.ts';
 import { headlineOf } from './headline.ts';

@@ -5,7 +5,7 @@
 import { ageText, bytesText, countText, plural } from '../../base/text.ts';
 import type { Cell } from '../shared/rows-page.ts';
 import { html, type Html } from './html.ts';
-import { jsonCells } from '../../wire/exact.ts';
+import { jsonCells } from '../../wire/exact-json.ts';
 
 /** A value as it is read from the replica; whole rows are JSON texts. */
 export type ShownValue = string | number | null;

@@ -9,7 +9,7 @@ import type { Client } from 'pg';
 import { RowsyncError } from '../../base/errors.ts';
 import { sql, type Sql } from '../../base/sql.ts';
 import type { PgAddress } from './context.ts';
-import { pgError } from './failures.ts';
+import { pgError } from './postgres-errors.ts';
 
 export type PgValue = string | number | bigint | boolean | null | readonly number[] | readonly string[];
 

@@ -3,7 +3,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import type { TableRules } from '../../config/tables.ts';
+import type { TableRules } from '../../config/table-patterns.ts';
 import type { Replica } from '../../replica/database.ts';
 
 /** How the connection is secured, as libpq understands `sslmode`. */

@@ -7,7 +7,7 @@ import { ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readPlace } from '../shared/sinks.ts';
 import { blockReader, readLines, type SourceRow } from '../shared/confirmed-rows.ts';
-import { chosenSources } from './choice.ts';
+import { chosenSources } from './table-selection.ts';
 import { copyRowsText } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkSettings } from './context.ts';

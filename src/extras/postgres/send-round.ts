@@ -17,7 +17,7 @@ import {
   readHead,
 } from '../shared/confirmed-rows.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { ALL_ROWS } from '../../replica/bookkeeping/touched.ts';
+import { ALL_ROWS } from '../../replica/bookkeeping/changed-rows.ts';
 import { readHeldMoment } from '../shared/moments.ts';
 import {
   applyRows,
@@ -28,7 +28,7 @@ import {
   listReplaced,
   type ReplacedCell,
 } from './copy-rows.ts';
-import { pgError } from './failures.ts';
+import { pgError } from './postgres-errors.ts';
 import { placeSide, type SentTable, columnNames, createSql } from './shape-tables.ts';
 import { LEVEL, moveCursor, sideName, type TablePlace, dropSide } from './bookkeeping.ts';
 import type { SentMoment } from './system-tables.ts';

@@ -7,9 +7,9 @@ import * as z from 'zod';
 import type { Config } from '../../config/load.ts';
 import { choice, section, text } from '../../config/option-kinds.ts';
 import type { OptionSection } from '../../config/options.ts';
-import type { ConfigProblem } from '../../config/problems.ts';
+import type { ConfigProblem } from '../../config/config-errors.ts';
 import { readNamedSecret, type Environment } from '../../config/secrets.ts';
-import { tableRules } from '../../config/tables.ts';
+import { tableRules } from '../../config/table-patterns.ts';
 import type { PgAddress, SinkSettings, SslMode } from './context.ts';
 
 declare module '../../config/options.ts' {

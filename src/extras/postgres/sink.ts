@@ -6,7 +6,7 @@ import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { sql } from '../../base/sql.ts';
 import { judgeCursor } from './cursor.ts';
-import type { Complaint } from '../../replica/bookkeeping/problems.ts';
+import type { Complaint } from '../../replica/bookkeeping/table-errors.ts';
 import { queryText } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readHeldMoment } from '../shared/moments.ts';
@@ -23,9 +23,9 @@ import {
 import { keepCacheSmall, readHead, readTableChanges } from '../shared/confirmed-rows.ts';
 import type { CopyTarget } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
-import { chosenSources } from './choice.ts';
+import { chosenSources } from './table-selection.ts';
 import type { SinkContext } from './context.ts';
-import { concernsServer, pgError } from './failures.ts';
+import { concernsServer, pgError } from './postgres-errors.ts';
 import {
   hasHistoryAfter,
   readLastEntry,

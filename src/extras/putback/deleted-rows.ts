@@ -5,7 +5,7 @@ import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
 import type { LostRow, Invocation, PutBackAnswer } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
 import { LostRows } from './lost-rows.ts';
-import { makePlan } from './planning.ts';
+import { makePlan } from './make-plan.ts';
 import { withPutback } from './putback-file.ts';
 import { planJson, planText, statusJson, statusText } from './putback-text.ts';
 import { needsPerson, readRecords } from './records.ts';

@@ -6,11 +6,11 @@ import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import type { Extension } from '../../wire/format.ts';
 import { hasOption } from '../../wire/schema.ts';
-import { findFiles } from './attached.ts';
+import { findFiles } from './attached-files.ts';
 import { LostRows } from './lost-rows.ts';
 import { findOrphans } from './orphans.ts';
 import { planPutback, type PlanTable } from './plan.ts';
-import { chooseRows } from './planning.ts';
+import { chooseRows } from './make-plan.ts';
 import { planText } from './putback-text.ts';
 
 /** The plan in words, and the tables whose rows come along. @throws RowsyncError `usage.invalid` for a row that was not lost. */

@@ -13,8 +13,8 @@ import { queryNumbers, queryRows } from '../../replica/query.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import type { Extension } from '../../wire/format.ts';
 import { rowName } from './plan.ts';
-import { checkKnown, lastSeqAt, readKnownTables } from '../history/known.ts';
-import { showTableAt } from '../history/past.ts';
+import { checkKnown, lastSeqAt, readKnownTables } from '../history/known-since.ts';
+import { showTableAt } from '../history/past-tables.ts';
 
 /** A cell that is empty here, and referred to another row before. */
 export interface EmptiedCell {

@@ -3,21 +3,21 @@
  * that are put back, so an ordinary push sends them, with its intents, look-ups and parking, also where the table is a mirror in the replica.
  */
 import { RowsyncError, usageError } from '../../base/errors.ts';
-import { readTwoWayTable, type TwoWayTable } from '../../capture/table.ts';
+import { readTwoWayTable, type TwoWayTable } from '../../capture/two-way-table.ts';
 import { withResources } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
 import { pullSettings } from '../../config/settings.ts';
-import { withBoundNames } from '../../config/tables.ts';
+import { withBoundNames } from '../../config/table-patterns.ts';
 import type { Invocation } from '../../extra.ts';
 import type { PullContext } from '../../pull/context.ts';
 import { pull } from '../../pull/pull.ts';
 import type { PushContext, TablePush } from '../../push/context.ts';
 import type { PushTableOptions } from '../../reconcile/push-plan.ts';
-import { findById } from '../../push/find.ts';
-import { openUnasked } from '../../push/table.ts';
+import { findById } from '../../push/find-rows.ts';
+import { openUnasked } from '../../push/push-table.ts';
 import { finishPushes, push } from '../../push/push.ts';
 import { noCounts, type PushReport } from '../../push/report.ts';
-import { boundNameOf } from '../../replica/bookkeeping/described.ts';
+import { boundNameOf } from '../../replica/bookkeeping/described-tables.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { findTable, readEditing, readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';

@@ -4,7 +4,7 @@
 import { bytesText, linesText, plural } from '../../base/text.ts';
 import { rowName, type PlannedPutback } from './plan.ts';
 import type { PutbackPlace } from './putback-file.ts';
-import type { PutbackPlan } from './planning.ts';
+import type { PutbackPlan } from './make-plan.ts';
 import { needsPerson, type PutbackRecord } from './records.ts';
 
 /** Lines of a tree; the rest is counted. */

@@ -12,7 +12,7 @@ import { findTable } from '../../replica/bookkeeping/tables.ts';
 import { queryAny, queryRows } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
 import { objectText, readRowsById } from '../../replica/rows.ts';
-import { readTwoWayTable } from '../../capture/table.ts';
+import { readTwoWayTable } from '../../capture/two-way-table.ts';
 import { rowName, type KeyLink, type PlannedFile, type PlannedPutback } from './plan.ts';
 
 /**

@@ -5,20 +5,20 @@
 import { rm } from 'node:fs/promises';
 import { stampFromMs } from '../../base/clock.ts';
 import { must } from '../../base/assert.ts';
-import { apply, applyEvent, readFacts } from '../../capture/writer/apply.ts';
+import { apply, applyEvent, readFacts } from '../../capture/writer/apply-outcome.ts';
 import { discardRow } from '../../capture/resolve.ts';
-import type { TwoWayTable } from '../../capture/table.ts';
-import { storeRemoteRows } from '../../capture/writer/remote.ts';
-import type { RowOutcome } from '../../reconcile/outcome.ts';
-import { decideCell, decideMadeAgain } from '../../reconcile/outcome.ts';
+import type { TwoWayTable } from '../../capture/two-way-table.ts';
+import { storeRemoteRows } from '../../capture/writer/store-origin-rows.ts';
+import type { RowOutcome } from '../../reconcile/row-outcome.ts';
+import { decideCell, decideMadeAgain } from '../../reconcile/row-outcome.ts';
 import { isInFlight } from '../../reconcile/row-state.ts';
-import { findById, findByMatch } from '../../push/find.ts';
+import { findById, findByMatch } from '../../push/find-rows.ts';
 import { readReasons } from '../../replica/bookkeeping/refusals.ts';
 import { readRowStates, takeLocalId } from '../../replica/bookkeeping/row-states.ts';
 import { blocks } from '../../replica/query.ts';
 import { readRowsById, valueFromStored } from '../../replica/rows.ts';
 import type { Row, Value } from '../../wire/schema.ts';
-import { stageFile } from './attached.ts';
+import { stageFile } from './attached-files.ts';
 import { readyRows, rowName, type KeyLink, type PlannedFile, type PlannedPutback, type ThereRow } from './plan.ts';
 import { keyColumnOf, lookAt, pushStaged, stagedTable, type PutbackPlace } from './putback-file.ts';
 import {

@@ -8,7 +8,7 @@ import type { Config } from '../../config/load.ts';
 import { originSecrets, originSettings } from '../../config/settings.ts';
 import { originAddress } from '../../origin/address.ts';
 import { authorizationOf } from '../../origin/credentials.ts';
-import { faultFailure, statusFailure } from '../../origin/failures.ts';
+import { faultFailure, statusFailure } from '../../origin/request-errors.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
 import { openTransport } from '../../origin/transport.ts';
 

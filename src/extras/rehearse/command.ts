@@ -13,12 +13,12 @@ import { pushExitCode, pushJson, pushText } from '../../cli/report/push-report.t
 import { loadNamedConfig, printResult, withOrigin } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
 import { pushSettings } from '../../config/settings.ts';
-import { withBoundNames } from '../../config/tables.ts';
+import { withBoundNames } from '../../config/table-patterns.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { push } from '../../push/push.ts';
 import type { PushReport } from '../../push/report.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
-import { boundNameOf } from '../../replica/bookkeeping/described.ts';
+import { boundNameOf } from '../../replica/bookkeeping/described-tables.ts';
 import { readIdentity, storeIdentity } from '../../replica/bookkeeping/identity.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';

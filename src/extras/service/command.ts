@@ -13,7 +13,7 @@ import { loadConfig } from '../../config/load.ts';
 import { origin as originOptions } from '../../config/origin-options.ts';
 import { SERVICE_NAME } from '../../config/paths.ts';
 import { systemCode } from '../../config/secrets.ts';
-import { problemsAt } from '../../daemon/account.ts';
+import { problemsAt } from '../../daemon/account-facts.ts';
 import { accountText } from '../../cli/runtime/account-text.ts';
 import { hearDaemon } from '../../cli/runtime/daemon-client.ts';
 import { ownCommand, readShipped } from '../../cli/runtime/installation.ts';

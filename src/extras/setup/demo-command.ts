@@ -17,7 +17,7 @@ import { exitCodeOf, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import type { Output } from '../../cli/terminal/session.ts';
 import { answerAsTable } from '../../cli/terminal/table.ts';
-import { freePort, letItRing } from './demo-ring.ts';
+import { freePort, letItRing } from './demo-doorbell.ts';
 import { startSandbox, type RunningSandbox } from './sandbox.ts';
 import { pushFailures, pushJson, planText, pushText } from '../../cli/report/push-report.ts';
 import { durationText, plural, printableLines } from '../../base/text.ts';

@@ -6,9 +6,9 @@ import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/column
 import { queryAll, queryNumber, queryRows, queryTexts } from '../../replica/query.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { type LedgerTable, readSelection, readTables, type TableSelection } from '../../replica/bookkeeping/tables.ts';
-import { ALL_ROWS } from '../../replica/bookkeeping/touched.ts';
+import { ALL_ROWS } from '../../replica/bookkeeping/changed-rows.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
-import { baseName, columnList, readPhysicalColumns } from '../../replica/tables.ts';
+import { baseName, columnList, readPhysicalColumns } from '../../replica/user-tables.ts';
 
 /** A table as a sink sends it; `columns` also has those that the origin does not show any more. */
 export interface SinkSource {

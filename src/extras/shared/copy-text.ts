@@ -3,7 +3,7 @@
  * cannot hold is replaced, and the caller lists it.
  */
 import { numericFromText, numericToPlain } from '../../wire/decimal.ts';
-import { isDate, isTimeOfDay } from '../../wire/zone.ts';
+import { isDate, isTimeOfDay } from '../../wire/time-zones.ts';
 import type { PgType } from './column-shape.ts';
 import type { Stored } from '../../replica/connection.ts';
 

@@ -3,11 +3,11 @@
  */
 import { RowsyncError, usageError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
-import { AGE_FORMS, agesText, ageMsOf, staleAmong, type AgedTable } from '../../reconcile/fresh.ts';
+import { AGE_FORMS, agesText, ageMsOf, staleAmong, type AgedTable } from '../../reconcile/freshness.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { queryAll } from '../../replica/query.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
-import { baseName } from '../../replica/tables.ts';
+import { baseName } from '../../replica/user-tables.ts';
 
 /** How old tables may be, from when the question was asked. */
 export interface AgeBound {

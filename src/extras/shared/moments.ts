@@ -2,7 +2,7 @@
  * Moments at which all tables were as they are here, for whoever needs one.
  */
 import { sql } from '../../base/sql.ts';
-import type { ProvenMoment } from '../../replica/bookkeeping/touched.ts';
+import type { ProvenMoment } from '../../replica/bookkeeping/changed-rows.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { queryFirst } from '../../replica/query.ts';
 

@@ -8,7 +8,7 @@ import { allOf, anyOf, ident, joinSql, literal, sql, type Sql } from '../../base
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { queryAll, queryNumber, queryRows } from '../../replica/query.ts';
 import { columnType } from '../../wire/schema.ts';
-import { isDate, utcFromInputText } from '../../wire/zone.ts';
+import { isDate, utcFromInputText } from '../../wire/time-zones.ts';
 
 /** A value as SQLite gives it; integers that a double does not hold are bigint. */
 export type Cell = string | number | bigint | null | Uint8Array;

@@ -4,12 +4,12 @@
  */
 import Database from 'better-sqlite3';
 import { sql } from '../../base/sql.ts';
-import { complaintParameters, type Complaint } from '../../replica/bookkeeping/problems.ts';
-import { noteTouches } from '../../replica/bookkeeping/touched.ts';
+import { complaintParameters, type Complaint } from '../../replica/bookkeeping/table-errors.ts';
+import { noteTouches } from '../../replica/bookkeeping/changed-rows.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import type { Replica } from '../../replica/database.ts';
-import { replicaError } from '../../replica/failures.ts';
-import { hasTable } from '../../replica/objects.ts';
+import { replicaError } from '../../replica/sqlite-errors.ts';
+import { hasTable } from '../../replica/schema-objects.ts';
 import { queryAll, queryAny, queryFirst, queryText, queryTexts } from '../../replica/query.ts';
 
 /**

@@ -5,7 +5,7 @@
 import Database from 'better-sqlite3';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
-import { replicaError, sqliteCode } from '../../replica/failures.ts';
+import { replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
 import type { Exact } from '../../replica/history-cells.ts';
 import { queryNumber, queryRows } from '../../replica/query.ts';
 

@@ -4,7 +4,7 @@
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
-import { runAll } from '../../base/pool.ts';
+import { runAll } from '../../base/concurrency.ts';
 import { readFileColumns, type FileColumn } from '../../replica/bookkeeping/file-cells.ts';
 import {
   readContents,
@@ -15,11 +15,11 @@ import {
   type Content,
   type FileHere,
 } from '../../replica/bookkeeping/files.ts';
-import { errorFromReading } from '../../replica/failures.ts';
+import { errorFromReading } from '../../replica/sqlite-errors.ts';
 import type { FilesContext, FilesReport } from '../../files/context.ts';
 import { openReplicaStore } from '../../files/replica-store.ts';
 import { OutageWatch } from '../../files/outage.ts';
-import { pullFiles } from '../../files/pull.ts';
+import { pullFiles } from '../../files/download.ts';
 import { FileStore } from '../../files/store.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 

@@ -2,7 +2,7 @@
  * The work of `schedule.verify`. A table that differs waits for a person: waiting does not help, and the next pull includes the table.
  */
 import { asRowsyncError } from '../../base/errors.ts';
-import { isEnd, outcomeOfTables, type ExtraWork, type WorkOutcome } from '../../daemon/work.ts';
+import { isEnd, outcomeOfTables, type ExtraWork, type WorkOutcome } from '../../daemon/work-kinds.ts';
 import { finishPushes } from '../../push/push.ts';
 import { differenceOf, verify } from './verify.ts';
 

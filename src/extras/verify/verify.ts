@@ -5,19 +5,19 @@
  * repaired here; `resync` does that. Rows that cannot be read are listed apart: they cannot be equal.
  */
 import { RowsyncError } from '../../base/errors.ts';
-import { confirmedRows } from '../../capture/writer/remote.ts';
+import { confirmedRows } from '../../capture/writer/store-origin-rows.ts';
 import { readTable } from '../../replica/bookkeeping/tables.ts';
 import { suspectsAmong } from '../../replica/bookkeeping/suspects.ts';
-import { errorFromReading } from '../../replica/failures.ts';
+import { errorFromReading } from '../../replica/sqlite-errors.ts';
 import { readIds, readRowsById, type RowTarget } from '../../replica/rows.ts';
 import type { Row, UnreadableRow } from '../../wire/schema.ts';
 import type { PreparedTable, PullContext } from '../../pull/context.ts';
-import { PageCursor, samePageError } from '../../pull/cursor.ts';
-import { findRows } from '../../pull/lookup.ts';
-import { runPool } from '../../base/pool.ts';
+import { PageCursor, samePageError } from '../../pull/page-cursor.ts';
+import { findRows } from '../../pull/rows-by-id.ts';
+import { runPool } from '../../base/concurrency.ts';
 import { plural, shellWord } from '../../base/text.ts';
 import { pull } from '../../pull/pull.ts';
-import { prepareForReading } from '../../pull/table.ts';
+import { prepareForReading } from '../../pull/pull-table.ts';
 import { sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { findJournal } from '../../replica/bookkeeping/history.ts';

@@ -1,5 +1,5 @@
 /**
- * The facts that the account (account.ts) is made from; `daemon/account.ts` reads them. Types only.
+ * The facts that the account (account.ts) is made from; `daemon/account-facts.ts` reads them. Types only.
  */
 
 /** Where an error was found. */

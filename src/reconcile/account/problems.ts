@@ -1,7 +1,7 @@
 /**
  * The catalogue of problems: which facts make each one, how severe it is, and why it matters. docs/reference/problems.md is made from it. Pure.
  *
- * To add a problem, give `AccountFacts` (or a complaint with a new `about`) the fact, read it in `daemon/account.ts`, and add one entry to `CATALOGUE`.
+ * To add a problem, give `AccountFacts` (or a complaint with a new `about`) the fact, read it in `daemon/account-facts.ts`, and add one entry to `CATALOGUE`.
  */
 import { plural } from '../../base/text.ts';
 import type { AccountFacts } from './facts.ts';

@@ -2,7 +2,7 @@
  * What became of the edits that a push began with. Each is in exactly one column, whatever went wrong: the columns add up to the edits at the
  * beginning. Judged by the states of the rows when the push ends. Pure.
  */
-import { retryHope, NO_STATUS } from '../push-outcome.ts';
+import { retryHope, NO_STATUS } from '../push-answer.ts';
 import type { RowState } from '../row-state.ts';
 
 /**

@@ -4,7 +4,7 @@
  */
 import { must, oneOf } from '../../base/assert.ts';
 import { sql } from '../../base/sql.ts';
-import type { OriginWords } from '../../reconcile/push-outcome.ts';
+import type { OriginWords } from '../../reconcile/push-answer.ts';
 import { CHANGE_KINDS, WRITE_METHODS, type WriteMethod } from '../../reconcile/push-plan.ts';
 import type { BatchRow } from '../../reconcile/push-settle.ts';
 import { ROW_ANSWERS } from '../../reconcile/row-state.ts';

@@ -7,7 +7,7 @@ import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { type ColumnDescriptor, type ColumnType, columnType, isWritable, type Mask } from '../../wire/schema.ts';
-import { oncePerSchema } from '../objects.ts';
+import { oncePerSchema } from '../schema-objects.ts';
 import { queryAll, queryNumber, queryTexts, withFlags } from '../query.ts';
 
 /**

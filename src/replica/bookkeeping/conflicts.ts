@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { oneOf } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { sql, type Sql } from '../../base/sql.ts';
-import type { ConflictKind, KeptConflict, OpenQuestion } from '../../reconcile/outcome.ts';
+import type { ConflictKind, KeptConflict, OpenQuestion } from '../../reconcile/row-outcome.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import type { Connection, Tx, Stored } from '../connection.ts';
 import { evidenceText, storedFromValue, type RowTarget } from '../rows.ts';

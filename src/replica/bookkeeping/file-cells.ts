@@ -6,7 +6,7 @@ import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { ColumnType } from '../../wire/schema.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAll, queryAny } from '../query.ts';
-import { baseName, hasBase } from '../tables.ts';
+import { baseName, hasBase } from '../user-tables.ts';
 
 /**
  * Columns and tables go by the origin's ids.

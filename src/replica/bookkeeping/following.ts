@@ -4,7 +4,7 @@
 import { sql } from '../../base/sql.ts';
 import type { Tx, Connection } from '../connection.ts';
 import { withFlags } from '../query.ts';
-import { readProblems, type TableProblems } from './problems.ts';
+import { readProblems, type TableProblems } from './table-errors.ts';
 import { readSweep, type SweepState } from './sweeps.ts';
 import { type LedgerTable, readPart } from './tables.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The history of rows in tables with `history`: one entry a change, written in the transaction that changes the row (journal.ts). The other tables say
+ * The history of rows in tables with `history`: one entry a change, written in the transaction that changes the row (replica/history-writer.ts). The other tables say
  * how far back it reaches, what is proven of a row, and what columns were called. Nothing changes an entry but pruning and forgetting, and both leave an
  * entry that says so.
  */
@@ -300,7 +300,7 @@ export function keepNames(tx: Tx, tableId: number, seqs: readonly number[] | 'al
 /** What an entry takes beside its cells, about, with its places in the indexes. */
 export const ENTRY_BYTES = 110;
 
-/** Adds an entry of a row; only `journal.ts` does. */
+/** Adds an entry of a row; only `replica/history-writer.ts` does. */
 export const ADD_ENTRY = sql`INSERT INTO _rowsync_history
     (table_id, row_id, kind, at, not_before, not_after, origin_at, origin_by, cause, run_id, was_id, cells)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;

@@ -23,8 +23,8 @@ import type { RowTarget } from '../rows.ts';
 import type { RowPage } from '../../wire/schema.ts';
 import { nextAnswer, restartSweep } from './sweeps.ts';
 import { queryAll, queryFirst, queryNumber, queryText } from '../query.ts';
-import { baseName } from '../tables.ts';
-import { touchTable } from './touched.ts';
+import { baseName } from '../user-tables.ts';
+import { touchTable } from './changed-rows.ts';
 import { recountRows, storeFacts } from './tables.ts';
 
 /**

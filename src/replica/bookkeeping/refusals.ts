@@ -3,8 +3,8 @@
  */
 import { type Backoff, backoffMs, BACKOFFS } from '../../base/retries.ts';
 import { ident, sql } from '../../base/sql.ts';
-import type { RowRefusal } from '../../reconcile/outcome.ts';
-import type { RetryHope } from '../../reconcile/push-outcome.ts';
+import type { RowRefusal } from '../../reconcile/row-outcome.ts';
+import type { RetryHope } from '../../reconcile/push-answer.ts';
 import type { Connection, Tx, Stored, WrittenTable } from '../connection.ts';
 import { queryAll, queryFirst, queryNumbers, queryText } from '../query.ts';
 import { objectText, storedFromValue } from '../rows.ts';

@@ -43,7 +43,7 @@ export const LOCAL_IDS = sql`
     table_id INTEGER PRIMARY KEY, given_id INTEGER NOT NULL DEFAULT -1, last_id INTEGER NOT NULL DEFAULT -1
   ) STRICT`;
 
-/** Replaced by one over the two-way tables as soon as there are any (capture/view.ts). */
+/** Replaced by one over the two-way tables as soon as there are any (capture/changes-view.ts). */
 export const NO_CHANGES_VIEW = sql`
   CREATE VIEW sync_changes AS
   SELECT NULL AS "table", NULL AS row_id, NULL AS kind, NULL AS "column", NULL AS base, NULL AS local, NULL AS state,

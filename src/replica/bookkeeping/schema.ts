@@ -1,7 +1,7 @@
 /**
  * The tables that rowsync keeps for itself inside the replica, `_rowsync_…`, and the views that people read, `sync_…`: one list, one version. Each table
  * has a file with the reason why it exists, most of them in this folder; those of sinks exist while one is configured, and `sync_changes` is in
- * capture/view.ts. They share one file with the rows, so that one transaction keeps them true together. Views
+ * capture/changes-view.ts. They share one file with the rows, so that one transaction keeps them true together. Views
  * change only with a line in the changelog. All stamps are UTC text, `YYYY-MM-DDThh:mm:ssZ`.
  */
 import type Database from 'better-sqlite3';
@@ -9,15 +9,15 @@ import { ident, sql } from '../../base/sql.ts';
 import { BATCHES } from './batches.ts';
 import { COLUMNS, COLUMNS_VIEW } from './columns.ts';
 import { CONFLICTS, CONFLICTS_BY_ROW, CONFLICTS_TRIGGER, CONFLICTS_VIEW } from './conflicts.ts';
-import { DELETED, DELETED_VIEW } from './deleted.ts';
-import { DESCRIBED_TABLES } from './described.ts';
+import { DELETED, DELETED_VIEW } from './deleted-rows.ts';
+import { DESCRIBED_TABLES } from './described-tables.ts';
 import { DESCRIPTORS } from './descriptors.ts';
-import { SENT } from '../copies.ts';
+import { SENT } from '../older-copy.ts';
 import { FILE_TABLES, FILES_VIEW } from './files.ts';
 import { HISTORY_CELLS_VIEW, HISTORY_PARTS, HISTORY_VIEW } from './history.ts';
 import { IDENTITY } from './identity.ts';
 import { MIGRATIONS } from '../migrations.ts';
-import { CONTRACTS } from './problems.ts';
+import { CONTRACTS } from './table-errors.ts';
 import { FRESHNESS_VIEW, PAGE_ROWS, PAGES } from './pages.ts';
 import { FAILURES_VIEW, REFUSALS } from './refusals.ts';
 import { LOCAL_IDS, NO_CHANGES_VIEW, ROWS } from './row-states.ts';
@@ -25,8 +25,8 @@ import { QUARTERS, RUNS, RUNS_VIEW } from './runs.ts';
 import { SCHEMA_CHANGES } from './schema-changes.ts';
 import { SUSPECTS } from './suspects.ts';
 import { STATUS_VIEW, TABLES } from './tables.ts';
-import { MOMENTS, MOMENTS_VIEW } from './touched.ts';
-import { UNREADABLE } from './unreadable.ts';
+import { MOMENTS, MOMENTS_VIEW } from './changed-rows.ts';
+import { UNREADABLE } from './unreadable-rows.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
 export const SCHEMA_VERSION = 14;

@@ -4,8 +4,8 @@
  */
 import { sql } from '../../base/sql.ts';
 import { vouchJournal } from './history.ts';
-import { readProblems, storePushProblem } from './problems.ts';
-import { touchTable } from './touched.ts';
+import { readProblems, storePushProblem } from './table-errors.ts';
+import { touchTable } from './changed-rows.ts';
 import { queryNumber, withFlags } from '../query.ts';
 import { readTable, readPart } from './tables.ts';
 import type { Tx, Connection } from '../connection.ts';

@@ -6,8 +6,8 @@ import { usageError } from '../../base/errors.ts';
 import { ident, sql, type Sql, joinSql } from '../../base/sql.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
 import { queryAll, queryFirst, withFlags } from '../query.ts';
-import { guessText } from '../../reconcile/bindings.ts';
-import { endMoment } from './touched.ts';
+import { guessText } from '../../reconcile/option-bindings.ts';
+import { endMoment } from './changed-rows.ts';
 
 /**
  * One row per origin table that was ever replicated, by origin id.
@@ -45,7 +45,7 @@ import { endMoment } from './touched.ts';
  *    rows_wanted               the filter that the configuration had in the last pull, null for all rows; another one than rows_filter until it is settled
  *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
  *                              pruned. Null where none did
- *    left_out                  JSON: the columns that the configuration leaves out, by id, each with the pattern that did so (reconcile/choose.ts)
+ *    left_out                  JSON: the columns that the configuration leaves out, by id, each with the pattern that did so (reconcile/column-selection.ts)
  *    row_colors                seen: rows came with colors · kept: they are kept in `_color` · null for neither
  *    page_rows                 rows of a page, since larger ones are beyond the bound of an answer; null where that of the configuration fits
  *    compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows

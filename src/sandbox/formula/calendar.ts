@@ -6,7 +6,7 @@
  * origin that follows the database's location, and the sandbox is in the United States (its default culture is en-US).
  */
 import type { Numeric } from '../../wire/decimal.ts';
-import { isDate, isTimeOfDay, offsetMsAt, utcFromInputText } from '../../wire/zone.ts';
+import { isDate, isTimeOfDay, offsetMsAt, utcFromInputText } from '../../wire/time-zones.ts';
 import { add, integerOf, roundToMultiple } from './numbers.ts';
 
 /** Seconds of a day. */

@@ -7,7 +7,7 @@
  */
 import { emailOfUser } from '../../wire/column-types.ts';
 import { numericFromText, type Numeric } from '../../wire/decimal.ts';
-import { isZone } from '../../wire/zone.ts';
+import { isZone } from '../../wire/time-zones.ts';
 import {
   dateFromText,
   instantFromLocal,

@@ -5,7 +5,7 @@
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import type { Numeric } from '../../wire/decimal.ts';
 import type { ColumnShape, Value } from '../../wire/schema.ts';
-import { offsetTextFromUtc } from '../../wire/zone.ts';
+import { offsetTextFromUtc } from '../../wire/time-zones.ts';
 import type { MethodAnswer, MethodCall, Pairs } from './call.ts';
 import { add, compareNumeric, divide, fromDouble, roundToMultiple } from '../formula/numbers.ts';
 import { findColumn, valuesOf, type Page } from './parameters.ts';

@@ -16,7 +16,7 @@ import type { SqlValue } from './cells.ts';
 import { ident } from './file.ts';
 import type { CellInput, Cells, ColumnSpec, TableSpec, FileSpec } from './spec.ts';
 import { numericToPlain } from '../../wire/decimal.ts';
-import { isDate, isTimeOfDay, utcFromInputText } from '../../wire/zone.ts';
+import { isDate, isTimeOfDay, utcFromInputText } from '../../wire/time-zones.ts';
 
 const CREATED_FROM_MS = Date.UTC(2020, 0, 1);
 /** Width of Text columns whose declaration has none. */

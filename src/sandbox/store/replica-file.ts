@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { RowsyncError } from '../../base/errors.ts';
-import { matchesPattern } from '../../base/pattern.ts';
+import { matchesPattern } from '../../base/name-pattern.ts';
 import { plural } from '../../base/text.ts';
 import {
   columnType,

@@ -5,7 +5,7 @@
  * as with every JSON parser in use. Fields that begin with `@row.` other than `@row.id` are ignored, so that a row can
  * be sent back as it was read. Faults of a body are values, because the sandbox answers them.
  */
-import { ExactNumber, parseExactJson } from '../../wire/exact.ts';
+import { ExactNumber, parseExactJson } from '../../wire/exact-json.ts';
 import { WireFault } from '../../wire/fault.ts';
 import { describeKind, isObject } from '../../wire/json.ts';
 import { rowIdFrom } from '../../wire/writes.ts';

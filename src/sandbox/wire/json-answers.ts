@@ -15,7 +15,7 @@ import type {
   UserDescriptor,
 } from '../../wire/schema.ts';
 import type { StatusDescriptor } from '../../wire/writes.ts';
-import { millisecondTextFromUtc } from '../../wire/zone.ts';
+import { millisecondTextFromUtc } from '../../wire/time-zones.ts';
 import { writeOutput } from './value-forms.ts';
 
 /** Writes rows as Select and Retrieve send them, for a user in `zone`. */

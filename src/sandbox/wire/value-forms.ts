@@ -5,9 +5,9 @@
 import { ofText, TYPE_RULES, withoutFraction, type GivenWriter, type ValueReader } from '../../wire/column-types.ts';
 import { numericToPlain, type Numeric } from '../../wire/decimal.ts';
 import type { ColumnType, Value } from '../../wire/schema.ts';
-import type { ValueWriter } from '../../wire/values.ts';
+import type { ValueWriter } from '../../wire/json-values.ts';
 import { xmlReaderOf, type XmlValueWriter } from '../../wire/xml-values.ts';
-import { dateAndTimeOf, isDate, isTimeOfDay, offsetTextFromUtc, utcFromInputText } from '../../wire/zone.ts';
+import { dateAndTimeOf, isDate, isTimeOfDay, offsetTextFromUtc, utcFromInputText } from '../../wire/time-zones.ts';
 
 type ByType<T> = Readonly<Partial<Record<ColumnType, (zone: string) => T>>>;
 

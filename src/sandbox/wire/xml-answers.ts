@@ -3,7 +3,7 @@
  * (specification 2.4 to 2.8; origin facts 2.5).
  */
 import type { AttachmentInfo } from '../../wire/attachments.ts';
-import { ExactNumber, parseExactJson } from '../../wire/exact.ts';
+import { ExactNumber, parseExactJson } from '../../wire/exact-json.ts';
 import { isObject, type ErrorDescriptor } from '../../wire/json.ts';
 import type {
   ColumnShape,

@@ -2,7 +2,7 @@
  * Answers as a table, JSON and CSV.
  */
 import { describe, expect, test } from 'vitest';
-import { answerAsCsv, answerAsJson, answerAsTsv, type ResultTable } from '../../../src/base/answer.ts';
+import { answerAsCsv, answerAsJson, answerAsTsv, type ResultTable } from '../../../src/base/result-formats.ts';
 import { answerAsList, answerAsTable, boxTable, listTable, TABLE_ROWS_MAX } from '../../../src/cli/terminal/table.ts';
 import { displayWidth } from '../../../src/base/text.ts';
 

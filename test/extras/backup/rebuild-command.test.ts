@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { RowsyncError } from '../../../src/base/errors.ts';
 import { scriptOfTable } from '../../../src/extras/backup/rebuild-command.ts';
-import { readTwoWayTables } from '../../../src/capture/table.ts';
+import { readTwoWayTables } from '../../../src/capture/two-way-table.ts';
 import { pushNow } from '../../support/push.ts';
 import type { Fixture } from '../../support/replica.ts';
 import { startTwoWay } from '../../support/two-way.ts';

@@ -2,7 +2,7 @@
  * When a table that rang is read, on a clock that the test moves.
  */
 import { expect, test } from 'vitest';
-import type { TableOutcome } from '../../../src/daemon/work.ts';
+import type { TableOutcome } from '../../../src/daemon/work-kinds.ts';
 import { Doorbell } from '../../../src/extras/doorbell/doorbell.ts';
 import { doorbellMetrics } from '../../../src/extras/doorbell/ring-requests.ts';
 import { testClock } from '../../support/clock.ts';

@@ -2,7 +2,7 @@
  * The last day of a table as a strip.
  */
 import { expect, test } from 'vitest';
-import { faresOf, outagesOf, type OutagePeriod } from '../../../src/extras/page/status.ts';
+import { faresOf, outagesOf, type OutagePeriod } from '../../../src/extras/page/today-html.ts';
 import type { Quarter } from '../../../src/extras/page/run-facts.ts';
 
 const QUARTER_MS = 900_000;

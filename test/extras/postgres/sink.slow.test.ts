@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PgAddress } from '../../../src/extras/postgres/context.ts';
 import { checkSink } from '../../../src/extras/postgres/maintenance.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import { tableRules } from '../../../src/config/tables.ts';
+import { tableRules } from '../../../src/config/table-patterns.ts';
 import { openReplica } from '../../../src/replica/database.ts';
 import { backUp, restore } from '../../../src/extras/backup/replica-copy.ts';
 import { readTables } from '../../../src/replica/bookkeeping/tables.ts';

@@ -2,7 +2,7 @@
  * A person at the command line or the page: lets refused rows be tried again, puts rows back, decides conflicts. Decisions are carried out
  * as the daemon does it, between two cycles. Input: draws, and the views of the replica. Output: what became of each, in a sentence.
  */
-import type { PersonDecision } from '../../../src/capture/decide.ts';
+import type { PersonDecision } from '../../../src/capture/person-decision.ts';
 import { readBase } from '../oracles/base.ts';
 import type { Books, LocalRow } from '../world/books.ts';
 import type { Life } from '../world/engine.ts';

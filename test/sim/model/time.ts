@@ -1,7 +1,7 @@
 /**
  * Times of the model: texts of the wire to UTC texts and back, in the zone of the calling user (specification 2.4). An
  * instant is UTC text `YYYY-MM-DDThh:mm:ss[.fff]Z`. Written anew for the model, on `Date` and the parts that Intl prints,
- * so that it shares no mistake with src/wire/zone.ts. Pure but for a cache of offsets.
+ * so that it shares no mistake with src/wire/time-zones.ts. Pure but for a cache of offsets.
  */
 
 const FULL = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:(Z)|([+-])(\d\d):?(\d\d))?$/;

@@ -10,7 +10,7 @@ export const CHOICE_MUTANTS: readonly Mutant[] = [
     without: 'What the configuration says of a table is forgotten once the table is called otherwise.',
     edits: [
       {
-        file: 'reconcile/bindings.ts',
+        file: 'reconcile/option-bindings.ts',
         find: 'keeps: boundName, isSettled: false',
         replace: 'keeps: null, isSettled: true',
       },
@@ -19,13 +19,17 @@ export const CHOICE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a-bound-name-is-given-away',
     without: 'A table that takes the name of another one in the configuration is read at once.',
-    edits: [{ file: 'pull/table.ts', find: 'if (options.waits !== null) throw options.waits;', replace: '' }],
+    edits: [{ file: 'pull/pull-table.ts', find: 'if (options.waits !== null) throw options.waits;', replace: '' }],
   },
   {
     name: 'a-misspelt-key-holds-nothing',
     without: 'The first pull brings what a misspelt key was to keep out.',
     edits: [
-      { file: 'pull/bind.ts', find: 'excluding.length > 0 && isOpen', replace: 'excluding.length < 0 && isOpen' },
+      {
+        file: 'pull/option-bindings.ts',
+        find: 'excluding.length > 0 && isOpen',
+        replace: 'excluding.length < 0 && isOpen',
+      },
     ],
   },
   {
@@ -37,20 +41,26 @@ export const CHOICE_MUTANTS: readonly Mutant[] = [
     name: 'hidden-columns-are-forgotten',
     without: 'A column that is left out comes under another name once it was not described for a while.',
     edits: [
-      { file: 'reconcile/choose.ts', find: 'leftOut.push(...unseenLeftOut(descriptor, choosing));', replace: '' },
+      {
+        file: 'reconcile/column-selection.ts',
+        find: 'leftOut.push(...unseenLeftOut(descriptor, choosing));',
+        replace: '',
+      },
     ],
   },
   {
     name: 'pushes-read-unmasked',
     without: 'What a push reads back is not masked.',
-    edits: [{ file: 'capture/table.ts', find: '      ...column,', replace: '      ...column,\n      mask: null,' }],
+    edits: [
+      { file: 'capture/two-way-table.ts', find: '      ...column,', replace: '      ...column,\n      mask: null,' },
+    ],
   },
   {
     name: 'star-beside-a-choice',
     without: 'Every column that may be written is asked for, also those that are left out.',
     edits: [
       {
-        file: 'reconcile/choose.ts',
+        file: 'reconcile/column-selection.ts',
         find: 'if (asksByName === true) return',
         replace: 'if (asksByName === undefined && columns.length === 0) return',
       },
@@ -59,14 +69,14 @@ export const CHOICE_MUTANTS: readonly Mutant[] = [
   {
     name: 'renames-let-values-through',
     without: 'A column that was left out comes once it is called otherwise.',
-    edits: [{ file: 'reconcile/choose.ts', find: ' || one === before', replace: '' }],
+    edits: [{ file: 'reconcile/column-selection.ts', find: ' || one === before', replace: '' }],
   },
   {
     name: 'history-of-a-column-stays',
     without: 'A column that is left out later goes from its table alone.',
     edits: [
       {
-        file: 'pull/choice.ts',
+        file: 'pull/column-selection.ts',
         find: 'const hashes = forgetColumn(tx, id, column, at);',
         replace: 'const hashes = [forgetColumn].map(() => at).slice(1);',
       },
@@ -77,7 +87,7 @@ export const CHOICE_MUTANTS: readonly Mutant[] = [
     without: 'Columns go without a person having agreed.',
     edits: [
       {
-        file: 'pull/choice.ts',
+        file: 'pull/column-selection.ts',
         find: 'overtaken.length > 0 && !confirmed',
         replace: 'overtaken.length < 0 && !confirmed',
       },

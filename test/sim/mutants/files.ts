@@ -31,12 +31,12 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     without: 'The row says that a file is here before the file has its final name.',
     edits: [
       {
-        file: 'files/pull.ts',
+        file: 'files/download.ts',
         find: '    await this.#store.keep(complete.map(({ file }) => file));\n',
         replace: '',
       },
       {
-        file: 'files/pull.ts',
+        file: 'files/download.ts',
         find: '        storeFileHere(tx, id, file);\n      }\n    });\n',
         replace:
           '        storeFileHere(tx, id, file);\n      }\n    });\n    await this.#store.keep(complete.map(({ file }) => file));\n',
@@ -83,7 +83,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     without: 'Nobody looks whether a file arrived whose answer got lost.',
     edits: [
       {
-        file: 'push/ask.ts',
+        file: 'push/read-back.ts',
         find: `return fate === 'compare' ? compareFile(run, looked) : fate;`,
         replace: `return fate === 'compare' ? (looked.remote === null ? compareFile(run, looked) : 'absent') : fate;`,
       },
@@ -110,7 +110,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
         replace: 'if (file === null || shownFile(sent.name) === null) return null;',
       },
       {
-        file: 'push/ask.ts',
+        file: 'push/read-back.ts',
         find: 'return isAtOnce && acceptedRevision(',
         replace: 'return (isAtOnce || !isAtOnce) && acceptedRevision(',
       },

@@ -89,8 +89,9 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'pull/sweep.ts',
-        find: "import { confirmedRows, storeAnswer } from '../capture/writer/remote.ts';",
-        replace: "import { confirmedRows, storeAnswer, storeMissingRows } from '../capture/writer/remote.ts';",
+        find: "import { confirmedRows, storeAnswer } from '../capture/writer/store-origin-rows.ts';",
+        replace:
+          "import { confirmedRows, storeAnswer, storeMissingRows } from '../capture/writer/store-origin-rows.ts';",
       },
     ],
   },
@@ -120,7 +121,7 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
         find: 'tables: names, confirm',
         replace: 'tables: names.slice(0, -1), confirm',
       },
-      { file: 'reconcile/fresh.ts', find: "failure: 'it was not asked'", replace: 'failure: null' },
+      { file: 'reconcile/freshness.ts', find: "failure: 'it was not asked'", replace: 'failure: null' },
     ],
   },
   {
@@ -151,7 +152,7 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
     without: 'An answer may be of tables twice as old as was allowed.',
     edits: [
       {
-        file: 'reconcile/fresh.ts',
+        file: 'reconcile/freshness.ts',
         find: 'return ageMs > withinMs ||',
         replace: 'return ageMs > withinMs * 2 ||',
       },

@@ -11,7 +11,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     without: 'What a person let a pull delete is let through again by every later pull.',
     edits: [
       {
-        file: 'pull/table.ts',
+        file: 'pull/pull-table.ts',
         find: 'storeFacts(tx, summary.id, { pull_consent: null })',
         replace: 'summary.id < 0 && storeFacts(tx, summary.id, { pull_consent: null })',
       },
@@ -22,7 +22,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     without: 'What is left of a consent when a push has ended lets later edits through.',
     edits: [
       {
-        file: 'push/table.ts',
+        file: 'push/push-table.ts',
         find: 'storeFacts(tx, table.id, { push_consent: null })',
         replace: 'table.id < 0 && storeFacts(tx, table.id, { push_consent: null })',
       },
@@ -33,7 +33,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     without: 'A consent lets as many rows through as it was given for after some of them have left.',
     edits: [
       {
-        file: 'replica/bookkeeping/problems.ts',
+        file: 'replica/bookkeeping/table-errors.ts',
         find: '.run(BigInt(rowCount), tableId);',
         replace: '.run(0n, tableId);',
       },
@@ -44,7 +44,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     without: 'A local time that comes twice is sent without the offset that tells which of the two is meant.',
     edits: [
       {
-        file: 'wire/zone.ts',
+        file: 'wire/time-zones.ts',
         find: 'instantsOfLocal(ms + offsetMs, zone).length === 1;',
         replace: 'offsetMs !== null;',
       },
@@ -77,7 +77,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     without: 'A table that had no row when its rights were asked for stays read-only once it has one.',
     edits: [
       {
-        file: 'pull/describe.ts',
+        file: 'pull/table-description.ts',
         find: 'leavesRightsOpen(value) ? await',
         replace: "leavesRightsOpen(value) && answer.kind === 'ok' ? await",
       },
@@ -107,7 +107,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     without: 'A row of a two-way table comes without its unreadable cell, which may be pushed.',
     edits: [
       {
-        file: 'capture/writer/remote.ts',
+        file: 'capture/writer/store-origin-rows.ts',
         find: "if (readTable(tx, target.id).push !== 'off') return [];",
         replace: '',
       },
@@ -118,7 +118,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     without: 'A row that keeps an edit is written whole, and with it texts that are no UTF-8.',
     edits: [
       {
-        file: 'capture/writer/apply.ts',
+        file: 'capture/writer/apply-outcome.ts',
         find: 'return before === value ? [] : [{ name, value }];',
         replace: 'return [{ name, value, before }];',
       },

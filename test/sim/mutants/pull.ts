@@ -68,7 +68,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Rows that no page shows are deleted whatever the origin answers when asked for them.',
     edits: [
       {
-        file: 'pull/lookup.ts',
+        file: 'pull/rows-by-id.ts',
         find: 'const gone = ids.filter((id) => !present.has(id));',
         replace: 'const gone = ids.filter((id) => !present.has(id) || present.has(id));',
       },
@@ -79,7 +79,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'A 403 to the question for suspects is taken for "there are none".',
     edits: [
       {
-        file: 'pull/lookup.ts',
+        file: 'pull/rows-by-id.ts',
         find: 'const { value: shown } = await origin.retrieve({ table: address, columns: shapes, names, ids }, { signal });',
         replace:
           "const { value: shown } = await origin.retrieve({ table: address, columns: shapes, names, ids }, { signal }).catch((error) => { if (error.refusal?.status === 403) return { kind: 'ok', etag: null, value: { ids: [], rows: [], unreadable: [] } }; throw error; });",
@@ -140,7 +140,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'A sweep that was cut off and finished later is not followed by a whole one.',
     edits: [
       {
-        file: 'pull/table.ts',
+        file: 'pull/pull-table.ts',
         find: 'if (!isResumed) return first;',
         replace: 'if (isResumed || !isResumed) return first;',
       },
@@ -149,7 +149,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
   {
     name: 'new-shape-old-etags',
     without: 'ETags are kept when columns are added, revived or set aside.',
-    edits: [{ file: 'pull/prepare.ts', find: 'if (shapeChanged) forgetEtags(tx, descriptor.id);', replace: '' }],
+    edits: [{ file: 'pull/apply-schema.ts', find: 'if (shapeChanged) forgetEtags(tx, descriptor.id);', replace: '' }],
   },
   {
     name: 'null-by-equals',
@@ -174,7 +174,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Rows are never compared with their base on the ground that a mark may be missing.',
     edits: [
       {
-        file: 'capture/changes.ts',
+        file: 'capture/find-edits.ts',
         find: 'if (compareDue || !haveAllMarks) {',
         replace: 'if (compareDue && !compareDue) {',
       },
@@ -184,7 +184,11 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     name: 'tampering-ignored',
     without: 'Nothing follows from the find that a trigger of ours was missing.',
     edits: [
-      { file: 'pull/prepare.ts', find: 'if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);', replace: '' },
+      {
+        file: 'pull/apply-schema.ts',
+        find: 'if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);',
+        replace: '',
+      },
     ],
   },
   {
@@ -217,12 +221,12 @@ export const PULL_MUTANTS: readonly Mutant[] = [
   {
     name: 'outside-stays',
     without: 'Rows that the filter of their table does not select any more never leave.',
-    edits: [{ file: 'capture/writer/remote.ts', find: 'if (leaving.length === 0) return 0;', replace: 'return 0;' }],
+    edits: [{ file: 'capture/writer/store-origin-rows.ts', find: 'if (leaving.length === 0) ', replace: '' }],
   },
   {
     name: 'outside-is-a-delete',
     without: 'Rows that left the filter of their table count for the guard of deletes.',
-    edits: [{ file: 'pull/suspects.ts', find: "if (verdict.reason === 'share') return true;", replace: '' }],
+    edits: [{ file: 'pull/suspected-deletes.ts', find: "if (verdict.reason === 'share') return true;", replace: '' }],
   },
   {
     name: 'narrowing-asks-nobody',
@@ -318,7 +322,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Rows that are not returned are deleted without asking again whether the caller still has all rights.',
     edits: [
       {
-        file: 'pull/suspects.ts',
+        file: 'pull/suspected-deletes.ts',
         find: 'if (found.gone.length + found.outside.length > 0) await requireSameCaller(context);',
         replace: '',
       },
@@ -330,7 +334,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
       'Rows of a table that people edit are stored without a look whether columns changed their names while they were read.',
     edits: [
       {
-        file: 'pull/describe.ts',
+        file: 'pull/table-description.ts',
         find: 'table.twoWay !== null && bringsNews(replica, table.twoWay.table, answer)',
         replace: 'table.twoWay !== null && !bringsNews(replica, table.twoWay.table, answer) && answer.rows.length < 0',
       },
@@ -342,7 +346,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
       'A table is opened to edits without a look whether columns changed their names while its first rows were read.',
     edits: [
       {
-        file: 'pull/table.ts',
+        file: 'pull/pull-table.ts',
         find: "  if (readTable(context.replica, table.target.id).push === 'waiting') await table.requireShape();\n",
         replace: '',
       },
@@ -364,7 +368,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Nothing says which rows could not be read.',
     edits: [
       {
-        file: 'capture/writer/remote.ts',
+        file: 'capture/writer/store-origin-rows.ts',
         find: 'storeUnreadable(tx, table.target.id, { ids, unreadable }, order.at);',
         replace: '',
       },
@@ -386,7 +390,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'The number of rows stays as it is when rows leave.',
     edits: [
       {
-        file: 'capture/writer/apply.ts',
+        file: 'capture/writer/apply-outcome.ts',
         find: 'addToRowCount(tx, table.id, -removeRows(tx, baseTarget(table), gone));',
         replace: 'addToRowCount(tx, table.id, 0 * removeRows(tx, baseTarget(table), gone));',
       },
@@ -397,7 +401,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Who loses a conflict is not kept.',
     edits: [
       {
-        file: 'capture/writer/apply.ts',
+        file: 'capture/writer/apply-outcome.ts',
         find: 'if (conflicts.length > 0) keepConflicts(',
         replace: 'if (conflicts.length < 0) keepConflicts(',
       },
@@ -408,14 +412,14 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'A refused row that was edited or deleted while a trigger of ours was missing goes on waiting.',
     edits: [
       {
-        file: 'capture/mode.ts',
+        file: 'capture/sync-mode.ts',
         find: `storeFacts(tx, target.id, { compare_due: 1 });
   retryRefused(tx, target.id, at);`,
         replace: `storeFacts(tx, target.id, { compare_due: 1 });
   if (at.length === 0) retryRefused(tx, target.id, at);`,
       },
       {
-        file: 'capture/changes.ts',
+        file: 'capture/find-edits.ts',
         find: `    applyEvent(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
 `,
         replace: `    readOvertakenRefusals(tx, table);
@@ -428,7 +432,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'A refused row goes on waiting though a merge took the cell that was refused.',
     edits: [
       {
-        file: 'reconcile/outcome.ts',
+        file: 'reconcile/row-outcome.ts',
         find: `merged === 'changed' && hasLostEdit(facts, decision, columns) ? 'localEdit' : merged`,
         replace: `merged === 'changed' && hasLostEdit(facts, decision, columns) ? merged : merged`,
       },
@@ -439,7 +443,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'A table is pulled although rows of it are on their way.',
     edits: [
       {
-        file: 'pull/prepare.ts',
+        file: 'pull/apply-schema.ts',
         find: '  if (!readBatchTables(replica).includes(tableId)) return;',
         replace: '  if (!readBatchTables(replica).includes(-tableId)) return;',
       },
@@ -457,12 +461,12 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'A table of which writable columns vanished is pulled and pushed as before.',
     edits: [
       {
-        file: 'pull/prepare.ts',
+        file: 'pull/apply-schema.ts',
         find: '  if (missing.length > 0) throw missingColumnsError(table, missing);',
         replace: '  if (missing.length < 0) throw missingColumnsError(table, missing);',
       },
       {
-        file: 'push/table.ts',
+        file: 'push/push-table.ts',
         find: '  if (missing.length > 0) throw missingColumnsError(table, missing);',
         replace: '  if (missing.length < 0) throw missingColumnsError(table, missing);',
       },
@@ -485,7 +489,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
       'What `*` stands for goes with the description before it, and with the ETag of the one behind it, though they differ.',
     edits: [
       {
-        file: 'pull/describe.ts',
+        file: 'pull/table-description.ts',
         find: 'if (isDeepStrictEqual(value, described)) return { value: withRights(value,',
         replace: 'if (value.id === described.id) return { value: withRights(described,',
       },

@@ -20,7 +20,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
   {
     name: 'parked-at-the-first-cut',
     without: 'A row that was alone in one request without an answer is parked at once.',
-    edits: [{ file: 'reconcile/push-outcome.ts', find: 'const FAILURES_MIN = 2;', replace: 'const FAILURES_MIN = 1;' }],
+    edits: [{ file: 'reconcile/push-answer.ts', find: 'const FAILURES_MIN = 2;', replace: 'const FAILURES_MIN = 1;' }],
   },
   {
     name: 'parked-row-is-not-counted',
@@ -58,14 +58,18 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
   {
     name: 'deleted-is-created-again',
     without: 'A lost new row that is not found is sent again, whatever was deleted meanwhile.',
-    edits: [{ file: 'push/ask.ts', find: '  await suspectDeleted(run, batch, news);\n', replace: '' }],
+    edits: [{ file: 'push/read-back.ts', find: '  await suspectDeleted(run, batch, news);\n', replace: '' }],
   },
   {
     name: 'unidentified-recorded-ahead',
     without:
       'New rows that nothing identifies are recorded while others are in flight, and are in doubt where the process ends.',
     edits: [
-      { file: 'push/find.ts', find: 'mayGoAhead: !attaches && isFree', replace: 'mayGoAhead: !attaches || isFree' },
+      {
+        file: 'push/find-rows.ts',
+        find: 'mayGoAhead: !attaches && isFree',
+        replace: 'mayGoAhead: !attaches || isFree',
+      },
     ],
   },
   {
@@ -74,7 +78,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
       'A new row is recorded although one with the same match value is in flight, which no look at the origin has seen.',
     edits: [
       {
-        file: 'push/record.ts',
+        file: 'push/record-batch.ts',
         find: 'round.leaving.some((keys) => keys.has(key));',
         replace: 'round.leaving.some((keys) => keys.has(key) && keys.size === 0);',
       },
@@ -96,7 +100,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'New rows whose match values differ in accents leave together.',
     edits: [
       {
-        file: 'reconcile/findable.ts',
+        file: 'reconcile/match-values.ts',
         find: 'return folded.replaceAll(',
         replace: 'return value.length > 0 ? value : folded.replaceAll(',
       },
@@ -118,7 +122,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A refused row that a person lets be tried again goes on waiting.',
     edits: [
       {
-        file: 'capture/writer/apply.ts',
+        file: 'capture/writer/apply-outcome.ts',
         find: "applyEvent(tx, tableId, [rowId], { event: 'retried', at });",
         replace: 'if (at.length === 0) moveRows(tx, 0, [], { event: "retried", at });',
       },
@@ -142,7 +146,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
       'Statuses are taken for those of the rows at the same place, however many there are and whatever they name.',
     edits: [
       {
-        file: 'reconcile/push-outcome.ts',
+        file: 'reconcile/push-answer.ts',
         find: 'if (sent.length !== statuses.length) return false;',
         replace: 'if (sent.length <= statuses.length || sent.length > 0) return true;',
       },
@@ -188,7 +192,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'Values are sent although the columns at the origin are no longer those that were read.',
     edits: [
       {
-        file: 'push/shape.ts',
+        file: 'push/renamed-columns.ts',
         find: 'if (changed.length === 0) return null;',
         replace: 'if (changed.length >= 0) return null;',
       },
@@ -197,14 +201,14 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
   {
     name: 'copy-not-noticed',
     without: 'An older copy of the replica that was put back is trusted like the file that it replaces.',
-    edits: [{ file: 'replica/copies.ts', find: 'if (!isFirst) distrust(db, file.clock.nowMs());', replace: '' }],
+    edits: [{ file: 'replica/older-copy.ts', find: 'if (!isFirst) distrust(db, file.clock.nowMs());', replace: '' }],
   },
   {
     name: 'creates-not-counted',
     without: 'Batches that create rows are not counted beside the file.',
     edits: [
       {
-        file: 'push/record.ts',
+        file: 'push/record-batch.ts',
         find: "if (rows.some(({ kind }) => kind === 'insert')) countBatch(tx);",
         replace: '',
       },
@@ -215,7 +219,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'What is about to be sent is stored with synchronous = NORMAL, and a power cut may take it back.',
     edits: [
       {
-        file: 'push/record.ts',
+        file: 'push/record-batch.ts',
         find: 'await context.replica.writeDurably(`Recording a batch',
         replace: 'await context.replica.write(`Recording a batch',
       },
@@ -226,7 +230,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A batch without an answer is forgotten at the start and sent again, instead of being looked up.',
     edits: [
       {
-        file: 'push/table.ts',
+        file: 'push/push-table.ts',
         find: 'for (const batch of batches)\n    await settleFound(run, batch, asks ? await askAbout(run, batch, { isAtOnce: false }) : NO_NEWS);',
         replace: `await context.replica.write('Forgetting batches', (tx) => { for (const { rows } of batches) applyEvent(tx, table.id, rows.map(({ id }) => id), { event: 'notApplied', at: stampFromMs(context.clock.nowMs()) }); tx.prepare('DELETE FROM _rowsync_batches WHERE table_id = ?').run(table.id); });`,
       },
@@ -248,7 +252,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A status of 500 for a new row is taken for a refusal, though the origin may have made the row.',
     edits: [
       {
-        file: 'reconcile/push-outcome.ts',
+        file: 'reconcile/push-answer.ts',
         find: `  if (status >= 500 && kind === 'insert') return 'failed';
 `,
         replace: '',
@@ -260,7 +264,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A status of 500 for an updated row is taken for a refusal, though the origin may have taken its file.',
     edits: [
       {
-        file: 'reconcile/push-outcome.ts',
+        file: 'reconcile/push-answer.ts',
         find: 'if (mayHaveFile) return',
         replace: 'if (mayHaveFile && status < 0) return',
       },
@@ -271,7 +275,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'An update that the origin refuses counts as taken.',
     edits: [
       {
-        file: 'reconcile/push-outcome.ts',
+        file: 'reconcile/push-answer.ts',
         find: `  if (as === 'refused') return {`,
         replace: `  if (as === 'refused' && kind === 'update') return { kind: 'left', answer: { as: 'accepted', id, refusal: null } };
   if (as === 'refused') return {`,
@@ -283,7 +287,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A create without an answer that another caller does not find counts as one that was never made.',
     edits: [
       {
-        file: 'push/ask.ts',
+        file: 'push/read-back.ts',
         find: 'const isHidden = isAnyAbsent && !(await isSameCaller(run));',
         replace: 'const isHidden = isAnyAbsent && run === null && !(await isSameCaller(run));',
       },
@@ -306,7 +310,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A create without an answer is not looked up by its unique value.',
     edits: [
       {
-        file: 'push/ask.ts',
+        file: 'push/read-back.ts',
         find: `const holder = matchValue === null ? 'unclear' : holders.get(matchValue);`,
         replace: `const holder = matchValue === null ? 'unclear' : holders.get(null);`,
       },
@@ -315,14 +319,16 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
   {
     name: 'any-row-with-the-value',
     without: 'A create without an answer is taken for whatever row has its unique value.',
-    edits: [{ file: 'push/ask.ts', find: 'return isOurs ? news :', replace: 'return isOurs || !isOurs ? news :' }],
+    edits: [
+      { file: 'push/read-back.ts', find: 'return isOurs ? news :', replace: 'return isOurs || !isOurs ? news :' },
+    ],
   },
   {
     name: 'no-question-before-insert',
     without: 'Nobody asks whether a row with the match value of an insert stands at the origin already.',
     edits: [
       {
-        file: 'push/find.ts',
+        file: 'push/find-rows.ts',
         find: '    findByMatch(run, [...new Set(asked.values())], false),',
         replace: '    findByMatch(run, [], false),',
       },
@@ -377,7 +383,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'Rows are not merged with what the origin has right before they are sent.',
     edits: [
       {
-        file: 'push/record.ts',
+        file: 'push/record-batch.ts',
         find: 'if (moved.length === 0 && missing.length === 0) return;',
         replace: 'if (moved.length >= 0) return;',
       },
@@ -411,7 +417,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A replica is taken for an older copy at every start, also where the count beside it is its own.',
     edits: [
       {
-        file: 'replica/copies.ts',
+        file: 'replica/older-copy.ts',
         find: 'beside.batchCount <= inside.batchCount;',
         replace: 'beside.batchCount < inside.batchCount;',
       },
@@ -434,10 +440,10 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without:
       'Rows that are not returned are taken to be gone without asking again whether the caller still has all rights.',
     edits: [
-      { file: 'push/record.ts', find: 'if (missing.length > 0) await requireSameCaller(run);', replace: '' },
+      { file: 'push/record-batch.ts', find: 'if (missing.length > 0) await requireSameCaller(run);', replace: '' },
       {
-        file: 'push/record.ts',
-        find: `import { requireSameCaller } from './identity.ts';
+        file: 'push/record-batch.ts',
+        find: `import { requireSameCaller } from './calling-user.ts';
 `,
         replace: '',
       },

@@ -70,7 +70,7 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
     without: 'Files that could not be fetched are not in the account.',
     edits: [
       {
-        file: 'daemon/account.ts',
+        file: 'daemon/account-facts.ts',
         find: 'withoutFiles.has(table.table) ? null : (files.get(table.table) ?? null)',
         replace: 'null',
       },
@@ -81,7 +81,7 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
     without: 'A table that failed, and that a run skips for it, is left out of the account.',
     edits: [
       {
-        file: 'daemon/account.ts',
+        file: 'daemon/account-facts.ts',
         find: "about === 'table' && leftOut.has(subject ?? '')",
         replace: "about === 'table' && !leftOut.has(subject ?? '')",
       },
@@ -103,7 +103,7 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
     without: 'A key of the configuration that matches no table is not in the account.',
     edits: [
       {
-        file: 'reconcile/bindings.ts',
+        file: 'reconcile/option-bindings.ts',
         find: '...strayKeys(configured, described).map(',
         replace: '...strayKeys({ ...configured, keys: [] }, described).map(',
       },

@@ -4,7 +4,7 @@
  * states that were remembered, and forward again. The interval of what came from the origin has a moment at which the row was written there, that of an
  * edit one at which a user wrote here. Input: each transaction before it is committed. Output: complaints.
  */
-import { isTampered } from '../../../src/capture/mode.ts';
+import { isTampered } from '../../../src/capture/sync-mode.ts';
 import type { Replica } from '../../../src/replica/database.ts';
 import {
   entriesAfter,

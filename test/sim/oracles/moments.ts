@@ -5,7 +5,7 @@
  */
 import { sql } from '../../../src/base/sql.ts';
 import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
-import type { AgedTable } from '../../../src/reconcile/fresh.ts';
+import type { AgedTable } from '../../../src/reconcile/freshness.ts';
 import { readLastMoment } from '../../../src/extras/shared/moments.ts';
 import type { User } from '../actors/user.ts';
 import type { OriginModel } from '../model/origin.ts';

@@ -3,7 +3,7 @@
  * line of the trace matches that came after the act before it. Rows of a warm replica: 1 to `rowCount`; their texts are those of
  * `makeOrigin`. Pure.
  */
-import type { PersonDecision } from '../../../src/capture/decide.ts';
+import type { PersonDecision } from '../../../src/capture/person-decision.ts';
 import type { Hands } from './script.ts';
 import type { Setup } from '../world/setup.ts';
 

@@ -47,7 +47,7 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     proofs: [/older copy/, SENT('(upsert|create)')],
     hasOneEnd: false,
   },
-  // Nothing could tell what became of these two: such a copy is not put back, unless the engine died before the origin knew (copies.ts).
+  // Nothing could tell what became of these two: such a copy is not put back, unless the engine died before the origin knew (replica/older-copy.ts).
   {
     name: 'older-copy-with-a-former-code',
     setup: { ...CALM, rowCount: 1 },

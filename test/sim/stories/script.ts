@@ -2,7 +2,7 @@
  * A world in which nothing is drawn: its tapes are all calm, and a script says who does what when, and what strikes at which step.
  * This is the seam between the world and whoever writes such scripts (exhaustive.ts). Types only.
  */
-import type { PersonDecision } from '../../../src/capture/decide.ts';
+import type { PersonDecision } from '../../../src/capture/person-decision.ts';
 import type { TransactionFacts } from '../../../src/replica/database.ts';
 import type { Fate } from '../world/engine.ts';
 import type { RequestKind } from '../world/faults.ts';

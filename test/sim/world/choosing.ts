@@ -5,7 +5,7 @@
  * former: it stays left out, and the other one masked, whatever they are called. Input: the setup. Output: columns, cells, the choice, and what is wrong in the end.
  */
 import { createHmac } from 'node:crypto';
-import type { ColumnChoice } from '../../../src/reconcile/choose.ts';
+import type { ColumnChoice } from '../../../src/reconcile/column-selection.ts';
 import type { OriginModel } from '../model/origin.ts';
 import type { Complaint } from '../oracles/verdict.ts';
 import type { Tokens } from './books.ts';

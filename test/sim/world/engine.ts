@@ -11,30 +11,30 @@ import type { RowsyncError } from '../../../src/base/errors.ts';
 import type { FileSystem } from '../../../src/base/file-system.ts';
 import type { Logger } from '../../../src/base/log.ts';
 import { REQUEST_RETRIES } from '../../../src/base/retries.ts';
-import type { prune } from '../../../src/capture/mode.ts';
-import type { carryOutDecision, DecisionOutcome, PersonDecision } from '../../../src/capture/decide.ts';
+import type { prune } from '../../../src/capture/sync-mode.ts';
+import type { carryOutDecision, DecisionOutcome, PersonDecision } from '../../../src/capture/person-decision.ts';
 import type { pullFilesAfter } from '../../../src/daemon/cycle.ts';
 import type { FilesContext, FilesReport, FilesSettings } from '../../../src/files/context.ts';
-import type { pullFiles } from '../../../src/files/pull.ts';
-import type { uploadKeeper } from '../../../src/files/upload.ts';
+import type { pullFiles } from '../../../src/files/download.ts';
+import type { uploadKeeper } from '../../../src/files/uploaded-files.ts';
 import type { openOrigin, Origin } from '../../../src/origin/client.ts';
 import type { Transport } from '../../../src/origin/transport.ts';
 import type { PullContext, PullSettings } from '../../../src/pull/context.ts';
 import type { pull } from '../../../src/pull/pull.ts';
 import type { KeepUpload, PushContext, PushSettings } from '../../../src/push/context.ts';
 import type { finishPushes, push } from '../../../src/push/push.ts';
-import type { readProblems } from '../../../src/daemon/account.ts';
+import type { readProblems } from '../../../src/daemon/account-facts.ts';
 import type { Problem } from '../../../src/reconcile/account/account.ts';
-import type { ConfiguredTables, misnamedIn } from '../../../src/reconcile/bindings.ts';
+import type { ConfiguredTables, misnamedIn } from '../../../src/reconcile/option-bindings.ts';
 import type { openReplica, Replica, Surround, TransactionFacts } from '../../../src/replica/database.ts';
-import type { boundNameOf, readDescribed } from '../../../src/replica/bookkeeping/described.ts';
+import type { boundNameOf, readDescribed } from '../../../src/replica/bookkeeping/described-tables.ts';
 import type { proveOnSchedule, readTablesNow } from '../../../src/extras/fresh/moment.ts';
 import type { ageBound, requireFresh, staleTables } from '../../../src/extras/shared/fresh-tables.ts';
-import type { AgedTable } from '../../../src/reconcile/fresh.ts';
+import type { AgedTable } from '../../../src/reconcile/freshness.ts';
 import { readTables } from '../../../src/replica/bookkeeping/tables.ts';
 import type { openReader, ReplicaReader } from '../../../src/replica/reader.ts';
 import type { LostRows } from '../../../src/extras/putback/lost-rows.ts';
-import type { chooseRows, makePlan } from '../../../src/extras/putback/planning.ts';
+import type { chooseRows, makePlan } from '../../../src/extras/putback/make-plan.ts';
 import type { describeAgain, makePlace } from '../../../src/extras/putback/putback-file.ts';
 import type { carryOut } from '../../../src/extras/putback/run.ts';
 import { isBeside } from './beside.ts';
@@ -82,14 +82,20 @@ export async function loadEngine(root: URL): Promise<EngineModules> {
   const paths = [
     'origin/client.ts',
     'replica/database.ts',
-    'replica/bookkeeping/described.ts',
+    'replica/bookkeeping/described-tables.ts',
     'pull/pull.ts',
     'push/push.ts',
   ];
-  const account = ['daemon/account.ts', 'reconcile/bindings.ts', 'replica/reader.ts'];
-  const others = ['files/pull.ts', 'files/upload.ts', 'daemon/cycle.ts', 'capture/decide.ts', 'capture/mode.ts'];
+  const account = ['daemon/account-facts.ts', 'reconcile/option-bindings.ts', 'replica/reader.ts'];
+  const others = [
+    'files/download.ts',
+    'files/uploaded-files.ts',
+    'daemon/cycle.ts',
+    'capture/person-decision.ts',
+    'capture/sync-mode.ts',
+  ];
   const fresh = ['extras/fresh/moment.ts', 'extras/shared/fresh-tables.ts'];
-  const putback = ['lost-rows', 'planning', 'putback-file', 'run'].map((name) => `extras/putback/${name}.ts`);
+  const putback = ['lost-rows', 'make-plan', 'putback-file', 'run'].map((name) => `extras/putback/${name}.ts`);
   const modules = await Promise.all([...paths, ...account, ...others, ...fresh, ...putback].map(load));
   return Object.assign({}, ...modules) as EngineModules;
 }

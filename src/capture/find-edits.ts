@@ -1,0 +1,222 @@
+/**
+ * The edits of users, found by comparing each two-way table with its base. Marks say where to look. All rows are compared if marks may be incomplete:
+ * another client dropped a trigger, a new process begins, or REPLACE removed rows unseen through a unique index of the user.
+ */
+import { must } from '../base/assert.ts';
+import { editedColumns, isChanged, type RowVersion } from '../reconcile/merge.ts';
+import {
+  decideQuestions,
+  decideColumnsLost,
+  decideMoved,
+  decidePutBack,
+  type RowFacts,
+  type RowOutcome,
+} from '../reconcile/row-outcome.ts';
+import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
+import {
+  areMarksReliable,
+  dropEqualMarks,
+  markDiffering,
+  readForeignIds,
+  readVersions,
+} from '../replica/base-comparison.ts';
+import type { Connection, Stored, Tx } from '../replica/connection.ts';
+import { forgetBatches, readBatches } from '../replica/bookkeeping/batches.ts';
+import { noteCaptured } from '../replica/bookkeeping/history.ts';
+import { BLOCK_ROWS, blocks, blocksAbove, mayBeRaw, queryNumbers, queryRows, readRawText } from '../replica/query.ts';
+import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../base/sql.ts';
+import { baseName, isStrict, requireShape } from '../replica/user-tables.ts';
+import { hasTriggers, requireHarmlessTriggers } from '../replica/triggers.ts';
+import { TYPE_RULES } from '../wire/column-types.ts';
+import type { Row } from '../wire/schema.ts';
+import { readQuestionedIds } from '../replica/bookkeeping/conflicts.ts';
+import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
+import { captureOlderCopy } from './older-copy.ts';
+import type { TwoWayColumn, TwoWayTable } from './two-way-table.ts';
+import { captureTriggers, cellName, missingRule, valueRules, type CellRule } from './edit-triggers.ts';
+import { apply, applyEvent, readFacts, renumberStrays } from './writer/apply-outcome.ts';
+import { readOvertakenRefusals } from '../replica/bookkeeping/refusals.ts';
+import { storeFacts, readCaptureState } from '../replica/bookkeeping/tables.ts';
+
+/** The change of one row: inserted (no base), updated, or deleted (no local). */
+export interface RowChange extends RowVersion {
+  readonly kind: 'insert' | 'update' | 'delete';
+  /** Only `edited` rows may be sent. */
+  readonly state: RowState;
+  /** Indexes of the writable cells that differ from base; for an insert, of the cells with a value. */
+  readonly columns: readonly number[];
+  /** Why the origin would refuse values that bypassed the triggers; without the values. */
+  readonly problems: readonly string[];
+}
+
+/** Makes marks true: each row that differs from its base has one, no other. @throws RowsyncError `replica.schema` if edits cannot be told. */
+export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
+  requireShape(tx, table);
+  requireHarmlessTriggers(tx, table);
+  const { compareDue } = readCaptureState(tx, table.id);
+  // An edit that was made around our triggers has no mark.
+  const haveAllMarks = areMarksReliable(tx, table) && hasTriggers(tx, table.id, captureTriggers(table));
+  if (compareDue || !haveAllMarks) {
+    tx.countUncaptured(markDiffering(tx, table, at));
+    applyEvent(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
+    storeFacts(tx, table.id, { compare_due: 0 });
+  }
+  tx.journal.captureEdits(table, tx.cause);
+  noteCaptured(tx, table.id, at);
+  const isMarked = hasMarks(tx, table.id);
+  const renumbered = isMarked ? renumberStrays(tx, table, readForeignIds(tx, table), at) : [];
+  if (isMarked) {
+    dropEqualMarks(tx, table, SETTLING);
+    // Read-only cells follow the base; their values are kept like any loser of a conflict.
+    const ids = readUnwritableEdits(tx, table);
+    decideEach(tx, table, { ids, at }, (facts) => decidePutBack(facts, table.columns));
+  }
+  captureOlderCopy(tx, table, at, renumbered);
+  settleQuestions(tx, table, at);
+}
+
+/** States of rows whose mark is removed if they equal their base; rows in flight are settled by their answer. */
+const SETTLING = ROW_STATES.filter((state) => !isInFlight(state) && nextRowState(state, 'settled') === 'clean');
+
+/** Marked rows with an edit that cannot be pushed, or with a value that only has another spelling. */
+function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly number[] {
+  const differing = table.columns.flatMap(({ localName, writable, type }) => {
+    const [here, base] = [sql`l.${ident(localName)}`, sql`b.${ident(localName)}`];
+    if (!writable) return [isOther(here, base)];
+    const canBeSame = TYPE_RULES[type].mayBeSame?.(here, base) ?? null;
+    return canBeSame === null ? [] : [sql`(${canBeSame} AND ${isOther(here, base)})`];
+  });
+  const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
+      JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id
+      WHERE r.table_id = ? AND r.state NOT IN ('sending', 'unknown')
+        AND ${anyOf([sql`l._allow IS NOT b._allow`, ...differing])}`;
+  return queryNumbers(from, text, [table.id]);
+}
+
+/** Closes questions that need no answer, and lets rows without open questions continue. */
+export function settleQuestions(tx: Tx, table: TwoWayTable, at: string): void {
+  decideEach(tx, table, { ids: readQuestionedIds(tx, table.id), at }, (facts) => decideQuestions(facts, table.columns));
+}
+
+function decideEach(
+  tx: Tx,
+  table: TwoWayTable,
+  { ids, at }: { readonly ids: readonly number[]; readonly at: string },
+  decide: (facts: RowFacts) => RowOutcome,
+): void {
+  for (const block of blocks(ids))
+    apply(tx, table, { outcomes: readFacts(tx, table, block).map(decide), nowMs: Date.parse(at) });
+}
+
+/** Gives up edits of columns (by `seq`) that the origin does not show any more, before they are dropped; `sync_conflicts` keeps them. */
+export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<number>, at: string): void {
+  const indexes = table.columns.flatMap(({ seq }, index) => (lost.has(seq) ? [index] : []));
+  const differing = indexes.map((index) => {
+    const name = ident(columnAt(table, index).localName);
+    return isOther(sql`l.${name}`, sql`b.${name}`);
+  });
+  const text = sql`SELECT l._id FROM ${ident(table.localName)} l LEFT JOIN ${ident(baseName(table.id))} b ON b._id = l._id
+      WHERE ${anyOf(differing)}`;
+  const ids = queryNumbers(tx, text, []);
+  decideEach(tx, table, { ids, at }, (facts) => decideColumnsLost(facts, table.columns, indexes));
+}
+
+/** Parks rows on their way: a part of the table was dropped here, so later edits cannot be distinguished from sent values. */
+export function doubtBatches(tx: Tx, table: TwoWayTable, at: string): void {
+  const reason = 'its table was dropped here while it was on its way; look at the origin, then retry or discard it';
+  for (const { rows } of readBatches(tx, table)) {
+    const rowById = new Map(rows.map((row) => [row.id, row]));
+    const outcomes = readFacts(tx, table, [...rowById.keys()]).map((facts) => {
+      const { kind, cells } = must(rowById.get(facts.id), 'facts come for each id');
+      return decideMoved(facts, 'doubted', { kind, reason, column: null, words: null, hope: 'never', cells });
+    });
+    apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+  }
+  forgetBatches(tx, table.id);
+}
+
+function columnAt({ columns }: TwoWayTable, index: number): TwoWayColumn {
+  return must(columns[index], 'an index of a column');
+}
+
+/** The changes of the given rows, in their order; unchanged rows are left out. `bases` if they were read before. */
+export function diffRows(
+  from: Connection,
+  table: TwoWayTable,
+  ids: readonly number[],
+  bases?: readonly Row[],
+): readonly RowChange[] {
+  const states = readRowStates(from, table.id, ids);
+  const problems = readProblems(from, table, ids);
+  return readVersions(from, table, ids, bases).flatMap((version): readonly RowChange[] => {
+    const { id, base, local } = version;
+    const state = states.get(id) ?? 'clean';
+    // The row waits for an answer, so it is listed even without a difference.
+    if (!isChanged(base, local, table.columns) && (state === 'edited' || state === 'clean')) return [];
+    const columns = local === null ? [] : editedColumns(base, local, table.columns);
+    const kind = base === null ? 'insert' : local === null ? 'delete' : 'update';
+    const raw = [...readRawTexts(from, table, local).keys()].flatMap((column) => {
+      return columns.includes(column) ? [`${cellName(table, columnAt(table, column))} takes text in UTF-8`] : [];
+    });
+    return [{ ...version, kind, state, columns, problems: [...(problems.get(id) ?? []), ...raw] }];
+  });
+}
+
+/** The texts of a row in the user table that are no UTF-8, in hexadecimal digits, by the index of their column. */
+export function readRawTexts(from: Connection, table: TwoWayTable, row: Row | null): ReadonlyMap<number, string> {
+  if (row === null || !row.values.some(mayBeRaw)) return new Map();
+  const hexes = row.values.map((value, column) => {
+    const cell = { tableName: table.localName, name: columnAt(table, column).localName, id: row.id };
+    return [column, readRawText(from, value, cell)] as const;
+  });
+  return new Map(hexes.flatMap(([column, hex]) => (hex === null ? [] : [[column, hex]])));
+}
+
+/** The changes of all marked rows by id, read a block at a time; also of rows that wait for an answer or a person. */
+export function* readAllChanges(from: Connection, table: TwoWayTable): IterableIterator<RowChange> {
+  const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND row_id > ? ORDER BY row_id LIMIT ${BLOCK_ROWS}`;
+  const marked = blocksAbove(
+    (after) => queryNumbers(from, text, [table.id, after]),
+    (id) => id,
+  );
+  for (const ids of marked) yield* diffRows(from, table, ids);
+}
+
+/** The rules of the triggers, applied to existing rows, which may have been written while a trigger was missing. */
+function readProblems(
+  from: Connection,
+  table: TwoWayTable,
+  ids: readonly number[],
+): ReadonlyMap<number, readonly string[]> {
+  const isTyped = isStrict(from, table.localName);
+  const tests = table.columns.flatMap((column): readonly Sql[] => {
+    if (!column.writable) return [];
+    const name = ident(column.localName);
+    const test = (when: Sql, rule: CellRule): Sql =>
+      sql`WHEN ${when} AND (${rule.isBroken}) THEN ${literal(rule.sentence)}`;
+    const isChangedCell = isOther(sql`NEW.${name}`, sql`b.${name}`);
+    // Values that a table without STRICT may hold, and the origin may not.
+    const noBytes = {
+      isBroken: sql`typeof(NEW.${name}) = 'blob'`,
+      sentence: `${cellName(table, column)} takes no bytes (BLOB)`,
+    };
+    const ofNew = missingRule(table, column, 'new');
+    const ofKnown = missingRule(table, column, 'known');
+    const whens = [
+      ...(isTyped ? [] : [test(isChangedCell, noBytes)]),
+      ...valueRules(table, column).map((rule) => test(isChangedCell, rule)),
+      ...(ofNew === null ? [] : [test(sql`b._id IS NULL`, ofNew)]),
+      ...(ofKnown === null ? [] : [test(sql`b._id IS NOT NULL AND ${isChangedCell}`, ofKnown)]),
+    ];
+    if (whens.length === 0) return [];
+    // One result for each column: SQLite returns no more than a table may have.
+    return [sql`${whens.reduce((text, when) => sql`${text} ${when}`, sql`CASE`)} END`];
+  });
+  if (tests.length === 0 || ids.length === 0) return new Map();
+  const text = sql`SELECT NEW._id, ${joinSql(tests)} FROM ${ident(table.localName)} NEW
+      LEFT JOIN ${ident(baseName(table.id))} b ON b._id = NEW._id
+      WHERE NEW._id IN (SELECT value FROM json_each(?))`;
+  const isText = (value: Stored): value is string => typeof value === 'string';
+  const broken = queryRows(from, text, [JSON.stringify(ids)]).filter((row) => row.some(isText));
+  return new Map(broken.map((row) => [Number(row[0]), row.filter(isText)]));
+}

@@ -1,0 +1,198 @@
+/**
+ * Whether edits of a table are captured; keeps the base table, the triggers and the view `sync_changes` in line with that. Invariant: a base is only
+ * made of rows as the origin last sent them. It is never dropped while it is the only evidence of an edit (I2).
+ */
+import { RowsyncError } from '../base/errors.ts';
+import { shellWord } from '../base/text.ts';
+import { decideDiscarded } from '../reconcile/row-outcome.ts';
+import { readColumns, storeColumnState } from '../replica/bookkeeping/columns.ts';
+import { markDiffering } from '../replica/base-comparison.ts';
+import { readProblems, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/table-errors.ts';
+import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
+import { forgetDroppedFiles } from '../replica/bookkeeping/files.ts';
+import { renameInKeptRows } from '../replica/kept-rows.ts';
+import { type LedgerTable, readSelection, readTable, readTables, storeFacts } from '../replica/bookkeeping/tables.ts';
+import { hasTable } from '../replica/schema-objects.ts';
+import { forgetEtags, readPages, distrustRows } from '../replica/bookkeeping/pages.ts';
+import { blocks } from '../replica/query.ts';
+import { ident } from '../base/sql.ts';
+import { baseName, createBase, dropBase, hasBase, isOwnTable, pruneSchema } from '../replica/user-tables.ts';
+import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
+import { forgetBatches } from '../replica/bookkeeping/batches.ts';
+import { captureChanges, giveUpColumns, readAllChanges, type RowChange } from './find-edits.ts';
+import { closeQuestions } from '../replica/bookkeeping/conflicts.ts';
+import { readTwoWayTable, type TwoWayTable } from './two-way-table.ts';
+import { captureTriggers } from './edit-triggers.ts';
+import { ensureChangesView } from './changes-view.ts';
+import { forgetRowStates, startLocalIds } from '../replica/bookkeeping/row-states.ts';
+import { apply, readFacts, retryRefused } from './writer/apply-outcome.ts';
+import { readSweep } from '../replica/bookkeeping/sweeps.ts';
+import { readSent } from '../replica/bookkeeping/refusals.ts';
+
+/** Makes sure that a table has the triggers of its mode and columns. Returns whether they were wrong: then the caller renews the view of changes. */
+export function ensureCapture(tx: Tx, tableId: number, table = readTwoWayTable(tx, tableId)): boolean {
+  return ensureTriggers(tx, tableId, wantedTriggers(tx, tableId, table));
+}
+
+/** Whether a trigger is missing or was changed, so that edits may have been missed. Called before the table's shape or mode is changed. */
+export function isTampered(from: Connection, tableId: number, table = readTwoWayTable(from, tableId)): boolean {
+  return !hasTriggers(from, tableId, wantedTriggers(from, tableId, table));
+}
+
+/** Another client may have changed rows: edits of a two-way table are found by comparison, those of a mirror are undone. */
+export function noteOpenness(tx: Tx, target: WrittenTable, at: string): void {
+  if (readTable(tx, target.id).push !== 'on') return distrustRows(tx, target);
+  storeFacts(tx, target.id, { compare_due: 1 });
+  retryRefused(tx, target.id, at);
+}
+
+function wantedTriggers(from: Connection, tableId: number, table: TwoWayTable | null): readonly Trigger[] {
+  if (table !== null) return captureTriggers(table);
+  const ledger = readTable(from, tableId);
+  const [insert, ...others] = guardsOf(ledger, guardSentence(ledger));
+  // Before its columns are known, a table has no row that could be changed.
+  const isShell = ledger.state === 'loading' && readColumns(from, tableId).length === 0;
+  return isShell ? [insert] : [insert, ...others];
+}
+
+function guardSentence({ localName, push }: LedgerTable): string {
+  return push === 'off'
+    ? `${localName} is a read-only mirror: change it at the origin, and the next sync brings it here`
+    : `${localName} cannot be edited yet: it is still being read from the origin; try again after the next sync`;
+}
+
+/** Sets the mode; a mirror waits for a sweep unless all rows are proven. @throws RowsyncError `guard.pending`, `replica.schema`. */
+export function switchMode(
+  tx: Tx,
+  tableId: number,
+  options: { readonly push: boolean; readonly discard: boolean; readonly at: string },
+): void {
+  requireBase(tx, readTable(tx, tableId));
+  const ledger = readTable(tx, tableId);
+  if (options.push) {
+    if (ledger.push === 'off') startWaiting(tx, tableId);
+    if (
+      ledger.push !== 'on' &&
+      ledger.state === 'steady' &&
+      !readSweep(tx, tableId).isDistrusted &&
+      areAllPagesProven(tx, tableId)
+    )
+      switchOn(tx, ledger);
+  } else if (ledger.push !== 'off') {
+    const table = readTwoWayTable(tx, tableId);
+    if (table !== null) endCapture(tx, table, options);
+    dropBase(tx, tableId);
+    storeFacts(tx, tableId, { push: 'off' });
+  }
+  // The problem of the last push, and the consent for the next one, say nothing any more.
+  if (!options.push && !isPushProblemStored(tx, tableId, null)) storePushProblem(tx, tableId, null);
+  if (!options.push && readProblems(tx, tableId).pushConsent !== null) storeFacts(tx, tableId, { push_consent: null });
+}
+
+/** Makes sure that a two-way table has its base; one that was made anew waits for its rows instead. @throws RowsyncError `replica.schema`. */
+function requireBase(tx: Tx, { id, localName, push, state }: LedgerTable): void {
+  if (push !== 'on' || hasBase(tx, id)) return;
+  if (state === 'loading') return startWaiting(tx, id);
+  throw new RowsyncError('replica', 'replica.schema', {
+    message: `${localName}: another program dropped ${baseName(id)}, which tells what was edited; nothing of the table was sent or stored`,
+    hint: `Save what you edited in it, DROP TABLE ${ident(localName)} and run rowsync pull: the rows come back as the origin has them.`,
+  });
+}
+
+/** Makes a waiting table two-way, in the transaction that ends its sweep; one whose guards were removed meanwhile waits for the next. */
+export function finishSwitch(tx: Tx, tableId: number): void {
+  const ledger = readTable(tx, tableId);
+  if (ledger.push !== 'waiting') return;
+  if (isTampered(tx, tableId)) distrustRows(tx, ledger);
+  else switchOn(tx, ledger);
+  ensureCapture(tx, tableId);
+}
+
+/** Only the next sweep proves rows of the table, and a base from an earlier time is useless. */
+function startWaiting(tx: Tx, tableId: number): void {
+  dropBase(tx, tableId);
+  // A trigger may have changed a page after it was read, even in a sweep that continues, so ETags are dropped.
+  if (!areAllPagesProven(tx, tableId)) forgetEtags(tx, tableId);
+  storeFacts(tx, tableId, { push: 'waiting' });
+}
+
+function areAllPagesProven(from: Connection, tableId: number): boolean {
+  return readPages(from, tableId).every(({ etag }) => etag !== null);
+}
+
+function switchOn(tx: Tx, table: LedgerTable): void {
+  createBase(tx, table);
+  startLocalIds(tx, table.id);
+  storeFacts(tx, table.id, { compare_due: 0, push: 'on' });
+}
+
+/** Refuses to forget edits, or keeps them in `sync_conflicts` and puts the rows back to base. */
+function endCapture(
+  tx: Tx,
+  table: TwoWayTable,
+  { discard, at }: { readonly discard: boolean; readonly at: string },
+): void {
+  markDiffering(tx, table, at);
+  captureChanges(tx, table, at);
+  const changes = [...readAllChanges(tx, table)];
+  if (changes.length > 0 && !discard) {
+    throw new RowsyncError('needsPerson', 'guard.pending', {
+      message: `${table.localName}: ${changes.length} rows have edits that the origin does not have; push stays switched on`,
+      hint: `Set push: true again and push them; or give them up: rowsync pull ${shellWord(table.localName)} --discard keeps them in sync_conflicts`,
+    });
+  }
+  discardChanges(tx, table, changes, at);
+  // Their edits are kept, and a batch without marks could never be settled.
+  forgetRowStates(tx, table.id);
+  forgetBatches(tx, table.id);
+  closeQuestions(tx, table.id);
+}
+
+/** Keeps edits in `sync_conflicts` and puts their rows back to base. */
+export function discardChanges(tx: Tx, table: TwoWayTable, changes: readonly RowChange[], at: string): void {
+  for (const block of blocks(changes)) {
+    const ids = block.map(({ id }) => id);
+    const outcomes = readFacts(tx, table, ids, block).map((facts, index) => {
+      const isNowhere = facts.base === null && facts.local === null;
+      const sent = isNowhere ? readSent(tx, table.id, facts.id) : null;
+      return decideDiscarded(facts, { columns: block[index]?.columns ?? [], sent });
+    });
+    apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+  }
+}
+
+/** Takes writable columns that vanished as gone. */
+function pruneMissing(tx: Tx, tableId: number, seqs: readonly number[], at: string): void {
+  const table = readTwoWayTable(tx, tableId);
+  if (table !== null) giveUpColumns(tx, table, new Set(seqs), at);
+  for (const seq of seqs) storeColumnState(tx, seq, 'removed', at);
+  storeFacts(tx, tableId, { missing_columns: [] });
+  retryRefused(tx, tableId, at);
+}
+
+/** Drops what the origin no longer describes; edits of a dropped table are kept in `sync_conflicts`. */
+export function prune(opened: Tx, at: string): readonly string[] {
+  const tx = opened.because('schema');
+  for (const ledger of readTables(tx)) {
+    const isGone = ledger.state === 'gone' && isOwnTable(tx, ledger.localName);
+    const table = isGone ? readTwoWayTable(tx, ledger.id) : null;
+    if (table !== null) endCapture(tx, table, { discard: true, at });
+  }
+  for (const { id } of readTables(tx)) {
+    const { missingColumns } = readSelection(tx, id);
+    if (missingColumns.length > 0) pruneMissing(tx, id, missingColumns, at);
+    // A later column of that name is another one.
+    const pruned = readColumns(tx, id).filter(({ state }) => state !== 'live');
+    renameInKeptRows(tx, id, new Map(pruned.map(({ localName }) => [localName, `${localName} (pruned)`])));
+  }
+  // Checked first: the triggers are made again below, which would hide that one was missing.
+  for (const table of readTables(tx)) {
+    if (table.state !== 'gone' && hasTable(tx, table.localName) && isTampered(tx, table.id))
+      noteOpenness(tx, table, at);
+  }
+  const dropped = pruneSchema(tx, at);
+  forgetDroppedFiles(tx);
+  for (const { id, localName } of readTables(tx)) if (hasTable(tx, localName)) ensureCapture(tx, id);
+  ensureChangesView(tx);
+  return dropped;
+}

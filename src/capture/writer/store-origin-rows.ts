@@ -1,0 +1,175 @@
+/**
+ * Stores what the origin has of many rows at once, in the transaction of the caller (I6). Rows that nobody edited here take one statement for the
+ * base and one for the table; edited ones go through decisions (apply-outcome.ts). A mirror is the case without a base. Comparing a row with its base shows
+ * whether it was edited, not its mark.
+ */
+import { decideRemote } from '../../reconcile/row-outcome.ts';
+import { type ConflictPolicy, isChanged } from '../../reconcile/merge.ts';
+import { suspectPushedRows } from '../../replica/bookkeeping/suspects.ts';
+import { addToRowCount, readTable } from '../../replica/bookkeeping/tables.ts';
+import { baseTarget, readDifferingIds, readVersions } from '../../replica/base-comparison.ts';
+import type { Tx, Connection } from '../../replica/connection.ts';
+import {
+  copyFromBase,
+  forgetGone,
+  keepEvidence,
+  readRowsById,
+  removeRows,
+  upsertRows,
+  type RowChanges,
+  type RowTarget,
+  storeRowColors,
+} from '../../replica/rows.ts';
+import type { Row, RowPage, UnreadableRow } from '../../wire/schema.ts';
+import type { TwoWayTable } from '../two-way-table.ts';
+import { apply, readFacts } from './apply-outcome.ts';
+import { readRowStates } from '../../replica/bookkeeping/row-states.ts';
+import { storeUnreadable } from '../../replica/bookkeeping/unreadable-rows.ts';
+
+export interface RemoteTable {
+  readonly target: RowTarget;
+  /** The input for merging edits; null for a table that cannot have edits. */
+  readonly twoWay: { readonly table: TwoWayTable; readonly policy: ConflictPolicy } | null;
+  /** Whether a row that is new here may be old at the origin, because the table has or had a filter. */
+  readonly mayEnter?: boolean;
+}
+
+type ReadTable = RemoteTable & { readonly shapes: readonly { readonly name: string }[] };
+
+/** The rows that the origin last confirmed. */
+export function confirmedRows({ target, twoWay }: Pick<RemoteTable, 'target' | 'twoWay'>): RowTarget {
+  return twoWay === null ? target : baseTarget(target);
+}
+
+export interface RemoteOrder {
+  /** Stamp of now. */
+  readonly at: string;
+  /** Rows that were read, or are changed, outside of a sweep: no page vouches for them. */
+  readonly offPage?: readonly number[] | undefined;
+}
+
+const NO_CHANGES: RowChanges = { insertedCount: 0, updatedCount: 0 };
+
+/** Stores rows as the origin returned them; returns how many were new and how many changed there. */
+export function storeRemoteRows(
+  tx: Tx,
+  table: RemoteTable,
+  rows: readonly Row[],
+  { at, offPage = [] }: RemoteOrder,
+): RowChanges {
+  const changes = table.mayEnter === true ? storeByFilter(tx, table, rows, at) : storeRows(tx, table, rows, at);
+  if (offPage.length > 0) suspectPushedRows(tx, table.target.id, offPage);
+  return changes;
+}
+
+/** A row that entered the filter of its table is not a created row. */
+function storeByFilter(tx: Tx, table: RemoteTable, rows: readonly Row[], at: string): RowChanges {
+  const ids = rows.map(({ id }) => id);
+  const here = new Set(readRowsById(tx, confirmedRows(table), ids).map(({ id }) => id));
+  const [before, added] = [rows.filter(({ id }) => here.has(id)), rows.filter(({ id }) => !here.has(id))];
+  const { updatedCount } = storeRows(tx, table, before, at);
+  const { insertedCount } = storeRows(tx.because('filter'), table, added, at);
+  return { insertedCount, updatedCount };
+}
+
+function storeRows(tx: Tx, { target, twoWay }: RemoteTable, rows: readonly Row[], at: string): RowChanges {
+  if (rows.length === 0) return NO_CHANGES;
+  if (twoWay === null) return upsertRows(tx, target, rows);
+  const { table, policy } = twoWay;
+  const ids = rows.map(({ id }) => id);
+  const edited = new Set(readDifferingIds(tx, table, ids));
+  const unedited = edited.size === 0 ? rows : rows.filter(({ id }) => !edited.has(id));
+  const plain = storeUnedited(tx, table, unedited);
+  if (edited.size === 0) return plain;
+  const remoteById = new Map(rows.map((row) => [row.id, row]));
+  const rules = { columns: table.columns, policy, isSent: false, reason: '' };
+  const outcomes = readFacts(tx, table, [...edited]).map((facts) =>
+    decideRemote(facts, remoteById.get(facts.id) ?? null, rules),
+  );
+  const merged = apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+  return {
+    insertedCount: plain.insertedCount + merged.insertedCount,
+    updatedCount: plain.updatedCount + merged.updatedCount,
+  };
+}
+
+function storeUnedited(tx: Tx, table: TwoWayTable, rows: readonly Row[]): RowChanges {
+  const changes = upsertRows(tx, baseTarget(table), rows);
+  if (changes.insertedCount + changes.updatedCount === 0) return changes;
+  // They were equal before, so those that differ are the changed ones.
+  const ids = rows.map(({ id }) => id);
+  copyFromBase(tx, table, readDifferingIds(tx, table, ids));
+  return changes;
+}
+
+/** Deletes rows that are gone at the origin or outside the filter, with evidence; edits become conflicts. Returns how many the origin had confirmed. */
+export function storeMissingRows(
+  tx: Tx,
+  { target, twoWay }: RemoteTable,
+  ids: readonly number[],
+  { at, reason }: { readonly at: string; readonly reason: string },
+): number {
+  const edited = new Set(twoWay === null ? [] : readDifferingIds(tx, target, ids));
+  const unedited = ids.filter((id) => !edited.has(id));
+  let count = 0;
+  if (unedited.length > 0) {
+    keepEvidence(tx, target, readRowsById(tx, target, unedited), { reason, at });
+    if (twoWay !== null) removeRows(tx, baseTarget(target), unedited);
+    count = removeRows(tx, target, unedited);
+    forgetGone(tx, target.id, unedited);
+    if (count > 0) addToRowCount(tx, target.id, -count);
+  }
+  if (twoWay === null || edited.size === 0) return count;
+  const { table, policy } = twoWay;
+  const rules = { columns: table.columns, policy, isSent: false, reason };
+  // A row without a base was inserted under this id by another client, and the origin never had it.
+  const known = readFacts(tx, table, [...edited]).filter(({ base }) => base !== null);
+  const outcomes = known.map((facts) => decideRemote(facts, null, rules));
+  apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+  return count + known.length;
+}
+
+/** Stores a page as the origin returned it, and which of its rows could not be read. */
+export function storeAnswer(
+  tx: Tx,
+  table: ReadTable,
+  { rows: readable, ids, unreadable }: RowPage,
+  order: RemoteOrder,
+): RowChanges {
+  storeUnreadable(tx, table.target.id, { ids, unreadable }, order.at);
+  const rows = unreadable.length === 0 ? readable : [...readable, ...readableParts(tx, table, unreadable)];
+  const changes = storeRemoteRows(tx, table, rows, order);
+  storeRowColors(tx, table.target, rows);
+  return changes;
+}
+
+/** Rows of a mirror without their one unreadable cell, which stays as it was. Never for a table with a base: an empty cell might be pushed. */
+function readableParts(tx: Tx, table: ReadTable, unreadable: readonly UnreadableRow[]): readonly Row[] {
+  const { target, shapes } = table;
+  if (readTable(tx, target.id).push !== 'off') return [];
+  const ids = unreadable.map(({ id }) => id);
+  const known = new Map(readRowsById(tx, target, ids).map(({ id, values }) => [id, values]));
+  return unreadable.flatMap(({ id, column, rest }) => {
+    if (rest === undefined) return [];
+    const before = known.get(id);
+    const values = rest.values.map((value, index) =>
+      shapes[index]?.name === column ? (before?.[index] ?? null) : value,
+    );
+    return [{ ...rest, values }];
+  });
+}
+
+/** Removes rows outside of the table's filter; returns how many. One with a waiting edit stays: the origin still accepts it. */
+export function storeOutside(tx: Tx, table: ReadTable, ids: readonly number[], at: string): number {
+  const leaving = table.twoWay === null ? ids : readIdleIds(tx, table.twoWay.table, ids);
+  if (leaving.length === 0) return 0;
+  return storeMissingRows(tx.because('filter'), table, leaving, { reason: 'filtered', at });
+}
+
+/** The given rows without an edit that waits, is on its way, or is parked. */
+function readIdleIds(from: Connection, table: TwoWayTable, ids: readonly number[]): readonly number[] {
+  const differing = readVersions(from, table, readDifferingIds(from, table, ids));
+  const edited = differing.flatMap(({ id, base, local }) => (isChanged(base, local, table.columns) ? [id] : []));
+  const busy = new Set([...edited, ...readRowStates(from, table.id, ids).keys()]);
+  return ids.filter((id) => !busy.has(id));
+}

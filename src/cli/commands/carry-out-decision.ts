@@ -1,0 +1,56 @@
+/**
+ * Carries out what a person decides on the command line: on the replica, or through the daemon if one holds it. Both
+ * end in capture/person-decision.ts.
+ */
+import { stampFromMs } from '../../base/clock.ts';
+import { asRowsyncError, EXIT, RowsyncError, usageError } from '../../base/errors.ts';
+import { printable } from '../../base/text.ts';
+import { carryOutDecision, type PersonDecision } from '../../capture/person-decision.ts';
+import type { Config } from '../../config/load.ts';
+import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
+import { askDaemonTo } from '../runtime/daemon-client.ts';
+import { loadNamedConfig, openExistingReplica, printResult } from '../runtime/invocation.ts';
+import type { Invocation } from '../../extra.ts';
+
+/** Carries out a decision and prints the result. @throws RowsyncError `usage.invalid` if nothing was changed. */
+export async function decide(invocation: Invocation, decision: PersonDecision): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const answer = await carryOut(invocation, config, decision);
+  if (answer.kind === 'busy' || answer.kind === 'failed') {
+    throw new RowsyncError('replica', 'replica.busy', {
+      message: `The daemon did not carry it out: ${answer.words}`,
+      hint: 'Run the command again when the work under way has ended; `rowsync status` shows it.',
+    });
+  }
+  if (answer.kind === 'problem') {
+    throw usageError(
+      `Nothing was changed: ${answer.words}`,
+      answer.hint ??
+        '`rowsync conflicts --all` lists conflicts, `rowsync failures` rows that wait, SELECT * FROM sync_changes edits.',
+    );
+  }
+  await printResult(invocation, { rowCount: answer.rowCount, decided: answer.decided }, `${printable(answer.words)}\n`);
+  return EXIT.done;
+}
+
+async function carryOut(invocation: Invocation, config: Config, decision: PersonDecision): Promise<DecisionAnswer> {
+  try {
+    using replica = await openExistingReplica(invocation, config);
+    const at = stampFromMs(invocation.session.clock.nowMs());
+    return await carryOutDecision(replica, decision, at);
+  } catch (thrown) {
+    const error = asRowsyncError(thrown);
+    const { listen } = config.http;
+    if (error.code !== 'replica.inUse') throw error;
+    if (listen === null)
+      throw withHint(error, 'Set http.listen, so that the daemon can be asked, or stop it meanwhile.');
+    const answer = await askDaemonTo(listen, config.replica.path, decision);
+    if (answer === null)
+      throw withHint(error, 'Wait for it to end; a daemon answers everyone who may read the replica.');
+    return answer;
+  }
+}
+
+function withHint({ kind, code, message, cause }: RowsyncError, hint: string): RowsyncError {
+  return new RowsyncError(kind, code, { message, hint, cause });
+}

@@ -1,0 +1,233 @@
+/**
+ * Reads the facts of the account (reconcile/account/account.ts) from the replica, the configuration, and what the daemon says of itself. Every surface gets its
+ * problems from here.
+ */
+import { existsSync, statfsSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { RowsyncError } from '../base/errors.ts';
+import { bytesText, plural } from '../base/text.ts';
+import type { Config } from '../config/load.ts';
+import { columnChoice, filesSettings } from '../config/settings.ts';
+import { withBoundNames } from '../config/table-patterns.ts';
+import { mayFollow } from '../reconcile/follow.ts';
+import type { AccountFacts, FoundComplaint } from '../reconcile/account/facts.ts';
+import { accountOf, type Problem } from '../reconcile/account/account.ts';
+import { misnamedIn } from '../reconcile/option-bindings.ts';
+import { misnamedColumns } from '../reconcile/column-selection.ts';
+import { readComplaints, readFirstUnreadable } from '../replica/complaints.ts';
+import type { Connection } from '../replica/connection.ts';
+import { boundNameOf, readDescribed } from '../replica/bookkeeping/described-tables.ts';
+import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
+import { errorFromReading } from '../replica/sqlite-errors.ts';
+import { readFilesByTable } from '../replica/bookkeeping/files.ts';
+import { readSelection, readTables, type LedgerTable } from '../replica/bookkeeping/tables.ts';
+import { countUnseen, shownSince } from '../replica/bookkeeping/conflicts.ts';
+import { readOldestPending } from '../replica/bookkeeping/row-states.ts';
+import { readPutBack } from '../replica/older-copy.ts';
+import { openReader, type ReplicaReader } from '../replica/reader.ts';
+import { readRemade } from '../replica/bookkeeping/schema-changes.ts';
+import { checkAfterDamage } from '../replica/integrity-check.ts';
+import { jobsOf, lateness } from './jobs.ts';
+import type { DaemonState } from './state.ts';
+import { readFollowable } from '../replica/bookkeeping/following.ts';
+
+/** What is known of the daemon: whether one keeps the tables, and what it says is wrong. */
+export interface DaemonWord extends Pick<AccountFacts, 'keeper'> {
+  readonly complaints: readonly FoundComplaint[];
+}
+
+/** What the configuration has about tables, by their names here. */
+interface KeptTables extends Pick<AccountFacts, 'misnamed'> {
+  readonly lateAfterMs: ReadonlyMap<string, number>;
+  readonly editsLateAfterMs: ReadonlyMap<string, number>;
+  /** Tables whose files are not wanted. */
+  readonly withoutFiles: ReadonlySet<string>;
+  /** Tables that are left out by now; what their last attempt failed of does not matter any more. */
+  readonly leftOut: ReadonlySet<string>;
+}
+
+/** The facts that are not in the replica. */
+export interface Surroundings extends KeptTables {
+  readonly word: DaemonWord;
+  readonly nowMs: number;
+}
+
+export function wordOf({ failure, blockedNotices, logFailure, complaints }: DaemonState): DaemonWord {
+  const ofAll: DaemonWord['complaints'] = failure === null ? [] : [{ about: 'daemon', subject: null, ...failure }];
+  const blocked = blockedNotices.map(({ way, reason, since, waitingCount }): FoundComplaint => ({
+    about: 'notices',
+    subject: way,
+    code: 'notices.failed',
+    message: `${reason}; ${plural(waitingCount, 'notice')} waiting`,
+    hint: '',
+    since,
+  }));
+  const log: readonly FoundComplaint[] =
+    logFailure === null
+      ? []
+      : [{ about: 'log', subject: null, code: 'log.failed', message: logFailure, hint: '', since: null }];
+  return { keeper: 'daemon', complaints: [...ofAll, ...complaints, ...blocked, ...log] };
+}
+
+/** The problems of an open replica. @throws RowsyncError of the replica. */
+export function readProblems(reader: ReplicaReader, around: Surroundings): readonly Problem[] {
+  return accountOf(readFacts(reader, around));
+}
+
+/** Less free space than this, and a run is likely to stop in the middle. */
+export const FREE_BYTES_MIN = 50 * 1024 ** 2;
+
+/** The problems of a replica that may be missing or damaged; that is a problem then. A daemon's configuration is bound already. */
+export function problemsAt(
+  config: Config,
+  given: Omit<Surroundings, keyof KeptTables>,
+  bind?: (from: Connection) => Config,
+): readonly Problem[] {
+  const { word } = given;
+  // A daemon says itself that it found no space. A command's run could not be recorded then.
+  const full = word.keeper === 'daemon' ? [] : fullDisk(config.replica.path);
+  return problemsBesideDisk(config, { ...given, word: { ...word, complaints: [...word.complaints, ...full] } }, bind);
+}
+
+/** The same, for who looks at the disk anyway. */
+export function problemsBesideDisk(
+  config: Config,
+  around: Omit<Surroundings, keyof KeptTables>,
+  bind: (from: Connection) => Config = (from) => boundTo(from, config),
+): readonly Problem[] {
+  const { path } = config.replica;
+  try {
+    using reader = openReader(path);
+    // A daemon looks through its file itself, with pauses for its other work.
+    if (around.word.keeper !== 'daemon') checkAfterDamage(path);
+    if (reader.isOlder()) return accountOf({ ...nothingOf(around), replica: 'older' });
+    return readProblems(reader, { ...around, ...readKept(reader, bind(reader), around.nowMs) });
+  } catch (thrown) {
+    return accountOf(factsWithout(errorFromReading(thrown, path), path, around));
+  }
+}
+
+function fullDisk(path: string): readonly FoundComplaint[] {
+  const folder = dirname(path);
+  const free = existsSync(path) ? freeBytes(folder) : null;
+  if (free === null || free >= FREE_BYTES_MIN) return [];
+  const message = `Only ${bytesText(free)} are free in ${folder}, so runs stop in the middle`;
+  const hint = 'Free some space, then run rowsync pull; what the replica holds is whole.';
+  return [{ about: 'replica', subject: null, code: 'replica.full', message, hint, since: null }];
+}
+
+/** Null where the system does not tell; opening the replica then says what is wrong. */
+function freeBytes(folder: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
+}
+
+/** The facts where the replica cannot be read. */
+function factsWithout(error: RowsyncError, path: string, around: Omit<Surroundings, keyof KeptTables>): AccountFacts {
+  const facts = nothingOf(around);
+  const left = ['.sent', '-wal'].map((ending) => path + ending).find((file) => existsSync(file));
+  if (!existsSync(path) && left === undefined && facts.complaints.length === 0) return { ...facts, replica: 'missing' };
+  const { code, message, hint } = existsSync(path) || left === undefined ? error : goneError(path, left);
+  const unusable: FoundComplaint = { about: 'replica', subject: null, code, message, hint, since: null };
+  const isKnown = facts.complaints.some((complaint) => complaint.code === code);
+  return { ...facts, replica: 'here', complaints: isKnown ? facts.complaints : [...facts.complaints, unusable] };
+}
+
+function goneError(path: string, left: string): RowsyncError {
+  return new RowsyncError('config', 'replica.path', {
+    message: `The replica ${path} is gone, and ${basename(left)} is still there`,
+    hint: 'Put the file back, or restore a backup (rowsync restore). rowsync pull begins anew; edits that were not sent are lost then.',
+  });
+}
+
+function nothingOf({ word, nowMs }: Omit<Surroundings, keyof KeptTables>): Omit<AccountFacts, 'replica'> {
+  return { nowMs, tables: [], misnamed: [], remade: [], putBack: null, ...word };
+}
+
+function readFacts(
+  reader: ReplicaReader,
+  { word, lateAfterMs, editsLateAfterMs, withoutFiles, leftOut, misnamed, nowMs }: Surroundings,
+): AccountFacts {
+  const { keeper, complaints } = word;
+  const firstUnreadable = readFirstUnreadable(reader);
+  const pending = readOldestPending(reader);
+  const files = readFilesByTable(reader);
+  const lost = countUnseen(reader, shownSince(nowMs));
+  const tables = reader.status().map((table) => ({
+    ...table,
+    lateAfterMs: lateAfterMs.get(table.table) ?? null,
+    editsLateAfterMs: editsLateAfterMs.get(table.table) ?? null,
+    oldestPendingAt: pending.get(table.table) ?? null,
+    firstUnreadable: firstUnreadable.get(table.table) ?? null,
+    lost: lost.get(table.table) ?? null,
+    filesNotHere: withoutFiles.has(table.table) ? null : (files.get(table.table) ?? null),
+  }));
+  const areFilesWanted = tables.some(({ table }) => !withoutFiles.has(table));
+  const isMoot = ({ about, subject }: FoundComplaint): boolean =>
+    about === 'files' ? !areFilesWanted : about === 'table' && leftOut.has(subject ?? '');
+  const isKnownBetter = (complaint: FoundComplaint): boolean => keeper === 'daemon' && isOfRun(complaint);
+  const remembered = readComplaints(reader).filter((it) => !isMoot(it) && !isKnownBetter(it));
+  return {
+    nowMs,
+    replica: tables.length === 0 ? 'unpulled' : 'here',
+    tables,
+    complaints: [...complaints, ...remembered],
+    misnamed,
+    remade: readRemade(reader, shownSince(nowMs)),
+    putBack: readPutBack(reader, shownSince(nowMs)),
+    keeper,
+  };
+}
+
+/** A daemon that answers knows better than the record of a run whether work goes on. */
+function isOfRun({ about, code }: FoundComplaint): boolean {
+  return (about === 'pull' || about === 'push' || about === 'files') && !code.startsWith('guard.');
+}
+
+export function boundTo(from: Connection, config: Config): Config {
+  return withBoundNames(config, (name) => boundNameOf(from, name));
+}
+
+export function readKept(from: Connection, bound: Config, nowMs: number): KeptTables {
+  const twoTicks = lateness(jobsOf(bound), nowMs);
+  const tables = readTables(from);
+  const agesOf = (ageOf: (table: LedgerTable) => number | null): ReadonlyMap<string, number> =>
+    new Map(
+      tables.flatMap((table) => {
+        const ms = ageOf(table);
+        return ms === null ? [] : [[table.localName, ms]];
+      }),
+    );
+  const { rule } = filesSettings(bound);
+  const named = (isSo: (name: string) => boolean): ReadonlySet<string> =>
+    new Set(tables.filter(({ name }) => isSo(name)).map(({ localName }) => localName));
+  return {
+    lateAfterMs: agesOf((table) =>
+      twoTicks(table.name, 'pull', ...(mayFollow(readFollowable(from, table)) ? (['follow'] as const) : [])),
+    ),
+    editsLateAfterMs: agesOf(({ name }) => twoTicks(name, 'push')),
+    withoutFiles: named((name) => rule(name)?.mode === 'none'),
+    leftOut: named((name) => bound.tables.find(name) === null),
+    misnamed: [
+      ...misnamedIn(bound.tables.byName, readDescribed(from)),
+      ...tables.flatMap((table) => readMisnamedColumns(from, table, bound)),
+    ],
+  };
+}
+
+/** Names of columns of one table that the configuration leaves out and that no column has any more. */
+function readMisnamedColumns(from: Connection, table: LedgerTable, bound: Config): AccountFacts['misnamed'] {
+  const rule = bound.tables.find(table.name);
+  const choice = rule === null ? null : columnChoice(rule);
+  if (rule === null || choice?.isOfOneTable !== true || choice.exclude.length === 0 || table.state === 'gone')
+    return [];
+  const described = readTableDescriptor(from, table.id, bound.origin.format)?.descriptor;
+  if (described === undefined) return [];
+  const { leftOut } = readSelection(from, table.id);
+  const found = misnamedColumns(described, { exclude: choice.exclude, leftOut });
+  return found.map(({ kind, words }) => ({ kind, sentence: `tables.${rule.pattern}.columns.exclude: ${words}` }));
+}

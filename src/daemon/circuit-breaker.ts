@@ -1,0 +1,125 @@
+/**
+ * Decides when to try again what failed. One circuit breaker stops all tables when the origin is down, refuses the
+ * credentials, or the replica cannot be written; a table that fails alone has its own backoff. Times are monotonic
+ * milliseconds.
+ *
+ * Nothing is ever given up: the longest wait is bounded, and a success forgets all failures. Deletes need no rule: a
+ * cycle that does not reach the origin, or is refused by it, deletes nothing.
+ */
+import type { RowsyncError } from '../base/errors.ts';
+import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
+import { mayBeOfOneTable } from '../origin/outage.ts';
+import type { WorkKind } from './jobs.ts';
+import type { WorkOutcome } from './work-kinds.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+
+/** Why no cycle is run; `originDown`: no usable answer, `auth`: the credentials or their rights. */
+export type FailureCause = 'originDown' | 'auth' | 'replica' | 'other';
+
+/** Successive failures that concern all tables; none if `failureCount` is 0. */
+export interface Circuit {
+  readonly failureCount: number;
+  readonly cause: FailureCause | null;
+  /** No cycle starts before; then the origin is asked one question first. */
+  readonly retryAtMs: number;
+}
+
+/** The circuit while all is well. */
+export const CLOSED: Circuit = { failureCount: 0, cause: null, retryAtMs: 0 };
+
+export function causeOf({ kind }: RowsyncError): FailureCause {
+  return kind === 'originDown' || kind === 'auth' || kind === 'replica' ? kind : 'other';
+}
+
+/** The circuit after one more failure; a new cause begins to count anew. */
+export function afterFailure(circuit: Circuit, cause: FailureCause, at: { nowMs: number; random: number }): Circuit {
+  const failureCount = circuit.cause === cause ? circuit.failureCount + 1 : 1;
+  return { failureCount, cause, retryAtMs: at.nowMs + spreadBackoffMs(BACKOFFS[cause], failureCount, at.random) };
+}
+
+/**
+ * A circuit that lets work through at once, because the cause may be repaired. A failure is not forgotten before work has succeeded: a person who was
+ * told of it is also told of the end.
+ */
+export function halfOpen(circuit: Circuit): Circuit {
+  return circuit.failureCount === 0 ? CLOSED : { ...circuit, failureCount: 1, retryAtMs: 0 };
+}
+
+export interface TableTrouble {
+  readonly failureCount: number;
+  /** The table is left out until then. */
+  readonly retryAtMs: number;
+}
+
+export function afterTableFailure(
+  trouble: TableTrouble | undefined,
+  at: { nowMs: number; random: number },
+): TableTrouble {
+  const failureCount = (trouble?.failureCount ?? 0) + 1;
+  return { failureCount, retryAtMs: at.nowMs + spreadBackoffMs(BACKOFFS.table, failureCount, at.random) };
+}
+
+/** outage: is the origin down, or does one table fail? · rights: are the credentials refused, or does one kind of work lack a right? */
+type Question = 'outage' | 'rights';
+
+/** The open question about a failure; null for none. */
+export function questionOf(work: WorkKind, { error, isOver, tables }: WorkOutcome): Question | null {
+  if (error !== null && !isOver && mayBeOfOneTable(error)) return 'outage';
+  const isOfRights = error === null || (work !== 'pull' && work !== 'follow' && error.kind === 'auth');
+  const errors = [error, ...tables.map((table) => table.error)];
+  return isOfRights && errors.some((it) => it?.kind === 'auth') ? 'rights' : null;
+}
+
+/** The outcome after the origin was asked; `refusal` is null if it answered. */
+export function answerQuestion(outcome: WorkOutcome, question: Question, refusal: RowsyncError | null): WorkOutcome {
+  const { error, own, tables } = outcome;
+  // A table that failed alone already reports its failure.
+  const isNoted = refusal !== null || (question === 'outage' && tables.some((table) => table.error === error));
+  return { ...outcome, error: refusal, own: own ?? (isNoted ? null : error) };
+}
+
+/** Remembers which tables failed, by their names at the origin. */
+export class Troubles {
+  readonly #byTable = new Map<string, TableTrouble>();
+
+  /** The tables that wait. */
+  get byTable(): ReadonlyMap<string, TableTrouble> {
+    return this.#byTable;
+  }
+
+  /** Notes the outcome of a table that took part; null for success. */
+  note(
+    table: string,
+    error: RowsyncError | null,
+    { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  ): void {
+    const trouble = this.#byTable.get(table);
+    if (error !== null) {
+      const nowMs = clock.monotonicMs();
+      const next = afterTableFailure(trouble, { nowMs, random: clock.random() });
+      this.#byTable.set(table, next);
+      const { code, message, hint } = error;
+      const waitMs = next.retryAtMs - nowMs;
+      log.warn('table.waits', { table, code, message, hint, attempt: next.failureCount, waitMs });
+    } else if (trouble !== undefined) {
+      this.#byTable.delete(table);
+      log.info('table.recovered', { table, attempt: trouble.failureCount });
+    }
+  }
+
+  /** Forgets tables whose turn had come at `turnMs` but that took no part: the origin no longer has them. */
+  forgetUnasked(asked: ReadonlySet<string>, turnMs: number): void {
+    for (const [table, { retryAtMs }] of this.#byTable) {
+      if (!asked.has(table) && retryAtMs <= turnMs) this.#byTable.delete(table);
+    }
+  }
+
+  /** Lets every table take part again, since the change may repair it, and forgets tables that are no longer configured. */
+  tryAgain(isWanted: (table: string) => boolean): void {
+    for (const table of this.#byTable.keys()) {
+      if (isWanted(table)) this.#byTable.set(table, { failureCount: 1, retryAtMs: 0 });
+      else this.#byTable.delete(table);
+    }
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Says in a sentence how each table is kept up to date, for `rowsync status`, the page and the log: when it is followed
+ * and swept, or why it is only swept.
+ */
+import type { Logger } from '../base/log.ts';
+import type { Config } from '../config/load.ts';
+import { timesText } from '../config/cron-times.ts';
+import { pullSettings } from '../config/settings.ts';
+import type { PullSettings } from '../pull/context.ts';
+import { LARGE_PAGES, mayFollow, RUNG_REST_MS, stampColumn, waitsForRing } from '../reconcile/follow.ts';
+import type { Connection } from '../replica/connection.ts';
+import { replicaError } from '../replica/sqlite-errors.ts';
+import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
+import { readTables } from '../replica/bookkeeping/tables.ts';
+import { countPages } from '../replica/bookkeeping/pages.ts';
+import type { Job, Jobs } from './jobs.ts';
+import type { DaemonPart } from './context.ts';
+import type { Resources } from './resources.ts';
+import { isRefresh, type Run } from './next-step.ts';
+import type { TableOutcome } from './work-kinds.ts';
+import { type FollowableTable, readFollowable } from '../replica/bookkeeping/following.ts';
+
+export interface RefreshFacts {
+  /** When it is followed, and swept, as cron expressions; null for never. */
+  readonly follow: string | null;
+  readonly sweep: string | null;
+  readonly follows: PullSettings['follows'];
+  readonly table: FollowableTable;
+  /** Whether following leaves it out while rings bring its changes. */
+  readonly waitsForRings: boolean;
+  /** Called only if they decide. */
+  readonly hasStamp: () => boolean;
+  /** Whether it has enough pages by now. A table that grew during its last sweep is followed after the next one. */
+  readonly isLarge: () => boolean;
+}
+
+export function refreshText({ follow, sweep, table, waitsForRings, ...facts }: RefreshFacts): string {
+  const windows = table.oneWindow === 'hidden' ? ' as one range (no Date Created is shown)' : '';
+  const swept = sweep === null ? 'never swept' : `swept ${timesText(sweep)}${windows}`;
+  if (follow === null) return swept;
+  if (table.watermark !== null && mayFollow(table))
+    return `followed ${timesText(follow)}${waitsForRings ? RARER : ''}, ${swept}`;
+  return `${swept}, not followed (${whyNot({ table, ...facts })})`;
+}
+
+const RARER = ` (every ${RUNG_REST_MS / 60_000} minutes while rings bring its changes)`;
+
+function whyNot(given: Pick<RefreshFacts, 'follows' | 'table' | 'hasStamp' | 'isLarge'>): string {
+  const { follows, table, hasStamp, isLarge } = given;
+  if (table.sweptAt === null) return 'not read completely yet';
+  if (table.watermark !== null) return 'not proven until the next sweep';
+  if (!hasStamp()) return 'no Date Modified is shown';
+  return follows === 'large' && !isLarge() ? `its rows fill fewer than ${LARGE_PAGES} pages` : 'from the next sweep on';
+}
+
+/** What is done for each table that the origin has, by its name here. @throws RowsyncError of the replica. */
+export function refreshTexts(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
+  try {
+    return readRefreshTexts(replica, config, jobs);
+  } catch (thrown) {
+    throw replicaError(thrown, 'Reading how tables are kept up to date');
+  }
+}
+
+function readRefreshTexts(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
+  const { follows } = pullSettings(config);
+  const ways = new Map<string, string>();
+  for (const table of readTables(replica)) {
+    if (table.state === 'gone') continue;
+    const hasStamp = (): boolean => {
+      const stored = readTableDescriptor(replica, table.id, config.origin.format);
+      return stored !== null && stampColumn(stored.descriptor.columns) !== null;
+    };
+    const isLarge = (): boolean => countPages(replica, table.id) >= LARGE_PAGES;
+    const [follow, sweep] = [jobs.find('follow', table.name), jobs.find('pull', table.name)];
+    const times = { follow: follow?.schedule.text ?? null, sweep: sweep?.schedule.text ?? null };
+    const waitsForRings = follow?.waitsForRings === true;
+    ways.set(
+      table.localName,
+      refreshText({ ...times, follows, waitsForRings, table: readFollowable(replica, table), hasStamp, isLarge }),
+    );
+  }
+  return ways;
+}
+
+/** When each table was last read, and when the schedule brought rows that no ring had. */
+export class ReadTimes {
+  readonly #readMs = new Map<string, number>();
+  readonly #missedMs = new Map<string, number>();
+
+  note(run: Run, tables: readonly TableOutcome[]): void {
+    if (run.work !== 'pull' && run.work !== 'follow') return;
+    for (const { name, error, counts } of tables) {
+      if (error !== null) continue;
+      this.#readMs.set(name, run.monotonicMs);
+      const isChanged = counts.insertedCount + counts.updatedCount + counts.deletedCount > 0;
+      if (isChanged && !isRefresh(run)) this.#missedMs.set(name, run.monotonicMs);
+    }
+  }
+
+  /** Whether a job leaves a table to what joined the daemon. */
+  waitsForRing(
+    table: string,
+    job: Job | null,
+    { nowMs, parts }: { nowMs: number; parts: readonly DaemonPart[] },
+  ): boolean {
+    if (job?.waitsForRings !== true) return false;
+    const broughtMs = Math.max(...parts.map((part) => part.broughtMs?.(table) ?? -Infinity));
+    const readMs = this.#readMs.get(table) ?? -Infinity;
+    const missedMs = this.#missedMs.get(table) ?? -Infinity;
+    return waitsForRing({ broughtMs, readMs, missedMs }, nowMs);
+  }
+}
+
+export class RefreshWatch {
+  #textByTable: ReadonlyMap<string, string> = new Map();
+
+  /** The sentence of each table, by its name here. */
+  get textByTable(): ReadonlyMap<string, string> {
+    return this.#textByTable;
+  }
+
+  /** Logs the tables whose sentence changed since the last call. @throws RowsyncError of the replica. */
+  tell({ replica, config }: Pick<Resources, 'replica' | 'config'>, jobs: Jobs, log: Logger): void {
+    const before = this.#textByTable;
+    this.#textByTable = refreshTexts(replica, config, jobs);
+    for (const [table, way] of this.#textByTable) if (before.get(table) !== way) log.info('table.way', { table, way });
+  }
+}

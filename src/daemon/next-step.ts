@@ -1,0 +1,113 @@
+/**
+ * Decides what the daemon does next: run a kind of work for some jobs, or wait. Pure.
+ */
+import { type JobEntry, WORK_KINDS, type Job, type WorkKind } from './jobs.ts';
+import type { Circuit, TableTrouble } from './circuit-breaker.ts';
+
+export interface Situation {
+  readonly jobs: readonly Job[];
+  readonly entryById: ReadonlyMap<string, JobEntry>;
+  readonly circuit: Circuit;
+  readonly localKinds: ReadonlySet<WorkKind>;
+  /** Tables that failed alone, by origin name. */
+  readonly troubleByTable: ReadonlyMap<string, TableTrouble>;
+  /** A person asked for a cycle now: it skips the waits after failures. */
+  readonly isAsked: boolean;
+  /** Tables with edits to push now, regardless of the schedule. */
+  readonly editedTables: ReadonlySet<string>;
+  /** Tables that are to be read now, regardless of the schedule. */
+  readonly refreshedTables: ReadonlySet<string>;
+  /** Whether the last work read such tables: then the schedule has its turn. */
+  readonly hasRefreshed: boolean;
+  /** When to look for edits again; Infinity if none are expected. */
+  readonly lookMs: number;
+  /** Wall time, which schedules follow. */
+  readonly nowMs: number;
+  /** Monotonic time, which waits after failures follow. */
+  readonly monotonicMs: number;
+}
+
+export type Step =
+  | { readonly kind: 'wait'; readonly ms: number }
+  | {
+      readonly kind: 'run';
+      readonly work: WorkKind;
+      /** The jobs whose turn it is; empty if only failed tables are retried, or only some tables are wanted. */
+      readonly jobIds: ReadonlySet<string>;
+      /** Tables that take part beside those of the jobs: edited ones in a push; those to be read now in a run of their own, which follows. */
+      readonly wantedTables: ReadonlySet<string>;
+      /** Ask the origin one question first, because the last cycle failed as a whole. */
+      readonly probeFirst: boolean;
+    };
+
+/** Longest wait without a look at the clock, which may have been set, or stopped while the machine slept. */
+export const WAIT_MS_MAX = 60_000;
+
+export function nextStep(situation: Situation): Step {
+  const { jobs, entryById, circuit, localKinds, nowMs, monotonicMs, isAsked } = situation;
+  const { editedTables, refreshedTables, lookMs } = situation;
+  const due = jobs.filter(({ id }) => entryById.get(id)?.isDue === true);
+  const retries = [...situation.troubleByTable.values()].map(({ retryAtMs }) => retryAtMs - monotonicMs);
+  const isRetry = retries.some((ms) => ms <= 0);
+  const isBroken = circuit.failureCount > 0;
+  const run = (work: WorkKind, jobIds: ReadonlySet<string>, wantedTables: ReadonlySet<string> = NONE): Step => {
+    return { kind: 'run', work, jobIds, wantedTables, probeFirst: isBroken && !localKinds.has(work) };
+  };
+  if (isAsked) return run('pull', idsOf(jobs, 'pull'));
+  const heldBackMs = isBroken ? circuit.retryAtMs - monotonicMs : 0;
+  const ticks = jobs.map(({ id }) => (entryById.get(id)?.nextAtMs ?? Infinity) - nowMs);
+  const isEdited = editedTables.size > 0;
+  const isWantedNow = refreshedTables.size > 0;
+  if (isWantedNow && heldBackMs <= 0 && !(situation.hasRefreshed && due.length > 0))
+    return run('follow', NONE, refreshedTables);
+  if (due.length === 0 && !isRetry && !isEdited && !isWantedNow) return wait([...ticks, ...retries, lookMs]);
+  const local = circuit.cause === 'replica' ? undefined : due.find(({ kind }) => localKinds.has(kind));
+  if (heldBackMs > 0 && local !== undefined) return run(local.kind, idsOf(due, local.kind));
+  if (heldBackMs > 0) return wait([...ticks, heldBackMs]);
+  const isWanted = (kind: WorkKind): boolean => (kind === 'pull' && isRetry) || (kind === 'push' && isEdited);
+  const kinds = new Set<WorkKind>([...WORK_KINDS, ...due.map(({ kind }) => kind)]);
+  const work = [...kinds].find((kind) => isWanted(kind) || due.some((job) => job.kind === kind));
+  if (work === undefined) return wait(ticks); // cannot be: something is due
+  return run(work, idsOf(due, work), work === 'push' ? editedTables : NONE);
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function idsOf(jobs: readonly Job[], work: WorkKind): ReadonlySet<string> {
+  return new Set(jobs.filter(({ kind }) => kind === work).map(({ id }) => id));
+}
+
+function wait(candidatesMs: readonly number[]): Step {
+  return { kind: 'wait', ms: Math.max(0, Math.min(WAIT_MS_MAX, ...candidatesMs)) };
+}
+
+export interface Run {
+  readonly work: WorkKind;
+  readonly jobIds: ReadonlySet<string>;
+  readonly wantedTables: ReadonlySet<string>;
+  readonly isAsked: boolean;
+  readonly monotonicMs: number;
+}
+
+export interface Candidate {
+  readonly name: string;
+  /** The job of its work of this kind; null if none is scheduled. */
+  readonly job: Job | null;
+  readonly trouble: TableTrouble | undefined;
+  /** Whether its job leaves it to the doorbell. */
+  readonly waitsForRing: boolean;
+}
+
+/** Whether a run reads tables because somebody wants them now. */
+export function isRefresh({ work, wantedTables }: Pick<Run, 'work' | 'wantedTables'>): boolean {
+  return work === 'follow' && wantedTables.size > 0;
+}
+
+/** Whether a table takes part: it is wanted, or its job's turn has come, and it is not in trouble, or the wait after its trouble is over. */
+export function takesPart({ name, job, trouble, waitsForRing }: Candidate, run: Run): boolean {
+  if (run.isAsked) return true; // a person wants all of it, scheduled or not
+  if (job === null && !isRefresh(run)) return false;
+  const isItsTurn = run.wantedTables.has(name) || (job !== null && run.jobIds.has(job.id) && !waitsForRing);
+  if (trouble === undefined) return isItsTurn;
+  return trouble.retryAtMs <= run.monotonicMs && (run.work === 'pull' || isItsTurn);
+}

@@ -1,0 +1,294 @@
+/**
+ * The kinds of scheduled work: what each one runs, with outcomes in one form for all. A new kind of
+ * the core is one entry of WORK here, and one of WORK_KINDS in jobs.ts; extras bring their own. Work never throws for a failure of one table: the outcome has it.
+ */
+import { must } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
+import { sumOf } from '../base/sum.ts';
+import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
+import type { LogFacts } from '../base/log.ts';
+import type { Config } from '../config/load.ts';
+import { filesSettings, pullSettings, pushSettings } from '../config/settings.ts';
+import type { FilesContext } from '../files/context.ts';
+import { pullFiles } from '../files/download.ts';
+import { uploadKeeper } from '../files/uploaded-files.ts';
+import type { FileRule } from '../reconcile/files.ts';
+import { mayFollow } from '../reconcile/follow.ts';
+import type { PullContext } from '../pull/context.ts';
+import { concernsAllTables } from '../origin/outage.ts';
+import { pull } from '../pull/pull.ts';
+import type { PullProgress } from '../pull/report.ts';
+import type { PushContext } from '../push/context.ts';
+import { finishPushes, push } from '../push/push.ts';
+import { readTables } from '../replica/bookkeeping/tables.ts';
+import { pullFilesAfter } from './cycle.ts';
+import { isCoreWork, type CoreWork, type WorkKind } from './jobs.ts';
+import type { Resources, DamageWatch } from './resources.ts';
+import { readFollowable } from '../replica/bookkeeping/following.ts';
+
+type ChangeCounts = Readonly<Record<'insertedCount' | 'updatedCount' | 'deletedCount', number>>;
+
+export interface TableOutcome {
+  /** Its name at the origin, and here. */
+  readonly name: string;
+  readonly localName: string;
+  readonly error: RowsyncError | null;
+  /** Why something of it waits for a person. */
+  readonly held: RowsyncError | null;
+  /** Rows that were changed here by a pull, at the origin by a push. */
+  readonly counts: ChangeCounts;
+  /** Whether only changes were read, and stamps of rows that came then. */
+  readonly isFollowed: boolean;
+  readonly stamps?: readonly string[] | undefined;
+}
+
+export interface WorkOutcome {
+  /** An error that concerns all tables. */
+  readonly error: RowsyncError | null;
+  /** Whether the work ended with that error, because every table would fail in the same way. */
+  readonly isOver: boolean;
+  /** Why this work alone failed; other work continues, and this one is tried again on its next tick. */
+  readonly own: RowsyncError | null;
+  /** A guard over all tables that waits for a person; the work itself continued. */
+  readonly held: RowsyncError | null;
+  readonly tables: readonly TableOutcome[];
+  /** Counts for the log. */
+  readonly facts: LogFacts;
+}
+
+/** The input of work: both directions, narrowed to the tables whose turn it is. */
+export interface WorkContext {
+  readonly pull: PullContext;
+  readonly push: PushContext;
+  /** Tables whose files are due by their own schedule, and tables whose files come with the rows. */
+  readonly files: { readonly takes: (table: string) => boolean; readonly withPull: (table: string) => boolean };
+  readonly config: Config;
+  readonly damage: DamageWatch;
+  /** Whether a follow sweeps tables that cannot be followed: somebody wants them now. */
+  readonly isRefresh: boolean;
+  readonly onAdvance: () => void;
+}
+
+interface WorkHooks extends Pick<WorkContext, 'onAdvance' | 'isRefresh'> {
+  readonly clock: Clock;
+  /** Asks the work to stop. */
+  readonly signal: AbortSignal;
+  /** Whether it is the turn of a table, by its name at the origin. */
+  readonly takes: (table: string) => boolean;
+  readonly comesWithPull: (table: string) => boolean;
+  /** Called with each table that is read. */
+  readonly onTable: (table: string) => void;
+  readonly onProgress: (event: PullProgress) => void;
+}
+
+/** The context of one kind of work, narrowed to the tables whose turn it is. */
+export function contextFor(kind: WorkKind, resources: Resources, hooks: WorkHooks): WorkContext {
+  const { config, damage } = resources;
+  const { clock, signal, takes, onAdvance, isRefresh } = hooks;
+  const [pulling, pushing] = [pullSettings(config), pushSettings(config)];
+  const shared = { ...resources, clock, signal };
+  const ofTurn: PullContext['settings']['tableOptions'] = (name) => {
+    const options = pulling.tableOptions(name);
+    if (options === null || !takes(name)) return null;
+    hooks.onTable(name);
+    return options;
+  };
+  const onProgress = (event: PullProgress): void => {
+    onAdvance();
+    hooks.onProgress(event);
+  };
+  return {
+    config,
+    damage,
+    isRefresh,
+    onAdvance,
+    files: { takes, withPull: hooks.comesWithPull },
+    pull: { ...shared, onProgress, settings: { ...pulling, tableOptions: ofTurn, compares: !isRefresh } },
+    // An unfinished earlier push is settled with the table's own options, whatever else is due.
+    push: {
+      ...shared,
+      files: { keep: uploadKeeper({ ...shared, settings: filesSettings(config) }) },
+      before: onAdvance,
+      settings:
+        kind === 'push'
+          ? { ...pushing, tableOptions: (name) => (takes(name) ? pushing.tableOptions(name) : null) }
+          : pushing,
+    },
+  };
+}
+
+/** Runs one kind of work. @throws RowsyncError where the replica cannot be used. */
+type Work = (context: WorkContext) => Promise<WorkOutcome>;
+
+/** Runs a kind of work that an extra brings; what it leaves out is as of no table. An error that it throws is tried again on its next tick. */
+export type ExtraWork = (
+  context: Pick<WorkContext, 'config' | 'onAdvance' | 'pull' | 'push'> & { readonly nowMs: number },
+) => Promise<Partial<WorkOutcome> & Pick<WorkOutcome, 'own' | 'facts'>>;
+
+type WorkByKind = Readonly<Record<string, ExtraWork>>;
+
+/** The work of all extras, and which kinds of it need no origin. */
+export function workOfExtras(extras: readonly { readonly jobs?: WorkByKind; readonly localJobs?: WorkByKind }[]): {
+  readonly byKind: WorkByKind;
+  readonly localKinds: ReadonlySet<WorkKind>;
+} {
+  const local = extras.flatMap(({ localJobs }) => Object.entries(localJobs ?? {}));
+  const others = extras.flatMap(({ jobs }) => Object.entries(jobs ?? {}));
+  return { byKind: Object.fromEntries([...local, ...others]), localKinds: new Set(local.map(([kind]) => kind)) };
+}
+
+/** Runs one kind of work, on a file that is known to be undamaged. @throws RowsyncError where the replica cannot be used. */
+export async function runWork(
+  kind: WorkKind,
+  context: WorkContext,
+  ofExtras: Readonly<Record<string, ExtraWork>>,
+): Promise<WorkOutcome> {
+  context.pull.replica.requireInPlace();
+  await context.damage.look(context.pull.clock.monotonicMs());
+  return isCoreWork(kind) ? WORK[kind](context) : runExtra(ofExtras[kind], context);
+}
+
+const WORK: Readonly<Record<CoreWork, Work>> = {
+  pull: (context) => runPull(context),
+  follow: (context) => runPull(context, context.isRefresh ? true : 'known'),
+  push: runPush,
+  files: runFiles,
+};
+
+/** Whether a table whose turn it is can be followed, or is to be read whatever it is. */
+export function isAnyFollowed({ pull: { replica, settings }, isRefresh }: WorkContext): boolean {
+  return readTables(replica).some(
+    (table) => (isRefresh || mayFollow(readFollowable(replica, table))) && settings.tableOptions(table.name) !== null,
+  );
+}
+
+async function runPull(work: WorkContext, follow: 'known' | boolean = false): Promise<WorkOutcome> {
+  const { pull: context, push: pushing } = work;
+  await finishPushes(pushing);
+  const report = await pull(context, { tables: [], confirm: false, follow });
+  const files = await pullFilesAfter(filesContext(work, work.files.withPull), report);
+  const ofFiles = files?.error ?? null;
+  // A store that cannot be written must not keep rows from coming.
+  const isWhole = ofFiles !== null && concernsAllTables(ofFiles);
+  const facts = {
+    runId: report.runId,
+    requestCount: report.requestCount + (files?.requestCount ?? 0),
+    notModifiedCount: report.notModifiedCount,
+    receivedBytes: report.receivedBytes,
+    tableCount: report.tables.length,
+    ...changesOf(report.tables),
+    fileCount: files?.downloadedCount ?? 0,
+    failedFileCount: files?.failedCount ?? 0,
+  };
+  const error = report.error ?? (isWhole ? ofFiles : null);
+  const isOver = isEnd(report.error) || report.stop !== null;
+  return { ...outcomeOfTables(context, error, report.tables, facts), isOver, own: isWhole ? null : ofFiles };
+}
+
+async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
+  const report = await push(context, { tables: [], confirm: false });
+  const isForbidden = (error: RowsyncError): boolean => error.code === 'push.forbidden';
+  const failures = report.tables.flatMap(({ error }) => (error === null || isForbidden(error) ? [] : [error]));
+  const isOfAll = (error: RowsyncError): boolean => error.kind === 'auth' || concernsAllTables(error);
+  const failed = failures.find(isOfAll) ?? failures[0] ?? null;
+  // Waiting rows have their own timers, so a table that could not be pushed is pushed on its next tick. Only a missing right needs a person, so it is
+  // tried at growing intervals.
+  const tables = report.tables.map((table) => {
+    const { error } = table;
+    return { ...table, error: error !== null && isForbidden(error) ? error : null };
+  });
+  const isWhole = failed !== null && isOfAll(failed);
+  return {
+    ...outcomeOfTables(context, report.error ?? (isWhole ? failed : null), tables, {
+      runId: report.runId,
+      requestCount: report.requestCount,
+      tableCount: tables.length,
+      ...changesOf(report.tables),
+      refusedCount: sumOf(report.tables, ({ refusedCount }) => refusedCount),
+      waitingCount: sumOf(report.tables, ({ waitingCount }) => waitingCount),
+    }),
+    isOver: isEnd(report.error) || report.stop !== null,
+    own: isWhole ? null : failed,
+  };
+}
+
+async function runFiles(work: WorkContext): Promise<WorkOutcome> {
+  const { replica } = work.pull;
+  const chosen = readTables(replica).filter(({ name, state }) => state !== 'gone' && work.files.takes(name));
+  const none = { error: null, isOver: false, own: null, held: null, tables: [] };
+  if (chosen.length === 0) return { ...none, facts: { fileCount: 0 } };
+  const names = chosen.map(({ localName }) => localName);
+  const report = await pullFiles(filesContext(work, work.files.takes), { tables: names, retryNow: false });
+  const { error } = report;
+  const isWhole = error !== null && (error.kind === 'auth' || concernsAllTables(error));
+  return {
+    ...none,
+    error: isWhole ? error : null,
+    own: isWhole ? null : error,
+    facts: {
+      requestCount: report.requestCount,
+      tableCount: chosen.length,
+      fileCount: report.downloadedCount,
+      failedFileCount: report.failedCount,
+    },
+  };
+}
+
+/** The surroundings of work on the files of some tables. */
+function filesContext(
+  { pull: context, config, onAdvance }: WorkContext,
+  isWanted: (table: string) => boolean,
+): FilesContext {
+  const { origin, replica, clock, log, signal } = context;
+  const settings = filesSettings(config);
+  const rule = (table: string): FileRule | null => (isWanted(table) ? settings.rule(table) : null);
+  return { origin, replica, clock, log, signal, onAdvance, settings: { ...settings, rule } };
+}
+
+/** Whether an error ended the work; what a guard holds did not. */
+export function isEnd(error: RowsyncError | null): boolean {
+  return error !== null && error.kind !== 'needsPerson';
+}
+
+async function runExtra(work: ExtraWork | undefined, context: WorkContext): Promise<WorkOutcome> {
+  const none = { error: null, isOver: false, held: null, tables: [] };
+  try {
+    const run = must(work, 'the extra that added the schedule does the work');
+    return { ...none, ...(await run({ ...context, nowMs: context.pull.clock.nowMs() })) };
+  } catch (thrown) {
+    return { ...none, own: asRowsyncError(thrown), facts: {} };
+  }
+}
+
+function changesOf(tables: readonly Partial<ChangeCounts>[]): ChangeCounts {
+  const sum = (count: keyof ChangeCounts): number => sumOf(tables, (table) => table[count] ?? 0);
+  return { insertedCount: sum('insertedCount'), updatedCount: sum('updatedCount'), deletedCount: sum('deletedCount') };
+}
+
+/** The outcome of work on tables, from what it reported of each, by their names here. */
+export function outcomeOfTables(
+  { replica }: { readonly replica: PullContext['replica'] },
+  error: RowsyncError | null,
+  reports: readonly ({
+    readonly table: string;
+    readonly error: RowsyncError | null;
+    readonly held: RowsyncError | null;
+    readonly isFollowed?: boolean;
+    readonly stamps?: readonly string[] | undefined;
+  } & Partial<ChangeCounts>)[],
+  facts: LogFacts,
+): Omit<WorkOutcome, 'isOver'> {
+  const nameByLocal = new Map(readTables(replica).map(({ localName, name }) => [localName, name]));
+  const tables = reports.map(({ table, error: own, held, isFollowed = false, stamps, ...counted }) => ({
+    name: nameByLocal.get(table) ?? table,
+    localName: table,
+    error: own,
+    held,
+    isFollowed,
+    stamps,
+    counts: changesOf([counted]),
+  }));
+  const isGuard = error?.kind === 'needsPerson';
+  const ofAll = tables.find((table) => table.error !== null && concernsAllTables(table.error))?.error ?? null;
+  return { own: null, error: isGuard ? ofAll : (error ?? ofAll), held: isGuard ? error : null, tables, facts };
+}

@@ -1,0 +1,42 @@
+/**
+ * Which tables a sink gets. A name that keeps a table out and that no table has stops the sink. It is misspelt, or the table was renamed at the
+ * origin, and nothing may go that was to stay.
+ */
+import { RowsyncError } from '../../base/errors.ts';
+import { someOf } from '../../base/text.ts';
+import { guessText, strayKeys } from '../../reconcile/option-bindings.ts';
+import { boundNameOf, readDescribed } from '../../replica/bookkeeping/described-tables.ts';
+import type { Connection } from '../../replica/connection.ts';
+import { readSources, type SinkSource } from '../shared/confirmed-rows.ts';
+import type { SinkSettings } from './context.ts';
+
+/** The tables of the replica that are sent. @throws RowsyncError `config.invalid` for a name of no table. */
+export function chosenSources(from: Connection, settings: SinkSettings): readonly SinkSource[] {
+  const complaint = complaintAbout(from, settings);
+  if (complaint !== null) {
+    throw new RowsyncError('config', 'config.invalid', {
+      message: complaint,
+      hint: 'It is misspelt, or the table was renamed. Nothing is sent until it names a table, or is gone.',
+    });
+  }
+  return readSources(from).filter(({ table: { name } }) => isSent(settings, [name, boundNameOf(from, name)]));
+}
+
+/** Whether a table is sent, by its name and the one to which the configuration is bound: a key that is one of them comes before patterns. */
+function isSent({ tables: { byName } }: SinkSettings, names: readonly string[]): boolean {
+  const keys = names.flatMap((name) => byName.find(name) ?? []);
+  const own = keys.filter(({ key }) => names.some((name) => name.normalize('NFC') === key));
+  const deciding = own.length > 0 ? own : keys;
+  return deciding.length > 0 && deciding.every(({ says }) => says !== 'false');
+}
+
+/** The names that keep a table out, and that no table has; null for none, or before the first pull. */
+function complaintAbout(from: Connection, { name, tables }: SinkSettings): string | null {
+  const described = readDescribed(from);
+  const known = described.map((table) => table.name);
+  const stray = strayKeys(tables.byName, described)
+    .filter(({ key, excludes }) => excludes && !key.includes('*'))
+    .map(({ key }) => key + guessText(key, known));
+  if (described.length === 0 || stray.length === 0) return null;
+  return `sinks.${name}.tables: no table is called ${someOf(stray)}`;
+}

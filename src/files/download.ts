@@ -1,0 +1,428 @@
+/**
+ * Brings files here: lists their revisions (list-revisions.ts), then fetches those that are wanted, several at a time. A file
+ * that fails holds up no other. However the work ends, stored files are complete, and the next run continues from
+ * there (I13). Order (I15): the bytes are synced, then come the final names, then their folders, then the rows that name them.
+ */
+import PQueue from 'p-queue';
+import { stampFromMs } from '../base/clock.ts';
+import { type RowsyncError, asRowsyncError } from '../base/errors.ts';
+import { runAll } from '../base/concurrency.ts';
+import { columnMode, downloadProblem, judgeFile, type FileRule } from '../reconcile/files.ts';
+import { readProblems } from '../replica/bookkeeping/table-errors.ts';
+import { readFileColumns, forgetLook, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
+import {
+  countFilesNotHere,
+  forgetRetryTimes,
+  readFilesNotHere,
+  readStoredBytes,
+  readContentOfGuid,
+  storeFileFacts,
+  storeFileFailed,
+  storeFileHere,
+  storeFileSkipped,
+  type FileFacts,
+  type FileNotHere,
+} from '../replica/bookkeeping/files.ts';
+import { hasFilesFailed, recordFilesRun } from '../replica/bookkeeping/runs.ts';
+import { errorFromReading } from '../replica/sqlite-errors.ts';
+import type { FilesContext, FilesReport, FilesTally } from './context.ts';
+import { openReplicaStore } from './replica-store.ts';
+import { lookAtColumn, type WantedColumn } from './list-revisions.ts';
+import { OutageWatch } from './outage.ts';
+import { Quota } from './quota.ts';
+import type { FileStore, IncomingFile } from './store.ts';
+import { chooseTables } from '../replica/bookkeeping/tables.ts';
+import { must } from '../base/assert.ts';
+import type { FileHeaders } from '../origin/answers.ts';
+import { BACKOFFS, backoffMs, waitBeforeNextMs } from '../base/retries.ts';
+import { brokenRevision } from '../origin/request-errors.ts';
+import type { AttachmentRequest } from '../origin/files.ts';
+import { ORIGIN_LIMITS } from '../origin/limits.ts';
+import type { Replica } from '../replica/database.ts';
+import { blocksAbove } from '../replica/query.ts';
+
+/** Files read from the bookkeeping at a time. */
+const BLOCK_FILES = 500;
+/** Files in hand for each request under way: while one is received, the others are synced, many in one go (measured: four are slower). */
+const IN_HAND_PER_REQUEST = 8;
+/** Files that wait for a free connection, so that none is idle. */
+const WAITING_MAX = 2;
+
+export interface FilesPullOptions {
+  /** Names as at the origin or in the replica, case does not count; empty for all tables. */
+  readonly tables: readonly string[];
+  /** Try at once what failed before, however often it did. */
+  readonly retryNow: boolean;
+}
+
+/** Brings the files of tables here; one that fails stops no other. @throws RowsyncError `usage.invalid` for a table name that nothing matches. */
+export async function pullFiles(context: FilesContext, options: FilesPullOptions): Promise<FilesReport> {
+  const { clock, origin, replica } = context;
+  const columns = chooseColumns(context, options.tables);
+  const startedMs = clock.monotonicMs();
+  const startedAt = stampFromMs(clock.nowMs());
+  const before = origin.counters().requestCount;
+  const tally = emptyTally();
+  let error: RowsyncError | null = null;
+  try {
+    if (columns.length > 0) await bringFiles(context, columns, { tally, retryNow: options.retryNow });
+  } catch (thrown) {
+    error = errorFromReading(thrown, replica.path);
+    context.log.error('files.stopped', { code: error.code });
+  }
+  if (columns.length > 0) error = await record(context, { startedAt, error });
+  return {
+    ...tally,
+    requestCount: origin.counters().requestCount - before,
+    durationMs: clock.monotonicMs() - startedMs,
+    error,
+  };
+}
+
+/** Keeps how the work ended for the account, and returns it; a replica that cannot keep it is an error itself. */
+async function record(
+  { clock, replica }: FilesContext,
+  { startedAt, error }: { readonly startedAt: string; readonly error: RowsyncError | null },
+): Promise<RowsyncError | null> {
+  const finishedAt = stampFromMs(clock.nowMs());
+  if (error === null ? !hasFilesFailed(replica) : error.code === 'origin.stopped') return error;
+  try {
+    await replica.write('Recording work on files', (tx) => recordFilesRun(tx, { startedAt, finishedAt, error }));
+    return error;
+  } catch (thrown) {
+    return error ?? errorFromReading(thrown, replica.path);
+  }
+}
+
+function emptyTally(): FilesTally {
+  return {
+    downloadedCount: 0,
+    downloadedBytes: 0,
+    knownCount: 0,
+    failedCount: 0,
+    overBoundCount: 0,
+    vanishedCount: 0,
+    listedCount: 0,
+  };
+}
+
+function chooseColumns({ replica, settings }: FilesContext, names: readonly string[]): readonly WantedColumn[] {
+  return chooseTables(replica, names).flatMap(({ id, name }) => {
+    const rule = settings.rule(name);
+    // Columns of a held table may be left out by now.
+    if (readProblems(replica, id).problemCode === 'guard.schema') return [];
+    if (rule === null || rule.mode === 'none') return [];
+    return readFileColumns(replica, id).map((column) => {
+      return { column, rule: { ...rule, mode: columnMode(rule.mode, column.options) } };
+    });
+  });
+}
+
+async function bringFiles(
+  context: FilesContext,
+  columns: readonly WantedColumn[],
+  { tally, retryNow }: { tally: FilesTally; retryNow: boolean },
+): Promise<void> {
+  const { replica } = context;
+  const { store } = await openReplicaStore(context);
+  if (retryNow) await replica.write('Trying again at once', forgetRetryTimes);
+  for (const column of columns) await lookAtColumn(context, column, tally);
+  await fetchAll(context, columns, { store, tally });
+}
+
+async function fetchAll(
+  context: FilesContext,
+  columns: readonly WantedColumn[],
+  { store, tally }: { store: FileStore; tally: FilesTally },
+): Promise<void> {
+  const { clock, replica, settings } = context;
+  const now = stampFromMs(clock.nowMs());
+  const due = columns.map(({ column }) => countFilesNotHere(replica, column, now));
+  const fileCount = due.reduce((sum, count) => sum + count.fileCount, 0);
+  const isKnown = due.every(({ unsizedCount }) => unsizedCount === 0);
+  const bytes = isKnown ? due.reduce((sum, count) => sum + count.bytes, 0) : null;
+  if (fileCount > 0) context.onProgress?.({ kind: 'start', what: 'download', fileCount, bytes });
+  const run: FetchRun = {
+    context,
+    store,
+    fileWriter: new FileWriter(store, replica),
+    quota: new Quota(settings.bytesMax, readStoredBytes(replica)),
+    watch: new OutageWatch(),
+    tally,
+    receiving: new PQueue({ concurrency: settings.concurrency + WAITING_MAX }),
+    underWay: new Map(),
+  };
+  const inHand = settings.concurrency * IN_HAND_PER_REQUEST;
+  await runAll(filesToFetch(context, columns, now), inHand, (file) => fetchFile(run, file));
+}
+
+function* filesToFetch(
+  { replica }: FilesContext,
+  columns: readonly WantedColumn[],
+  now: string,
+): Generator<FileToFetch> {
+  for (const { column, rule } of columns) {
+    const notHere = blocksAbove(
+      (after) => readFilesNotHere(replica, column, { after, count: BLOCK_FILES, now }),
+      ({ id }) => id,
+    );
+    for (const block of notHere) for (const file of block) yield { file, column, rule };
+  }
+}
+
+interface FetchRun {
+  readonly context: FilesContext;
+  readonly store: FileStore;
+  readonly fileWriter: FileWriter;
+  readonly quota: Quota;
+  readonly watch: OutageWatch;
+  readonly tally: FilesTally;
+  /** Bounds how many files are received at once: fewer than are in hand, since others wait to be synced. */
+  readonly receiving: PQueue;
+  /** Downloads under way by guid. */
+  readonly underWay: Map<string, Promise<void>>;
+}
+
+interface FileToFetch {
+  readonly file: FileNotHere;
+  readonly column: FileColumn;
+  readonly rule: FileRule;
+}
+
+/** Thrown into a download to end it where a rule turns out to leave the file out. */
+class FileLeftOutError extends Error {
+  readonly rule: string;
+
+  constructor(rule: string) {
+    super(rule);
+    this.rule = rule;
+  }
+}
+
+/** Brings one file here, or notes why not. @throws RowsyncError where the others could not be fetched either. */
+async function fetchFile(run: FetchRun, wanted: FileToFetch): Promise<void> {
+  const { guid } = wanted.file;
+  // Whoever waits for the first one directly is told how it ended; here, only that it did.
+  for (let first = run.underWay.get(guid); first !== undefined; first = run.underWay.get(guid)) {
+    await first.catch(() => undefined);
+  }
+  const work = fetchOnce(run, wanted);
+  run.underWay.set(guid, work);
+  try {
+    await work;
+  } finally {
+    if (run.underWay.get(guid) === work) run.underWay.delete(guid);
+    run.context.onProgress?.({ kind: 'file' });
+  }
+}
+
+async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Promise<void> {
+  const { replica } = run.context;
+  const known = readContentOfGuid(replica, file.guid);
+  if (known !== null) {
+    await replica.write('Storing a file that is here', (tx) => storeFileHere(tx, file.id, known));
+    run.tally.knownCount += 1;
+    return;
+  }
+  try {
+    const looked = await lookAt(run, { file, column, rule });
+    if (looked === null) return;
+    if (await downloadWithRetries(run, { file: looked, column, rule })) run.watch.note(null);
+  } catch (thrown) {
+    if (thrown instanceof FileLeftOutError) return skip(run, file, thrown.rule);
+    const error = asRowsyncError(thrown);
+    if (error.code !== 'origin.stopped' && error.kind !== 'replica' && error.kind !== 'bug')
+      await fail(run, { file, column, rule }, error);
+    run.watch.note(error);
+  }
+}
+
+/** Judges the file, asking the origin what it is where a rule depends on that; null where it is left out. */
+async function lookAt(run: FetchRun, { file, column, rule }: FileToFetch): Promise<FileNotHere | null> {
+  const { origin, replica, signal } = run.context;
+  const verdict = judgeFile(file, rule, run.quota.left());
+  if (verdict.kind === 'fetch') return file;
+  if (verdict.kind === 'skip') {
+    await skip(run, file, verdict.rule);
+    return null;
+  }
+  const { value: headers } = await origin.attachmentHeaders(requestFor(file, column), { signal });
+  const facts = factsFrom(headers);
+  await replica.write('Storing what a file is', (tx) => storeFileFacts(tx, file.id, facts));
+  const looked = { ...file, type: file.type ?? facts.type, bytes: file.bytes ?? facts.bytes };
+  // Whatever is still unknown shows itself while it is downloaded.
+  const second = judgeFile(looked, rule, run.quota.left());
+  if (second.kind !== 'skip') return looked;
+  await skip(run, file, second.rule);
+  return null;
+}
+
+function requestFor({ guid, rowId }: FileNotHere, { address }: FileColumn): AttachmentRequest {
+  return { ...address, record: { id: rowId }, version: { guid, in: 'path' } };
+}
+
+function factsFrom({ type, length, author, lastModifiedAt }: FileHeaders): FileFacts {
+  return { type, bytes: length, author, createdAt: lastModifiedAt };
+}
+
+/** Brings a file here; false if it was not requested, since the work is over for all files. */
+async function downloadWithRetries(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
+  const { clock, settings, signal } = run.context;
+  const start: { atMs: number | null } = { atMs: null };
+  const reserved = run.quota.reserve(wanted.file.bytes ?? 0);
+  try {
+    // Bounded by `attemptsMax`, see waitBeforeNextMs.
+    for (let attemptCount = 1; ; attemptCount += 1) {
+      const outcome = await run.receiving.add(() => {
+        start.atMs ??= clock.monotonicMs();
+        return run.watch.isOver ? null : download(run, wanted);
+      });
+      if (outcome === null) return false;
+      if (outcome.kind === 'whole') {
+        await keepOrDiscard(run, { id: wanted.file.id, ...outcome });
+        run.quota.use(outcome.file.bytes);
+        run.tally.downloadedCount += 1;
+        run.tally.downloadedBytes += outcome.file.bytes;
+        return true;
+      }
+      const spentMs = clock.monotonicMs() - must(start.atMs, 'it was begun');
+      const failed = { attemptCount, spentMs, retryAfterMs: null, random: clock.random() };
+      const waitMs = outcome.canRepeat ? waitBeforeNextMs(failed, settings.retry ?? ORIGIN_LIMITS.retry) : null;
+      if (waitMs === null) throw outcome.error;
+      await clock.sleep(waitMs, signal);
+    }
+  } finally {
+    reserved.release();
+  }
+}
+
+async function keepOrDiscard({ fileWriter }: FetchRun, finished: FinishedFile): Promise<void> {
+  try {
+    await fileWriter.keep(finished);
+  } catch (thrown) {
+    await finished.file.discard();
+    throw thrown;
+  }
+}
+
+type Download =
+  | { readonly kind: 'whole'; readonly file: IncomingFile; readonly facts: FileFacts }
+  | { readonly kind: 'failed'; readonly error: RowsyncError; readonly canRepeat: boolean };
+
+/** Downloads the file, once, and checks it. What is not whole is removed. */
+async function download(run: FetchRun, { file, column, rule }: FileToFetch): Promise<Download> {
+  const { origin, onProgress, signal } = run.context;
+  const incoming = await run.store.begin();
+  let isBegun = false;
+  let isWhole = false;
+  try {
+    const { value: headers } = await origin.attachment(
+      requestFor(file, column),
+      (chunk) => {
+        isBegun = true;
+        const bytes = incoming.bytes + chunk.length;
+        if (rule.maxFileBytes !== null && bytes > rule.maxFileBytes)
+          throw new FileLeftOutError(`${rule.name}.maxFileBytes`);
+        if (!run.quota.has(bytes - (file.bytes ?? 0))) throw new FileLeftOutError('files.maxBytes');
+        onProgress?.({ kind: 'bytes', bytes: chunk.length });
+        return incoming.write(chunk);
+      },
+      { signal },
+    );
+    const problem = downloadProblem(file, { ...headers, bytes: incoming.bytes });
+    if (problem !== null) return { kind: 'failed', error: brokenRevision(file, problem), canRepeat: true };
+    isWhole = true;
+    return { kind: 'whole', file: incoming, facts: factsFrom(headers) };
+  } catch (thrown) {
+    if (thrown instanceof FileLeftOutError) throw thrown;
+    const error = asRowsyncError(thrown);
+    // Before the first byte the origin client has tried often enough itself.
+    const canRepeat = isBegun && (error.kind === 'originDown' || error.code === 'origin.truncated');
+    return { kind: 'failed', error, canRepeat: canRepeat && error.code !== 'origin.stopped' };
+  } finally {
+    if (!isWhole) await incoming.discard();
+  }
+}
+
+async function skip({ context, tally }: FetchRun, file: FileNotHere, rule: string): Promise<void> {
+  if (rule === 'files.maxBytes') tally.overBoundCount += 1;
+  if (file.state === 'skipped' && file.reason === rule) return;
+  await context.replica.write('Leaving a file out', (tx) => storeFileSkipped(tx, file.id, rule));
+}
+
+async function fail({ context, tally }: FetchRun, { file, column }: FileToFetch, error: RowsyncError): Promise<void> {
+  const { clock, log, replica } = context;
+  // A revision that no cell shows may have gone with a backup of the origin that was brought back: the list says whether it has.
+  const isListedAgain = error.refusal?.status === 404 && !file.isLatest;
+  const failureCount = file.failureCount + 1;
+  const retryAt = stampFromMs(clock.nowMs() + backoffMs(BACKOFFS.file, failureCount));
+  tally.failedCount += 1;
+  log.warn('file.failed', { code: error.code });
+  await replica.write('Noting a file that failed', (tx) => {
+    storeFileFailed(tx, file.id, { reason: error.message, failureCount, retryAt });
+    if (isListedAgain) forgetLook(tx, column, file.rowId);
+  });
+}
+
+/** A download that is whole. */
+interface FinishedFile {
+  /** Of its row. */
+  readonly id: number;
+  readonly file: IncomingFile;
+  readonly facts: FileFacts;
+}
+
+interface PendingWrite {
+  readonly finished: FinishedFile;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** Keeps files; use one for all that work side by side. */
+class FileWriter {
+  readonly #store: FileStore;
+  readonly #replica: Replica;
+  #waiting: PendingWrite[] = [];
+  #isBusy = false;
+
+  constructor(store: FileStore, replica: Replica) {
+    this.#store = store;
+    this.#replica = replica;
+  }
+
+  /** Resolves once the file is durable and its row names it. @throws RowsyncError of the store or the replica. */
+  keep(finished: FinishedFile): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ finished, resolve, reject });
+      if (!this.#isBusy) void this.#work();
+    });
+  }
+
+  async #work(): Promise<void> {
+    this.#isBusy = true;
+    // Ends: whoever waits is one of the downloads under way, whose number is bounded.
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0);
+      try {
+        await this.#keepBatch(batch.map(({ finished }) => finished));
+        for (const { resolve } of batch) resolve();
+      } catch (thrown) {
+        for (const { reject } of batch) reject(thrown);
+      }
+    }
+    this.#isBusy = false;
+  }
+
+  async #keepBatch(batch: readonly FinishedFile[]): Promise<void> {
+    const complete = await Promise.all(
+      batch.map(async ({ file, ...known }) => ({ ...known, file: await file.complete() })),
+    );
+    await this.#store.keep(complete.map(({ file }) => file));
+    await this.#replica.write('Storing files', (tx) => {
+      for (const { id, file, facts } of complete) {
+        storeFileFacts(tx, id, facts);
+        storeFileHere(tx, id, file);
+      }
+    });
+  }
+}

@@ -1,0 +1,461 @@
+/**
+ * Brings one replica table to the shape that the origin describes, before its rows are read. reconcile/schema-plan.ts decides; this file reads the
+ * bookkeeping, calls it, and writes, all in one transaction. Any change of shape forgets the ETags of the table, so that the next sweep fills new columns.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { RowsyncError } from '../base/errors.ts';
+import { stampFromMs } from '../base/clock.ts';
+import { shellWord } from '../base/text.ts';
+import { apply, readFacts, retryRefused } from '../capture/writer/apply-outcome.ts';
+import { judgeMatch, matchError } from '../reconcile/match-column.ts';
+import { ADDS_OFF } from '../reconcile/push-plan.ts';
+import { decideNoRow } from '../reconcile/row-outcome.ts';
+import { foldName, newNames, type Naming } from '../reconcile/naming.ts';
+import { isInFlight } from '../reconcile/row-state.ts';
+import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema-plan.ts';
+import { planSelection } from '../reconcile/column-selection.ts';
+import { isSameShape } from '../reconcile/renamed-columns.ts';
+import { captureChanges, readAllChanges, doubtBatches } from '../capture/find-edits.ts';
+import { ensureCapture, isTampered, noteOpenness, discardChanges, switchMode } from '../capture/sync-mode.ts';
+import { carryOutRequests, refuseRequests } from '../capture/resolve.ts';
+import {
+  findTwoWayTable,
+  missingColumnsError,
+  readTwoWayTable,
+  type TwoWayColumn,
+  type TwoWayTable,
+} from '../capture/two-way-table.ts';
+import { ensureChangesView, hasChangesView } from '../capture/changes-view.ts';
+import {
+  areRulesChanged,
+  describeColumns,
+  readColumns,
+  storeColumnState,
+  type LedgerColumn,
+} from '../replica/bookkeeping/columns.ts';
+import type { Tx, WrittenTable } from '../replica/connection.ts';
+import {
+  findTable,
+  readSelection,
+  readTable,
+  readTables,
+  storeEditing,
+  type TableEditing,
+  storeReturned,
+  storeTableName,
+  storeFacts,
+} from '../replica/bookkeeping/tables.ts';
+import { wantJournal } from '../replica/bookkeeping/history.ts';
+import { renameInKeptRows } from '../replica/kept-rows.ts';
+import { hasTable, schemaWatch } from '../replica/schema-objects.ts';
+import { forgetEtags } from '../replica/bookkeeping/pages.ts';
+import { readBatchTables } from '../replica/bookkeeping/batches.ts';
+import { countUnsent } from '../replica/bookkeeping/row-states.ts';
+import type { RowTarget } from '../replica/rows.ts';
+import { storeSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
+import {
+  addColorColumn,
+  addColumns,
+  ALLOW_COLUMN,
+  COLOR_COLUMN,
+  createTable,
+  hasBase,
+  readPhysicalColumns,
+  renameColumns,
+  renameTables,
+  restoreColumn,
+  restoreTable,
+  requireShape,
+} from '../replica/user-tables.ts';
+import { requireHarmlessTriggers } from '../replica/triggers.ts';
+import { isWritable, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
+import { applyChoice, type Confirmation } from './column-selection.ts';
+import type { LocalShape, PreparedTable, PullContext, TableSettings } from './context.ts';
+import { movingError } from './table-description.ts';
+import { changeOf, columnChanges } from './schema-changes.ts';
+import { columnNaming, isInPlace, movesOf, namesOf, tableNames, type Placing } from './table-names.ts';
+import { readSweep } from '../replica/bookkeeping/sweeps.ts';
+import { readWaitingDeletes } from '../replica/bookkeeping/refusals.ts';
+import { watchShape } from '../origin/renamed-columns.ts';
+
+/** Prepares a described table. @throws RowsyncError as `applyChoice`, `guard.columns`, `guard.schema`, `config.invalid` for an unknown column. */
+export async function prepareTable(
+  context: PullContext,
+  described: TableDescriptor,
+  options: TableSettings & Confirmation & { readonly discard?: boolean | undefined },
+): Promise<PreparedTable> {
+  const descriptor = await applyChoice(context, described, options);
+  const { selection, unknownSort } = planSelection(descriptor, options.sort);
+  requireNone(described, { sort: unknownSort, columnNames: unknownNames(described, options) });
+  const rows = options.rows ?? null;
+  if (rows !== null) requireKey(descriptor);
+  const match = matchColumn(descriptor, options.editing?.match ?? null);
+  const allowsAdd = descriptor.allowAdd && options.editing?.inserts !== false;
+  const at = stampFromMs(context.clock.nowMs());
+  const known = findTable(context.replica, descriptor.id);
+  const filterBefore = known === null ? null : readSelection(context.replica, known.id).rowsFilter;
+  const pageRowsBefore = known === null ? null : readSweep(context.replica, known.id).pageRows;
+  await requireColumns(context, descriptor);
+  const { target, twoWay, wasDropped } = await context.replica.write(
+    `Preparing the table ${descriptor.recordName}`,
+    (tx) => {
+      const before = findTwoWayTable(tx, descriptor.id);
+      const shaped = shapeTable(tx, descriptor, {
+        at,
+        confirmed: options.confirmed,
+        twoWay: before,
+        names: tableNames(tx, context.settings),
+        columnNaming: columnNaming(tx, options),
+      });
+      if (before !== null) {
+        keepLockedEdits(tx, { before, live: shaped.live, discard: options.discard === true }, at);
+      }
+      // Rows of a table that is already two-way are still read; a table that becomes two-way does not begin.
+      if (match.problem !== null && before === null) throw match.problem;
+      settleEditing(tx, before, { id: descriptor.id, matchColumn: match.column, allowsAdd, at });
+      if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
+      requireShape(tx, shaped.target);
+      requireHarmlessTriggers(tx, shaped.target);
+      wantJournal(tx, descriptor.id, { isWanted: (options.history ?? null) !== null, at });
+      const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
+      switchMode(tx, descriptor.id, mode);
+      const table = readTwoWayTable(tx, descriptor.id);
+      // Then its triggers must stay as they were when they were checked above.
+      const isAsBefore = table !== null && !shaped.changed && table === before;
+      if (!isAsBefore && (ensureCapture(tx, descriptor.id, table) || shaped.changed)) {
+        // A new table has no edits, and joins the view at the end of the pull: making it for each of hundreds costs minutes.
+        if (!shaped.isNew) ensureChangesView(tx);
+      }
+      if (table !== null) {
+        captureChanges(tx, table, at);
+        carryOutRequests(tx, table, at);
+      } else if (!mode.push) {
+        refuseRequests(tx, descriptor.id);
+      }
+      return { target: shaped.target, twoWay: table, wasDropped: shaped.wasDropped };
+    },
+  );
+  if (wasDropped) context.log.warn('table.restored', { table: target.localName, ...TABLE_RESTORED });
+  const address = { name: descriptor.recordName, alias: descriptor.alias, rows };
+  return {
+    address,
+    mayEnter: rows !== null || filterBefore !== null,
+    descriptor,
+    requireShape: watchShape(context, address, (now) =>
+      isSameShape(described, now) ? null : movingError(target.localName),
+    ),
+    target: twoWay ?? target,
+    shapes: target.columns,
+    selection,
+    pageRows: Math.min(context.settings.pageRows, pageRowsBefore ?? Infinity),
+    problem: match.problem,
+    twoWay: twoWay === null ? null : { table: twoWay, policy: options.editing?.conflict ?? 'origin' },
+  };
+}
+
+/** Stores what decides on edits; rows that were refused for it are tried again. */
+function settleEditing(
+  tx: Tx,
+  before: TwoWayTable | null,
+  { id, at, ...editing }: TableEditing & { readonly id: number; readonly at: string },
+): void {
+  const isAsBefore = before?.matchColumn === editing.matchColumn && (before.allowsAdd || !editing.allowsAdd);
+  if (before !== null && !isAsBefore) retryRefused(tx, id, at);
+  else if (editing.allowsAdd) retryRefused(tx, id, at, ADDS_OFF.reason); // a push saw an option that no pull did
+  storeEditing(tx, id, editing);
+}
+
+/** Columns that have a name of their own in the configuration, and that the origin does not show. */
+function unknownNames({ columns }: TableDescriptor, { columnNames }: TableSettings): readonly string[] {
+  const shown = new Set(columns.map(({ name }) => name));
+  return [...(columnNames?.keys() ?? [])].filter((name) => !shown.has(name));
+}
+
+/** Makes sure that no option names columns that do not exist. @throws RowsyncError `config.invalid`. */
+function requireNone(
+  { recordName }: TableDescriptor,
+  unknown: Readonly<Record<'sort' | 'columnNames', readonly string[]>>,
+): void {
+  for (const [option, names] of Object.entries(unknown)) {
+    if (names.length === 0) continue;
+    throw new RowsyncError('config', 'config.invalid', {
+      message: `tables.${recordName}.${option} names columns that do not exist: ${names.join(', ')}`,
+      hint: 'Use the names of columns as the origin shows them; sync_columns lists them.',
+    });
+  }
+}
+
+/** Rows that leave a filter are requested by their keys. @throws RowsyncError `config.invalid` if the calling user sees no key. */
+function requireKey({ recordName, key, columns }: TableDescriptor): void {
+  if (columns.some(({ name }) => name === key)) return;
+  throw new RowsyncError('config', 'config.invalid', {
+    message: `tables.${recordName}.rows needs the key column, and the calling user is not shown it (${key})`,
+    hint: 'Show the key column to the role of the calling user, or copy the table without a filter.',
+  });
+}
+
+/** Holds a two-way table that lost writable columns: a role may be wrong, and their edits have no target. @throws RowsyncError `guard.columns`. */
+async function requireColumns({ replica }: PullContext, { id, columns }: TableDescriptor): Promise<void> {
+  // By the ledger: if another client dropped the table meanwhile, it would be made again without the columns.
+  const table = findTable(replica, id);
+  if (table?.push !== 'on') return;
+  const known = readColumns(replica, id).filter(({ state }) => state === 'live');
+  const missing = missingColumns(known, columns);
+  const seqs = missing.map(({ seq }) => seq);
+  if (!isDeepStrictEqual(seqs, readSelection(replica, id).missingColumns)) {
+    await replica.write('Noting columns that vanished', (tx) => storeFacts(tx, id, { missing_columns: seqs }));
+  }
+  if (missing.length > 0) throw missingColumnsError(table, missing);
+}
+
+const TABLE_RESTORED = {
+  message:
+    'Another SQL client dropped or renamed the table; it was made again as the origin last confirmed it, and nothing was deleted there',
+  hint: 'Edits of it that had not been pushed are gone, or in the table under its other name: look, and make them again.',
+} as const;
+
+/** Stops before edits are given up because a right was lost, which may be a mistake, unless `discard`. @throws RowsyncError `guard.pending`. */
+function keepLockedEdits(
+  tx: Tx,
+  locking: { readonly before: TwoWayTable; readonly live: readonly LedgerColumn[]; readonly discard: boolean },
+  at: string,
+): void {
+  const { before, live, discard } = locking;
+  const wasWritable = new Set(before.columns.flatMap(({ seq, writable }) => (writable ? [seq] : [])));
+  const isLocked = ({ seq, writable }: Pick<TwoWayColumn, 'seq' | 'writable'>): boolean =>
+    !writable && wasWritable.has(seq);
+  const now = live.some(isLocked) ? readTwoWayTable(tx, before.id) : null;
+  if (now === null) return;
+  const columns = now.columns.map((column) => (isLocked(column) ? { ...column, writable: true } : column));
+  const unlocked = { ...now, columns };
+  captureChanges(tx, unlocked, at);
+  const locked = new Set(now.columns.flatMap((column, index) => (isLocked(column) ? [index] : [])));
+  const edits = [...readAllChanges(tx, unlocked)].filter(
+    ({ kind, state, columns: changed }) =>
+      changed.some((index) => locked.has(index)) && (kind === 'update' || (kind === 'insert' && !isInFlight(state))),
+  );
+  if (edits.length === 0) return;
+  if (discard) {
+    const inserts = edits.filter(({ kind }) => kind === 'insert');
+    return discardChanges(tx, unlocked, inserts, at);
+  }
+  throw new RowsyncError('needsPerson', 'guard.pending', {
+    message: `${now.localName}: ${edits.length} edited rows wait to be pushed, but the calling user may not write their columns any more`,
+    hint: `Give the role of the calling user that right again; or give the edits up: rowsync pull ${shellWord(now.localName)} --discard keeps them in sync_conflicts.`,
+  });
+}
+
+/** The column that identifies rows, and its problem. A caller without any write access only reads, so nothing is a problem then. */
+function matchColumn(
+  descriptor: TableDescriptor,
+  wished: string | null,
+): { readonly column: string | null; readonly problem: RowsyncError | null } {
+  const verdict = judgeMatch(descriptor, wished);
+  const { column, problem } = verdict;
+  const isReader = column !== null && !descriptor.columns.some(isWritable);
+  if (wished === null || problem === null || isReader) return { column, problem: null };
+  return { column: wished, problem: matchError(descriptor.recordName, wished, verdict) };
+}
+
+/** Gives every table its place and name before any is described: they are pulled in parallel, and the order of answers must not decide. */
+export async function placeTables(context: PullContext, tables: readonly TableSummary[]): Promise<void> {
+  const { replica } = context;
+  const placing = { at: stampFromMs(context.clock.nowMs()), names: tableNames(replica, context.settings) };
+  const knownById = new Map(readTables(replica).map((table) => [table.id, table]));
+  const isPlaced =
+    tables.every(({ id, recordName }) => knownById.get(id)?.name === recordName) &&
+    movesOf(replica, tables, placing).length === 0;
+  if (isPlaced && hasChangesView(replica)) return;
+  await replica.write('Placing tables', (tx) => {
+    // A placed table that is missing is made again when it is prepared, which logs it.
+    if (!isPlaced) for (const id of placeAll(tx, tables, placing)) ensureCapture(tx, id);
+    ensureChangesView(tx);
+  });
+}
+
+export async function showChanges({ replica }: PullContext): Promise<void> {
+  if (hasChangesView(replica)) return;
+  await replica.write('Showing edits', ensureChangesView);
+}
+
+/** Makes sure that no row is on its way: it would be merged with values just sent. A broken table is repaired first. @throws `pull.unsettled`. */
+export function requireSettled({ replica }: PullContext, tableId: number): void {
+  if (!readBatchTables(replica).includes(tableId)) return;
+  const table = findTwoWayTable(replica, tableId);
+  if (table === null) return;
+  const standing = new Set(readPhysicalColumns(replica, table.localName));
+  if (!table.columns.every(({ localName: name }) => standing.has(name))) return;
+  throw new RowsyncError('originDown', 'pull.unsettled', {
+    message: `${table.localName}: what became of rows that were sent could not be asked yet; the table was not read`,
+    hint: 'The next run asks again; rowsync push tells what keeps it from that.',
+  });
+}
+
+interface Shaped {
+  readonly target: RowTarget & { readonly columns: readonly LocalShape[] };
+  readonly live: readonly LedgerColumn[];
+  readonly changed: boolean;
+  readonly isNew: boolean;
+  /** Its guards were missing or changed, so another client may have changed its rows. */
+  readonly wasOpenToEdits: boolean;
+  /** It was missing in the file, and was made again. */
+  readonly wasDropped: boolean;
+}
+
+/** `twoWay` is the table as it was captured so far; null if it was not. */
+function shapeTable(
+  tx: Tx,
+  descriptor: TableDescriptor,
+  options: Placing & {
+    readonly confirmed: boolean;
+    readonly twoWay: TwoWayTable | null;
+    readonly columnNaming: Naming;
+  },
+): Shaped {
+  const before = findTable(tx, descriptor.id);
+  const wasDropped = before !== null && before.state !== 'gone' && !hasTable(tx, before.localName);
+  const wasTampered = before !== null && isTampered(tx, descriptor.id, options.twoWay);
+  const changedIds = isInPlace(tx, descriptor, options) ? [] : placeAll(tx, [descriptor], options);
+  for (const id of changedIds) if (id !== descriptor.id) ensureCapture(tx, id);
+  const table = { ...readTable(tx, descriptor.id), changed: changedIds.includes(descriptor.id) };
+  const known = readColumns(tx, descriptor.id);
+  schemaWatch(tx)?.free(tx, table.localName, newNames(options.columnNaming, known, descriptor.columns));
+  const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
+  const ours = new Set(['_id', ...[ALLOW_COLUMN, ...known].map((column) => foldName(column.localName))]);
+  const colors = table.rowColors === 'kept' ? [COLOR_COLUMN] : [];
+  // No column of the origin gets the name of the one for colors.
+  const taken = [...physical, ...colors.map(({ localName }) => localName)];
+  const foreign = new Set(taken.filter((name) => !ours.has(name)));
+  const day = options.at.slice(0, 10);
+  const plan = planSchema(known, descriptor.columns, {
+    ...options.columnNaming,
+    day,
+    foreign,
+    confirmed: options.confirmed,
+  });
+  if (plan.kind === 'hold') {
+    throw new RowsyncError('needsPerson', 'guard.schema', {
+      message: `${descriptor.recordName}: ${plan.vanishedCount} of ${plan.liveCount} columns vanished at once; nothing was changed`,
+      hint: `Check the rights of the calling user; if the columns are really gone, run rowsync pull ${shellWord(table.localName)} --confirm.`,
+    });
+  }
+  const onChanged = known.length > 0 && plan.actions.some(isChange) ? schemaWatch(tx)?.change(tx) : undefined;
+  const dropped: readonly (typeof ALLOW_COLUMN | LedgerColumn)[] = [ALLOW_COLUMN, ...colors, ...known].filter(
+    (column) => !physical.has(foldName(column.localName)),
+  );
+  for (const column of dropped) restoreColumn(tx, table, column, options.at);
+  const remade = dropped
+    .flatMap((column) => ('name' in column && hasBase(tx, descriptor.id) ? column.name : []))
+    .map((name) => changeOf('columnRemade', descriptor.recordName, name));
+  storeSchemaChanges(tx, remade, options.at);
+  const whole = dropped.length > 0 ? readTwoWayTable(tx, descriptor.id) : null;
+  if (whole !== null) doubtBatches(tx, whole, options.at);
+  storeSchemaChanges(tx, columnChanges(descriptor.recordName, known, descriptor.columns), options.at);
+  applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
+  const isColored = addColorColumn(tx, table);
+  const columns = readColumns(tx, descriptor.id);
+  const isShown = plan.actions.some(({ kind }) => kind === 'revive');
+  if (isShown || areRulesChanged(known, columns)) retryRefused(tx, descriptor.id, options.at);
+  const nameById = new Map(descriptor.columns.map(({ id, name }) => [id, name]));
+  // Pages that were read between a rename and this pull may hold one column's values under the name of another.
+  const isRenamed = known.some(({ id, name, state }) => state === 'live' && (nameById.get(id) ?? name) !== name);
+  const shapeChanged = dropped.length > 0 || isColored || isRenamed || plan.actions.some(isChange);
+  if (shapeChanged) forgetEtags(tx, descriptor.id);
+  const live = columns.filter(({ state }) => state === 'live');
+  const shapes = live.map(({ localName: local, name, type, mask }) => ({ localName: local, name, type, mask }));
+  onChanged?.();
+  return {
+    target: { id: descriptor.id, localName: table.localName, columns: shapes },
+    live,
+    changed: table.changed || wasTampered || shapeChanged,
+    isNew: known.length === 0,
+    wasOpenToEdits: wasTampered && !wasDropped,
+    wasDropped,
+  };
+}
+
+function isChange({ kind }: SchemaAction): boolean {
+  return kind !== 'keep';
+}
+
+/** Gives all tables their names at once, and creates the missing ones. Returns the ids of those that changed: their triggers have to be made. */
+function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing): readonly number[] {
+  const { at, names: rules } = placing;
+  const watch = schemaWatch(tx);
+  const described = tables.map(({ id, recordName: name }) => ({ id, name }));
+  watch?.free(tx, null, newNames({ ...rules, scope: 'table' }, readTables(tx), described));
+  const moves = movesOf(tx, tables, placing);
+  const names = namesOf(tx, tables, placing);
+  const onChanged = moves.length > 0 ? watch?.change(tx) : undefined;
+  // Checked first: triggers are made again under another name, which would hide that one was missing.
+  const tampered = moves.filter(({ table }) => isTampered(tx, table.id));
+  const renames = moves.map(({ table, to }) => ({ id: table.id, from: table.localName, to }));
+  const describedIds = new Set(tables.map(({ id }) => id));
+  renameTables(tx, renames, { makesRoom: moves.some(({ table }) => !describedIds.has(table.id)) });
+  for (const { table, to } of tampered) noteOpenness(tx, { id: table.id, localName: to }, at);
+  const created = tables
+    .toSorted((a, b) => a.id - b.id)
+    .flatMap((table) => (placeTable(tx, table, names.get(table.id) ?? table.recordName, at) ? [table.id] : []));
+  onChanged?.();
+  return [...new Set([...renames.map(({ id }) => id), ...created])];
+}
+
+/** Creates a table, or finds it in place, under the name that it has now. Returns whether it was made. */
+function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: string): boolean {
+  const { id, recordName: name, alias } = descriptor;
+  const known = findTable(tx, id);
+  if (known?.state === 'gone') storeReturned(tx, id);
+  if (known !== null && hasTable(tx, localName)) {
+    if (known.name !== name || known.alias !== alias) storeTableName(tx, { id, name, alias, localName });
+    return false;
+  }
+  if (known?.push === 'on' && hasBase(tx, id)) {
+    // A missing table is no delete of its rows: the base has what the origin last confirmed. Waiting deletes are listed, and continue waiting.
+    storeTableName(tx, { id, name, alias, localName });
+    const deletes = readWaitingDeletes(tx, id);
+    const now = String(countUnsent(tx, id) - deletes.length);
+    storeSchemaChanges(tx, [{ ...changeOf('tableRemade', name), now }], at);
+    restoreTable(tx, { id, localName });
+    const twoWay = readTwoWayTable(tx, id);
+    if (twoWay !== null) {
+      doubtBatches(tx, twoWay, at);
+      const outcomes = readFacts(tx, twoWay, deletes).map((facts) => decideNoRow(facts, null));
+      apply(tx, twoWay, { outcomes, nowMs: Date.parse(at) });
+    }
+    return true;
+  }
+  createTable(tx, { id, name, alias, localName }, at);
+  return true;
+}
+
+function applyActions(
+  tx: Tx,
+  table: WrittenTable,
+  descriptor: TableDescriptor,
+  change: { actions: readonly SchemaAction[]; known: readonly LedgerColumn[]; at: string },
+): void {
+  const knownColumn = (column: { localName: string }): LedgerColumn | undefined =>
+    change.known.find(({ localName: local }) => local === column.localName);
+  const positionById = new Map(descriptor.columns.map(({ id }, index) => [id, index]));
+  const renames: { column: LedgerColumn; localName: string }[] = [];
+  for (const action of change.actions) {
+    if (action.kind === 'add' || action.kind === 'keep') continue;
+    const column = knownColumn(action.column);
+    if (column === undefined) continue; // planned from `known`, so it is there
+    if (action.kind === 'setAside' || action.kind === 'rename') renames.push({ column, localName: action.localName });
+    if (action.kind === 'setAside') storeColumnState(tx, column.seq, action.state, change.at);
+    if (action.kind === 'remove') storeColumnState(tx, column.seq, 'removed', change.at);
+    if (action.kind === 'revive') storeColumnState(tx, column.seq, 'live', change.at);
+  }
+  renameColumns(tx, table, renames);
+  renameInKeptRows(tx, table.id, new Map(renames.map(({ column, localName: now }) => [column.localName, now])));
+  const describe = ({ descriptor: column, localName: local }: Extract<SchemaAction, { kind: 'add' | 'keep' }>) => ({
+    descriptor: column,
+    localName: local,
+    position: positionById.get(column.id) ?? 0,
+  });
+  const added = change.actions.flatMap((action) => (action.kind === 'add' ? [describe(action)] : []));
+  addColumns(tx, table, added, change.at);
+  const kept = change.actions.flatMap((action) => (action.kind === 'keep' ? [describe(action)] : []));
+  describeColumns(tx, table.id, kept);
+}

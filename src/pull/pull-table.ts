@@ -1,0 +1,279 @@
+/**
+ * One table of a pull: describe, shape, sweep or follow, settle. Its error is in its report and in the bookkeeping.
+ */
+import { must } from '../base/assert.ts';
+import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { shellWord } from '../base/text.ts';
+import { LARGE_PAGES, watermarkAfter } from '../reconcile/follow.ts';
+import { discrepancyOf, type PullAccount } from '../reconcile/account/pull-account.ts';
+import { isSameShape } from '../reconcile/renamed-columns.ts';
+import { findTable, readTable, readTables, storeFacts } from '../replica/bookkeeping/tables.ts';
+import { storeProblem, readProblems } from '../replica/bookkeeping/table-errors.ts';
+import { errorFromReading } from '../replica/sqlite-errors.ts';
+import { countPages, readLatestStamp, readPullAccount } from '../replica/bookkeeping/pages.ts';
+import { baseName, hasBase } from '../replica/user-tables.ts';
+import { countUnreadable } from '../replica/bookkeeping/unreadable-rows.ts';
+import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
+import type { PreparedTable, PullContext, PullOptions } from './context.ts';
+import { describeTable } from './table-description.ts';
+import { followKnown, readNewestStamp, stampsOf } from './follow.ts';
+import { prepareTable, requireSettled } from './apply-schema.ts';
+import type { RowsOutcome, SuspectsOutcome, SweepCounts, TablePullReport } from './report.ts';
+import { settleSuspects } from './suspected-deletes.ts';
+import { finishSweep, sweepPages, type SweepTally } from './sweep.ts';
+import { readSweep } from '../replica/bookkeeping/sweeps.ts';
+import { confirmedRows } from '../capture/writer/store-origin-rows.ts';
+import { shrinkPages } from './windows.ts';
+
+/** Descriptions of one table in one pull; if it still changes after three, the next pull continues. */
+const SHAPE_ROUNDS_MAX = 3;
+
+type TableOptionsOfPull = Pick<PullOptions, 'confirm' | 'discard' | 'follow'> & {
+  /** Asks for the calling user and the database, once a pull. */
+  readonly askDatabase: () => Promise<DatabaseDescriptor>;
+};
+
+export async function pullTable(
+  context: PullContext,
+  summary: TableSummary,
+  options: TableOptionsOfPull & { readonly stop: RowsyncError | null; readonly waits: RowsyncError | null },
+): Promise<TablePullReport> {
+  const { clock, replica } = context;
+  const startedMs = clock.monotonicMs();
+  const counts: SweepCounts = {
+    insertedCount: 0,
+    updatedCount: 0,
+    filteredCount: 0,
+    pagesReadCount: 0,
+    pagesNotModifiedCount: 0,
+  };
+  let outcome: RowsOutcome = { deletedCount: 0, held: null, isFollowed: false, account: null };
+  let error = options.stop;
+  const before = findTable(replica, summary.id);
+  const nameBefore = before?.localName ?? summary.recordName;
+  context.onProgress?.({ kind: 'tableStart', table: nameBefore, expectedRowCount: before?.rowCount ?? 0 });
+  try {
+    if (error === null) {
+      if (options.waits !== null) throw options.waits;
+      outcome = await pullRows(context, summary, counts, options);
+      requireSum(summary.recordName, outcome.account);
+    }
+  } catch (thrown) {
+    error = errorFromReading(thrown, replica.path);
+    if (context.settings.tableOptions(summary.recordName)?.rows) error = withFilterHint(error);
+    await noteProblem(context, [summary.id], error);
+  }
+  const known = findTable(replica, summary.id);
+  const table = known?.localName ?? nameBefore;
+  const isGuard = error?.kind === 'needsPerson';
+  const report: TablePullReport = {
+    table,
+    rowCount: known?.rowCount ?? 0,
+    ...counts,
+    ...outcome,
+    ...(isGuard ? { held: error } : {}),
+    unreadableCount: countUnreadable(replica, summary.id),
+    error: isGuard ? null : error,
+    durationMs: clock.monotonicMs() - startedMs,
+  };
+  context.onProgress?.({ kind: 'tableEnd', table, report });
+  return report;
+}
+
+/** Shapes a table and reads its rows until the description stays: else values may be other columns'. @throws RowsyncError `origin.moving`, …. */
+async function pullRows(
+  context: PullContext,
+  summary: TableSummary,
+  counts: SweepCounts,
+  options: TableOptionsOfPull,
+): Promise<RowsOutcome> {
+  requireSettled(context, summary.id);
+  const tableOptions = context.settings.tableOptions(summary.recordName) ?? { sort: null };
+  // Rows that may be lost because a person agrees now, or agreed while another process worked.
+  const known = findTable(context.replica, summary.id);
+  // Read now, since the end of a sweep forgets the problem.
+  const problems = known === null ? null : readProblems(context.replica, known.id);
+  const given = problems?.pullConsent ?? null;
+  const consent = options.confirm ? Infinity : given;
+  // A consent to deletes is no consent to drop columns.
+  const confirmed = options.confirm || (given !== null && problems?.problemCode === 'guard.schema');
+  let deletedCount = 0;
+  if (options.follow !== undefined && options.follow !== false && !confirmed) {
+    const followed = await followKnown(context, summary, { discard: options.discard, tableOptions, counts });
+    deletedCount += followed.deletedCount;
+    if (followed.why === null) return { deletedCount, held: null, isFollowed: true, account: null };
+    if (followed.why === 'begin' && options.follow === 'known')
+      return { deletedCount, held: null, isFollowed: false, account: null };
+    context.log.info('follow.swept', { table: known?.localName ?? summary.recordName, reason: followed.why });
+    await options.askDatabase();
+  }
+  // No "not modified" opens a table to edits. A right that an answer seemed to take away is asked for again.
+  const inFull =
+    problems?.problemCode === 'guard.pending' || ((tableOptions.editing ?? null) !== null && known?.push !== 'on');
+  let described = await describeTable(context, summary, { inFull });
+  for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
+    const before = described;
+    const prepare = (): Promise<PreparedTable> =>
+      prepareTable(context, before, {
+        ...tableOptions,
+        confirmed,
+        confirmedHere: options.confirm,
+        discard: options.discard,
+      });
+    const table = await prepare();
+    const readBefore = counts.pagesReadCount;
+    let moving: unknown = null;
+    let outcome: SuspectsOutcome = { deletedCount: 0, held: null };
+    try {
+      outcome = await sweepTable(context, table, { prepare, counts, consent: consent ?? 0 });
+    } catch (thrown) {
+      if (asRowsyncError(thrown).code !== 'origin.moving') throw thrown;
+      moving = thrown;
+    }
+    deletedCount += outcome.deletedCount;
+    const isUnlooked = table.twoWay === null && counts.pagesReadCount > readBefore;
+    if (isUnlooked || moving !== null) described = await describeTable(context, summary, { inFull: moving !== null });
+    if (isSameShape(before, described)) {
+      if (moving !== null) throw moving;
+      if (given !== null) {
+        await context.replica.writeDurably('Using a confirmation', (tx) =>
+          storeFacts(tx, summary.id, { pull_consent: null }),
+        );
+      }
+      if (table.problem !== null) throw table.problem;
+      return { ...outcome, deletedCount, isFollowed: false, account: accountOf(context, summary.id, counts) };
+    }
+    context.log.info('table.reshaped', { table: table.target.localName, round });
+  }
+  throw new RowsyncError('originDown', 'origin.moving', {
+    message: `${summary.recordName}: its columns kept changing while its rows were read (${SHAPE_ROUNDS_MAX} rounds)`,
+    hint: 'A colleague is changing the table at the origin; the next run reads it again.',
+  });
+}
+
+/** What became of the rows that the origin listed. */
+function accountOf({ replica }: PullContext, tableId: number, { pagesReadCount }: SweepCounts): PullAccount {
+  const { localName } = readTable(replica, tableId);
+  const name = hasBase(replica, tableId) ? baseName(tableId) : localName;
+  return readPullAccount(replica, { id: tableId, localName: name, columns: [] }, pagesReadCount === 0);
+}
+
+function requireSum(name: string, account: PullAccount | null): void {
+  const discrepancy = account === null ? null : discrepancyOf(account);
+  if (discrepancy === null) return;
+  throw new RowsyncError('replica', 'pull.sum', {
+    message: `${name}: ${discrepancy}`,
+    hint: `rowsync resync ${shellWord(name)} && rowsync pull reads the table anew. If the sum is wrong again, report this.`,
+  });
+}
+
+/** Brings the rows of a table up to date, in pages that fit into an answer. */
+async function sweepTable(context: PullContext, table: PreparedTable, options: SweepOptions): Promise<SuspectsOutcome> {
+  for (let current = table; ; current = await options.prepare()) {
+    try {
+      return await sweepFitting(context, current, options);
+    } catch (thrown) {
+      if (!(await shrinkPages(context, current, thrown))) throw thrown; // ends: each round halves the pages
+    }
+  }
+}
+
+interface SweepOptions {
+  readonly prepare: () => Promise<PreparedTable>;
+  readonly counts: SweepCounts;
+  readonly consent: number;
+}
+
+/** Finishes a sweep that an earlier pull began, then sweeps from the start: its first pages may have changed. Unchanged pages answer 304. */
+async function sweepFitting(
+  context: PullContext,
+  table: PreparedTable,
+  { prepare, counts, consent }: SweepOptions,
+): Promise<SuspectsOutcome> {
+  const tally = { counts, reportedPages: new Set<string>() };
+  const isResumed = readSweep(context.replica, table.target.id).sweepOpen;
+  const first = await sweepOnce(context, table, { tally, consent, isResumed });
+  if (!isResumed) return first;
+  // The end of the first sweep may have opened the table to edits: from then on, rows are merged with them.
+  const second = await sweepOnce(context, await prepare(), { tally, consent, isResumed: false });
+  return { deletedCount: first.deletedCount + second.deletedCount, held: second.held };
+}
+
+function isFollowedLater(context: PullContext, table: PreparedTable): boolean {
+  const { follows = 'none' } = context.settings;
+  return stampsOf(table) !== null && (follows === 'all' || (follows === 'large' && isLarge(context, table)));
+}
+
+/** What the clock of the origin says; null if its answers do not tell. */
+function originNowMs({ origin, clock }: PullContext): number | null {
+  const { clockAheadMs } = origin.counters();
+  return clockAheadMs === null ? null : clock.nowMs() - clockAheadMs;
+}
+
+/** The last stamp of the rows that a sweep brought, unless it may be of a change that came after the sweep had begun. */
+function stampBefore(context: PullContext, table: PreparedTable, begunMs: number | null): string | null {
+  const stamps = stampsOf(table);
+  if (stamps === null || begunMs === null) return null;
+  return watermarkAfter(readLatestStamp(context.replica, confirmedRows(table), stamps.shape.localName), begunMs);
+}
+
+function isLarge({ replica }: PullContext, { target }: PreparedTable): boolean {
+  return countPages(replica, target.id) >= LARGE_PAGES;
+}
+
+async function sweepOnce(
+  context: PullContext,
+  table: PreparedTable,
+  sweep: { readonly tally: SweepTally; readonly consent: number; readonly isResumed: boolean },
+): Promise<SuspectsOutcome> {
+  // For a resumed sweep, it is unknown when it began. A small table needs no request for its last stamp.
+  const begunMs = sweep.isResumed ? null : originNowMs(context);
+  const asks = !sweep.isResumed && (isLarge(context, table) || begunMs === null) && isFollowedLater(context, table);
+  const newest = asks ? await readNewestStamp(context, table) : null;
+  await sweepPages(context, table, sweep.tally);
+  const suspects = await settleSuspects(context, table, { ...sweep, counts: sweep.tally.counts });
+  // The end of this sweep opens the table to edits, which would keep wrong values.
+  if (readTable(context.replica, table.target.id).push === 'waiting') await table.requireShape();
+  const watermark = newest ?? (isFollowedLater(context, table) ? stampBefore(context, table, begunMs) : null);
+  await finishSweep(context, table, watermark);
+  return suspects;
+}
+
+/** If the origin refused what a request with a filter asks for, and no right: a wrong filter fails in every run. */
+function withFilterHint(error: RowsyncError): RowsyncError {
+  const { kind, code, message, hint, cause, refusal } = error;
+  if (code !== 'origin.refused' || refusal?.status !== 400) return error;
+  const filterHint =
+    'Its filter in the configuration (rows) may be wrong: rowsync check says whether the origin takes it.';
+  return new RowsyncError(kind, code, { message, hint: `${filterHint} Otherwise: ${hint}`, cause, refusal });
+}
+
+/** A table that was pulled, ready to be read again; `name` is the replica's. @throws RowsyncError of the origin. */
+export async function prepareForReading(context: PullContext, name: string): Promise<PreparedTable> {
+  const table = must(
+    readTables(context.replica).find(({ localName }) => localName === name),
+    'a table that was just pulled is in the ledger',
+  );
+  const descriptor = await describeTable(context, { id: table.id, recordName: table.name, alias: table.alias });
+  const options = context.settings.tableOptions(table.name) ?? { sort: null };
+  return prepareTable(context, descriptor, { ...options, confirmed: false });
+}
+
+/** Stores why tables could not be finished, so that status shows it; a full disk may prevent even that. */
+export async function noteProblem(
+  { replica, log }: PullContext,
+  tableIds: readonly number[],
+  error: RowsyncError,
+): Promise<void> {
+  // The process ends: no table failed.
+  if (error.code === 'origin.stopped') return;
+  for (const tableId of tableIds) log.error('table.failed', { tableId, code: error.code });
+  try {
+    await replica.write('Noting a problem', (tx) => {
+      for (const tableId of tableIds) storeProblem(tx, tableId, error);
+    });
+  } catch (thrown) {
+    // The first error is the one that the operator must see; this one has the same cause.
+    log.error('problem.notStored', { code: asRowsyncError(thrown).code });
+  }
+}

@@ -1,0 +1,292 @@
+/**
+ * Settles rows that left their page and were seen on no other one. Absence is never taken for a delete (I5). The origin is asked for each row by id.
+ * Only rows that it does not return are deleted, with their last values kept. A returned row stays a suspect until a page shows it: if it were
+ * deleted before that, no page would miss it. reconcile/guards.ts decides how many rows may be deleted without a person.
+ */
+import { RowsyncError } from '../base/errors.ts';
+import { storeMissingRows, confirmedRows, storeOutside, storeAnswer } from '../capture/writer/store-origin-rows.ts';
+import { stampFromMs } from '../base/clock.ts';
+import { shellWord } from '../base/text.ts';
+import {
+  isNarrowed,
+  judgeDeletion,
+  type DeletionFacts,
+  type DeletionHold,
+  type DeletionVerdict,
+  identityOf,
+} from '../reconcile/guards.ts';
+import { isOtherCaller } from '../replica/bookkeeping/identity.ts';
+import {
+  type LedgerTable,
+  readSelection,
+  readTable,
+  type TableSelection,
+  storeFacts,
+} from '../replica/bookkeeping/tables.ts';
+import { readProblems, storeHold, type TableProblems } from '../replica/bookkeeping/table-errors.ts';
+import type { Connection } from '../replica/connection.ts';
+import { readSweep, type SweepState } from '../replica/bookkeeping/sweeps.ts';
+import { clearSeenSuspects } from '../replica/bookkeeping/pages.ts';
+import { countSuspects, readSuspects } from '../replica/bookkeeping/suspects.ts';
+import { readBatchTables } from '../replica/bookkeeping/batches.ts';
+import { blocksAbove } from '../replica/query.ts';
+import { readRowsById } from '../replica/rows.ts';
+import type { PreparedTable, PullContext } from './context.ts';
+import { writeInShape } from './table-description.ts';
+import { findRows } from './rows-by-id.ts';
+import type { SuspectsOutcome, SweepCounts } from './report.ts';
+
+/** Suspects looked up in one go; the origin client cuts them into requests. */
+const BATCH_ROWS = 500;
+
+/** The share of a table that may leave its filter without a person: rows leave by ordinary edits at the origin. */
+const PERCENT_MAX = 100;
+
+/** Rows outside of a new filter that are requested to count them exactly; if there are more, rows on no page are counted. */
+const FIRST_LOOKUPS_MAX = 5_000;
+
+/** Settles suspects once all pages were read; a person agreed to lose `consent` rows. A resumed sweep has old pages, and asks no person. */
+export async function settleSuspects(
+  context: PullContext,
+  table: PreparedTable,
+  {
+    consent,
+    isResumed,
+    counts,
+  }: { readonly consent: number; readonly isResumed: boolean; readonly counts: SweepCounts },
+): Promise<SuspectsOutcome> {
+  const { id, localName } = table.target;
+  const filter = table.address.rows ?? null;
+  const next = (after: number): readonly number[] => readSuspects(context.replica, id, after, BATCH_ROWS);
+  let settling = await judgeSuspects(context, table, { consent, stayingCount: 0, deletedCount: 0 });
+  let deletedCount = 0;
+  if (filter !== null && isRequestedFirst(settling)) {
+    // The question about deletes must not count rows that only left the filter, and vice versa.
+    const looked = await lookUp(context, table, { next, counts, ...settling });
+    deletedCount = looked.deletedCount;
+    settling = await judgeSuspects(context, table, { consent, ...looked });
+  }
+  const { verdict, known, count, missingCount } = settling;
+  if (verdict.kind === 'hold') {
+    if (isResumed) return { deletedCount, held: null };
+    const held = holdError(table, { ...verdict, missingCount, rowCount: known.rowCount });
+    if (known.heldCode === null) context.log.warn('guard.held', { table: localName, rowCount: missingCount });
+    await context.replica.write(`Holding deletes of ${localName}`, (tx) => {
+      storeHold(tx, id, held, stampFromMs(context.clock.nowMs()));
+    });
+    return { deletedCount, held };
+  }
+  const looked =
+    count === 0 ? { deletedCount: 0, isSettled: true } : await lookUp(context, table, { next, counts, ...settling });
+  const outcome = { deletedCount: deletedCount + looked.deletedCount, held: null };
+  const isKnown = known.heldCode === null && known.identityChecked && known.rowsFilter === filter;
+  if (!looked.isSettled || isKnown) return outcome;
+  await context.replica.write(`Settling the missing rows of ${localName}`, (tx) => {
+    storeHold(tx, id, null, '');
+    storeFacts(tx, id, { rows_filter: filter });
+    // Rows that were sent for the former caller may be hidden from this one. They come here only when their push is settled.
+    if (missingCount > 0 || !readBatchTables(tx).includes(id)) storeFacts(tx, id, { identity_checked: 1 });
+  });
+  return outcome;
+}
+
+/** Whether rows are requested before the question to a person: once, unless it would take long. */
+function isRequestedFirst({ verdict, known, missingCount }: Settling): boolean {
+  if (verdict.kind === 'go') return false;
+  if (verdict.reason === 'share') return true;
+  return verdict.reason === 'narrowed' && known.heldCode === null && missingCount <= FIRST_LOOKUPS_MAX;
+}
+
+interface Settling {
+  readonly known: GuardedTable;
+  readonly count: number;
+  /** Suspects that are here, and on no page. */
+  readonly missingCount: number;
+  /** Whether they may all go. */
+  readonly verdict: DeletionVerdict;
+  /** Whether so many may be deleted, or may leave the filter. */
+  readonly mayGo: (count: number) => boolean;
+  readonly mayLeave: (count: number) => boolean;
+}
+
+/** Judges suspects that were not seen since. `stayingCount` of them stay for an edit; rows that this sweep deleted before count as missing. */
+async function judgeSuspects(
+  context: PullContext,
+  table: PreparedTable,
+  { consent, stayingCount, deletedCount }: { readonly consent: number } & Omit<SuspectCounts, 'isSettled'>,
+): Promise<Settling> {
+  const { replica, settings } = context;
+  const { target } = table;
+  const left =
+    countSuspects(replica, target.id) === 0
+      ? { count: 0, missingCount: 0 }
+      : await replica.write(`Looking for the missing rows of ${target.localName}`, (tx) =>
+          clearSeenSuspects(tx, confirmedRows(table)),
+        );
+  const { count } = left;
+  const missingCount = Math.max(0, left.missingCount - stayingCount);
+  const known = readGuarded(replica, target.id);
+  const facts = guardFacts(table, { ...known, rowCount: known.rowCount + deletedCount });
+  const { maxDeletePercent } = settings;
+  const judge = (missing: number, rules: Partial<DeletionFacts>): DeletionVerdict => {
+    const missingOfAll = missing === 0 ? 0 : missing + deletedCount;
+    return judgeDeletion({
+      ...facts,
+      maxDeletePercent,
+      missingCount: missingOfAll,
+      confirmed: missing <= consent,
+      ...rules,
+    });
+  };
+  return {
+    known,
+    count,
+    missingCount,
+    verdict: judge(missingCount, {}),
+    // Suspects on a page that was read before they became suspects may be gone too, so they can outnumber the missing rows.
+    mayGo: (gone) => judge(gone, { isNarrowed: false }).kind === 'go',
+    mayLeave: (leaving) => judge(leaving, { maxDeletePercent: PERCENT_MAX }).kind === 'go',
+  };
+}
+
+type GuardedTable = Pick<LedgerTable, 'rowCount'> &
+  Pick<SweepState, 'identityChecked' | 'sweptAt'> &
+  Pick<TableSelection, 'rowsFilter'> &
+  Pick<TableProblems, 'heldCode'>;
+
+function readGuarded(from: Connection, tableId: number): GuardedTable {
+  return {
+    ...readTable(from, tableId),
+    ...readSweep(from, tableId),
+    ...readSelection(from, tableId),
+    ...readProblems(from, tableId),
+  };
+}
+
+/** The facts, besides counts, that decide whether rows of a table may be removed. */
+function guardFacts(
+  { address }: PreparedTable,
+  { rowCount, identityChecked, rowsFilter, sweptAt }: GuardedTable,
+): Pick<DeletionFacts, 'rowCount' | 'identityChanged' | 'isNarrowed'> {
+  const facts = { filter: address.rows ?? null, settledBy: rowsFilter, wasRead: sweptAt !== null };
+  return { rowCount, identityChanged: !identityChecked, isNarrowed: isNarrowed(facts) };
+}
+
+/** Asks for rows by id outside of a sweep; returns how many were deleted, null if more may not go without a person. @throws RowsyncError. */
+export async function proveDeletes(
+  context: PullContext,
+  table: PreparedTable,
+  { ids, counts }: { readonly ids: readonly number[]; readonly counts: SweepCounts },
+): Promise<number | null> {
+  const { replica, settings } = context;
+  const facts = { ...guardFacts(table, readGuarded(replica, table.target.id)), confirmed: false };
+  const isAllowed = (missingCount: number, rules: Pick<DeletionFacts, 'maxDeletePercent' | 'isNarrowed'>): boolean =>
+    judgeDeletion({ ...facts, missingCount, ...rules }).kind === 'go';
+  const ordered = ids.toSorted((a, b) => a - b);
+  const { deletedCount, isSettled } = await lookUp(context, table, {
+    counts,
+    next: (after) => ordered.filter((row) => row > after).slice(0, BATCH_ROWS),
+    mayGo: (count) => isAllowed(count, { maxDeletePercent: settings.maxDeletePercent, isNarrowed: false }),
+    mayLeave: (count) => isAllowed(count, { maxDeletePercent: PERCENT_MAX, isNarrowed: facts.isNarrowed }),
+    isOutsideOfSweep: true,
+  });
+  return isSettled ? deletedCount : null;
+}
+
+interface SuspectCounts {
+  readonly deletedCount: number;
+  /** Rows outside of the filter with a waiting edit. */
+  readonly stayingCount: number;
+  /** Whether all missing and outside rows were removed. */
+  readonly isSettled: boolean;
+}
+
+/** Asks for rows by id, block by block, and removes what is gone or outside. If that is too much, they stay suspects for the next sweep. */
+async function lookUp(
+  context: PullContext,
+  table: PreparedTable,
+  order: {
+    /** The next rows above an id, in order; none at the end. */
+    readonly next: (after: number) => readonly number[];
+    readonly mayGo: (deletionCount: number) => boolean;
+    readonly mayLeave: (leavingCount: number) => boolean;
+    /** Counts the rows that leave. */
+    readonly counts: SweepCounts;
+    readonly isOutsideOfSweep?: boolean;
+  },
+): Promise<SuspectCounts> {
+  const { replica } = context;
+  const { target } = table;
+  const tally = { deletedCount: 0, stayingCount: 0, isSettled: true };
+  let goneCount = 0;
+  let outsideCount = 0;
+  for (const block of blocksAbove(order.next, (id) => id)) {
+    const foreign = block.filter((id) => id < 1); // another client made them up; the origin would refuse the request
+    if (foreign.length > 0) tally.deletedCount += await deleteForeign(context, table, foreign);
+    const askable = block.filter((id) => id > 0);
+    for await (const { ids, page, ...found } of findRows(context, table, askable)) {
+      if (found.gone.length + found.outside.length > 0) await requireSameCaller(context);
+      const countHere = (rows: readonly number[]): number => readRowsById(replica, confirmedRows(table), rows).length;
+      goneCount += countHere(found.gone);
+      const outsideHere = countHere(found.outside);
+      outsideCount += outsideHere;
+      const gone = order.mayGo(goneCount) ? found.gone : [];
+      const outside = order.mayLeave(outsideCount) ? found.outside : [];
+      tally.isSettled &&= gone === found.gone && outside === found.outside;
+      const what = `Deleting rows of ${target.localName}`;
+      const went = await writeInShape(context, table, { what, answer: page }, (tx) => {
+        const at = stampFromMs(context.clock.nowMs());
+        const deletedCount = storeMissingRows(tx, table, gone, { reason: 'the origin does not return the row', at });
+        const filteredCount = storeOutside(tx, table, outside, at);
+        storeAnswer(tx, table, page, { at, offPage: order.isOutsideOfSweep === true ? ids : undefined });
+        return { deletedCount, filteredCount };
+      });
+      tally.deletedCount += went.deletedCount;
+      order.counts.filteredCount += went.filteredCount;
+      if (outside.length > 0) tally.stayingCount += outsideHere - went.filteredCount;
+    }
+  }
+  return tally;
+}
+
+/** Asks for the calling user again: one that lost rights sees fewer rows, and none may be deleted for that (I5). @throws `origin.moving`. */
+async function requireSameCaller({ origin, replica, signal }: PullContext): Promise<void> {
+  const { value: caller } = await origin.user({ signal });
+  if (!isOtherCaller(replica, identityOf(origin, caller))) return;
+  throw new RowsyncError('originDown', 'origin.moving', {
+    message: 'The calling user, its role, permissions or time zone changed while rows were read; none was deleted',
+    hint: 'The next run reads the tables as the present user sees them, and deletes wait for a person.',
+  });
+}
+
+/** Deletes rows with ids that no origin assigns, keeping their last values; returns how many. */
+async function deleteForeign(context: PullContext, table: PreparedTable, ids: readonly number[]): Promise<number> {
+  const why = { reason: 'the origin gives no such id', at: stampFromMs(context.clock.nowMs()) };
+  return context.replica.write(`Deleting rows of ${table.target.localName}`, (tx) =>
+    storeMissingRows(tx, table, ids, why),
+  );
+}
+
+function holdError(
+  table: PreparedTable,
+  facts: { reason: DeletionHold; percent: number; missingCount: number; rowCount: number },
+): RowsyncError {
+  const { localName } = table.target;
+  const share = `${facts.missingCount} of ${facts.rowCount} rows (${Math.floor(facts.percent)} %)`;
+  if (facts.reason === 'narrowed') {
+    return new RowsyncError('needsPerson', 'guard.filter', {
+      message: `${localName}: ${share} lie outside of the filter that the configuration now has (rows); they stay in the replica until a person confirms`,
+      hint: `If they are to leave this replica: rowsync pull ${shellWord(localName)} --confirm. At the origin nothing changes.`,
+    });
+  }
+  const what = {
+    empty: `the origin returns none of the ${facts.rowCount} rows any more${table.address.rows == null ? '' : ' under the filter (rows)'}`,
+    share: `the origin no longer returns ${share}`,
+    narrowed: '',
+    identity: `the calling user, role or time zone changed, and the origin no longer returns ${share}`,
+  }[facts.reason];
+  return new RowsyncError('needsPerson', 'guard.deletes', {
+    message: `${localName}: ${what}; nothing was deleted here`,
+    hint: `Check the table at the origin. If the rows are really gone: rowsync pull ${shellWord(localName)} --confirm`,
+  });
+}

@@ -1,0 +1,104 @@
+/**
+ * The description of a table at the origin. Answers name columns, and a name may move to another column after it was described. So the description is
+ * requested conditionally before the rows of a table, and for a mirror also after them. Rows that came under wrong names are read again. Rows of a
+ * two-way table are stored only after a full description that follows their answer. An edit, or a delete at the origin meanwhile, would keep wrong
+ * values permanently.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { RowsyncError } from '../base/errors.ts';
+import type { Address } from '../origin/address.ts';
+import { must } from '../base/assert.ts';
+import { readColumns } from '../replica/bookkeeping/columns.ts';
+import { baseTarget } from '../replica/base-comparison.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
+import { readTableDescriptor, storeDescriptor } from '../replica/bookkeeping/descriptors.ts';
+import { readRowsById, type RowTarget } from '../replica/rows.ts';
+import { etagFor, keptEtag } from '../wire/headers.ts';
+import { leavesRightsOpen, withRights } from '../wire/rights.ts';
+import type { RowPage, TableDescriptor, TableSummary } from '../wire/schema.ts';
+import type { PreparedTable, PullContext } from './context.ts';
+import { unlikeRows } from '../reconcile/merge.ts';
+
+/** How often rights are asked for while a description changes. */
+const RIGHTS_ROUNDS_MAX = 3;
+
+/** Describes a table, conditionally unless `inFull`; rights are asked once, without a row each time. @throws RowsyncError `origin.moving` and others. */
+export async function describeTable(
+  context: PullContext,
+  { id, recordName, alias }: Pick<TableSummary, 'id' | 'recordName' | 'alias'>,
+  { inFull = false }: { readonly inFull?: boolean } = {},
+): Promise<TableDescriptor> {
+  const { origin, replica, signal } = context;
+  const address = { name: recordName, alias };
+  const url = origin.describeUrl(address);
+  const stored = readTableDescriptor(replica, id, origin.format);
+  const etag = inFull ? null : etagFor(url, stored?.etag);
+  const answer = await origin.describeTable(address, { etag, signal });
+  const value = answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;
+  // Made again under this name, or a cache confused two answers: the options of this table are not for that one.
+  if (value.id !== id) throw movingError(recordName);
+  const asked = leavesRightsOpen(value) ? await askRights(context, address, value) : null;
+  const news = asked ?? (answer.kind === 'ok' ? answer : null);
+  if (news !== null) {
+    await replica.write(`Storing the description of ${recordName}`, (tx) =>
+      storeDescriptor(tx, id, { format: origin.format, etag: keptEtag(url, news.etag), value: news.value }),
+    );
+  }
+  return withKnownRights(replica, news?.value ?? value);
+}
+
+/** Asks what `*` stands for, then describes again: a column hidden in between would seem read-only. Null without a row. @throws `origin.moving`. */
+async function askRights(
+  { origin, signal }: PullContext,
+  address: Address,
+  first: TableDescriptor,
+): Promise<{ readonly value: TableDescriptor; readonly etag: string | null } | null> {
+  let described = first;
+  for (let round = 1; round <= RIGHTS_ROUNDS_MAX; round += 1) {
+    const updateable = await origin.updateableColumns(address, { signal });
+    if (updateable === null) return null;
+    const { value, etag } = await origin.describeTable(address, { signal });
+    if (isDeepStrictEqual(value, described)) return { value: withRights(value, updateable), etag };
+    described = value;
+  }
+  throw movingError(address.name);
+}
+
+/** The last description of a table; null without one. */
+export function storedDescription({ origin, replica }: PullContext, tableId: number): TableDescriptor | null {
+  const stored = readTableDescriptor(replica, tableId, origin.format);
+  return stored === null ? null : withKnownRights(replica, stored.descriptor);
+}
+
+function withKnownRights(from: Connection, descriptor: TableDescriptor): TableDescriptor {
+  return withRights(descriptor, null, readColumns(from, descriptor.id));
+}
+
+/** Writes rows; if one differs from its base, after a look at the names of columns. @throws RowsyncError `origin.moving`. */
+export async function writeInShape<T>(
+  { replica, signal }: PullContext,
+  table: PreparedTable,
+  { what, answer }: { readonly what: string; readonly answer: Pick<RowPage, 'rows' | 'unreadable'> },
+  work: (tx: Tx) => T,
+): Promise<T> {
+  if (table.twoWay !== null && bringsNews(replica, table.twoWay.table, answer)) await table.requireShape();
+  return replica.write(what, work, signal);
+}
+
+/** Why rows that were just read may have come under the names of other columns. */
+export function movingError(table: string): RowsyncError {
+  return new RowsyncError('originDown', 'origin.moving', {
+    message: `${table}: its columns changed while its rows were read`,
+    hint: 'A colleague is changing the table at the origin; the next run reads it again.',
+  });
+}
+
+/** Whether a row differs from its base, or cannot be read with its types. */
+function bringsNews(
+  from: Connection,
+  table: RowTarget,
+  { rows, unreadable }: Pick<RowPage, 'rows' | 'unreadable'>,
+): boolean {
+  const ids = rows.map(({ id }) => id);
+  return unreadable.length > 0 || unlikeRows(rows, readRowsById(from, baseTarget(table), ids)).length > 0;
+}

@@ -1,0 +1,173 @@
+/**
+ * Requests rows that a push concerns, by id or by match value, and what a block of edited rows is about. Reads only. Every loop over requests is bounded by the rows of one batch, or by twice
+ * as many if values are halved.
+ */
+import { stampFromMs } from '../base/clock.ts';
+import { asRowsyncError } from '../base/errors.ts';
+import { baseTarget } from '../replica/base-comparison.ts';
+import { readHighestId, readRowsById } from '../replica/rows.ts';
+import { TOP_MAX } from '../wire/query.ts';
+import type { ColumnType, Row, UnreadableRow, Value } from '../wire/schema.ts';
+import { type TablePush, step, type IdBlock } from './context.ts';
+import type { ChangeKind } from '../reconcile/push-plan.ts';
+import { isSameValue } from '../reconcile/merge.ts';
+import { filterOfValue, filterRoom, isSameAtOrigin, joinClauses } from '../reconcile/match-values.ts';
+import { uploadName } from '../reconcile/files.ts';
+
+export interface FoundRows {
+  readonly byId: ReadonlyMap<number, Row>;
+  /** Requested rows that exist but cannot be read: nothing can be decided about them now. */
+  readonly unreadable: ReadonlyMap<number, UnreadableRow>;
+}
+
+/** Requests rows by id; rows in neither part of the answer do not exist, or are hidden from the calling user. */
+export async function findById(run: TablePush, ids: readonly number[]): Promise<FoundRows> {
+  const { context, address, names } = run;
+  const byId = new Map<number, Row>();
+  const unreadable = new Map<number, UnreadableRow>();
+  for (const batch of context.origin.idBatches(ids, names, run.pageRows)) {
+    const request = { table: address, columns: run.table.columns, names, ids: batch };
+    const { value: page } = await context.origin.retrieve(request, { signal: context.signal });
+    for (const row of page.rows) byId.set(row.id, row);
+    for (const row of page.unreadable) unreadable.set(row.id, row);
+  }
+  return { byId, unreadable };
+}
+
+/** How far the origin's clock may lie behind ours. */
+const CLOCKS_APART_MS = 5 * 60_000;
+
+/** Whether a row newer than every known one was deleted at the origin since a stamp of ours. False without a list, and for purged rows. */
+export async function wasStrangerDeleted({ context, table, address }: TablePush, sentAt: string): Promise<boolean> {
+  const { origin, replica, signal } = context;
+  const from = stampFromMs(Date.parse(sentAt) - CLOCKS_APART_MS);
+  try {
+    const { value: rows } = await origin.deleted({ table: address, columns: [], from }, { signal });
+    const highestId = readHighestId(replica, baseTarget(table));
+    return rows.some(({ id }) => id > highestId);
+  } catch (thrown) {
+    if (asRowsyncError(thrown).kind === 'originRefused') return false;
+    throw thrown;
+  }
+}
+
+/** The row with a match value; `refused`: the origin refuses the request · `unclear`: it returns an unreadable row, or one with another value. */
+export type Holder = Row | 'refused' | 'unclear';
+
+/** Looks up rows by match value: alone where the origin may take two values as equal. `isOfLost`: sent already, so asked until an answer. */
+export async function findByMatch(
+  run: TablePush,
+  values: readonly Value[],
+  isOfLost: boolean,
+): Promise<ReadonlyMap<Value, Holder>> {
+  const column = run.planned.match;
+  const shape = column === null ? undefined : run.table.columns[column];
+  if (column === null || shape === undefined || values.length === 0) return new Map();
+  const clauses = values.flatMap((value) => filterOfValue(shape, value) ?? []);
+  const found = await selectClauses(run, clauses, isOfLost);
+  const holders = found?.isWhole === true ? holdersOf(found.rows, values, { column, type: shape.type }) : null;
+  if (holders !== null) return holders;
+  if (values.length === 1) return new Map([[values[0] ?? null, found === null ? 'refused' : 'unclear']]);
+  // Each half alone: a problem with one value must not hold up other rows.
+  const middle = Math.ceil(values.length / 2);
+  const one = await findByMatch(run, values.slice(0, middle), isOfLost);
+  const other = await findByMatch(run, values.slice(middle), isOfLost);
+  return new Map([...one, ...other]);
+}
+
+/** The row of each value. Null if it is unclear which value a row has: another spelling is only told by an answer to that value alone. */
+function holdersOf(
+  rows: readonly Row[],
+  values: readonly Value[],
+  { column, type }: { readonly column: number; readonly type: ColumnType },
+): ReadonlyMap<Value, Holder> | null {
+  const holders = new Map<Value, Row>();
+  const isOneOfOne = rows.length === 1 && values.length === 1;
+  for (const row of rows) {
+    const there = row.values[column] ?? null;
+    const [value, ...others] = values.filter((asked) => isSameAtOrigin(type, there, asked));
+    if (value === undefined || others.length > 0 || !(isOneOfOne || isSameValue(type, there, value))) return null;
+    holders.set(value, row);
+  }
+  return holders;
+}
+
+/** The rows that satisfy one of the clauses, each once; null if the origin refuses the filter, as it would each time. */
+async function selectClauses(
+  { context, table, address, names, requireShape }: TablePush,
+  clauses: readonly string[],
+  isOfLost: boolean,
+): Promise<{ readonly rows: readonly Row[]; readonly isWhole: boolean } | null> {
+  try {
+    const pages = await Promise.all(
+      joinClauses(clauses, filterRoom(names)).map(async (filter) => {
+        const query = { columns: names, sort: [], filter, top: TOP_MAX };
+        return (
+          await context.origin.select({ table: address, columns: table.columns, query }, { signal: context.signal })
+        ).value;
+      }),
+    );
+    const rows = new Map(pages.flatMap((page) => page.rows.map((row) => [row.id, row] as const)));
+    return { rows: [...rows.values()], isWhole: pages.every(({ unreadable }) => unreadable.length === 0) };
+  } catch (thrown) {
+    const { code, refusal } = asRowsyncError(thrown);
+    // Refused because a column has another name by now? A lost answer is looked for all the same.
+    if (refusal?.status === 400 && !isOfLost) await requireShape();
+    if (refusal?.status === 400) return null;
+    if (code !== 'origin.notApi' || isOfLost) throw thrown;
+    // A firewall may dislike one of the values; if it lets nothing through, this question fails too.
+    await context.origin.user({ signal: context.signal });
+    return null;
+  }
+}
+
+/** Edited rows of one kind, in the order in which they leave, and what the origin has of them. */
+export interface FoundBlock {
+  readonly kind: ChangeKind;
+  readonly ids: readonly number[];
+  readonly found: FoundRows;
+  /** The match values of inserts that were looked up, by the insert's id here. */
+  readonly asked: ReadonlyMap<number, Value>;
+  readonly holders: ReadonlyMap<Value, Holder>;
+  /** Whether a row attaches a file. */
+  readonly attaches: boolean;
+  /** Whether the rows may be recorded before earlier ones have arrived: if they never leave, a look at the origin proves it. */
+  readonly mayGoAhead: boolean;
+}
+
+/** Reads the rows of a block. @throws RowsyncError of the origin. */
+export async function readBlock(run: TablePush, { kind, ids }: IdBlock): Promise<FoundBlock> {
+  await step(run, 'reread');
+  const { match } = run.planned;
+  const locals =
+    kind === 'delete' || (match === null && !mayAttach(run)) ? [] : readRowsById(run.context.replica, run.table, ids);
+  const attaches = mayAttach(run) && locals.some((row) => isAttaching(run, row));
+  const asked = new Map<number, Value>();
+  if (kind === 'insert' && match !== null) {
+    for (const { id, values } of locals) {
+      const value = values[match] ?? null;
+      if (value !== null && value !== '') asked.set(id, value);
+    }
+  }
+  const [found, holders] = await Promise.all([
+    findById(run, kind === 'insert' ? [] : ids),
+    findByMatch(run, [...new Set(asked.values())], false),
+  ]);
+  const isFree =
+    kind !== 'insert' || (holders.size === 0 && ids.every((id) => isIdentified(run, asked.get(id) ?? null)));
+  return { kind, ids, found, asked, holders, attaches, mayGoAhead: !attaches && isFree };
+}
+
+function mayAttach({ table }: TablePush): boolean {
+  return table.columns.some(({ type, writable }) => writable && type === 'Attachment');
+}
+
+function isAttaching({ table }: TablePush, { values }: Row): boolean {
+  return table.columns.some(({ type }, index) => uploadName(type, values[index] ?? null) !== null);
+}
+
+/** Whether a new row can be looked up if its answer gets lost: by its match value, or by one that is made up. */
+function isIdentified({ planned: { match, columns } }: TablePush, value: Value): boolean {
+  const column = match === null ? undefined : columns[match];
+  return column !== undefined && (value === null ? column.type === 'Text' : filterOfValue(column, value) !== null);
+}

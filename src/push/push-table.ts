@@ -1,0 +1,326 @@
+/**
+ * The push of one table: settle unfinished batches, capture, judge the size, send. Errors of the table are in its report, and do not hold up other
+ * tables. Rows may be edited again, or turn out not to be accepted, meanwhile: so there are up to ROUNDS_MAX rounds.
+ */
+import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { stampFromMs } from '../base/clock.ts';
+import { countText, shellWord } from '../base/text.ts';
+import { captureChanges } from '../capture/find-edits.ts';
+import { judgeOlderCopy, letOlderCopyGo } from '../capture/older-copy.ts';
+import { carryOutRequests } from '../capture/resolve.ts';
+import { missingColumnsError, type TwoWayTable } from '../capture/two-way-table.ts';
+import { applyEvent, retryDue } from '../capture/writer/apply-outcome.ts';
+import { judgePush } from '../reconcile/guards.ts';
+import { readProblems, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/table-errors.ts';
+import type { Connection } from '../replica/connection.ts';
+import { errorFromReading } from '../replica/sqlite-errors.ts';
+import { readSelection, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
+import { countEdits, countWaiting } from '../replica/bookkeeping/row-states.ts';
+import { type UserDescriptor, hasOption } from '../wire/schema.ts';
+import { step, type PushContext, type PushSettings, type PushTally, type TablePush } from './context.ts';
+import { ADDS_FORBIDDEN, ADDS_OFF, type PushTableOptions } from '../reconcile/push-plan.ts';
+import { askAbout, NO_NEWS } from './read-back.ts';
+import { noCounts, type TablePushReport, type TablePushCounts, BeganEdits } from './report.ts';
+import { pushRound, type Edits } from './round.ts';
+import { settleFound } from './settle.ts';
+import { judgeMatch, matchError } from '../reconcile/match-column.ts';
+import { columnNames } from '../reconcile/column-selection.ts';
+import { describeTable, watchColumns } from './renamed-columns.ts';
+import { readSweep } from '../replica/bookkeeping/sweeps.ts';
+import { readBatches } from '../replica/bookkeeping/batches.ts';
+import { pushTable } from './record-batch.ts';
+
+/** Rounds of one table in one push: the first, and two for later changes. */
+const ROUNDS_MAX = 3;
+
+/** Why an edit may wait although nothing failed. */
+const UNSENT = 'edited again while the push ran, or waiting for another row; the next push sends it';
+
+export interface TablePushOrder {
+  /** Asks who is calling, once for all tables. */
+  readonly caller: () => Promise<UserDescriptor>;
+  readonly options: PushTableOptions;
+  /** A person has looked: guards let this push through. */
+  readonly confirm: boolean;
+  readonly tally: PushTally;
+  /** What ended the push before this table's turn; null for nothing. */
+  readonly stop: RowsyncError | null;
+}
+
+/** Pushes one table; errors are in the report. @throws RowsyncError of the question who is calling, which ends the push. */
+export async function pushOneTable(
+  context: PushContext,
+  table: TwoWayTable,
+  order: TablePushOrder,
+): Promise<TablePushReport> {
+  const { clock, replica } = context;
+  const startedMs = clock.monotonicMs();
+  const counts = noCounts();
+  const edits = order.tally.edits.get(table.id) ?? new BeganEdits(table.id);
+  order.tally.edits.set(table.id, edits);
+  let error = order.stop;
+  try {
+    edits.note(replica, false);
+    if (error === null) {
+      requireColumns(context, table);
+      const { run, choiceProblem } = await openTable(context, table, { ...order, counts });
+      requireWorkflowRight(table, order.options, await order.caller());
+      await settleEarlier(run, { asks: true });
+      if (choiceProblem !== null) throw choiceProblem;
+      const { pushConsent } = readProblems(replica, table.id);
+      error = await pushRounds(run, order.confirm);
+      // A consent that a person gave beforehand is used up.
+      if (!order.confirm && pushConsent !== null)
+        await replica.writeDurably('Using a confirmation', (tx) => storeFacts(tx, table.id, { push_consent: null }));
+    }
+  } catch (thrown) {
+    await order.caller();
+    error = errorFromReading(thrown, replica.path);
+  }
+  await noteProblem(context, table, error);
+  const isGuard = error?.kind === 'needsPerson';
+  return {
+    table: table.localName,
+    ...counts,
+    ...countWaiting(replica, table.id),
+    account: edits.account(replica, error?.message ?? UNSENT),
+    held: isGuard ? error : null,
+    error: isGuard ? null : error,
+    durationMs: clock.monotonicMs() - startedMs,
+  };
+}
+
+/** The report of a table that was not begun, because the push as a whole failed before. */
+export function unbegunReport(
+  { replica }: PushContext,
+  table: Pick<TwoWayTable, 'id' | 'localName'>,
+  reason: string,
+): TablePushReport {
+  const edits = new BeganEdits(table.id);
+  edits.note(replica, true);
+  return {
+    table: table.localName,
+    ...noCounts(),
+    ...countWaiting(replica, table.id),
+    account: edits.account(replica, reason),
+    held: null,
+    error: null,
+    durationMs: 0,
+  };
+}
+
+/** @throws RowsyncError `guard.columns` if a pull found that columns vanished. */
+function requireColumns({ replica }: PushContext, table: TwoWayTable): void {
+  const { missingColumns } = readSelection(replica, table.id);
+  const missing = table.columns.filter(({ seq }) => missingColumns.includes(seq));
+  if (missing.length > 0) throw missingColumnsError(table, missing);
+}
+
+/** Settles batches of a table before a pull; without asking after a change of caller (`caller` is the error) or columns. @throws RowsyncError. */
+export async function finishTable(
+  context: PushContext,
+  table: TwoWayTable,
+  { caller, options }: { readonly caller: UserDescriptor | RowsyncError; readonly options: PushTableOptions },
+): Promise<void> {
+  const order = {
+    options,
+    counts: noCounts(),
+    tally: { takenCount: 0, refused: new Map(), edits: new Map(), isReversed: false } satisfies PushTally,
+  };
+  try {
+    if (caller instanceof RowsyncError) throw caller;
+    const { run } = await openTable(context, table, { ...order, caller: () => Promise.resolve(caller) });
+    await settleEarlier(run, { asks: true });
+  } catch (thrown) {
+    const { kind, code } = errorFromReading(thrown, context.replica.path);
+    if (kind !== 'needsPerson' && kind !== 'config' && code !== 'push.shape') throw thrown;
+    await settleEarlier(openUnasked(context, table, order), { asks: false });
+  }
+}
+
+/** Looks up batches of an earlier push before anything else is sent. Unless `asks`, answers to the present caller would prove nothing. */
+async function settleEarlier(run: TablePush, { asks }: { readonly asks: boolean }): Promise<void> {
+  const { context, table } = run;
+  const batches = readBatches(context.replica, table);
+  if (batches.length === 0) return;
+  await step(run, 'lookUp');
+  const ids = batches.flatMap(({ rows }) => rows.map(({ id }) => id));
+  context.log.info('push.lookUp', { table: table.localName, rowCount: ids.length });
+  await context.replica.write(`Taking up the batches of ${table.localName}`, (tx) => {
+    applyEvent(tx, table.id, ids, { event: 'restarted', at: stampFromMs(context.clock.nowMs()) });
+  });
+  for (const batch of batches)
+    await settleFound(run, batch, asks ? await askAbout(run, batch, { isAtOnce: false }) : NO_NEWS);
+}
+
+/** Captures and sends. Guards pass if a person confirms now, or agreed beforehand to at least as many rows. */
+async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncError | null> {
+  const { context, table, progress } = run;
+  let isFirst = true;
+  // Ends: a round that does not count has at least one more request without an answer.
+  for (let round = 1; round <= ROUNDS_MAX;) {
+    await step(run, 'plan');
+    const edits = await captureEdits(run, isFirst);
+    isFirst = false;
+    const { changeCount, confirmed, held } = judgeEdits(context.replica, table, {
+      edits,
+      limits: context.settings,
+      confirm,
+    });
+    if (changeCount === 0 || held !== null) return held;
+    await letOlderCopyGo(context.replica, table);
+    const failedBefore = progress.unansweredCount;
+    const stop = await pushRound(run, { edits, confirmed, isLast: round === ROUNDS_MAX });
+    if (stop !== null) return stop;
+    if (progress.unansweredCount === failedBefore) round += 1;
+  }
+  return null;
+}
+
+/** Makes the marks true; the first time in a push, rows that a person or a timer released are tried again. */
+async function captureEdits({ context, table, progress }: TablePush, isFirst: boolean): Promise<Edits> {
+  const nowMs = context.clock.nowMs();
+  const at = stampFromMs(nowMs);
+  // Edits are of no run: they were made before this one found them.
+  const replica = context.replica.because({ cause: 'push', runId: null });
+  return replica.write(`Planning the push of ${table.localName}`, (tx) => {
+    if (isFirst) {
+      carryOutRequests(tx, table, at);
+      retryDue(tx, table, { nowMs, at });
+    }
+    captureChanges(tx, table, at);
+    progress.tally.edits.get(table.id)?.note(tx, true);
+    return countEdits(tx, table);
+  });
+}
+
+/** The edits that a push of a table would send, and the bounds of what may be sent without a person. */
+interface JudgedEdits {
+  readonly edits: Edits;
+  readonly limits: Pick<PushSettings, 'maxPushRows' | 'maxDeletePercent'>;
+  readonly confirm: boolean;
+}
+
+/** How many edits there are, whether a person confirms them now, or agreed beforehand to as many rows, and else why they wait for one. */
+export function judgeEdits(
+  from: Connection,
+  table: TwoWayTable,
+  { confirm, ...judged }: JudgedEdits,
+): { readonly changeCount: number; readonly confirmed: boolean; readonly held: RowsyncError | null } {
+  const { edits } = judged;
+  const changeCount = edits.insert + edits.update + edits.delete;
+  const confirmed = confirm || changeCount <= (readProblems(from, table.id).pushConsent ?? 0);
+  return { changeCount, confirmed, held: confirmed ? null : holdOf(from, table, judged, changeCount) };
+}
+
+function holdOf(
+  from: Connection,
+  table: TwoWayTable,
+  { edits, limits: { maxPushRows, maxDeletePercent } }: Omit<JudgedEdits, 'confirm'>,
+  changeCount: number,
+): RowsyncError | null {
+  const olderCopy = judgeOlderCopy(from, table, changeCount);
+  if (olderCopy !== null) return olderCopy;
+  const { rowCount } = readTable(from, table.id);
+  const reason = judgePush({ rowCount, changeCount, deleteCount: edits.delete, maxPushRows, maxDeletePercent });
+  if (reason === null) return null;
+  const name = shellWord(table.localName);
+  const hint = `rowsync plan ${name} lists them. If they are meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`;
+  if (reason === 'deletes') {
+    return new RowsyncError('needsPerson', 'guard.pushDeletes', {
+      message: `${table.localName}: ${countText(edits.delete)} of ${countText(rowCount)} rows would be deleted at the origin, more than ${maxDeletePercent} % (safety.maxDeletePercent); nothing was sent`,
+      hint,
+    });
+  }
+  return new RowsyncError('needsPerson', 'guard.pushRows', {
+    message: `${table.localName}: ${countText(changeCount)} rows would be changed at the origin, more than ${countText(maxPushRows)} (safety.maxPushRows); nothing was sent`,
+    hint,
+  });
+}
+
+/** Stores the problem of a table's push, so that `status` shows it. */
+async function noteProblem({ replica }: PushContext, { id }: TwoWayTable, problem: RowsyncError | null): Promise<void> {
+  try {
+    if (isPushProblemStored(replica, id, problem)) return;
+    await replica.write('Storing what stopped a push', (tx) => {
+      storePushProblem(tx, id, problem);
+    });
+  } catch (thrown) {
+    // The disk may be full, or the file locked; then the report is the only place.
+    if (asRowsyncError(thrown).kind !== 'replica') throw thrown;
+  }
+}
+
+interface OpenOrder {
+  readonly options: PushTableOptions;
+  /** Added to while the table is pushed. */
+  readonly counts: TablePushCounts;
+  readonly tally: PushTally;
+}
+
+/** Opens a table from the ledger alone; enough to settle without asking the origin. */
+export function openUnasked(
+  context: PushContext,
+  table: TwoWayTable,
+  { options, counts, tally }: OpenOrder,
+): TablePush {
+  const { name, alias } = readTable(context.replica, table.id);
+  const address = { name, alias };
+  return {
+    context,
+    table,
+    address,
+    names: table.columns.map((column) => column.name),
+    pageRows: readSweep(context.replica, table.id).pageRows ?? undefined,
+    planned: pushTable(table),
+    options,
+    zone: 'UTC',
+    requireShape: watchColumns(context, table, address),
+    progress: {
+      counts,
+      tally,
+      missingCount: 0,
+      limits: new Map(),
+      isNarrowing: false,
+      unansweredCount: 0,
+    },
+  };
+}
+
+/** Opens a table as it is described now; `choiceProblem` keeps new edits here. @throws RowsyncError `push.shape`, `config.invalid`. */
+async function openTable(
+  context: PushContext,
+  table: TwoWayTable,
+  order: OpenOrder & Pick<TablePushOrder, 'caller'>,
+): Promise<{ readonly run: TablePush; readonly choiceProblem: RowsyncError | null }> {
+  await context.before?.('describe', table.localName);
+  const unasked = openUnasked(context, table, order);
+  const { address } = unasked;
+  const answers = [order.caller(), describeTable(context, table, address)] as const;
+  await Promise.allSettled(answers); // if one fails, the other is not left under way
+  const [{ timezone: zone }, { descriptor, choiceProblem }] = await Promise.all(answers);
+  const verdict = judgeMatch(descriptor, table.matchColumn);
+  if (table.matchColumn !== null && verdict.column === null) {
+    throw matchError(address.name, table.matchColumn, verdict);
+  }
+  const asksByName = descriptor.asksByName === true || (context.settings.columns?.(table.name) ?? null) !== null;
+  const forbidden = descriptor.allowAdd ? null : ADDS_FORBIDDEN;
+  const addRefusal = unasked.options.inserts === false ? ADDS_OFF : forbidden;
+  const run = {
+    ...unasked,
+    // The configuration may omit some columns that are new here.
+    names: asksByName ? unasked.names : columnNames(descriptor),
+    planned: { ...unasked.planned, addRefusal },
+    zone,
+  };
+  return { run, choiceProblem };
+}
+
+/** Makes sure that the calling user may send as the configuration says. @throws RowsyncError `push.workflow`. */
+function requireWorkflowRight(table: TwoWayTable, options: PushTableOptions, caller: UserDescriptor): void {
+  if (options.workflow !== 'suppress' || hasOption(caller.admin, 'ManageData')) return;
+  throw new RowsyncError('config', 'push.workflow', {
+    message: `tables.${table.name}.workflow is suppress, which needs the permission ManageData; the calling user does not have it`,
+    hint: 'Give the user that permission in the setup of the database, or set workflow: run. Nothing was sent.',
+  });
+}

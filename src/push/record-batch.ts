@@ -1,0 +1,316 @@
+/**
+ * From rows that were read to a recorded batch. The origin's present rows are merged first, by the one merge, so that no unseen change is overwritten.
+ * Then it is decided which rows leave and which wait, and the batch is stored, all in one durable transaction (I11).
+ */
+import { stampFromMs, type Clock } from '../base/clock.ts';
+import { RowsyncError } from '../base/errors.ts';
+import { shellWord } from '../base/text.ts';
+import { diffRows, type RowChange } from '../capture/find-edits.ts';
+import type { TwoWayTable } from '../capture/two-way-table.ts';
+import { apply, readFacts } from '../capture/writer/apply-outcome.ts';
+import { storeMissingRows, storeRemoteRows } from '../capture/writer/store-origin-rows.ts';
+import { judgeDeletion } from '../reconcile/guards.ts';
+import { judgeHolder, type HolderVerdict } from '../reconcile/match-column.ts';
+import {
+  decideMoved,
+  decideRemote,
+  type RowRefusal,
+  type RowFacts,
+  type RowOutcome,
+} from '../reconcile/row-outcome.ts';
+import {
+  BATCH_LIMITS,
+  NO_INSERTS,
+  planPush,
+  type PlannedRow,
+  type WriteMethod,
+  type MakeMatch,
+  type PlanOptions,
+  type PushPlan,
+  type PushTable,
+} from '../reconcile/push-plan.ts';
+import type { BatchRow } from '../reconcile/push-settle.ts';
+import { ALONE } from '../reconcile/push-answer.ts';
+import { baseTarget, readVersions } from '../replica/base-comparison.ts';
+import { spendPushConfirmation } from '../replica/bookkeeping/table-errors.ts';
+import type { Tx } from '../replica/connection.ts';
+import { countBatch, publishCount } from '../replica/older-copy.ts';
+import { replicaError } from '../replica/sqlite-errors.ts';
+import { readTable } from '../replica/bookkeeping/tables.ts';
+import { countConflicts } from '../replica/bookkeeping/conflicts.ts';
+import { readRowsById } from '../replica/rows.ts';
+import type { Row } from '../wire/schema.ts';
+import { noteNewIds, step, type Round, type TablePush, type PushContext } from './context.ts';
+import { requireSameCaller } from './calling-user.ts';
+import type { Holder, FoundBlock } from './find-rows.ts';
+import { requireSameShape } from './renamed-columns.ts';
+import { attachUploads, NO_UPLOADS, readUploads, fileMeasurer, type Contents, type Uploads } from './attached-files.ts';
+import { unlikeRows } from '../reconcile/merge.ts';
+import { matchKey } from '../reconcile/match-values.ts';
+import { type Batch, storeBatch } from '../replica/bookkeeping/batches.ts';
+import { readUnansweredIds } from '../replica/bookkeeping/refusals.ts';
+
+export interface Recorded {
+  readonly batch: Batch;
+  /** Of the files that its rows attach. */
+  readonly contents: Contents;
+  /** Why the count beside the file could not be written: then nothing of the batch is sent. */
+  readonly unpublished: RowsyncError | null;
+}
+
+/** Merges what was read, and stores the rows that are sent; null if there are none. @throws RowsyncError `guard.deletes`, `push.shape`. */
+export async function record(run: TablePush, block: FoundBlock, round: Round): Promise<Recorded | null> {
+  await step(run, 'record');
+  const { context, table } = run;
+  const { found, kind, ids } = block;
+  const isMissing = (id: number): boolean => kind !== 'insert' && !found.byId.has(id) && !found.unreadable.has(id);
+  const missing = ids.filter(isMissing);
+  if (missing.length > 0) await requireSameCaller(run);
+  const holders = [...block.holders.values()].filter((holder) => typeof holder === 'object');
+  const remotes = [...found.byId.values(), ...holders];
+  const remoteIds = remotes.map(({ id }) => id);
+  const bases = readRowsById(context.replica, baseTarget(table), remoteIds);
+  const baseById = new Map(bases.map((base) => [base.id, base]));
+  await requireSameShape(run, remotes, baseById);
+  const moved = unlikeRows([...found.byId.values()], bases);
+  const uploads = block.attaches ? await readUploads(run, planAhead(run, ids)) : NO_UPLOADS;
+  await context.origin.requestsLeave(); // the batch before, before recording keeps the event loop busy
+  const { batch, decision } = await context.replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
+    mergePresent(tx, run, { moved, missing }, round.confirmed);
+    const isAsRead = kind === 'update' && moved.length === 0 && found.unreadable.size === 0;
+    const present = ids.filter((id) => !isMissing(id));
+    const edited = diffRows(tx, table, present, isAsRead ? bases : undefined).filter(
+      (row) => row.state === 'edited' && row.kind === kind,
+    );
+    const limits = readLimits(tx, run, ids);
+    const facts = { ...block, edited, known: readHolders(tx, run.table, holders), uploads, limits };
+    const decided = decide(run, facts, round);
+    return { decision: decided, batch: store(tx, run, { ...decided, edited }) };
+  });
+  round.putBack({ kind, ids: decision.rest });
+  round.leaving.push(keysOf(run, decision));
+  return batch === null ? null : { batch, contents: uploads.contents, unpublished: publish(run, batch) };
+}
+
+/** Notes in the count beside the file that rows are about to be created, while the batch before is on its way: two syncs take their time. */
+function publish({ context: { replica } }: TablePush, { rows }: Batch): RowsyncError | null {
+  if (!rows.some(({ kind }) => kind === 'insert')) return null;
+  try {
+    publishCount(replica);
+    return null;
+  } catch (thrown) {
+    return replicaError(thrown, `Noting beside ${replica.path} what is sent`);
+  }
+}
+
+/** The one merge, for rows that changed at the origin since they were last read. */
+function mergePresent(
+  tx: Tx,
+  run: TablePush,
+  { moved, missing }: { readonly moved: readonly Row[]; readonly missing: readonly number[] },
+  confirmed: boolean,
+): void {
+  const { table, options, progress, context } = run;
+  if (moved.length === 0 && missing.length === 0) return;
+  // The missing rows of earlier batches have left the table.
+  const rowCount = readTable(tx, table.id).rowCount + progress.missingCount;
+  const missingCount = missing.length === 0 ? 0 : missing.length + progress.missingCount;
+  const { maxDeletePercent } = context.settings;
+  const facts = { rowCount, missingCount, maxDeletePercent, identityChanged: false, isNarrowed: false, confirmed };
+  const verdict = judgeDeletion(facts);
+  if (verdict.kind === 'hold') throw missingError(run, missingCount, rowCount);
+  progress.missingCount += missing.length;
+  const remote = { target: table, twoWay: { table, policy: options.conflict } };
+  const at = stampFromMs(context.clock.nowMs());
+  const conflictsBefore = countConflicts(tx, table.id);
+  storeMissingRows(tx, remote, missing, { at, reason: 'not returned by the origin before a push' });
+  storeRemoteRows(tx, remote, moved, { at, offPage: [...moved.map(({ id }) => id), ...missing] });
+  progress.counts.conflictCount += countConflicts(tx, table.id) - conflictsBefore;
+}
+
+function missingError({ table }: TablePush, missingCount: number, rowCount: number): RowsyncError {
+  return new RowsyncError('needsPerson', 'guard.deletes', {
+    message: `${table.localName}: the origin no longer returns ${missingCount} of the rows to push (the table has ${rowCount}); nothing more was sent or deleted`,
+    hint: `Check the rights of the calling user; if the rows are really gone, run rowsync push ${shellWord(table.localName)} --confirm.`,
+  });
+}
+
+/** The rows that leave first, as far as known before they are recorded. */
+function planAhead({ context, table, planned }: TablePush, ids: readonly number[]): readonly PlannedRow[] {
+  const edited = diffRows(context.replica, table, ids).filter(({ state }) => state === 'edited');
+  return planChanges(edited, planned, planOptions(context)).batches[0]?.rows ?? [];
+}
+
+interface RecordDecision {
+  /** Why rows wait, by their ids. */
+  readonly parked: ReadonlyMap<number, RowRefusal>;
+  /** The row of the origin that a new row is merged into. */
+  readonly adopted: ReadonlyMap<number, Row>;
+  readonly method: WriteMethod;
+  /** Rows that leave now. */
+  readonly rows: readonly PlannedRow[];
+  /** Rows that did not fit. */
+  readonly rest: readonly number[];
+}
+
+interface Facts extends FoundBlock {
+  readonly edited: readonly RowChange[];
+  /** Rows here that have the match value of a new row at the origin. */
+  readonly known: ReadonlyMap<number, { readonly base: Row; readonly local: Row | null }>;
+  readonly uploads: Uploads;
+  readonly limits: TablePush['progress']['limits'];
+}
+
+/** Base and local of the rows that have the match values of inserts, as far as they are known here. */
+function readHolders(tx: Tx, table: TwoWayTable, holders: readonly Row[]): Facts['known'] {
+  const ids = holders.map(({ id }) => id);
+  if (ids.length === 0) return new Map();
+  const versions = readVersions(tx, table, ids);
+  return new Map(versions.flatMap(({ id, base, local }) => (base === null ? [] : [[id, { base, local }]])));
+}
+
+/** How many rows may leave together with a row: fewer after requests that ended without an answer, in this push or an earlier one. */
+function readLimits(tx: Tx, { table, progress: { limits } }: TablePush, ids: readonly number[]): Facts['limits'] {
+  for (const id of readUnansweredIds(tx, table.id, ids)) if (!limits.has(id)) limits.set(id, ALONE);
+  return limits;
+}
+
+/** What becomes of each edited row of a block; nothing is written yet. */
+function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
+  const { context, planned } = run;
+  const { kind, limits } = facts;
+  const parked = new Map<number, RowRefusal>();
+  const park = (id: number, { column, reason, hope = 'never' }: Waiting): void =>
+    void parked.set(id, { kind, column, reason, hope, words: null, cells: [] });
+  const adopted = new Map<number, Row>();
+  const free: RowChange[] = [];
+  for (const change of facts.edited) {
+    const { id } = change;
+    const holder = holderOf(facts, id);
+    const verdict = judgeRow(run, facts, change, round.isLast);
+    if (verdict === 'send') free.push(change);
+    else if (verdict === 'adopt' && typeof holder === 'object') {
+      // Of two that are alike, the second waits until the first is known.
+      if (!adopted.values().some((remote) => remote.id === holder.id)) adopted.set(id, holder);
+    } else if (typeof verdict === 'object') park(id, verdict);
+  }
+  const rowsMaxOf = limits.size === 0 ? undefined : (id: number): number => limits.get(id)?.rowsMax ?? Infinity;
+  const isLeaving = (key: string): boolean => round.leaving.some((keys) => keys.has(key));
+  const plan = planChanges(free, planned, { ...planOptions(context), rowsMaxOf, isLeaving });
+  for (const { id, ...unsendable } of plan.unsendable) park(id, unsendable);
+  const [first, ...others] = plan.batches;
+  const baseById = new Map(free.map(({ id, base }) => [id, base]));
+  const { rows, broken } = attachUploads(run, first?.rows ?? [], { uploads: facts.uploads, baseById });
+  for (const { id, ...problem } of broken) park(id, problem);
+  const rest = others.flatMap((batch) => batch.rows.map(({ id }) => id));
+  return { parked, adopted, method: first?.method ?? 'update', rows, rest };
+}
+
+type Waiting = Pick<RowRefusal, 'column' | 'reason'> & { readonly hope?: RowRefusal['hope'] | undefined };
+
+function holderOf({ asked, holders }: FoundBlock, rowId: number): Holder | undefined {
+  const value = asked.get(rowId);
+  return value === undefined ? undefined : holders.get(value);
+}
+
+/** Whether a row may leave now. A row that may be the result of another one, or write over a row unseen, does not. */
+function judgeRow(
+  { planned: { match }, progress, table }: TablePush,
+  facts: Facts,
+  { id, local }: RowChange,
+  isLast: boolean,
+): Extract<HolderVerdict, string> | Waiting {
+  if (facts.found.unreadable.has(id)) {
+    const reason = 'the origin shows its row with a value that cannot be read, so an edit might overwrite it unseen';
+    return { reason, column: null, hope: 'soon' };
+  }
+  if (progress.isNarrowing && facts.limits.has(id)) return 'wait';
+  if (facts.kind !== 'insert' || match === null || local === null) return 'send';
+  // Edited since the origin was asked.
+  if ((local.values[match] ?? '') !== (facts.asked.get(id) ?? '')) return 'wait';
+  const holder = holderOf(facts, id);
+  const known = typeof holder === 'object' ? (facts.known.get(holder.id) ?? null) : null;
+  const verdict = judgeHolder(holder, known, { match, columns: table.columns, isLast });
+  return typeof verdict === 'string' ? verdict : { ...verdict, column: match };
+}
+
+function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision & Pick<Facts, 'edited'>): Batch | null {
+  const { table, context, progress, options, planned } = run;
+  const { parked, adopted, method, rows } = decision;
+  const nowMs = context.clock.nowMs();
+  const leavingById = new Map(rows.map((row) => [row.id, row]));
+  const rules = { columns: table.columns, policy: options.conflict, isSent: false, reason: '' };
+  const ids = edited.map(({ id }) => id);
+  const outcomes = readFacts(tx, table, ids, edited).flatMap((facts): readonly RowOutcome[] => {
+    const refusal = parked.get(facts.id);
+    const remote = adopted.get(facts.id);
+    const leaving = leavingById.get(facts.id);
+    if (refusal !== undefined) return [decideMoved(facts, 'refused', refusal)];
+    if (remote !== undefined) return [{ ...decideRemote(facts, remote, rules), isOffPage: true }];
+    return leaving === undefined ? [] : [decideLeaving(facts, leaving, planned.match)];
+  });
+  apply(tx, table, { outcomes, nowMs });
+  progress.counts.refusedCount += parked.size;
+  const merged = outcomes.filter(({ id }) => adopted.has(id));
+  noteNewIds(run, merged);
+  progress.counts.conflictCount += merged.reduce((sum, { conflicts }) => sum + conflicts.length, 0);
+  if (rows.length === 0) return null;
+  spendPushConfirmation(tx, table.id, rows.length);
+  if (rows.some(({ kind }) => kind === 'insert')) countBatch(tx);
+  const sent = rows.map(({ id, kind, cells }): BatchRow => ({ id, kind, cells, answer: null }));
+  const batch = { method, sentAt: stampFromMs(nowMs), rows: sent };
+  return { ...batch, id: storeBatch(tx, table, batch), bases: edited.flatMap(({ base }) => base ?? []) };
+}
+
+/** A row that leaves. A generated match value is stored in it before, so that a repeated create is the same create. */
+function decideLeaving(facts: RowFacts, { madeMatch }: PlannedRow, match: number | null): RowOutcome {
+  const outcome = decideMoved(facts, 'sendStarted');
+  const { local } = facts;
+  if (madeMatch === null || match === null || local === null) return outcome;
+  return { ...outcome, local: { ...local, values: local.values.with(match, madeMatch) } };
+}
+
+/** Keys of the match values that leave, since no other row with one of them may leave before they have arrived. */
+function keysOf({ planned: { match } }: TablePush, { method, rows }: RecordDecision): ReadonlySet<string> {
+  if (method !== 'upsert') return new Set();
+  return new Set(rows.map(({ cells }) => matchKey(cells.find(({ column }) => column === match)?.value ?? null)));
+}
+
+export function pushTable({ columns, matchColumn, allowsAdd }: TwoWayTable): PushTable {
+  const match = columns.findIndex(({ name }) => name === matchColumn);
+  return { columns, match: match < 0 ? null : match, addRefusal: allowsAdd ? null : { reason: NO_INSERTS } };
+}
+
+export function planOptions({
+  clock,
+  settings,
+  files,
+}: Pick<PushContext, 'clock' | 'settings' | 'files'>): PlanOptions {
+  const measureFile = fileMeasurer(settings.uploadDir, files?.system);
+  return { limits: settings.batchLimits ?? BATCH_LIMITS, makeMatch: matchMaker(clock), measureFile };
+}
+
+/** Plans rows that may be sent, and lists rows with values that bypassed the triggers and that the origin would refuse. */
+export function planChanges(changes: readonly RowChange[], table: PushTable, options: PlanOptions): PushPlan {
+  const broken = changes.flatMap(({ id, kind, problems: [reason] }) =>
+    reason === undefined ? [] : [{ id, kind, column: null, reason }],
+  );
+  const whole = changes.filter(({ problems }) => problems.length === 0);
+  const plan = planPush(whole, table, options);
+  return { ...plan, unsendable: [...broken, ...plan.unsendable] };
+}
+
+/** Generates match values: random UUIDs (RFC 9562, version 4); if these are too long, random digits and small letters. */
+export function matchMaker(clock: Clock): MakeMatch {
+  const digit = (base: number): string => Math.floor(clock.random() * base).toString(base);
+  return (charsMax) => {
+    if (charsMax < UUID_CHARS) return Array.from({ length: Math.min(charsMax, 25) }, () => digit(36)).join('');
+    const digits = Array.from({ length: 32 }, () => digit(16));
+    digits[12] = '4';
+    digits[16] = (8 + Math.floor(clock.random() * 4)).toString(16);
+    const text = digits.join('');
+    return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join('-');
+  };
+}
+
+const UUID_CHARS = 36;

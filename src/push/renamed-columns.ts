@@ -1,0 +1,111 @@
+/**
+ * The columns of a table at the origin: requested when its push begins, and again when rows differ from what was expected. Answers name columns, and
+ * a name may have moved to another column. Values merged under it would belong to another column, and an edit that becomes a new row would keep them
+ * permanently.
+ */
+import { RowsyncError } from '../base/errors.ts';
+import { shellWord } from '../base/text.ts';
+import type { TwoWayTable } from '../capture/two-way-table.ts';
+import type { Address } from '../origin/address.ts';
+import { must } from '../base/assert.ts';
+import { chooseColumns, chosenAsRead, overtakenColumns } from '../reconcile/column-selection.ts';
+import type { RowNews } from '../reconcile/push-settle.ts';
+import { changedColumns, isAsAccepted, isAsExpected } from '../reconcile/renamed-columns.ts';
+import { readColumns } from '../replica/bookkeeping/columns.ts';
+import { baseTarget } from '../replica/base-comparison.ts';
+import { readSelection } from '../replica/bookkeeping/tables.ts';
+import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
+import { readRowsById } from '../replica/rows.ts';
+import { etagFor } from '../wire/headers.ts';
+import { withRights } from '../wire/rights.ts';
+import type { Row, TableDescriptor } from '../wire/schema.ts';
+import type { PushContext, TablePush } from './context.ts';
+import type { Batch } from '../replica/bookkeeping/batches.ts';
+import { watchShape, type RequireShape } from '../origin/renamed-columns.ts';
+
+/** Describes a table, conditionally, and makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
+export async function describeTable(
+  context: PushContext,
+  table: TwoWayTable,
+  address: Address,
+): Promise<{ readonly descriptor: TableDescriptor; readonly choiceProblem: RowsyncError | null }> {
+  const { origin, replica, signal } = context;
+  const stored = readTableDescriptor(replica, table.id, origin.format);
+  const etag = etagFor(origin.describeUrl(address), stored?.etag);
+  const answer = await origin.describeTable(address, { etag, signal });
+  const value = answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;
+  const described = withRights(value, null, readColumns(replica, table.id));
+  const descriptor = asRead(context, table, described);
+  const problem = shapeProblem(table, descriptor);
+  if (problem !== null) throw problem;
+  return { descriptor, choiceProblem: choiceProblem(context, table, described) };
+}
+
+/** Columns are left out and masked as when the table was read, even if the configuration changed: rows that were sent then are settled so. */
+function asRead({ replica }: PushContext, { id }: TwoWayTable, described: TableDescriptor): TableDescriptor {
+  return chosenAsRead(described, { leftOut: readSelection(replica, id).leftOut, known: readColumns(replica, id) });
+}
+
+/** Why no new edits are sent: the configuration now chooses or masks columns in another way. Null if it does not. */
+function choiceProblem(
+  { origin, replica, settings }: PushContext,
+  { id, name, localName }: TwoWayTable,
+  described: TableDescriptor,
+): RowsyncError | null {
+  const known = readColumns(replica, id);
+  const { leftOut } = readSelection(replica, id);
+  const keyDigest = (): string => origin.maskKeyDigest();
+  const choosing = { choice: settings.columns?.(name) ?? null, leftOut, known, keyDigest };
+  const chosen = chooseColumns(described, choosing);
+  if (chosen.problems.length === 0 && overtakenColumns(known, chosen, choosing).length === 0) return null;
+  return new RowsyncError('originRefused', 'push.shape', {
+    message: `${localName}: the configuration leaves out columns, or masks them in another way, than when the table was read; nothing was sent`,
+    hint: `Run rowsync pull ${shellWord(localName)} first, then push again: the changes wait here.`,
+  });
+}
+
+/** Checks the columns again, once rows differ from what was expected. */
+export function watchColumns(context: PushContext, table: TwoWayTable, address: Address): RequireShape {
+  return watchShape(context, address, (now) =>
+    shapeProblem(table, asRead(context, table, withRights(now, null, readColumns(context.replica, table.id)))),
+  );
+}
+
+/** Makes sure, before a merge, that no row differs only because columns changed their names. @throws RowsyncError `push.shape`. */
+export async function requireSameShape(
+  { table, requireShape }: TablePush,
+  rows: readonly Row[],
+  baseById: ReadonlyMap<number, Row>,
+): Promise<void> {
+  if (rows.every((row) => isAsExpected(table.columns, row, baseById.get(row.id) ?? null))) return;
+  await requireShape();
+}
+
+/** The same for the rows of a batch that was sent; those whose answer was lost may be anything. @throws RowsyncError `push.shape`. */
+export async function requireShapeAsSent(
+  { context, table, requireShape }: TablePush,
+  { rows, bases }: Batch,
+  news: ReadonlyMap<number, RowNews>,
+): Promise<void> {
+  const ids = rows.flatMap(({ id, kind }) => (kind === 'update' ? [id] : []));
+  const known = bases ?? readRowsById(context.replica, baseTarget(table), ids);
+  const baseById = new Map(known.map((base) => [base.id, base]));
+  const isPlain = rows.every(({ id, kind, cells, answer }) => {
+    const remote = news.get(id)?.remote ?? null;
+    if (remote === null) return true;
+    const base = baseById.get(id) ?? null;
+    return answer?.as === 'accepted' && isAsAccepted(table.columns, remote, { kind, base, cells });
+  });
+  if (!isPlain) await requireShape();
+}
+
+/** Why values must not be written into the columns of a table, because they changed since they were read; null if they did not. */
+function shapeProblem({ localName, columns }: TwoWayTable, descriptor: TableDescriptor): RowsyncError | null {
+  const changed = changedColumns(columns, descriptor);
+  if (changed.length === 0) return null;
+  const names = changed.map((name) => `"${name}"`).join(', ');
+  return new RowsyncError('originRefused', 'push.shape', {
+    message: `${localName}: at the origin, columns were renamed, retyped, removed or locked since the last pull (${names}); nothing more was sent`,
+    hint: `Run rowsync pull ${shellWord(localName)} first, then push again: the changes wait here.`,
+  });
+}

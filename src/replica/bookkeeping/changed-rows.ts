@@ -1,0 +1,95 @@
+/**
+ * Notes which rows changed, for sinks, and ends the proven moments. For sinks it is a compacted feed: one line per changed row, with a rising number.
+ * What counts is what the origin confirmed: the rows of a mirror, or of a base. Sinks read the row itself when they send it; their table exists while
+ * one is configured. A moment is a time at which all tables are proven to have held what is here; it ends with the next change.
+ */
+import { sql } from '../../base/sql.ts';
+import type { Connection, Tx } from '../connection.ts';
+import { hasTable } from '../schema-objects.ts';
+import { queryAny } from '../query.ts';
+
+/**
+ *    row_id 0 means every row of the table: the changed rows are not known
+ *    seq      grows with every change, over all tables; no line is ever deleted, so the largest one never comes again
+ *    gone     1 where the row was deleted
+ *    at       when, in seconds since 1970
+ */
+const CHANGED_ROWS = sql`
+  CREATE TABLE _rowsync_touched (
+    table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, seq INTEGER NOT NULL, gone INTEGER NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY (table_id, row_id)
+  ) STRICT, WITHOUT ROWID`;
+
+const CHANGED_ROWS_BY_SEQ = sql`CREATE UNIQUE INDEX _rowsync_touched_by_seq ON _rowsync_touched (seq)`;
+
+/**
+ *    at            when all tables held what was here then
+ *    tables        JSON: their names here
+ *    not_covered   JSON: what may have been otherwise, as `table`, or `table.column` for values that move without a stamp
+ *    holds         1 until a row changes
+ */
+export const MOMENTS = sql`
+  CREATE TABLE _rowsync_moments (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, tables TEXT NOT NULL, not_covered TEXT NOT NULL, holds INTEGER NOT NULL
+  ) STRICT`;
+
+export const MOMENTS_VIEW = sql`
+  CREATE VIEW sync_moments AS SELECT seq AS id, at, tables, not_covered, holds FROM _rowsync_moments`;
+
+/** A moment at which all tables held what was here then; lists are JSON of `MOMENTS`. */
+export interface ProvenMoment {
+  readonly at: string;
+  readonly tables: readonly string[];
+  readonly notCovered: readonly string[];
+}
+
+/** Notes that a row changed, or may have. */
+export function endMoment(tx: Tx): void {
+  tx.prepare(sql`UPDATE _rowsync_moments SET holds = 0 WHERE holds = 1`).run();
+}
+
+export function storeMoment(tx: Tx, { at, tables, notCovered }: ProvenMoment): void {
+  endMoment(tx);
+  tx.prepare(sql`INSERT INTO _rowsync_moments (at, tables, not_covered, holds) VALUES (?, ?, ?, 1)`).run(
+    at,
+    JSON.stringify(tables),
+    JSON.stringify(notCovered),
+  );
+}
+
+/** The row id of the line that stands for every row. */
+export const ALL_ROWS = 0;
+
+function areTouchesNoted(from: Connection): boolean {
+  return hasTable(from, '_rowsync_touched');
+}
+
+export function noteTouches(tx: Tx, isWanted: boolean): void {
+  if (areTouchesNoted(tx) === isWanted) return;
+  const statements = isWanted ? [CHANGED_ROWS, CHANGED_ROWS_BY_SEQ] : [sql`DROP TABLE _rowsync_touched`];
+  for (const statement of statements) tx.prepare(statement).run();
+}
+
+/** Whether changes of single rows are noted; not during the first read of a table, since a line for all rows follows. */
+export function areRowsNoted(from: Connection, tableId: number): boolean {
+  if (!areTouchesNoted(from)) return false;
+  const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND state <> 'loading'`;
+  return queryAny(from, text, [tableId]);
+}
+
+/** Notes that rows were written or deleted; the caller has asked `areRowsNoted`. */
+export function touchRows(tx: Tx, tableId: number, ids: readonly number[], change: 'written' | 'deleted'): void {
+  if (ids.length === 0) return;
+  tx.prepare(
+    sql`INSERT INTO _rowsync_touched (table_id, row_id, seq, gone, at)
+        SELECT @tableId, value, (SELECT coalesce(max(seq), 0) FROM _rowsync_touched) + key + 1, @gone, unixepoch()
+        FROM json_each(@ids) WHERE true
+        ON CONFLICT (table_id, row_id) DO UPDATE SET seq = excluded.seq, gone = excluded.gone, at = excluded.at`,
+  ).run({ tableId, gone: change === 'deleted' ? 1 : 0, ids: JSON.stringify(ids) });
+}
+
+/** Notes that any row of a table may be another one now. */
+export function touchTable(tx: Tx, tableId: number): void {
+  endMoment(tx);
+  if (areTouchesNoted(tx)) touchRows(tx, tableId, [ALL_ROWS], 'written');
+}

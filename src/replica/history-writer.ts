@@ -1,0 +1,415 @@
+/**
+ * Writes the history: changes of rows in tables with `history`, one entry for each row and transaction, written by the transaction that
+ * changes the row. rows.ts says which rows are about to be written. Their former state is read then, and compared with their state at the end. So the
+ * entries of every transaction lead from one state to the next.
+ *
+ * Of a two-way table the history knows a row as its base, or as `_rowsync_history_edits` says. A differing state was edited by another client, and
+ * becomes an entry of its own.
+ */
+import { stampFromMs, type Clock } from '../base/clock.ts';
+import { ident, joinSql, sql } from '../base/sql.ts';
+import type { ChangeCause, Connection, TxJournal, WrittenTable } from './connection.ts';
+import { diffVersions, exactText, isSameVersion, type CellChange, type Exact, type Version } from './history-cells.ts';
+import { intervalOf, type Cause } from './history-interval.ts';
+import {
+  findJournal,
+  secondsOf,
+  type TableJournal,
+  ADD_BYTES,
+  ADD_EDIT,
+  ADD_ENTRY,
+  FORGET_EDITS,
+} from './bookkeeping/history.ts';
+import { blocksAbove, queryAll, queryNumbers, queryText, readRawText } from './query.ts';
+import { movesUnstamped } from '../reconcile/freshness.ts';
+import { baseName, hasBase, readStanding } from './user-tables.ts';
+import { readSchemaVersion } from './schema-objects.ts';
+
+/** Rows that a transaction holds before it writes their entries: twice as many versions are in memory. */
+const ROWS_MAX = 2_000;
+
+/** A column as the journal knows it: `_allow` is 0. */
+export interface Column {
+  readonly seq: number;
+  readonly name: string;
+  readonly kind: string | null;
+  /** The calling user may write it at the origin. */
+  readonly writable: 0 | 1;
+  /** Seconds since 1970 when it was added, or came back. */
+  readonly since: number;
+}
+
+/** The columns of a table, in the order of the values of a version. */
+type Columns = readonly Column[];
+
+interface NotedRow {
+  /** As the journal knows it, and as it was when it was first told of. */
+  readonly known: Version;
+  readonly found: Version;
+  readonly columns: Columns;
+  cause: ChangeCause;
+}
+
+interface NotedTable {
+  readonly id: number;
+  readonly localName: string;
+  readonly hasBase: boolean;
+  readonly journal: TableJournal;
+  readonly columns: Columns;
+  readonly rows: Map<number, NotedRow>;
+}
+
+export class Journal implements TxJournal {
+  readonly #db: Connection;
+  readonly #clock: Clock;
+  #tables = new Map<number, NotedTable | null>();
+  #schemaVersion: unknown = null;
+  /** Rows that continue under other ids, by the new one. */
+  #renumbered = new Map<string, number>();
+  #noted = 0;
+
+  constructor(db: Connection, clock: Clock) {
+    this.#db = db;
+    this.#clock = clock;
+  }
+
+  isKept(tableId: number): boolean {
+    return this.#open(tableId) !== null;
+  }
+
+  willChange({ id }: WrittenTable, ids: readonly number[], cause: ChangeCause): void {
+    const table = this.#open(id);
+    if (table !== null) this.#note(table, ids, { cause });
+  }
+
+  renumbered(tableId: number, fromId: number, toId: number): void {
+    if (this.#open(tableId) !== null) this.#renumbered.set(`${tableId} ${toId}`, fromId);
+  }
+
+  captureEdits(target: WrittenTable, cause: ChangeCause): void {
+    const table = this.#open(target.id);
+    if (table === null) return;
+    const marked = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = @id AND row_id > @after
+        UNION SELECT row_id FROM _rowsync_history_edits WHERE table_id = @id AND row_id > @after ORDER BY row_id LIMIT 500`;
+    const read = (after: number): readonly number[] => queryNumbers(this.#db, marked, [{ id: target.id, after }]);
+    for (const ids of blocksAbove(read, (id) => id))
+      this.#note(this.#open(target.id) ?? table, ids, { cause, editedOnly: true });
+    this.flush();
+  }
+
+  flush(): void {
+    if (this.#noted === 0) return;
+    const at = secondsOf(stampFromMs(this.#clock.nowMs()));
+    for (const [id, noted] of this.#tables) {
+      // As it is called and shaped by now.
+      const table = noted === null || noted.rows.size === 0 ? null : this.#open(id);
+      if (table !== null) new Flush(this.#db, table, { at, wasIds: this.#renumbered }).write();
+    }
+    // Read anew: a table may have another base by now, and its rows are known as they are.
+    this.#tables.clear();
+    this.#renumbered.clear();
+    this.#noted = 0;
+  }
+
+  forget(tableId: number): void {
+    this.#tables.delete(tableId);
+  }
+
+  /** The table as it is now; null where its changes are not kept. */
+  #open(tableId: number): NotedTable | null {
+    const known = this.#tables.get(tableId);
+    if (known === null) return null;
+    const version = readSchemaVersion(this.#db);
+    if (known !== undefined && version === this.#schemaVersion) return known;
+    this.#schemaVersion = version;
+    const journal = findJournal(this.#db, tableId);
+    const table =
+      journal === null || journal.begunSeq === null
+        ? null
+        : readNotedTable(this.#db, journal, known?.rows ?? new Map<number, NotedRow>());
+    this.#tables.set(tableId, table);
+    return table;
+  }
+
+  /** Remembers rows as they are before they are written; with `editedOnly` without those that are as the journal knows them. */
+  #note(
+    table: NotedTable,
+    ids: readonly number[],
+    { cause, editedOnly = false }: { readonly cause: ChangeCause; readonly editedOnly?: boolean },
+  ): void {
+    if (this.#noted > ROWS_MAX) {
+      const { id } = table;
+      this.flush();
+      const again = this.#open(id);
+      if (again !== null) this.#note(again, ids, { cause, editedOnly });
+      return;
+    }
+    const news: number[] = [];
+    for (const id of ids) {
+      const row = table.rows.get(id);
+      if (row === undefined) news.push(id);
+      else row.cause = cause;
+    }
+    if (news.length === 0) return;
+    const found = readVersions(this.#db, table.localName, table.columns, news);
+    const known = table.hasBase ? readKnown(this.#db, table, news) : found;
+    for (const id of news) {
+      const row = { known: known.get(id) ?? null, found: found.get(id) ?? null };
+      if (editedOnly && isSameVersion(row.known, row.found)) continue;
+      table.rows.set(id, { ...row, columns: table.columns, cause });
+      this.#noted += 1;
+    }
+  }
+}
+
+function readNotedTable(from: Connection, journal: TableJournal, rows: Map<number, NotedRow>): NotedTable | null {
+  const { tableId: id } = journal;
+  const localName = queryText(from, sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`, [id]);
+  if (localName === null) return null;
+  const text = sql`SELECT seq, local_name AS name, kind, writable, unixepoch(since) AS since FROM _rowsync_columns WHERE table_id = +? ORDER BY seq`;
+  const all = queryAll(from, text, [id]) as Column[];
+  const named = [{ seq: 0, name: '_allow', kind: null, writable: 0, since: 0 } as const, ...all];
+  const names = named.map(({ name }) => name);
+  const standing = new Set(readStanding(from, localName, names));
+  const columns = named.filter(({ name }) => standing.has(name));
+  return { id, localName, hasBase: hasBase(from, id), journal, columns, rows };
+}
+
+/** What the journal knows of a table now: its columns, `_allow` first, and rows by their ids. */
+export interface KnownRows {
+  readonly localName: string;
+  readonly columns: Columns;
+  read(ids: readonly number[]): ReadonlyMap<number, Version>;
+  /** Rows as they are in the table. */
+  standing(ids: readonly number[]): ReadonlyMap<number, Version>;
+}
+
+/** Rows of a table as its last entries led to them; edits that no entry tells of yet are not in there. Null where there is no table. */
+export function openKnownRows(from: Connection, journal: TableJournal): KnownRows | null {
+  const table = readNotedTable(from, journal, new Map());
+  if (table === null) return null;
+  const { localName, columns } = table;
+  const standing = (ids: readonly number[]): ReadonlyMap<number, Version> =>
+    readVersions(from, localName, columns, ids);
+  return { localName, columns, standing, read: table.hasBase ? (ids) => readKnown(from, table, ids) : standing };
+}
+
+function readVersions(
+  from: Connection,
+  tableName: string,
+  columns: Columns,
+  ids: readonly number[],
+): ReadonlyMap<number, Version> {
+  if (ids.length === 0 || columns.length === 0) return new Map();
+  const rows = from
+    .prepare(
+      sql`SELECT _id, ${joinSql(columns.map(({ name }) => ident(name)))} FROM ${ident(tableName)}
+          WHERE _id IN (SELECT value FROM json_each(?))`,
+    )
+    .safeIntegers()
+    .raw()
+    .all(JSON.stringify(ids)) as Exact[][]; // the columns just listed
+  const versions = new Map<number, Version>();
+  for (const row of rows) {
+    const id = Number(row[0]);
+    const values: Exact[] = row.slice(1);
+    for (let index = 0; index < values.length; index += 1) {
+      const value = values[index];
+      if (typeof value !== 'string') continue;
+      const raw = readRawText(from, value, { tableName, name: columns[index]?.name ?? '', id });
+      if (raw !== null) values[index] = { raw };
+    }
+    versions.set(id, values);
+  }
+  return versions;
+}
+
+/** Rows of a two-way table as the journal knows them: as their base, but for what it knows to have been edited. */
+function readKnown(
+  from: Connection,
+  { id: tableId, columns }: NotedTable,
+  ids: readonly number[],
+): ReadonlyMap<number, Version> {
+  const known = new Map(readVersions(from, baseName(tableId), columns, ids));
+  const text = sql`SELECT row_id AS rowId, cells IS NULL AS isDeleted FROM _rowsync_history_edits
+          WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
+  const edits = queryAll(from, text, [tableId, JSON.stringify(ids)]) as { rowId: number; isDeleted: 0 | 1 }[];
+  if (edits.length === 0) return known;
+  const cellsOf = from
+    .prepare(
+      sql`SELECT c.value ->> 0, json_extract(c.value, '$[1]'), c.value -> '$[1]' FROM _rowsync_history_edits e, json_each(e.cells) c
+          WHERE e.table_id = ? AND e.row_id = ?`,
+    )
+    .safeIntegers()
+    .raw();
+  const indexBySeq = new Map(columns.map(({ seq }, index) => [seq, index]));
+  for (const { rowId, isDeleted } of edits) {
+    if (isDeleted === 1) {
+      known.delete(rowId);
+      continue;
+    }
+    const values: Exact[] = [...(known.get(rowId) ?? columns.map(() => null))];
+    for (const [seq, value, json] of cellsOf.all(tableId, rowId) as [bigint, Exact, string][]) {
+      const index = indexBySeq.get(Number(seq));
+      if (index !== undefined) values[index] = exactFromJson(value, json);
+    }
+    known.set(rowId, values);
+  }
+  return known;
+}
+
+/** What `exactText` wrote, from the value that SQLite makes of it and its JSON. */
+export function exactFromJson(value: Exact, json: string): Exact {
+  if (!json.startsWith('{')) return value;
+  const { blob, raw = '' } = JSON.parse(json) as { blob?: string; raw?: string }; // written by exactText
+  return blob === undefined ? { raw } : Buffer.from(blob, 'hex');
+}
+
+/** Whether whoever changes a value of a column is named in the row. */
+function isStamped(column: Column | undefined): boolean {
+  return column !== undefined && !movesUnstamped({ kind: column.kind, readOnly: column.writable === 0 });
+}
+
+class Flush {
+  readonly #db: Connection;
+  readonly #table: NotedTable;
+  readonly #at: number;
+  readonly #wasIds: ReadonlyMap<string, number>;
+  readonly #provenAt: ReadonlyMap<number, number | null>;
+  readonly #followedAt: number | null;
+  readonly #stampIndex: number;
+  readonly #byIndex: number;
+
+  constructor(db: Connection, table: NotedTable, { at, wasIds }: { at: number; wasIds: ReadonlyMap<string, number> }) {
+    this.#db = db;
+    this.#table = table;
+    this.#at = at;
+    this.#wasIds = wasIds;
+    this.#provenAt = readDoubts(db, table.id, [...table.rows.keys()]);
+    const text = sql`SELECT unixepoch(followed_at) FROM _rowsync_tables WHERE id = ?`;
+    this.#followedAt = (db.prepare(text).pluck().get(table.id) ?? null) as number | null; // what unixepoch returns
+    this.#stampIndex = table.columns.findIndex(({ kind }) => kind === 'DateModified');
+    this.#byIndex = table.columns.findIndex(({ kind }) => kind === 'LastModifiedBy');
+  }
+
+  write(): void {
+    const { id, localName, columns, rows } = this.#table;
+    const ids = [...rows.keys()];
+    const now = readVersions(this.#db, localName, columns, ids);
+    const lastSeq = this.#db
+      .prepare(sql`SELECT coalesce(max(seq), 0) FROM _rowsync_history`)
+      .pluck()
+      .get();
+    for (const [rowId, row] of rows) {
+      const found = inColumns(row.found, row.columns, columns);
+      this.#entry(
+        rowId,
+        { before: inColumns(row.known, row.columns, columns), after: found },
+        { ...row.cause, cause: 'edit' },
+      );
+      this.#entry(rowId, { before: found, after: now.get(rowId) ?? null }, row.cause);
+    }
+    if (this.#table.hasBase) this.#keepEdits(ids, now);
+    this.#db.prepare(ADD_BYTES).run(lastSeq, { id });
+  }
+
+  #entry(
+    rowId: number,
+    { before, after }: { readonly before: Version; readonly after: Version },
+    why: ChangeCause,
+  ): void {
+    const { id, columns, journal } = this.#table;
+    if (before === null && after === null) return;
+    const cells = diffVersions(before, after);
+    const kind = before === null ? 'insert' : after === null ? 'delete' : 'update';
+    if (cells.length === 0 && kind === 'update') return;
+    const cause = kind === 'update' && this.#isFilling(why.cause, cells) ? 'schema' : why.cause;
+    const isOfOrigin = cause === 'pull' || cause === 'push' || cause === 'filter';
+    const stamp = isOfOrigin ? this.#stampOf(after) : null;
+    const isStampMoved = cells.some(({ index }) => index === this.#stampIndex);
+    const doubt = this.#provenAt.get(rowId);
+    const { notBefore, notAfter } = intervalOf({
+      cause,
+      at: this.#at,
+      provenAt: doubt === undefined ? journal.provenAt : doubt,
+      capturedAt: journal.capturedAt,
+      followedAt: this.#followedAt,
+      stampedAt: isStampMoved ? stamp : null,
+    });
+    // Where only formulas and the like moved, without a stamp, the row names the author of the change before.
+    const isAuthored = isStampMoved || cells.some(({ index }) => isStamped(columns[index]));
+    const by = isOfOrigin && isAuthored ? (after?.[this.#byIndex] ?? null) : null;
+    const texts = cells.map(
+      (cell) => `[${columns[cell.index]?.seq ?? 0},${exactText(cell.before)},${exactText(cell.after)}]`,
+    );
+    this.#db
+      .prepare(ADD_ENTRY)
+      .run(
+        id,
+        rowId,
+        kind,
+        this.#at,
+        notBefore,
+        notAfter,
+        stamp,
+        typeof by === 'string' ? by : null,
+        cause,
+        why.runId,
+        kind === 'insert' ? (this.#wasIds.get(`${id} ${rowId}`) ?? null) : null,
+        `[${texts.join(',')}]`,
+      );
+  }
+
+  /** Whether a change only fills columns that were added, or came back, since the table was last read whole. */
+  #isFilling(cause: Cause, cells: readonly CellChange[]): boolean {
+    const { columns, journal } = this.#table;
+    const { provenAt } = journal;
+    if (cause !== 'pull' || provenAt === null) return false;
+    return cells.every(({ index }) => (columns[index]?.since ?? 0) > provenAt);
+  }
+
+  #stampOf(version: Version): number | null {
+    const stamp = version?.[this.#stampIndex] ?? null;
+    const ms = typeof stamp === 'string' ? Date.parse(stamp) : Number.NaN;
+    return Number.isNaN(ms) ? null : Math.floor(ms / 1000);
+  }
+
+  /** Remembers what differs from the base from now on. */
+  #keepEdits(ids: readonly number[], now: ReadonlyMap<number, Version>): void {
+    const { id, columns } = this.#table;
+    const isTwoWay = hasBase(this.#db, id);
+    const bases = isTwoWay ? readVersions(this.#db, baseName(id), columns, ids) : now;
+    this.#db.prepare(FORGET_EDITS).run(id, JSON.stringify(ids));
+    const keep = this.#db.prepare(ADD_EDIT);
+    for (const rowId of ids) {
+      const here = now.get(rowId) ?? null;
+      const base = bases.get(rowId) ?? null;
+      if (isSameVersion(here, base)) continue;
+      const cells = diffVersions(base, here).map(
+        ({ index, after }) => `[${columns[index]?.seq ?? 0},${exactText(after)}]`,
+      );
+      keep.run(id, rowId, here === null ? null : `[${cells.join(',')}]`);
+    }
+  }
+}
+
+/** A version in the order of other columns; what it does not have is empty. */
+function inColumns(version: Version, own: Columns, wanted: Columns): Version {
+  if (version === null || own === wanted) return version;
+  const bySeq = new Map(own.map(({ seq }, index) => [seq, version[index] ?? null]));
+  return wanted.map(({ seq }) => bySeq.get(seq) ?? null);
+}
+
+/** When rows were proven last that the last finished sweep did not prove. */
+function readDoubts(from: Connection, tableId: number, ids: readonly number[]): ReadonlyMap<number, number | null> {
+  const has = from.prepare(sql`SELECT 1 FROM _rowsync_history_doubts WHERE table_id = ? LIMIT 1`).get(tableId);
+  if (has === undefined) return new Map();
+  const rows = from
+    .prepare(
+      sql`SELECT row_id, proven_at FROM _rowsync_history_doubts
+          WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
+    )
+    .raw()
+    .all(tableId, JSON.stringify(ids));
+  return new Map(rows as [number, number | null][]); // the columns just listed
+}

@@ -1,0 +1,183 @@
+/**
+ * Whether SQLite finds the file whole (`PRAGMA quick_check`), asked on a fresh connection, so that the disk is read and no cache. The error says what
+ * is damaged. A million rows take a quarter of a second.
+ *
+ * It matters most before a two-way table is compared with its base: rows that a damaged page has lost would look like deletes,
+ * and be pushed (I5). A file that lacks what tells of edits, since another program dropped it, is damaged as much as one with a damaged page.
+ */
+import { statSync, utimesSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import Database from 'better-sqlite3';
+import { RowsyncError } from '../base/errors.ts';
+import { SCHEMA_VERSION } from './bookkeeping/schema.ts';
+import { realPathOf } from './older-copy.ts';
+import { replicaError } from './sqlite-errors.ts';
+import { ident, sql } from '../base/sql.ts';
+import { baseName } from './user-tables.ts';
+
+const DAMAGED_HINT =
+  'Stop the daemon. rowsync rebuild puts what was edited here into a file and makes room for a new replica; or restore a backup.';
+
+/** The tables that must be whole before edits are looked for, in every file that has any. */
+const BOOKS = ['_rowsync_tables', '_rowsync_columns', '_rowsync_rows', '_rowsync_batches'];
+
+/** What tells of edits, and of what became of them, and cannot be made again once another program has dropped it. */
+const STANDING = [...BOOKS, '_rowsync_refusals', '_rowsync_conflicts', '_rowsync_local_ids'];
+
+/** Checks that all tables of ours exist, and every table, with a pause for other work behind each. @throws RowsyncError `replica.damaged`. */
+export async function checkWhole(path: string): Promise<void> {
+  const db = openToRead(path);
+  try {
+    const names = readNames(db, path);
+    requireBooks(db, new Set(names), path);
+    for (const name of names) {
+      const problem = problemOf(db, name, path);
+      if (problem !== null) throw damaged(path, problem);
+      await stat(path); // lets others have their turn
+    }
+  } finally {
+    db.close();
+  }
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Whether a process of ours closed the file, nobody wrote to it since, and that was today: then there is no reason to look through it again. After a
+ * crash or a power cut its log is still there. The lock file has the time at which the file was left; it is asked before the file is opened.
+ */
+export function isAsLeft(path: string, lockPath: string, nowMs: number): boolean {
+  const [file, lock, log] = [path, lockPath, `${path}-wal`].map((name) => statSync(name, { throwIfNoEntry: false }));
+  if (file === undefined || lock === undefined || (log?.size ?? 0) > 0) return false;
+  if (Math.floor(file.mtimeMs) !== Math.floor(lock.mtimeMs)) return false;
+  return Math.floor(file.mtimeMs / DAY_MS) === Math.floor(nowMs / DAY_MS);
+}
+
+/** Notes that a process of ours has closed the file; one that met damage has it looked through the next time. */
+export function noteLeft(path: string, lockPath: string, hasMetDamage: boolean): void {
+  try {
+    const mtime = hasMetDamage ? new Date(0) : statSync(path).mtime;
+    utimesSync(lockPath, mtime, mtime);
+  } catch {
+    // It was moved meanwhile, or the lock is another user's: then it is looked through the next time.
+  }
+}
+
+/** Looks through a file in which a process of ours met damage; a reader, such as `status`, sees little of it. @throws RowsyncError `replica.damaged`. */
+export function checkAfterDamage(path: string): void {
+  const lock = statSync(`${realPathOf(path)}.lock`, { throwIfNoEntry: false });
+  if (lock?.mtimeMs !== 0) return;
+  const db = openToRead(path);
+  try {
+    const names = readNames(db, path);
+    requireBooks(db, new Set(names), path);
+    const problem = names
+      .values()
+      .map((name) => problemOf(db, name, path))
+      .find((found) => found !== null);
+    if (problem !== undefined && problem !== null) throw damaged(path, problem);
+  } finally {
+    db.close();
+  }
+}
+
+/** Checks that what tells edits is there and, unless `isLeft`, whole; `db` has read nothing of it yet. @throws RowsyncError `replica.damaged`. */
+export function checkEditsWhole(
+  db: Database.Database,
+  path: string,
+  { isLeft = false }: { readonly isLeft?: boolean } = {},
+): void {
+  const names = editedNames(db, path);
+  for (const name of isLeft ? [] : names) {
+    const problem = problemOf(db, name, path);
+    if (problem !== null) throw damaged(path, problem);
+  }
+}
+
+/** The given tables with lost rows; a damaged index hides none. @throws if nothing can be read. */
+export function damagedAmong(path: string, names: readonly string[]): readonly string[] {
+  const db = openToRead(path);
+  try {
+    const standing = new Set(readNames(db, path));
+    return names.filter((name) => {
+      const problems = standing.has(name) ? problemsOf(db, name, path) : [];
+      const indexes = db
+        .prepare<[string], { name: string; root: number }>(
+          sql`SELECT name, rootpage AS root FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? COLLATE NOCASE`,
+        )
+        .all(name)
+        .filter(({ root }) => problems.some((problem) => problem.startsWith(`Tree ${root} `)));
+      // An index that is whole and has other entries than the table has rows tells of rows that are lost.
+      const isOfIndex = (problem: string): boolean =>
+        indexes.some((index) => problem.startsWith(`Tree ${index.root} `) || problem.endsWith(` index ${index.name}`));
+      return !problems.every(isOfIndex);
+    });
+  } finally {
+    db.close();
+  }
+}
+
+/** An error that says that the file is damaged, in words of SQLite's, which name tables and pages and no value. */
+export function damaged(path: string, words: string): RowsyncError {
+  return new RowsyncError('replica', 'replica.damaged', {
+    message: `${path} is damaged: ${words}`,
+    hint: DAMAGED_HINT,
+  });
+}
+
+function openToRead(path: string): Database.Database {
+  return checking(path, () => new Database(path, { readonly: true, fileMustExist: true, timeout: 1_000 }));
+}
+
+function readNames(db: Database.Database, path: string): readonly string[] {
+  const text = sql`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`;
+  return checking(path, () => db.prepare<[], string>(text).pluck().all());
+}
+
+/** Reads something of the file. @throws RowsyncError of the replica. */
+function checking<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    throw replicaError(thrown, `Checking ${path}`);
+  }
+}
+
+/** Makes sure that what tells of edits is in the file; an earlier version may not have had all of it. */
+function requireBooks(db: Database.Database, names: ReadonlySet<string>, path: string): void {
+  if (db.pragma('user_version', { simple: true }) !== SCHEMA_VERSION) return;
+  const lost = STANDING.find((name) => !names.has(name));
+  if (lost !== undefined) throw damaged(path, `${lost} is missing, which another program must have dropped`);
+}
+
+function editedNames(db: Database.Database, path: string): readonly string[] {
+  const names = new Set(readNames(db, path));
+  requireBooks(db, names, path);
+  const text = sql`SELECT id, local_name AS name FROM _rowsync_tables WHERE push = 'on'`;
+  const pushed = checking(path, () => db.prepare<[], { id: number; name: string }>(text).all());
+  if (pushed.length === 0) return [];
+  return [...BOOKS, ...pushed.flatMap(({ id, name }) => [name, baseName(id)])].filter((name) => names.has(name));
+}
+
+/** The first thing that is wrong with a table or one of its indexes, or null. */
+function problemOf(db: Database.Database, name: string, path: string): string | null {
+  const [problem] = problemsOf(db, name, path);
+  return problem === undefined ? null : `${name}: ${problem}`;
+}
+
+/** What is wrong with a table and its indexes, in words of SQLite's; at most a hundred things. */
+function problemsOf(db: Database.Database, name: string, path: string): readonly string[] {
+  try {
+    return db
+      .prepare<[], string>(sql`PRAGMA quick_check(${ident(name)})`)
+      .pluck()
+      .all()
+      .flatMap((text) => text.split('\n'))
+      .map((line) => line.trim())
+      .filter((line) => line !== 'ok' && line !== '' && !line.startsWith('***'));
+  } catch (thrown) {
+    const error = replicaError(thrown, `Checking ${name} in ${path}`);
+    if (error.code === 'replica.damaged') return [error.message];
+    throw error;
+  }
+}

@@ -1,0 +1,412 @@
+/**
+ * The shape of the user tables and of their base tables, which follow in step: creating them, and following the origin's
+ * schema. What must be done is decided in reconcile/schema-plan.ts; here it is done and written to the bookkeeping (bookkeeping/columns.ts).
+ *
+ *    _id     INTEGER PRIMARY KEY   the origin's `@row.id`
+ *    _allow  TEXT                  the origin's `@row.allow`
+ *    then the origin's columns, STRICT, in the order in which they appeared, and _color TEXT where rows come with colors (rows.ts)
+ */
+import { RowsyncError } from '../base/errors.ts';
+import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from '../base/sql.ts';
+import {
+  changeColumns,
+  type DescribedColumn,
+  type LedgerColumn,
+  readColumns,
+  storeNewColumns,
+  forgetColumnLine,
+  storeColumnName,
+} from './bookkeeping/columns.ts';
+import { forgetDescriptor } from './bookkeeping/descriptors.ts';
+import { endJournal, keepNames, markJournal, forgetKnownEdits } from './bookkeeping/history.ts';
+import { NO_CHANGES_VIEW } from './bookkeeping/row-states.ts';
+import { findTable, readTable, forgetTable, storeNewTable, type TableNames, storeFacts } from './bookkeeping/tables.ts';
+import { endMoment, touchTable } from './bookkeeping/changed-rows.ts';
+import type { Connection, Tx, WrittenTable } from './connection.ts';
+import { changeSchema, hasTable, noteTriggers, oncePerSchema, readStrictNames, schemaWatch } from './schema-objects.ts';
+import { dropTriggers, hasForeignTrigger, requireHarmlessTriggers } from './triggers.ts';
+import { type StoredAs, TYPE_RULES } from '../wire/column-types.ts';
+import { columnType } from '../wire/schema.ts';
+import { queryAll, queryAny, queryFirst, queryText, queryTexts } from './query.ts';
+
+/** Name of the table that holds what the origin last confirmed of a two-way table. */
+export function baseName(tableId: number): string {
+  return `_rowsync_base_${tableId}`;
+}
+
+/** Whether a table has a base table, and so may be edited. */
+export function hasBase(from: Connection, tableId: number): boolean {
+  return hasTable(from, baseName(tableId));
+}
+
+/** Empties the view over two-way tables, under which SQLite changes no shape. It stays, for views of other clients that read it. */
+function emptyChangesView(tx: Tx): void {
+  replaceChangesView(tx, NO_CHANGES_VIEW);
+}
+
+export function isChangesView(from: Connection, wanted: Sql): boolean {
+  const text = sql`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = 'sync_changes'`;
+  return queryText(from, text) === wanted.trim();
+}
+
+export function replaceChangesView(tx: Tx, wanted: Sql): void {
+  if (isChangesView(tx, wanted)) return;
+  tx.prepare(sql`DROP VIEW IF EXISTS sync_changes`).run();
+  tx.prepare(wanted).run();
+}
+
+/** Drops the triggers and views that name the columns of a table; code that changes its shape makes them again in the same transaction. */
+function dropDependents(tx: Tx, tableId: number): void {
+  dropTriggers(tx, tableId);
+  emptyChangesView(tx);
+}
+
+/** The user table and its base, if there is one: every change of shape changes both. */
+function shapedTables(from: Connection, table: WrittenTable): readonly Sql[] {
+  return [table.localName, ...(hasBase(from, table.id) ? [baseName(table.id)] : [])].map(ident);
+}
+
+/** Names of all tables, views and indexes in the file; a new table must avoid them. */
+export function readTakenNames(from: Connection): readonly string[] {
+  return queryTexts(from, sql`SELECT name FROM sqlite_schema`);
+}
+
+/** Whether a user table was made here, and is not another one that a client put in its place. */
+export function isOwnTable(from: Connection, localName: string): boolean {
+  const names = new Set(readPhysicalColumns(from, localName));
+  return hasTable(from, localName) && names.has('_id') && names.has('_allow');
+}
+
+/** Names of the columns that really are in a user table, in order; also of those that SQLite computes. */
+export function readPhysicalColumns(from: Connection, localName: string): readonly string[] {
+  return queryTexts(from, sql`SELECT name FROM pragma_table_xinfo(?)`, [localName]);
+}
+
+/** Those of the names that are columns of a table, as SQLite takes names for one. */
+export function readStanding(from: Connection, localName: string, names: readonly string[]): readonly string[] {
+  if (names.length === 0) return [];
+  const text = sql`SELECT kept.value FROM json_each(?) kept
+          WHERE kept.value COLLATE NOCASE IN (SELECT name FROM pragma_table_xinfo(?))`;
+  return queryTexts(from, text, [JSON.stringify(names), localName]);
+}
+
+/** Makes sure that rows are found by `_id` and values stay as written: without STRICT, decimals are rounded. @throws RowsyncError `replica.schema`. */
+export function requireShape(from: Connection, table: WrittenTable): void {
+  const [sound, columns] = [readSound(from), readColumns(from, table.id)];
+  if (sound.has(columns)) return;
+  if (isSound(from, table)) return void sound.add(columns);
+  const { localName } = table;
+  throw new RowsyncError('replica', 'replica.schema', {
+    message: `${localName}: another program rebuilt the table without _id INTEGER PRIMARY KEY, without STRICT, or with other types; nothing of it was sent or stored`,
+    hint: `Save what you edited in it, DROP TABLE ${ident(localName)} and run rowsync pull: the rows come back as the origin has them.`,
+  });
+}
+
+/** The columns of tables that were found to be sound. */
+const readSound = oncePerSchema(() => new WeakSet<readonly LedgerColumn[]>());
+
+/** Whether a user table is in a shape in which edits can be told, and every value stays as it is written. */
+function isSound(from: Connection, table: WrittenTable): boolean {
+  const { hasKey, hasAny, changedCount } = from
+    .prepare(
+      // Apart, so that SQLite reads them once rather than once for each column.
+      sql`WITH live AS MATERIALIZED (
+            SELECT local_name, stored_as FROM _rowsync_columns WHERE table_id = +? AND state = 'live')
+          SELECT count(*) FILTER (WHERE p.name = '_id' AND p.pk = 1 AND upper(p.type) = 'INTEGER') AS hasKey,
+                 count(*) FILTER (WHERE upper(p.type) = 'ANY') AS hasAny,
+                 count(*) FILTER (WHERE c.stored_as <> upper(p.type) AND NOT ${KEEPS}) AS changedCount
+          FROM pragma_table_info(?) p LEFT JOIN live c ON c.local_name = p.name COLLATE NOCASE`,
+    )
+    .get(table.id, table.localName) as {
+    readonly hasKey: number;
+    readonly hasAny: number;
+    readonly changedCount: number;
+  }; // counts
+  return hasKey === 1 && changedCount === 0 && (hasAny === 0 || isStrict(from, table.localName));
+}
+
+/** Whether the type that another client gave a column (`p`) keeps what rowsync stores there (`c`): none at all, or one of the same affinity. */
+const KEEPS = sql`(
+  p.type = '' OR upper(p.type) = 'BLOB'
+  OR (c.stored_as = 'INTEGER' AND upper(p.type) GLOB '*INT*')
+  OR (c.stored_as = 'TEXT' AND upper(p.type) NOT GLOB '*INT*'
+      AND (upper(p.type) GLOB '*CHAR*' OR upper(p.type) GLOB '*CLOB*' OR upper(p.type) GLOB '*TEXT*')))`;
+
+/** SQLite looks into every view of the file for the answer, so it is asked only where the table is not written as it was made here. */
+export function isStrict(from: Connection, localName: string): boolean {
+  if (readStrictNames(from).has(foldIdent(localName))) return true;
+  const text = sql`SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND strict = 1`;
+  return queryAny(from, text, [localName]);
+}
+
+/** Creates an empty user table, in the ledger as loading. */
+export function createTable(tx: Tx, table: TableNames, at: string): void {
+  if (findTable(tx, table.id) !== null) {
+    // Where another client renamed it, our triggers are on it still.
+    dropTriggers(tx, table.id);
+    endMoment(tx);
+  }
+  storeNewTable(tx, table);
+  // What was in a table that another client dropped is gone without a trace.
+  endJournal(tx, table.id, { at, why: 'another program dropped the table', isAgain: true });
+  forgetParts(tx, table.id);
+  dropBase(tx, table.id); // of a table that another client dropped while it was still being read
+  makeTable(tx, table.localName, []);
+}
+
+function makeTable(tx: Tx, name: string, columns: readonly Pick<LedgerColumn, 'localName' | 'type'>[]): void {
+  const definitions = columns.map(
+    ({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[TYPE_RULES[type].storedAs]}`,
+  );
+  const all = joinSql([sql`_id INTEGER PRIMARY KEY`, sql`_allow TEXT`, ...definitions]);
+  changeSchema(tx, sql`CREATE TABLE ${ident(name)} (${all}) STRICT`);
+  readStrictNames(tx).add(foldIdent(name));
+}
+
+/** Makes the base table of a table whose rows all are as the origin last confirmed them. */
+export function createBase(tx: Tx, table: WrittenTable): void {
+  copyTable(tx, { id: table.id, from: table.localName, to: baseName(table.id) });
+}
+
+/** Makes a two-way table again that another client dropped, with the rows that the origin last confirmed. */
+export function restoreTable(tx: Tx, table: WrittenTable): void {
+  copyTable(tx, { id: table.id, from: baseName(table.id), to: table.localName });
+}
+
+function copyTable(tx: Tx, { id, from, to }: { id: number; from: string; to: string }): void {
+  const columns = readShape(tx, id);
+  makeTable(tx, to, columns);
+  const list = columnList(columns);
+  tx.prepare(sql`INSERT INTO ${ident(to)} (${list}) SELECT ${list} FROM ${ident(from)}`).run();
+}
+
+/** Our own column beside `_id`, which no client can drop. */
+export const ALLOW_COLUMN: Pick<LedgerColumn, 'localName' | 'type'> = { localName: '_allow', type: 'Text' };
+
+/** Where the colors of rows are kept: a column of ours that the ledger does not have, and nobody may edit. */
+export const COLOR_COLUMN = { seq: 0, localName: '_color', type: 'Text', mask: null } as const;
+
+/** The columns that a user table and its base both have, `_id` and `_allow` aside. */
+function readShape(from: Connection, tableId: number): readonly Pick<LedgerColumn, 'localName' | 'type'>[] {
+  const columns = readColumns(from, tableId);
+  return readTable(from, tableId).rowColors === 'kept' ? [...columns, COLOR_COLUMN] : columns;
+}
+
+/** Adds the column for colors that were seen, unless there is no room, or the name is taken. Returns whether it was added. */
+export function addColorColumn(tx: Tx, table: WrittenTable): boolean {
+  if (readTable(tx, table.id).rowColors !== 'seen') return false;
+  const physical = readPhysicalColumns(tx, table.localName);
+  if (physical.length >= COLUMNS_MAX) return false;
+  if (readStanding(tx, table.localName, [COLOR_COLUMN.localName]).length > 0) return false;
+  dropDependents(tx, table.id);
+  for (const name of shapedTables(tx, table)) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN _color TEXT`).run();
+  storeFacts(tx, table.id, { row_colors: 'kept' });
+  return true;
+}
+
+/** Drops the base table: the table is a mirror again. */
+export function dropBase(tx: Tx, tableId: number): void {
+  forgetKnownEdits(tx, tableId);
+  if (!hasBase(tx, tableId)) return;
+  touchTable(tx, tableId); // from here on the user table counts
+  changeSchema(tx, sql`DROP TABLE ${ident(baseName(tableId))}`);
+}
+
+/** Renames tables at once; they may exchange names. Views follow unless a gone table makes room (`makesRoom`). The caller makes triggers again. */
+export function renameTables(
+  tx: Tx,
+  renames: readonly { readonly id: number; readonly from: string; readonly to: string }[],
+  { makesRoom }: { readonly makesRoom: boolean },
+): void {
+  if (renames.length === 0) return;
+  for (const { id } of renames) dropTriggers(tx, id);
+  emptyChangesView(tx);
+  const rename = (id: number, from: string, to: string): void => {
+    tx.prepare(sql`ALTER TABLE ${ident(from)} RENAME TO ${ident(to)}`).run();
+    storeFacts(tx, id, { local_name: to });
+  };
+  const between = (id: number): string => `_rowsync_renaming_${id}`;
+  // SQLite takes two names that differ only in case for one.
+  const leaving = new Set(renames.map(({ from }) => foldIdent(from)));
+  const later = renames.filter(({ to }) => leaving.has(foldIdent(to)));
+  if (makesRoom) tx.prepare(sql`PRAGMA legacy_alter_table = ON`).run();
+  try {
+    for (const { id, from } of later) rename(id, from, between(id));
+    for (const { id, from, to } of renames) if (!later.some((one) => one.id === id)) rename(id, from, to);
+    for (const { id, to } of later) rename(id, between(id), to);
+  } finally {
+    if (makesRoom) tx.prepare(sql`PRAGMA legacy_alter_table = OFF`).run();
+  }
+}
+
+/** Renames columns of a user table; several at once, because two may swap their names. */
+export function renameColumns(
+  tx: Tx,
+  table: WrittenTable,
+  renames: readonly { readonly column: LedgerColumn; readonly localName: string }[],
+): void {
+  if (renames.length === 0) return;
+  dropDependents(tx, table.id);
+  const tables = shapedTables(tx, table);
+  const rename = ({ seq }: LedgerColumn, from: string, to: string): void => {
+    for (const name of tables) tx.prepare(sql`ALTER TABLE ${name} RENAME COLUMN ${ident(from)} TO ${ident(to)}`).run();
+    storeColumnName(tx, seq, to);
+  };
+  const between = ({ seq }: LedgerColumn): string => `_rowsync_renaming_${seq}`;
+  // SQLite reads the whole schema again for each rename, so only a name that is not free yet is reached by way of another.
+  const leaving = new Set(renames.map(({ column }) => foldIdent(column.localName)));
+  const isFree = ({ localName }: { readonly localName: string }): boolean => !leaving.has(foldIdent(localName));
+  const [free, later] = [renames.filter(isFree), renames.filter((one) => !isFree(one))];
+  for (const { column } of later) rename(column, column.localName, between(column));
+  for (const { column, localName } of free) rename(column, column.localName, localName);
+  for (const { column, localName } of later) rename(column, between(column), localName);
+}
+
+/** Columns of a table, `_id` and `_allow` included. SQLite takes 2,000 (its limits, 2); from so many, UPDATE … FROM fails in a trigger. */
+const COLUMNS_MAX = 1_999;
+
+function requireRoom(from: Connection, { localName }: { readonly localName: string }, addedCount: number): void {
+  const count = readPhysicalColumns(from, localName).length + addedCount;
+  if (count <= COLUMNS_MAX) return;
+  throw new RowsyncError('replica', 'replica.schema', {
+    message: `${localName}: ${count - 2} columns are too many; a table in SQLite has room for ${COLUMNS_MAX - 2} beside _id and _allow`,
+    hint: 'Hide columns from the role of the calling user at the origin, or say false for the table under tables. Columns that are only here count as well; rowsync schema prune drops those that the origin no longer has.',
+  });
+}
+
+/** Adds described columns, empty; the next sweep fills them. @throws RowsyncError `replica.schema` where there is no room for them. */
+export function addColumns(tx: Tx, table: WrittenTable, columns: readonly DescribedColumn[], at: string): void {
+  if (columns.length === 0) return;
+  requireRoom(tx, table, columns.length);
+  const stored = columns.map(({ descriptor, localName }) => ({ localName, type: columnType(descriptor.type) }));
+  // SQLite reads the whole schema again for each ALTER TABLE: a hundred tables of a hundred columns would take minutes. Triggers go with their table.
+  if (isUntouched(tx, table)) {
+    changeSchema(tx, sql`DROP TABLE ${ident(table.localName)}`);
+    noteTriggers(tx, table.id, []);
+    makeTable(tx, table.localName, stored);
+  } else {
+    dropDependents(tx, table.id);
+    const definitions = stored.map(
+      ({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[TYPE_RULES[type].storedAs]}`,
+    );
+    for (const name of shapedTables(tx, table)) {
+      for (const definition of definitions) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN ${definition}`).run();
+    }
+  }
+  storeNewColumns(tx, table.id, columns, at);
+}
+
+/** Whether a table is as it was made here, under our guards: without a column of the origin, a row, or an index or trigger of another program. */
+function isUntouched(tx: Tx, { id, localName }: WrittenTable): boolean {
+  if (hasBase(tx, id) || readColumns(tx, id).length > 0 || readPhysicalColumns(tx, localName).length > 2) return false;
+  const isIndexed = queryAny(tx, sql`SELECT 1 FROM pragma_index_list(?) LIMIT 1`, [localName]);
+  if (isIndexed || hasForeignTrigger(tx, localName)) return false;
+  return !queryAny(tx, sql`SELECT 1 FROM ${ident(localName)} LIMIT 1`);
+}
+
+const STORAGE_SQL: Readonly<Record<StoredAs, Sql>> = { TEXT: sql`TEXT`, INTEGER: sql`INTEGER`, ANY: sql`ANY` };
+
+/** Puts back a column that another client dropped: with its base values, or empty for the next sweep to fill. */
+export function restoreColumn(
+  tx: Tx,
+  table: WrittenTable,
+  column: Pick<LedgerColumn, 'localName' | 'type'>,
+  at: string,
+): void {
+  // Without a base, nothing tells what was in it.
+  if (!hasBase(tx, table.id)) endJournal(tx, table.id, { at, why: 'another program dropped a column', isAgain: true });
+  dropDependents(tx, table.id);
+  const name = ident(column.localName);
+  const here = ident(table.localName);
+  const definition = sql`${name} ${STORAGE_SQL[TYPE_RULES[column.type].storedAs]}`;
+  tx.prepare(sql`ALTER TABLE ${here} ADD COLUMN ${definition}`).run();
+  if (!hasBase(tx, table.id)) return;
+  requireHarmlessTriggers(tx, table);
+  const base = ident(baseName(table.id));
+  tx.prepare(sql`UPDATE ${here} SET ${name} = ${base}.${name} FROM ${base} WHERE ${base}._id = ${here}._id`).run();
+}
+
+/** Drops what the origin no longer describes; returns `table` or `table.column`. The caller makes triggers and the view of changes again. */
+export function pruneSchema(tx: Tx, at: string): readonly string[] {
+  const dropped: string[] = [];
+  const watch = schemaWatch(tx);
+  const onChanged = watch?.change(tx);
+  emptyChangesView(tx);
+  const gone = tx.prepare(sql`SELECT id, local_name AS localName FROM _rowsync_tables WHERE state = 'gone'`).all();
+  // columns and types are ours
+  for (const { id, localName } of gone as WrittenTable[]) {
+    endJournal(tx, id, { at, why: 'the table was pruned' });
+    watch?.free(tx, null, [localName]);
+    if (isOwnTable(tx, localName)) tx.prepare(sql`DROP TABLE ${ident(localName)}`).run();
+    dropBase(tx, id);
+    forgetParts(tx, id);
+    forgetTable(tx, id);
+    forgetDescriptor(tx, id);
+    dropped.push(localName);
+  }
+  const text = sql`SELECT c.seq, c.local_name AS localName, t.id, t.local_name AS localTable FROM _rowsync_columns c
+          JOIN _rowsync_tables t ON t.id = c.table_id WHERE c.state <> 'live'`;
+  const columns = queryAll(tx, text) as { seq: number; localName: string; id: number; localTable: string }[];
+  for (const { seq, localName, id, localTable } of columns) {
+    keepNames(tx, id, [seq]);
+    if (tx.journal.isKept(id)) markJournal(tx, id, { kind: 'schema', at, note: { pruned: localName } });
+    dropColumn(tx, { id, localName: localTable }, { seq, localName });
+    dropped.push(`${localTable}.${localName}`);
+  }
+  onChanged?.();
+  return dropped;
+}
+
+/** Drops a column of a table with its values; the caller makes triggers and the view of changes again. */
+export function dropColumn(
+  tx: Tx,
+  table: WrittenTable,
+  { seq, localName }: Pick<LedgerColumn, 'seq' | 'localName'>,
+): void {
+  dropDependents(tx, table.id);
+  schemaWatch(tx)?.free(tx, table.localName, [localName]);
+  // Another client may have dropped the table, or the column.
+  const parts = [table.localName, baseName(table.id)].filter((name) => readStanding(tx, name, [localName]).length > 0);
+  for (const name of parts) tx.prepare(sql`ALTER TABLE ${ident(name)} DROP COLUMN ${ident(localName)}`).run();
+  forgetColumnLine(tx, seq);
+}
+
+/** Forgets everything about a table but its ledger row and the evidence of deleted rows. */
+function forgetParts(tx: Tx, tableId: number): void {
+  keepNames(tx, tableId, 'all');
+  changeColumns(tx, sql`DELETE FROM _rowsync_columns WHERE table_id = ?`).run(tableId);
+  const clear = [
+    sql`DELETE FROM _rowsync_pages WHERE table_id = ?`,
+    sql`DELETE FROM _rowsync_page_rows WHERE table_id = ?`,
+    sql`DELETE FROM _rowsync_suspects WHERE table_id = ?`,
+    sql`DELETE FROM _rowsync_unreadable WHERE table_id = ?`,
+    sql`DELETE FROM _rowsync_rows WHERE table_id = ?`,
+    sql`DELETE FROM _rowsync_refusals WHERE table_id = ?`,
+    sql`DELETE FROM _rowsync_batches WHERE table_id = ?`,
+    sql`DELETE FROM _rowsync_local_ids WHERE table_id = ?`,
+    sql`DELETE FROM _rowsync_quarters WHERE table_id = ?`,
+  ];
+  for (const statement of clear) tx.prepare(statement).run(tableId);
+}
+
+/** Whether two rows, by the names that a statement gives them, differ in what rowsync stores. */
+export function rowsDiffer(columns: readonly { readonly localName: string }[], one: Sql, other: Sql): Sql {
+  const names = [sql`_allow`, ...columns.map(({ localName }) => ident(localName))];
+  return anyOf(names.map((name) => isOther(sql`${one}.${name}`, sql`${other}.${name}`)));
+}
+
+/** The columns of a user table that hold the origin's values, quoted, in the order of `columns`. */
+export function columnList(columns: readonly { readonly localName: string }[]): Sql {
+  return joinSql([sql`_id`, sql`_allow`, ...columns.map(({ localName }) => ident(localName))]);
+}
+
+/** The text of a row's key, for people; null where the table has no key column or the row is gone. */
+export function readKeyText(from: Connection, tableId: number, rowId: number): string | null {
+  const text = sql`SELECT t.local_name AS tableName, c.local_name AS columnName FROM _rowsync_columns c
+          JOIN _rowsync_tables t ON t.id = c.table_id
+          WHERE c.table_id = ? AND c.kind = 'Key' AND c.state = 'live' ORDER BY c.position LIMIT 1`;
+  const place = queryFirst(from, text, [tableId]) as { tableName: string; columnName: string } | null;
+  if (place === null) return null;
+  const key = sql`SELECT CAST(${ident(place.columnName)} AS TEXT) FROM ${ident(place.tableName)} WHERE _id = ?`;
+  return queryText(from, key, [rowId]);
+}

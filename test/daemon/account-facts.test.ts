@@ -1,0 +1,91 @@
+/**
+ * The facts of the account, as they are read from a replica.
+ */
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { readProblems } from '../../src/daemon/account-facts.ts';
+import { disownFile } from '../../src/replica/older-copy.ts';
+import { openReader } from '../../src/replica/reader.ts';
+import { startFilesFixture, fileOf } from '../support/files.ts';
+import { NOTHING_KEPT } from '../support/kept.ts';
+import { startFixture } from '../support/replica.ts';
+import { NOTE } from '../support/two-way.ts';
+
+const AROUND = {
+  word: { keeper: 'nobody' as const, complaints: [] },
+  nowMs: Date.now(),
+  ...NOTHING_KEPT,
+};
+
+test('a first pull that ended once it knew who is calling has pulled nothing', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  await fixture.pull();
+  fixture.execute('DELETE FROM _rowsync_tables');
+  const reader = openReader(fixture.path);
+
+  const problems = readProblems(reader, AROUND);
+  reader.close();
+
+  expect(problems.map(({ code }) => code)).toEqual(['replica.unpulled']);
+});
+
+const ALBUM = {
+  name: 'Album',
+  columns: [{ name: 'Cover', type: 'Attachment' }],
+  rows: [{ Cover: fileOf('a.png', 10) }],
+} as const;
+
+function codesOf(path: string, around = AROUND): readonly string[] {
+  const reader = openReader(path);
+  const problems = readProblems(reader, around);
+  reader.close();
+  return problems.map(({ code, table, count }) => `${code} ${table} ${count}`);
+}
+
+test('a file that could not be fetched is late, then for a person, then here', async () => {
+  await using fixture = await startFilesFixture({ tables: [ALBUM] });
+  await fixture.pull();
+  const seen: (readonly string[])[] = [];
+
+  for (let count = 0; count < 3; count += 1) {
+    fixture.sandbox.faults.replace({ faults: [{ fault: 'html', method: 'attachment' }] });
+    await fixture.pullFiles({ retryNow: true });
+    seen.push(codesOf(fixture.path));
+  }
+  const unwanted = codesOf(fixture.path, { ...AROUND, withoutFiles: new Set(['Album']) });
+  fixture.sandbox.faults.replace({ faults: [] });
+  await fixture.pullFiles({ retryNow: true });
+
+  expect(seen).toEqual([['files.late Album 1'], ['files.late Album 1'], ['files.failed Album 1']]);
+  expect(unwanted).toEqual([]);
+  expect(codesOf(fixture.path)).toEqual([]);
+});
+
+test('a folder of files that cannot be used is a problem until it can', async () => {
+  await using fixture = await startFilesFixture({ tables: [ALBUM] });
+  await fixture.pull();
+  writeFileSync(fixture.store, 'a file in the place of the folder');
+
+  await fixture.pullFiles();
+  const before = codesOf(fixture.path);
+  rmSync(fixture.store);
+  await fixture.pullFiles();
+
+  expect(before).toEqual(['files.failed null 1']);
+  expect(codesOf(fixture.path)).toEqual([]);
+});
+
+test('an older copy that was put back is told for seven days', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  await fixture.pull();
+  const copy = `${fixture.path}.copy`;
+  fixture.execute(`VACUUM INTO '${copy}'`);
+  fixture.replica.close();
+  copyFileSync(copy, fixture.path);
+  disownFile(fixture.path);
+  fixture.restart();
+  await fixture.pull();
+
+  expect(codesOf(fixture.path)).toEqual(['replica.putBack null 1']);
+  expect(codesOf(fixture.path, { ...AROUND, nowMs: AROUND.nowMs + 8 * 86_400_000 })).toEqual([]);
+});

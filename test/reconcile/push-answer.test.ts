@@ -1,0 +1,360 @@
+import { describe, expect, test } from 'vitest';
+import {
+  areStatusesInOrder,
+  isRightLost,
+  isRowAtFault,
+  judgeRefusal,
+  judgeAnswer,
+  type BatchVerdict,
+  type RetryHope,
+  type RowReply,
+  afterUnanswered,
+  ALONE,
+  unansweredHope,
+  UNANSWERED_MAX,
+  madeIds,
+  retryHope,
+  type RowLimit,
+} from '../../src/reconcile/push-answer.ts';
+import type { ChangeKind, SentCell } from '../../src/reconcile/push-plan.ts';
+
+test.each<[ChangeKind, number, number | null, RowReply['as'] | RetryHope]>([
+  ['insert', 201, null, 'accepted'],
+  ['insert', 200, null, 'matched'],
+  ['insert', 304, null, 'accepted'],
+  ['insert', 300, null, 'never'],
+  ['insert', 400, 409, 'never'],
+  ['insert', 404, null, 'never'],
+  ['insert', 403, 4000, 'later'],
+  ['update', 200, null, 'accepted'],
+  ['update', 304, null, 'accepted'],
+  ['update', 400, 0, 'never'],
+  ['update', 403, 0, 'later'],
+  ['update', 403, 4000, 'missing'],
+  ['update', 404, 0, 'missing'],
+  ['update', 409, 0, 'never'],
+  ['update', 429, 0, 'soon'],
+  ['update', 500, 0, 'soon'],
+  ['insert', 500, 0, 'failed'],
+  ['delete', 500, 0, 'soon'],
+  ['delete', 200, null, 'accepted'],
+  ['delete', 403, 4000, 'missing'],
+  ['delete', 404, null, 'missing'],
+  ['delete', 403, 12, 'later'],
+  ['delete', 409, 12, 'never'],
+])('%s that is answered %i (code %s) is %s', (kind, status, code, expected) => {
+  const errors = code === null ? [] : [{ error: status, code, message: 'No', source: 'B' }];
+  const end = judgeAnswer({ kind, cells: [] }, { status, id: 7, key: null, errors });
+  const found = end.kind === 'left' ? end.answer?.as : end.kind === 'refused' ? end.why.hope : null;
+  expect(found).toBe(expected);
+});
+
+describe('the answer about a row', () => {
+  const source = 'B';
+  const errors = [
+    { error: 400, code: 3100, message: 'Too long', source },
+    { error: 400, code: 0, message: 'and wrong', source: null },
+  ];
+  const file: SentCell = {
+    column: 0,
+    value: 'x',
+    file: { path: 'x.txt', name: 'x.txt', type: 'text/plain', bytes: 1, sha256: 'ab', before: null },
+  };
+
+  test('is kept with its id if the row was taken', () => {
+    const end = judgeAnswer({ kind: 'insert', cells: [] }, { status: 201, id: 7, key: null, errors: [] });
+    expect(end).toEqual({ kind: 'left', answer: { as: 'accepted', id: 7, refusal: null } });
+  });
+
+  test('is kept with its words and without its id if the row may be there all the same', () => {
+    const end = judgeAnswer({ kind: 'insert', cells: [] }, { status: 500, id: 7, key: null, errors: [] });
+    const refusal = { status: 500, code: null, message: 'the origin answered 500 without a message', source: null };
+    expect(end).toEqual({ kind: 'left', answer: { as: 'failed', id: null, refusal } });
+  });
+
+  test('is the reason of a refused row, with the words of all its errors', () => {
+    const end = judgeAnswer({ kind: 'update', cells: [file] }, { status: 400, id: 7, key: null, errors });
+    const words = { status: 400, code: 3100, message: 'Too long; and wrong', source };
+    expect(end).toEqual({ kind: 'refused', why: { reason: words.message, words, hope: 'never' } });
+  });
+
+  test('is none if the origin failed over an update with a file', () => {
+    const failed = { status: 503, id: 7, key: null, errors };
+    expect(judgeAnswer({ kind: 'update', cells: [file] }, failed)).toEqual({ kind: 'left', answer: null });
+    expect(judgeAnswer({ kind: 'update', cells: [] }, failed)).toMatchObject({ kind: 'refused' });
+    expect(judgeAnswer({ kind: 'update', cells: [file] }, { ...failed, status: 500 })).toMatchObject({ answer: null });
+    expect(judgeAnswer({ kind: 'update', cells: [{ column: 0, value: 'x' }] }, failed).kind).toBe('refused');
+    expect(judgeAnswer({ kind: 'insert', cells: [file] }, failed)).toMatchObject({ answer: { as: 'failed' } });
+  });
+
+  test('has the id of the row that a new one met', () => {
+    const end = judgeAnswer({ kind: 'insert', cells: [] }, { status: 200, id: 7, key: null, errors: [] });
+    expect(end).toEqual({ kind: 'left', answer: { as: 'matched', id: 7, refusal: null } });
+  });
+});
+
+type Answered = { readonly status: number; readonly id: number | null };
+
+test.each<[string, readonly (readonly [number, ChangeKind])[], readonly Answered[], boolean]>([
+  [
+    'in order',
+    [
+      [1, 'update'],
+      [2, 'update'],
+    ],
+    [
+      { status: 200, id: 1 },
+      { status: 304, id: 2 },
+    ],
+    true,
+  ],
+  [
+    'in another order',
+    [
+      [1, 'update'],
+      [2, 'update'],
+    ],
+    [
+      { status: 200, id: 2 },
+      { status: 200, id: 1 },
+    ],
+    false,
+  ],
+  [
+    'one too few',
+    [
+      [1, 'update'],
+      [2, 'update'],
+    ],
+    [{ status: 200, id: 1 }],
+    false,
+  ],
+  [
+    'one too many',
+    [[1, 'update']],
+    [
+      { status: 200, id: 1 },
+      { status: 200, id: 2 },
+    ],
+    false,
+  ],
+  ['without the id of a row that was done', [[1, 'update']], [{ status: 200, id: null }], false],
+  ['without the id of a row that was refused', [[1, 'update']], [{ status: 400, id: null }], true],
+  [
+    'with two rows of one id',
+    [
+      [-1, 'insert'],
+      [-2, 'insert'],
+    ],
+    [
+      { status: 201, id: 9 },
+      { status: 201, id: 9 },
+    ],
+    false,
+  ],
+  [
+    'of new rows',
+    [
+      [-1, 'insert'],
+      [-2, 'insert'],
+    ],
+    [
+      { status: 201, id: 9 },
+      { status: 201, id: 10 },
+    ],
+    true,
+  ],
+  ['without the id of a row that was there already', [[1, 'update']], [{ status: 304, id: null }], false],
+  ['without the id of a row that was led elsewhere', [[1, 'update']], [{ status: 300, id: null }], true],
+  ['without the id of a row with a strange status', [[1, 'update']], [{ status: 305, id: null }], true],
+  ['of an update that made a row', [[1, 'update']], [{ status: 201, id: 1 }], false],
+  ['of another row than the one to update', [[1, 'update']], [{ status: 200, id: 9 }], false],
+  ['of deletes, without ids', [[1, 'delete']], [{ status: 200, id: null }], true],
+  [
+    'of deletes in another order',
+    [
+      [1, 'delete'],
+      [2, 'delete'],
+    ],
+    [
+      { status: 200, id: 2 },
+      { status: 403, id: 1 },
+    ],
+    false,
+  ],
+])('statuses %s prove something or nothing', (_what, sent, statuses, expected) => {
+  expect(
+    areStatusesInOrder(
+      sent.map(([id, kind]) => ({ id, kind })),
+      statuses,
+    ),
+  ).toBe(expected);
+});
+
+test.each<[number, number | null, BatchVerdict]>([
+  [400, 3100, 'split'],
+  [403, 0, 'split'],
+  [403, 999, 'split'],
+  [403, 1000, 'stopAll'],
+  [403, 1001, 'stopAll'],
+  [403, 1999, 'stopAll'],
+  [403, 2000, 'split'],
+  [400, 1500, 'split'],
+  [422, 0, 'split'],
+  [401, null, 'stopAll'],
+  [404, null, 'split'],
+  [405, 0, 'stopTable'],
+  [409, 0, 'split'],
+  [413, null, 'split'],
+  [414, null, 'split'],
+  [415, 0, 'stopTable'],
+])('a whole batch that is refused with %i (code %s) asks for %s', (status, code, verdict) => {
+  expect(judgeRefusal({ status, code, words: 'No' })).toBe(verdict);
+});
+
+describe('a right is lost', () => {
+  test.each<[string, readonly (readonly [number, number])[], boolean]>([
+    [
+      'when every row of several is forbidden',
+      [
+        [403, 5],
+        [403, 5],
+      ],
+      true,
+    ],
+    ['not when one row alone is', [[403, 5]], false],
+    [
+      'not when another row passed',
+      [
+        [403, 5],
+        [200, 0],
+      ],
+      false,
+    ],
+    [
+      'not when the rows are missing',
+      [
+        [403, 4000],
+        [403, 4000],
+      ],
+      false,
+    ],
+    ['not when there is no row', [], false],
+  ])('%s', (_what, statuses, expected) => {
+    expect(isRightLost(statuses.map(([status, code]) => ({ status, errors: [{ code }] })))).toBe(expected);
+  });
+});
+
+test.each<[number, BatchVerdict]>([
+  [400, 'ask'],
+  [403, 'ask'],
+  [406, 'ask'],
+  [409, 'ask'],
+  [404, 'stopTable'],
+  [402, 'stopTable'],
+  [405, 'stopTable'],
+  [407, 'stopTable'],
+  [408, 'stopTable'],
+  [410, 'stopTable'],
+  [411, 'stopTable'],
+  [421, 'stopTable'],
+  [422, 'ask'],
+  [425, 'stopTable'],
+  [426, 'stopTable'],
+  [428, 'stopTable'],
+  [429, 'stopTable'],
+  [499, 'ask'],
+  [500, 'stopTable'],
+  [511, 'stopTable'],
+  [301, 'stopTable'],
+  [413, 'split'],
+  [414, 'split'],
+  [401, 'stopAll'],
+])(
+  '%i without a message is of a row only if it is about size, or the origin answers another request: %s',
+  (status, verdict) => {
+    expect(judgeRefusal({ status, code: null, words: '' })).toBe(verdict);
+  },
+);
+
+test.each([
+  [413, true],
+  [414, true],
+  [400, false],
+  [403, false],
+  [409, false],
+])('a row that is refused alone with %i is at fault for certain: %s', (status, isCertain) => {
+  expect(isRowAtFault({ status })).toBe(isCertain);
+});
+
+describe('after a request without an answer about its rows', () => {
+  test.each<[string, number, RowLimit | null, RowLimit | 'park']>([
+    ['many rows are halved', 500, null, { rowsMax: 250, failureCount: 1 }],
+    ['three rows leave in twos', 3, { rowsMax: 3, failureCount: 4 }, { rowsMax: 2, failureCount: 5 }],
+    ['two rows leave alone', 2, null, { rowsMax: 1, failureCount: 1 }],
+    ['a row that was alone from the beginning is tried once more', 1, null, { rowsMax: 1, failureCount: 1 }],
+    ['a row that failed before, and alone, is parked', 1, { rowsMax: 1, failureCount: 1 }, 'park'],
+    ['a row that was parked before is parked at once', 1, ALONE, 'park'],
+  ])('%s', (_what, rowCount, before, expected) => {
+    expect(afterUnanswered(rowCount, before)).toEqual(expected);
+  });
+
+  test('a row that was parked leaves alone', () => {
+    expect(ALONE.rowsMax).toBe(1);
+  });
+
+  test('any number of rows comes down to one, well within the bound of a push', () => {
+    let count = 0;
+    let limit: RowLimit | null = null;
+    for (let next = afterUnanswered(500, limit); next !== 'park'; next = afterUnanswered(next.rowsMax, limit)) {
+      limit = next;
+      count += 1;
+    }
+
+    expect(count).toBe(9);
+    expect(count * 4).toBeLessThan(UNANSWERED_MAX);
+  });
+});
+
+test.each([
+  [0, 'soon'],
+  [500, 'soon'],
+  [502, 'soon'],
+  [200, 'later'],
+  [403, 'later'],
+  [406, 'later'],
+  [413, 'later'],
+] as const)('a row that ended its request with %i is tried again %s', (status, hope) => {
+  expect(unansweredHope(status)).toBe(hope);
+});
+
+test.each([
+  [400, 'never'],
+  [401, 'later'],
+  [402, 'never'],
+  [403, 'later'],
+  [408, 'soon'],
+  [425, 'soon'],
+  [426, 'never'],
+  [429, 'soon'],
+  [500, 'soon'],
+] as const)('a row that is refused with %i is tried again %s', (status, hope) => {
+  expect(retryHope(status)).toBe(hope);
+});
+
+test('a code without words, and words without a code, are the origin’s', () => {
+  expect(judgeRefusal({ status: 400, code: 3100, words: '' })).toBe('split');
+  expect(judgeRefusal({ status: 400, code: null, words: 'No' })).toBe('split');
+});
+
+test('an answer gives ids to new rows that it says it made, and to no others', () => {
+  const sent = (['insert', 'insert', 'update', 'insert'] as const).map((kind) => ({ kind }));
+  const statuses = [
+    { status: 201, id: 9 },
+    { status: 200, id: 4 },
+    { status: 201, id: 5 },
+    { status: 201, id: null },
+  ];
+
+  expect(madeIds(sent, statuses)).toEqual([9]);
+});

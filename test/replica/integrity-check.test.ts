@@ -1,0 +1,104 @@
+/**
+ * When a replica is looked through as it is opened: whenever there is reason to doubt it, and once a day.
+ */
+import Database from 'better-sqlite3';
+import { closeSync, copyFileSync, existsSync, openSync, statSync, utimesSync, writeSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { must } from '../../src/base/assert.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { ident, sql } from '../../src/base/sql.ts';
+import { readTwoWayTables } from '../../src/capture/two-way-table.ts';
+import { openReplica } from '../../src/replica/database.ts';
+import { baseName } from '../../src/replica/user-tables.ts';
+import { checkAfterDamage } from '../../src/replica/integrity-check.ts';
+import type { Fixture } from '../support/replica.ts';
+import { startTwoWay } from '../support/two-way.ts';
+
+let fixture: Fixture;
+let path: string;
+const clock = { ...systemClock, nowMs: () => statSync(path).mtimeMs };
+
+beforeEach(async () => {
+  fixture = await startTwoWay();
+  path = fixture.path;
+  fixture.replica.close();
+});
+
+afterEach(async () => {
+  fixture.replica = openReplica(`${path}.other`, { clock: systemClock });
+  await fixture[Symbol.asyncDispose]();
+});
+
+/** Opens the replica and closes it again. */
+function visit(nowMs = clock.nowMs()): void {
+  openReplica(path, { clock: { ...systemClock, nowMs: () => nowMs } }).close();
+}
+
+/** Overwrites the base, as a disk does: no time of the file tells. */
+function rot(): void {
+  const { atime, mtime } = statSync(path);
+  const db = new Database(path, { readonly: true });
+  const root = db.prepare("SELECT rootpage FROM sqlite_schema WHERE name GLOB '_rowsync_base_*'").pluck().get();
+  db.close();
+  const file = openSync(path, 'r+');
+  writeSync(file, Buffer.alloc(4096, 0xa5), 0, 4096, (Number(root) - 1) * 4096);
+  closeSync(file);
+  utimesSync(path, atime, mtime);
+}
+
+test('a file that is as a process of ours left it today is not looked through', () => {
+  rot();
+
+  expect(() => visit()).not.toThrow();
+});
+
+test('a file is looked through once a day', () => {
+  rot();
+
+  expect(() => visit(clock.nowMs() + 86_400_000)).toThrow('is damaged');
+});
+
+test('a file that someone has written to is looked through', () => {
+  rot();
+  const { atime, mtimeMs } = statSync(path);
+  utimesSync(path, atime, new Date(mtimeMs - 1_000));
+
+  expect(() => visit()).toThrow('is damaged');
+});
+
+test('a file is looked through after a crash, which leaves its log behind', () => {
+  const db = new Database(path);
+  db.exec('CREATE TABLE more (a)');
+  for (const end of ['', '-wal']) copyFileSync(`${path}${end}`, `${path}.crash${end}`);
+  db.close();
+  for (const end of ['', '-wal']) copyFileSync(`${path}.crash${end}`, `${path}${end}`);
+  expect(existsSync(`${path}-wal`)).toBe(true);
+  rot();
+  const { mtime } = statSync(path);
+  utimesSync(`${path}.lock`, mtime, mtime);
+
+  expect(() => visit()).toThrow('is damaged');
+});
+
+test('a file that a process found damaged is looked through, even if nothing was written since', async () => {
+  rot();
+  const replica = openReplica(path, { clock });
+  const [table] = readTwoWayTables(replica);
+  const read = sql`SELECT * FROM ${ident(baseName(must(table, 'it is two-way').id))}`;
+  await expect(replica.write('Reading', (tx) => tx.prepare(read).all())).rejects.toThrow('malformed');
+  replica.close();
+
+  expect(() => visit()).toThrow('is damaged');
+});
+
+test('a reader hears of damage that a process met, also of a table of ours that is not there any more', () => {
+  checkAfterDamage(path);
+  const db = new Database(path);
+  db.exec('DROP TABLE _rowsync_local_ids');
+  db.close();
+  checkAfterDamage(path); // nobody has met it yet
+
+  expect(() => visit()).toThrow(expect.objectContaining({ code: 'replica.damaged' }) as Error);
+
+  expect(() => checkAfterDamage(path)).toThrow(expect.objectContaining({ code: 'replica.damaged' }) as Error);
+});
