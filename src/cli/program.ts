@@ -13,7 +13,7 @@ import { type Extra, type Runner, COMMAND_GROUPS, type CommandModule } from '../
 import type { GlobalOptions } from './runtime/invocation.ts';
 import { optimiseCode } from './runtime/memory.ts';
 import { writeProse, type Session } from './terminal/session.ts';
-import { printable, printableJson, printableLines, wrapProse } from '../base/text.ts';
+import { hanging, printable, printableJson, printableLines, wrapProse } from '../base/text.ts';
 
 const EXIT_CODES_HELP = `
 Exit codes:
@@ -79,11 +79,19 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
   }
 }
 
-/** Help whose paragraphs fit the terminal; commander does so for options only. Lines that are indented, such as examples, stay as they are. */
+const NOTE_INDENT = ' '.repeat(6);
+
+/** Help that fits the terminal; commander does so for options only. What an example says of itself goes below it where both are too wide. */
 function wrapHelp(text: string, width: number | null): string {
   if (width === null) return text;
   const paragraphs = text.replaceAll(/^\S.*(?:\n\S.*)+$/gm, (lines) => lines.replaceAll('\n', ' '));
-  return paragraphs.replaceAll(/^\S.*$/gm, (line) => wrapProse(line, width));
+  return paragraphs
+    .replaceAll(/^\S.*$/gm, (line) => wrapProse(line, width))
+    .replaceAll(/^( +\S.*? {2,})(\S.*)$/gm, (line, example: string, note: string) => {
+      if (line.length <= width) return line;
+      const isWide = example.length > width / 2;
+      return `${isWide ? `${example.trimEnd()}\n` : ''}${hanging(isWide ? NOTE_INDENT : example, note, width).trimEnd()}`;
+    });
 }
 
 /** SQL may begin with a comment, which is no option: a blank before it changes nothing. */

@@ -33,7 +33,8 @@ Examples:
   rowsync resolve 12 --take local
   rowsync resolve 12 --take '=Main Street 5'
   rowsync resolve 12 --take remote --again                         what is decided already needs --again
-  UPDATE sync_conflicts SET resolution = 'remote' WHERE id = 12 AND state = 'open'    in SQL, carried out by the next run`;
+  UPDATE sync_conflicts SET resolution = 'remote'
+    WHERE id = 12 AND state = 'open'    in SQL, carried out by the next run`;
 
 const DISCARD_EXAMPLES = `
 What is given up stays in sync_conflicts, where "rowsync resolve ID --take local --again" takes it again. --all leaves rows alone that are in

@@ -20,8 +20,7 @@ status, sql and other readers work beside it.
 
 Signals:
   SIGTERM, SIGINT   end within 20 seconds; the file is consistent whenever the process ends
-  SIGHUP            read the configuration again; one with problems is refused, and the present one stays;
-                    from a terminal that is closed: end
+  SIGHUP            read the configuration again, unless it has problems; from a terminal that is closed: end
   SIGUSR1           start a cycle now, also for what waits after a failure
 
 Examples:

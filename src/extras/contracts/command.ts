@@ -16,7 +16,8 @@ pull. The exit code is 3 if a query breaks or a check fails.
 
 Examples:
   rowsync contracts
-  rowsync contracts --json | jq '.contracts[] | select(.state != "ok") | .name, .corrected'`;
+  rowsync contracts --json |
+    jq '.contracts[] | select(.state != "ok") | .name, .corrected'`;
 
 export function addContractsCommand(program: Command, runner: Runner): void {
   program

@@ -13,7 +13,8 @@ Speaks the Model Context Protocol, until its input ends. An agent lists tables, 
 changes nothing: edits that it proposes wait for a person (rowsync proposals). No secret is loaded; only the daemon asks the origin.
 
 Example, for an agent's configuration:
-  { "mcpServers": { "rowsync": { "command": "rowsync", "args": ["mcp", "--config", "/etc/rowsync/main.yaml"] } } }`;
+  { "mcpServers": { "rowsync": { "command": "rowsync",
+    "args": ["mcp", "--config", "/etc/rowsync/main.yaml"] } } }`;
 
 export function addMcpCommand(program: Command, runner: Runner): void {
   program

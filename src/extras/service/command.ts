@@ -39,7 +39,8 @@ again is harmless: it brings the units up to date and starts the service anew, a
 token and replica alone.
 
 Examples:
-  sudo rowsync service install --url https://www.teamdesk.net --database 21995 --token-file token
+  sudo rowsync service install --url https://www.teamdesk.net --database 21995 \\
+    --token-file token
   sudo rowsync service install sales --dry-run
   sudo rowsync service install --timer
   rowsync service status

@@ -24,8 +24,8 @@ has answered and has the tables of --push.
 
 Examples:
   rowsync init
-  rowsync init --url https://www.teamdesk.net/secure/db/21995/overview.aspx --token-file token \\
-    --table '*' --push 'Customer=External Id'`;
+  rowsync init --url https://www.teamdesk.net/secure/db/21995/overview.aspx \\
+    --token-file token --table '*' --push 'Customer=External Id'`;
 
 export function addInitCommand(program: Command, runner: Runner): void {
   program
