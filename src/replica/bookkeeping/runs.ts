@@ -108,11 +108,15 @@ export function openRun(tx: Tx, kind: string, at: string): number {
   return id;
 }
 
-/** Closes the record of a run; `at` is a stamp. */
+/** Closes the record of a run; `at` is a stamp. A run that a mistyped name ended did nothing, and leaves no record. */
 export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): void {
   const { tables } = totals;
   const error = totals.error ?? tables.find((table) => table.error !== null)?.error ?? null;
   const whole = tables.some(({ held }) => held !== null) ? 'held' : 'done';
+  if (error?.code === 'usage.invalid') {
+    tx.prepare(sql`DELETE FROM _rowsync_runs WHERE id = ?`).run(runId);
+    return;
+  }
   const outcome = error === null ? whole : error.code === 'origin.stopped' ? 'stopped' : 'failed';
   const sum = (count: (table: RunTable) => number): number => tables.reduce((total, table) => total + count(table), 0);
   const results = resultsOf(totals);

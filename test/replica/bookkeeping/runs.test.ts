@@ -68,6 +68,16 @@ test('a pull is kept with what it did to each table, and with that it was read w
   expect(faresOf(fixture).map((text) => text.split(' ')[1])).toEqual(['fresh']);
 });
 
+test('a run that named no table leaves no record, so that the one before it is still the last', async () => {
+  await using fixture = await startPulled();
+  await fixture.pull();
+
+  const report = await fixture.pull({ tables: ['Ntoe'] });
+
+  expect(report.error?.code).toBe('usage.invalid');
+  expect(fixture.rows('SELECT outcome FROM sync_runs')).toEqual([{ outcome: 'done' }]);
+});
+
 test('what concerned all tables is kept beside what each one met, and both stay short', async () => {
   await using fixture = await startPulled();
   const long = { ...COMPLAINT, message: 'x'.repeat(2_000) };
