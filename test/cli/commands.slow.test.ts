@@ -45,7 +45,7 @@ test('pulls, asks, follows and verifies', async () => {
   const rowsync = (...args: string[]) => runRowsync(args, workspace);
 
   const first = await rowsync('pull');
-  expect(first.stderr).toContain('Note: 60 rows, 60 new, 1 page read');
+  expect(first.stderr).toBe('');
   expect(first.stdout).toContain('3 tables, 62 rows: 62 new, 0 changed, 0 deleted');
   expect(first.exitCode).toBe(0);
 

@@ -1,30 +1,15 @@
 /**
- * The progress of a pull or verify, of rows and then of files. A bar on a terminal, otherwise a line per table in
- * which something happened and, for a long one, one every ten seconds. Nothing where a program reads the output.
+ * The progress of a pull or verify, of rows and then of files. A bar on a terminal, otherwise a line every ten
+ * seconds: what a short one did is in its report. Nothing where a program reads the output.
  *
  * The expected number of rows is known from the sweep before. In a first pull, tables are counted instead.
  */
 import { SingleBar } from 'cli-progress';
 import type { Clock } from '../../base/clock.ts';
 import type { FilesProgress } from '../../files/context.ts';
-import {
-  positionAfter,
-  PULL_BEGINNING,
-  type PullPosition,
-  type PullProgress,
-  type TablePullReport,
-} from '../../pull/report.ts';
+import { positionAfter, PULL_BEGINNING, type PullPosition, type PullProgress } from '../../pull/report.ts';
 import type { Output } from './session.ts';
-import {
-  countText,
-  displayWidth,
-  durationText,
-  plural,
-  printable,
-  truncate,
-  bytesText,
-  withoutName,
-} from '../../base/text.ts';
+import { countText, displayWidth, durationText, plural, printable, truncate, bytesText } from '../../base/text.ts';
 
 export interface ProgressState extends PullPosition {
   readonly elapsedMs: number;
@@ -83,8 +68,6 @@ function lineProgress(output: Output, clock: Clock): Progress {
   const rows = counter<PullProgress, PullPosition>(clock, PULL_BEGINNING, positionAfter);
   let files: Counter<FilesProgress, FilesState> | null = null;
   let lastLineMs = clock.monotonicMs();
-  // An origin that is down fails every table in the same words; once is enough.
-  const failures = new Set<string>();
   const say = (line: string): void => {
     lastLineMs = clock.monotonicMs();
     void output.write(`${line}\n`);
@@ -92,7 +75,6 @@ function lineProgress(output: Output, clock: Clock): Progress {
   return {
     onProgress: (event) => {
       rows.count(event);
-      if (event.kind === 'tableEnd' && isWorthALine(event.report, failures)) say(tableLine(event.report));
       if (event.kind === 'page' && clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(lineText(rows.state()));
     },
     onFiles: (event) => {
@@ -102,21 +84,6 @@ function lineProgress(output: Output, clock: Clock): Progress {
     },
     stop: () => undefined,
   };
-}
-
-/**
- * A table in which nothing changed and that took no time says nothing: a scheduler mails what is printed. Nor does a
- * failure that another table had in the same words, or being stopped.
- */
-function isWorthALine(report: TablePullReport, failures: Set<string>): boolean {
-  if (report.error !== null) {
-    const { code, message } = report.error;
-    if (code === 'origin.stopped' || failures.has(message)) return false;
-    failures.add(message);
-    return true;
-  }
-  const changeCount = report.insertedCount + report.updatedCount + report.deletedCount;
-  return changeCount > 0 || report.held !== null || report.unreadableCount > 0 || report.durationMs >= LINE_EVERY_MS;
 }
 
 interface Counter<Event, State> {
@@ -180,27 +147,6 @@ function paceTexts(
 function drawnBar(share: number): string {
   const filled = Math.round(Math.min(1, share) * BAR_WIDTH);
   return '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
-}
-
-/** What a pull did to one table, in one line. */
-export function tableLine(report: TablePullReport): string {
-  const name = printable(report.table);
-  if (report.error !== null) return `${name}: failed: ${printable(report.error.message)}`;
-  const changes = [
-    { count: report.insertedCount, word: 'new' },
-    { count: report.updatedCount, word: 'changed' },
-    { count: report.deletedCount, word: 'deleted' },
-    { count: report.unreadableCount, word: 'unreadable' },
-  ];
-  const facts = [
-    plural(report.rowCount, 'row'),
-    ...changes.filter(({ count }) => count > 0).map(({ count, word }) => `${countText(count)} ${word}`),
-    `${plural(report.pagesReadCount, 'page')} read`,
-    `${countText(report.pagesNotModifiedCount)} unchanged`,
-    durationText(report.durationMs),
-  ];
-  const held = report.held === null ? '' : `; held: ${withoutName(printable(report.held.message), report.table)}`;
-  return `${name}: ${facts.join(', ')}${held}`;
 }
 
 interface FilesState {
