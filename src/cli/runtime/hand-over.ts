@@ -166,7 +166,7 @@ function numberOf(failure: DaemonWork['failure']): number {
 }
 
 /** The daemon's failure as our own, with its exit code. A daemon of another version may know more kinds of failures. */
-function failureOf(failure: NonNullable<DaemonWork['failure']>): RowsyncError {
+export function failureOf(failure: NonNullable<DaemonWork['failure']>): RowsyncError {
   const { kind, code, message, hint, retryInMs = 0 } = failure;
   const again = retryInMs === 0 ? '' : ` It tries again in ${durationText(retryInMs)}.`;
   const words = { message: `The daemon says: ${message}`, hint: `${hint}${again}` };

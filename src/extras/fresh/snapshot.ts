@@ -17,7 +17,8 @@ import { readLastMoment } from '../shared/moments.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import { baseName, hasBase } from '../../replica/user-tables.ts';
 import { loadNamedConfig, withResources } from '../../cli/runtime/invocation.ts';
-import { askDaemonToRead } from '../../cli/runtime/daemon-client.ts';
+import { askDaemonToRead, hearDaemonWork } from '../../cli/runtime/daemon-client.ts';
+import { failureOf } from '../../cli/runtime/hand-over.ts';
 import { isInUse } from '../../replica/lock.ts';
 import { readTablesNow } from './moment.ts';
 
@@ -111,7 +112,10 @@ async function readNow(
   if (isInUse(config.replica.path)) {
     if (listen !== null)
       await invocation.session.stderr.write(printable(`asking the daemon to read ${someOf(here)}`) + '\n');
-    if (listen !== null && (await askDaemonToRead(listen, config.replica.path, atOrigin))) return null;
+    if (listen !== null && (await askDaemonToRead(listen, config.replica.path, atOrigin))) {
+      const { failure = null } = (await hearDaemonWork(listen, config.replica.path, 'pull')) ?? {};
+      return failure === null ? null : failureOf(failure);
+    }
     return new RowsyncError('replica', 'replica.inUse', {
       message: 'another rowsync process works on the replica, and cannot be asked',
       hint:

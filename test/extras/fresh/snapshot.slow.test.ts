@@ -264,6 +264,9 @@ test('the command asks the daemon of the replica, and the page asks before it an
   const refused = await ask({ port }, `/ask?${query}`, { headers: { Host: `127.0.0.1:${port}`, Cookie: cookie } });
   expect(refused.body).toContain('Older than 1s, so there is no answer: Large is');
   expect(refused.body).not.toMatch(/>92</);
+  const { exitCode, stderr } = await runCli(['sql', '--fresh', '1s', COUNT], { folder: daemon.folder, clock });
+  expect(exitCode).toBe(75);
+  expect(stderr.replaceAll('\n', ' ')).toMatch(/Older than 1s, so there is no answer: Large is .* \(The daemon says: /);
 });
 
 test('what is asked of the daemon is said as a request, without the control characters of a name', async () => {
