@@ -38,7 +38,7 @@ waits for you, with --strict also while a row does that was refused earlier. It 
 it may pass by itself.`;
 
 const PLAN_EXAMPLES = `
-Every changed cell is shown whole, deletes first; on a terminal, $PAGER pages through it.
+Every changed cell is shown whole, in the order in which a push sends them; on a terminal, $PAGER pages through it.
 
 Examples:
   rowsync plan

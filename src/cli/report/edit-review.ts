@@ -1,5 +1,5 @@
 /**
- * Edits for a person to review before they leave: every changed cell whole, deletes first. What somebody else proposed is shown so that nothing of it
+ * Edits for a person to review before they leave: every changed cell whole, in the order in which a push sends them. What somebody else proposed is shown so that nothing of it
  * can hide behind an ellipsis, a control character or the direction of its script.
  */
 import { diffWordsWithSpace } from 'diff';
@@ -20,9 +20,7 @@ export function reviewText(previews: readonly TablePreview[], width: number | nu
 }
 
 function tableText(preview: TablePreview, width: number | null): string {
-  const isDelete = ({ kind }: PreviewRow): boolean => kind === 'delete';
-  const rows = [...preview.rows.filter(isDelete), ...preview.rows.filter((row) => !isDelete(row))];
-  return tableHead(preview) + rows.map((row) => rowText(row, width)).join('');
+  return tableHead(preview) + preview.rows.map((row) => rowText(row, width)).join('');
 }
 
 function rowText({ rowId, kind, fate, reason, cells }: PreviewRow, width: number | null): string {

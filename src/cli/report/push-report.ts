@@ -7,6 +7,7 @@ import { countText, durationText, plural, printable, truncate, withoutName } fro
 import type { PreviewCell, PreviewRow, TablePreview } from '../../push/preview.ts';
 import type { PushReport, TablePushReport } from '../../push/report.ts';
 import { EDIT_FATES, sumOfAccounts, type EditFate } from '../../reconcile/account/push-account.ts';
+import { CHANGE_KINDS } from '../../reconcile/push-plan.ts';
 import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import type { Value } from '../../wire/schema.ts';
 import { exitCodeOf } from '../runtime/invocation.ts';
@@ -45,7 +46,8 @@ const PUSH_COUNTS: readonly { title: string; count: (table: TablePushReport) => 
   { title: 'refused', count: ({ account }) => account.refused },
   { title: 'in doubt', count: ({ account }) => account.inDoubt, isRare: true },
   { title: 'unsendable', count: ({ account }) => account.unsendable, isRare: true },
-  { title: 'conflicts', count: ({ conflictCount }) => conflictCount },
+  { title: 'in conflict', count: ({ account }) => account.asked },
+  { title: 'lost', count: ({ account }) => account.lost, isRare: true },
   { title: 'waiting', count: ({ waitingCount }) => waitingCount },
   { title: 'still parked', count: parkedBefore, isRare: true },
 ];
@@ -122,7 +124,7 @@ export function planText(previews: readonly TablePreview[]): string {
 /** The first lines about a table: what would be sent, with how many requests, and why it is held. */
 export function tableHead({ table, rows, writeCallCount, readCallCount, held }: TablePreview): string {
   const sent = rows.filter(({ fate }) => fate === 'sent');
-  const counts = (['insert', 'update', 'delete'] as const).flatMap((kind) => {
+  const counts = CHANGE_KINDS.flatMap((kind) => {
     const count = sent.filter((row) => row.kind === kind).length;
     return count === 0 ? [] : [plural(count, kind)];
   });

@@ -66,7 +66,7 @@ test('plan shows every change with old and new values, and changes nothing', asy
   const { exitCode, stdout } = await desk.run('plan', '--summary');
 
   expect(exitCode).toBe(0);
-  expect(stdout).toContain('Note: 1 insert, 1 update, 1 delete; 3 write calls');
+  expect(stdout).toContain('Note: 1 update, 1 insert, 1 delete; 3 write calls');
   expect(stdout).toContain('update 1  Title: "title 1" -> "new title"');
   expect(stdout).toContain('insert -2  Title: "added", Code: "n1"');
   expect(stdout).toContain('delete 2');
@@ -235,9 +235,9 @@ test('a later push says of a row that was refused before that it is still parked
       .split('\n')
       .filter((line) => /^(?:table|Note) /.test(line))
       .map((line) => line.replaceAll(/ {2,}/g, ' '));
-  expect(countsOf(first)).toEqual(['table inserted updated deleted refused conflicts waiting', 'Note 0 0 0 1 0 0']);
+  expect(countsOf(first)).toEqual(['table inserted updated deleted refused in conflict waiting', 'Note 0 0 0 1 0 0']);
   expect(countsOf(second)).toEqual([
-    'table inserted updated deleted refused conflicts waiting still parked',
+    'table inserted updated deleted refused in conflict waiting still parked',
     'Note 0 1 0 0 0 0 1',
   ]);
 });

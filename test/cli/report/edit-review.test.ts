@@ -20,11 +20,11 @@ function cell(base: string | null, local: string | null): PreviewRow {
   return row({ cells: [{ column: 'Text', base, local }] });
 }
 
-test('deletes come first, with what is lost', () => {
+test('rows are in the order in which they leave, a delete with what is lost', () => {
   const gone = row({ rowId: 9, kind: 'delete', cells: [{ column: 'Text', base: 'kept', local: null }] });
 
   expect(reviewText([table(cell('a', 'b'), gone)], 80)).toBe(
-    'Note: 1 update, 1 delete\n  delete 9\n    Text: "kept"\n  update 1\n    Text: "a" -> "b"\n',
+    'Note: 1 update, 1 delete\n  update 1\n    Text: "a" -> "b"\n  delete 9\n    Text: "kept"\n',
   );
 });
 

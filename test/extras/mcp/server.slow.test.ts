@@ -342,11 +342,11 @@ describe('a proposal', () => {
     expect(JSON.parse(waiting.stdout)).toMatchObject({ proposals: [{ name: 'tidy-notes', state: 'waiting' }] });
     expect(status.stdout).toContain('agents    1 proposal to decide: rowsync proposals\n');
     expect(shown).toMatchObject({ exitCode: 0 });
-    expect(shown.stdout).toContain('Titles begin with a capital letter.\nNote: 1 insert, 1 update, 1 delete\n');
+    expect(shown.stdout).toContain('Titles begin with a capital letter.\nNote: 1 update, 1 insert, 1 delete\n');
     expect(shown.stdout).toContain(
       'update 1\n    Title: "note 0" -> "Note 0"\n    Price: NULL -> 12.5\n    Done: NULL -> 1\n',
     );
-    expect(shown.stdout.indexOf('delete 2')).toBeLessThan(shown.stdout.indexOf('update 1'));
+    expect(shown.stdout.indexOf('delete 2')).toBeGreaterThan(shown.stdout.indexOf('update 1'));
     expect(shown.stdout).toContain('nothing was edited; rowsync proposals apply tidy-notes does it');
     expect(asked).toEqual([]);
     for (const no of [declined, left]) expect(no).toMatchObject({ exitCode: 3, stdout: 'Nothing was edited\n' });
@@ -354,7 +354,7 @@ describe('a proposal', () => {
     expect(before).toEqual(['note 0', 'note 1', 'note 2']);
     expect(applied).toMatchObject({ exitCode: 0 });
     expect(applied.stdout).toContain('3 rows edited here, 1 of them deleted; rowsync push carries it');
-    expect(plan.stdout).toContain('1 insert, 1 update, 1 delete');
+    expect(plan.stdout).toContain('1 update, 1 insert, 1 delete');
     expect(pushed).toMatchObject({ exitCode: 0 });
     expect(titles()).toEqual(['Note 0', 'note 2', 'note 3']);
     expect(own.store.rows('Note').at(-1)?.values).toMatchObject({ Title: 'Note new', Code: 'new' });
