@@ -139,6 +139,9 @@ class Tree {
     parser.on('closetag', () => this.#end());
     parser.on('text', (piece) => this.#addText(piece));
     parser.on('cdata', (piece) => this.#addText(piece));
+    parser.on('comment', () => {
+      if (this.#open.length > 0) this.#heardAt = parser.position + '>'.length;
+    });
   }
 
   read(text: string): XmlElement | WireFault {
@@ -196,7 +199,7 @@ class Tree {
     this.#refuse(`a tag has more than ${tagCharactersMax} characters`);
   }
 
-  /** The parser says nothing of a section before it ends, and nothing at all of comments, instructions and document types. */
+  /** The parser says nothing of a section before it ends, and nothing at all of instructions and document types. */
   #checkMarkup(): void {
     const { markupCharactersMax } = this.#limits;
     if (this.#position - this.#heardAt <= markupCharactersMax) return;

@@ -227,16 +227,20 @@ describe('bounds', () => {
   });
 
   describe('of sections, comments and instructions', () => {
-    const limits = { ...small, charactersMax: 200_000, tagCharactersMax: 1_000, markupCharactersMax: 100 };
+    const long = { charactersMax: 200_000, textCharactersMax: 200_000, tagCharactersMax: 1_000 };
+    const limits = { ...small, ...long, markupCharactersMax: 100 };
     const x60 = 'x'.repeat(60);
     const x100 = 'x'.repeat(100);
     const comment = `<!--${x60}-->`;
 
     test.each([
       ['one of 100 characters', `<a/><!--${'x'.repeat(93)}-->`],
-      ['two around the end of an element', `<a>${comment}</a>${comment}`],
+      ['two around the end of an element', `<a><?b ${x60}?></a>${comment}`],
       ['two around spaces', `<a/>${comment} ${comment}`],
       ['two around a section', `<a>${comment}<![CDATA[x]]>${comment}</a>`],
+      ['two side by side in an element', `<a>${comment}${comment}</a>`],
+      ['one before a text that is longer than a piece of the document', `<a><!-- c -->${'x'.repeat(70_000)}</a>`],
+      ['one amid such a text', `<a>x<!---->${'x'.repeat(70_000)}</a>`],
     ])('%s are read', (_, text) => {
       expect(readXml(text, limits)).not.toBeInstanceOf(WireFault);
     });
@@ -248,6 +252,7 @@ describe('bounds', () => {
       ['an open comment before the root', `<!--${'x'.repeat(97)}`, 101],
       ['an open comment behind a tag', `<a><!--${x100}`, 107],
       ['an open comment behind text', `<a> <!--${x100}`, 108],
+      ['an open comment behind another', `<a><!----><!--${x100}`, 114],
       ['an open section', `<a><![CDATA[${x100}`, 112],
       ['an open instruction', `<a><?b ${x100}`, 107],
     ])('more than 100 characters are refused: %s', (_, text, column) => {
