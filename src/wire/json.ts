@@ -92,9 +92,9 @@ export function describeKind(json: unknown): string {
 /** Names are compared with patterns, sent in URLs and shown; the service allows some hundred characters. */
 const NAME_CHARACTERS_MAX = 1_000;
 
-/** An integer, or the digits of one, as XML has them. */
+/** An integer, or its text, as XML has it. */
 function integerFrom(value: unknown): number | null {
-  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : null;
 }
 

@@ -156,7 +156,7 @@ describe('descriptors', () => {
     expect(readUser({ id }).id).toBe(read);
   });
 
-  test.each(['9007199254740992', '', '0x12', '12e3', '-1', ' 1', 1.5, true])('refuses the id %j', (id) => {
+  test.each(['9007199254740992', '', '0x12', '12e3', '--1', '-', '1-', ' 1', 1.5, true])('refuses the id %j', (id) => {
     expect(failureOf(() => readUser({ id })).message).toBe('user: the field "id" is not an integer');
   });
 
@@ -166,6 +166,8 @@ describe('descriptors', () => {
     [1.5, null],
     [2 ** 53, null],
     ['100', 100],
+    [-1, -1],
+    ['-1', -1],
   ])('reads the width %j as %s', (width, read) => {
     expect(readTable({ ...TABLE, columns: [{ ...COLUMN, width }] }).columns[0]?.width).toBe(read);
   });
