@@ -7,9 +7,9 @@
 const DEPTH_MAX = 64;
 /** Characters of one text. The longest column of the service holds much less, and files do not travel in rows. */
 const TEXT_CHARACTERS_MAX = 8 * 1_024 * 1_024;
-/** Up to this length, a text that is nothing but values costs some 50 MB, so only its nesting is looked at. */
+/** Up to this length, a text that is nothing but values costs some 50 MB. So one with few brackets is within every bound that matters. */
 const SMALL_CHARACTERS = 1_024 * 1_024;
-/** Brackets and braces that a small text may have without being looked at; a page of 500 rows has 501. */
+/** Brackets and braces of such a text. A page of 500 rows has 501; nested in each other, all of them are parsed without harm. */
 const SMALL_BRACKETS = 1_000;
 
 /** The values of a page of 500 rows with 2,000 columns, or of a list of 200,000 changed rows. As long decimals, they cost 300 MB. */
